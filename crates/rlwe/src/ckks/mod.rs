@@ -1,0 +1,1 @@
+//! CKKS: approximate arithmetic on vectors of complex numbers.

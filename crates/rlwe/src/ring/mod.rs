@@ -1,0 +1,1 @@
+//! Arithmetic in Z_Q[X]/(X^N + 1), with Q a product of word primes.
