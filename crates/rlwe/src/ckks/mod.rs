@@ -1,1 +1,20 @@
 //! CKKS: approximate arithmetic on vectors of complex numbers.
+//!
+//! Cheon, Kim, Kim, Song 2017, in residue number systems with hybrid key switching.
+
+mod ciphertext;
+pub(crate) mod encoder;
+mod encryption;
+mod estimate;
+mod evaluator;
+mod linear_transform;
+mod plaintext;
+mod rotation;
+
+pub use ciphertext::Ciphertext;
+pub use encryption::Decrypted;
+pub use estimate::Estimate;
+pub use evaluator::Evaluator;
+pub use linear_transform::{Diagonals, LinearTransform, Split};
+pub use plaintext::{Encoding, Plaintext};
+pub use rotation::inner_sum_rotations;

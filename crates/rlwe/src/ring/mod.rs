@@ -1,1 +1,9 @@
 //! Arithmetic in Z_Q[X]/(X^N + 1), with Q a product of word primes.
+
+pub mod automorphism;
+pub(crate) mod convert;
+pub(crate) mod division;
+pub(crate) mod kernels;
+pub(crate) mod lanes;
+pub mod modulus;
+pub(crate) mod poly;

@@ -1,0 +1,76 @@
+//! Ciphertexts.
+
+use super::estimate::Estimate;
+use crate::keys::KeyId;
+use crate::parameters::Parameters;
+use crate::ring::poly::Poly;
+use crate::sampling::Seed;
+use crate::{Error, Result};
+
+/// An encrypted vector of numbers.
+///
+/// What an evaluator sees of it beside the polynomials is public: level, scale, number
+/// of slots, the bound declared at encryption, and the precision estimate made from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ciphertext {
+    pub(crate) parameters: Parameters,
+    pub(crate) key: KeyId,
+    pub(crate) level: usize,
+    pub(crate) scale: f64,
+    pub(crate) slots: usize,
+    pub(crate) estimate: Estimate,
+    /// The message is the sum of `polys[i] s^i`: two of them, or three after a
+    /// multiplication that was not relinearised.
+    pub(crate) polys: Vec<Poly>,
+    /// What the second polynomial expands from, while the ciphertext is fresh.
+    pub(crate) seed: Option<Seed>,
+}
+
+impl Ciphertext {
+    /// How many times it can still be rescaled.
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// The factor between coefficients and values, exact to a few roundings of a double.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// The number of values.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// Its parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// 1, or 2 after a multiplication that was not relinearised.
+    pub fn degree(&self) -> usize {
+        self.polys.len() - 1
+    }
+
+    /// The estimate of error and size.
+    pub fn estimate(&self) -> Estimate {
+        self.estimate
+    }
+
+    /// Bits of the values that are right: minus log2 of the largest error expected in any slot.
+    pub fn precision(&self) -> f64 {
+        self.estimate.precision(self.slots)
+    }
+
+    /// Bytes in memory.
+    pub fn nbytes(&self) -> usize {
+        self.polys.iter().map(|poly| poly.words().len() * 4).sum()
+    }
+
+    pub(crate) fn check_degree(&self, expected: usize, operation: &'static str) -> Result<()> {
+        if self.degree() == expected {
+            return Ok(());
+        }
+        Err(Error::DegreeMismatch { operation, expected, actual: self.degree() })
+    }
+}

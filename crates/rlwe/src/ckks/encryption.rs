@@ -1,0 +1,214 @@
+//! Encryption and decryption.
+
+use rustfft::num_complex::Complex64;
+use zeroize::Zeroizing;
+
+use super::ciphertext::Ciphertext;
+use super::estimate::{self, ERROR_DEVIATION, Estimate};
+use super::plaintext::{Plaintext, reconstruct};
+use crate::keys::{PublicKey, SecretKey, expand_half};
+use crate::parameters::Parameters;
+use crate::ring::poly::SecretPoly;
+use crate::sampling::{self, Generator};
+use crate::{Error, Result};
+
+/// Wider flooding would not fit the words that the noise is drawn in.
+const MAX_FLOOD_BITS: u32 = 55;
+
+/// What came out of a decryption. Wiped from memory when dropped.
+pub struct Decrypted {
+    parameters: Parameters,
+    /// In units of the values.
+    coefficients: Zeroizing<Vec<f64>>,
+    slots: usize,
+    estimate: Estimate,
+}
+
+impl SecretKey {
+    /// Encrypts `plaintext`; the coefficient error has deviation 3.2, and the
+    /// ciphertext takes half the bytes while it is fresh.
+    ///
+    /// # Errors
+    /// [`Error::ParametersMismatch`], [`Error::Randomness`].
+    pub fn encrypt(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
+        let operation = "encrypt";
+        self.parameters.check_same(&plaintext.parameters, operation)?;
+        let ring = self.parameters.ring();
+        let basis = self.parameters.basis(plaintext.level, operation)?;
+        let mut generator = Generator::from_os()?;
+        let seed = generator.seed();
+        let half = expand_half(&self.parameters, &seed, 0, basis);
+        let mut mask = SecretPoly(half.clone());
+        ring.mul_montgomery(&mut mask.0, &self.values.0);
+        let error = sampling::gaussian(&mut generator, ring.n());
+        let mut first = ring.from_signed(basis, &error);
+        ring.sub(&mut first, &mask.0);
+        ring.add(&mut first, &plaintext.poly);
+        let mut ciphertext = fresh(plaintext, self.id, [first, half], ERROR_DEVIATION);
+        ciphertext.seed = Some(seed);
+        Ok(ciphertext)
+    }
+
+    /// Decrypts.
+    ///
+    /// CKKS results carry noise that depends on the secret key: whoever is not to learn
+    /// about the key must not be given them as they are; see [`Self::decrypt_flooded`].
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`], [`Error::ParametersMismatch`], and
+    /// [`Error::DecryptionOverflow`] when a value outgrew the modulus.
+    pub fn decrypt(&self, ciphertext: &Ciphertext) -> Result<Decrypted> {
+        let coefficients = self.coefficients_of(ciphertext)?;
+        Ok(self.decrypted(ciphertext, ciphertext.estimate, &coefficients))
+    }
+
+    /// Decrypts for others: adds Gaussian noise of deviation 2^`flood_bits` to every
+    /// coefficient (Li, Micciancio, Schultz, Sorrell 2022: noise flooding against
+    /// IND-CPA-D attacks). For s bits of statistical security `flood_bits` must exceed the
+    /// bits of the noise by s / 2 and more; precision falls by as much.
+    ///
+    /// # Errors
+    /// As [`Self::decrypt`]; [`Error::InvalidArgument`] above 55 bits.
+    pub fn decrypt_flooded(&self, ciphertext: &Ciphertext, flood_bits: u32) -> Result<Decrypted> {
+        if flood_bits > MAX_FLOOD_BITS {
+            return Err(Error::InvalidArgument {
+                operation: "decrypt",
+                reason: format!("flooding of 2^{flood_bits} exceeds 2^{MAX_FLOOD_BITS}"),
+            });
+        }
+        let mut coefficients = self.coefficients_of(ciphertext)?;
+        let mut generator = Generator::from_os()?;
+        let noise = sampling::wide_gaussian(&mut generator, coefficients.len(), flood_bits)?;
+        for (coefficient, &noise) in coefficients.iter_mut().zip(noise.iter()) {
+            *coefficient += i128::from(noise);
+        }
+        let deviation = f64::from(flood_bits).exp2();
+        let error = estimate::in_slots(deviation, ciphertext.slots, ciphertext.scale);
+        Ok(self.decrypted(ciphertext, ciphertext.estimate.with_error(error), &coefficients))
+    }
+
+    fn coefficients_of(&self, ciphertext: &Ciphertext) -> Result<Zeroizing<Vec<i128>>> {
+        let operation = "decrypt";
+        self.parameters.check_same(&ciphertext.parameters, operation)?;
+        if self.id != ciphertext.key {
+            return Err(Error::KeyMismatch { operation });
+        }
+        let ring = self.parameters.ring();
+        // Horner's rule in the secret.
+        let mut polys = ciphertext.polys.iter().rev();
+        let mut message = SecretPoly(polys.next().expect("a polynomial").clone());
+        for poly in polys {
+            ring.mul_montgomery(&mut message.0, &self.values.0);
+            ring.add(&mut message.0, poly);
+        }
+        Ok(Zeroizing::new(reconstruct(ring, &message.0)?))
+    }
+
+    fn decrypted(
+        &self,
+        ciphertext: &Ciphertext,
+        estimate: Estimate,
+        coefficients: &[i128],
+    ) -> Decrypted {
+        let scaled = coefficients.iter().map(|&x| x as f64 / ciphertext.scale).collect();
+        Decrypted {
+            parameters: self.parameters.clone(),
+            coefficients: Zeroizing::new(scaled),
+            slots: ciphertext.slots,
+            estimate,
+        }
+    }
+}
+
+impl Decrypted {
+    /// The values.
+    ///
+    /// # Errors
+    /// None for a decryption; the signature is that of the transform.
+    pub fn decode(&self) -> Result<Vec<Complex64>> {
+        self.parameters.encoder().project(&self.coefficients, self.slots)
+    }
+
+    /// The real parts of the values.
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    pub fn decode_real(&self) -> Result<Vec<f64>> {
+        Ok(self.decode()?.into_iter().map(|x| x.re).collect())
+    }
+
+    /// Bits of the values that are right, flooding included.
+    pub fn precision(&self) -> f64 {
+        self.estimate.precision(self.slots)
+    }
+
+    /// The number of values.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+}
+
+impl PublicKey {
+    /// Encrypts `plaintext`.
+    ///
+    /// The zero that hides it is encrypted modulo Q P and divided by P, so that the
+    /// coefficient error is that of the division's rounding, not of the key.
+    ///
+    /// # Errors
+    /// [`Error::ParametersMismatch`], [`Error::Randomness`].
+    pub fn encrypt(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
+        let operation = "encrypt";
+        self.parameters.check_same(&plaintext.parameters, operation)?;
+        let ring = self.parameters.ring();
+        let level = plaintext.level;
+        self.parameters.check_level(level, operation)?;
+        let extended = self.parameters.extended_basis(level);
+        let mut generator = Generator::from_os()?;
+        let ephemeral = sampling::ternary(&mut generator, ring.n());
+        let ephemeral = SecretPoly(ring.from_signed(extended, &ephemeral));
+        let mut polys = Vec::with_capacity(2);
+        for half in &self.halves {
+            let error = sampling::gaussian(&mut generator, ring.n());
+            let error = SecretPoly(ring.from_signed(extended, &error));
+            let mut zero = SecretPoly(ephemeral.0.clone());
+            ring.mul_montgomery(&mut zero.0, half);
+            ring.add(&mut zero.0, &error.0);
+            polys.push(self.parameters.from_extended(level).apply(ring, &zero.0));
+        }
+        let [mut c0, c1] = <[_; 2]>::try_from(polys).expect("two halves");
+        ring.add(&mut c0, &plaintext.poly);
+        let deviation = estimate::public_encryption(&self.parameters);
+        Ok(fresh(plaintext, self.id, [c0, c1], deviation))
+    }
+
+    /// The parameters of the key.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+}
+
+/// A ciphertext of `plaintext` whose coefficients have errors of `deviation`.
+fn fresh(
+    plaintext: &Plaintext,
+    key: crate::keys::KeyId,
+    polys: [crate::ring::poly::Poly; 2],
+    deviation: f64,
+) -> Ciphertext {
+    let error = estimate::in_slots(deviation, plaintext.slots, plaintext.scale);
+    Ciphertext {
+        parameters: plaintext.parameters.clone(),
+        key,
+        level: plaintext.level,
+        scale: plaintext.scale,
+        slots: plaintext.slots,
+        estimate: plaintext.estimate.with_error(error),
+        polys: polys.into(),
+        seed: None,
+    }
+}
+
+impl std::fmt::Debug for Decrypted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Decrypted({} slots)", self.slots)
+    }
+}

@@ -1,0 +1,101 @@
+//! The tracked estimate of how precise a ciphertext is.
+
+use crate::literal::SecretDistribution;
+use crate::parameters::Parameters;
+use crate::ring::poly::Basis;
+
+/// Deviation of the error of an encryption (coefficients).
+pub(crate) const ERROR_DEVIATION: f64 = 3.2;
+
+/// Double-precision transforms are exact to about this much of the largest value.
+const DOUBLE_DEVIATION: f64 = 1.0 / (1u64 << 50) as f64;
+
+/// What is known of a vector of slots without decrypting it.
+///
+/// The error is modelled as an independent complex Gaussian in every slot
+/// (Costache, Curtis, Hales, Murphy, Ogilvie, Player 2022: average-case noise in
+/// the canonical embedding).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// Root mean square of the error of a slot, in units of the values.
+    pub deviation: f64,
+    /// No slot exceeds this in absolute value.
+    pub bound: f64,
+}
+
+impl Estimate {
+    /// The largest error of any of `slots` slots, as bits below 1: the chance of a larger
+    /// one is below 2^-20.
+    pub fn precision(self, slots: usize) -> f64 {
+        let tail = ((slots as f64).ln() + 20.0 * std::f64::consts::LN_2).sqrt();
+        -(self.deviation * tail).log2()
+    }
+
+    /// A value known exactly but for double precision.
+    pub(crate) fn exact(bound: f64) -> Self {
+        Self { deviation: bound * DOUBLE_DEVIATION, bound }
+    }
+
+    /// With an independent error of `deviation` more.
+    pub(crate) fn with_error(self, deviation: f64) -> Self {
+        Self { deviation: self.deviation.hypot(deviation), ..self }
+    }
+
+    pub(crate) fn add(self, other: Self) -> Self {
+        Self { deviation: self.deviation + other.deviation, bound: self.bound + other.bound }
+    }
+
+    pub(crate) fn mul(self, other: Self) -> Self {
+        let first = self.deviation * other.bound;
+        let second = other.deviation * self.bound;
+        Self {
+            // Errors of one and the same factor add up, so that a square is covered too.
+            deviation: first + second + self.deviation * other.deviation,
+            bound: self.bound * other.bound,
+        }
+    }
+
+    pub(crate) fn scale(self, factor: f64) -> Self {
+        Self { deviation: self.deviation * factor.abs(), bound: self.bound * factor.abs() }
+    }
+}
+
+/// A coefficient deviation seen in each of `slots` slots at `scale`.
+pub(crate) fn in_slots(deviation: f64, slots: usize, scale: f64) -> f64 {
+    deviation * (2.0 * slots as f64).sqrt() / scale
+}
+
+/// Mean square norm of the secret.
+fn secret_weight(parameters: &Parameters) -> f64 {
+    match parameters.literal().secret {
+        SecretDistribution::Ternary => parameters.n() as f64 * 2.0 / 3.0,
+        SecretDistribution::FixedWeight(weight) => weight as f64,
+    }
+}
+
+/// Coefficient deviation that a division with rounding adds to a ciphertext.
+pub(crate) fn rounding(parameters: &Parameters) -> f64 {
+    ((1.0 + secret_weight(parameters)) / 12.0).sqrt()
+}
+
+/// Coefficient deviation of encoding: every coefficient is rounded.
+pub(crate) fn encoding() -> f64 {
+    (1.0f64 / 12.0).sqrt()
+}
+
+/// Coefficient deviation of a public-key encryption.
+pub(crate) fn public_encryption(parameters: &Parameters) -> f64 {
+    let spread = parameters.n() as f64 * 2.0 / 3.0 + secret_weight(parameters) + 1.0;
+    let p = parameters.ring().bits(parameters.special()).exp2();
+    rounding(parameters).hypot(ERROR_DEVIATION * spread.sqrt() / p)
+}
+
+/// Coefficient deviation that key switching at a level adds, division by P done but its
+/// rounding left out.
+pub(crate) fn key_switching(parameters: &Parameters, level: usize) -> f64 {
+    let bits = |basis: &Basis| parameters.ring().bits(basis);
+    let p = bits(parameters.special());
+    let digits = parameters.digits(level).iter();
+    let squares: f64 = digits.map(|digit| (2.0 * (bits(&digit.own) - p)).exp2() / 12.0).sum();
+    ERROR_DEVIATION * (squares * parameters.n() as f64).sqrt()
+}

@@ -1,0 +1,415 @@
+//! Linear transforms of slots.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rayon::prelude::*;
+use rustfft::num_complex::Complex64;
+
+use super::ciphertext::Ciphertext;
+use super::estimate::{self, Estimate};
+use super::evaluator::Evaluator;
+use super::plaintext::Encoding;
+use crate::key_switching::{decompose, for_each_pair};
+use crate::keys::SwitchingKey;
+use crate::parameters::Parameters;
+use crate::ring::automorphism::Automorphism;
+use crate::ring::kernels::{self, Terms};
+use crate::ring::poly::Poly;
+use crate::{Error, Result};
+
+/// Coefficients worked on together: a block of every baby step fits the second-level cache.
+const BLOCK: usize = 1024;
+
+/// y = sum over diagonals d of `diag_d * rotate(x, d)`, ready to be applied.
+///
+/// With n slots and the matrix M of the transform,
+///
+/// ```text
+///         d=0  d=1  d=2                 y[i] = sum_d diag_d[i] x[i + d]
+///       [ a0   b0   c0    . ]           diag_d[i] = M[i][(i + d) mod n]
+///   M = [  .   a1   b1   c1 ]           d = 0: a,  d = 1: b,  d = 2: c
+///       [ c2    .   a2   b2 ]
+///       [ b3   c3    .   a3 ]
+/// ```
+///
+/// Baby-step giant-step, double-hoisted (Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux
+/// 2021, section 4): with d = g + b, baby rotations by b share one decomposition of x and
+/// stay modulo Q P, where the products with diagonals add up; each giant rotation by g is
+/// one more key switch without a division of its own, and one division ends it.
+///
+/// Cost, with B baby and G giant steps other than zero and D diagonals: one
+/// decomposition, B + G inner products with keys, G decompositions and divisions of one
+/// polynomial, D products of a diagonal with two polynomials, one division of two. Keys:
+/// [`LinearTransform::rotations`].
+#[derive(Debug, Clone)]
+pub struct LinearTransform {
+    parameters: Parameters,
+    level: usize,
+    slots: usize,
+    scale: f64,
+    baby_steps: Vec<i64>,
+    giants: Vec<Giant>,
+    /// Largest sum of absolute values of a row, and of squares.
+    row_sum: f64,
+    row_squares: f64,
+}
+
+/// The diagonals of one giant step, rotated back by it.
+#[derive(Debug, Clone)]
+struct Giant {
+    step: i64,
+    /// By position of the baby step, over Q P in Montgomery form.
+    diagonals: Vec<(usize, Poly)>,
+}
+
+/// Diagonals by their index; each of as many entries as there are slots.
+pub type Diagonals = BTreeMap<i64, Vec<Complex64>>;
+
+/// How diagonals are split into baby and giant steps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split {
+    /// Baby rotations, zero among them if used.
+    pub baby_steps: Vec<i64>,
+    /// Giant rotations, zero among them if used.
+    pub giant_steps: Vec<i64>,
+    width: i64,
+}
+
+impl Split {
+    /// Diagonals `d = g + b` with `b` in `0..width`, g a multiple of `width`.
+    fn of_width(indices: &[i64], width: i64) -> Self {
+        let babies: BTreeSet<i64> = indices.iter().map(|d| d.rem_euclid(width)).collect();
+        let giants: BTreeSet<i64> = indices.iter().map(|d| d - d.rem_euclid(width)).collect();
+        Self {
+            baby_steps: babies.into_iter().collect(),
+            giant_steps: giants.into_iter().collect(),
+            width,
+        }
+    }
+
+    /// The cheapest split of `indices` over `slots` slots, or that of a given width.
+    ///
+    /// A giant step costs about three baby steps: it has a decomposition and a division.
+    pub fn choose(indices: &[i64], slots: usize, width: Option<usize>) -> Self {
+        if let Some(width) = width {
+            return Self::of_width(indices, (width as i64).clamp(1, slots as i64));
+        }
+        let widths = (0..=slots.ilog2()).map(|bits| 1i64 << bits);
+        let splits = widths.map(|width| Self::of_width(indices, width));
+        let cost = |split: &Self| {
+            let moving = |steps: &[i64]| steps.iter().filter(|&&step| step != 0).count();
+            moving(&split.baby_steps) + GIANT_COST * moving(&split.giant_steps)
+        };
+        splits.min_by_key(cost).unwrap_or_else(|| Self::of_width(indices, 1))
+    }
+
+    /// The rotations that need a Galois key.
+    pub fn rotations(&self) -> Vec<i64> {
+        let steps: BTreeSet<i64> =
+            self.baby_steps.iter().chain(&self.giant_steps).copied().filter(|&k| k != 0).collect();
+        steps.into_iter().collect()
+    }
+}
+
+/// What a giant step costs, in baby steps.
+const GIANT_COST: usize = 3;
+
+impl LinearTransform {
+    /// Encodes the diagonals of a transform of vectors of `slots` slots, for ciphertexts at
+    /// `level`.
+    ///
+    /// Diagonals are encoded at `scale`; where that is `None`, at the scale that takes a
+    /// ciphertext of canonical scale, transformed and rescaled, to the canonical scale of the
+    /// level below. `baby_steps` fixes the number of baby steps; `None` chooses it. Memory: N
+    /// words of 4 bytes for each diagonal and each prime of the level and of key switching.
+    ///
+    /// # Errors
+    /// [`Error::SlotMismatch`] for a diagonal of another length or slots that are no power
+    /// of two up to N / 2, [`Error::InvalidArgument`] without diagonals,
+    /// [`Error::NotFinite`], [`Error::ScaleOutOfRange`], [`Error::LevelMismatch`],
+    /// [`Error::LevelExhausted`] at level 0 without a scale.
+    pub fn new(
+        parameters: &Parameters,
+        diagonals: &Diagonals,
+        slots: usize,
+        encoding: Encoding,
+        baby_steps: Option<usize>,
+    ) -> Result<Self> {
+        let operation = "make a linear transform";
+        let level = encoding.level;
+        parameters.check_level(level, operation)?;
+        if !slots.is_power_of_two() || slots > parameters.slots() {
+            let expected = parameters.slots();
+            return Err(Error::SlotMismatch { operation, expected, actual: slots });
+        }
+        let scale = match encoding.scale {
+            Some(scale) => scale,
+            None => parameters.matching_scale(level, parameters.scale(level)?)?,
+        };
+        parameters.check_scale(level, scale, operation)?;
+        let diagonals = reduce_indices(diagonals, slots)?;
+        let (row_sum, row_squares) = row_sums(&diagonals, slots);
+        let indices: Vec<i64> = diagonals.keys().copied().collect();
+        let split = Split::choose(&indices, slots, baby_steps);
+        let encode = |d: i64, giant: i64| -> Result<Poly> {
+            let mut values = diagonals[&d].clone();
+            values.rotate_right(giant as usize);
+            let encoding = Encoding { level, scale: Some(scale), bound: None };
+            let extended = parameters.extended_basis(level);
+            let mut poly = parameters.encode_over(&values, encoding, extended)?.poly;
+            parameters.ring().to_montgomery(&mut poly);
+            Ok(poly)
+        };
+        let giants = split
+            .giant_steps
+            .iter()
+            .map(|&step| {
+                let members = split.baby_steps.iter().enumerate();
+                let members: Vec<_> =
+                    members.filter(|(_, b)| diagonals.contains_key(&(step + **b))).collect();
+                let diagonals = members
+                    .into_par_iter()
+                    .map(|(position, b)| Ok((position, encode(step + b, step)?)))
+                    .collect::<Result<_>>()?;
+                Ok(Giant { step, diagonals })
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            parameters: parameters.clone(),
+            level,
+            slots,
+            scale,
+            baby_steps: split.baby_steps,
+            giants,
+            row_sum,
+            row_squares,
+        })
+    }
+
+    /// The rotations that need a Galois key at [`Self::level`], in `0..slots`.
+    pub fn rotations(&self) -> Vec<i64> {
+        let giants = self.giants.iter().map(|giant| giant.step);
+        let steps: BTreeSet<i64> =
+            self.baby_steps.iter().copied().chain(giants).filter(|&k| k != 0).collect();
+        steps.into_iter().collect()
+    }
+
+    /// The level of the ciphertexts that it transforms.
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// The number of slots of the ciphertexts that it transforms.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The number of diagonals.
+    pub fn diagonals(&self) -> usize {
+        self.giants.iter().map(|giant| giant.diagonals.len()).sum()
+    }
+
+    /// Bytes in memory.
+    pub fn nbytes(&self) -> usize {
+        let diagonals = self.giants.iter().flat_map(|giant| &giant.diagonals);
+        diagonals.map(|(_, poly)| poly.words().len() * 4).sum()
+    }
+}
+
+/// Indices brought to `0..slots`, lengths and values checked.
+fn reduce_indices(diagonals: &Diagonals, slots: usize) -> Result<Diagonals> {
+    let operation = "make a linear transform";
+    if diagonals.is_empty() {
+        let reason = "there are no diagonals".to_string();
+        return Err(Error::InvalidArgument { operation, reason });
+    }
+    let mut reduced = Diagonals::new();
+    for (&index, values) in diagonals {
+        if values.len() != slots {
+            return Err(Error::SlotMismatch { operation, expected: slots, actual: values.len() });
+        }
+        if reduced.insert(index.rem_euclid(slots as i64), values.clone()).is_some() {
+            let reason = format!("diagonal {index} is given twice, modulo {slots} slots");
+            return Err(Error::InvalidArgument { operation, reason });
+        }
+    }
+    Ok(reduced)
+}
+
+/// The largest sums of absolute values and of their squares over a row.
+fn row_sums(diagonals: &Diagonals, slots: usize) -> (f64, f64) {
+    let row = |i: usize| {
+        diagonals.values().fold((0.0, 0.0), |(sum, squares), diagonal| {
+            (sum + diagonal[i].norm(), squares + diagonal[i].norm_sqr())
+        })
+    };
+    (0..slots).map(row).fold((0.0, 0.0), |(sum, squares), row| (row.0.max(sum), row.1.max(squares)))
+}
+
+impl Evaluator {
+    /// Applies a linear transform; not rescaled: the scale is multiplied by that of the
+    /// transform.
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`], [`Error::SlotMismatch`], [`Error::MissingKey`],
+    /// [`Error::ScaleOutOfRange`], [`Error::DegreeMismatch`], [`Error::KeyMismatch`],
+    /// [`Error::ParametersMismatch`].
+    pub fn linear_transform(
+        &self,
+        a: &Ciphertext,
+        transform: &LinearTransform,
+    ) -> Result<Ciphertext> {
+        let operation = "apply a linear transform";
+        self.check(a, operation)?;
+        a.check_degree(1, operation)?;
+        let parameters = self.parameters();
+        parameters.check_same(&transform.parameters, operation)?;
+        if a.level != transform.level {
+            let (expected, actual) = (transform.level, a.level);
+            return Err(Error::LevelMismatch { operation, expected, actual });
+        }
+        if a.slots != transform.slots {
+            let (expected, actual) = (transform.slots, a.slots);
+            return Err(Error::SlotMismatch { operation, expected, actual });
+        }
+        let scale = a.scale * transform.scale;
+        parameters.check_scale(a.level, scale, operation)?;
+        let find = |&k: &i64| match k {
+            0 => Ok(None),
+            k => self.rotation_key(k, a.level, operation).map(Some),
+        };
+        let baby_keys = transform.baby_steps.iter().map(find).collect::<Result<Vec<_>>>()?;
+        let giant_steps = transform.giants.iter().map(|giant| &giant.step);
+        let giant_keys = giant_steps.map(find).collect::<Result<Vec<_>>>()?;
+
+        let babies = self.baby_steps(a, &baby_keys);
+        let sums = self.inner_sums(transform, &babies);
+        drop(babies);
+        let total = self.giant_steps(a.level, sums, &giant_keys);
+        let division = parameters.from_extended(a.level);
+        let polys = total.iter().map(|poly| division.apply(parameters.ring(), poly)).collect();
+        Ok(Ciphertext {
+            scale,
+            estimate: self.transformed_estimate(a, transform),
+            polys,
+            seed: None,
+            ..Self::header(a)
+        })
+    }
+
+    /// P times every baby rotation of a, modulo Q P.
+    fn baby_steps(
+        &self,
+        a: &Ciphertext,
+        keys: &[Option<(usize, &SwitchingKey)>],
+    ) -> Vec<[Poly; 2]> {
+        let parameters = self.parameters();
+        let decomposition = decompose(parameters, a.level, &a.polys[1]);
+        keys.iter()
+            .map(|key| match key {
+                Some((element, key)) => {
+                    let automorphism = Automorphism::new(parameters.log_n(), *element);
+                    decomposition.switch_then_permute(parameters, key, &a.polys[0], &automorphism)
+                }
+                None => [0, 1].map(|i| parameters.special_multiple(a.level, &a.polys[i])),
+            })
+            .collect()
+    }
+
+    /// For every giant step the sum of its diagonals times the baby rotations.
+    fn inner_sums(&self, transform: &LinearTransform, babies: &[[Poly; 2]]) -> Vec<[Poly; 2]> {
+        let ring = self.parameters().ring();
+        let basis = self.parameters().extended_basis(transform.level);
+        let mut sums: Vec<[Poly; 2]> =
+            transform.giants.iter().map(|_| [ring.zero(basis), ring.zero(basis)]).collect();
+        // One row a prime: the limbs of all giant steps, filled block by block so that the
+        // baby rotations are read from memory once.
+        let mut rows: Vec<Vec<[&mut [u32]; 2]>> = basis.iter().map(|_| Vec::new()).collect();
+        for [first, second] in &mut sums {
+            let limbs = first.limbs_mut().zip(second.limbs_mut());
+            for (row, ((_, first), (_, second))) in rows.iter_mut().zip(limbs) {
+                row.push([first, second]);
+            }
+        }
+        let positions: Vec<usize> = basis.iter().collect();
+        rows.into_par_iter().zip(positions).for_each(|(mut row, position)| {
+            let modulus = ring.modulus(position);
+            let limbs: Vec<[&[u32]; 2]> =
+                babies.iter().map(|baby| [baby[0].limb(position), baby[1].limb(position)]).collect();
+            let block = BLOCK.min(ring.n());
+            for start in (0..ring.n()).step_by(block) {
+                let span = start..start + block;
+                for (giant, [first, second]) in transform.giants.iter().zip(&mut row) {
+                    let x: Vec<&[u32]> = giant
+                        .diagonals
+                        .iter()
+                        .map(|(_, diagonal)| &diagonal.limb(position)[span.clone()])
+                        .collect();
+                    let y = [0, 1].map(|half| {
+                        let babies = giant.diagonals.iter().map(|(b, _)| limbs[*b][half]);
+                        babies.map(|limb| &limb[span.clone()]).collect::<Vec<_>>()
+                    });
+                    let terms = Terms { x: &x, y: [&y[0], &y[1]] };
+                    let sums = [&mut first[span.clone()], &mut second[span.clone()]];
+                    kernels::inner_product(modulus, terms, sums);
+                }
+            }
+        });
+        sums
+    }
+
+    /// The sum of the giant rotations of `sums`, modulo Q P.
+    fn giant_steps(
+        &self,
+        level: usize,
+        sums: Vec<[Poly; 2]>,
+        keys: &[Option<(usize, &SwitchingKey)>],
+    ) -> [Poly; 2] {
+        let parameters = self.parameters();
+        let ring = parameters.ring();
+        let basis = parameters.extended_basis(level);
+        let mut total = [ring.zero(basis), ring.zero(basis)];
+        for (sum, key) in sums.into_iter().zip(keys) {
+            let Some((element, key)) = key else {
+                total.iter_mut().zip(&sum).for_each(|(total, sum)| ring.add(total, sum));
+                continue;
+            };
+            let automorphism = Automorphism::new(parameters.log_n(), *element);
+            let [first, second] = sum;
+            let second = parameters.from_extended(level).apply(ring, &second);
+            let decomposition = decompose(parameters, level, &second);
+            let rotated =
+                decomposition.switch_sum_then_permute(parameters, key, &first, &automorphism);
+            for_each_pair(&mut total, |position, [t0, t1]| {
+                let modulus = ring.modulus(position);
+                kernels::add(modulus, t0, rotated[0].limb(position));
+                kernels::add(modulus, t1, rotated[1].limb(position));
+            });
+        }
+        total
+    }
+
+    /// Row sums bound values and errors; each key switch and division adds its own.
+    fn transformed_estimate(&self, a: &Ciphertext, transform: &LinearTransform) -> Estimate {
+        let parameters = self.parameters();
+        let spread = transform.row_squares.sqrt();
+        let in_slots = |deviation: f64, scale: f64| estimate::in_slots(deviation, a.slots, scale);
+        let switching = estimate::key_switching(parameters, a.level);
+        let scale = a.scale * transform.scale;
+        let moving = transform.giants.iter().filter(|giant| giant.step != 0).count() as f64;
+        let rounding = estimate::rounding(parameters);
+        let encoding = in_slots(estimate::encoding(), transform.scale);
+        let errors = [
+            spread * in_slots(switching, a.scale),
+            encoding * (transform.diagonals() as f64).sqrt() * a.estimate.bound,
+            in_slots(moving.sqrt() * switching.hypot(rounding), scale),
+            in_slots(rounding, scale),
+        ];
+        let scaled = Estimate {
+            // Errors of different slots are independent.
+            deviation: a.estimate.deviation * spread,
+            bound: a.estimate.bound * transform.row_sum,
+        };
+        errors.into_iter().fold(scaled, Estimate::with_error)
+    }
+}

@@ -1,0 +1,285 @@
+//! Plaintexts: vectors of numbers as scaled polynomials.
+
+use rayon::prelude::*;
+use rustfft::num_complex::Complex64;
+
+use super::estimate::{self, Estimate};
+use crate::parameters::Parameters;
+use crate::ring::modulus::Modulus;
+use crate::ring::poly::{Basis, Poly, Ring};
+use crate::{Error, Result};
+
+/// Numbers in slots, encoded at a level and a scale.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plaintext {
+    pub(crate) parameters: Parameters,
+    pub(crate) level: usize,
+    pub(crate) scale: f64,
+    pub(crate) slots: usize,
+    pub(crate) estimate: Estimate,
+    pub(crate) poly: Poly,
+}
+
+/// Where and how to encode.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Encoding {
+    /// The level of the ciphertexts that the plaintext will meet.
+    pub level: usize,
+    /// The scale; the level's canonical one where `None`.
+    pub scale: Option<f64>,
+    /// A public bound on the absolute values; the largest of them where `None`, which
+    /// tells the evaluator that largest value: give a bound for private data.
+    pub bound: Option<f64>,
+}
+
+impl Encoding {
+    /// At the canonical scale of `level`, the bound taken from the values.
+    pub fn at(level: usize) -> Self {
+        Self { level, scale: None, bound: None }
+    }
+}
+
+impl Parameters {
+    /// Encodes complex numbers, one a slot; their count is a power of two up to N / 2.
+    ///
+    /// Fewer than N / 2 values are a sparse packing: they stand for themselves
+    /// repeated. The error is that of rounding every coefficient to an integer, plus that
+    /// of double precision (about 2^-50 of the largest value), so that scales beyond about
+    /// 2^50 gain nothing for values near 1.
+    ///
+    /// # Errors
+    /// [`Error::SlotMismatch`], [`Error::NotFinite`], [`Error::ValueOutOfRange`] when a value
+    /// exceeds the bound, [`Error::ScaleOutOfRange`] when values at this scale do not fit the
+    /// modulus, [`Error::LevelMismatch`].
+    ///
+    /// ```
+    /// use rlwe::ckks::Encoding;
+    /// use rlwe::{Parameters, ParametersLiteral};
+    /// let literal = ParametersLiteral { levels: 1, scale_bits: 40, ..Default::default() };
+    /// let parameters = Parameters::new(literal)?;
+    /// let plaintext = parameters.encode_real(&[0.5, -1.0], Encoding::at(1))?;
+    /// assert!((plaintext.decode()?[1].re + 1.0).abs() < 1e-9);
+    /// # Ok::<(), rlwe::Error>(())
+    /// ```
+    pub fn encode(&self, values: &[Complex64], encoding: Encoding) -> Result<Plaintext> {
+        let basis = self.basis(encoding.level, "encode")?.clone();
+        self.encode_over(values, encoding, &basis)
+    }
+
+    /// [`Self::encode`] for real numbers.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn encode_real(&self, values: &[f64], encoding: Encoding) -> Result<Plaintext> {
+        let values: Vec<Complex64> = values.iter().map(|&x| Complex64::new(x, 0.0)).collect();
+        self.encode(&values, encoding)
+    }
+
+    /// Encodes over a basis other than that of the level.
+    pub(crate) fn encode_over(
+        &self,
+        values: &[Complex64],
+        encoding: Encoding,
+        basis: &Basis,
+    ) -> Result<Plaintext> {
+        let slots = values.len();
+        let scale = match encoding.scale {
+            Some(scale) => scale,
+            None => self.scale(encoding.level)?,
+        };
+        let bound = check_values(values, encoding.bound)?;
+        self.check_scale(encoding.level, scale, "encode")?;
+        let coefficients = self.encoder().embed(values)?;
+        let rounded = super::encoder::scale_and_round(&coefficients, scale)?;
+        let ring = self.ring();
+        let mut poly = ring.zero(basis);
+        poly.par_limbs_mut().for_each(|(position, limb)| {
+            let prime = &ring.primes[position];
+            rounded.residues(prime.modulus.q, limb);
+            prime.forward(limb);
+        });
+        let error = estimate::in_slots(estimate::encoding(), slots, scale);
+        Ok(Plaintext {
+            parameters: self.clone(),
+            level: encoding.level,
+            scale,
+            slots,
+            estimate: Estimate::exact(bound).with_error(error),
+            poly,
+        })
+    }
+
+    /// Refuses a scale that is no positive number or leaves no room for values near 1.
+    pub(crate) fn check_scale(
+        &self,
+        level: usize,
+        scale: f64,
+        operation: &'static str,
+    ) -> Result<()> {
+        let modulus_bits = self.log_q(level)?;
+        if scale.is_finite() && scale >= 1.0 && scale.log2() + 1.0 < modulus_bits {
+            return Ok(());
+        }
+        Err(Error::ScaleOutOfRange { operation, scale, modulus_bits })
+    }
+
+    /// The scale of a plaintext that takes a ciphertext of `scale` at `level`, multiplied and
+    /// rescaled, to the canonical scale of the level below.
+    ///
+    /// # Errors
+    /// [`Error::LevelExhausted`] at level 0.
+    pub fn matching_scale(&self, level: usize, scale: f64) -> Result<f64> {
+        let factor = self.rescale_factor(level)?;
+        Ok(self.scale(level - 1)? * factor / scale)
+    }
+}
+
+/// The bound of the values, after checking that it holds.
+pub(crate) fn check_values(values: &[Complex64], bound: Option<f64>) -> Result<f64> {
+    let operation = "encode";
+    if let Some(index) = values.iter().position(|x| !(x.re.is_finite() && x.im.is_finite())) {
+        return Err(Error::NotFinite { operation, index });
+    }
+    let largest = values.iter().map(|x| x.norm()).fold(0.0, f64::max);
+    let bound = bound.unwrap_or(largest);
+    if largest > bound || !bound.is_finite() {
+        return Err(Error::ValueOutOfRange { operation, value: largest, bound });
+    }
+    Ok(bound)
+}
+
+impl Plaintext {
+    /// The level that it is encoded at.
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// The factor between coefficients and values.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// The number of values.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The public bound on the absolute values.
+    pub fn bound(&self) -> f64 {
+        self.estimate.bound
+    }
+
+    /// The values.
+    ///
+    /// # Errors
+    /// [`Error::DecryptionOverflow`] when the coefficients fill the modulus.
+    pub fn decode(&self) -> Result<Vec<Complex64>> {
+        let coefficients = reconstruct(self.parameters.ring(), &self.poly)?;
+        let scaled: Vec<f64> = coefficients.iter().map(|&x| x as f64 / self.scale).collect();
+        self.parameters.encoder().project(&scaled, self.slots)
+    }
+}
+
+/// Bits of modulus that are reconstructed exactly; further primes only confirm.
+const EXACT_BITS: f64 = 120.0;
+
+/// Primes that may be needed for them: none is below 2^17.
+const MAX_EXACT: usize = 7;
+
+/// The centred coefficients of `poly`, which must be small beside the modulus.
+///
+/// Residues modulo primes of about 120 bits together give the coefficient (mixed
+/// radix, Garner 1959); one more prime, or room at the top, must agree.
+pub(crate) fn reconstruct(ring: &Ring, poly: &Poly) -> Result<Vec<i128>> {
+    let mut positions: Vec<usize> = poly.basis.iter().collect();
+    positions.sort_by_key(|&p| std::cmp::Reverse(ring.modulus(p).q));
+    let mut bits = 0.0;
+    let exact = positions
+        .iter()
+        .take_while(|&&p| {
+            bits += f64::from(ring.modulus(p).q).log2();
+            bits < EXACT_BITS
+        })
+        .count()
+        .min(MAX_EXACT);
+    positions.truncate(exact + 1);
+    let mut limbs: Vec<Vec<u32>> = positions.iter().map(|&p| poly.limb(p).to_vec()).collect();
+    limbs.par_iter_mut().zip(&positions).for_each(|(limb, &p)| ring.primes[p].inverse(limb));
+    let (limbs, witness) = limbs.split_at(exact);
+    let radix = MixedRadix::new(ring, &positions, exact);
+    (0..ring.n())
+        .into_par_iter()
+        .with_min_len(1024)
+        .map(|i| {
+            let residues = limbs.iter().chain(witness).map(|limb| limb[i]);
+            radix.centred(residues).ok_or(Error::DecryptionOverflow)
+        })
+        .collect()
+}
+
+/// Mixed-radix reconstruction over a few primes, the last of which may be a witness:
+/// x = d_0 + d_1 q_0 + d_2 q_0 q_1 + ...
+struct MixedRadix {
+    primes: Vec<RadixPrime>,
+    /// Primes that the value is made of.
+    exact: usize,
+    modulus: i128,
+}
+
+struct RadixPrime {
+    modulus: Modulus,
+    /// The product of the primes before it modulo this one, for each prefix, in Montgomery form.
+    prefixes: Vec<u32>,
+    /// The inverse of the product of the exact primes before it, in Montgomery form.
+    inverse: u32,
+    /// The product of the primes before it.
+    weight: i128,
+}
+
+impl MixedRadix {
+    fn new(ring: &Ring, positions: &[usize], exact: usize) -> Self {
+        let mut modulus = 1i128;
+        let mut primes = Vec::new();
+        for (k, &position) in positions.iter().enumerate() {
+            let q = ring.modulus(position);
+            let mut prefixes = vec![1];
+            for &before in &positions[..k.min(exact)] {
+                let last = prefixes[prefixes.len() - 1];
+                prefixes.push(q.mul(last, ring.modulus(before).q % q.q));
+            }
+            let inverse = q.to_montgomery(q.inv(prefixes[prefixes.len() - 1]));
+            let prefixes = prefixes.into_iter().map(|x| q.to_montgomery(x)).collect();
+            primes.push(RadixPrime { modulus: q, prefixes, inverse, weight: modulus });
+            if k < exact {
+                modulus *= i128::from(q.q);
+            }
+        }
+        Self { primes, exact, modulus }
+    }
+
+    /// The centred value, unless it fills the modulus or the witness contradicts it.
+    ///
+    /// Without a branch on the residues but for that refusal.
+    fn centred(&self, residues: impl Iterator<Item = u32>) -> Option<i128> {
+        let mut digits = [0u32; MAX_EXACT];
+        let mut x = 0i128;
+        let mut agrees = true;
+        for (k, (residue, prime)) in residues.zip(&self.primes).enumerate() {
+            let q = prime.modulus;
+            let known = digits.iter().zip(&prime.prefixes).fold(0, |known, (&digit, &prefix)| {
+                q.add(known, q.mul_montgomery(digit, prefix))
+            });
+            if k < self.exact {
+                digits[k] = q.mul_montgomery(q.sub(residue, known), prime.inverse);
+                x += prime.weight * i128::from(digits[k]);
+            } else {
+                let wrapped = q.sub(known, (self.modulus % i128::from(q.q)) as u32);
+                agrees = residue == known || residue == wrapped;
+            }
+        }
+        let wraps = i128::from(2 * x > self.modulus);
+        let centred = x - wraps * self.modulus;
+        let fits = self.primes.len() > self.exact || 4 * centred.abs() < self.modulus;
+        (agrees && fits).then_some(centred)
+    }
+}

@@ -1,0 +1,397 @@
+//! Secret, public and switching keys.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use rayon::prelude::*;
+use zeroize::Zeroizing;
+
+use crate::literal::SecretDistribution;
+use crate::parameters::{Digit, Parameters};
+use crate::ring::automorphism::{
+    Automorphism, conjugation_element, inverse_element, rotation_element,
+};
+use crate::ring::kernels;
+use crate::ring::poly::{Basis, Poly, Ring, SecretPoly};
+use crate::sampling::{self, Generator, Seed};
+use crate::{Error, Result};
+
+/// Which secret key an object belongs to: a random public label, not derived from the key.
+pub(crate) type KeyId = [u8; 16];
+
+/// The key that decrypts. Wiped from memory when dropped; never printed.
+#[derive(Clone)]
+pub struct SecretKey {
+    pub(crate) parameters: Parameters,
+    pub(crate) id: KeyId,
+    pub(crate) coefficients: Zeroizing<Vec<i8>>,
+    /// Over every prime, in Montgomery form.
+    pub(crate) values: SecretPoly,
+}
+
+/// A key that encrypts and does nothing else.
+#[derive(Clone)]
+pub struct PublicKey {
+    pub(crate) parameters: Parameters,
+    pub(crate) id: KeyId,
+    pub(crate) seed: Seed,
+    /// Both halves over every prime, in Montgomery form; the second is expanded from the seed.
+    pub(crate) halves: [Poly; 2],
+}
+
+/// Takes a polynomial from one secret to another: for every digit an encryption of
+/// the first secret times P under the second.
+#[derive(Clone)]
+pub struct SwitchingKey {
+    pub(crate) level: usize,
+    pub(crate) seed: Seed,
+    pub(crate) basis: Basis,
+    /// Two halves for each digit of the chain that has primes in `basis`, by its number;
+    /// in Montgomery form.
+    pub(crate) digits: BTreeMap<usize, [Poly; 2]>,
+}
+
+/// What an evaluator holds: a relinearisation key and Galois keys, each for a level and
+/// those below it. None of it decrypts.
+#[derive(Clone)]
+pub struct EvaluationKeys {
+    pub(crate) parameters: Parameters,
+    pub(crate) id: KeyId,
+    pub(crate) relinearisation: Option<SwitchingKey>,
+    /// By Galois element.
+    pub(crate) galois: BTreeMap<usize, SwitchingKey>,
+}
+
+/// Which evaluation keys to make, and for which level each.
+///
+/// ```
+/// use rlwe::keys::EvaluationKeysRequest;
+/// let request = EvaluationKeysRequest {
+///     relinearisation_level: Some(2),
+///     rotations: vec![(1, 2), (-4, 1)],
+///     conjugation_level: None,
+/// };
+/// # let _ = request;
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EvaluationKeysRequest {
+    /// The highest level at which ciphertexts are multiplied.
+    pub relinearisation_level: Option<usize>,
+    /// Left rotations in slots, each with the highest level at which it is used.
+    pub rotations: Vec<(i64, usize)>,
+    /// The highest level at which ciphertexts are conjugated.
+    pub conjugation_level: Option<usize>,
+}
+
+impl SecretKey {
+    /// A fresh key from the operating system's randomness.
+    ///
+    /// # Errors
+    /// [`Error::Randomness`] when the operating system gives none.
+    pub fn generate(parameters: &Parameters) -> Result<Self> {
+        let mut generator = Generator::from_os()?;
+        let n = parameters.n();
+        let coefficients = match parameters.literal().secret {
+            SecretDistribution::Ternary => sampling::ternary(&mut generator, n),
+            SecretDistribution::FixedWeight(weight) => {
+                sampling::fixed_weight(&mut generator, n, weight)?
+            }
+        };
+        let mut id = [0; 16];
+        generator.fill(&mut id);
+        Ok(Self::from_coefficients(parameters, id, coefficients))
+    }
+
+    pub(crate) fn from_coefficients(
+        parameters: &Parameters,
+        id: KeyId,
+        coefficients: Zeroizing<Vec<i8>>,
+    ) -> Self {
+        let ring = parameters.ring();
+        let mut values = SecretPoly(ring.from_signed(&every_prime(parameters), &coefficients));
+        ring.to_montgomery(&mut values.0);
+        Self { parameters: parameters.clone(), id, coefficients, values }
+    }
+
+    /// The parameters of the key.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// A fresh public key.
+    ///
+    /// # Errors
+    /// [`Error::Randomness`] when the operating system gives none.
+    pub fn public_key(&self) -> Result<PublicKey> {
+        let mut generator = Generator::from_os()?;
+        let seed = generator.seed();
+        let half = expand_half(&self.parameters, &seed, 0, &every_prime(&self.parameters));
+        let first = self.encryption_of_zero(&mut generator, &self.values, &half);
+        Ok(PublicKey {
+            parameters: self.parameters.clone(),
+            id: self.id,
+            seed,
+            halves: [first, half],
+        })
+    }
+
+    /// e - half * secret, in Montgomery form as `half` and `secret` are.
+    fn encryption_of_zero(
+        &self,
+        generator: &mut Generator,
+        secret: &SecretPoly,
+        half: &Poly,
+    ) -> Poly {
+        let ring = self.parameters.ring();
+        let error = sampling::gaussian(generator, ring.n());
+        let mut error = SecretPoly(ring.from_signed(&half.basis, &error));
+        ring.to_montgomery(&mut error.0);
+        let mut mask = SecretPoly(half.clone());
+        ring.mul_montgomery(&mut mask.0, &secret.0);
+        ring.sub(&mut error.0, &mask.0);
+        error.0.clone()
+    }
+
+    /// The keys of `request`, for a given set of secrets made in parallel.
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`] for a level above the chain, [`Error::Randomness`].
+    pub fn evaluation_keys(&self, request: &EvaluationKeysRequest) -> Result<EvaluationKeys> {
+        let log_n = self.parameters.log_n();
+        let mut levels: BTreeMap<usize, usize> = BTreeMap::new();
+        for &(rotation, level) in &request.rotations {
+            let entry = levels.entry(rotation_element(log_n, rotation)).or_insert(level);
+            *entry = level.max(*entry);
+        }
+        if let Some(level) = request.conjugation_level {
+            levels.insert(conjugation_element(log_n), level);
+        }
+        levels.remove(&1);
+        let requested = levels.values().chain(&request.relinearisation_level);
+        for &level in requested {
+            self.parameters.check_level(level, "make evaluation keys")?;
+        }
+        let relinearisation = match request.relinearisation_level {
+            Some(level) => Some(self.relinearisation_key(level)?),
+            None => None,
+        };
+        let galois = levels
+            .into_par_iter()
+            .map(|(element, level)| Ok((element, self.galois_key(element, level)?)))
+            .collect::<Result<_>>()?;
+        Ok(EvaluationKeys {
+            parameters: self.parameters.clone(),
+            id: self.id,
+            relinearisation,
+            galois,
+        })
+    }
+
+    fn relinearisation_key(&self, level: usize) -> Result<SwitchingKey> {
+        let mut square = self.values.clone();
+        self.parameters.ring().mul_montgomery(&mut square.0, &self.values.0);
+        self.switching_key(&square, &self.values, level)
+    }
+
+    /// From s to g^-1(s): after it, the automorphism g gives a ciphertext of s.
+    fn galois_key(&self, element: usize, level: usize) -> Result<SwitchingKey> {
+        let log_n = self.parameters.log_n();
+        let inverse = Automorphism::new(log_n, inverse_element(log_n, element));
+        let target = SecretPoly(self.parameters.ring().permute(&inverse, &self.values.0));
+        self.switching_key(&self.values, &target, level)
+    }
+
+    fn switching_key(
+        &self,
+        from: &SecretPoly,
+        to: &SecretPoly,
+        level: usize,
+    ) -> Result<SwitchingKey> {
+        let ring = self.parameters.ring();
+        let mut generator = Generator::from_os()?;
+        let seed = generator.seed();
+        let basis = self.parameters.key_basis(level);
+        let digits = key_digits(&self.parameters, &basis)
+            .map(|(index, own)| {
+                let half = expand_half(&self.parameters, &seed, index, &basis);
+                let mut first = self.encryption_of_zero(&mut generator, to, &half);
+                for (position, limb) in first.limbs_mut().filter(|(p, _)| own.contains(*p)) {
+                    let factor = self.parameters.special_product(position);
+                    let modulus = ring.modulus(position);
+                    kernels::add_scaled(modulus, limb, from.0.limb(position), factor);
+                }
+                (index, [first, half])
+            })
+            .collect();
+        Ok(SwitchingKey { level, seed, basis, digits })
+    }
+}
+
+/// Every prime of the parameters.
+pub(crate) fn every_prime(parameters: &Parameters) -> Basis {
+    parameters.key_basis(parameters.max_level())
+}
+
+/// The digits that have primes in `basis`: number and own primes.
+pub(crate) fn key_digits(
+    parameters: &Parameters,
+    basis: &Basis,
+) -> impl Iterator<Item = (usize, Basis)> {
+    parameters.chain().digits.iter().enumerate().filter_map(|(index, members)| {
+        let own = Basis::new(members.iter().copied().filter(|&p| basis.contains(p)));
+        (own.len() > 0).then_some((index, own))
+    })
+}
+
+/// The uniform half number `index` of a key, expanded from its seed.
+pub(crate) fn expand_half(
+    parameters: &Parameters,
+    seed: &Seed,
+    index: usize,
+    basis: &Basis,
+) -> Poly {
+    let ring: &Ring = parameters.ring();
+    let mut half = ring.zero(basis);
+    let primes = ring.primes.len();
+    half.par_limbs_mut().for_each(|(position, limb)| {
+        let stream = (index * primes + position) as u64;
+        sampling::uniform_residues(seed, stream, ring.modulus(position).q, limb);
+    });
+    half
+}
+
+impl SwitchingKey {
+    /// The highest level that the key serves.
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// Both halves of `digits` modulo the prime at `position`.
+    pub(crate) fn limbs(&self, digits: &[Digit], position: usize) -> [Vec<&[u32]>; 2] {
+        [0, 1].map(|half| {
+            digits.iter().map(|digit| self.digits[&digit.index][half].limb(position)).collect()
+        })
+    }
+
+    /// Bytes in memory.
+    pub fn nbytes(&self) -> usize {
+        self.digits.values().flatten().map(|half| half.words().len() * 4).sum()
+    }
+}
+
+impl EvaluationKeys {
+    /// No keys at all: enough for additions and plaintext products.
+    pub fn none(secret: &SecretKey) -> Self {
+        Self {
+            parameters: secret.parameters.clone(),
+            id: secret.id,
+            relinearisation: None,
+            galois: BTreeMap::new(),
+        }
+    }
+
+    /// The parameters of the keys.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// Adds the keys of `other`; of two keys for one automorphism the higher stays.
+    ///
+    /// # Errors
+    /// [`Error::ParametersMismatch`], [`Error::KeyMismatch`].
+    pub fn extend(&mut self, other: Self) -> Result<()> {
+        self.parameters.check_same(&other.parameters, "extend evaluation keys")?;
+        if self.id != other.id {
+            return Err(Error::KeyMismatch { operation: "extend evaluation keys" });
+        }
+        if let Some(key) = other.relinearisation
+            && self.relinearisation.as_ref().is_none_or(|own| own.level < key.level)
+        {
+            self.relinearisation = Some(key);
+        }
+        for (element, key) in other.galois {
+            if self.galois.get(&element).is_none_or(|own| own.level < key.level) {
+                self.galois.insert(element, key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes in memory, both halves expanded.
+    pub fn nbytes(&self) -> usize {
+        let keys = self.relinearisation.iter().chain(self.galois.values());
+        keys.map(SwitchingKey::nbytes).sum()
+    }
+
+    /// The level of the relinearisation key, if there is one.
+    pub fn relinearisation_level(&self) -> Option<usize> {
+        self.relinearisation.as_ref().map(SwitchingKey::level)
+    }
+
+    /// The level of the conjugation key, if there is one.
+    pub fn conjugation_level(&self) -> Option<usize> {
+        let element = conjugation_element(self.parameters.log_n());
+        self.galois.get(&element).map(SwitchingKey::level)
+    }
+
+    /// Rotations in `0..slots` that there are keys for, with the level of each.
+    pub fn rotations(&self) -> BTreeMap<i64, usize> {
+        let log_n = self.parameters.log_n();
+        let slots = self.parameters.slots() as i64;
+        let mut element = 1usize;
+        let mut rotations = BTreeMap::new();
+        for k in 0..slots {
+            if let Some(key) = self.galois.get(&element) {
+                rotations.insert(k, key.level);
+            }
+            element = element * 5 % (2 << log_n);
+        }
+        rotations
+    }
+
+    pub(crate) fn relinearisation_key(
+        &self,
+        level: usize,
+        operation: &'static str,
+    ) -> Result<&SwitchingKey> {
+        let missing =
+            || Error::MissingKey { operation, key: "relinearisation key".into(), level };
+        self.relinearisation.as_ref().filter(|key| key.level >= level).ok_or_else(missing)
+    }
+
+    /// The key of a Galois element that serves `level`.
+    pub(crate) fn galois_key(
+        &self,
+        element: usize,
+        level: usize,
+        operation: &'static str,
+        name: impl FnOnce() -> String,
+    ) -> Result<&SwitchingKey> {
+        let found = self.galois.get(&element).filter(|key| key.level >= level);
+        found.ok_or_else(|| Error::MissingKey { operation, key: name(), level })
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SecretKey({})", self.parameters)
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PublicKey({})", self.parameters)
+    }
+}
+
+impl fmt::Debug for EvaluationKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EvaluationKeys({} Galois keys, {})", self.galois.len(), self.parameters)
+    }
+}
+
+impl PartialEq for SwitchingKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.level == other.level && self.seed == other.seed && self.digits == other.digits
+    }
+}

@@ -1,0 +1,355 @@
+//! Parameters as the machine uses them.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+use crate::chain::Chain;
+use crate::ckks::encoder::Encoder;
+use crate::literal::ParametersLiteral;
+use crate::ring::convert::Conversion;
+use crate::ring::division::Division;
+use crate::ring::kernels;
+use crate::ring::modulus::product;
+use crate::ring::poly::{Basis, Poly, Ring};
+use crate::{Error, Result};
+
+/// A compiled parameter set: ring, modulus chain and tables, shared by reference.
+///
+/// Cloning is cheap. Two sets are equal when their fingerprints are.
+///
+/// ```
+/// use rlwe::{Parameters, ParametersLiteral};
+/// let parameters = Parameters::new(ParametersLiteral {
+///     levels: 3,
+///     scale_bits: 40,
+///     ..ParametersLiteral::default()
+/// })?;
+/// assert!(parameters.is_secure());
+/// assert_eq!(parameters.max_level(), 3);
+/// # Ok::<(), rlwe::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Parameters(Arc<Tables>);
+
+struct Tables {
+    literal: ParametersLiteral,
+    chain: Chain,
+    ring: Ring,
+    encoder: Encoder,
+    special: Basis,
+    levels: Vec<Level>,
+    fingerprint: [u8; 16],
+}
+
+/// What operations at one level need; made when first used.
+struct Level {
+    basis: Basis,
+    extended: Basis,
+    digits: OnceLock<Vec<Digit>>,
+    from_extended: OnceLock<Division>,
+    rescale: OnceLock<Division>,
+    rescale_from_extended: OnceLock<Division>,
+}
+
+/// One key-switching digit at one level.
+#[derive(Debug)]
+pub(crate) struct Digit {
+    /// Its number in a key.
+    pub(crate) index: usize,
+    pub(crate) own: Basis,
+    /// The other primes of the level, and the special ones.
+    pub(crate) others: Basis,
+    /// From `own` to `others`.
+    pub(crate) conversion: Conversion,
+}
+
+impl Parameters {
+    /// Compiles `literal`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameters`] for a request out of range, and
+    /// [`Error::InsecureParameters`] for one that is not 128-bit secure and does not
+    /// say that it may be insecure.
+    pub fn new(literal: ParametersLiteral) -> Result<Self> {
+        let (log_n, chain) = literal.chain()?;
+        let primes: Vec<u32> = chain.q_primes.iter().chain(&chain.p_primes).copied().collect();
+        let ring = Ring::new(log_n, &primes)?;
+        let special = Basis::new(chain.q_primes.len()..primes.len());
+        let levels = chain
+            .levels
+            .iter()
+            .map(|level| {
+                let basis = Basis::new(level.primes.iter().copied());
+                let extended = basis.union(&special);
+                Level {
+                    basis,
+                    extended,
+                    digits: OnceLock::new(),
+                    from_extended: OnceLock::new(),
+                    rescale: OnceLock::new(),
+                    rescale_from_extended: OnceLock::new(),
+                }
+            })
+            .collect();
+        let fingerprint = fingerprint(&ring, &chain);
+        let encoder = Encoder::new(log_n)?;
+        let literal = ParametersLiteral { log_n: Some(log_n), ..literal };
+        Ok(Self(Arc::new(Tables { literal, chain, ring, encoder, special, levels, fingerprint })))
+    }
+
+    /// The request that these parameters answer, with the ring degree filled in.
+    pub fn literal(&self) -> &ParametersLiteral {
+        &self.0.literal
+    }
+
+    /// log2 of the ring degree.
+    pub fn log_n(&self) -> u32 {
+        self.0.ring.log_n
+    }
+
+    /// The ring degree.
+    pub fn n(&self) -> usize {
+        self.0.ring.n()
+    }
+
+    /// Complex slots of a full packing, N / 2.
+    pub fn slots(&self) -> usize {
+        self.n() / 2
+    }
+
+    /// The highest level: how many times a fresh ciphertext can be rescaled.
+    pub fn max_level(&self) -> usize {
+        self.0.levels.len() - 1
+    }
+
+    /// The modulus chain.
+    pub fn chain(&self) -> &Chain {
+        &self.0.chain
+    }
+
+    /// Whether the set is 128-bit secure by the table of [`crate::security`].
+    pub fn is_secure(&self) -> bool {
+        self.0.literal.is_secure()
+    }
+
+    /// log2 of the modulus of a level.
+    pub fn log_q(&self, level: usize) -> Result<f64> {
+        Ok(self.0.ring.bits(self.basis(level, "measure a modulus")?))
+    }
+
+    /// log2 of the largest modulus, key-switching primes included.
+    pub fn log_qp(&self) -> f64 {
+        let top = &self.0.levels[self.max_level()];
+        self.0.ring.bits(&top.extended)
+    }
+
+    /// Word primes of the largest modulus, key-switching primes included.
+    pub fn key_limbs(&self) -> usize {
+        self.0.levels[self.max_level()].extended.len()
+    }
+
+    /// Word primes of the modulus of a level.
+    pub fn limbs(&self, level: usize) -> Result<usize> {
+        Ok(self.basis(level, "count primes")?.len())
+    }
+
+    /// The canonical scale of a level: what two canonical ciphertexts of the level
+    /// above have after multiplication and rescaling.
+    pub fn scale(&self, level: usize) -> Result<f64> {
+        self.check_level(level, "look up a scale")?;
+        Ok(self.0.chain.levels[level].scale)
+    }
+
+    /// What rescaling from `level` to the next lower one divides the scale by.
+    pub fn rescale_factor(&self, level: usize) -> Result<f64> {
+        self.check_level(level, "rescale")?;
+        if level == 0 {
+            return Err(Error::LevelExhausted { operation: "rescale", needed: 1, available: 0 });
+        }
+        let (from, to) = (&self.0.levels[level].basis, &self.0.levels[level - 1].basis);
+        // Leaving and joining primes alternate, so that the product stays in range and exact
+        // up to one rounding for each prime.
+        let product = |basis: Basis| {
+            basis.iter().map(|p| f64::from(self.0.ring.modulus(p).q)).product::<f64>()
+        };
+        Ok(product(from.difference(to)) / product(to.difference(from)))
+    }
+
+    /// A digest of the primes, their roots of unity, the levels and the digits:
+    /// equal exactly when objects may be mixed.
+    pub fn fingerprint(&self) -> [u8; 16] {
+        self.0.fingerprint
+    }
+
+    pub(crate) fn ring(&self) -> &Ring {
+        &self.0.ring
+    }
+
+    pub(crate) fn encoder(&self) -> &Encoder {
+        &self.0.encoder
+    }
+
+    /// The key-switching primes.
+    pub(crate) fn special(&self) -> &Basis {
+        &self.0.special
+    }
+
+    /// P modulo the prime at `position`, in Montgomery form.
+    pub(crate) fn special_product(&self, position: usize) -> u32 {
+        let ring = self.ring();
+        let modulus = ring.modulus(position);
+        let special = self.0.special.iter().map(|p| ring.modulus(p).q);
+        modulus.to_montgomery(product(modulus, special))
+    }
+
+    /// P times `x`, over the primes of `level` and the key-switching primes.
+    pub(crate) fn special_multiple(&self, level: usize, x: &Poly) -> Poly {
+        let ring = self.ring();
+        let mut multiple = ring.zero(self.extended_basis(level));
+        multiple.par_limbs_mut().filter(|(position, _)| x.basis.contains(*position)).for_each(
+            |(position, limb)| {
+                limb.copy_from_slice(x.limb(position));
+                kernels::scale(ring.modulus(position), limb, self.special_product(position));
+            },
+        );
+        multiple
+    }
+
+    pub(crate) fn check_level(&self, level: usize, operation: &'static str) -> Result<()> {
+        if level > self.max_level() {
+            let expected = self.max_level();
+            return Err(Error::LevelMismatch { operation, expected, actual: level });
+        }
+        Ok(())
+    }
+
+    /// The primes of a level.
+    pub(crate) fn basis(&self, level: usize, operation: &'static str) -> Result<&Basis> {
+        self.check_level(level, operation)?;
+        Ok(&self.0.levels[level].basis)
+    }
+
+    /// The primes of a level that was checked when its ciphertext was made.
+    pub(crate) fn level_basis(&self, level: usize) -> &Basis {
+        &self.0.levels[level].basis
+    }
+
+    /// The primes of a level, and the key-switching primes.
+    pub(crate) fn extended_basis(&self, level: usize) -> &Basis {
+        &self.0.levels[level].extended
+    }
+
+    /// The primes of a key that serves `level` and every level below it.
+    pub(crate) fn key_basis(&self, level: usize) -> Basis {
+        Basis::new(self.0.levels[..=level].iter().flat_map(|level| level.extended.iter()))
+    }
+
+    /// The key-switching digits at a level, empty ones left out.
+    pub(crate) fn digits(&self, level: usize) -> &[Digit] {
+        let tables = &self.0.levels[level];
+        tables.digits.get_or_init(|| {
+            let digits = self.0.chain.digits.iter().enumerate();
+            digits
+                .filter_map(|(index, members)| {
+                    let members = members.iter().copied();
+                    let own = Basis::new(members.filter(|&p| tables.basis.contains(p)));
+                    (own.len() > 0).then(|| self.digit(index, own, &tables.extended))
+                })
+                .collect()
+        })
+    }
+
+    fn digit(&self, index: usize, own: Basis, extended: &Basis) -> Digit {
+        let ring = &self.0.ring;
+        let others = extended.difference(&own);
+        let (sources, targets) = (ring.moduli(&own), ring.moduli(&others));
+        let conversion = Conversion::new(ring.log_n, &sources, &targets, |_| 1, |_| 1);
+        Digit { index, own, others, conversion }
+    }
+
+    /// Division by the key-switching primes, at a level.
+    pub(crate) fn from_extended(&self, level: usize) -> &Division {
+        let tables = &self.0.levels[level];
+        tables
+            .from_extended
+            .get_or_init(|| Division::new(&self.0.ring, &tables.extended, &tables.basis))
+    }
+
+    /// Rescaling from `level`, at least 1.
+    pub(crate) fn rescale(&self, level: usize) -> &Division {
+        let (tables, below) = (&self.0.levels[level], &self.0.levels[level - 1]);
+        tables.rescale.get_or_init(|| Division::new(&self.0.ring, &tables.basis, &below.basis))
+    }
+
+    /// Division by the key-switching primes and rescaling in one, from `level`, at least 1.
+    pub(crate) fn rescale_from_extended(&self, level: usize) -> &Division {
+        let (tables, below) = (&self.0.levels[level], &self.0.levels[level - 1]);
+        tables
+            .rescale_from_extended
+            .get_or_init(|| Division::new(&self.0.ring, &tables.extended, &below.basis))
+    }
+
+    /// Refuses objects of other parameters.
+    pub(crate) fn check_same(&self, other: &Self, operation: &'static str) -> Result<()> {
+        if self == other { Ok(()) } else { Err(Error::ParametersMismatch { operation }) }
+    }
+}
+
+/// The roots of unity are part of it: values in the evaluation domain mean nothing without them.
+fn fingerprint(ring: &Ring, chain: &Chain) -> [u8; 16] {
+    let mut hash = Sha256::new();
+    hash.update(b"cloakwork parameters 1");
+    hash.update(ring.log_n.to_le_bytes());
+    for prime in &ring.primes {
+        let mut x = vec![0; ring.n()];
+        x[1] = 1;
+        prime.forward(&mut x);
+        hash.update(prime.modulus.q.to_le_bytes());
+        hash.update(x[0].to_le_bytes());
+    }
+    for level in &chain.levels {
+        hash.update((level.primes.len() as u64).to_le_bytes());
+        level.primes.iter().for_each(|&p| hash.update((p as u64).to_le_bytes()));
+        hash.update(level.scale.to_bits().to_le_bytes());
+    }
+    for digit in &chain.digits {
+        hash.update((digit.len() as u64).to_le_bytes());
+        digit.iter().for_each(|&p| hash.update((p as u64).to_le_bytes()));
+    }
+    let digest = hash.finalize();
+    std::array::from_fn(|i| digest[i])
+}
+
+impl PartialEq for Parameters {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.fingerprint == other.0.fingerprint
+    }
+}
+
+impl Eq for Parameters {}
+
+impl fmt::Display for Parameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let security = if self.is_secure() { "128-bit secure" } else { "INSECURE" };
+        write!(
+            f,
+            "CKKS, N = 2^{}, {} slots, {} levels of scale 2^{}, log2 QP = {:.1} in {} primes, {} key-switching digits, {security}",
+            self.log_n(),
+            self.slots(),
+            self.max_level(),
+            self.0.literal.scale_bits,
+            self.log_qp(),
+            self.key_limbs(),
+            self.0.chain.digits.len(),
+        )
+    }
+}
+
+impl fmt::Debug for Parameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Parameters({self})")
+    }
+}

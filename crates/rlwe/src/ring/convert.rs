@@ -1,0 +1,199 @@
+//! Conversion of residues from one set of primes to another.
+
+use rayon::prelude::*;
+
+use super::lanes::{Kernel, LaneModulus, Lanes, Sum, dispatch};
+use super::modulus::{LAZY_TERMS, Modulus, product};
+
+/// Coefficients converted at once: sixteen scaled sources of a block fit the first-level cache.
+const BLOCK: usize = 256;
+
+/// Targets whose sums are kept in registers together.
+const TILE: usize = 4;
+
+/// Takes x modulo D, a product of source primes, to x' modulo each target prime.
+///
+/// With D_k = D / q_k and y_k = x D_k^-1 mod q_k, x = sum y_k D_k - v D for
+/// v = round(sum y_k / q_k), so that x' is the centred representative (Halevi,
+/// Polyakov, Shoup 2018, section 2.2). v is computed in fixed point with at least
+/// 21 fractional bits more than a word prime, an error below `sources * 2^-21`,
+/// so x' is congruent to x always and `|x'| <= (1/2 + sources * 2^-21) D`.
+///
+/// Sources come from unnormalised inverse transforms: the factor N^-1 is part of
+/// the scaling that the conversion does anyway.
+#[derive(Debug)]
+pub(crate) struct Conversion {
+    sources: Vec<Modulus>,
+    /// What each source is multiplied by, in Montgomery form.
+    factors: Vec<u32>,
+    /// floor(2^shift / q_k).
+    reciprocals: Vec<u32>,
+    shift: u32,
+    targets: Vec<Target>,
+}
+
+#[derive(Debug)]
+struct Target {
+    modulus: Modulus,
+    /// D_k mod p for each source, then -D mod p, in Montgomery form.
+    weights: Vec<u32>,
+}
+
+impl Conversion {
+    /// From `sources` to `targets` in ring degree 2^log_n; the value is multiplied by
+    /// `input` (residues modulo the sources) before and by `output` (modulo the
+    /// targets) after centring.
+    pub(crate) fn new(
+        log_n: u32,
+        sources: &[Modulus],
+        targets: &[Modulus],
+        input: impl Fn(Modulus) -> u32,
+        output: impl Fn(Modulus) -> u32,
+    ) -> Self {
+        let others = |k: usize| {
+            sources.iter().enumerate().filter(move |(j, _)| *j != k).map(|(_, source)| source.q)
+        };
+        let factors = sources
+            .iter()
+            .enumerate()
+            .map(|(k, &q)| {
+                let hat = q.mul(product(q, others(k)), q.reduce(1 << log_n));
+                q.to_montgomery(q.mul(q.inv(hat), input(q)))
+            })
+            .collect();
+        let smallest = sources.iter().map(|source| source.bits).min().unwrap_or(30);
+        // Reciprocals stay below 2^30, and up to 32 terms below 2^63.
+        let shift = (smallest - 1 + 30).min(58);
+        let reciprocals =
+            sources.iter().map(|source| ((1u64 << shift) / u64::from(source.q)) as u32).collect();
+        let targets = targets
+            .iter()
+            .map(|&p| {
+                let scaled = |x: u32| p.to_montgomery(p.mul(x, output(p)));
+                let mut weights: Vec<u32> =
+                    (0..sources.len()).map(|k| scaled(product(p, others(k)))).collect();
+                let whole = product(p, sources.iter().map(|source| source.q));
+                weights.push(scaled(p.sub(0, whole)));
+                Target { modulus: p, weights }
+            })
+            .collect();
+        Self { sources: sources.to_vec(), factors, reciprocals, shift, targets }
+    }
+
+    /// Fills `outputs`, one limb of coefficients for each target.
+    pub(crate) fn run(&self, inputs: &[&[u32]], outputs: Vec<&mut [u32]>) {
+        let Some(first) = inputs.first() else { return };
+        let block = BLOCK.min(first.len());
+        let mut blocks: Vec<Vec<&mut [u32]>> =
+            (0..first.len() / block).map(|_| Vec::with_capacity(outputs.len())).collect();
+        for output in outputs {
+            for (row, piece) in blocks.iter_mut().zip(output.chunks_exact_mut(block)) {
+                row.push(piece);
+            }
+        }
+        let scratch = || vec![0u32; (inputs.len() + 1) * block];
+        blocks.into_par_iter().enumerate().for_each_init(scratch, |scratch, (index, outputs)| {
+            let span = index * block..(index + 1) * block;
+            let inputs = inputs.iter().map(|input| &input[span.clone()]).collect();
+            dispatch(ConvertBlock { conversion: self, inputs, outputs, scratch, block });
+        });
+    }
+}
+
+struct ConvertBlock<'a> {
+    conversion: &'a Conversion,
+    inputs: Vec<&'a [u32]>,
+    outputs: Vec<&'a mut [u32]>,
+    scratch: &'a mut [u32],
+    block: usize,
+}
+
+impl Kernel for ConvertBlock<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(mut self, lanes: L) {
+        self.scale_sources(lanes);
+        self.round_overflow(lanes);
+        let scaled = lanes.vectors(self.scratch);
+        let length = self.block / L::WIDTH;
+        let tiles = self.conversion.targets.chunks(TILE).zip(self.outputs.chunks_mut(TILE));
+        for (targets, outputs) in tiles {
+            if let (Ok(targets), Ok(outputs)) = (targets.try_into(), outputs.try_into()) {
+                convert_tile::<L, TILE>(lanes, scaled, length, targets, outputs);
+                continue;
+            }
+            for (target, output) in targets.iter().zip(outputs) {
+                let (targets, outputs) =
+                    (std::array::from_ref(target), std::array::from_mut(output));
+                convert_tile::<L, 1>(lanes, scaled, length, targets, outputs);
+            }
+        }
+    }
+}
+
+impl ConvertBlock<'_> {
+    /// Writes the y_k.
+    #[inline(always)]
+    fn scale_sources<L: Lanes>(&mut self, lanes: L) {
+        let rows = self.scratch.chunks_exact_mut(self.block);
+        let constants = self.conversion.sources.iter().zip(&self.conversion.factors);
+        for ((row, input), (&modulus, &factor)) in rows.zip(&self.inputs).zip(constants) {
+            let q = LaneModulus::new(lanes, modulus);
+            let factor = lanes.splat(factor);
+            for (y, &x) in lanes.vectors_mut(row).iter_mut().zip(lanes.vectors(input)) {
+                *y = q.mul_montgomery(lanes, x, factor);
+            }
+        }
+    }
+
+    /// Writes v after the y_k.
+    #[inline(always)]
+    fn round_overflow<L: Lanes>(&mut self, lanes: L) {
+        let (rows, overflow) = self.scratch.split_at_mut(self.inputs.len() * self.block);
+        let length = self.block / L::WIDTH;
+        let rows = lanes.vectors(rows);
+        let shift = self.conversion.shift;
+        for (at, v) in lanes.vectors_mut(overflow).iter_mut().enumerate() {
+            let mut sum = Sum::zero(lanes);
+            for (k, &reciprocal) in self.conversion.reciprocals.iter().enumerate() {
+                let y = rows[k * length + at];
+                let reciprocal = lanes.splat(reciprocal);
+                sum = sum.add_product(lanes, y, lanes.odd(y), reciprocal, reciprocal);
+            }
+            *v = sum.shift_right(lanes, 1 << (shift - 1), shift);
+        }
+    }
+}
+
+/// Sums of T targets side by side, so that every scaled source is loaded once for all of them.
+#[inline(always)]
+fn convert_tile<L: Lanes, const T: usize>(
+    lanes: L,
+    scaled: &[L::V],
+    length: usize,
+    targets: &[Target; T],
+    outputs: &mut [&mut [u32]; T],
+) {
+    let moduli = targets.each_ref().map(|target| LaneModulus::new(lanes, target.modulus));
+    let outputs = outputs.each_mut().map(|output| lanes.vectors_mut(output));
+    let terms = scaled.len() / length;
+    for at in 0..length {
+        let mut totals = [lanes.splat(0); T];
+        for start in (0..terms).step_by(LAZY_TERMS) {
+            let mut sums = [Sum::zero(lanes); T];
+            for k in start..terms.min(start + LAZY_TERMS) {
+                let y = scaled[k * length + at];
+                let y_odd = lanes.odd(y);
+                for t in 0..T {
+                    let weight = lanes.splat(targets[t].weights[k]);
+                    sums[t] = sums[t].add_product(lanes, y, y_odd, weight, weight);
+                }
+            }
+            for t in 0..T {
+                totals[t] = moduli[t].add(lanes, totals[t], moduli[t].montgomery(lanes, sums[t]));
+            }
+        }
+        for t in 0..T {
+            outputs[t][at] = totals[t];
+        }
+    }
+}

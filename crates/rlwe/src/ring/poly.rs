@@ -1,0 +1,272 @@
+//! Polynomials over a set of word primes, in the evaluation domain.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use tfhe_ntt::prime32::Plan;
+
+use super::automorphism::Automorphism;
+use super::kernels;
+use super::modulus::Modulus;
+use crate::{Error, Result};
+
+/// A word prime with the tables of its transform.
+#[derive(Debug)]
+pub(crate) struct Prime {
+    pub(crate) modulus: Modulus,
+    plan: Plan,
+    /// N^-1 in Montgomery form.
+    degree_inverse: u32,
+}
+
+impl Prime {
+    fn new(log_n: u32, q: u32) -> Result<Self> {
+        let plan = Plan::try_new(1 << log_n, q).ok_or_else(|| {
+            Error::InvalidParameters(format!("{q} is no prime for transforms of length 2^{log_n}"))
+        })?;
+        let modulus = Modulus::new(q);
+        let degree_inverse = modulus.to_montgomery(modulus.inv(modulus.reduce(1 << log_n)));
+        Ok(Self { modulus, plan, degree_inverse })
+    }
+
+    /// Coefficients to values.
+    pub(crate) fn forward(&self, limb: &mut [u32]) {
+        self.plan.fwd(limb);
+    }
+
+    /// Values to coefficients times N.
+    pub(crate) fn inverse_unnormalised(&self, limb: &mut [u32]) {
+        self.plan.inv(limb);
+    }
+
+    /// Values to coefficients.
+    pub(crate) fn inverse(&self, limb: &mut [u32]) {
+        self.plan.inv(limb);
+        kernels::scale(self.modulus, limb, self.degree_inverse);
+    }
+}
+
+/// A set of primes of a ring: sorted positions in its list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Basis(Arc<[u16]>);
+
+impl Basis {
+    /// The primes at `positions`, in any order.
+    pub(crate) fn new(positions: impl IntoIterator<Item = usize>) -> Self {
+        let mut positions: Vec<u16> = positions.into_iter().map(|p| p as u16).collect();
+        positions.sort_unstable();
+        positions.dedup();
+        Self(positions.into())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = usize> + ExactSizeIterator + '_ {
+        self.0.iter().map(|&p| usize::from(p))
+    }
+
+    /// The limb that holds residues modulo the prime at `position`.
+    pub(crate) fn find(&self, position: usize) -> Option<usize> {
+        self.0.binary_search(&(position as u16)).ok()
+    }
+
+    pub(crate) fn contains(&self, position: usize) -> bool {
+        self.find(position).is_some()
+    }
+
+    pub(crate) fn union(&self, other: &Self) -> Self {
+        Self::new(self.iter().chain(other.iter()))
+    }
+
+    pub(crate) fn difference(&self, other: &Self) -> Self {
+        Self::new(self.iter().filter(|&p| !other.contains(p)))
+    }
+
+    pub(crate) fn is_subset(&self, other: &Self) -> bool {
+        self.iter().all(|p| other.contains(p))
+    }
+}
+
+/// A polynomial modulo each prime of a basis, in the evaluation domain unless said otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Poly {
+    pub(crate) basis: Basis,
+    n: usize,
+    data: Vec<u32>,
+}
+
+impl Poly {
+    pub(crate) fn zero(n: usize, basis: Basis) -> Self {
+        let data = vec![0; n * basis.len()];
+        Self { basis, n, data }
+    }
+
+    /// The polynomial with these limbs; `data` holds n residues for each prime of `basis`.
+    pub(crate) fn from_limbs(n: usize, basis: Basis, data: Vec<u32>) -> Self {
+        debug_assert_eq!(data.len(), n * basis.len());
+        Self { basis, n, data }
+    }
+
+    pub(crate) fn words(&self) -> &[u32] {
+        &self.data
+    }
+
+    /// Residues modulo the prime at `position`, which must be in the basis.
+    pub(crate) fn limb(&self, position: usize) -> &[u32] {
+        let index = self.basis.find(position).expect("a prime of the basis");
+        &self.data[index * self.n..(index + 1) * self.n]
+    }
+
+    /// Each limb beside the position of its prime.
+    pub(crate) fn limbs(&self) -> impl Iterator<Item = (usize, &[u32])> {
+        self.basis.iter().zip(self.data.chunks_exact(self.n))
+    }
+
+    /// Each limb beside the position of its prime.
+    pub(crate) fn limbs_mut(&mut self) -> impl Iterator<Item = (usize, &mut [u32])> {
+        self.basis.0.iter().map(|&p| usize::from(p)).zip(self.data.chunks_exact_mut(self.n))
+    }
+
+    /// Limbs to be worked on in parallel, each beside the position of its prime.
+    pub(crate) fn par_limbs_mut(
+        &mut self,
+    ) -> impl IndexedParallelIterator<Item = (usize, &mut [u32])> {
+        let positions = self.basis.0.par_iter().map(|&p| usize::from(p));
+        positions.zip(self.data.par_chunks_exact_mut(self.n))
+    }
+
+    /// The same polynomial modulo fewer primes.
+    pub(crate) fn restrict(&self, basis: &Basis) -> Self {
+        if *basis == self.basis {
+            return self.clone();
+        }
+        let mut data = Vec::with_capacity(basis.len() * self.n);
+        for position in basis.iter() {
+            data.extend_from_slice(self.limb(position));
+        }
+        Self { basis: basis.clone(), n: self.n, data }
+    }
+}
+
+impl Drop for SecretPoly {
+    fn drop(&mut self) {
+        use zeroize::Zeroize;
+        self.0.data.zeroize();
+    }
+}
+
+/// A polynomial that is wiped when dropped, and never printed.
+#[derive(Clone)]
+pub(crate) struct SecretPoly(pub(crate) Poly);
+
+/// Z[X]/(X^N + 1) modulo a list of word primes.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    pub(crate) log_n: u32,
+    pub(crate) primes: Vec<Prime>,
+}
+
+impl Ring {
+    /// The ring of degree 2^log_n, log_n at least 5, over `primes`, each 1 mod 2N and below 2^30.
+    pub(crate) fn new(log_n: u32, primes: &[u32]) -> Result<Self> {
+        let primes = primes.par_iter().map(|&q| Prime::new(log_n, q)).collect::<Result<_>>()?;
+        Ok(Self { log_n, primes })
+    }
+
+    pub(crate) fn n(&self) -> usize {
+        1 << self.log_n
+    }
+
+    pub(crate) fn modulus(&self, position: usize) -> Modulus {
+        self.primes[position].modulus
+    }
+
+    pub(crate) fn moduli(&self, basis: &Basis) -> Vec<Modulus> {
+        basis.iter().map(|p| self.modulus(p)).collect()
+    }
+
+    /// log2 of the product of the primes of `basis`.
+    pub(crate) fn bits(&self, basis: &Basis) -> f64 {
+        basis.iter().map(|p| f64::from(self.modulus(p).q).log2()).sum()
+    }
+
+    pub(crate) fn zero(&self, basis: &Basis) -> Poly {
+        Poly::zero(self.n(), basis.clone())
+    }
+
+    /// The polynomial of small signed coefficients, in constant time.
+    pub(crate) fn from_signed(&self, basis: &Basis, x: &[i8]) -> Poly {
+        let mut poly = self.zero(basis);
+        poly.par_limbs_mut().for_each(|(position, limb)| {
+            let prime = &self.primes[position];
+            let q = prime.modulus.q as i32;
+            for (residue, &x) in limb.iter_mut().zip(x) {
+                let x = i32::from(x);
+                *residue = (x + (q & (x >> 31))) as u32;
+            }
+            prime.forward(limb);
+        });
+        poly
+    }
+
+    fn zip(&self, a: &mut Poly, b: &Poly, operation: impl Fn(Modulus, &mut [u32], &[u32]) + Sync) {
+        debug_assert!(a.basis.is_subset(&b.basis));
+        a.par_limbs_mut().for_each(|(position, limb)| {
+            operation(self.modulus(position), limb, b.limb(position));
+        });
+    }
+
+    fn map(&self, a: &mut Poly, operation: impl Fn(Modulus, &mut [u32]) + Sync) {
+        a.par_limbs_mut().for_each(|(position, limb)| operation(self.modulus(position), limb));
+    }
+
+    /// a += b, on the basis of a.
+    pub(crate) fn add(&self, a: &mut Poly, b: &Poly) {
+        self.zip(a, b, kernels::add);
+    }
+
+    /// a -= b, on the basis of a.
+    pub(crate) fn sub(&self, a: &mut Poly, b: &Poly) {
+        self.zip(a, b, kernels::sub);
+    }
+
+    /// a *= b, on the basis of a.
+    pub(crate) fn mul(&self, a: &mut Poly, b: &Poly) {
+        self.zip(a, b, kernels::mul);
+    }
+
+    /// a *= b, b in Montgomery form, on the basis of a.
+    pub(crate) fn mul_montgomery(&self, a: &mut Poly, b: &Poly) {
+        self.zip(a, b, kernels::mul_montgomery);
+    }
+
+    pub(crate) fn negate(&self, a: &mut Poly) {
+        self.map(a, kernels::negate);
+    }
+
+    /// a *= constant, given by its residue modulo each prime.
+    pub(crate) fn scale(&self, a: &mut Poly, constant: impl Fn(Modulus) -> u32 + Sync) {
+        self.map(a, |q, limb| kernels::scale(q, limb, q.to_montgomery(constant(q))));
+    }
+
+    /// Puts a into Montgomery form, as right factors of Montgomery products are kept.
+    pub(crate) fn to_montgomery(&self, a: &mut Poly) {
+        self.scale(a, |q| q.r);
+    }
+
+    /// Takes a out of Montgomery form.
+    pub(crate) fn from_montgomery(&self, a: &mut Poly) {
+        self.map(a, |q, limb| kernels::scale(q, limb, 1));
+    }
+
+    /// The image of a under an automorphism.
+    pub(crate) fn permute(&self, automorphism: &Automorphism, a: &Poly) -> Poly {
+        let mut image = self.zero(&a.basis);
+        image.par_limbs_mut().for_each(|(position, limb)| {
+            kernels::permute(automorphism, a.limb(position), limb);
+        });
+        image
+    }
+}
