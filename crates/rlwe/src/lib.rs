@@ -8,5 +8,6 @@
 pub mod ckks;
 pub mod error;
 pub mod ring;
+pub mod sampling;
 
 pub use error::{Error, Result};
