@@ -3,13 +3,14 @@
 //! Cheon, Kim, Kim, Song 2017, in residue number systems with hybrid key switching.
 
 mod ciphertext;
-pub(crate) mod encoder;
+pub mod encoder;
 mod encryption;
 mod estimate;
 mod evaluator;
 mod linear_transform;
 mod plaintext;
 mod rotation;
+pub mod rounding;
 
 pub use ciphertext::Ciphertext;
 pub use encryption::Decrypted;
