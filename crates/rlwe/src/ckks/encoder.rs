@@ -1,6 +1,7 @@
 //! The canonical embedding: between vectors of slots and polynomial coefficients.
 
 use std::f64::consts::PI;
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use rustfft::num_complex::Complex64;
@@ -15,8 +16,7 @@ const MAX_LOG_N: u32 = 17;
 /// With zeta = exp(i pi / N), slot j of a polynomial m is m(zeta^(5^j)), for j
 /// below N/2 (Cheon, Kim, Kim and Song, "Homomorphic Encryption for Arithmetic of
 /// Approximate Numbers", ASIACRYPT 2017, section 3.2, with the order of slots
-/// along the powers of 5 after Cheon, Han, Kim, Kim and Song, EUROCRYPT 2018,
-/// section 4.1). Products of polynomials modulo X^N + 1 are then products of
+/// along the powers of 5 after Cheon, Han, Kim, Kim and Song, EUROCRYPT 2018). Products of polynomials modulo X^N + 1 are then products of
 /// slots, and X -> X^(5^k) rotates the slots left by k.
 ///
 /// Modulo 2N the powers of 5 are the numbers 4k + 1, and zeta^(N/2) = i, so
@@ -52,6 +52,12 @@ pub struct Encoder {
     log_n: u32,
     /// Entry s serves 2^s slots.
     transforms: Vec<OnceLock<Transform>>,
+}
+
+impl fmt::Debug for Encoder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Encoder").field("log_n", &self.log_n).finish_non_exhaustive()
+    }
 }
 
 impl Encoder {

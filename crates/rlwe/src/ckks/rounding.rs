@@ -42,7 +42,7 @@ pub fn scale_and_round(coefficients: &[f64], scale: f64) -> Result<RoundedCoeffi
             Some(index) => Error::NotFinite { operation: OPERATION, index },
             None => Error::ValueOutOfRange {
                 operation: OPERATION,
-                value: magnitude_of(coefficients),
+                value: largest_product(coefficients, 1.0),
                 bound: f64::MAX / scale,
             },
         });
@@ -168,10 +168,6 @@ impl WideInteger {
             exponent: (biased - UNIT_WEIGHT) as u16,
         }
     }
-}
-
-fn magnitude_of(coefficients: &[f64]) -> f64 {
-    largest_product(coefficients, 1.0)
 }
 
 /// The largest |coefficient * scale|; not finite if any of them is not.

@@ -15,8 +15,8 @@ const PADDING: u64 = u64::MAX;
 ///
 /// The distribution of sparse secrets. A fixed pattern of `weight` random signs
 /// followed by zeros is shuffled by sorting it under random 62-bit keys with a
-/// sorting network (as in Classic McEliece, round-4 specification of 2022,
-/// section 2.4.3 and its constant-time sort). Should two keys collide, with
+/// sorting network (algorithm FieldOrdering of the Classic McEliece specification,
+/// 2022, shuffles so). Should two keys collide, with
 /// probability below n^2 2^-63, all are drawn afresh, so the result is exactly
 /// uniform; that draws were repeated says nothing about the result.
 ///

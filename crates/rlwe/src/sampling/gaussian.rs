@@ -12,8 +12,8 @@ pub const GAUSSIAN_BOUND: i8 = THRESHOLDS.len() as i8;
 /// The largest width that [`wide_gaussian`] takes, as a logarithm to base 2.
 pub const MAX_LOG2_SIGMA: u32 = 55;
 
-const BLOCK: usize = 1024;
-const LANES: usize = 16;
+const LANES: usize = 32;
+const BLOCK: usize = 32 * LANES;
 
 /// Entry k is 2^63 P(|x| <= k) = 2^63 erf((k + 1/2) / (SIGMA sqrt 2)), rounded to
 /// the nearest integer; the next entry would be 2^63 itself.
@@ -54,9 +54,8 @@ const THRESHOLDS: [u64; 29] = [
 ///
 /// Rounding brings the deviation to 3.213. Each error takes 64 random bits, one
 /// for the sign and 63 that are compared with every entry of a table of the
-/// cumulative distribution (Peikert, "An Efficient and Parallel Gaussian Sampler
-/// for Lattices", CRYPTO 2010, section 4.1, scanned whole). The table ends where 63
-/// bits do, at [`GAUSSIAN_BOUND`] = 29, or 9.2 deviations: the tail beyond weighs
+/// cumulative distribution (algorithm Frodo.Sample of the FrodoKEM specification,
+/// 2021, with a wider word). The table ends where 63 bits do, at [`GAUSSIAN_BOUND`] = 29, or 9.2 deviations: the tail beyond weighs
 /// 2^-64.8, and cut and rounding of the table together put one error at a
 /// statistical distance of 2^-60.4 from the rounded normal.
 ///
@@ -90,14 +89,14 @@ pub fn gaussian(generator: &mut Generator, n: usize) -> Zeroizing<Vec<i8>> {
 /// A value is the sum of 2^i x_i for i below `log2_sigma` (one term at least) with
 /// x_i from [`gaussian`], which has variance (3.2^2 + 1/12) (4^`log2_sigma` - 1)/3;
 /// for widths 0 and 1 that is the deviation of [`gaussian`], 3.213. Up to a
-/// relative error of about 2^-57 in each probability, this is the sum of a continuous
+/// relative error of about 2^-57 in each probability, it is the sum of a continuous
 /// normal variable of deviation at least 2^`log2_sigma` and a small independent
 /// one, taken at the integers (Micciancio and Walter, "Gaussian Sampling over the
-/// Integers: Efficient, Generic, Constant-Time", CRYPTO 2017, section 4.2, with
-/// the ratio 2, which 3.2 permits); so it hides at least as much as that normal
-/// variable would. The terms together lie within `log2_sigma` 2^-60.4 of exact
-/// ones. Absolute values stay below 29 2^`log2_sigma`. The time grows in
-/// proportion to `log2_sigma`.
+/// Integers: Efficient, Generic, Constant-Time", CRYPTO 2017, algorithm SampleI,
+/// with the ratio 2, which 3.2 permits); so it hides at least as much as that
+/// normal variable would. The imprecision of all terms together adds a statistical
+/// distance of `log2_sigma` 2^-60.4. Absolute values are at most 29 2^`log2_sigma`.
+/// The time grows in proportion to `log2_sigma`.
 ///
 /// # Errors
 ///
@@ -109,7 +108,7 @@ pub fn gaussian(generator: &mut Generator, n: usize) -> Zeroizing<Vec<i8>> {
 /// use rlwe::sampling::{Generator, wide_gaussian};
 ///
 /// let flood = wide_gaussian(&mut Generator::from_os()?, 1 << 12, 30)?;
-/// assert!(flood.iter().all(|x| x.abs() < 29 << 30));
+/// assert!(flood.iter().all(|x| x.abs() <= 29 << 30));
 /// # Ok::<(), rlwe::Error>(())
 /// ```
 pub fn wide_gaussian(

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 /// It cannot be cloned, since a copy would repeat its secrets; it prints nothing
 /// of its state, and key and buffered keystream are wiped when it is dropped.
 /// The cipher is Bernstein's original, with a 64-bit block counter and a 64-bit
-/// nonce of zero: "ChaCha, a variant of Salsa20", 2008, section 3.
+/// nonce of zero: "ChaCha, a variant of Salsa20", 2008.
 ///
 /// # Examples
 ///

@@ -2,7 +2,7 @@
 /// places depend on the length alone.
 ///
 /// Bitonic sorting: Batcher, "Sorting networks and their applications", AFIPS
-/// 1968, page 309. It makes n log2(n) (log2(n) + 1) / 4 comparisons, each a
+/// 1968, "Bitonic sorters". It makes n log2(n) (log2(n) + 1) / 4 comparisons, each a
 /// minimum and a maximum without a branch.
 pub(super) fn sort(keys: &mut [u64]) {
     pulp::Arch::new().dispatch(|| sort_here(keys));

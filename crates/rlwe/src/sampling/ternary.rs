@@ -10,7 +10,7 @@ const BLOCK: usize = 1024;
 /// The distribution of secret keys and of the ephemeral secret in public-key
 /// encryption. A coefficient is the upper half of the product of 3 and a 64-bit
 /// word (Lemire, "Fast Random Integer Generation in an Interval", 2019,
-/// section 3, without the rejection), at a statistical distance below 2^-64 from
+/// the multiplication without the rejection), at a statistical distance below 2^-64 from
 /// uniform; n coefficients lie within n 2^-64.
 ///
 /// # Examples

@@ -11,7 +11,7 @@ const BLOCK: usize = 2048;
 /// Stored keys hold seeds, so this map is part of their format and never changes:
 ///
 /// 1. The keystream is ChaCha20 in Bernstein's original form ("ChaCha, a variant
-///    of Salsa20", 2008, section 3): 20 rounds; the key is the seed's 32 bytes; state
+///    of Salsa20", 2008): 20 rounds; the key is the seed's 32 bytes; state
 ///    words 12 and 13 are the block counter from 0, low word first; words 14 and
 ///    15 are `stream`, low word first.
 /// 2. The keystream is read as little-endian 32-bit words, in order, none skipped.
