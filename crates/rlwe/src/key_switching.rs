@@ -17,8 +17,9 @@ use rayon::prelude::*;
 use crate::keys::SwitchingKey;
 use crate::parameters::Parameters;
 use crate::ring::automorphism::Automorphism;
-use crate::ring::kernels::{self, Terms};
-use crate::ring::poly::{Basis, Poly};
+use crate::ring::bundle::TILE;
+use crate::ring::kernels::{self, DigitTerms};
+use crate::ring::poly::{Basis, Poly, Ring};
 
 /// The digits of a polynomial, each over all primes of a level and the key-switching primes.
 pub(crate) struct Decomposition<'a> {
@@ -45,7 +46,7 @@ pub(crate) fn decompose<'a>(
         .par_iter()
         .map(|digit| {
             let inputs: Vec<&[u32]> = digit.own.iter().map(|p| coefficients.limb(p)).collect();
-            let mut extension = ring.zero(&digit.others);
+            let mut extension = ring.unwritten(&digit.others);
             let outputs = extension.limbs_mut().map(|(_, limb)| limb).collect();
             digit.conversion.run(&inputs, outputs);
             extension.par_limbs_mut().for_each(|(position, limb)| {
@@ -77,12 +78,13 @@ impl Decomposition<'_> {
     /// Two polynomials modulo Q P that encrypt P times the whole under the key's secret.
     pub(crate) fn switch(&self, parameters: &Parameters, key: &SwitchingKey) -> [Poly; 2] {
         let ring = parameters.ring();
-        let mut sums = [ring.zero(self.extended(parameters)), ring.zero(self.extended(parameters))];
+        let basis = self.extended(parameters);
+        let places = key.places(parameters.digits(self.level));
+        let mut sums = [ring.unwritten(basis), ring.unwritten(basis)];
         for_each_pair(&mut sums, |position, limbs| {
-            let x = self.limbs(parameters, position);
-            let [y0, y1] = key.limbs(parameters.digits(self.level), position);
-            let terms = Terms { x: &x, y: [&y0, &y1] };
-            kernels::inner_product(ring.modulus(position), terms, limbs);
+            let digits = self.limbs(parameters, position);
+            let terms = digit_terms(ring, &digits, key, &places, position);
+            kernels::inner_product(ring.modulus(position), terms, terms.tile, limbs);
         });
         sums
     }
@@ -126,23 +128,38 @@ impl Decomposition<'_> {
     ) -> [Poly; 2] {
         let ring = parameters.ring();
         let basis = self.extended(parameters);
-        let mut sums = [ring.zero(basis), ring.zero(basis)];
+        let places = key.places(parameters.digits(self.level));
+        let mut sums = [ring.unwritten(basis), ring.unwritten(basis)];
         for_each_pair(&mut sums, |position, limbs| {
-            let x = self.limbs(parameters, position);
-            let [y0, y1] = key.limbs(parameters.digits(self.level), position);
-            let terms = Terms { x: &x, y: [&y0, &y1] };
-            let (modulus, addend) = (ring.modulus(position), addend(position));
-            kernels::inner_product_then_permute(modulus, terms, addend, automorphism, limbs);
+            let digits = self.limbs(parameters, position);
+            let terms = digit_terms(ring, &digits, key, &places, position);
+            kernels::inner_product_then_permute(
+                ring.modulus(position),
+                terms,
+                terms.tile,
+                addend(position),
+                automorphism,
+                limbs,
+            );
         });
         sums
     }
 }
 
+fn digit_terms<'a>(
+    ring: &Ring,
+    digits: &'a [&'a [u32]],
+    key: &'a SwitchingKey,
+    places: &'a [usize],
+    position: usize,
+) -> DigitTerms<'a> {
+    let key_digits = key.halves.count() / 2;
+    let tile = TILE.min(ring.n());
+    DigitTerms { digits, key: key.halves.limb(position), key_digits, places, tile }
+}
+
 /// Runs `work` on the limbs of two polynomials over the same basis, prime by prime.
-pub(crate) fn for_each_pair(
-    polys: &mut [Poly; 2],
-    work: impl Fn(usize, [&mut [u32]; 2]) + Sync,
-) {
+pub(crate) fn for_each_pair(polys: &mut [Poly; 2], work: impl Fn(usize, [&mut [u32]; 2]) + Sync) {
     let [first, second] = polys;
     first
         .par_limbs_mut()

@@ -11,8 +11,9 @@ use crate::parameters::{Digit, Parameters};
 use crate::ring::automorphism::{
     Automorphism, conjugation_element, inverse_element, rotation_element,
 };
+use crate::ring::bundle::Bundle;
 use crate::ring::kernels;
-use crate::ring::poly::{Basis, Poly, Ring, SecretPoly};
+use crate::ring::poly::{Basis, Poly, SecretPoly};
 use crate::sampling::{self, Generator, Seed};
 use crate::{Error, Result};
 
@@ -41,14 +42,14 @@ pub struct PublicKey {
 
 /// Takes a polynomial from one secret to another: for every digit an encryption of
 /// the first secret times P under the second.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct SwitchingKey {
     pub(crate) level: usize,
     pub(crate) seed: Seed,
-    pub(crate) basis: Basis,
-    /// Two halves for each digit of the chain that has primes in `basis`, by its number;
-    /// in Montgomery form.
-    pub(crate) digits: BTreeMap<usize, [Poly; 2]>,
+    /// The numbers of the digits of the chain that have primes at the level.
+    pub(crate) digits: Vec<usize>,
+    /// Two halves for each of them, in Montgomery form.
+    pub(crate) halves: Bundle,
 }
 
 /// What an evaluator holds: a relinearisation key and Galois keys, each for a level and
@@ -94,11 +95,11 @@ impl SecretKey {
         let coefficients = match parameters.literal().secret {
             SecretDistribution::Ternary => sampling::ternary(&mut generator, n),
             SecretDistribution::FixedWeight(weight) => {
-                sampling::fixed_weight(&mut generator, n, weight)?
+                sampling::fixed_weight_ternary(&mut generator, n, weight)?
             }
         };
-        let mut id = [0; 16];
-        generator.fill(&mut id);
+        let label = generator.public_seed().0;
+        let id = std::array::from_fn(|i| label[i]);
         Ok(Self::from_coefficients(parameters, id, coefficients))
     }
 
@@ -124,8 +125,8 @@ impl SecretKey {
     /// [`Error::Randomness`] when the operating system gives none.
     pub fn public_key(&self) -> Result<PublicKey> {
         let mut generator = Generator::from_os()?;
-        let seed = generator.seed();
-        let half = expand_half(&self.parameters, &seed, 0, &every_prime(&self.parameters));
+        let seed = generator.public_seed();
+        let half = expand_half(&self.parameters, &seed, 0, &every_prime(&self.parameters))?;
         let first = self.encryption_of_zero(&mut generator, &self.values, &half);
         Ok(PublicKey {
             parameters: self.parameters.clone(),
@@ -209,21 +210,23 @@ impl SecretKey {
     ) -> Result<SwitchingKey> {
         let ring = self.parameters.ring();
         let mut generator = Generator::from_os()?;
-        let seed = generator.seed();
+        let seed = generator.public_seed();
         let basis = self.parameters.key_basis(level);
-        let digits = key_digits(&self.parameters, &basis)
-            .map(|(index, own)| {
-                let half = expand_half(&self.parameters, &seed, index, &basis);
-                let mut first = self.encryption_of_zero(&mut generator, to, &half);
-                for (position, limb) in first.limbs_mut().filter(|(p, _)| own.contains(*p)) {
-                    let factor = self.parameters.special_product(position);
-                    let modulus = ring.modulus(position);
-                    kernels::add_scaled(modulus, limb, from.0.limb(position), factor);
-                }
-                (index, [first, half])
-            })
-            .collect();
-        Ok(SwitchingKey { level, seed, basis, digits })
+        let mut digits = Vec::new();
+        let mut halves = Vec::new();
+        for (index, own) in key_digits(&self.parameters, &basis) {
+            let half = expand_half(&self.parameters, &seed, index, &basis)?;
+            let mut first = self.encryption_of_zero(&mut generator, to, &half);
+            for (position, limb) in first.limbs_mut().filter(|(p, _)| own.contains(*p)) {
+                let factor = self.parameters.special_product(position);
+                let modulus = ring.modulus(position);
+                kernels::add_scaled(modulus, limb, from.0.limb(position), factor);
+            }
+            digits.push(index);
+            halves.extend([first, half]);
+        }
+        let halves = Bundle::new(ring.n(), &basis, &halves);
+        Ok(SwitchingKey { level, seed, digits, halves })
     }
 }
 
@@ -249,15 +252,15 @@ pub(crate) fn expand_half(
     seed: &Seed,
     index: usize,
     basis: &Basis,
-) -> Poly {
-    let ring: &Ring = parameters.ring();
-    let mut half = ring.zero(basis);
+) -> Result<Poly> {
+    let ring = parameters.ring();
+    let mut half = ring.unwritten(basis);
     let primes = ring.primes.len();
-    half.par_limbs_mut().for_each(|(position, limb)| {
+    half.par_limbs_mut().try_for_each(|(position, limb)| {
         let stream = (index * primes + position) as u64;
-        sampling::uniform_residues(seed, stream, ring.modulus(position).q, limb);
-    });
-    half
+        sampling::uniform_residues(seed, stream, ring.modulus(position).q, limb)
+    })?;
+    Ok(half)
 }
 
 impl SwitchingKey {
@@ -266,16 +269,15 @@ impl SwitchingKey {
         self.level
     }
 
-    /// Both halves of `digits` modulo the prime at `position`.
-    pub(crate) fn limbs(&self, digits: &[Digit], position: usize) -> [Vec<&[u32]>; 2] {
-        [0, 1].map(|half| {
-            digits.iter().map(|digit| self.digits[&digit.index][half].limb(position)).collect()
-        })
+    /// Where each of `digits` stands among those of the key.
+    pub(crate) fn places(&self, digits: &[Digit]) -> Vec<usize> {
+        let place = |digit: &Digit| self.digits.iter().position(|&index| index == digit.index);
+        digits.iter().filter_map(place).collect()
     }
 
     /// Bytes in memory.
     pub fn nbytes(&self) -> usize {
-        self.digits.values().flatten().map(|half| half.words().len() * 4).sum()
+        self.halves.nbytes()
     }
 }
 
@@ -354,8 +356,7 @@ impl EvaluationKeys {
         level: usize,
         operation: &'static str,
     ) -> Result<&SwitchingKey> {
-        let missing =
-            || Error::MissingKey { operation, key: "relinearisation key".into(), level };
+        let missing = || Error::MissingKey { operation, key: "relinearisation key".into(), level };
         self.relinearisation.as_ref().filter(|key| key.level >= level).ok_or_else(missing)
     }
 
@@ -387,11 +388,5 @@ impl fmt::Debug for PublicKey {
 impl fmt::Debug for EvaluationKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "EvaluationKeys({} Galois keys, {})", self.galois.len(), self.parameters)
-    }
-}
-
-impl PartialEq for SwitchingKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.level == other.level && self.seed == other.seed && self.digits == other.digits
     }
 }

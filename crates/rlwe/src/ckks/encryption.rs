@@ -36,8 +36,8 @@ impl SecretKey {
         let ring = self.parameters.ring();
         let basis = self.parameters.basis(plaintext.level, operation)?;
         let mut generator = Generator::from_os()?;
-        let seed = generator.seed();
-        let half = expand_half(&self.parameters, &seed, 0, basis);
+        let seed = generator.public_seed();
+        let half = expand_half(&self.parameters, &seed, 0, basis)?;
         let mut mask = SecretPoly(half.clone());
         ring.mul_montgomery(&mut mask.0, &self.values.0);
         let error = sampling::gaussian(&mut generator, ring.n());

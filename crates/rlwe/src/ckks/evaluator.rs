@@ -94,7 +94,8 @@ impl Evaluator {
         self.check_pair(a, b, "add")?;
         let slack = scale_error(a.scale, b.scale, b.estimate, "add")?;
         let ring = self.parameters().ring();
-        let (mut sum, other) = if a.degree() >= b.degree() { (a.clone(), b) } else { (b.clone(), a) };
+        let (mut sum, other) =
+            if a.degree() >= b.degree() { (a.clone(), b) } else { (b.clone(), a) };
         for (poly, other) in sum.polys.iter_mut().zip(&other.polys) {
             ring.add(poly, other);
         }
@@ -191,13 +192,14 @@ impl Evaluator {
         let scale = a.scale * b.scale;
         self.parameters().check_scale(a.level, scale, operation)?;
         let ring = self.parameters().ring();
-        let mut polys = [(); 3].map(|()| ring.zero(&a.polys[0].basis));
+        let mut polys = [(); 3].map(|()| ring.unwritten(&a.polys[0].basis));
         let [p0, p1, p2] = &mut polys;
         let rows = p0.limbs_mut().zip(p1.limbs_mut()).zip(p2.limbs_mut());
         let rows: Vec<_> = rows.map(|(((p, x), (_, y)), (_, z))| (p, [x, y, z])).collect();
         rows.into_par_iter().for_each(|(position, products)| {
-            let limbs = |c: &'_ Ciphertext| [0, 1].map(|i| c.polys[i].limb(position));
-            kernels::tensor(ring.modulus(position), limbs(a), limbs(b), products);
+            let a = [a.polys[0].limb(position), a.polys[1].limb(position)];
+            let b = [b.polys[0].limb(position), b.polys[1].limb(position)];
+            kernels::tensor(ring.modulus(position), a, b, products);
         });
         Ok(Ciphertext {
             scale,
@@ -210,11 +212,7 @@ impl Evaluator {
 
     /// A ciphertext's description, without its polynomials.
     pub(crate) fn header(a: &Ciphertext) -> Ciphertext {
-        Ciphertext {
-            parameters: a.parameters.clone(),
-            polys: Vec::new(),
-            ..*a
-        }
+        Ciphertext { parameters: a.parameters.clone(), polys: Vec::new(), ..*a }
     }
 
     /// a * a, relinearised, not rescaled.
@@ -301,9 +299,9 @@ impl Evaluator {
         self.check(a, "multiply by an integer")?;
         let mut product = a.clone();
         for poly in &mut product.polys {
-            self.parameters().ring().scale(poly, |q| {
-                i128::from(value).rem_euclid(i128::from(q.q)) as u32
-            });
+            self.parameters()
+                .ring()
+                .scale(poly, |q| i128::from(value).rem_euclid(i128::from(q.q)) as u32);
         }
         let estimate = a.estimate.scale(value as f64);
         Ok(Ciphertext { estimate, seed: None, ..product })
@@ -380,7 +378,8 @@ impl Evaluator {
         let (from, to) = (parameters.level_basis(a.level), parameters.level_basis(level));
         let mut leaving: Vec<usize> = from.difference(to).iter().collect();
         leaving.sort_by_key(|&p| std::cmp::Reverse(ring.modulus(p).q));
-        let joining: f64 = to.difference(from).iter().map(|p| f64::from(ring.modulus(p).q)).product();
+        let joining: f64 =
+            to.difference(from).iter().map(|p| f64::from(ring.modulus(p).q)).product();
         let mut ratio = scale / a.scale / joining;
         let enough = leaving
             .iter()

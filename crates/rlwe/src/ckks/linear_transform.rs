@@ -13,7 +13,9 @@ use crate::key_switching::{decompose, for_each_pair};
 use crate::keys::SwitchingKey;
 use crate::parameters::Parameters;
 use crate::ring::automorphism::Automorphism;
-use crate::ring::kernels::{self, Terms};
+use crate::ring::buffers;
+use crate::ring::bundle::{Bundle, TILE};
+use crate::ring::kernels::{self, DiagonalTerms};
 use crate::ring::poly::Poly;
 use crate::{Error, Result};
 
@@ -58,8 +60,10 @@ pub struct LinearTransform {
 #[derive(Debug, Clone)]
 struct Giant {
     step: i64,
-    /// By position of the baby step, over Q P in Montgomery form.
-    diagonals: Vec<(usize, Poly)>,
+    /// For each diagonal, the position of its baby step.
+    babies: Vec<usize>,
+    /// Over Q P, in Montgomery form.
+    diagonals: Bundle,
 }
 
 /// Diagonals by their index; each of as many entries as there are slots.
@@ -167,11 +171,14 @@ impl LinearTransform {
                 let members = split.baby_steps.iter().enumerate();
                 let members: Vec<_> =
                     members.filter(|(_, b)| diagonals.contains_key(&(step + **b))).collect();
-                let diagonals = members
+                let babies = members.iter().map(|(position, _)| *position).collect();
+                let diagonals: Vec<Poly> = members
                     .into_par_iter()
-                    .map(|(position, b)| Ok((position, encode(step + b, step)?)))
+                    .map(|(_, b)| encode(step + b, step))
                     .collect::<Result<_>>()?;
-                Ok(Giant { step, diagonals })
+                let extended = parameters.extended_basis(level);
+                let diagonals = Bundle::new(parameters.n(), extended, &diagonals);
+                Ok(Giant { step, babies, diagonals })
             })
             .collect::<Result<_>>()?;
         Ok(Self {
@@ -206,13 +213,12 @@ impl LinearTransform {
 
     /// The number of diagonals.
     pub fn diagonals(&self) -> usize {
-        self.giants.iter().map(|giant| giant.diagonals.len()).sum()
+        self.giants.iter().map(|giant| giant.babies.len()).sum()
     }
 
     /// Bytes in memory.
     pub fn nbytes(&self) -> usize {
-        let diagonals = self.giants.iter().flat_map(|giant| &giant.diagonals);
-        diagonals.map(|(_, poly)| poly.words().len() * 4).sum()
+        self.giants.iter().map(|giant| giant.diagonals.nbytes()).sum()
     }
 }
 
@@ -244,6 +250,16 @@ fn row_sums(diagonals: &Diagonals, slots: usize) -> (f64, f64) {
         })
     };
     (0..slots).map(row).fold((0.0, 0.0), |(sum, squares), row| (row.0.max(sum), row.1.max(squares)))
+}
+
+/// Writes tiles of every limb side by side, from `start` on until `to` is full.
+fn interleave(limbs: &[&[u32]], start: usize, tile: usize, to: &mut [u32]) {
+    for (index, tiles) in to.chunks_exact_mut(tile * limbs.len()).enumerate() {
+        let from = start + index * tile;
+        for (tile_of, limb) in tiles.chunks_exact_mut(tile).zip(limbs) {
+            tile_of.copy_from_slice(&limb[from..from + tile]);
+        }
+    }
 }
 
 impl Evaluator {
@@ -320,8 +336,11 @@ impl Evaluator {
     fn inner_sums(&self, transform: &LinearTransform, babies: &[[Poly; 2]]) -> Vec<[Poly; 2]> {
         let ring = self.parameters().ring();
         let basis = self.parameters().extended_basis(transform.level);
-        let mut sums: Vec<[Poly; 2]> =
-            transform.giants.iter().map(|_| [ring.zero(basis), ring.zero(basis)]).collect();
+        let mut sums: Vec<[Poly; 2]> = transform
+            .giants
+            .iter()
+            .map(|_| [ring.unwritten(basis), ring.unwritten(basis)])
+            .collect();
         // One row a prime: the limbs of all giant steps, filled block by block so that the
         // baby rotations are read from memory once.
         let mut rows: Vec<Vec<[&mut [u32]; 2]>> = basis.iter().map(|_| Vec::new()).collect();
@@ -331,29 +350,31 @@ impl Evaluator {
                 row.push([first, second]);
             }
         }
-        let positions: Vec<usize> = basis.iter().collect();
-        rows.into_par_iter().zip(positions).for_each(|(mut row, position)| {
+        rows.into_par_iter().zip(basis.positions()).for_each(|(mut row, &position)| {
+            let position = usize::from(position);
             let modulus = ring.modulus(position);
-            let limbs: Vec<[&[u32]; 2]> =
-                babies.iter().map(|baby| [baby[0].limb(position), baby[1].limb(position)]).collect();
-            let block = BLOCK.min(ring.n());
+            let limbs: Vec<&[u32]> =
+                babies.iter().flatten().map(|half| half.limb(position)).collect();
+            let (block, tile) = (BLOCK.min(ring.n()), TILE.min(ring.n()));
+            let mut rotations = buffers::take(limbs.len() * block);
             for start in (0..ring.n()).step_by(block) {
-                let span = start..start + block;
+                interleave(&limbs, start, tile, &mut rotations);
                 for (giant, [first, second]) in transform.giants.iter().zip(&mut row) {
-                    let x: Vec<&[u32]> = giant
-                        .diagonals
-                        .iter()
-                        .map(|(_, diagonal)| &diagonal.limb(position)[span.clone()])
-                        .collect();
-                    let y = [0, 1].map(|half| {
-                        let babies = giant.diagonals.iter().map(|(b, _)| limbs[*b][half]);
-                        babies.map(|limb| &limb[span.clone()]).collect::<Vec<_>>()
-                    });
-                    let terms = Terms { x: &x, y: [&y[0], &y[1]] };
-                    let sums = [&mut first[span.clone()], &mut second[span.clone()]];
-                    kernels::inner_product(modulus, terms, sums);
+                    let count = giant.babies.len();
+                    let terms = DiagonalTerms {
+                        diagonals: &giant.diagonals.limb(position)[start * count..]
+                            [..block * count],
+                        babies: &giant.babies,
+                        rotations: &rotations,
+                        baby_count: babies.len(),
+                        tile,
+                    };
+                    let span = start..start + block;
+                    let sums = [&mut first[span.clone()], &mut second[span]];
+                    kernels::inner_product(modulus, terms, tile, sums);
                 }
             }
+            buffers::give(rotations);
         });
         sums
     }

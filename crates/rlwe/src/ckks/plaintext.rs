@@ -90,14 +90,15 @@ impl Parameters {
         let bound = check_values(values, encoding.bound)?;
         self.check_scale(encoding.level, scale, "encode")?;
         let coefficients = self.encoder().embed(values)?;
-        let rounded = super::encoder::scale_and_round(&coefficients, scale)?;
+        let rounded = super::rounding::scale_and_round(&coefficients, scale)?;
         let ring = self.ring();
-        let mut poly = ring.zero(basis);
-        poly.par_limbs_mut().for_each(|(position, limb)| {
+        let mut poly = ring.unwritten(basis);
+        poly.par_limbs_mut().try_for_each(|(position, limb)| {
             let prime = &ring.primes[position];
-            rounded.residues(prime.modulus.q, limb);
+            rounded.residues(prime.modulus.q, limb)?;
             prime.forward(limb);
-        });
+            Ok(())
+        })?;
         let error = estimate::in_slots(estimate::encoding(), slots, scale);
         Ok(Plaintext {
             parameters: self.clone(),
@@ -266,9 +267,10 @@ impl MixedRadix {
         let mut agrees = true;
         for (k, (residue, prime)) in residues.zip(&self.primes).enumerate() {
             let q = prime.modulus;
-            let known = digits.iter().zip(&prime.prefixes).fold(0, |known, (&digit, &prefix)| {
-                q.add(known, q.mul_montgomery(digit, prefix))
-            });
+            let known = digits
+                .iter()
+                .zip(&prime.prefixes)
+                .fold(0, |known, (&digit, &prefix)| q.add(known, q.mul_montgomery(digit, prefix)));
             if k < self.exact {
                 digits[k] = q.mul_montgomery(q.sub(residue, known), prime.inverse);
                 x += prime.weight * i128::from(digits[k]);

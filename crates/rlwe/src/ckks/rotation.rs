@@ -28,11 +28,17 @@ impl Evaluator {
         self.check(a, operation)?;
         a.check_degree(1, operation)?;
         let slots = a.slots as i64;
-        let keys: Vec<_> = ks
-            .iter()
-            .map(|k| k.rem_euclid(slots))
-            .map(|k| if k == 0 { Ok(None) } else { self.rotation_key(k, a.level, operation).map(Some) })
-            .collect::<Result<_>>()?;
+        let keys: Vec<_> =
+            ks.iter()
+                .map(|k| k.rem_euclid(slots))
+                .map(|k| {
+                    if k == 0 {
+                        Ok(None)
+                    } else {
+                        self.rotation_key(k, a.level, operation).map(Some)
+                    }
+                })
+                .collect::<Result<_>>()?;
         if keys.iter().all(Option::is_none) {
             return Ok(vec![a.clone(); ks.len()]);
         }

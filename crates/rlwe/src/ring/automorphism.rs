@@ -7,14 +7,15 @@ use super::lanes;
 /// Position i of a transform holds the value at psi^(2 rev(i) + 1), rev being
 /// bit reversal. The image under X -> X^g holds there the old value at exponent
 /// g (2 rev(i) + 1). Since bit reversal turns low bits into high bits, an aligned
-/// block of W positions comes from one aligned block of W positions: the move is a
+/// block of W positions goes to one aligned block of W positions: the move is a
 /// copy of blocks with one of W affine patterns inside each.
+///
+/// Blocks are listed by where they come from: reading in order and writing out of
+/// order is the faster way round, since many limbs are read for one that is written.
 #[derive(Debug, Clone)]
 pub(crate) struct Automorphism {
-    /// For each block: the block it comes from.
-    pub(crate) sources: Vec<u32>,
-    /// For each block: the number of its pattern.
-    pub(crate) pattern_of: Vec<u8>,
+    /// For each block: the block it goes to, and the number of its pattern.
+    pub(crate) moves: Vec<(u32, u32)>,
     /// W patterns of W lanes: lane i comes from lane `patterns[p * W + i]`.
     pub(crate) patterns: Vec<u32>,
 }
@@ -30,13 +31,12 @@ impl Automorphism {
         let log_width = width.trailing_zeros();
         let block_bits = log_n - log_width;
         let blocks = 1usize << block_bits;
-        let (sources, pattern_of) = (0..blocks)
-            .map(|block| {
-                let image = g * reverse(block, block_bits) + (g - 1) / 2;
-                let source = reverse(image % blocks, block_bits) as u32;
-                (source, ((image >> block_bits) % width) as u8)
-            })
-            .unzip();
+        let mut moves = vec![(0, 0); blocks];
+        for block in 0..blocks {
+            let image = g * reverse(block, block_bits) + (g - 1) / 2;
+            let source = reverse(image % blocks, block_bits);
+            moves[source] = (block as u32, ((image >> block_bits) % width) as u32);
+        }
         let patterns = (0..width)
             .flat_map(|shift| {
                 (0..width).map(move |lane| {
@@ -45,7 +45,7 @@ impl Automorphism {
                 })
             })
             .collect();
-        Self { sources, pattern_of, patterns }
+        Self { moves, patterns }
     }
 }
 

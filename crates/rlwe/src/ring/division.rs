@@ -52,7 +52,7 @@ impl Division {
         remainder.par_limbs_mut().for_each(|(position, limb)| {
             ring.primes[position].inverse_unnormalised(limb);
         });
-        let mut quotient = ring.zero(&self.to);
+        let mut quotient = ring.unwritten(&self.to);
         let inputs: Vec<&[u32]> = remainder.limbs().map(|(_, limb)| limb).collect();
         self.conversion.run(&inputs, quotient.limbs_mut().map(|(_, limb)| limb).collect());
         quotient.par_limbs_mut().zip(&self.factors).for_each(|((position, limb), &factor)| {

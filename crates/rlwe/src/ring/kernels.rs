@@ -179,87 +179,209 @@ pub(crate) fn tensor(modulus: Modulus, a: [&[u32]; 2], b: [&[u32]; 2], products:
 }
 
 /// Terms of an inner product with two right sides: sum of x * y[0], sum of x * y[1].
-#[derive(Clone, Copy)]
-pub(crate) struct Terms<'a> {
-    /// Left factors.
-    pub(crate) x: &'a [&'a [u32]],
-    /// Right factors, two for each left one. One side is in Montgomery form.
-    pub(crate) y: [&'a [&'a [u32]]; 2],
+///
+/// Everything is read tile by tile; one side is in Montgomery form.
+pub(crate) trait Terms: Copy {
+    /// The number of terms.
+    fn count(self) -> usize;
+    /// The left factor of a term, at a tile.
+    fn left(&self, term: usize, tile: usize) -> &[u32];
+    /// Both right factors of a term, at a tile, one after the other.
+    fn right(&self, term: usize, tile: usize) -> &[u32];
 }
 
-impl Terms<'_> {
-    /// The pair of sums at vector `at`, reduced.
+/// Digits of a polynomial against the halves of a key.
+#[derive(Clone, Copy)]
+pub(crate) struct DigitTerms<'a> {
+    /// One limb for each digit.
+    pub(crate) digits: &'a [&'a [u32]],
+    /// A limb of the key's bundle: two halves for each of its digits.
+    pub(crate) key: &'a [u32],
+    /// Digits in the key's bundle.
+    pub(crate) key_digits: usize,
+    /// For each digit, where it stands in the key's bundle.
+    pub(crate) places: &'a [usize],
+    /// Residues in a tile.
+    pub(crate) tile: usize,
+}
+
+impl Terms for DigitTerms<'_> {
     #[inline(always)]
-    fn sum_at<L: Lanes>(self, lanes: L, q: LaneModulus<L>, at: usize) -> [L::V; 2] {
-        let mut total = [lanes.splat(0); 2];
-        let [y0, y1] = self.y;
-        let groups =
-            self.x.chunks(LAZY_TERMS).zip(y0.chunks(LAZY_TERMS).zip(y1.chunks(LAZY_TERMS)));
-        for (x, (y0, y1)) in groups {
-            let mut sums = [Sum::zero(lanes); 2];
-            for (x, (y0, y1)) in x.iter().zip(y0.iter().zip(y1)) {
-                let (x, y0, y1) =
-                    (lanes.vectors(x)[at], lanes.vectors(y0)[at], lanes.vectors(y1)[at]);
-                let x_odd = lanes.odd(x);
-                sums[0] = sums[0].add_product(lanes, x, x_odd, y0, lanes.odd(y0));
-                sums[1] = sums[1].add_product(lanes, x, x_odd, y1, lanes.odd(y1));
-            }
-            for (total, sum) in total.iter_mut().zip(sums) {
-                *total = q.add(lanes, *total, q.montgomery(lanes, sum));
-            }
-        }
-        total
+    fn count(self) -> usize {
+        self.digits.len()
+    }
+
+    #[inline(always)]
+    fn left(&self, term: usize, tile: usize) -> &[u32] {
+        &self.digits[term][tile * self.tile..][..self.tile]
+    }
+
+    #[inline(always)]
+    fn right(&self, term: usize, tile: usize) -> &[u32] {
+        let place = tile * self.key_digits + self.places[term];
+        &self.key[2 * place * self.tile..][..2 * self.tile]
     }
 }
 
-struct InnerProduct<'a> {
+/// Diagonals against the baby rotations of a ciphertext.
+#[derive(Clone, Copy)]
+pub(crate) struct DiagonalTerms<'a> {
+    /// A limb of a bundle of diagonals.
+    pub(crate) diagonals: &'a [u32],
+    /// For each diagonal, the baby rotation that it multiplies.
+    pub(crate) babies: &'a [usize],
+    /// For each tile, both halves of every baby rotation.
+    pub(crate) rotations: &'a [u32],
+    /// Baby rotations.
+    pub(crate) baby_count: usize,
+    /// Residues in a tile.
+    pub(crate) tile: usize,
+}
+
+impl Terms for DiagonalTerms<'_> {
+    #[inline(always)]
+    fn count(self) -> usize {
+        self.babies.len()
+    }
+
+    #[inline(always)]
+    fn left(&self, term: usize, tile: usize) -> &[u32] {
+        &self.diagonals[(tile * self.babies.len() + term) * self.tile..][..self.tile]
+    }
+
+    #[inline(always)]
+    fn right(&self, term: usize, tile: usize) -> &[u32] {
+        let place = tile * self.baby_count + self.babies[term];
+        &self.rotations[2 * place * self.tile..][..2 * self.tile]
+    }
+}
+
+/// The pairs of sums of U vectors of a tile, from vector `at` on.
+///
+/// U vectors at a time keep the sums in registers while slices are looked up once.
+#[inline(always)]
+fn sums_at<L: Lanes, T: Terms, const U: usize>(
+    lanes: L,
+    q: LaneModulus<L>,
+    terms: T,
+    tile: usize,
+    at: usize,
+) -> [[L::V; U]; 2] {
+    let mut totals = [[lanes.splat(0); U]; 2];
+    let mut start = 0;
+    while start < terms.count() {
+        let end = terms.count().min(start + LAZY_TERMS);
+        let mut sums = [[Sum::zero(lanes); U]; 2];
+        for term in start..end {
+            let x = &lanes.vectors(terms.left(term, tile))[at..at + U];
+            let y = lanes.vectors(terms.right(term, tile));
+            let (y0, y1) = y.split_at(y.len() / 2);
+            let (y0, y1) = (&y0[at..at + U], &y1[at..at + U]);
+            for u in 0..U {
+                let x_odd = lanes.odd(x[u]);
+                sums[0][u] = sums[0][u].add_product(lanes, x[u], x_odd, y0[u], lanes.odd(y0[u]));
+                sums[1][u] = sums[1][u].add_product(lanes, x[u], x_odd, y1[u], lanes.odd(y1[u]));
+            }
+        }
+        for half in 0..2 {
+            for u in 0..U {
+                let sum = q.montgomery(lanes, sums[half][u]);
+                let total = &mut totals[half][u];
+                *total = if start == 0 { sum } else { q.add(lanes, *total, sum) };
+            }
+        }
+        start = end;
+    }
+    totals
+}
+
+struct InnerProduct<'a, T> {
     modulus: Modulus,
-    terms: Terms<'a>,
+    terms: T,
+    tile: usize,
     sums: [&'a mut [u32]; 2],
 }
 
-impl Kernel for InnerProduct<'_> {
+impl<T: Terms> InnerProduct<'_, T> {
     #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
+    fn run_by<L: Lanes, const U: usize>(self, lanes: L) {
         let q = LaneModulus::new(lanes, self.modulus);
-        let [s0, s1] = self.sums.map(|s| lanes.vectors_mut(s));
-        for (at, (s0, s1)) in s0.iter_mut().zip(s1).enumerate() {
-            [*s0, *s1] = self.terms.sum_at(lanes, q, at);
+        let vectors = self.tile / L::WIDTH;
+        let [s0, s1] = self.sums.map(|s| lanes.vectors_mut(s).chunks_exact_mut(vectors));
+        for (tile, (s0, s1)) in s0.zip(s1).enumerate() {
+            for at in (0..vectors).step_by(U) {
+                let [t0, t1] = sums_at::<L, T, U>(lanes, q, self.terms, tile, at);
+                s0[at..at + U].copy_from_slice(&t0);
+                s1[at..at + U].copy_from_slice(&t1);
+            }
         }
     }
 }
 
-/// Both sums of `terms`, overwriting `sums`.
-pub(crate) fn inner_product(modulus: Modulus, terms: Terms<'_>, sums: [&mut [u32]; 2]) {
-    dispatch(InnerProduct { modulus, terms, sums });
+impl<T: Terms> Kernel for InnerProduct<'_, T> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        match (L::WIDTH, self.tile / L::WIDTH) {
+            (16, 4..) => self.run_by::<L, 4>(lanes),
+            (_, 2..) => self.run_by::<L, 2>(lanes),
+            _ => self.run_by::<L, 1>(lanes),
+        }
+    }
 }
 
-struct InnerProductThenPermute<'a> {
+/// Both sums of `terms`, overwriting `sums`; tiles of `tile` residues.
+pub(crate) fn inner_product(
     modulus: Modulus,
-    terms: Terms<'a>,
+    terms: impl Terms,
+    tile: usize,
+    sums: [&mut [u32]; 2],
+) {
+    dispatch(InnerProduct { modulus, terms, tile, sums });
+}
+
+struct InnerProductThenPermute<'a, T> {
+    modulus: Modulus,
+    terms: T,
+    tile: usize,
     addend: Option<(&'a [u32], u32)>,
     automorphism: &'a Automorphism,
     sums: [&'a mut [u32]; 2],
 }
 
-impl Kernel for InnerProductThenPermute<'_> {
+impl<T: Terms> InnerProductThenPermute<'_, T> {
+    #[inline(always)]
+    fn run_by<L: Lanes, const U: usize>(self, lanes: L) {
+        let q = LaneModulus::new(lanes, self.modulus);
+        let vectors = self.tile / L::WIDTH;
+        let patterns = lanes.vectors(&self.automorphism.patterns);
+        let [s0, s1] = self.sums.map(|s| lanes.vectors_mut(s));
+        let addend = self.addend.map(|(limb, factor)| (lanes.vectors(limb), lanes.splat(factor)));
+        for (index, moves) in self.automorphism.moves.chunks_exact(U).enumerate() {
+            let (tile, at) = (index * U / vectors, index * U % vectors);
+            let [mut t0, t1] = sums_at::<L, T, U>(lanes, q, self.terms, tile, at);
+            if let Some((limb, factor)) = addend {
+                let limb = &limb[index * U..(index + 1) * U];
+                for u in 0..U {
+                    t0[u] = q.add(lanes, t0[u], q.mul_montgomery(lanes, limb[u], factor));
+                }
+            }
+            for u in 0..U {
+                let (target, pattern) = moves[u];
+                let pattern = patterns[pattern as usize];
+                s0[target as usize] = lanes.permute(t0[u], pattern);
+                s1[target as usize] = lanes.permute(t1[u], pattern);
+            }
+        }
+    }
+}
+
+impl<T: Terms> Kernel for InnerProductThenPermute<'_, T> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let q = LaneModulus::new(lanes, self.modulus);
-        let patterns = lanes.vectors(&self.automorphism.patterns);
-        let moves = self.automorphism.sources.iter().zip(&self.automorphism.pattern_of);
-        let [s0, s1] = self.sums.map(|s| lanes.vectors_mut(s));
-        for ((s0, s1), (&source, &pattern)) in s0.iter_mut().zip(s1).zip(moves) {
-            let source = source as usize;
-            let [mut t0, t1] = self.terms.sum_at(lanes, q, source);
-            if let Some((addend, factor)) = self.addend {
-                let scaled =
-                    q.mul_montgomery(lanes, lanes.vectors(addend)[source], lanes.splat(factor));
-                t0 = q.add(lanes, t0, scaled);
-            }
-            let pattern = patterns[pattern as usize];
-            *s0 = lanes.permute(t0, pattern);
-            *s1 = lanes.permute(t1, pattern);
+        match (L::WIDTH, self.tile / L::WIDTH) {
+            (16, 4..) => self.run_by::<L, 4>(lanes),
+            (_, 2..) => self.run_by::<L, 2>(lanes),
+            _ => self.run_by::<L, 1>(lanes),
         }
     }
 }
@@ -268,12 +390,13 @@ impl Kernel for InnerProductThenPermute<'_> {
 /// added where there is one, moved by `automorphism`.
 pub(crate) fn inner_product_then_permute(
     modulus: Modulus,
-    terms: Terms<'_>,
+    terms: impl Terms,
+    tile: usize,
     addend: Option<(&[u32], u32)>,
     automorphism: &Automorphism,
     sums: [&mut [u32]; 2],
 ) {
-    dispatch(InnerProductThenPermute { modulus, terms, addend, automorphism, sums });
+    dispatch(InnerProductThenPermute { modulus, terms, tile, addend, automorphism, sums });
 }
 
 struct Permute<'a> {
@@ -286,10 +409,11 @@ impl Kernel for Permute<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let patterns = lanes.vectors(&self.automorphism.patterns);
-        let moves = self.automorphism.sources.iter().zip(&self.automorphism.pattern_of);
-        let from = lanes.vectors(self.from);
-        for (to, (&source, &pattern)) in lanes.vectors_mut(self.to).iter_mut().zip(moves) {
-            *to = lanes.permute(from[source as usize], patterns[pattern as usize]);
+        let to = lanes.vectors_mut(self.to);
+        for (&from, &(target, pattern)) in
+            lanes.vectors(self.from).iter().zip(&self.automorphism.moves)
+        {
+            to[target as usize] = lanes.permute(from, patterns[pattern as usize]);
         }
     }
 }

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use tfhe_ntt::prime32::Plan;
 
 use super::automorphism::Automorphism;
+use super::buffers;
 use super::kernels;
 use super::modulus::Modulus;
 use crate::{Error, Result};
@@ -67,6 +68,11 @@ impl Basis {
         self.0.iter().map(|&p| usize::from(p))
     }
 
+    /// Sorted.
+    pub(crate) fn positions(&self) -> &[u16] {
+        &self.0
+    }
+
     /// The limb that holds residues modulo the prime at `position`.
     pub(crate) fn find(&self, position: usize) -> Option<usize> {
         self.0.binary_search(&(position as u16)).ok()
@@ -90,7 +96,7 @@ impl Basis {
 }
 
 /// A polynomial modulo each prime of a basis, in the evaluation domain unless said otherwise.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Poly {
     pub(crate) basis: Basis,
     n: usize,
@@ -98,8 +104,9 @@ pub(crate) struct Poly {
 }
 
 impl Poly {
-    pub(crate) fn zero(n: usize, basis: Basis) -> Self {
-        let data = vec![0; n * basis.len()];
+    /// A polynomial of any content, to be overwritten.
+    pub(crate) fn unwritten(n: usize, basis: Basis) -> Self {
+        let data = buffers::take(n * basis.len());
         Self { basis, n, data }
     }
 
@@ -139,14 +146,25 @@ impl Poly {
 
     /// The same polynomial modulo fewer primes.
     pub(crate) fn restrict(&self, basis: &Basis) -> Self {
-        if *basis == self.basis {
-            return self.clone();
+        let mut restricted = Self::unwritten(self.n, basis.clone());
+        for (position, limb) in restricted.limbs_mut() {
+            limb.copy_from_slice(self.limb(position));
         }
-        let mut data = Vec::with_capacity(basis.len() * self.n);
-        for position in basis.iter() {
-            data.extend_from_slice(self.limb(position));
-        }
-        Self { basis: basis.clone(), n: self.n, data }
+        restricted
+    }
+}
+
+impl Clone for Poly {
+    fn clone(&self) -> Self {
+        let mut copy = Self::unwritten(self.n, self.basis.clone());
+        copy.data.copy_from_slice(&self.data);
+        copy
+    }
+}
+
+impl Drop for Poly {
+    fn drop(&mut self) {
+        buffers::give(std::mem::take(&mut self.data));
     }
 }
 
@@ -157,7 +175,7 @@ impl Drop for SecretPoly {
     }
 }
 
-/// A polynomial that is wiped when dropped, and never printed.
+/// A polynomial that is wiped before its memory is kept for others, and never printed.
 #[derive(Clone)]
 pub(crate) struct SecretPoly(pub(crate) Poly);
 
@@ -193,12 +211,19 @@ impl Ring {
     }
 
     pub(crate) fn zero(&self, basis: &Basis) -> Poly {
-        Poly::zero(self.n(), basis.clone())
+        let mut poly = self.unwritten(basis);
+        poly.data.fill(0);
+        poly
+    }
+
+    /// A polynomial of any content, to be overwritten.
+    pub(crate) fn unwritten(&self, basis: &Basis) -> Poly {
+        Poly::unwritten(self.n(), basis.clone())
     }
 
     /// The polynomial of small signed coefficients, in constant time.
     pub(crate) fn from_signed(&self, basis: &Basis, x: &[i8]) -> Poly {
-        let mut poly = self.zero(basis);
+        let mut poly = self.unwritten(basis);
         poly.par_limbs_mut().for_each(|(position, limb)| {
             let prime = &self.primes[position];
             let q = prime.modulus.q as i32;
@@ -263,7 +288,7 @@ impl Ring {
 
     /// The image of a under an automorphism.
     pub(crate) fn permute(&self, automorphism: &Automorphism, a: &Poly) -> Poly {
-        let mut image = self.zero(&a.basis);
+        let mut image = self.unwritten(&a.basis);
         image.par_limbs_mut().for_each(|(position, limb)| {
             kernels::permute(automorphism, a.limb(position), limb);
         });
