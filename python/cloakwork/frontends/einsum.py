@@ -12,7 +12,6 @@ from cloakwork.errors import (
     InvalidArgumentError,
     LevelExhaustedError,
     ParametersMismatchError,
-    ShapeMismatchError,
     TooManySlotsError,
 )
 from cloakwork.frontends.einsum_syntax import Expression, parse, sizes
@@ -76,8 +75,6 @@ def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
         for operand in operands
     ]
     size_of = sizes(parsed, [operand.shape for operand in read])
-    if any(size == 0 for _, size in size_of):
-        raise ShapeMismatchError(parsed.at(0, "an axis has size 0"))
     encrypted = [operand for operand in read if isinstance(operand, Tensor)]
     clear = [
         (labels, operand)

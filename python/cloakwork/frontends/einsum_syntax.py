@@ -108,6 +108,10 @@ def sizes(expression: Expression, shapes: Sequence[tuple[int, ...]]) -> tuple[tu
             )
         own: dict[str, int] = {}
         for label, size, place in zip(labels, shape, places, strict=True):
+            if size == 0:
+                raise ShapeMismatchError(
+                    expression.at(place, f"{label} has size 0 in operand {number + 1}")
+                )
             if own.setdefault(label, size) != size:
                 raise ShapeMismatchError(
                     expression.at(

@@ -8,16 +8,29 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from cloakwork.errors import MalformedBytesError
 
 _VERSION = 1
 _HEADER = "header.json"
-_HEADER_LIMIT = 1 << 20
+
+# What the zip and JSON readers raise on damaged bytes, the file itself being open.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    struct.error,
+    EOFError,
+    LookupError,
+    OSError,
+    OverflowError,
+    RecursionError,
+    RuntimeError,
+    ValueError,
+)
 
 
 def write(
@@ -60,28 +73,11 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
         MalformedBytesError: The file is none, is damaged, or holds another kind.
         OSError: The file cannot be opened.
     """
-    size = os.path.getsize(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-            # Stored members cannot be larger than the file, so reading one is never a bomb.
-            if any(
-                member.compress_type != zipfile.ZIP_STORED or member.file_size > size
-                for member in members
-            ):
-                raise MalformedBytesError(f"cannot read {path}: a part is compressed or too long")
-            if archive.getinfo(_HEADER).file_size > _HEADER_LIMIT:
-                raise MalformedBytesError(f"cannot read {path}: the header is too long")
-            head = json.loads(archive.read(_HEADER))
-            parts = {
-                member.filename: archive.read(member)
-                for member in members
-                if member.filename != _HEADER
-            }
-    except (zipfile.BadZipFile, KeyError, ValueError, NotImplementedError, EOFError) as error:
-        if isinstance(error, MalformedBytesError):
-            raise
-        raise MalformedBytesError(f"cannot read {path}: {error}") from error
+    with open(path, "rb") as file:
+        try:
+            head, parts = _members(file, os.fstat(file.fileno()).st_size)
+        except _DAMAGE as error:
+            raise MalformedBytesError(f"cannot read {path}: {error}") from error
     if not isinstance(head, dict) or head.get("version") != _VERSION:
         raise MalformedBytesError(f"cannot read {path}: expected version {_VERSION}")
     if head.get("kind") != kind:
@@ -92,3 +88,15 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     if not isinstance(facts, dict):
         raise MalformedBytesError(f"cannot read {path}: the header has no facts")
     return facts, parts
+
+
+def _members(file: BinaryIO, size: int) -> tuple[Any, dict[str, bytes]]:
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+            raise ValueError("a part is compressed")
+        # So that reading takes no more memory than the file has bytes.
+        if sum(member.file_size for member in members) > size:
+            raise ValueError("the parts are longer than the file")
+        parts = {member.filename: archive.read(member) for member in members}
+    return json.loads(parts.pop(_HEADER)), parts
