@@ -34,6 +34,12 @@ def test_rotations_grow_with_the_square_root(count: int, rotations: int) -> None
     assert cheapest_split(range(count), 8192).rotations <= rotations
 
 
+def test_spaced_diagonals_split_as_well_as_neighbours() -> None:
+    near = cheapest_split(range(100), 16384)
+    assert cheapest_split(range(0, 12700, 127), 16384).cost <= near.cost + 2
+    assert cheapest_split([-127 * d % 16384 for d in range(100)], 16384).cost <= near.cost + 3
+
+
 def test_only_axes_that_continue_each_other_merge() -> None:
     assert merge([Axis(2, 12), Axis(3, 4), Axis(4, 1)]) == (Axis(24, 1),)
     assert merge([Axis(2, 13), Axis(3, 4)]) == (Axis(3, 4), Axis(2, 13))

@@ -50,7 +50,10 @@ def split(diagonals: Iterable[int], baby_steps: int) -> Split:
 
 
 def cheapest_split(diagonals: Iterable[int], slots: int) -> Split:
-    """The split of least cost over all numbers of baby steps that are powers of two.
+    """The split of least cost whose baby steps are a power of two times a spacing.
+
+    Spacings tried are 1, the diagonals' common spacing and their most frequent one:
+    100 diagonals that lie 127 apart split as well as 100 that lie side by side.
 
     Source: Halevi and Shoup, "Faster homomorphic linear transformations in HElib",
     CRYPTO 2018.
@@ -59,8 +62,16 @@ def cheapest_split(diagonals: Iterable[int], slots: int) -> Split:
         >>> cheapest_split(range(16), 64).rotations
         6
     """
-    numbers = list(diagonals)
-    choices = [split(numbers, 1 << bits) for bits in range(slots.bit_length())]
+    numbers = np.unique(np.fromiter(diagonals, dtype=np.int64))
+    spacings = {1}
+    if len(numbers) > 1:
+        gaps, frequencies = np.unique(np.diff(numbers), return_counts=True)
+        spacings |= {int(np.gcd.reduce(gaps)), int(gaps[frequencies.argmax()])}
+    choices = [
+        split(numbers, spacing << bits)
+        for spacing in sorted(spacings)
+        for bits in range((slots // spacing).bit_length())
+    ]
     return min(choices, key=lambda choice: choice.cost)
 
 
