@@ -1,0 +1,78 @@
+//! numpy arrays in and out.
+
+use numpy::{
+    AsSliceError, Complex64, Element, PyArray1, PyArrayMethods, PyReadonlyArray1,
+    PyUntypedArrayMethods,
+};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use rlwe::ckks::{Encoding, Plaintext};
+use rlwe::{Parameters, Result};
+
+/// A one-dimensional array of float64 or complex128: the caller's own memory where it is
+/// contiguous, else a copy.
+pub enum Vector<'py> {
+    Real(PyReadonlyArray1<'py, f64>),
+    Complex(PyReadonlyArray1<'py, Complex64>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Vector<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.cast::<PyArray1<f64>>() {
+            return Ok(Self::Real(contiguous(&array)?));
+        }
+        if let Ok(array) = object.cast::<PyArray1<Complex64>>() {
+            return Ok(Self::Complex(contiguous(&array)?));
+        }
+        let name = object.get_type().name()?;
+        Err(PyTypeError::new_err(match (object.getattr("ndim"), object.getattr("dtype")) {
+            (Ok(ndim), Ok(dtype)) => format!("{EXPECTED}, got {ndim} dimensions of {dtype}"),
+            _ => format!("{EXPECTED}, got {name}"),
+        }))
+    }
+}
+
+const EXPECTED: &str = "expected a one-dimensional numpy array of float64 or complex128";
+
+fn contiguous<'py, T: Element>(
+    array: &Bound<'py, PyArray1<T>>,
+) -> PyResult<PyReadonlyArray1<'py, T>> {
+    if array.is_contiguous() && array.is_aligned() {
+        return Ok(array.try_readonly()?);
+    }
+    Ok(array.call_method0("copy")?.cast_into::<PyArray1<T>>()?.try_readonly()?)
+}
+
+/// The elements of a [`Vector`], which other threads can read.
+#[derive(Clone, Copy)]
+pub enum Elements<'a> {
+    Real(&'a [f64]),
+    Complex(&'a [Complex64]),
+}
+
+impl Vector<'_> {
+    pub fn elements(&self) -> std::result::Result<Elements<'_>, AsSliceError> {
+        Ok(match self {
+            Self::Real(array) => Elements::Real(array.as_slice()?),
+            Self::Complex(array) => Elements::Complex(array.as_slice()?),
+        })
+    }
+}
+
+impl Elements<'_> {
+    pub fn encode(self, parameters: &Parameters, encoding: Encoding) -> Result<Plaintext> {
+        match self {
+            Self::Real(values) => parameters.encode_real(values, encoding),
+            Self::Complex(values) => parameters.encode(values, encoding),
+        }
+    }
+
+    pub fn to_complex(self) -> Vec<Complex64> {
+        match self {
+            Self::Real(values) => values.iter().map(|&x| x.into()).collect(),
+            Self::Complex(values) => values.to_vec(),
+        }
+    }
+}

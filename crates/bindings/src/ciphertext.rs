@@ -1,0 +1,78 @@
+//! Ciphertexts.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rlwe::ckks;
+
+use crate::parameters::Parameters;
+use crate::{bytes, engine};
+
+/// An encrypted vector of numbers.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct Ciphertext(pub ckks::Ciphertext);
+
+#[pymethods]
+impl Ciphertext {
+    /// How many times it can still be rescaled.
+    #[getter]
+    fn level(&self) -> usize {
+        self.0.level()
+    }
+
+    /// The factor between coefficients and values.
+    #[getter]
+    fn scale(&self) -> f64 {
+        self.0.scale()
+    }
+
+    /// How many numbers.
+    #[getter]
+    fn slots(&self) -> usize {
+        self.0.slots()
+    }
+
+    /// 1, or 2 for a product that was not relinearised.
+    #[getter]
+    fn degree(&self) -> usize {
+        self.0.degree()
+    }
+
+    /// Bits after the binary point that are expected to be right.
+    #[getter]
+    fn precision(&self) -> f64 {
+        self.0.precision()
+    }
+
+    /// No number exceeds this in absolute value.
+    #[getter]
+    fn bound(&self) -> f64 {
+        self.0.estimate().bound
+    }
+
+    /// Bytes in memory.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.0.nbytes()
+    }
+
+    /// Read what `to_bytes` wrote.
+    #[staticmethod]
+    fn from_bytes(
+        py: Python<'_>,
+        parameters: Bound<'_, Parameters>,
+        data: &[u8],
+    ) -> PyResult<Self> {
+        let parameters = &parameters.get().0;
+        engine::run(py, || ckks::Ciphertext::from_bytes(parameters, data)).map(Self)
+    }
+
+    /// This ciphertext as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
+        bytes::to_python(py, &data)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Ciphertext({})", self.0)
+    }
+}

@@ -1,0 +1,50 @@
+//! Refusals of the engine as the exceptions of `cloakwork.errors`.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+use rlwe::Error;
+
+static CLASSES: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+
+/// The exception that stands for `error`.
+pub fn refusal(py: Python<'_>, error: &Error) -> PyErr {
+    exception(py, class_name(error), error.to_string())
+}
+
+/// An instance of a class of `cloakwork.errors`.
+pub fn exception(py: Python<'_>, class: &str, message: String) -> PyErr {
+    match find(py, class) {
+        Ok(class) => PyErr::from_type(class, message),
+        Err(missing) => missing,
+    }
+}
+
+fn find<'py>(py: Python<'py>, class: &str) -> PyResult<Bound<'py, PyType>> {
+    let import = || py.import("cloakwork.errors").map(Bound::unbind);
+    let classes = CLASSES.get_or_try_init(py, import)?.bind(py);
+    Ok(classes.getattr(class)?.cast_into()?)
+}
+
+fn class_name(error: &Error) -> &'static str {
+    match error {
+        Error::InvalidParameters(_) => "InvalidParametersError",
+        Error::InsecureParameters(_) => "InsecureParametersError",
+        Error::LevelExhausted { .. } => "LevelExhaustedError",
+        Error::LevelMismatch { .. } => "LevelMismatchError",
+        Error::ScaleMismatch { .. } => "ScaleMismatchError",
+        Error::ScaleOutOfRange { .. } => "ScaleOutOfRangeError",
+        Error::SlotMismatch { .. } => "SlotMismatchError",
+        Error::ValueOutOfRange { .. } => "ValueOutOfRangeError",
+        Error::NotFinite { .. } => "NotFiniteError",
+        Error::ParametersMismatch { .. } => "ParametersMismatchError",
+        Error::KeyMismatch { .. } => "KeyMismatchError",
+        Error::MissingKey { .. } => "MissingKeyError",
+        Error::DegreeMismatch { .. } => "DegreeMismatchError",
+        Error::DecryptionOverflow => "DecryptionOverflowError",
+        Error::InvalidArgument { .. } => "InvalidArgumentError",
+        Error::MalformedBytes { .. } => "MalformedBytesError",
+        Error::Randomness(_) => "RandomnessError",
+        _ => "CloakworkError",
+    }
+}

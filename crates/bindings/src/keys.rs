@@ -1,0 +1,210 @@
+//! Keys.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyMapping};
+use rlwe::keys;
+
+use crate::ciphertext::Ciphertext;
+use crate::numbers::Number;
+use crate::parameters::Parameters;
+use crate::plaintext::{Decrypted, Plaintext};
+use crate::{bytes, engine, errors};
+
+/// The key that decrypts; wiped from memory when freed, never printed.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct SecretKey(keys::SecretKey);
+
+#[pymethods]
+impl SecretKey {
+    /// A fresh key from the operating system's randomness.
+    #[staticmethod]
+    fn generate(py: Python<'_>, parameters: Bound<'_, Parameters>) -> PyResult<Self> {
+        let parameters = &parameters.get().0;
+        engine::run(py, || keys::SecretKey::generate(parameters)).map(Self)
+    }
+
+    /// A fresh key that encrypts and does nothing else.
+    fn public_key(&self, py: Python<'_>) -> PyResult<PublicKey> {
+        engine::run(py, || self.0.public_key()).map(PublicKey)
+    }
+
+    /// Encrypt; with less noise and in fewer bytes than a public key does.
+    fn encrypt(&self, py: Python<'_>, plaintext: Bound<'_, Plaintext>) -> PyResult<Ciphertext> {
+        let plaintext = &plaintext.get().0;
+        engine::run(py, || self.0.encrypt(plaintext)).map(Ciphertext)
+    }
+
+    /// Decrypt.
+    ///
+    /// The noise of a result depends on the key: whoever is not to learn about the key gets
+    /// results only with `flood_bits`, which adds noise of deviation 2^flood_bits.
+    #[pyo3(signature = (ciphertext, *, flood_bits=None))]
+    fn decrypt(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        flood_bits: Option<Number<u32>>,
+    ) -> PyResult<Decrypted> {
+        let ciphertext = &ciphertext.get().0;
+        let decrypted = engine::run(py, || match flood_bits {
+            Some(bits) => self.0.decrypt_flooded(ciphertext, bits.0),
+            None => self.0.decrypt(ciphertext),
+        })?;
+        Ok(Decrypted(decrypted))
+    }
+
+    /// Keys for an evaluator, each for ciphertexts up to a level.
+    ///
+    /// Args:
+    ///     relinearisation_level: The highest level of a product of ciphertexts.
+    ///     rotations: The highest level of each rotation.
+    ///     conjugation_level: The highest level of a conjugation.
+    #[pyo3(signature = (*, relinearisation_level, rotations, conjugation_level))]
+    fn evaluation_keys(
+        &self,
+        py: Python<'_>,
+        relinearisation_level: Option<Number<usize>>,
+        rotations: Bound<'_, PyMapping>,
+        conjugation_level: Option<Number<usize>>,
+    ) -> PyResult<EvaluationKeys> {
+        let rotations: Vec<(Number<i64>, Number<usize>)> = rotations.items()?.extract()?;
+        let request = keys::EvaluationKeysRequest {
+            relinearisation_level: relinearisation_level.map(|level| level.0),
+            rotations: rotations.into_iter().map(|(k, level)| (k.0, level.0)).collect(),
+            conjugation_level: conjugation_level.map(|level| level.0),
+        };
+        engine::run(py, || self.0.evaluation_keys(&request)).map(EvaluationKeys::new)
+    }
+
+    /// Read what `to_bytes` wrote.
+    #[staticmethod]
+    fn from_bytes(
+        py: Python<'_>,
+        parameters: Bound<'_, Parameters>,
+        data: &[u8],
+    ) -> PyResult<Self> {
+        let parameters = &parameters.get().0;
+        engine::run(py, || keys::SecretKey::from_bytes(parameters, data)).map(Self)
+    }
+
+    /// The secret itself as bytes, unprotected.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
+        bytes::to_python(py, &data)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// A key that encrypts and does nothing else.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct PublicKey(keys::PublicKey);
+
+#[pymethods]
+impl PublicKey {
+    /// Encrypt.
+    fn encrypt(&self, py: Python<'_>, plaintext: Bound<'_, Plaintext>) -> PyResult<Ciphertext> {
+        let plaintext = &plaintext.get().0;
+        engine::run(py, || self.0.encrypt(plaintext)).map(Ciphertext)
+    }
+
+    /// Read what `to_bytes` wrote.
+    #[staticmethod]
+    fn from_bytes(
+        py: Python<'_>,
+        parameters: Bound<'_, Parameters>,
+        data: &[u8],
+    ) -> PyResult<Self> {
+        let parameters = &parameters.get().0;
+        engine::run(py, || keys::PublicKey::from_bytes(parameters, data)).map(Self)
+    }
+
+    /// This key as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
+        bytes::to_python(py, &data)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// What an evaluator holds: relinearisation and Galois keys. None of it decrypts.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct EvaluationKeys(Mutex<keys::EvaluationKeys>);
+
+impl EvaluationKeys {
+    fn new(keys: keys::EvaluationKeys) -> Self {
+        Self(Mutex::new(keys))
+    }
+
+    /// Never held across a call into Python or the engine's work.
+    fn lock(&self) -> MutexGuard<'_, keys::EvaluationKeys> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The keys as they stand; they are shared, not copied.
+    pub fn snapshot(&self) -> keys::EvaluationKeys {
+        self.lock().clone()
+    }
+}
+
+#[pymethods]
+impl EvaluationKeys {
+    /// Take in the keys of another; of two keys for one rotation the higher stays.
+    fn extend(&self, py: Python<'_>, other: Bound<'_, EvaluationKeys>) -> PyResult<()> {
+        let other = other.get().snapshot();
+        self.lock().extend(other).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// Rotations that there are keys for, with the level of each.
+    fn rotations(&self) -> BTreeMap<i64, usize> {
+        self.lock().rotations()
+    }
+
+    /// The level of the relinearisation key, if there is one.
+    #[getter]
+    fn relinearisation_level(&self) -> Option<usize> {
+        self.lock().relinearisation_level()
+    }
+
+    /// The level of the conjugation key, if there is one.
+    #[getter]
+    fn conjugation_level(&self) -> Option<usize> {
+        self.lock().conjugation_level()
+    }
+
+    /// Bytes in memory.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.lock().nbytes()
+    }
+
+    /// Read what `to_bytes` wrote.
+    #[staticmethod]
+    fn from_bytes(
+        py: Python<'_>,
+        parameters: Bound<'_, Parameters>,
+        data: &[u8],
+    ) -> PyResult<Self> {
+        let parameters = &parameters.get().0;
+        engine::run(py, || keys::EvaluationKeys::from_bytes(parameters, data)).map(Self::new)
+    }
+
+    /// These keys as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let keys = self.snapshot();
+        let data = engine::run(py, || Ok(keys.to_bytes()))?;
+        bytes::to_python(py, &data)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.lock())
+    }
+}

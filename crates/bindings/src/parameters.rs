@@ -1,0 +1,175 @@
+//! Parameters.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rlwe::ckks::Encoding;
+use rlwe::{ParametersLiteral, SecretDistribution};
+
+use crate::arrays::Vector;
+use crate::numbers::Number;
+use crate::plaintext::Plaintext;
+use crate::{bytes, engine, errors};
+
+/// A ring, a modulus chain and their tables.
+///
+/// Args:
+///     levels: Multiplications in a row.
+///     scale_bits: log2 of the scale, 20 to 60.
+///     headroom_bits: Bits that level 0 has beyond the scale.
+///     log_n: log2 of the ring degree; by default the smallest that is secure.
+///     digits: Key-switching digits; by default those that rotate fastest.
+///     secret_weight: Non-zero coefficients of a secret; by default a uniform ternary one.
+///     insecure: Whether less than 128-bit security is allowed.
+///
+/// Raises:
+///     InvalidParametersError: They contradict each other or lie outside the range.
+///     InsecureParametersError: They fall short of 128-bit security.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct Parameters(pub rlwe::Parameters);
+
+#[pymethods]
+impl Parameters {
+    #[new]
+    #[pyo3(signature = (*, levels, scale_bits=40.0, headroom_bits=10.0, log_n=None, digits=None, secret_weight=None, insecure=false))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn new(
+        py: Python<'_>,
+        levels: Number<usize>,
+        scale_bits: f64,
+        headroom_bits: f64,
+        log_n: Option<Number<u32>>,
+        digits: Option<Number<usize>>,
+        secret_weight: Option<Number<usize>>,
+        insecure: bool,
+    ) -> PyResult<Self> {
+        let literal = ParametersLiteral {
+            log_n: log_n.map(|x| x.0),
+            levels: levels.0,
+            scale_bits,
+            headroom_bits,
+            digits: digits.map(|x| x.0),
+            secret: secret_weight
+                .map_or(SecretDistribution::Ternary, |x| SecretDistribution::FixedWeight(x.0)),
+            insecure,
+        };
+        engine::run(py, || rlwe::Parameters::new(literal)).map(Self)
+    }
+
+    /// log2 of the ring degree.
+    #[getter]
+    fn log_n(&self) -> u32 {
+        self.0.log_n()
+    }
+
+    /// The ring degree.
+    #[getter]
+    fn n(&self) -> usize {
+        self.0.n()
+    }
+
+    /// Numbers in a full vector: half the ring degree.
+    #[getter]
+    fn slots(&self) -> usize {
+        self.0.slots()
+    }
+
+    /// The top level.
+    #[getter]
+    fn levels(&self) -> usize {
+        self.0.max_level()
+    }
+
+    /// log2 of the scale that was asked for.
+    #[getter]
+    fn scale_bits(&self) -> f64 {
+        self.0.literal().scale_bits
+    }
+
+    /// Bits that level 0 has beyond the scale.
+    #[getter]
+    fn headroom_bits(&self) -> f64 {
+        self.0.literal().headroom_bits
+    }
+
+    /// log2 of the modulus of the top level.
+    #[getter]
+    fn log_q(&self, py: Python<'_>) -> PyResult<f64> {
+        self.0.log_q(self.0.max_level()).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// log2 of the largest modulus, key-switching primes included.
+    #[getter]
+    fn log_qp(&self) -> f64 {
+        self.0.log_qp()
+    }
+
+    /// Whether they fall short of 128-bit security.
+    #[getter]
+    fn insecure(&self) -> bool {
+        !self.0.is_secure()
+    }
+
+    /// Equal exactly for parameters whose objects may be mixed.
+    #[getter]
+    fn fingerprint(&self) -> String {
+        self.0.fingerprint().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The canonical scale of a level.
+    fn scale(&self, py: Python<'_>, level: Number<usize>) -> PyResult<f64> {
+        self.0.scale(level.0).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// What a rescale from a level divides the scale by.
+    fn rescale_factor(&self, py: Python<'_>, level: Number<usize>) -> PyResult<f64> {
+        self.0.rescale_factor(level.0).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// The scale of a clear factor that takes a ciphertext of `scale` at `level`, multiplied
+    /// and rescaled, to the canonical scale of the level below.
+    fn matching_scale(&self, py: Python<'_>, level: Number<usize>, scale: f64) -> PyResult<f64> {
+        self.0.matching_scale(level.0, scale).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// Word primes of the modulus of a level.
+    fn prime_count(&self, py: Python<'_>, level: Number<usize>) -> PyResult<usize> {
+        self.0.limbs(level.0).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// Encode numbers, one a slot; their count is a power of two up to `slots`.
+    ///
+    /// Args:
+    ///     values: One-dimensional, float64 or complex128. Must not change meanwhile.
+    ///     level: The level of the ciphertexts that the plaintext will meet.
+    ///     scale: By default the canonical one of the level.
+    ///     bound: A public bound on the absolute values; by default the largest of them.
+    #[pyo3(signature = (values, *, level, scale=None, bound=None))]
+    fn encode(
+        &self,
+        py: Python<'_>,
+        values: Vector<'_>,
+        level: Number<usize>,
+        scale: Option<f64>,
+        bound: Option<f64>,
+    ) -> PyResult<Plaintext> {
+        let elements = values.elements()?;
+        let encoding = Encoding { level: level.0, scale, bound };
+        engine::run(py, || elements.encode(&self.0, encoding)).map(Plaintext)
+    }
+
+    /// Read what `to_bytes` wrote.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        engine::run(py, || rlwe::Parameters::from_bytes(data)).map(Self)
+    }
+
+    /// These parameters as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
+        bytes::to_python(py, &data)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Parameters({})", self.0)
+    }
+}
