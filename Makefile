@@ -1,0 +1,70 @@
+# Needs Python 3.11 or newer, a Rust toolchain and make; everything else is set up in .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
+
+.PHONY: help demo test test-slow lint bench clean
+
+help:
+	@echo "make demo       classify encrypted handwritten digits"
+	@echo "make test       check format and types, run all tests but the slow ones"
+	@echo "make test-slow  run the slow tests: 128-bit parameters, large rings"
+	@echo "make lint       check format and types only"
+	@echo "make bench      measure the engine"
+	@echo "make clean      remove what make has made"
+
+demo: .venv/.native .venv/.demo
+	@echo "== classifying encrypted handwritten digits"
+	@$(BIN)/python examples/digits.py
+
+test: lint .venv/.native
+	@echo "== testing the engine"
+	@cargo test --release --quiet
+	@echo "== testing the package"
+	@$(BIN)/python -m pytest -q
+
+test-slow: .venv/.native .venv/.dev
+	@echo "== running the slow tests"
+	@cargo test --release --quiet -- --ignored
+	@$(BIN)/python -m pytest -q -m slow
+
+lint: .venv/.dev
+	@echo "== checking Rust"
+	@cargo fmt --check
+	@cargo clippy --release --all-targets --quiet -- --deny warnings
+	@echo "== checking Python"
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+
+bench: .venv/.native
+	@echo "== measuring the engine"
+	@$(BIN)/python -m benchmarks.engine
+
+clean:
+	rm -rf .venv target
+
+.venv/.python:
+	@echo "== making a virtual environment in .venv"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try make PYTHON=python3.12")'
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check 'maturin>=1.7,<2'
+	@touch $@
+
+.venv/.native: .venv/.python pyproject.toml $(RUST_SOURCES)
+	@echo "== compiling the engine and installing cloakwork"
+	@env -u CONDA_PREFIX VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/$(BIN):$$PATH maturin develop --release --quiet
+	@touch $@
+
+.venv/.demo: .venv/.python pyproject.toml
+	@echo "== installing what the demo needs"
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["demo"], sep="\n")' > .venv/demo.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement .venv/demo.txt
+	@touch $@
+
+.venv/.dev: .venv/.python pyproject.toml
+	@echo "== installing what the tests need"
+	@$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; print(*project["dependencies"], *project["optional-dependencies"]["dev"], sep="\n")' > .venv/dev.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement .venv/dev.txt
+	@touch $@

@@ -1,0 +1,32 @@
+"""Cloakwork runs programs on data it cannot see."""
+
+from cloakwork import errors
+from cloakwork.explain.text import explain
+from cloakwork.frontends.einsum import einsum
+from cloakwork.runtime.roles import Client, Evaluator
+from cloakwork.runtime.tensor import Tensor
+from cloakwork.session import Session
+from cloakwork.store import (
+    load_client,
+    load_evaluator,
+    load_tensor,
+    save_client,
+    save_evaluator,
+    save_tensor,
+)
+
+__all__ = [
+    "Client",
+    "Evaluator",
+    "Session",
+    "Tensor",
+    "einsum",
+    "errors",
+    "explain",
+    "load_client",
+    "load_evaluator",
+    "load_tensor",
+    "save_client",
+    "save_evaluator",
+    "save_tensor",
+]

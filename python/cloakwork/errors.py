@@ -1,0 +1,103 @@
+"""Every way in which Cloakwork refuses, one class each.
+
+A message says what was attempted, what was expected, what came and what to do.
+Each class also derives from the built-in exception that a caller without
+knowledge of Cloakwork would expect (`ValueError`, `TypeError`, `KeyError`).
+The native engine raises these same classes, found here by name.
+"""
+
+
+class CloakworkError(Exception):
+    """The base of every error that Cloakwork raises."""
+
+
+class InvalidParametersError(CloakworkError, ValueError):
+    """The parameters contradict each other or lie outside the supported range."""
+
+
+class InsecureParametersError(InvalidParametersError):
+    """The parameters fall short of 128-bit security and `insecure=True` was not given."""
+
+
+class LevelExhaustedError(CloakworkError, ValueError):
+    """An operation needs more levels than the ciphertext has left."""
+
+
+class LevelMismatchError(CloakworkError, ValueError):
+    """Two operands, or an operand and a key, stand at different levels."""
+
+
+class ScaleMismatchError(CloakworkError, ValueError):
+    """Two operands carry different scales."""
+
+
+class ScaleOutOfRangeError(CloakworkError, ValueError):
+    """A scale is not positive and finite, or does not fit the modulus."""
+
+
+class SlotMismatchError(CloakworkError, ValueError):
+    """A number of slots or values does not fit."""
+
+
+class ValueOutOfRangeError(CloakworkError, ValueError):
+    """A value exceeds the bound that was promised for it."""
+
+
+class NotFiniteError(CloakworkError, ValueError):
+    """A value is NaN or infinite."""
+
+
+class ParametersMismatchError(CloakworkError, ValueError):
+    """Two objects were made under different parameters."""
+
+
+class KeyMismatchError(CloakworkError, ValueError):
+    """Two objects belong to different secret keys."""
+
+
+class MissingKeyError(CloakworkError, LookupError):
+    """The evaluation keys lack one that the operation needs."""
+
+
+class DegreeMismatchError(CloakworkError, ValueError):
+    """A ciphertext has the wrong number of components for the operation."""
+
+
+class DecryptionOverflowError(CloakworkError, ArithmeticError):
+    """The decrypted polynomial fills the modulus: a value overflowed, or the key is wrong."""
+
+
+class InvalidArgumentError(CloakworkError, ValueError):
+    """An argument is not one that the operation can take."""
+
+
+class MalformedBytesError(CloakworkError, ValueError):
+    """Bytes or a file that are no object of this version and kind."""
+
+
+class RandomnessError(CloakworkError, OSError):
+    """The operating system gave no random bytes."""
+
+
+class NotRealError(CloakworkError, TypeError):
+    """The data are not real numbers: complex, text, or objects."""
+
+
+class EinsumSyntaxError(CloakworkError, ValueError):
+    """An einsum expression does not follow the language."""
+
+
+class ShapeMismatchError(CloakworkError, ValueError):
+    """Shapes do not fit an expression or one another."""
+
+
+class TooManySlotsError(CloakworkError, ValueError):
+    """A tensor, or the product of two, needs more slots than one ciphertext has."""
+
+
+class InvalidLayoutError(CloakworkError, ValueError):
+    """A layout places two elements in one slot, or an element outside the slots."""
+
+
+class InvalidProgramError(CloakworkError, ValueError):
+    """A slot program breaks a rule of the form."""

@@ -1,0 +1,1 @@
+"""Shows what was planned and what it cost."""

@@ -1,0 +1,131 @@
+"""The plan of a tensor as text: layouts, operations, levels, keys, memory, precision."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from cloakwork.plan.keys import demand_of
+from cloakwork.plan.layout import Layout, positions
+from cloakwork.plan.rotate import split
+from cloakwork.programs.slots import (
+    Constant,
+    Input,
+    Linear,
+    Mul,
+    Output,
+    Program,
+    Rescale,
+    Rotate,
+)
+from cloakwork.runtime.tensor import Tensor
+
+_PICTURE_WIDTH = 48
+_SHOWN_SLOTS = 6
+
+
+def explain(tensor: Tensor) -> str:
+    """What was planned to make a tensor, and what it took; no number inside it is shown.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> session = cw.Session(depth=1, backend="clear", insecure=True, log_n=11)
+        >>> print(cw.explain(cw.einsum("ij->ji", session.encrypt([[1.0, 2.0], [3.0, 4.0]]))))
+        einsum ij->ji
+          operand0  (2, 2)  0:2@2 1:2@1
+            [+...............................................]  1024 slots, 4 in use, the rest zero
+            slot 0:[0,0] 1:[0,1] 2:[1,0] 3:[1,1]
+          result  (2, 2)  j:2@1 i:2@2
+            [+...............................................]  1024 slots, 4 in use, the rest zero
+            slot 0:[0,0] 1:[1,0] 2:[0,1] 3:[1,1]
+        <BLANKLINE>
+          work    none: the slots stay where they are
+        ...
+    """
+    program = tensor.program
+    if program is None:
+        return "\n".join(
+            ["encrypted here, not computed", *_picture("tensor", tensor.layout), *_value(tensor)]
+        )
+    lines = [program.title]
+    for operation, layout in zip(program.operations, program.layouts, strict=True):
+        if layout is not None and isinstance(operation, Input):
+            lines += _picture(operation.name, layout)
+        elif layout is not None and isinstance(operation, Output):
+            lines += _picture("result", layout)
+    lines += ["", *_counts(program), *_value(tensor), "", str(program)]
+    return "\n".join(lines)
+
+
+def counts(program: Program) -> Counter[str]:
+    """How often a program does each costly thing.
+
+    Returns:
+        Counts of rotations, diagonals, ciphertext products, plaintext products and rescales.
+
+    Example:
+        >>> counts(Program("", 8, (Input("x", 3), Rotate(0, 2), Output(1)), (None,) * 3))
+        Counter({'rotations': 1})
+    """
+    found: Counter[str] = Counter()
+    for operation in program.operations:
+        match operation:
+            case Rotate():
+                found["rotations"] += 1
+            case Linear(diagonals=diagonals, baby_steps=baby_steps):
+                found["rotations"] += split(diagonals, baby_steps).rotations
+                found["diagonals"] += len(diagonals)
+            case Mul(left=left, right=right):
+                factors = (program.operations[left], program.operations[right])
+                clear = any(isinstance(factor, Constant) for factor in factors)
+                found["plaintext products" if clear else "ciphertext products"] += 1
+            case Rescale():
+                found["rescales"] += 1
+            case _:
+                pass
+    return found
+
+
+def _counts(program: Program) -> list[str]:
+    levels = [state.level for state in program.states if state.level is not None]
+    work = ", ".join(f"{count} {name}" for name, count in sorted(counts(program).items()))
+    demand = demand_of(program)
+    relinearisation = "" if demand.relinearisation_level is None else ", relinearisation"
+    return [
+        f"  work    {work or 'none: the slots stay where they are'}",
+        f"  levels  {max(levels)} to {levels[-1]}",
+        f"  keys    {len(demand.rotations)} rotations{relinearisation}",
+    ]
+
+
+def _value(tensor: Tensor) -> list[str]:
+    return [
+        f"  memory  {_bytes(tensor.value.nbytes)} for the result",
+        f"  precision  about {tensor.value.precision:.0f} bits",
+    ]
+
+
+def _picture(name: str, layout: Layout) -> list[str]:
+    used = np.zeros(layout.slots, dtype=bool)
+    used[positions(layout.axes + layout.replicas)] = True
+    cells = np.array_split(used, min(_PICTURE_WIDTH, layout.slots))
+    empty = "~" if layout.dirty else "."
+    drawn = "".join("#" if cell.all() else "+" if cell.any() else empty for cell in cells)
+    rest = "the rest anything" if layout.dirty else "the rest zero"
+    order = np.argsort(positions(layout.axes), axis=None)[:_SHOWN_SLOTS]
+    shown = []
+    for flat in order:
+        index = np.unravel_index(int(flat), layout.shape)
+        slot = sum(int(i) * axis.stride for i, axis in zip(index, layout.axes, strict=True))
+        shown.append(f"{slot}:[{','.join(str(int(i)) for i in index)}]")
+    more = " ..." if int(np.prod(layout.shape)) > _SHOWN_SLOTS else ""
+    return [
+        f"  {name}  {layout.shape}  {layout}",
+        f"    [{drawn}]  {layout.slots} slots, {int(used.sum())} in use, {rest}",
+        f"    slot {' '.join(shown)}{more}",
+    ]
+
+
+def _bytes(count: int) -> str:
+    return f"{count / 2**20:.1f} MiB" if count >= 2**20 else f"{count / 2**10:.1f} KiB"

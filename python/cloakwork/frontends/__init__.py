@@ -1,0 +1,1 @@
+"""How users say what to compute."""

@@ -1,0 +1,1 @@
+"""Decides where elements sit and how they move."""

@@ -1,0 +1,1 @@
+"""The forms that everything computed is written in."""

@@ -1,0 +1,414 @@
+"""The slot program: the one form in which vectors of numbers are computed on.
+
+A program is a list of operations in order. Each makes one value, a vector of n
+slots, and names the values it works on by their number. `state_after` is the
+whole of what makes an operation legal.
+
+Conventions, the same on every backend: after `Rotate` by k, slot i holds what
+slot i + k held (to the left, cyclic); `Linear` computes the sum over d of
+diagonal d times its operand rotated by d. Levels are explicit: a product
+(`Mul`, `Linear`) waits for a `Rescale`, which takes it one level down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.errors import InvalidProgramError
+from cloakwork.plan.layout import Layout
+
+Vector: TypeAlias = NDArray[np.float64]
+Basis: TypeAlias = Literal["monomial", "chebyshev"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Input:
+    """An encrypted vector from outside, at the given level."""
+
+    name: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant:
+    """A clear vector; only `Add`, `Sub` and `Mul` take one, beside an encrypted operand."""
+
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Add:
+    """left + right, slot by slot."""
+
+    left: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sub:
+    """left - right, slot by slot."""
+
+    left: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mul:
+    """left * right, slot by slot; waits for a rescale."""
+
+    left: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neg:
+    """-operand, slot by slot."""
+
+    operand: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rotate:
+    """Slot i receives slot i + steps, cyclically."""
+
+    operand: int
+    steps: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linear:
+    """The sum over d of diagonals[d] * rotate(operand, d); waits for a rescale.
+
+    `baby_steps` says how the diagonals are split: d is rotated by d % baby_steps
+    and by the rest of d.
+    """
+
+    operand: int
+    diagonals: Mapping[int, Vector]
+    baby_steps: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Polynomial:
+    """A real polynomial of every slot, coefficients from degree 0 up; rescaled already.
+
+    In the Chebyshev basis the slots lie in [-1, 1].
+    """
+
+    operand: int
+    coefficients: tuple[float, ...]
+    basis: Basis
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rescale:
+    """The same numbers one level down, at that level's scale."""
+
+    operand: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DropLevel:
+    """The same numbers at a lower level."""
+
+    operand: int
+    level: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Output:
+    """A result of the program."""
+
+    operand: int
+
+
+Operation: TypeAlias = (
+    Input
+    | Constant
+    | Add
+    | Sub
+    | Mul
+    | Neg
+    | Rotate
+    | Linear
+    | Polynomial
+    | Rescale
+    | DropLevel
+    | Output
+)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What is known of a value before anything runs.
+
+    Args:
+        level: Level of the value; a clear one has none.
+        waiting: Whether it is a product that waits for its rescale.
+    """
+
+    level: int | None
+    waiting: bool = False
+
+
+def operands(operation: Operation) -> tuple[int, ...]:
+    """The numbers of the values that an operation works on."""
+    match operation:
+        case Input() | Constant():
+            return ()
+        case Add() | Sub() | Mul():
+            return (operation.left, operation.right)
+        case _:
+            return (operation.operand,)
+
+
+def polynomial_depth(coefficients: Sequence[float]) -> int:
+    """Levels that a polynomial takes: the least for its degree.
+
+    Example:
+        >>> polynomial_depth([0.0, 0.5, 0.0, 0.25])
+        2
+    """
+    return (len(coefficients) - 1).bit_length()
+
+
+def state_after(operation: Operation, states: Sequence[State], slots: int) -> State:
+    """The state of the value that an operation makes out of operands in these states.
+
+    This is the one list of rules; an operation that it passes is legal.
+
+    Args:
+        operation: The operation.
+        states: States of its operands, in order.
+        slots: Slots of every value of the program.
+
+    Raises:
+        InvalidProgramError: The operation is not legal on these operands.
+
+    Example:
+        >>> state_after(Rescale(0), [State(3, waiting=True)], 8)
+        State(level=2, waiting=False)
+    """
+    match operation:
+        case Input(level=level):
+            _require(level >= 0, operation, f"level {level} is below 0")
+            return State(level)
+        case Constant(vector=vector):
+            _require_vector(vector, slots, operation)
+            return State(None)
+        case Add() | Sub():
+            return _joined(operation, states)
+        case Mul():
+            state = _joined(operation, states)
+            _require_ready(operation, state, levels=1)
+            return State(state.level, waiting=True)
+        case Output():
+            _require_ready(operation, states[0], levels=0)
+            return states[0]
+        case Neg():
+            _require_encrypted(operation, states[0])
+            return states[0]
+        case Rotate(steps=steps):
+            _require_encrypted(operation, states[0])
+            _require(0 < steps < slots, operation, f"{steps} steps are outside 1..{slots - 1}")
+            return states[0]
+        case Linear(diagonals=diagonals, baby_steps=baby_steps):
+            _require_ready(operation, states[0], levels=1)
+            _require(bool(diagonals), operation, "it has no diagonals")
+            _require(baby_steps >= 1, operation, f"{baby_steps} baby steps are fewer than 1")
+            for number, vector in diagonals.items():
+                _require(0 <= number < slots, operation, f"diagonal {number} does not exist")
+                _require_vector(vector, slots, operation)
+            return State(states[0].level, waiting=True)
+        case Polynomial(coefficients=coefficients):
+            _require(len(coefficients) >= 2, operation, "its degree is below 1")
+            _require(
+                bool(np.isfinite(coefficients).all()), operation, "a coefficient is not finite"
+            )
+            depth = polynomial_depth(coefficients)
+            return State(_require_ready(operation, states[0], levels=depth) - depth)
+        case Rescale():
+            level = _require_encrypted(operation, states[0])
+            _require(states[0].waiting, operation, "its operand is no product")
+            return State(level - 1)
+        case DropLevel(level=target):
+            level = _require_ready(operation, states[0], levels=0)
+            _require(0 <= target < level, operation, f"level {target} is not below {level}")
+            return State(target)
+        case _:
+            assert_never(operation)
+
+
+def _joined(operation: Operation, states: Sequence[State]) -> State:
+    encrypted = [state for state in states if state.level is not None]
+    _require(bool(encrypted), operation, "no operand is encrypted")
+    _require(
+        all(state == encrypted[0] for state in encrypted),
+        operation,
+        f"its operands differ: {encrypted}",
+    )
+    return encrypted[0]
+
+
+def _require_encrypted(operation: Operation, state: State) -> int:
+    if state.level is None:
+        raise InvalidProgramError(f"cannot use {name_of(operation)}: its operand is a constant")
+    return state.level
+
+
+def _require_ready(operation: Operation, state: State, *, levels: int) -> int:
+    level = _require_encrypted(operation, state)
+    _require(not state.waiting, operation, "its operand is a product that waits for a rescale")
+    _require(level >= levels, operation, f"it takes {levels} level(s), its operand has {level}")
+    return level
+
+
+def _require_vector(vector: Vector, slots: int, operation: Operation) -> None:
+    _require(vector.shape == (slots,), operation, f"expected {slots} slots, got {vector.shape}")
+    _require(bool(np.isfinite(vector).all()), operation, "a number is not finite")
+
+
+def _require(condition: bool, operation: Operation, reason: str) -> None:
+    if not condition:
+        raise InvalidProgramError(f"cannot use {name_of(operation)}: {reason}")
+
+
+def name_of(operation: Operation) -> str:
+    """The operation's name in the text of a program."""
+    return _NAMES[type(operation)]
+
+
+_NAMES: Mapping[type[Operation], str] = {
+    Input: "input",
+    Constant: "constant",
+    Add: "add",
+    Sub: "sub",
+    Mul: "mul",
+    Neg: "neg",
+    Rotate: "rotate",
+    Linear: "linear",
+    Polynomial: "polynomial",
+    Rescale: "rescale",
+    DropLevel: "drop_level",
+    Output: "output",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """A legal list of operations; value k is what operation k makes.
+
+    Args:
+        title: What the program computes, in the words of who wrote it.
+        slots: Slots of every value.
+        operations: The operations in order.
+        layouts: The layout of every value, where known; meaning never depends on it.
+
+    Raises:
+        InvalidProgramError: An operation is not legal.
+
+    Example:
+        >>> print(Program("double", 4, (Input("x", 1), Add(0, 0), Output(1)), (None,) * 3))
+        double, 4 slots
+          %0 = input x        level 1
+          %1 = add %0 %0      level 1
+          %2 = output %1      level 1
+    """
+
+    title: str
+    slots: int
+    operations: tuple[Operation, ...]
+    layouts: tuple[Layout | None, ...]
+    states: tuple[State, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        states: list[State] = []
+        for number, operation in enumerate(self.operations):
+            if any(not 0 <= operand < number for operand in operands(operation)):
+                raise InvalidProgramError(
+                    f"cannot use {name_of(operation)}: %{number} names a value that comes later"
+                )
+            operand_states = [states[operand] for operand in operands(operation)]
+            states.append(state_after(operation, operand_states, self.slots))
+        if len(self.layouts) != len(self.operations):
+            raise InvalidProgramError("cannot make the program: expected a layout per operation")
+        object.__setattr__(self, "states", tuple(states))
+
+    def __str__(self) -> str:
+        lines = [self.line(number) for number in range(len(self.operations))]
+        width = max((len(line) for line in lines), default=0)
+        text = [f"{self.title}, {self.slots} slots"]
+        for line, state, layout in zip(lines, self.states, self.layouts, strict=True):
+            level = "clear" if state.level is None else f"level {state.level}"
+            waiting = ", waits for rescale" if state.waiting else ""
+            place = "" if layout is None else f"  {layout}"
+            text.append(f"  {line:<{width}}      {level}{waiting}{place}")
+        return "\n".join(text)
+
+    def line(self, number: int) -> str:
+        """The text of one operation, without its level and layout."""
+        operation = self.operations[number]
+        words = [f"%{number} =", name_of(operation)]
+        words += [f"%{operand}" for operand in operands(operation)]
+        match operation:
+            case Input(name=name):
+                words.append(name)
+            case Rotate(steps=steps):
+                words.append(f"by {steps}")
+            case Linear(diagonals=diagonals, baby_steps=baby_steps):
+                words.append(f"{{{len(diagonals)} diagonals, {baby_steps} baby steps}}")
+            case Polynomial(coefficients=coefficients, basis=basis):
+                words.append(f"{{{basis}, degree {len(coefficients) - 1}}}")
+            case DropLevel(level=level):
+                words.append(f"to {level}")
+            case _:
+                pass
+        return " ".join(words)
+
+
+class Builder:
+    """Collects operations into a program and knows each value's level on the way.
+
+    Example:
+        >>> builder = Builder("square", slots=4)
+        >>> x = builder.append(Input("x", 1))
+        >>> y = builder.append(Rescale(builder.append(Mul(x, x))))
+        >>> builder.level(builder.append(Output(y)))
+        0
+    """
+
+    def __init__(self, title: str, slots: int) -> None:
+        self._title = title
+        self._slots = slots
+        self._operations: list[Operation] = []
+        self._layouts: list[Layout | None] = []
+        self._states: list[State] = []
+
+    def append(self, operation: Operation, layout: Layout | None = None) -> int:
+        """Add an operation and return the number of its value.
+
+        Raises:
+            InvalidProgramError: The operation is not legal here.
+        """
+        operand_states = [self._states[operand] for operand in operands(operation)]
+        self._states.append(state_after(operation, operand_states, self._slots))
+        self._operations.append(operation)
+        self._layouts.append(layout)
+        return len(self._operations) - 1
+
+    def level(self, value: int) -> int:
+        """The level of an encrypted value.
+
+        Raises:
+            InvalidProgramError: The value is a constant.
+        """
+        return _require_encrypted(self._operations[value], self._states[value])
+
+    def finish(self) -> Program:
+        """The program so far."""
+        return Program(self._title, self._slots, tuple(self._operations), tuple(self._layouts))

@@ -1,0 +1,123 @@
+"""The two parties of a computation: the client, who has the secret, and the evaluator.
+
+Neither knows which backend it works with; it is handed a key or a backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork._native import Parameters
+from cloakwork.errors import ParametersMismatchError
+from cloakwork.plan.layout import row_major
+from cloakwork.programs.slots import Program, Vector
+from cloakwork.runtime.arrays import real_array, require_bound
+from cloakwork.runtime.executor import Backend, run
+from cloakwork.runtime.tensor import Tensor
+
+
+class Key(Protocol):
+    """What a client needs of a secret key."""
+
+    def encrypt(self, vector: Vector, *, bound: float) -> Any: ...
+    def decrypt(self, value: Any, *, flood_bits: int | None) -> Vector: ...
+
+
+class Client:
+    """Holds the secret key: encrypts and decrypts.
+
+    Args:
+        parameters: The parameter set.
+        key: The secret key.
+        bound: The largest absolute value that any encrypted number may take. It is public.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> client = cw.Session(depth=1, backend="clear").client
+        >>> client.decrypt(client.encrypt([1.0, 2.0])).tolist()
+        [1.0, 2.0]
+    """
+
+    def __init__(self, parameters: Parameters, key: Key, *, bound: float) -> None:
+        self.parameters = parameters
+        self.bound = bound
+        self.key = key
+
+    def encrypt(self, data: ArrayLike) -> Tensor:
+        """Encrypt an array of any shape, in C order from slot 0, at the top level.
+
+        Args:
+            data: Real numbers: a numpy array, a torch tensor, nested lists, a number.
+
+        Raises:
+            NotRealError: The data are complex, text or objects.
+            NotFiniteError: The data have a NaN or an infinity.
+            ValueOutOfRangeError: A number exceeds the bound.
+            TooManySlotsError: The data outnumber the slots of one ciphertext.
+            ShapeMismatchError: A dimension has size 0, or rows differ in length.
+        """
+        array = real_array(data, "encrypt")
+        require_bound(array, self.bound, "encrypt")
+        layout = row_major(array.shape, self.parameters.slots)
+        return Tensor(self.key.encrypt(layout.pack(array), bound=self.bound), layout)
+
+    def decrypt(self, tensor: Tensor, *, flood_bits: int | None = None) -> NDArray[np.float64]:
+        """Decrypt a tensor to an array of its shape.
+
+        The result shows a trace of the ciphertext's noise. Flood it before it goes to
+        anybody who knows the ciphertext; see docs/security.md.
+
+        Args:
+            tensor: What to decrypt.
+            flood_bits: Bits by which added noise exceeds the ciphertext's own; None adds none.
+
+        Raises:
+            ValueOutOfRangeError: A result exceeds the bound, so it may have overflowed.
+            DecryptionOverflowError: A result has overflowed.
+            KeyMismatchError: The tensor belongs to another secret key.
+        """
+        array = tensor.layout.unpack(self.key.decrypt(tensor.value, flood_bits=flood_bits))
+        require_bound(array, self.bound, "decrypt")
+        return array
+
+    def __repr__(self) -> str:
+        return f"Client({self.parameters}, bound={self.bound:g})"
+
+
+class Evaluator:
+    """Runs programs on encrypted tensors; holds evaluation keys and no secret.
+
+    Args:
+        parameters: The parameter set.
+        backend: What the programs run on.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> hasattr(cw.Session(depth=1, backend="clear").evaluator, "decrypt")
+        False
+    """
+
+    def __init__(self, parameters: Parameters, backend: Backend[Any]) -> None:
+        self.parameters = parameters
+        self.backend = backend
+
+    def run(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
+        """Run a program on values of this evaluator's backend.
+
+        Raises:
+            MissingKeyError: The program needs an evaluation key that is not here.
+            ParametersMismatchError: The program has another number of slots.
+        """
+        if program.slots != self.parameters.slots:
+            raise ParametersMismatchError(
+                f"cannot run {program.title}: it has {program.slots} slots, the parameters "
+                f"{self.parameters.slots}"
+            )
+        return run(program, self.backend, inputs)
+
+    def __repr__(self) -> str:
+        return f"Evaluator({self.parameters})"

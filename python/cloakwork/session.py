@@ -1,0 +1,160 @@
+"""The session: client and evaluator in one process."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork._native import Parameters, SecretKey
+from cloakwork.backends.ckks import CkksBackend, CkksKey
+from cloakwork.backends.clear import ClearBackend, ClearKey
+from cloakwork.errors import InvalidArgumentError, InvalidParametersError, ParametersMismatchError
+from cloakwork.plan.keys import KeyDemand, demand_of
+from cloakwork.programs.slots import Program
+from cloakwork.runtime.roles import Client, Evaluator
+from cloakwork.runtime.tensor import Tensor
+
+# Bits that fresh noise and a few operations take from a scale, with room to spare.
+_NOISE_BITS = 18
+_SCALE_BITS = range(20, 61)
+
+
+class Session:
+    """A client and an evaluator in one process, the keys made as programs need them.
+
+    Args:
+        depth: Multiplications in a row that a value can go through.
+        precision: Bits after the binary point that a result should have.
+        slots: Numbers that one ciphertext must hold at least; by default what is
+            secure for the depth and precision.
+        bound: The largest absolute value that any encrypted number may take. Public.
+        backend: "ckks" encrypts; "clear" runs the same programs in float64 and hides
+            nothing.
+        insecure: Whether parameters below 128-bit security are allowed, for tests.
+        log_n: Base-2 logarithm of the ring degree; by default the smallest that is secure.
+
+    Raises:
+        InvalidParametersError: No parameter set serves what is asked.
+        InsecureParametersError: The ring asked for is too small for 128-bit security.
+        InvalidArgumentError: There is no such backend, or a number is out of range.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> session = cw.Session(depth=1, precision=20)
+        >>> x = session.encrypt([1.0, 2.0, 3.0])
+        >>> bool(abs(session.decrypt(cw.einsum("i,i->", x, [1.0, 1.0, 2.0])) - 9) < 1e-5)
+        True
+    """
+
+    def __init__(
+        self,
+        *,
+        depth: int = 3,
+        precision: int = 20,
+        slots: int | None = None,
+        bound: float = 64.0,
+        backend: Literal["ckks", "clear"] = "ckks",
+        insecure: bool = False,
+        log_n: int | None = None,
+    ) -> None:
+        for name, number in (("depth", depth), ("precision", precision)):
+            if not isinstance(number, int) or number < 0:
+                raise InvalidArgumentError(
+                    f"cannot make a session: {name}={number!r} is no integer from 0 up"
+                )
+        if not (math.isfinite(bound) and bound > 0):
+            raise InvalidArgumentError(
+                f"cannot make a session: bound={bound} is no positive number"
+            )
+        self.parameters = _parameters(depth, precision, slots, bound, insecure, log_n)
+        self._held = KeyDemand()
+        self._ckks: tuple[CkksKey, CkksBackend] | None = None
+        if backend == "ckks":
+            key = CkksKey(self.parameters, SecretKey.generate(self.parameters))
+            ckks = CkksBackend(self.parameters, key.evaluation_keys(None, {}))
+            self._ckks = (key, ckks)
+            self.client = Client(self.parameters, key, bound=bound)
+            self.evaluator = Evaluator(self.parameters, ckks)
+        elif backend == "clear":
+            self.client = Client(self.parameters, ClearKey(depth), bound=bound)
+            self.evaluator = Evaluator(self.parameters, ClearBackend())
+        else:
+            raise InvalidArgumentError(
+                f"cannot make a session: expected backend 'ckks' or 'clear', got {backend!r}"
+            )
+
+    def encrypt(self, data: ArrayLike) -> Tensor:
+        """Encrypt an array; see `Client.encrypt`, whose errors it raises."""
+        return replace(self.client.encrypt(data), runner=self)
+
+    def decrypt(self, tensor: Tensor, *, flood_bits: int | None = None) -> NDArray[np.float64]:
+        """Decrypt a tensor; see `Client.decrypt`, whose errors it raises.
+
+        Raises:
+            ParametersMismatchError: The tensor is not one of this session.
+        """
+        if tensor.runner is not self:
+            raise ParametersMismatchError("cannot decrypt: the tensor is not of this session")
+        return self.client.decrypt(tensor, flood_bits=flood_bits)
+
+    def run(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
+        """Run a program, making the evaluation keys that it lacks first."""
+        if self._ckks is not None:
+            key, backend = self._ckks
+            lacking = demand_of(program).beyond(self._held)
+            if lacking:
+                backend.extend_keys(
+                    key.evaluation_keys(lacking.relinearisation_level, lacking.rotations)
+                )
+                self._held = self._held.joined(lacking)
+        return self.evaluator.run(program, inputs)
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of the evaluation keys made so far."""
+        return 0 if self._ckks is None else self._ckks[1].keys.nbytes
+
+    def __repr__(self) -> str:
+        return f"Session({self.parameters}, bound={self.client.bound:g})"
+
+
+def _parameters(
+    depth: int,
+    precision: int,
+    slots: int | None,
+    bound: float,
+    insecure: bool,
+    log_n: int | None,
+) -> Parameters:
+    magnitude = max(0, math.ceil(math.log2(bound)))
+    scale_bits = max(_SCALE_BITS.start, precision + _NOISE_BITS + magnitude)
+    if scale_bits not in _SCALE_BITS:
+        raise InvalidParametersError(
+            f"cannot make a session: precision={precision} with bound={bound:g} needs a scale of "
+            f"{scale_bits} bits, at most {_SCALE_BITS[-1]} work; ask for precision="
+            f"{_SCALE_BITS[-1] - _NOISE_BITS - magnitude} or less, or a lower bound"
+        )
+
+    def build(log_n: int | None) -> Parameters:
+        # One bit of headroom for the sign, one for noise and rounding at the bound itself.
+        return Parameters(
+            levels=depth,
+            scale_bits=scale_bits,
+            headroom_bits=magnitude + 2,
+            log_n=log_n,
+            insecure=insecure,
+        )
+
+    parameters = build(log_n)
+    if slots is None or slots <= parameters.slots:
+        return parameters
+    if log_n is not None:
+        raise InvalidParametersError(
+            f"cannot make a session: log_n={log_n} has {parameters.slots} slots, {slots} are asked"
+        )
+    return build((slots - 1).bit_length() + 1)

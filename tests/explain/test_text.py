@@ -1,0 +1,40 @@
+"""What explain prints."""
+
+import numpy as np
+
+import cloakwork as cw
+from cloakwork.explain.text import counts
+
+SESSION = cw.Session(depth=3, backend="clear", insecure=True, log_n=11)
+
+
+def test_a_plan_shows_layouts_work_levels_and_keys() -> None:
+    x = SESSION.encrypt(np.full((4, 5), 0.125))
+    text = cw.explain(cw.einsum("ij,kj->ik", x, np.ones((3, 5))))
+    for words in (
+        "einsum ij,kj->ik",
+        "operand0  (4, 5)",
+        "result  (4, 3)",
+        "slot 0:[0,0] 1:[0,1]",
+        "rotations",
+        "levels  3 to 2",
+        "memory",
+        "precision",
+        "= input operand0",
+    ):
+        assert words in text
+    assert "0.125" not in text
+
+
+def test_a_fresh_tensor_has_no_plan() -> None:
+    assert cw.explain(SESSION.encrypt(1.0)).startswith("encrypted here, not computed")
+
+
+def test_counts_of_a_matrix_product() -> None:
+    a, b = SESSION.encrypt(np.ones((4, 5))), SESSION.encrypt(np.ones((5, 3)))
+    program = cw.einsum("ij,jk->ik", a, b).program
+    assert program is not None
+    found = counts(program)
+    assert found["ciphertext products"] == 1
+    assert found["rescales"] <= 3
+    assert found["rotations"] <= 25

@@ -1,0 +1,125 @@
+"""Slot programs: legality and text."""
+
+import numpy as np
+import pytest
+
+from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.slots import (
+    Add,
+    Builder,
+    Constant,
+    DropLevel,
+    Input,
+    Linear,
+    Mul,
+    Neg,
+    Operation,
+    Output,
+    Polynomial,
+    Program,
+    Rescale,
+    Rotate,
+    State,
+    Sub,
+    state_after,
+)
+
+READY, WAITING, CLEAR, BOTTOM = State(2), State(2, waiting=True), State(None), State(0)
+ONES = np.ones(8)
+
+
+@pytest.mark.parametrize(
+    ("operation", "states", "expected"),
+    [
+        (Input("x", 2), [], READY),
+        (Constant(ONES), [], CLEAR),
+        (Add(0, 1), [READY, READY], READY),
+        (Add(0, 1), [WAITING, WAITING], WAITING),
+        (Add(0, 1), [READY, CLEAR], READY),
+        (Sub(0, 1), [CLEAR, READY], READY),
+        (Mul(0, 1), [READY, READY], WAITING),
+        (Mul(0, 1), [CLEAR, READY], WAITING),
+        (Neg(0), [WAITING], WAITING),
+        (Rotate(0, 7), [READY], READY),
+        (Linear(0, {3: ONES}, 2), [READY], WAITING),
+        (Polynomial(0, (0.0, 1.0, 2.0), "monomial"), [READY], BOTTOM),
+        (Rescale(0), [WAITING], State(1)),
+        (DropLevel(0, 0), [READY], BOTTOM),
+        (Output(0), [READY], READY),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_legal_operations(operation: Operation, states: list[State], expected: State) -> None:
+    assert state_after(operation, states, 8) == expected
+
+
+@pytest.mark.parametrize(
+    ("operation", "states", "reason"),
+    [
+        (Input("x", -1), [], "below 0"),
+        (Constant(np.ones(4)), [], "expected 8 slots"),
+        (Constant(np.full(8, np.nan)), [], "not finite"),
+        (Add(0, 1), [CLEAR, CLEAR], "no operand is encrypted"),
+        (Add(0, 1), [READY, WAITING], "differ"),
+        (Sub(0, 1), [READY, BOTTOM], "differ"),
+        (Mul(0, 1), [WAITING, WAITING], "waits for a rescale"),
+        (Mul(0, 1), [BOTTOM, BOTTOM], "takes 1 level"),
+        (Neg(0), [CLEAR], "constant"),
+        (Rotate(0, 0), [READY], "outside"),
+        (Rotate(0, 8), [READY], "outside"),
+        (Rotate(0, 1), [CLEAR], "constant"),
+        (Linear(0, {}, 1), [READY], "no diagonals"),
+        (Linear(0, {0: ONES}, 0), [READY], "fewer than 1"),
+        (Linear(0, {8: ONES}, 1), [READY], "does not exist"),
+        (Linear(0, {0: np.ones(4)}, 1), [READY], "expected 8 slots"),
+        (Linear(0, {0: ONES}, 1), [WAITING], "waits"),
+        (Polynomial(0, (1.0,), "monomial"), [READY], "degree"),
+        (Polynomial(0, (1.0, np.inf), "monomial"), [READY], "not finite"),
+        (Polynomial(0, (0.0,) * 5, "chebyshev"), [READY], "takes 3 level"),
+        (Rescale(0), [READY], "no product"),
+        (DropLevel(0, 2), [READY], "not below"),
+        (DropLevel(0, -1), [READY], "not below"),
+        (Output(0), [WAITING], "waits"),
+        (Output(0), [CLEAR], "constant"),
+    ],
+)
+def test_illegal_operations(operation: Operation, states: list[State], reason: str) -> None:
+    with pytest.raises(InvalidProgramError, match=reason):
+        state_after(operation, states, 8)
+
+
+def test_a_program_checks_all_of_itself() -> None:
+    with pytest.raises(InvalidProgramError, match="comes later"):
+        Program("", 8, (Neg(0),), (None,))
+    with pytest.raises(InvalidProgramError, match="layout per operation"):
+        Program("", 8, (Input("x", 1),), ())
+    with pytest.raises(InvalidProgramError, match="no product"):
+        Program("", 8, (Input("x", 1), Rescale(0)), (None, None))
+
+
+def test_the_text_names_every_operation() -> None:
+    builder = Builder("everything", slots=8)
+    x = builder.append(Input("x", 4))
+    c = builder.append(Constant(ONES))
+    y = builder.append(Rescale(builder.append(Mul(x, c))))
+    y = builder.append(Rescale(builder.append(Linear(y, {0: ONES, 3: ONES}, 2))))
+    y = builder.append(Neg(builder.append(Rotate(y, 3))))
+    y = builder.append(Sub(y, builder.append(Add(y, y))))
+    y = builder.append(Polynomial(y, (0.0, 1.0), "chebyshev"))
+    builder.append(Output(builder.append(DropLevel(y, 0))))
+    text = str(builder.finish())
+    for words in (
+        "everything, 8 slots",
+        "%0 = input x",
+        "%1 = constant ",
+        "%2 = mul %0 %1",
+        "waits for rescale",
+        "linear %3 {2 diagonals, 2 baby steps}",
+        "rotate %5 by 3",
+        "neg %6",
+        "sub %7 %8",
+        "{chebyshev, degree 1}",
+        "drop_level %10 to 0",
+        "output %11",
+    ):
+        assert words in text

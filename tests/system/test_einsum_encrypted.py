@@ -1,0 +1,140 @@
+"""einsum on ciphertexts against numpy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import cloakwork as cw
+from cloakwork.errors import (
+    DecryptionOverflowError,
+    KeyMismatchError,
+    LevelExhaustedError,
+    ValueOutOfRangeError,
+)
+from cloakwork.explain.text import counts
+from cloakwork.plan.keys import demand_of
+from tests.frontends.einsum_cases import Case, cases
+
+ERROR = 1e-5
+RNG = np.random.default_rng(6)
+
+
+@pytest.fixture(scope="module")
+def small() -> cw.Session:
+    return cw.Session(depth=3, precision=20, insecure=True, log_n=11)
+
+
+@settings(max_examples=15, deadline=None)
+@given(case=cases())
+def test_random_einsums_agree_with_numpy(small: cw.Session, case: Case) -> None:
+    operands = [
+        small.encrypt(array) if hidden else array
+        for array, hidden in zip(case.operands, case.hidden, strict=True)
+    ]
+    result = small.decrypt(cw.einsum(case.expression, *operands))
+    assert np.abs(result - np.einsum(case.expression, *case.operands)).max() < ERROR
+
+
+@pytest.mark.parametrize(
+    ("expression", "shapes", "work", "levels"),
+    [
+        ("ij->ji", [(12, 20)], {}, 0),
+        ("ii->i", [(9, 9)], {}, 0),
+        ("ij->", [(16, 16)], {"rotations": 8}, 0),
+        ("ij->j", [(12, 20)], {"rotations": 4}, 0),
+        ("ij,ij->ij", [(12, 20), (12, 20)], {"ciphertext products": 1, "rescales": 1}, 1),
+        (
+            "i,i->",
+            [(256,), (256,)],
+            {"ciphertext products": 1, "rescales": 1, "rotations": 8},
+            1,
+        ),
+    ],
+)
+def test_work_that_a_plan_takes(
+    small: cw.Session,
+    expression: str,
+    shapes: list[tuple[int, ...]],
+    work: dict[str, int],
+    levels: int,
+) -> None:
+    arrays = [RNG.uniform(-1, 1, shape) for shape in shapes]
+    result = cw.einsum(expression, *(small.encrypt(array) for array in arrays))
+    assert np.abs(small.decrypt(result) - np.einsum(expression, *arrays)).max() < ERROR
+    assert result.program is not None
+    assert dict(counts(result.program)) == work
+    assert result.level == 3 - levels
+
+
+def test_a_clear_factor_is_one_product(small: cw.Session) -> None:
+    x, w = RNG.uniform(-1, 1, (2, 12, 20))
+    result = cw.einsum("ij,ij->ij", small.encrypt(x), w)
+    assert np.abs(small.decrypt(result) - x * w).max() < ERROR
+    assert result.program is not None
+    assert dict(counts(result.program)) == {"plaintext products": 1, "rescales": 1}
+
+
+def test_a_clear_matrix_is_one_linear_transform(small: cw.Session) -> None:
+    x, w = RNG.uniform(-1, 1, (8, 64)), RNG.uniform(-1, 1, (10, 64))
+    result = cw.einsum("bi,ci->bc", small.encrypt(x), w)
+    assert np.abs(small.decrypt(result) - x @ w.T).max() < ERROR
+    assert result.program is not None
+    found = counts(result.program)
+    assert (found["diagonals"], found["rescales"]) == (73, 1)
+    assert found["rotations"] <= 19
+
+
+def test_keys_are_made_when_needed_and_only_then() -> None:
+    session = cw.Session(depth=1, insecure=True, log_n=11)
+    x = session.encrypt(np.ones(8))
+    before = session.key_bytes
+    result = cw.einsum("i->", x)
+    after = session.key_bytes
+    assert after > before
+    cw.einsum("i->", x)
+    assert session.key_bytes == after
+    assert result.program is not None
+    assert set(demand_of(result.program).rotations) == {1, 2, 4}
+
+
+def test_operands_at_different_levels_meet(small: cw.Session) -> None:
+    x = RNG.uniform(-1, 1, 10)
+    low = hidden = small.encrypt(x)
+    for _ in range(2):
+        low = cw.einsum("i,i->i", low, np.full(10, 0.5))
+    product = cw.einsum("i,i->i", hidden, low)
+    assert product.level == 0
+    assert np.abs(small.decrypt(product) - x * x / 4).max() < ERROR
+
+
+def test_levels_run_out_by_name(small: cw.Session) -> None:
+    x = small.encrypt([0.5])
+    for _ in range(3):
+        x = cw.einsum("i,i->i", x, x)
+    with pytest.raises(LevelExhaustedError):
+        cw.einsum("i,i->i", x, x)
+
+
+def test_a_result_above_the_bound_is_refused() -> None:
+    session = cw.Session(depth=1, bound=4.0, insecure=True, log_n=11)
+    with pytest.raises(ValueOutOfRangeError):
+        session.decrypt(cw.einsum("i,i->i", session.encrypt([2.5]), [2.5]))
+
+
+def test_another_client_cannot_decrypt(small: cw.Session) -> None:
+    other = cw.Session(depth=3, precision=20, insecure=True, log_n=11)
+    with pytest.raises((KeyMismatchError, DecryptionOverflowError)):
+        other.client.decrypt(small.encrypt([1.0]))
+
+
+def test_a_product_of_two_encrypted_matrices_at_128_bits() -> None:
+    session = cw.Session(depth=3, precision=20)
+    assert not session.parameters.insecure
+    a, b = RNG.uniform(-1, 1, (12, 20)), RNG.uniform(-1, 1, (20, 7))
+    result = cw.einsum("ik,kj->ij", session.encrypt(a), session.encrypt(b))
+    assert np.abs(session.decrypt(result) - a @ b).max() < 1e-5
+    assert result.program is not None
+    found = counts(result.program)
+    assert found["ciphertext products"] == 1
+    assert found["rotations"] <= 54
+    assert result.level >= 1
