@@ -68,6 +68,9 @@ def test_a_result_above_the_bound_is_refused() -> None:
     ("options", "error"),
     [
         ({"precision": 60}, InvalidParametersError),
+        ({"depth": -1}, InvalidArgumentError),
+        ({"depth": 1.5}, InvalidArgumentError),
+        ({"precision": -1}, InvalidArgumentError),
         ({"bound": 0.0}, InvalidArgumentError),
         ({"bound": float("nan")}, InvalidArgumentError),
         ({"backend": "none"}, InvalidArgumentError),

@@ -62,6 +62,11 @@ class Session:
         insecure: bool = False,
         log_n: int | None = None,
     ) -> None:
+        for name, number in (("depth", depth), ("precision", precision)):
+            if not isinstance(number, int) or number < 0:
+                raise InvalidArgumentError(
+                    f"cannot make a session: {name}={number!r} is no integer from 0 up"
+                )
         if not (math.isfinite(bound) and bound > 0):
             raise InvalidArgumentError(
                 f"cannot make a session: bound={bound} is no positive number"
@@ -87,7 +92,7 @@ class Session:
         """Encrypt an array; see `Client.encrypt`, whose errors it raises."""
         return replace(self.client.encrypt(data), runner=self)
 
-    def decrypt(self, tensor: Tensor) -> NDArray[np.float64]:
+    def decrypt(self, tensor: Tensor, *, flood_bits: int | None = None) -> NDArray[np.float64]:
         """Decrypt a tensor; see `Client.decrypt`, whose errors it raises.
 
         Raises:
@@ -95,7 +100,7 @@ class Session:
         """
         if tensor.runner is not self:
             raise ParametersMismatchError("cannot decrypt: the tensor is not of this session")
-        return self.client.decrypt(tensor)
+        return self.client.decrypt(tensor, flood_bits=flood_bits)
 
     def run(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
         """Run a program, making the evaluation keys that it lacks first."""

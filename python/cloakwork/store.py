@@ -3,6 +3,20 @@
 A client's file has the secret key. An evaluator's file has the parameters and
 the evaluation keys, nothing that decrypts. A tensor's file has the ciphertext
 and its layout.
+
+Example:
+    >>> import tempfile
+    >>> import cloakwork as cw
+    >>> folder = tempfile.mkdtemp()
+    >>> session = cw.Session(depth=1, insecure=True, log_n=11)
+    >>> save_client(session.client, f"{folder}/client")
+    >>> save_evaluator(session.evaluator, f"{folder}/evaluator")
+    >>> save_tensor(session.encrypt([1.0, 2.0]), f"{folder}/x", session.parameters)
+    >>> client = load_client(f"{folder}/client")
+    >>> load_tensor(f"{folder}/x", client)
+    Tensor(shape=(2,), level=1, slots=1024)
+    >>> hasattr(load_evaluator(f"{folder}/evaluator"), "decrypt")
+    False
 """
 
 from __future__ import annotations

@@ -140,9 +140,9 @@ class CkksKey:
         plaintext = self._parameters.encode(vector, level=self._parameters.levels, bound=bound)
         return self._secret.encrypt(plaintext)
 
-    def decrypt(self, value: Ciphertext) -> Vector:
-        """The real parts of all slots."""
-        return self._secret.decrypt(value).decode_real()
+    def decrypt(self, value: Ciphertext, *, flood_bits: int | None) -> Vector:
+        """The real parts of all slots, flooded with noise where asked."""
+        return self._secret.decrypt(value, flood_bits=flood_bits).decode_real()
 
     def evaluation_keys(
         self, relinearisation_level: int | None, rotations: Mapping[int, int]

@@ -116,6 +116,6 @@ class ClearKey:
         """The vector at the top level."""
         return ClearVector(vector.copy(), self._level)
 
-    def decrypt(self, value: ClearVector) -> Vector:
+    def decrypt(self, value: ClearVector, *, flood_bits: int | None) -> Vector:
         """The vector."""
         return value.slots

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -83,7 +82,7 @@ def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
     ]
     runner = _runner(parsed, encrypted)
     described = tuple(
-        Encrypted(labels, _unnamed(operand.layout), operand.level)
+        Encrypted(labels, operand.layout, operand.level)
         if isinstance(operand, Tensor)
         else Clear(labels, operand.shape)
         for labels, operand in zip(parsed.inputs, read, strict=True)
@@ -97,22 +96,14 @@ def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
         if recipe.weigh is not None
         else np.ones(1)
     )
-    program = lower(parsed, recipe, encrypted, weights)
+    program = _lower(parsed, recipe, encrypted, weights)
     (value,) = runner.run(program, [tensor.value for tensor in encrypted])
     return Tensor(value, recipe.output, runner, program)
 
 
-def lower(
+def _lower(
     expression: Expression, recipe: Recipe, encrypted: Sequence[Tensor], weights: Vector
 ) -> Program:
-    """Write a recipe out as a slot program.
-
-    Args:
-        expression: What the recipe plans.
-        recipe: The plan.
-        encrypted: The encrypted operands, for their layouts and levels.
-        weights: The clear operand, its own sums done, flat.
-    """
     slots = recipe.output.slots
     builder = Builder(f"einsum {expression.text}", slots)
     inputs = [
@@ -149,11 +140,6 @@ def _runner(expression: Expression, encrypted: Sequence[Tensor]) -> Runner:
             expression.at(0, "a client's tensor has nobody to run on; load it with an evaluator")
         )
     return runner
-
-
-def _unnamed(layout: Layout) -> Layout:
-    axes = tuple(Axis(axis.size, axis.stride) for axis in layout.axes)
-    return replace(layout, axes=axes)
 
 
 def _summed(array: Vector, labels: str, kept: str) -> Vector:

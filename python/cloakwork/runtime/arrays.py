@@ -46,6 +46,9 @@ def require_bound(array: NDArray[np.float64], bound: float, action: str) -> None
 
     Raises:
         ValueOutOfRangeError: There is such an element.
+
+    Example:
+        >>> require_bound(np.array([1.0, -2.0]), 2.0, "encrypt")
     """
     if array.size and (largest := float(np.abs(array).max())) > bound:
         raise ValueOutOfRangeError(

@@ -24,7 +24,7 @@ class Key(Protocol):
     """What a client needs of a secret key."""
 
     def encrypt(self, vector: Vector, *, bound: float) -> Any: ...
-    def decrypt(self, value: Any) -> Vector: ...
+    def decrypt(self, value: Any, *, flood_bits: int | None) -> Vector: ...
 
 
 class Client:
@@ -65,18 +65,22 @@ class Client:
         layout = row_major(array.shape, self.parameters.slots)
         return Tensor(self.key.encrypt(layout.pack(array), bound=self.bound), layout)
 
-    def decrypt(self, tensor: Tensor) -> NDArray[np.float64]:
+    def decrypt(self, tensor: Tensor, *, flood_bits: int | None = None) -> NDArray[np.float64]:
         """Decrypt a tensor to an array of its shape.
 
-        The result shows a trace of the ciphertext's noise: give it to nobody who
-        knows the ciphertext, see docs/security.md.
+        The result shows a trace of the ciphertext's noise. Flood it before it goes to
+        anybody who knows the ciphertext; see docs/security.md.
+
+        Args:
+            tensor: What to decrypt.
+            flood_bits: Bits by which added noise exceeds the ciphertext's own; None adds none.
 
         Raises:
             ValueOutOfRangeError: A result exceeds the bound, so it may have overflowed.
             DecryptionOverflowError: A result has overflowed.
             KeyMismatchError: The tensor belongs to another secret key.
         """
-        array = tensor.layout.unpack(self.key.decrypt(tensor.value))
+        array = tensor.layout.unpack(self.key.decrypt(tensor.value, flood_bits=flood_bits))
         require_bound(array, self.bound, "decrypt")
         return array
 

@@ -12,9 +12,6 @@ use crate::ring::poly::SecretPoly;
 use crate::sampling::{self, Generator};
 use crate::{Error, Result};
 
-/// Wider flooding would not fit the words that the noise is drawn in.
-const MAX_FLOOD_BITS: u32 = 55;
-
 /// What came out of a decryption. Wiped from memory when dropped.
 pub struct Decrypted {
     parameters: Parameters,
@@ -62,28 +59,30 @@ impl SecretKey {
         Ok(self.decrypted(ciphertext, ciphertext.estimate, &coefficients))
     }
 
-    /// Decrypts for others: adds Gaussian noise of deviation 2^`flood_bits` to every
-    /// coefficient (Li, Micciancio, Schultz, Sorrell 2022: noise flooding against
-    /// IND-CPA-D attacks). For s bits of statistical security `flood_bits` must exceed the
-    /// bits of the noise by s / 2 and more; precision falls by as much.
+    /// Decrypts for others: adds Gaussian noise whose deviation exceeds that of the
+    /// ciphertext's own estimated noise by `flood_bits` bits and at most two more, against
+    /// IND-CPA-D attacks (Li, Micciancio, Schultz, Sorrell 2022, section 4: s bits of
+    /// statistical security ask for about s / 2 bits and half the log of the number of
+    /// decryptions). Precision falls by as many bits.
     ///
     /// # Errors
-    /// As [`Self::decrypt`]; [`Error::InvalidArgument`] above 55 bits.
+    /// As [`Self::decrypt`]; [`Error::InvalidArgument`] when the noise would exceed 2^55.
     pub fn decrypt_flooded(&self, ciphertext: &Ciphertext, flood_bits: u32) -> Result<Decrypted> {
-        if flood_bits > MAX_FLOOD_BITS {
-            return Err(Error::InvalidArgument {
-                operation: "decrypt",
-                reason: format!("flooding of 2^{flood_bits} exceeds 2^{MAX_FLOOD_BITS}"),
-            });
-        }
         let mut coefficients = self.coefficients_of(ciphertext)?;
+        let own = estimate::in_coefficients(ciphertext);
+        let log2_sigma = (own.max(1.0).log2() + f64::from(flood_bits)).ceil();
+        if log2_sigma > f64::from(sampling::MAX_LOG2_SIGMA) {
+            let most = sampling::MAX_LOG2_SIGMA;
+            let reason =
+                format!("flooding by 2^{log2_sigma} exceeds 2^{most}; flood by fewer bits");
+            return Err(Error::InvalidArgument { operation: "decrypt", reason });
+        }
         let mut generator = Generator::from_os()?;
-        let noise = sampling::wide_gaussian(&mut generator, coefficients.len(), flood_bits)?;
+        let noise = sampling::wide_gaussian(&mut generator, coefficients.len(), log2_sigma as u32)?;
         for (coefficient, &noise) in coefficients.iter_mut().zip(noise.iter()) {
             *coefficient += i128::from(noise);
         }
-        let deviation = f64::from(flood_bits).exp2();
-        let error = estimate::in_slots(deviation, ciphertext.slots, ciphertext.scale);
+        let error = estimate::in_slots(2.0 * log2_sigma.exp2(), ciphertext.slots, ciphertext.scale);
         Ok(self.decrypted(ciphertext, ciphertext.estimate.with_error(error), &coefficients))
     }
 

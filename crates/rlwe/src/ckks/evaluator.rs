@@ -321,7 +321,7 @@ impl Evaluator {
         parameters.check_scale(a.level - 1, scale, operation)?;
         let division = parameters.rescale(a.level);
         let polys = a.polys.iter().map(|poly| division.apply(parameters.ring(), poly)).collect();
-        let error = estimate::in_slots(estimate::rounding(parameters), a.slots, scale);
+        let error = estimate::in_slots(rounding(a), a.slots, scale);
         Ok(Ciphertext {
             level: a.level - 1,
             scale,
@@ -402,10 +402,18 @@ impl Evaluator {
                 division.apply(ring, &poly)
             })
             .collect();
-        let rounding = estimate::in_slots(estimate::rounding(parameters), a.slots, scale);
+        let rounding = estimate::in_slots(rounding(a), a.slots, scale);
         let misfit = (factor / ratio - 1.0).abs() * a.estimate.bound;
         let estimate = a.estimate.with_error(rounding).with_error(misfit);
         Ok(Ciphertext { level, scale, estimate, polys, seed: None, ..Self::header(a) })
+    }
+}
+
+/// Coefficient deviation that a division with rounding adds.
+fn rounding(a: &Ciphertext) -> f64 {
+    match a.degree() {
+        1 => estimate::rounding(&a.parameters),
+        _ => estimate::rounding_of_square(&a.parameters),
     }
 }
 

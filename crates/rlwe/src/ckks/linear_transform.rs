@@ -142,10 +142,7 @@ impl LinearTransform {
         let operation = "make a linear transform";
         let level = encoding.level;
         parameters.check_level(level, operation)?;
-        if !slots.is_power_of_two() || slots > parameters.slots() {
-            let expected = parameters.slots();
-            return Err(Error::SlotMismatch { operation, expected, actual: slots });
-        }
+        parameters.check_slots(slots, operation)?;
         let scale = match encoding.scale {
             Some(scale) => scale,
             None => parameters.matching_scale(level, parameters.scale(level)?)?,

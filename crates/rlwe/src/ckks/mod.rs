@@ -19,3 +19,4 @@ pub use evaluator::Evaluator;
 pub use linear_transform::{Diagonals, LinearTransform, Split};
 pub use plaintext::{Encoding, Plaintext};
 pub use rotation::inner_sum_rotations;
+pub use rustfft::num_complex::Complex64;

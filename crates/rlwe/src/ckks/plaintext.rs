@@ -83,6 +83,7 @@ impl Parameters {
         basis: &Basis,
     ) -> Result<Plaintext> {
         let slots = values.len();
+        self.check_slots(slots, "encode")?;
         let scale = match encoding.scale {
             Some(scale) => scale,
             None => self.scale(encoding.level)?,
@@ -108,6 +109,15 @@ impl Parameters {
             estimate: Estimate::exact(bound).with_error(error),
             poly,
         })
+    }
+
+    /// Refuses a number of slots that is no power of two up to N / 2.
+    pub(crate) fn check_slots(&self, slots: usize, operation: &'static str) -> Result<()> {
+        if slots.is_power_of_two() && slots <= self.slots() {
+            return Ok(());
+        }
+        let expected = slots.checked_next_power_of_two().unwrap_or(usize::MAX).min(self.slots());
+        Err(Error::SlotMismatch { operation, expected, actual: slots })
     }
 
     /// Refuses a scale that is no positive number or leaves no room for values near 1.

@@ -1,0 +1,329 @@
+//! Every operation at every level, against complex double precision: the error of the
+//! values stays under the ciphertext's own estimate.
+
+use rlwe::ckks::{
+    Ciphertext, Complex64, Diagonals, Encoding, Evaluator, LinearTransform, Split,
+    inner_sum_rotations,
+};
+use rlwe::keys::{EvaluationKeysRequest, SecretKey};
+use rlwe::{Error, Parameters, ParametersLiteral};
+
+/// Uniform numbers in [-1, 1), the same on every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+
+    /// Complex numbers in the unit disc.
+    fn vector(&mut self, length: usize) -> Vec<Complex64> {
+        (0..length)
+            .map(|_| Complex64::new(self.next(), self.next()) * std::f64::consts::FRAC_1_SQRT_2)
+            .collect()
+    }
+}
+
+/// Estimates may be this much too careful, in bits.
+const SLACK_BITS: f64 = 9.0;
+
+const DIAGONALS: [i64; 7] = [-1, 0, 1, 2, 4, 5, 7];
+const BABY_STEPS: [Option<usize>; 4] = [None, Some(1), Some(4), Some(8)];
+
+fn reduced(slots: usize) -> Vec<i64> {
+    DIAGONALS.iter().map(|d| d.rem_euclid(slots as i64)).collect()
+}
+
+struct Bench {
+    parameters: Parameters,
+    secret: SecretKey,
+    evaluator: Evaluator,
+    slots: usize,
+}
+
+const SUM_LENGTH: usize = 5;
+const SUM_STRIDE: i64 = 3;
+
+impl Bench {
+    fn new(literal: ParametersLiteral, sparsity: usize) -> Self {
+        let parameters = Parameters::new(literal).unwrap();
+        let secret = SecretKey::generate(&parameters).unwrap();
+        let top = parameters.max_level();
+        let slots = parameters.slots() / sparsity;
+        let rotations = inner_sum_rotations(SUM_LENGTH, SUM_STRIDE);
+        let half = slots as i64 / 2;
+        let splits = BABY_STEPS.map(|steps| Split::choose(&reduced(slots), slots, steps));
+        let transforms = splits.iter().flat_map(Split::rotations);
+        let moves = rotations.into_iter().chain([1, 2, -1, half]).chain(transforms);
+        let request = EvaluationKeysRequest {
+            relinearisation_level: Some(top),
+            rotations: moves.map(|k| (k.rem_euclid(slots as i64), top)).collect(),
+            conjugation_level: Some(top),
+        };
+        let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap());
+        Self { parameters, secret, evaluator, slots }
+    }
+
+    fn encrypt(&self, values: &[Complex64], level: usize) -> Ciphertext {
+        let encoding = Encoding { level, scale: None, bound: Some(1.0) };
+        self.secret.encrypt(&self.parameters.encode(values, encoding).unwrap()).unwrap()
+    }
+
+    /// The values are right within the estimate, and the estimate is not idle.
+    fn check(&self, name: &str, ciphertext: &Ciphertext, expected: &[Complex64]) {
+        let values = self.secret.decrypt(ciphertext).unwrap().decode().unwrap();
+        assert_eq!(values.len(), expected.len(), "{name}");
+        let error = values.iter().zip(expected).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+        let (level, precision) = (ciphertext.level(), ciphertext.precision());
+        let measured = -error.log2();
+        assert!(
+            measured >= precision,
+            "{name} at level {level}: {measured:.2} bits, estimated {precision:.2}"
+        );
+        assert!(
+            measured <= precision + SLACK_BITS,
+            "{name} at level {level}: {measured:.2} bits, estimated only {precision:.2}"
+        );
+        let largest = expected.iter().map(|x| x.norm()).fold(0.0, f64::max);
+        assert!(largest <= ciphertext.estimate().bound * (1.0 + 1e-9), "{name}: bound");
+    }
+
+    /// Products of canonical ciphertexts are canonical again after rescaling.
+    fn check_canonical(&self, ciphertext: &Ciphertext) {
+        let canonical = self.parameters.scale(ciphertext.level()).unwrap();
+        let ratio = ciphertext.scale() / canonical;
+        assert!((ratio - 1.0).abs() < 1e-14, "scale off by {ratio}");
+    }
+
+    fn linear(&self, level: usize) {
+        let numbers = &mut Numbers(level as u64 + 5);
+        let (x, y) = (numbers.vector(self.slots), numbers.vector(self.slots));
+        let (a, b) = (self.encrypt(&x, level), self.encrypt(&y, level));
+        let e = &self.evaluator;
+        let map = |f: &dyn Fn(Complex64, Complex64) -> Complex64| -> Vec<Complex64> {
+            x.iter().zip(&y).map(|(x, y)| f(*x, *y)).collect()
+        };
+        self.check("encrypt", &a, &x);
+        let encoding = Encoding { level, scale: None, bound: Some(1.0) };
+        let plain = self.parameters.encode(&y, encoding).unwrap();
+        let public = self.secret.public_key().unwrap().encrypt(&plain).unwrap();
+        self.check("encrypt under the public key", &public, &y);
+        self.check("add", &e.add(&a, &b).unwrap(), &map(&|x, y| x + y));
+        self.check("subtract", &e.sub(&a, &b).unwrap(), &map(&|x, y| x - y));
+        self.check("negate", &e.negate(&a).unwrap(), &map(&|x, _| -x));
+        self.check("add a plaintext", &e.add_plain(&a, &plain).unwrap(), &map(&|x, y| x + y));
+        self.check("subtract a plaintext", &e.sub_plain(&a, &plain).unwrap(), &map(&|x, y| x - y));
+        let c = Complex64::new(0.3, -1.2);
+        self.check("add a scalar", &e.add_scalar(&a, c).unwrap(), &map(&|x, _| x + c));
+        let r = Complex64::new(-0.7, 0.0);
+        self.check("add a real scalar", &e.add_scalar(&a, r).unwrap(), &map(&|x, _| x + r));
+        let triple = e.multiply_integer(&a, -3).unwrap();
+        self.check("multiply by an integer", &triple, &map(&|x, _| x * -3.0));
+    }
+
+    fn moves(&self, level: usize) {
+        let x = Numbers(level as u64 + 6).vector(self.slots);
+        let a = self.encrypt(&x, level);
+        let e = &self.evaluator;
+        let n = self.slots as i64;
+        let rotated = |k: i64| -> Vec<Complex64> {
+            (0..n).map(|i| x[(i + k).rem_euclid(n) as usize]).collect()
+        };
+        for k in [0, 1, -1, n / 2, n + 2] {
+            self.check("rotate", &e.rotate(&a, k).unwrap(), &rotated(k));
+        }
+        for (k, c) in [1, 0, 2].into_iter().zip(e.rotate_hoisted(&a, &[1, 0, 2]).unwrap()) {
+            self.check("rotate hoisted", &c, &rotated(k));
+        }
+        let conjugates: Vec<_> = x.iter().map(|x| x.conj()).collect();
+        self.check("conjugate", &e.conjugate(&a).unwrap(), &conjugates);
+        let sums: Vec<Complex64> = (0..n)
+            .map(|i| (0..SUM_LENGTH as i64).map(|k| x[((i + k * SUM_STRIDE) % n) as usize]).sum())
+            .collect();
+        self.check("sum slots", &e.inner_sum(&a, SUM_LENGTH, SUM_STRIDE).unwrap(), &sums);
+    }
+
+    fn products(&self, level: usize) {
+        let numbers = &mut Numbers(level as u64 + 7);
+        let (x, y) = (numbers.vector(self.slots), numbers.vector(self.slots));
+        let (a, b) = (self.encrypt(&x, level), self.encrypt(&y, level));
+        let e = &self.evaluator;
+        let products: Vec<_> = x.iter().zip(&y).map(|(x, y)| x * y).collect();
+        let product = e.multiply(&a, &b).unwrap();
+        self.check("multiply", &product, &products);
+        let rescaled = e.rescale(&product).unwrap();
+        self.check("multiply and rescale", &rescaled, &products);
+        self.check_canonical(&rescaled);
+        let lazy = e.multiply_lazily(&a, &b).unwrap();
+        self.check("multiply lazily", &lazy, &products);
+        self.check("rescale at degree 2", &e.rescale(&lazy).unwrap(), &products);
+        self.check("relinearise", &e.relinearize(&lazy).unwrap(), &products);
+        let squares: Vec<_> = x.iter().map(|x| x * x).collect();
+        self.check("square", &e.rescale(&e.square(&a).unwrap()).unwrap(), &squares);
+        let scale = self.parameters.matching_scale(level, a.scale()).unwrap();
+        let encoding = Encoding { level, scale: Some(scale), bound: Some(1.0) };
+        let plain = self.parameters.encode(&y, encoding).unwrap();
+        let rescaled = e.rescale(&e.multiply_plain(&a, &plain).unwrap()).unwrap();
+        self.check("multiply by a plaintext", &rescaled, &products);
+        self.check_canonical(&rescaled);
+        for c in [Complex64::new(0.4, -1.5), Complex64::new(-0.6, 0.0)] {
+            let scaled: Vec<_> = x.iter().map(|x| x * c).collect();
+            let rescaled = e.rescale(&e.multiply_scalar(&a, c, None).unwrap()).unwrap();
+            self.check("multiply by a scalar", &rescaled, &scaled);
+            self.check_canonical(&rescaled);
+        }
+        for lower in 0..level {
+            let aligned = e.align(&a, lower, self.parameters.scale(lower).unwrap()).unwrap();
+            self.check("align", &aligned, &x);
+            assert_eq!(aligned.level(), lower);
+            self.check("drop a level", &e.drop_level(&a, lower).unwrap(), &x);
+        }
+    }
+
+    fn transforms(&self, level: usize) {
+        let numbers = &mut Numbers(level as u64 + 8);
+        let x = numbers.vector(self.slots);
+        let a = self.encrypt(&x, level);
+        let n = self.slots as i64;
+        let diagonals: Diagonals =
+            DIAGONALS.into_iter().map(|d| (d, numbers.vector(self.slots))).collect();
+        let expected: Vec<Complex64> = (0..n)
+            .map(|i| {
+                let terms = diagonals.iter();
+                terms.map(|(d, v)| v[i as usize] * x[(i + d).rem_euclid(n) as usize]).sum()
+            })
+            .collect();
+        for baby_steps in BABY_STEPS {
+            let encoding = Encoding { level, scale: None, bound: None };
+            let transform = LinearTransform::new(
+                &self.parameters,
+                &diagonals,
+                self.slots,
+                encoding,
+                baby_steps,
+            )
+            .unwrap();
+            assert_eq!(transform.diagonals(), diagonals.len());
+            let transformed = self.evaluator.linear_transform(&a, &transform).unwrap();
+            self.check("linear transform", &transformed, &expected);
+            let rescaled = self.evaluator.rescale(&transformed).unwrap();
+            self.check("linear transform and rescale", &rescaled, &expected);
+            self.check_canonical(&rescaled);
+        }
+    }
+
+    fn every_level(&self) {
+        for level in 0..=self.parameters.max_level() {
+            self.linear(level);
+            self.moves(level);
+            if level > 0 {
+                self.products(level);
+                self.transforms(level);
+            }
+        }
+        let bottom = self.encrypt(&Numbers(1).vector(self.slots), 0);
+        let refused = self.evaluator.rescale(&bottom);
+        assert!(matches!(refused, Err(Error::LevelExhausted { .. })), "{refused:?}");
+    }
+}
+
+fn small(log_n: u32, levels: usize, scale_bits: f64) -> ParametersLiteral {
+    let insecure = true;
+    ParametersLiteral { log_n: Some(log_n), levels, scale_bits, insecure, ..Default::default() }
+}
+
+#[test]
+fn scale_of_30_bits_in_a_small_ring() {
+    Bench::new(small(8, 6, 30.0), 1).every_level();
+}
+
+#[test]
+fn scale_of_45_bits_in_a_small_ring() {
+    Bench::new(small(10, 5, 45.0), 1).every_level();
+}
+
+#[test]
+fn scale_of_25_bits_and_one_digit() {
+    let literal = ParametersLiteral { digits: Some(1), ..small(9, 4, 25.0) };
+    Bench::new(literal, 1).every_level();
+}
+
+#[test]
+fn sparse_packing() {
+    Bench::new(small(9, 3, 40.0), 8).every_level();
+}
+
+#[test]
+fn ring_of_degree_2_15_at_128_bits() {
+    let literal = ParametersLiteral {
+        log_n: Some(15),
+        levels: 8,
+        scale_bits: 40.0,
+        ..ParametersLiteral::default()
+    };
+    let bench = Bench::new(literal, 1);
+    assert!(bench.parameters.is_secure());
+    bench.every_level();
+}
+
+#[test]
+fn flooding_costs_its_bits() {
+    let bench = Bench::new(small(9, 1, 50.0), 1);
+    let x = Numbers(3).vector(bench.slots);
+    let a = bench.encrypt(&x, 1);
+    for flood_bits in [10, 20] {
+        let flooded = bench.secret.decrypt_flooded(&a, flood_bits).unwrap();
+        let values = flooded.decode().unwrap();
+        let error = values.iter().zip(&x).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+        let lost = a.precision() + error.log2();
+        assert!(-error.log2() >= flooded.precision(), "{} bits", -error.log2());
+        assert!(lost > f64::from(flood_bits) - 4.0, "lost {lost} of {flood_bits} bits");
+    }
+    let refused = bench.secret.decrypt_flooded(&a, 60);
+    assert!(matches!(refused, Err(Error::InvalidArgument { .. })));
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused() {
+    let bench = Bench::new(small(8, 2, 40.0), 1);
+    let other = Bench::new(small(8, 2, 40.0), 1);
+    let narrow = Bench::new(small(8, 2, 35.0), 1);
+    let x = Numbers(4).vector(bench.slots);
+    let (a, low) = (bench.encrypt(&x, 2), bench.encrypt(&x, 1));
+    let e = &bench.evaluator;
+    assert!(matches!(e.add(&a, &low), Err(Error::LevelMismatch { .. })));
+    assert!(matches!(e.add(&a, &other.encrypt(&x, 2)), Err(Error::KeyMismatch { .. })));
+    assert!(matches!(other.secret.decrypt(&a), Err(Error::KeyMismatch { .. })));
+    assert!(matches!(e.negate(&narrow.encrypt(&x, 2)), Err(Error::ParametersMismatch { .. })));
+    let product = e.multiply(&a, &a).unwrap();
+    assert!(matches!(e.add(&a, &product), Err(Error::ScaleMismatch { .. })));
+    assert!(matches!(e.multiply(&product, &product), Err(Error::ScaleOutOfRange { .. })));
+    assert!(matches!(e.rotate(&a, 77), Err(Error::MissingKey { .. })));
+    let sparse = bench.encrypt(&x[..4], 2);
+    assert!(matches!(e.add(&a, &sparse), Err(Error::SlotMismatch { .. })));
+    let lazy = e.multiply_lazily(&a, &a).unwrap();
+    assert!(matches!(e.rotate(&lazy, 1), Err(Error::DegreeMismatch { .. })));
+    assert!(matches!(e.inner_sum(&a, 0, 1), Err(Error::InvalidArgument { .. })));
+    let encode = |values: &[Complex64], bound| {
+        bench.parameters.encode(values, Encoding { level: 2, scale: None, bound })
+    };
+    assert!(matches!(encode(&x[..3], None), Err(Error::SlotMismatch { .. })));
+    assert!(matches!(encode(&[], None), Err(Error::SlotMismatch { .. })));
+    let nan = [Complex64::new(f64::NAN, 0.0)];
+    assert!(matches!(encode(&nan, None), Err(Error::NotFinite { index: 0, .. })));
+    let two = [Complex64::new(2.0, 0.0)];
+    assert!(matches!(encode(&two, Some(1.0)), Err(Error::ValueOutOfRange { .. })));
+    assert!(matches!(
+        bench.parameters.encode(&two, Encoding::at(3)),
+        Err(Error::LevelMismatch { .. })
+    ));
+}
+
+#[test]
+fn values_that_outgrow_the_modulus_are_found_at_decryption() {
+    let bench = Bench::new(small(8, 0, 40.0), 1);
+    let a = bench.encrypt(&Numbers(9).vector(bench.slots), 0);
+    let grown = bench.evaluator.multiply_integer(&a, 1 << 30).unwrap();
+    assert!(matches!(bench.secret.decrypt(&grown), Err(Error::DecryptionOverflow)));
+}
