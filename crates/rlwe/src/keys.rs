@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use zeroize::Zeroizing;
@@ -53,14 +54,14 @@ pub struct SwitchingKey {
 }
 
 /// What an evaluator holds: a relinearisation key and Galois keys, each for a level and
-/// those below it. None of it decrypts.
+/// those below it. None of it decrypts. Cloning shares the keys.
 #[derive(Clone)]
 pub struct EvaluationKeys {
     pub(crate) parameters: Parameters,
     pub(crate) id: KeyId,
-    pub(crate) relinearisation: Option<SwitchingKey>,
+    pub(crate) relinearisation: Option<Arc<SwitchingKey>>,
     /// By Galois element.
-    pub(crate) galois: BTreeMap<usize, SwitchingKey>,
+    pub(crate) galois: BTreeMap<usize, Arc<SwitchingKey>>,
 }
 
 /// Which evaluation keys to make, and for which level each.
@@ -173,12 +174,12 @@ impl SecretKey {
             self.parameters.check_level(level, "make evaluation keys")?;
         }
         let relinearisation = match request.relinearisation_level {
-            Some(level) => Some(self.relinearisation_key(level)?),
+            Some(level) => Some(Arc::new(self.relinearisation_key(level)?)),
             None => None,
         };
         let galois = levels
             .into_par_iter()
-            .map(|(element, level)| Ok((element, self.galois_key(element, level)?)))
+            .map(|(element, level)| Ok((element, Arc::new(self.galois_key(element, level)?))))
             .collect::<Result<_>>()?;
         Ok(EvaluationKeys {
             parameters: self.parameters.clone(),
@@ -322,18 +323,18 @@ impl EvaluationKeys {
     /// Bytes in memory, both halves expanded.
     pub fn nbytes(&self) -> usize {
         let keys = self.relinearisation.iter().chain(self.galois.values());
-        keys.map(SwitchingKey::nbytes).sum()
+        keys.map(|key| key.nbytes()).sum()
     }
 
     /// The level of the relinearisation key, if there is one.
     pub fn relinearisation_level(&self) -> Option<usize> {
-        self.relinearisation.as_ref().map(SwitchingKey::level)
+        self.relinearisation.as_deref().map(SwitchingKey::level)
     }
 
     /// The level of the conjugation key, if there is one.
     pub fn conjugation_level(&self) -> Option<usize> {
         let element = conjugation_element(self.parameters.log_n());
-        self.galois.get(&element).map(SwitchingKey::level)
+        self.galois.get(&element).map(|key| key.level)
     }
 
     /// Rotations in `0..slots` that there are keys for, with the level of each.
@@ -357,7 +358,7 @@ impl EvaluationKeys {
         operation: &'static str,
     ) -> Result<&SwitchingKey> {
         let missing = || Error::MissingKey { operation, key: "relinearisation key".into(), level };
-        self.relinearisation.as_ref().filter(|key| key.level >= level).ok_or_else(missing)
+        self.relinearisation.as_deref().filter(|key| key.level >= level).ok_or_else(missing)
     }
 
     /// The key of a Galois element that serves `level`.
@@ -368,7 +369,7 @@ impl EvaluationKeys {
         operation: &'static str,
         name: impl FnOnce() -> String,
     ) -> Result<&SwitchingKey> {
-        let found = self.galois.get(&element).filter(|key| key.level >= level);
+        let found = self.galois.get(&element).map(Arc::as_ref).filter(|key| key.level >= level);
         found.ok_or_else(|| Error::MissingKey { operation, key: name(), level })
     }
 }

@@ -135,6 +135,11 @@ impl Parameters {
         self.0.literal.is_secure()
     }
 
+    /// What everything made under these parameters says of its security when printed.
+    pub(crate) fn security(&self) -> &'static str {
+        if self.is_secure() { "128-bit secure" } else { "INSECURE" }
+    }
+
     /// log2 of the modulus of a level.
     pub fn log_q(&self, level: usize) -> Result<f64> {
         Ok(self.0.ring.bits(self.basis(level, "measure a modulus")?))
@@ -333,7 +338,7 @@ impl Eq for Parameters {}
 
 impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let security = if self.is_secure() { "128-bit secure" } else { "INSECURE" };
+        let security = self.security();
         write!(
             f,
             "CKKS, N = 2^{}, {} slots, {} levels of scale 2^{}, log2 QP = {:.1} in {} primes, {} key-switching digits, {security}",

@@ -1,5 +1,7 @@
 //! Ciphertexts.
 
+use std::fmt;
+
 use super::estimate::Estimate;
 use crate::keys::KeyId;
 use crate::parameters::Parameters;
@@ -72,5 +74,21 @@ impl Ciphertext {
             return Ok(());
         }
         Err(Error::DegreeMismatch { operation, expected, actual: self.degree() })
+    }
+}
+
+impl fmt::Display for Ciphertext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "level {} of {}, scale 2^{:.3}, {} slots, precision about {:.0} bits, N = 2^{}, {}",
+            self.level,
+            self.parameters.max_level(),
+            self.scale.log2(),
+            self.slots,
+            self.precision(),
+            self.parameters.log_n(),
+            self.parameters.security(),
+        )
     }
 }

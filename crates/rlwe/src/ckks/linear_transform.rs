@@ -1,6 +1,7 @@
 //! Linear transforms of slots.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use rayon::prelude::*;
 use rustfft::num_complex::Complex64;
@@ -216,6 +217,23 @@ impl LinearTransform {
     /// Bytes in memory.
     pub fn nbytes(&self) -> usize {
         self.giants.iter().map(|giant| giant.diagonals.nbytes()).sum()
+    }
+}
+
+impl fmt::Display for LinearTransform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} diagonals of {} slots, {} rotations, level {} of {}, scale 2^{:.3}, N = 2^{}, {}",
+            self.diagonals(),
+            self.slots,
+            self.rotations().len(),
+            self.level,
+            self.parameters.max_level(),
+            self.scale.log2(),
+            self.parameters.log_n(),
+            self.parameters.security(),
+        )
     }
 }
 

@@ -1,5 +1,7 @@
 //! Plaintexts: vectors of numbers as scaled polynomials.
 
+use std::fmt;
+
 use rayon::prelude::*;
 use rustfft::num_complex::Complex64;
 
@@ -188,6 +190,30 @@ impl Plaintext {
         let coefficients = reconstruct(self.parameters.ring(), &self.poly)?;
         let scaled: Vec<f64> = coefficients.iter().map(|&x| x as f64 / self.scale).collect();
         self.parameters.encoder().project(&scaled, self.slots)
+    }
+
+    /// The real parts of the values.
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    pub fn decode_real(&self) -> Result<Vec<f64>> {
+        Ok(self.decode()?.into_iter().map(|x| x.re).collect())
+    }
+}
+
+/// Tells nothing of the values.
+impl fmt::Display for Plaintext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "level {} of {}, scale 2^{:.3}, {} slots, N = 2^{}, {}",
+            self.level,
+            self.parameters.max_level(),
+            self.scale.log2(),
+            self.slots,
+            self.parameters.log_n(),
+            self.parameters.security(),
+        )
     }
 }
 
