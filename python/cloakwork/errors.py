@@ -79,6 +79,10 @@ class RandomnessError(CloakworkError, OSError):
     """The operating system gave no random bytes."""
 
 
+class EngineFault(CloakworkError, RuntimeError):
+    """The engine broke one of its own rules; please report what was called."""
+
+
 class NotRealError(CloakworkError, TypeError):
     """The data are not real numbers: complex, text, or objects."""
 

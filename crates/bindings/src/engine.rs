@@ -7,10 +7,7 @@ use pyo3::prelude::*;
 use crate::{errors, threads};
 
 /// Runs `work` on the module's threads with the interpreter lock released.
-pub fn run<T: Send>(
-    py: Python<'_>,
-    work: impl FnOnce() -> rlwe::Result<T> + Send,
-) -> PyResult<T> {
+pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> rlwe::Result<T> + Send) -> PyResult<T> {
     let pool = threads::pool(py)?;
     // Nothing of the engine is left half-changed: its operations make new values.
     match py.detach(|| catch_unwind(AssertUnwindSafe(|| pool.install(work)))) {

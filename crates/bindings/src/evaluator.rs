@@ -1,15 +1,14 @@
 //! Operations on ciphertexts.
 
-use numpy::Complex64;
 use pyo3::prelude::*;
-use rlwe::ckks;
+use rlwe::ckks::{self, Complex64, PolynomialBasis};
 
 use crate::ciphertext::Ciphertext;
-use crate::engine;
 use crate::keys::EvaluationKeys;
 use crate::linear_transform::LinearTransform;
 use crate::numbers::Number;
 use crate::plaintext::Plaintext;
+use crate::{engine, errors};
 
 /// Runs operations with the evaluation keys that it is given; it cannot decrypt.
 #[pyclass(frozen, module = "cloakwork._native")]
@@ -101,11 +100,11 @@ impl Evaluator {
         &self,
         py: Python<'_>,
         ciphertext: Bound<'_, Ciphertext>,
-        value: Complex64,
-        scale: Option<f64>,
+        value: Number<Complex64>,
+        scale: Option<Number<f64>>,
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.multiply_scalar(a, value, scale)).map(Ciphertext)
+        engine::run(py, || self.0.multiply_scalar(a, value.0, scale.map(|x| x.0))).map(Ciphertext)
     }
 
     /// Every number times one integer; exact, the scale unchanged.
@@ -124,10 +123,10 @@ impl Evaluator {
         &self,
         py: Python<'_>,
         ciphertext: Bound<'_, Ciphertext>,
-        value: Complex64,
+        value: Number<Complex64>,
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.add_scalar(a, value)).map(Ciphertext)
+        engine::run(py, || self.0.add_scalar(a, value.0)).map(Ciphertext)
     }
 
     /// The square of every number, relinearised, not rescaled.
@@ -161,12 +160,11 @@ impl Evaluator {
         py: Python<'_>,
         ciphertext: Bound<'_, Ciphertext>,
         level: Number<usize>,
-        scale: Option<f64>,
+        scale: Option<Number<f64>>,
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        let canonical = || a.parameters().scale(level.0);
-        engine::run(py, || self.0.align(a, level.0, scale.map_or_else(canonical, Ok)?))
-            .map(Ciphertext)
+        let scale = scale.map_or_else(|| a.parameters().scale(level.0), |scale| Ok(scale.0));
+        engine::run(py, || self.0.align(a, level.0, scale?)).map(Ciphertext)
     }
 
     /// Slot i receives slot i + steps, cyclically.
@@ -210,6 +208,25 @@ impl Evaluator {
         engine::run(py, || self.0.linear_transform(a, transform)).map(Ciphertext)
     }
 
+    /// A polynomial of every number, at the canonical scale of the level reached.
+    ///
+    /// Args:
+    ///     ciphertext: For "chebyshev" of real numbers in [-1, 1].
+    ///     coefficients: That of degree 0 first.
+    ///     basis: "monomial" or "chebyshev".
+    fn polynomial(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        coefficients: Vec<Number<f64>>,
+        basis: Basis,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        let coefficients: Vec<f64> = coefficients.into_iter().map(|x| x.0).collect();
+        let evaluate = || self.0.polynomial(a, &ckks::Polynomial::new(&coefficients, basis.0)?);
+        engine::run(py, evaluate).map(Ciphertext)
+    }
+
     /// Slot i receives the sum of slots i, i + stride, ..., i + (length - 1) stride.
     fn inner_sum(
         &self,
@@ -224,5 +241,26 @@ impl Evaluator {
 
     fn __repr__(&self) -> String {
         format!("Evaluator({:?})", self.0.keys())
+    }
+}
+
+/// What the coefficients of a polynomial multiply, by its name.
+struct Basis(PolynomialBasis);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Basis {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract()? {
+            "monomial" => Ok(Self(PolynomialBasis::Monomial)),
+            "chebyshev" => Ok(Self(PolynomialBasis::Chebyshev)),
+            other => Err(errors::exception(
+                object.py(),
+                "InvalidArgumentError",
+                format!(
+                    "cannot evaluate a polynomial: expected basis 'monomial' or 'chebyshev', got {other:?}"
+                ),
+            )),
+        }
     }
 }

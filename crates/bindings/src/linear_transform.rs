@@ -33,13 +33,13 @@ impl LinearTransform {
         diagonals: Bound<'_, PyMapping>,
         slots: Number<usize>,
         level: Number<usize>,
-        scale: Option<f64>,
+        scale: Option<Number<f64>>,
         baby_steps: Option<Number<usize>>,
     ) -> PyResult<Self> {
         let vectors: Vec<(Number<i64>, Vector<'_>)> = diagonals.items()?.extract()?;
         let elements = vectors.iter().map(|(d, vector)| Ok((d.0, vector.elements()?)));
         let elements = elements.collect::<PyResult<Vec<_>>>()?;
-        let encoding = Encoding { level: level.0, scale, bound: None };
+        let encoding = Encoding { level: level.0, scale: scale.map(|x| x.0), bound: None };
         let baby_steps = baby_steps.map(|x| x.0);
         let parameters = &parameters.get().0;
         let encode = || {

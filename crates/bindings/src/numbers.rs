@@ -1,7 +1,5 @@
 //! Numbers in arguments.
 
-use std::any::type_name;
-
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 
@@ -20,9 +18,8 @@ impl<'a, 'py, T: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Number<T> {
             if !error.is_instance_of::<PyOverflowError>(py) {
                 return error;
             }
-            let range = type_name::<T>();
-            let message = format!("cannot take the number {object}: it does not fit {range}");
-            errors::exception(py, "InvalidArgumentError", message)
+            let reason = "cannot take a number: it is too large, or negative where it counts";
+            errors::exception(py, "InvalidArgumentError", reason.into())
         })
     }
 }

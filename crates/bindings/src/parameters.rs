@@ -30,13 +30,13 @@ pub struct Parameters(pub rlwe::Parameters);
 #[pymethods]
 impl Parameters {
     #[new]
-    #[pyo3(signature = (*, levels, scale_bits=40.0, headroom_bits=10.0, log_n=None, digits=None, secret_weight=None, insecure=false))]
+    #[pyo3(signature = (*, levels, scale_bits=Number(40.0), headroom_bits=Number(10.0), log_n=None, digits=None, secret_weight=None, insecure=false))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
         levels: Number<usize>,
-        scale_bits: f64,
-        headroom_bits: f64,
+        scale_bits: Number<f64>,
+        headroom_bits: Number<f64>,
         log_n: Option<Number<u32>>,
         digits: Option<Number<usize>>,
         secret_weight: Option<Number<usize>>,
@@ -45,8 +45,8 @@ impl Parameters {
         let literal = ParametersLiteral {
             log_n: log_n.map(|x| x.0),
             levels: levels.0,
-            scale_bits,
-            headroom_bits,
+            scale_bits: scale_bits.0,
+            headroom_bits: headroom_bits.0,
             digits: digits.map(|x| x.0),
             secret: secret_weight
                 .map_or(SecretDistribution::Ternary, |x| SecretDistribution::FixedWeight(x.0)),
@@ -127,8 +127,13 @@ impl Parameters {
 
     /// The scale of a clear factor that takes a ciphertext of `scale` at `level`, multiplied
     /// and rescaled, to the canonical scale of the level below.
-    fn matching_scale(&self, py: Python<'_>, level: Number<usize>, scale: f64) -> PyResult<f64> {
-        self.0.matching_scale(level.0, scale).map_err(|error| errors::refusal(py, &error))
+    fn matching_scale(
+        &self,
+        py: Python<'_>,
+        level: Number<usize>,
+        scale: Number<f64>,
+    ) -> PyResult<f64> {
+        self.0.matching_scale(level.0, scale.0).map_err(|error| errors::refusal(py, &error))
     }
 
     /// Word primes of the modulus of a level.
@@ -149,10 +154,11 @@ impl Parameters {
         py: Python<'_>,
         values: Vector<'_>,
         level: Number<usize>,
-        scale: Option<f64>,
-        bound: Option<f64>,
+        scale: Option<Number<f64>>,
+        bound: Option<Number<f64>>,
     ) -> PyResult<Plaintext> {
         let elements = values.elements()?;
+        let (scale, bound) = (scale.map(|x| x.0), bound.map(|x| x.0));
         let encoding = Encoding { level: level.0, scale, bound };
         engine::run(py, || elements.encode(&self.0, encoding)).map(Plaintext)
     }

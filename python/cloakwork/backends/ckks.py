@@ -2,8 +2,8 @@
 
 Every level has one canonical scale. A value that is no product stands at the
 scale of its level, always: clear factors are encoded at the one scale after
-which the rescale lands there, and a value that drops levels is multiplied by 1
-at such a scale on its last step. So any two values of one level can be added.
+which the rescale lands there, and a value that drops levels is aligned to the
+scale of the lower one. So any two values of one level can be added.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class CkksBackend:
     def __init__(self, parameters: Parameters, keys: EvaluationKeys) -> None:
         self.parameters = parameters
         self.keys = keys
-        self._evaluator = Evaluator(parameters, keys)
+        self._evaluator = Evaluator(keys)
 
     def extend_keys(self, keys: EvaluationKeys) -> None:
         """Take in further evaluation keys of the same secret key.
@@ -49,7 +49,7 @@ class CkksBackend:
             KeyMismatchError: They belong to another secret key.
         """
         self.keys.extend(keys)
-        self._evaluator = Evaluator(self.parameters, self.keys)
+        self._evaluator = Evaluator(self.keys)
 
     def level(self, value: Ciphertext) -> int:
         """The level of a value."""
@@ -72,9 +72,8 @@ class CkksBackend:
 
     def multiply_constant(self, value: Ciphertext, constant: Vector) -> Ciphertext:
         """value * constant, not rescaled."""
-        plaintext = self.parameters.encode(
-            constant, level=value.level, scale=self._factor_scale(value)
-        )
+        scale = self.parameters.matching_scale(value.level, value.scale)
+        plaintext = self.parameters.encode(constant, level=value.level, scale=scale)
         return self._evaluator.multiply_plain(value, plaintext)
 
     def negate(self, value: Ciphertext) -> Ciphertext:
@@ -94,7 +93,7 @@ class CkksBackend:
             diagonals,
             slots=self.parameters.slots,
             level=value.level,
-            scale=self._factor_scale(value),
+            scale=self.parameters.matching_scale(value.level, value.scale),
             baby_steps=baby_steps,
         )
         return self._evaluator.linear_transform(value, transform)
@@ -111,15 +110,7 @@ class CkksBackend:
 
     def drop_level(self, value: Ciphertext, level: int) -> Ciphertext:
         """The same numbers at a lower level, at that level's scale."""
-        if value.level > level + 1:
-            value = self._evaluator.drop_level(value, level + 1)
-        one = self._evaluator.multiply_scalar(value, 1.0, self._factor_scale(value))
-        return self._evaluator.rescale(one)
-
-    def _factor_scale(self, value: Ciphertext) -> float:
-        """The scale of a clear factor after which a rescale lands on the canonical scale."""
-        below = self.parameters.scale(value.level - 1)
-        return below * self.parameters.rescale_factor(value.level) / value.scale
+        return self._evaluator.align(value, level)
 
 
 class CkksKey:

@@ -168,13 +168,13 @@ def operands(operation: Operation) -> tuple[int, ...]:
 
 
 def polynomial_depth(coefficients: Sequence[float]) -> int:
-    """Levels that a polynomial takes: the least for its degree.
+    """Levels that a polynomial takes: the least for its degree, zeros at the end not counted.
 
     Example:
         >>> polynomial_depth([0.0, 0.5, 0.0, 0.25])
         2
     """
-    return (len(coefficients) - 1).bit_length()
+    return max((n for n, c in enumerate(coefficients) if c), default=0).bit_length()
 
 
 def state_after(operation: Operation, states: Sequence[State], slots: int) -> State:

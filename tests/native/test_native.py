@@ -1,0 +1,475 @@
+"""The native module: conversions, errors, threads and the interpreter lock."""
+
+import math
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cloakwork import _native, errors
+from cloakwork._native import (
+    Ciphertext,
+    EvaluationKeys,
+    Evaluator,
+    LinearTransform,
+    Parameters,
+    PublicKey,
+    SecretKey,
+)
+from cloakwork.plan.rotate import split
+
+LEVELS = 3
+P = Parameters(levels=LEVELS, log_n=11, insecure=True)
+OTHER = Parameters(levels=LEVELS + 1, log_n=11, insecure=True)
+SECRET = SecretKey.generate(P)
+STEPS = (1, 2, 3, 4, 8)
+KEYS = SECRET.evaluation_keys(
+    relinearisation_level=LEVELS, rotations=dict.fromkeys(STEPS, LEVELS), conjugation_level=LEVELS
+)
+EVALUATOR = Evaluator(KEYS)
+RNG = np.random.default_rng(3)
+X, Y = (RNG.uniform(-1, 1, P.slots) for _ in range(2))
+Z = X + 1j * Y
+ERROR = 1e-6
+
+
+def encrypt(
+    values: NDArray[np.float64] | NDArray[np.complex128],
+    level: int = LEVELS,
+    scale: float | None = None,
+) -> Ciphertext:
+    return SECRET.encrypt(P.encode(values, level=level, scale=scale))
+
+
+def decrypt(ciphertext: Ciphertext) -> NDArray[np.complex128]:
+    return SECRET.decrypt(ciphertext).decode()
+
+
+def near(found: NDArray[Any], expected: NDArray[Any]) -> bool:
+    return bool(np.abs(found - expected).max() < ERROR)
+
+
+A, B = encrypt(X), encrypt(Y)
+
+
+@pytest.fixture
+def some_threads() -> Iterator[None]:
+    before = _native.threads()
+    yield
+    _native.set_threads(before)
+
+
+OPERATIONS: dict[str, tuple[Callable[[], Ciphertext], NDArray[Any]]] = {
+    "add": (lambda: EVALUATOR.add(A, B), X + Y),
+    "sub": (lambda: EVALUATOR.sub(A, B), X - Y),
+    "negate": (lambda: EVALUATOR.negate(A), -X),
+    "add plain": (lambda: EVALUATOR.add_plain(A, P.encode(Y, level=LEVELS)), X + Y),
+    "sub plain": (lambda: EVALUATOR.sub_plain(A, P.encode(Y, level=LEVELS)), X - Y),
+    "add scalar": (lambda: EVALUATOR.add_scalar(A, 2 - 1j), X + 2 - 1j),
+    "multiply": (lambda: EVALUATOR.rescale(EVALUATOR.multiply(A, B)), X * Y),
+    "square": (lambda: EVALUATOR.rescale(EVALUATOR.square(A)), X * X),
+    "multiply plain": (
+        lambda: EVALUATOR.rescale(EVALUATOR.multiply_plain(A, P.encode(Z, level=LEVELS))),
+        X * Z,
+    ),
+    "multiply scalar": (lambda: EVALUATOR.rescale(EVALUATOR.multiply_scalar(A, 0.5j)), 0.5j * X),
+    "multiply integer": (lambda: EVALUATOR.multiply_integer(A, -3), -3 * X),
+    "drop level": (lambda: EVALUATOR.drop_level(A, 1), X),
+    "align": (lambda: EVALUATOR.align(A, 1), X),
+    "rotate": (lambda: EVALUATOR.rotate(A, 3), np.roll(X, -3)),
+    "rotate hoisted": (lambda: EVALUATOR.rotate_hoisted(A, [0, 2])[1], np.roll(X, -2)),
+    "conjugate": (lambda: EVALUATOR.conjugate(encrypt(Z)), Z.conj()),
+    "inner sum": (lambda: EVALUATOR.inner_sum(A, 2, 4), X + np.roll(X, -4)),
+    "monomials": (lambda: EVALUATOR.polynomial(A, (1, 0, -2.0, 0.5), "monomial"), 1 - 2 * X**2 + 0.5 * X**3),
+    "chebyshev": (lambda: EVALUATOR.polynomial(A, [0, 0, 0.5], "chebyshev"), X * X - 0.5),
+    "linear transform": (
+        lambda: EVALUATOR.rescale(EVALUATOR.linear_transform(A, transform({1: X, 8: Z}))),
+        X * np.roll(X, -1) + Z * np.roll(X, -8),
+    ),
+}
+
+
+def transform(diagonals: dict[int, Any], **settings: Any) -> LinearTransform:
+    return LinearTransform(P, diagonals, **{"slots": P.slots, "level": LEVELS} | settings)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operation(name: str) -> None:
+    compute, expected = OPERATIONS[name]
+    assert near(decrypt(compute()), expected)
+
+
+def test_both_element_types_go_in_and_come_out() -> None:
+    for values in (X, Z):
+        plaintext = P.encode(values, level=1)
+        assert near(plaintext.decode(), values)
+        assert near(decrypt(SECRET.public_key().encrypt(plaintext)), values)
+    assert P.encode(X, level=1).decode_real().dtype == np.float64
+    assert SECRET.decrypt(A).decode_real().dtype == np.float64
+    assert SECRET.decrypt(A).decode().dtype == np.complex128
+
+
+def test_alignment_lands_on_the_canonical_scale() -> None:
+    for level in range(LEVELS):
+        assert EVALUATOR.align(A, level).scale == P.scale(level)
+
+
+def test_flooding_costs_precision() -> None:
+    flooded = SECRET.decrypt(A, flood_bits=20)
+    assert flooded.precision < SECRET.decrypt(A).precision - 10
+    assert np.abs(flooded.decode_real() - X).max() > 1e-6
+
+
+def test_sparse_packings() -> None:
+    plaintext = P.encode(X[:8].copy(), level=0)
+    assert plaintext.slots == 8
+    assert near(plaintext.decode_real(), X[:8])
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        lambda x: np.repeat(x, 2)[::2],
+        lambda x: x[::-1].copy()[::-1],
+        lambda x: np.stack([x, x], axis=1)[:, 0],
+        lambda x: np.frombuffer(b"." + x.tobytes(), dtype=x.dtype, offset=1),
+        lambda x: np.broadcast_to(x, (2, len(x)))[0],
+    ],
+    ids=["strided", "reversed", "column", "unaligned", "read-only"],
+)
+@pytest.mark.parametrize("values", [X, Z], ids=["real", "complex"])
+def test_any_memory_layout_is_taken(
+    layout: Callable[[NDArray[Any]], NDArray[Any]], values: NDArray[Any]
+) -> None:
+    array = layout(values)
+    expected = P.encode(values, level=1).decode()
+    assert np.array_equal(P.encode(array, level=1).decode(), expected)
+    assert near(
+        decrypt(EVALUATOR.rescale(EVALUATOR.linear_transform(A, transform({1: array})))),
+        values * np.roll(X, -1),
+    )
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.ones(4, dtype=np.int64),
+        np.ones(4, dtype=np.float32),
+        np.ones(4, dtype=">f8"),
+        np.ones((2, 2)),
+        np.float64(1.0),
+        [1.0, 2.0],
+        "1.0",
+        None,
+    ],
+    ids=repr,
+)
+def test_other_values_are_type_errors(values: Any) -> None:
+    with pytest.raises(TypeError, match="one-dimensional numpy array of float64 or complex128"):
+        P.encode(values, level=0)
+    with pytest.raises(TypeError):
+        transform({0: values})
+
+
+def test_bytes_round_trip() -> None:
+    parameters = Parameters.from_bytes(P.to_bytes())
+    assert parameters.fingerprint == P.fingerprint != OTHER.fingerprint
+    secret = SecretKey.from_bytes(parameters, SECRET.to_bytes())
+    keys = EvaluationKeys.from_bytes(parameters, KEYS.to_bytes())
+    public = PublicKey.from_bytes(parameters, SECRET.public_key().to_bytes())
+    assert keys.rotations() == KEYS.rotations() == dict.fromkeys(STEPS, LEVELS)
+    assert keys.relinearisation_level == keys.conjugation_level == LEVELS
+    ciphertext = public.encrypt(parameters.encode(X, level=LEVELS))
+    again = Ciphertext.from_bytes(parameters, ciphertext.to_bytes())
+    assert again.to_bytes() == ciphertext.to_bytes()
+    rotated = Evaluator(keys).rotate(again, 3)
+    assert near(secret.decrypt(rotated).decode_real(), np.roll(X, -3))
+
+
+def test_a_secret_key_is_not_among_the_evaluators_bytes() -> None:
+    with pytest.raises(errors.MalformedBytesError):
+        SecretKey.from_bytes(P, KEYS.to_bytes())
+    with pytest.raises(errors.MalformedBytesError):
+        SecretKey.from_bytes(P, A.to_bytes())
+
+
+def without_keys() -> EvaluationKeys:
+    return SECRET.evaluation_keys(
+        relinearisation_level=None, rotations={}, conjugation_level=None
+    )
+
+
+def test_keys_are_shared_and_evaluators_keep_theirs() -> None:
+    keys = without_keys()
+    before = Evaluator(keys)
+    keys.extend(KEYS)
+    keys.extend(keys)
+    assert keys.nbytes == KEYS.nbytes
+    assert near(decrypt(Evaluator(keys).rotate(A, 2)), np.roll(X, -2))
+    with pytest.raises(errors.MissingKeyError):
+        before.rotate(A, 2)
+
+
+@pytest.mark.parametrize("baby_steps", [1, 3, 4, 8, P.slots])
+def test_the_planner_and_the_engine_split_alike(baby_steps: int) -> None:
+    diagonals = (0, 1, 5, 30, P.slots - 2)
+    planned = split(diagonals, baby_steps)
+    made = transform(dict.fromkeys(diagonals, X), baby_steps=baby_steps)
+    assert made.rotations == sorted({*planned.baby, *planned.giant})
+
+
+def overflown() -> Any:
+    return SECRET.decrypt(EVALUATOR.multiply_integer(encrypt(X, level=0), 2**13))
+
+
+REFUSALS: dict[str, Callable[[], Any]] = {
+    "InvalidParametersError": lambda: Parameters(levels=1, scale_bits=5),
+    "InsecureParametersError": lambda: Parameters(levels=3, log_n=11),
+    "LevelExhaustedError": lambda: EVALUATOR.rescale(encrypt(X, level=0)),
+    "LevelMismatchError": lambda: EVALUATOR.add(A, encrypt(X, level=1)),
+    "ScaleMismatchError": lambda: EVALUATOR.add(A, encrypt(X, scale=2.0**30)),
+    "ScaleOutOfRangeError": lambda: P.encode(X, level=0, scale=2.0**500),
+    "SlotMismatchError": lambda: P.encode(X[:3], level=0),
+    "ValueOutOfRangeError": lambda: P.encode(X, level=0, bound=0.1),
+    "NotFiniteError": lambda: P.encode(np.array([1.0, math.nan]), level=0),
+    "ParametersMismatchError": lambda: SECRET.encrypt(OTHER.encode(X, level=0)),
+    "KeyMismatchError": lambda: SecretKey.generate(P).decrypt(A),
+    "MissingKeyError": lambda: EVALUATOR.rotate(A, 7),
+    "DecryptionOverflowError": overflown,
+    "InvalidArgumentError": lambda: EVALUATOR.inner_sum(A, 0, 1),
+    "MalformedBytesError": lambda: Ciphertext.from_bytes(P, b"no ciphertext"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refusal(name: str) -> None:
+    with pytest.raises(errors.CloakworkError, match="cannot ") as caught:
+        REFUSALS[name]()
+    assert type(caught.value) is getattr(errors, name)
+
+
+HUGE = 2**62
+LONG = 10**30
+HUGE_FLOAT = 10**400
+
+ABSURD: dict[str, Callable[[], Any]] = {
+    "no such level": lambda: P.encode(X, level=LEVELS + 1),
+    "negative level": lambda: P.encode(X, level=-1),
+    "huge level": lambda: P.encode(X, level=HUGE),
+    "long level": lambda: P.encode(X, level=LONG),
+    "fractional level": lambda: P.encode(X, level=0.5),  # type: ignore[arg-type]
+    "no values": lambda: P.encode(np.empty(0), level=0),
+    "too many values": lambda: P.encode(np.ones(2 * P.slots), level=0),
+    "infinite value": lambda: P.encode(np.array([math.inf]), level=0),
+    "huge value": lambda: P.encode(np.array([1e300]), level=0),
+    "scale 0": lambda: P.encode(X, level=0, scale=0.0),
+    "negative scale": lambda: P.encode(X, level=0, scale=-1.0),
+    "scale NaN": lambda: P.encode(X, level=0, scale=math.nan),
+    "infinite scale": lambda: P.encode(X, level=0, scale=math.inf),
+    "bound NaN": lambda: P.encode(X, level=0, bound=math.nan),
+    "scale of no level": lambda: P.scale(HUGE),
+    "rescale factor of level 0": lambda: P.rescale_factor(0),
+    "matching scale of level 0": lambda: P.matching_scale(0, 1.0),
+    "primes of no level": lambda: P.prime_count(-1),
+    "huge levels": lambda: Parameters(levels=HUGE, insecure=True),
+    "many levels": lambda: Parameters(levels=10**6, insecure=True, log_n=11),
+    "tiny ring": lambda: Parameters(levels=1, log_n=0, insecure=True),
+    "huge ring": lambda: Parameters(levels=1, log_n=2**31, insecure=True),
+    "no digits": lambda: Parameters(levels=1, digits=0),
+    "huge digits": lambda: Parameters(levels=1, digits=HUGE),
+    "empty secret": lambda: Parameters(levels=1, secret_weight=0, insecure=True),
+    "full secret": lambda: Parameters(levels=1, secret_weight=HUGE, insecure=True),
+    "scale bits NaN": lambda: Parameters(levels=1, scale_bits=math.nan),
+    "infinite headroom": lambda: Parameters(levels=1, headroom_bits=math.inf),
+    "key above the chain": lambda: SECRET.evaluation_keys(
+        relinearisation_level=HUGE, rotations={}, conjugation_level=None
+    ),
+    "rotation key above the chain": lambda: SECRET.evaluation_keys(
+        relinearisation_level=None, rotations={1: 99}, conjugation_level=None
+    ),
+    "long rotation key": lambda: SECRET.evaluation_keys(
+        relinearisation_level=None, rotations={LONG: 0}, conjugation_level=None
+    ),
+    "rotations as a list": lambda: SECRET.evaluation_keys(
+        relinearisation_level=None,
+        rotations=[1, 2],  # type: ignore[arg-type]
+        conjugation_level=None,
+    ),
+    "huge rotation": lambda: EVALUATOR.rotate(A, HUGE - 5),
+    "least rotation": lambda: EVALUATOR.rotate(A, -(2**63) + 5),
+    "long rotation": lambda: EVALUATOR.rotate(A, LONG),
+    "long hoisted rotation": lambda: EVALUATOR.rotate_hoisted(A, [1, LONG]),
+    "raised level": lambda: EVALUATOR.drop_level(A, LEVELS + 1),
+    "dropped below 0": lambda: EVALUATOR.drop_level(A, -1),
+    "aligned to NaN": lambda: EVALUATOR.align(A, 1, math.nan),
+    "aligned to nothing": lambda: EVALUATOR.align(A, HUGE),
+    "scalar NaN": lambda: EVALUATOR.add_scalar(A, math.nan),
+    "infinite scalar": lambda: EVALUATOR.multiply_scalar(A, complex(0, math.inf)),
+    "scalar at scale 0": lambda: EVALUATOR.multiply_scalar(A, 1.0, 0.0),
+    "long integer": lambda: EVALUATOR.multiply_integer(A, LONG),
+    "text scalar": lambda: EVALUATOR.add_scalar(A, "1"),  # type: ignore[arg-type]
+    "huge inner sum": lambda: EVALUATOR.inner_sum(A, 2**64 - 1, HUGE + 7),
+    "long inner sum": lambda: EVALUATOR.inner_sum(A, LONG, 1),
+    "endless product": lambda: EVALUATOR.multiply(
+        EVALUATOR.multiply(EVALUATOR.square(A), A), EVALUATOR.square(A)
+    ),
+    "long scale": lambda: P.encode(X, level=0, scale=HUGE_FLOAT),
+    "long bound": lambda: P.encode(X, level=0, bound=HUGE_FLOAT),
+    "long scale bits": lambda: Parameters(levels=1, scale_bits=HUGE_FLOAT),
+    "long scalar": lambda: EVALUATOR.add_scalar(A, HUGE_FLOAT),
+    "no coefficients": lambda: EVALUATOR.polynomial(A, (), "monomial"),
+    "coefficient NaN": lambda: EVALUATOR.polynomial(A, (0.0, math.nan), "monomial"),
+    "huge coefficient": lambda: EVALUATOR.polynomial(A, (0.0, 1e300), "monomial"),
+    "long coefficient": lambda: EVALUATOR.polynomial(A, (0.0, HUGE_FLOAT), "monomial"),
+    "huge degree": lambda: EVALUATOR.polynomial(A, (1.0,) * 10**5, "chebyshev"),
+    "no such basis": lambda: EVALUATOR.polynomial(A, (0.0, 1.0), "fourier"),  # type: ignore[arg-type]
+    "no diagonals": lambda: transform({}),
+    "diagonal twice": lambda: transform({0: X, P.slots: X}),
+    "long diagonal": lambda: transform({LONG: X}),
+    "short diagonal": lambda: transform({0: X[:4]}),
+    "diagonal NaN": lambda: transform({0: X * math.nan}),
+    "no slots": lambda: transform({0: X}, slots=0),
+    "huge slots": lambda: transform({0: X}, slots=HUGE),
+    "transform of no level": lambda: transform({0: X}, level=HUGE),
+    "transform at level 0": lambda: transform({0: X}, level=0),
+    "negative baby steps": lambda: transform({0: X}, baby_steps=-1),
+    "flooded to death": lambda: SECRET.decrypt(A, flood_bits=10**6),
+    "negative flood": lambda: SECRET.decrypt(A, flood_bits=-1),
+    "no threads": lambda: _native.set_threads(0),
+    "too many threads": lambda: _native.set_threads(HUGE),
+    "no bytes": lambda: Parameters.from_bytes(b""),
+    "text for bytes": lambda: Parameters.from_bytes("x"),  # type: ignore[arg-type]
+    "no ciphertext": lambda: EVALUATOR.add(A, None),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", ABSURD)
+def test_absurd_argument(name: str) -> None:
+    with pytest.raises((errors.CloakworkError, TypeError)) as caught:
+        ABSURD[name]()
+    assert not isinstance(caught.value, errors.EngineFault)
+
+
+def test_extremes_that_are_fine() -> None:
+    assert EVALUATOR.rotate_hoisted(A, []) == []
+    assert near(decrypt(EVALUATOR.rotate(A, 3 - P.slots)), np.roll(X, -3))
+    assert near(decrypt(EVALUATOR.rotate(A, P.slots * 2**40 + 3)), np.roll(X, -3))
+    assert near(decrypt(EVALUATOR.inner_sum(A, 1, HUGE)), X)
+    assert transform({-1: X}, baby_steps=HUGE).rotations == [P.slots - 1]
+    assert transform({0: X}, baby_steps=0).rotations == []
+
+
+@pytest.mark.parametrize("cut", [0, 1, 7, 40, -1])
+def test_damaged_bytes_are_refused(cut: int) -> None:
+    for read, data in (
+        (Ciphertext.from_bytes, A.to_bytes()),
+        (EvaluationKeys.from_bytes, without_keys().to_bytes()),
+        (SecretKey.from_bytes, SECRET.to_bytes()),
+    ):
+        with pytest.raises(errors.MalformedBytesError):
+            read(P, data[:cut])
+        with pytest.raises(errors.MalformedBytesError):
+            read(P, data + b".")
+
+
+def test_what_is_printed() -> None:
+    plaintext = P.encode(np.array([0.123456789]), level=1)
+    things = [P, plaintext, SECRET, SECRET.public_key(), KEYS, A, transform({0: X}), EVALUATOR]
+    for thing in things:
+        text = repr(thing)
+        assert text.startswith(f"{type(thing).__name__}(")
+        assert "INSECURE" in text
+        assert "0.1234" not in text
+        assert len(text) < 300
+    assert repr(SECRET.decrypt(A)).startswith("Decrypted(")
+    assert "INSECURE" not in repr(Parameters(levels=1))
+
+
+def test_other_threads_run_while_the_engine_works() -> None:
+    parameters = Parameters(levels=4, log_n=13, insecure=True)
+    secret = SecretKey.generate(parameters)
+    begun = threading.Event()
+
+    def work() -> None:
+        begun.set()
+        secret.evaluation_keys(
+            relinearisation_level=4, rotations=dict.fromkeys(range(40), 4), conjugation_level=4
+        )
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    begun.wait()
+    turns = 0
+    while worker.is_alive():
+        turns += 1
+        worker.join(0.001)
+    # With the lock held, one turn would last as long as the work.
+    assert turns > 10
+
+
+def test_several_threads_share_an_evaluator() -> None:
+    found: list[bool] = []
+
+    def work() -> None:
+        found.append(near(decrypt(EVALUATOR.rotate(A, 3)), np.roll(X, -3)))
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert found == [True] * 4
+
+
+@pytest.mark.usefixtures("some_threads")
+def test_the_number_of_threads_changes() -> None:
+    for n in (1, 3):
+        _native.set_threads(n)
+        assert _native.threads() == n
+        assert near(decrypt(EVALUATOR.rotate(A, 3)), np.roll(X, -3))
+
+
+def run_python(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_environment_sets_the_number_of_threads() -> None:
+    script = "from cloakwork import _native; print(_native.threads())"
+    assert run_python(script, CLOAKWORK_THREADS="3").stdout == "3\n"
+    refused = run_python(script, CLOAKWORK_THREADS="many")
+    assert "InvalidArgumentError" in refused.stderr
+    assert "CLOAKWORK_THREADS" in refused.stderr
+
+
+FORK = """
+import os
+import numpy as np
+from cloakwork import _native
+
+parameters = _native.Parameters(levels=1, log_n=10, insecure=True)
+_native.set_threads(2)
+secret = _native.SecretKey.generate(parameters)
+child = os.fork()
+values = secret.decrypt(secret.encrypt(parameters.encode(np.ones(512), level=1))).decode_real()
+assert abs(values - 1).max() < 1e-6 and _native.threads() == 2
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_the_engine_works_after_a_fork() -> None:
+    done = run_python(FORK)
+    assert done.returncode == 0, done.stderr
