@@ -1,0 +1,89 @@
+//! Key-switching digits: how the primes of the top level are split, and what it costs.
+
+use std::ops::Range;
+
+use super::pool::{BIT, Bits};
+
+/// How far log P stays above the largest digit: an error of deviation 3.2 per digit,
+/// divided by 2^4, is below the rounding of the division itself.
+pub(super) const MARGIN: Bits = 4 * BIT;
+
+/// Splits primes in order into at most `count` runs so that the largest is least.
+///
+/// The runs fill from the front, so lower levels, which keep the front of the full
+/// primes, need fewer digits.
+pub(super) fn split(sizes: &[Bits], count: usize) -> Vec<Range<usize>> {
+    let largest = sizes.iter().copied().max().unwrap_or(0);
+    let (mut low, mut high) = (largest, sizes.iter().sum::<Bits>().max(largest));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if runs_up_to(sizes, middle).len() <= count {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    runs_up_to(sizes, high)
+}
+
+fn runs_up_to(sizes: &[Bits], cap: Bits) -> Vec<Range<usize>> {
+    let mut runs = Vec::new();
+    let (mut start, mut size) = (0, 0);
+    for (i, &next) in sizes.iter().enumerate() {
+        if i > start && size + next > cap {
+            runs.push(start..i);
+            (start, size) = (i, 0);
+        }
+        size += next;
+    }
+    runs.push(start..sizes.len());
+    runs
+}
+
+/// The modelled cost of one rotation at the top level, in forward transforms of one limb.
+///
+/// Transforms: each of the L limbs back once, each digit forward to the L + K limbs
+/// it is not made of, and in the division by P two times K back and L forward. A
+/// multiply-accumulate over one limb costs a tenth of a transform in a basis
+/// conversion and, with its loads of key, about a third in the inner product.
+pub(super) fn rotation_cost(digits: &[Range<usize>], special_primes: usize) -> f64 {
+    let limbs: usize = digits.iter().map(ExactSizeIterator::len).sum();
+    let extended = limbs + special_primes;
+    let raised: usize = digits.iter().map(|digit| extended - digit.len()).sum();
+    let transforms = limbs + raised + 2 * special_primes + 2 * limbs;
+    let converted: usize = digits.iter().map(|digit| digit.len() * (extended - digit.len())).sum();
+    let conversions = converted + 2 * special_primes * limbs;
+    let products = 2 * digits.len() * extended;
+    transforms as f64 + 0.1 * conversions as f64 + 0.35 * products as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_cover_all_primes_and_the_largest_is_least() {
+        let sizes: Vec<Bits> = [20, 22, 30, 30, 29, 30, 30, 28, 30].map(|b| b * BIT).to_vec();
+        for count in 1..=sizes.len() {
+            let runs = split(&sizes, count);
+            assert!(runs.len() <= count);
+            assert_eq!(
+                runs.clone().into_iter().flatten().collect::<Vec<_>>(),
+                [0, 1, 2, 3, 4, 5, 6, 7, 8]
+            );
+        }
+        let widest = |count| -> Bits {
+            split(&sizes, count).into_iter().map(|r| sizes[r].iter().sum()).max().unwrap()
+        };
+        assert_eq!(widest(1), 249 * BIT);
+        assert_eq!(widest(3), 89 * BIT);
+        assert_eq!(widest(9), 30 * BIT);
+    }
+
+    #[test]
+    fn many_digits_cost_products_and_few_cost_special_primes() {
+        let cost = |count: usize, special| rotation_cost(&split(&[30 * BIT; 20], count), special);
+        assert!(cost(2, 11) < cost(1, 21));
+        assert!(cost(2, 11) < cost(20, 2));
+    }
+}
