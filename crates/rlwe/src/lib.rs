@@ -5,8 +5,11 @@
 //! [`ckks`] is the scheme of approximate numbers on top of both.
 #![forbid(unsafe_code)]
 
+pub mod chain;
 pub mod ckks;
 pub mod error;
+pub mod parameters;
 pub mod ring;
+pub mod security;
 
 pub use error::{Error, Result};
