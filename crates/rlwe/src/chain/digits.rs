@@ -82,8 +82,7 @@ mod tests {
 
     #[test]
     fn many_digits_cost_products_and_few_cost_special_primes() {
-        let cost =
-            |count: usize, special| rotation_cost(&split(&vec![30 * BIT; 20], count), special);
+        let cost = |count: usize, special| rotation_cost(&split(&[30 * BIT; 20], count), special);
         assert!(cost(2, 11) < cost(1, 21));
         assert!(cost(2, 11) < cost(20, 2));
     }

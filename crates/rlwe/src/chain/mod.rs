@@ -7,7 +7,7 @@
 //!   x' = round(x * prod J / prod D)        scale' = scale^2 * prod J / prod D
 //! ```
 //!
-//! Most primes are as near 30 bits as may be; up to three smaller ones, the
+//! Most primes are as near 30 bits as may be; up to four smaller ones, the
 //! terminals, come and go so that every level's scale stays where it was asked,
 //! between 2^20 and 2^60. The same aim in the literature: BitPacker (ASPLOS 2024),
 //! Cheddar (2024), Grafting (eprint 2024/1014).
@@ -95,7 +95,7 @@ pub struct Level {
 /// 30 bits. The largest rings have few word primes: scales below 34 bits lie within
 /// 0.13 bits there, and below 23 bits may be refused. Nothing can join at the top, so
 /// its scale gives way where no set of primes has the right size: by at most one bit
-/// down and five up, and hardly at all from 42 bits. Every scale is recorded as it is.
+/// down and five up, and by a quarter of a bit at most from 42 bits. Every scale is recorded as it is.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Chain {
@@ -475,7 +475,7 @@ mod tests {
             let lift = chain.levels[levels].scale.log2() - scale;
             assert!((-1.0..=5.0).contains(&lift), "{case}: top scale {lift} bits off");
             assert!(log_n > 14 || lift < 2.2, "{case}: top scale {lift} bits off");
-            assert!(scale < 42.0 || lift.abs() < 0.2, "{case}: top scale {lift} bits off");
+            assert!(scale < 42.0 || lift.abs() < 0.25, "{case}: top scale {lift} bits off");
             let spare = chain.q_primes.len() - (chain.log_q() / 30.0).ceil() as usize;
             let allowed = match log_n {
                 ..=14 => 2,
@@ -526,7 +526,7 @@ mod tests {
                 let chain = Chain::new(&asked).unwrap();
                 check_chain(&chain, &asked);
                 check_scales(&chain);
-                assert!(deviation(&chain, scale_bits) < 0.05);
+                assert!(deviation(&chain, scale_bits) <= scale_bound(log_n, scale_bits).unwrap());
                 assert_eq!(chain, Chain::new(&asked).unwrap());
             }
         }

@@ -12,6 +12,18 @@ use super::{ChainRequest, Level};
 const SCALE_LIMIT: Bits = BIT;
 /// How far apart the sizes are that terminals are tried at.
 const TERMINAL_SPACING: Bits = BIT;
+/// Patterns whose terminals are varied in smaller steps than those they were tried at.
+const PATTERNS_REFINED: usize = 32;
+/// Patterns that are tried on real primes, cheapest first.
+const PATTERNS_TRIED: usize = 32;
+/// Patterns repeat: a few levels tell which terminals will do for many.
+const LEVELS_RANKED: usize = 16;
+/// A top scale may lie so far from the others: below them it costs precision, above
+/// them only room.
+const LIFT: (Bits, Bits) = (-BIT, 5 * BIT);
+const NO_LIFT: (Bits, Bits) = (0, 0);
+const WORD: Bits = WORD_BITS as Bits * BIT;
+
 /// What is demanded of patterns, in turn: ever less, and worth ever less effort.
 struct Attempt {
     slack: Bits,
@@ -29,10 +41,6 @@ enum Supply {
     Scarce,
 }
 
-const WORD: Bits = WORD_BITS as Bits * BIT;
-const NO_LIFT: (Bits, Bits) = (0, 0);
-/// A top scale below the others costs precision, one above them only room.
-const LIFT: (Bits, Bits) = (-BIT, 5 * BIT);
 const ATTEMPTS: [Attempt; 7] = {
     use Supply::{Ample, Scarce};
     const fn attempt(slack: Bits, lift: (Bits, Bits), supply: Supply, goal: Bits) -> Attempt {
@@ -48,19 +56,13 @@ const ATTEMPTS: [Attempt; 7] = {
         attempt(BIT, LIFT, Scarce, BIT),
     ]
 };
-/// Patterns whose terminals are varied in smaller steps than those they were tried at.
-const PATTERNS_REFINED: usize = 32;
-/// Patterns that are tried on real primes, cheapest first.
-const PATTERNS_TRIED: usize = 32;
-/// Patterns repeat: a few levels tell which terminals will do for many.
-const LEVELS_RANKED: usize = 16;
 
 /// The primes of the top level and the levels made of them.
 pub(super) struct Moduli {
     /// Positions in the pool: terminals, then full primes.
     pub(super) chosen: Vec<usize>,
     pub(super) levels: Vec<Level>,
-    /// How far the worst scale lies from the one asked for.
+    /// How far the worst scale lies from the one aimed at.
     deviation: Bits,
 }
 
@@ -103,11 +105,11 @@ impl Moduli {
         let mut scale = to_f64(demand.scale + pattern.lift).exp2();
         let mut deviation = 0;
         pool.take(&terminals);
-        let members =
-            |mask: usize| (0..terminals.len()).filter(move |i| mask >> i & 1 == 1).collect();
+        let members = |mask: usize| -> Vec<usize> {
+            (0..terminals.len()).filter(|i| mask >> i & 1 == 1).collect()
+        };
         let in_pool = |mask: usize| -> Vec<usize> {
-            let members: Vec<usize> = members(mask);
-            members.into_iter().map(|i| terminals[i]).collect()
+            members(mask).into_iter().map(|i| terminals[i]).collect()
         };
         let mut scales = vec![scale];
         let mut dropped: Vec<Vec<usize>> = Vec::new();
@@ -138,7 +140,7 @@ impl Moduli {
         let mut levels = Vec::with_capacity(rungs.len());
         for ((rung, fulls), &scale) in rungs.iter().zip(&dropped).zip(&scales) {
             chosen.extend(fulls);
-            let mut primes: Vec<usize> = members(rung.terminals);
+            let mut primes = members(rung.terminals);
             primes.extend(terminals.len()..chosen.len());
             let log_q = primes.iter().map(|&i| f64::from(pool.prime(chosen[i])).log2()).sum();
             levels.push(Level { primes, scale, log_q });
@@ -221,7 +223,7 @@ fn demand(request: &ChainRequest, pool: &PrimePool, attempt: &Attempt) -> Option
     })
 }
 
-/// Sets of up to three primes: sizes on a grid, and such as make the others sum to the
+/// Sets of primes: sizes on a grid, and such as make the others sum to the
 /// scale, so that terminals can leave without a full prime.
 fn terminal_choices(pool: &PrimePool, scale: Bits) -> BTreeSet<Vec<usize>> {
     let (Some(&smallest), Some(&largest)) = (pool.sizes().first(), pool.sizes().last()) else {

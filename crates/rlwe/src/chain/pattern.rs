@@ -125,7 +125,7 @@ impl Demand {
         let mut subset = everything;
         let top = ladder[levels][everything]?;
         let lift = if top.missed.abs() > self.slack { -top.missed / 2 } else { 0 };
-        let cost = top.cost + (limbs_of(everything) * BIT + self.cost_of_lift(lift)) * top_weight;
+        let cost = top.cost + (limbs_of(everything) * BIT + cost_of_lift(lift)) * top_weight;
         let mut rungs = Vec::with_capacity(ladder.len());
         for footings in ladder.iter().rev() {
             let footing = footings[subset]?;
@@ -166,11 +166,11 @@ impl Demand {
             })
         })
     }
+}
 
-    /// A scale below the one asked for loses precision, one above it only room.
-    fn cost_of_lift(&self, lift: Bits) -> i64 {
-        if lift < 0 { -2 * lift } else { lift / 2 }
-    }
+/// A top scale below the others costs precision, one above them only room.
+fn cost_of_lift(lift: Bits) -> i64 {
+    if lift < 0 { -2 * lift } else { lift / 2 }
 }
 
 fn total(subset: usize, terminals: &[Bits]) -> Bits {
