@@ -48,9 +48,9 @@ pub(crate) fn decompose<'a>(
             let inputs: Vec<&[u32]> = digit.own.iter().map(|p| coefficients.limb(p)).collect();
             let mut extension = ring.unwritten(&digit.others);
             let outputs = extension.limbs_mut().map(|(_, limb)| limb).collect();
-            digit.conversion.run(&inputs, outputs);
-            extension.par_limbs_mut().for_each(|(position, limb)| {
-                ring.primes[position].forward(limb);
+            let positions = digit.others.positions();
+            digit.conversion.run(&inputs, outputs, |index, limb| {
+                ring.primes[usize::from(positions[index])].forward(limb);
             });
             extension
         })

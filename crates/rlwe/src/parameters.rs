@@ -132,7 +132,7 @@ impl Parameters {
 
     /// Whether the set is 128-bit secure by the table of [`crate::security`].
     pub fn is_secure(&self) -> bool {
-        self.0.literal.is_secure()
+        self.0.literal.is_secure(self.log_n(), &self.0.chain)
     }
 
     /// What everything made under these parameters says of its security when printed.

@@ -2,39 +2,67 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::pattern::{Demand, MAX_TERMINALS, Pattern, Rung};
-use super::pool::{BIT, Bits, Fit, PrimePool, bits};
+use crate::ring::primes::WORD_BITS;
+
+use super::pattern::{Demand, MAX_TERMINALS, Pattern};
+use super::pool::{BIT, Bits, Fit, PrimePool, bits, to_f64};
 use super::{ChainRequest, Level};
 
-/// A chain whose scales all lie this near the one asked for is taken at once.
-const SCALE_GOAL: Bits = BIT / 20;
 /// A chain with a scale further away is not taken at all.
 const SCALE_LIMIT: Bits = BIT;
 /// How far apart the sizes are that terminals are tried at.
 const TERMINAL_SPACING: Bits = BIT;
-/// What is tried in turn: how far below the scale asked for to aim, since no word prime
-/// divides 2^30 or 2^60 away; and how far terminals alone may miss.
-const AIMS_AND_SLACKS: [(Bits, Bits); 6] = [
-    (0, BIT / 50),
-    (BIT / 25, BIT / 50),
-    (0, BIT / 10),
-    (BIT / 10, BIT / 50),
-    (0, BIT / 3),
-    (BIT / 5, BIT / 3),
-];
 /// Patterns whose terminals are varied in smaller steps than those they were tried at.
 const PATTERNS_REFINED: usize = 32;
 /// Patterns that are tried on real primes, cheapest first.
-const PATTERNS_TRIED: usize = 48;
-/// Where so many primes lie within a bit of a size, full primes may be that small.
-const FULLS_PER_BIT: usize = 24;
+const PATTERNS_TRIED: usize = 32;
+/// Patterns repeat: a few levels tell which terminals will do for many.
+const LEVELS_RANKED: usize = 16;
+/// A top scale may lie so far from the others: below them it costs precision, above
+/// them only room.
+const LIFT: (Bits, Bits) = (-BIT, 5 * BIT);
+const NO_LIFT: (Bits, Bits) = (0, 0);
+const WORD: Bits = WORD_BITS as Bits * BIT;
+
+/// What is demanded of patterns, in turn: ever less, and worth ever less effort.
+struct Attempt {
+    slack: Bits,
+    lift: (Bits, Bits),
+    supply: Supply,
+    /// A chain whose scales lie this near is taken at once.
+    goal: Bits,
+}
+
+/// Which sizes full primes are said to have.
+enum Supply {
+    /// Such that every size is there several times over.
+    Ample,
+    /// Such that most will be found.
+    Scarce,
+}
+
+const ATTEMPTS: [Attempt; 7] = {
+    use Supply::{Ample, Scarce};
+    const fn attempt(slack: Bits, lift: (Bits, Bits), supply: Supply, goal: Bits) -> Attempt {
+        Attempt { slack, lift, supply, goal }
+    }
+    [
+        attempt(BIT / 50, NO_LIFT, Ample, BIT / 20),
+        attempt(BIT / 50, NO_LIFT, Scarce, BIT / 20),
+        attempt(BIT / 50, LIFT, Ample, BIT / 20),
+        attempt(BIT / 50, LIFT, Scarce, BIT / 20),
+        attempt(BIT / 8, LIFT, Scarce, BIT / 8),
+        attempt(BIT / 3, LIFT, Scarce, BIT / 4),
+        attempt(BIT, LIFT, Scarce, BIT),
+    ]
+};
 
 /// The primes of the top level and the levels made of them.
 pub(super) struct Moduli {
     /// Positions in the pool: terminals, then full primes.
     pub(super) chosen: Vec<usize>,
     pub(super) levels: Vec<Level>,
-    /// How far the worst scale lies from the one asked for.
+    /// How far the worst scale lies from the one aimed at.
     deviation: Bits,
 }
 
@@ -42,46 +70,46 @@ impl Moduli {
     /// The primes and levels in the fewest limbs whose scales come near enough; where
     /// none do, those whose scales come nearest.
     pub(super) fn find(request: &ChainRequest, pool: &PrimePool) -> Option<Self> {
-        let asked = bits(request.scale_bits);
+        let choices = terminal_choices(pool, bits(request.scale_bits));
         let mut nearest: Option<Self> = None;
-        for (lowered, slack) in AIMS_AND_SLACKS {
-            let demand = demand(request, pool, asked - lowered, slack)?;
-            for (pattern, terminals) in cheapest_patterns(&demand, pool) {
-                let scale = (request.scale_bits - lowered as f64 / BIT as f64).exp2();
-                let moduli = Self::realise(pool.clone(), &demand, scale, &pattern.rungs, terminals);
-                let Some(mut moduli) = moduli else { continue };
-                moduli.deviation = moduli.farthest_from(asked);
-                if moduli.deviation <= SCALE_GOAL {
-                    return Some(moduli);
-                }
-                if nearest.as_ref().is_none_or(|best| moduli.deviation < best.deviation) {
-                    nearest = Some(moduli);
+        for attempt in ATTEMPTS {
+            let good_enough = |nearest: &Option<Self>| {
+                nearest.as_ref().is_some_and(|n| n.deviation <= attempt.goal)
+            };
+            if good_enough(&nearest) {
+                return nearest;
+            }
+            let demand = demand(request, pool, &attempt)?;
+            for (pattern, terminals) in cheapest_patterns(&demand, request.levels, pool, &choices) {
+                let bound = nearest.as_ref().map_or(SCALE_LIMIT, |best| best.deviation);
+                let found = Self::realise(pool.clone(), &demand, bound, &pattern, terminals);
+                nearest = found.or(nearest);
+                if good_enough(&nearest) {
+                    return nearest;
                 }
             }
         }
-        nearest.filter(|moduli| moduli.deviation <= SCALE_LIMIT)
-    }
-
-    fn farthest_from(&self, scale: Bits) -> Bits {
-        let misses = self.levels.iter().map(|level| (bits(level.scale.log2()) - scale).abs());
-        misses.max().unwrap_or(0)
+        nearest
     }
 
     /// Finds primes for a pattern from the top down, each level making up for where the
-    /// scale of the one above has gone.
+    /// scale of the one above has gone; nothing if a scale goes `bound` away from the demand.
     fn realise(
         mut pool: PrimePool,
         demand: &Demand,
-        mut scale: f64,
-        rungs: &[Rung],
+        bound: Bits,
+        pattern: &Pattern,
         terminals: Vec<usize>,
     ) -> Option<Self> {
+        let rungs = &pattern.rungs;
+        let mut scale = to_f64(demand.scale + pattern.lift).exp2();
+        let mut deviation = 0;
         pool.take(&terminals);
-        let members =
-            |mask: usize| (0..terminals.len()).filter(move |i| mask >> i & 1 == 1).collect();
+        let members = |mask: usize| -> Vec<usize> {
+            (0..terminals.len()).filter(|i| mask >> i & 1 == 1).collect()
+        };
         let in_pool = |mask: usize| -> Vec<usize> {
-            let members: Vec<usize> = members(mask);
-            members.into_iter().map(|i| terminals[i]).collect()
+            members(mask).into_iter().map(|i| terminals[i]).collect()
         };
         let mut scales = vec![scale];
         let mut dropped: Vec<Vec<usize>> = Vec::new();
@@ -97,6 +125,10 @@ impl Moduli {
             dropped.push(fulls);
             scale = scale * scale * (pool.product(&joining) as f64 / pool.product(&leaving) as f64);
             scales.push(scale);
+            deviation = deviation.max((bits(scale.log2()) - demand.scale).abs());
+            if deviation >= bound {
+                return None;
+            }
         }
         let ground = rungs.first()?;
         let missing = demand.base - pool.total(&in_pool(ground.terminals));
@@ -108,43 +140,50 @@ impl Moduli {
         let mut levels = Vec::with_capacity(rungs.len());
         for ((rung, fulls), &scale) in rungs.iter().zip(&dropped).zip(&scales) {
             chosen.extend(fulls);
-            let mut primes: Vec<usize> = members(rung.terminals);
+            let mut primes = members(rung.terminals);
             primes.extend(terminals.len()..chosen.len());
             let log_q = primes.iter().map(|&i| f64::from(pool.prime(chosen[i])).log2()).sum();
             levels.push(Level { primes, scale, log_q });
         }
-        Some(Self { chosen, levels, deviation: 0 })
+        Some(Self { chosen, levels, deviation })
     }
 }
 
 /// The patterns to try on real primes, with their terminals.
-fn cheapest_patterns(demand: &Demand, pool: &PrimePool) -> Vec<(Pattern, Vec<usize>)> {
-    let evaluate = |terminals: &[usize]| {
+fn cheapest_patterns(
+    demand: &Demand,
+    levels: usize,
+    pool: &PrimePool,
+    choices: &BTreeSet<Vec<usize>>,
+) -> Vec<(Pattern, Vec<usize>)> {
+    let plan = |terminals: &[usize], levels: usize| {
         let sizes: Vec<Bits> = terminals.iter().map(|&i| pool.size(i)).collect();
-        demand.pattern(&sizes)
+        demand.pattern(&sizes, levels)
     };
-    let mut known: BTreeMap<Vec<usize>, Option<Pattern>> = terminal_choices(pool, demand.scale)
-        .into_iter()
-        .map(|terminals| {
-            let pattern = evaluate(&terminals);
-            (terminals, pattern)
-        })
-        .collect();
+    let levels_ranked = levels.min(LEVELS_RANKED);
+    let cost = |terminals: &[usize]| plan(terminals, levels_ranked).map(|pattern| pattern.cost);
+    let mut known: BTreeMap<Vec<usize>, Option<i64>> =
+        choices.iter().map(|terminals| (terminals.clone(), cost(terminals))).collect();
+    let ranking = |known: &BTreeMap<Vec<usize>, Option<i64>>| {
+        let mut sets: Vec<(i64, Vec<usize>)> =
+            known.iter().filter_map(|(set, cost)| Some(((*cost)?, set.clone()))).collect();
+        sets.sort_unstable();
+        sets
+    };
     for step in [BIT / 2, BIT / 4, BIT / 8] {
-        let mut found: Vec<_> =
-            known.iter().filter_map(|(set, p)| Some((p.as_ref()?.cost, set.clone()))).collect();
-        found.sort_unstable();
-        for (_, set) in found.into_iter().take(PATTERNS_REFINED) {
+        for (_, set) in ranking(&known).into_iter().take(PATTERNS_REFINED) {
             for moved in neighbours(pool, &set, step) {
-                known.entry(moved).or_insert_with_key(|moved| evaluate(moved));
+                known.entry(moved).or_insert_with_key(|moved| cost(moved));
             }
         }
     }
-    let mut found: Vec<(Pattern, Vec<usize>)> =
-        known.into_iter().filter_map(|(set, pattern)| Some((pattern?, set))).collect();
-    found.sort_by_key(|(pattern, _)| pattern.cost);
-    found.truncate(PATTERNS_TRIED);
-    found
+    let mut patterns: Vec<(Pattern, Vec<usize>)> = ranking(&known)
+        .into_iter()
+        .take(PATTERNS_TRIED)
+        .filter_map(|(_, set)| Some((plan(&set, levels)?, set)))
+        .collect();
+    patterns.sort_by_key(|(pattern, _)| pattern.cost);
+    patterns
 }
 
 /// Sets with one terminal larger or smaller by a step.
@@ -161,26 +200,30 @@ fn neighbours(pool: &PrimePool, set: &[usize], step: Bits) -> Vec<Vec<usize>> {
         .collect()
 }
 
-fn demand(request: &ChainRequest, pool: &PrimePool, scale: Bits, slack: Bits) -> Option<Demand> {
+fn demand(request: &ChainRequest, pool: &PrimePool, attempt: &Attempt) -> Option<Demand> {
     let sizes = pool.sizes();
-    let crowded = |&&size: &&Bits| {
-        let within = |bound: Bits| sizes.partition_point(|&s| s < bound);
-        within(size + BIT) - within(size) >= FULLS_PER_BIT
-    };
     let limbs = request.least_log_q() as usize / 29 + 2;
-    let least_full = *sizes.iter().find(crowded)?;
-    let largest_in_plenty = *sizes.get(sizes.len().checked_sub(limbs)?)?;
+    let largest = sizes.get(sizes.len().checked_sub(limbs)?..)?;
+    let (per_bit, most) = match attempt.supply {
+        Supply::Ample => (24, *largest.first()?),
+        Supply::Scarce => (12, largest.iter().sum::<Bits>() / limbs as Bits),
+    };
+    let below = |bound: Bits| sizes.partition_point(|&size| size < bound);
+    let least = *sizes.iter().find(|&&size| below(size + BIT) - below(size) >= per_bit)?;
+    // No word prime has quite 30 bits, so scales of just one or two words give way a little.
+    let asked = bits(request.scale_bits);
+    let whole_words = (asked + WORD - 1) / WORD;
     Some(Demand {
-        levels: request.levels,
-        scale,
+        scale: asked.min(whole_words * most),
         base: bits(request.scale_bits + request.headroom_bits),
-        full: least_full..=largest_in_plenty,
+        full: least..=most,
         smallest: *sizes.first()?,
-        slack,
+        slack: attempt.slack,
+        lift: attempt.lift.0..=attempt.lift.1,
     })
 }
 
-/// Sets of up to three primes: sizes on a grid, and such as make the others sum to the
+/// Sets of primes: sizes on a grid, and such as make the others sum to the
 /// scale, so that terminals can leave without a full prime.
 fn terminal_choices(pool: &PrimePool, scale: Bits) -> BTreeSet<Vec<usize>> {
     let (Some(&smallest), Some(&largest)) = (pool.sizes().first(), pool.sizes().last()) else {

@@ -28,7 +28,6 @@ const MAX_LEAVING: usize = 4;
 
 /// What a pattern has to achieve.
 pub(super) struct Demand {
-    pub(super) levels: usize,
     pub(super) scale: Bits,
     /// The least size of level 0.
     pub(super) base: Bits,
@@ -38,6 +37,10 @@ pub(super) struct Demand {
     pub(super) smallest: Bits,
     /// How far terminals alone may miss the scale, with no full prime to make up for it.
     pub(super) slack: Bits,
+    /// How far the scale of the top level may lie above `scale`. Nothing can join there,
+    /// so where two primes are too large together and one is too small, its scale must
+    /// give way.
+    pub(super) lift: RangeInclusive<Bits>,
 }
 
 /// One level: its terminals as a bit mask, and how many full primes it has more than
@@ -55,6 +58,8 @@ pub(super) struct Pattern {
     pub(super) cost: i64,
     /// From level 0 up.
     pub(super) rungs: Vec<Rung>,
+    /// By how much the scale of the top level exceeds the others.
+    pub(super) lift: Bits,
 }
 
 /// A rescaling: the subset it starts from, the one it leads to, the full primes it drops.
@@ -62,6 +67,8 @@ struct Step {
     above: usize,
     below: usize,
     fulls: usize,
+    /// By how much the primes that leave fall short of the scale.
+    missed: Bits,
     cost: i64,
 }
 
@@ -71,16 +78,23 @@ struct Footing {
     cost: i64,
     fulls: usize,
     below: usize,
+    missed: Bits,
 }
 
 impl Demand {
-    /// The cheapest pattern that has all `terminals` at the top: dynamic programming
+    /// The cheapest pattern of so many levels that has all `terminals` at the top: dynamic programming
     /// over (level, subset of terminals), from the bottom.
-    pub(super) fn pattern(&self, terminals: &[Bits]) -> Option<Pattern> {
+    pub(super) fn pattern(&self, terminals: &[Bits], levels: usize) -> Option<Pattern> {
         let everything = (1 << terminals.len().min(MAX_TERMINALS)) - 1;
         let sizes: Vec<Bits> = (0..=everything).map(|subset| total(subset, terminals)).collect();
-        let steps = self.steps(&sizes);
-        let top_weight = self.levels as i64 + 1;
+        let missed_at_top = -2 * self.lift.end()..=-2 * self.lift.start();
+        let from_top: Vec<Step> = self.steps_from(everything, &sizes, missed_at_top).collect();
+        if from_top.is_empty() && levels > 0 {
+            return None;
+        }
+        let steps: Vec<Step> =
+            (0..=everything).flat_map(|above| self.steps_from(above, &sizes, 0..=0)).collect();
+        let top_weight = levels as i64 + 1;
         // A full prime that leaves below some level stands in every level from there up.
         let full_weight = |level: usize| top_weight - level as i64 + top_weight;
 
@@ -89,25 +103,29 @@ impl Demand {
             let missing = (self.base - size).max(0);
             let fulls = (missing + self.full.end() - 1) / self.full.end();
             let excess = size + fulls * self.smallest.max(missing / fulls.max(1)) - self.base;
-            let limbs = fulls * BIT + excess.max(0) / 15;
+            let limbs = fulls * BIT + excess.max(0) / 4;
             let cost = limbs * full_weight(0) + limbs_of(subset) * BIT;
-            ground[subset] = Some(Footing { cost, fulls: fulls as usize, below: subset });
+            let footing = Footing { cost, fulls: fulls as usize, below: subset, missed: 0 };
+            ground[subset] = Some(footing);
         }
         let mut ladder = vec![ground];
-        for level in 1..=self.levels {
+        for level in 1..=levels {
             let mut here: [Option<Footing>; SUBSETS] = [None; SUBSETS];
-            for step in &steps {
+            for step in if level == levels { &from_top } else { &steps } {
                 let Some(below) = ladder[level - 1][step.below] else { continue };
                 let cost = below.cost + step.cost + step.fulls as i64 * BIT * full_weight(level);
                 if here[step.above].is_none_or(|best| cost < best.cost) {
-                    here[step.above] = Some(Footing { cost, fulls: step.fulls, below: step.below });
+                    let Step { fulls, below, missed, .. } = *step;
+                    here[step.above] = Some(Footing { cost, fulls, below, missed });
                 }
             }
             ladder.push(here);
         }
 
         let mut subset = everything;
-        let cost = ladder[self.levels][subset]?.cost + limbs_of(subset) * BIT * top_weight;
+        let top = ladder[levels][everything]?;
+        let lift = if top.missed.abs() > self.slack { -top.missed / 2 } else { 0 };
+        let cost = top.cost + (limbs_of(everything) * BIT + cost_of_lift(lift)) * top_weight;
         let mut rungs = Vec::with_capacity(ladder.len());
         for footings in ladder.iter().rev() {
             let footing = footings[subset]?;
@@ -115,32 +133,44 @@ impl Demand {
             subset = footing.below;
         }
         rungs.reverse();
-        Some(Pattern { cost, rungs })
+        Some(Pattern { cost, rungs, lift })
     }
 
-    fn steps(&self, sizes: &[Bits]) -> Vec<Step> {
-        let mut steps = Vec::new();
-        for above in 0..sizes.len() {
-            for below in 0..sizes.len() {
-                let leaving = above & !below;
-                let joining = below & !above;
-                let wanted = self.scale + sizes[joining] - sizes[leaving];
-                for fulls in 0..=MAX_LEAVING - leaving.count_ones() as usize {
-                    let (fits, missed) = match fulls {
-                        0 => (wanted.abs() <= self.slack, wanted.abs()),
-                        _ => (self.full.contains(&(wanted / fulls as Bits)), 0),
-                    };
-                    if fits {
-                        // Rescaling works on the primes that move: a tie goes to fewer.
-                        let moved = limbs_of(leaving) + limbs_of(joining) + fulls as i64;
-                        let cost = limbs_of(above) * BIT + moved * BIT / 16 + missed;
-                        steps.push(Step { above, below, fulls, cost });
-                    }
-                }
-            }
-        }
-        steps
+    /// The rescalings from a subset, with `leeway` for what leaves to fall short of the scale.
+    fn steps_from(
+        &self,
+        above: usize,
+        sizes: &[Bits],
+        leeway: RangeInclusive<Bits>,
+    ) -> impl Iterator<Item = Step> {
+        (0..sizes.len()).flat_map(move |below| {
+            let leeway = leeway.clone();
+            let (leaving, joining) = (above & !below, below & !above);
+            let wanted = self.scale + sizes[joining] - sizes[leaving];
+            let most = MAX_LEAVING - leaving.count_ones() as usize;
+            (0..=most).filter_map(move |fulls| {
+                let (least, largest) =
+                    (fulls as Bits * self.full.start(), fulls as Bits * self.full.end());
+                let missed = wanted - wanted.clamp(least, largest);
+                let made_of_terminals = fulls == 0 && missed.abs() <= self.slack;
+                // Rescaling works on the primes that move: a tie goes to fewer.
+                let moved = limbs_of(leaving) + limbs_of(joining) + fulls as i64;
+                let cost = limbs_of(above) * BIT + moved * BIT / 16 + missed.abs();
+                (made_of_terminals || leeway.contains(&missed)).then_some(Step {
+                    above,
+                    below,
+                    fulls,
+                    missed,
+                    cost,
+                })
+            })
+        })
     }
+}
+
+/// A top scale below the others costs precision, one above them only room.
+fn cost_of_lift(lift: Bits) -> i64 {
+    if lift < 0 { -2 * lift } else { lift / 2 }
 }
 
 fn total(subset: usize, terminals: &[Bits]) -> Bits {
@@ -155,20 +185,20 @@ fn limbs_of(subset: usize) -> i64 {
 mod tests {
     use super::*;
 
-    fn demand(levels: usize, scale: i64) -> Demand {
+    fn demand(scale: i64) -> Demand {
         Demand {
-            levels,
             scale: scale * BIT,
             base: (scale + 10) * BIT,
             full: 28 * BIT..=30 * BIT,
             smallest: 16 * BIT,
             slack: 0,
+            lift: 0..=0,
         }
     }
 
     #[test]
     fn two_terminals_of_20_bits_carry_a_scale_of_40_in_full_words() {
-        let pattern = demand(9, 40).pattern(&[20 * BIT, 20 * BIT]).unwrap();
+        let pattern = demand(40).pattern(&[20 * BIT, 20 * BIT], 9).unwrap();
         let limbs: usize = 2 + pattern.rungs.iter().map(|rung| rung.fulls).sum::<usize>();
         assert_eq!(limbs, (9 * 40 + 50usize).div_ceil(30) + 1);
         for (above, below) in pattern.rungs[1..].iter().zip(&pattern.rungs) {
@@ -180,14 +210,14 @@ mod tests {
 
     #[test]
     fn a_scale_of_one_word_needs_no_terminal() {
-        let pattern = demand(5, 30).pattern(&[]).unwrap();
+        let pattern = demand(30).pattern(&[], 5).unwrap();
         assert!(pattern.rungs[1..].iter().all(|rung| rung.fulls == 1));
         assert_eq!(pattern.rungs[0].fulls, 2);
     }
 
     #[test]
     fn a_scale_out_of_reach_has_no_pattern() {
-        assert!(demand(3, 40).pattern(&[]).is_none());
-        assert!(demand(0, 40).pattern(&[]).is_some());
+        assert!(demand(40).pattern(&[], 3).is_none());
+        assert!(demand(40).pattern(&[], 0).is_some());
     }
 }

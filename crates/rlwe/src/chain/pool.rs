@@ -11,6 +11,10 @@ pub(super) fn bits(x: f64) -> Bits {
     (x * BIT as f64).round() as Bits
 }
 
+pub(super) fn to_f64(size: Bits) -> f64 {
+    size as f64 / BIT as f64
+}
+
 /// Smaller primes would save nothing: a residue takes a word whatever its size.
 const SMALLEST_BITS: u32 = 14;
 /// A small ring has millions of word primes; this many numbers of each bit length are looked at.
@@ -120,8 +124,10 @@ impl PrimePool {
                 .map(|(_, i)| vec![i]);
         }
         let share = target / count as Bits;
-        let first_tried = if count == 2 { FIRST_TRIED } else { 1 };
-        let firsts: Vec<usize> = self.around(share, first_tried).collect();
+        let firsts: Vec<usize> = match count {
+            2 => self.around(share, FIRST_TRIED).collect(),
+            _ => self.nearest(share, &[]).into_iter().collect(),
+        };
         let mut best: Option<(Bits, Vec<usize>)> = None;
         for first in firsts {
             self.take(&[first]);

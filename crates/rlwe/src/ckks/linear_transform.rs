@@ -318,7 +318,7 @@ impl Evaluator {
         drop(babies);
         let total = self.giant_steps(a.level, sums, &giant_keys);
         let division = parameters.from_extended(a.level);
-        let polys = total.iter().map(|poly| division.apply(parameters.ring(), poly)).collect();
+        let polys = division.apply_to_pair(parameters.ring(), &total).into();
         Ok(Ciphertext {
             scale,
             estimate: self.transformed_estimate(a, transform),

@@ -89,7 +89,7 @@ impl Evaluator {
         let switched =
             decomposition.switch_then_permute(parameters, key, &a.polys[0], &automorphism);
         let division = parameters.from_extended(a.level);
-        let polys = switched.iter().map(|poly| division.apply(parameters.ring(), poly)).collect();
+        let polys = division.apply_to_pair(parameters.ring(), &switched).into();
         let estimate = a.estimate.with_error(self.key_switching_error(a));
         Ciphertext { polys, estimate, seed: None, ..Self::header(a) }
     }

@@ -1,7 +1,10 @@
 //! Conversion of residues from one set of primes to another.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
+use super::buffers;
 use super::lanes::{Kernel, LaneModulus, Lanes, Sum, dispatch};
 use super::modulus::{LAZY_TERMS, Modulus, product};
 
@@ -80,77 +83,57 @@ impl Conversion {
         Self { sources: sources.to_vec(), factors, reciprocals, shift, targets }
     }
 
-    /// Fills `outputs`, one limb of coefficients for each target.
-    pub(crate) fn run(&self, inputs: &[&[u32]], outputs: Vec<&mut [u32]>) {
-        let Some(first) = inputs.first() else { return };
-        let block = BLOCK.min(first.len());
-        let mut blocks: Vec<Vec<&mut [u32]>> =
-            (0..first.len() / block).map(|_| Vec::with_capacity(outputs.len())).collect();
-        for output in outputs {
-            for (row, piece) in blocks.iter_mut().zip(output.chunks_exact_mut(block)) {
-                row.push(piece);
-            }
-        }
-        let scratch = || vec![0u32; (inputs.len() + 1) * block];
-        blocks.into_par_iter().enumerate().for_each_init(scratch, |scratch, (index, outputs)| {
-            let span = index * block..(index + 1) * block;
-            let inputs = inputs.iter().map(|input| &input[span.clone()]).collect();
-            dispatch(ConvertBlock { conversion: self, inputs, outputs, scratch, block });
+    /// Fills `outputs`, one limb of coefficients for each target, and calls `finish` with the
+    /// number of a target and its limb as soon as that is filled, while it is still in cache.
+    pub(crate) fn run(
+        &self,
+        inputs: &[&[u32]],
+        mut outputs: Vec<&mut [u32]>,
+        finish: impl Fn(usize, &mut [u32]) + Sync,
+    ) {
+        let Some(n) = inputs.first().map(|input| input.len()) else { return };
+        let block = BLOCK.min(n);
+        let mut scaled = buffers::take((inputs.len() + 1) * n);
+        let rows = scaled.par_chunks_exact_mut((inputs.len() + 1) * block);
+        rows.with_min_len(4).enumerate().for_each(|(index, rows)| {
+            dispatch(ScaleBlock { conversion: self, inputs, start: index * block, rows, block });
         });
+        let groups = outputs.par_chunks_mut(TILE).zip(self.targets.par_chunks(TILE));
+        groups.enumerate().for_each(|(group, (outputs, targets))| {
+            let scaled = &scaled;
+            dispatch(ConvertGroup { scaled, block, terms: inputs.len() + 1, targets, outputs });
+            for (index, output) in outputs.iter_mut().enumerate() {
+                finish(group * TILE + index, output);
+            }
+        });
+        buffers::give(scaled);
     }
 }
 
-struct ConvertBlock<'a> {
+/// Writes the y_k of one block of coefficients, and after them v.
+struct ScaleBlock<'a> {
     conversion: &'a Conversion,
-    inputs: Vec<&'a [u32]>,
-    outputs: Vec<&'a mut [u32]>,
-    scratch: &'a mut [u32],
+    inputs: &'a [&'a [u32]],
+    start: usize,
+    rows: &'a mut [u32],
     block: usize,
 }
 
-impl Kernel for ConvertBlock<'_> {
+impl Kernel for ScaleBlock<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(mut self, lanes: L) {
-        self.scale_sources(lanes);
-        self.round_overflow(lanes);
-        let scaled = lanes.vectors(self.scratch);
-        let length = self.block / L::WIDTH;
-        let tiles = self.conversion.targets.chunks(TILE).zip(self.outputs.chunks_mut(TILE));
-        for (targets, outputs) in tiles {
-            if let (Ok(targets), Ok(outputs)) = (targets.try_into(), outputs.try_into()) {
-                convert_tile::<L, TILE>(lanes, scaled, length, targets, outputs);
-                continue;
-            }
-            for (target, output) in targets.iter().zip(outputs) {
-                let (targets, outputs) =
-                    (std::array::from_ref(target), std::array::from_mut(output));
-                convert_tile::<L, 1>(lanes, scaled, length, targets, outputs);
-            }
-        }
-    }
-}
-
-impl ConvertBlock<'_> {
-    /// Writes the y_k.
-    #[inline(always)]
-    fn scale_sources<L: Lanes>(&mut self, lanes: L) {
-        let rows = self.scratch.chunks_exact_mut(self.block);
+    fn run<L: Lanes>(self, lanes: L) {
+        let (rows, overflow) = self.rows.split_at_mut(self.inputs.len() * self.block);
         let constants = self.conversion.sources.iter().zip(&self.conversion.factors);
-        for ((row, input), (&modulus, &factor)) in rows.zip(&self.inputs).zip(constants) {
+        let limbs = rows.chunks_exact_mut(self.block).zip(self.inputs);
+        for ((row, input), (&modulus, &factor)) in limbs.zip(constants) {
             let q = LaneModulus::new(lanes, modulus);
             let factor = lanes.splat(factor);
-            for (y, &x) in lanes.vectors_mut(row).iter_mut().zip(lanes.vectors(input)) {
+            let input = lanes.vectors(&input[self.start..self.start + self.block]);
+            for (y, &x) in lanes.vectors_mut(row).iter_mut().zip(input) {
                 *y = q.mul_montgomery(lanes, x, factor);
             }
         }
-    }
-
-    /// Writes v after the y_k.
-    #[inline(always)]
-    fn round_overflow<L: Lanes>(&mut self, lanes: L) {
-        let (rows, overflow) = self.scratch.split_at_mut(self.inputs.len() * self.block);
-        let length = self.block / L::WIDTH;
-        let rows = lanes.vectors(rows);
+        let (rows, length) = (lanes.vectors(rows), self.block / L::WIDTH);
         let shift = self.conversion.shift;
         for (at, v) in lanes.vectors_mut(overflow).iter_mut().enumerate() {
             let mut sum = Sum::zero(lanes);
@@ -164,24 +147,56 @@ impl ConvertBlock<'_> {
     }
 }
 
+/// Converts every block to up to [`TILE`] targets.
+struct ConvertGroup<'a, 'b> {
+    scaled: &'a [u32],
+    block: usize,
+    /// Rows of a block: the scaled sources and v.
+    terms: usize,
+    targets: &'a [Target],
+    outputs: &'a mut [&'b mut [u32]],
+}
+
+impl Kernel for ConvertGroup<'_, '_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let rows =
+            self.scaled.chunks_exact(self.terms * self.block).map(|rows| lanes.vectors(rows));
+        let full: Result<&[Target; TILE], _> = self.targets.try_into();
+        for (index, rows) in rows.enumerate() {
+            let span = index * self.block..(index + 1) * self.block;
+            if let (Ok(targets), Ok(outputs)) = (full, self.outputs.as_mut().try_into()) {
+                convert_tile::<L, TILE>(lanes, rows, span, targets, outputs);
+                continue;
+            }
+            for (target, output) in self.targets.iter().zip(self.outputs.iter_mut()) {
+                let (targets, outputs) =
+                    (std::array::from_ref(target), std::array::from_mut(output));
+                convert_tile::<L, 1>(lanes, rows, span.clone(), targets, outputs);
+            }
+        }
+    }
+}
+
 /// Sums of T targets side by side, so that every scaled source is loaded once for all of them.
 #[inline(always)]
 fn convert_tile<L: Lanes, const T: usize>(
     lanes: L,
-    scaled: &[L::V],
-    length: usize,
+    rows: &[L::V],
+    span: Range<usize>,
     targets: &[Target; T],
     outputs: &mut [&mut [u32]; T],
 ) {
     let moduli = targets.each_ref().map(|target| LaneModulus::new(lanes, target.modulus));
-    let outputs = outputs.each_mut().map(|output| lanes.vectors_mut(output));
-    let terms = scaled.len() / length;
+    let outputs = outputs.each_mut().map(|output| lanes.vectors_mut(&mut output[span.clone()]));
+    let length = span.len() / L::WIDTH;
+    let terms = rows.len() / length;
     for at in 0..length {
         let mut totals = [lanes.splat(0); T];
         for start in (0..terms).step_by(LAZY_TERMS) {
             let mut sums = [Sum::zero(lanes); T];
             for k in start..terms.min(start + LAZY_TERMS) {
-                let y = scaled[k * length + at];
+                let y = rows[k * length + at];
                 let y_odd = lanes.odd(y);
                 for t in 0..T {
                     let weight = lanes.splat(targets[t].weights[k]);
@@ -189,7 +204,8 @@ fn convert_tile<L: Lanes, const T: usize>(
                 }
             }
             for t in 0..T {
-                totals[t] = moduli[t].add(lanes, totals[t], moduli[t].montgomery(lanes, sums[t]));
+                let sum = moduli[t].montgomery(lanes, sums[t]);
+                totals[t] = if start == 0 { sum } else { moduli[t].add(lanes, totals[t], sum) };
             }
         }
         for t in 0..T {

@@ -54,14 +54,22 @@ impl Division {
         });
         let mut quotient = ring.unwritten(&self.to);
         let inputs: Vec<&[u32]> = remainder.limbs().map(|(_, limb)| limb).collect();
-        self.conversion.run(&inputs, quotient.limbs_mut().map(|(_, limb)| limb).collect());
-        quotient.par_limbs_mut().zip(&self.factors).for_each(|((position, limb), &factor)| {
+        let outputs = quotient.limbs_mut().map(|(_, limb)| limb).collect();
+        let positions = self.to.positions();
+        self.conversion.run(&inputs, outputs, |index, limb| {
+            let position = usize::from(positions[index]);
             let prime = &ring.primes[position];
             prime.forward(limb);
             if x.basis.contains(position) {
-                kernels::add_scaled(prime.modulus, limb, x.limb(position), factor);
+                kernels::add_scaled(prime.modulus, limb, x.limb(position), self.factors[index]);
             }
         });
         quotient
+    }
+
+    /// The quotients of both polynomials.
+    pub(crate) fn apply_to_pair(&self, ring: &Ring, [x, y]: &[Poly; 2]) -> [Poly; 2] {
+        let (x, y) = rayon::join(|| self.apply(ring, x), || self.apply(ring, y));
+        [x, y]
     }
 }
