@@ -22,6 +22,7 @@ test: lint .venv/.native
 	@echo "== testing the engine"
 	@cargo test --release --quiet
 	@echo "== testing the package"
+	@$(BIN)/stubtest --concise cloakwork._native
 	@$(BIN)/python -m pytest -q
 
 test-slow: .venv/.native .venv/.dev

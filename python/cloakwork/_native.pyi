@@ -1,25 +1,40 @@
 """The lattice engine: CKKS over RNS rings, written in Rust."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Ciphertext",
+    "Decrypted",
+    "EvaluationKeys",
+    "Evaluator",
+    "LinearTransform",
+    "Parameters",
+    "Plaintext",
+    "PublicKey",
+    "SecretKey",
+    "set_threads",
+    "threads",
+]
+
 _Vector: TypeAlias = NDArray[np.float64] | NDArray[np.complex128]
 
+@final
 class Parameters:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         *,
         levels: int,
-        scale_bits: float = 40.0,
-        headroom_bits: float = 10.0,
+        scale_bits: float = ...,
+        headroom_bits: float = ...,
         log_n: int | None = None,
         digits: int | None = None,
         secret_weight: int | None = None,
         insecure: bool = False,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def log_n(self) -> int: ...
     @property
@@ -56,6 +71,7 @@ class Parameters:
     @staticmethod
     def from_bytes(data: bytes) -> Parameters: ...
 
+@final
 class Plaintext:
     @property
     def level(self) -> int: ...
@@ -68,6 +84,7 @@ class Plaintext:
     def decode(self) -> NDArray[np.complex128]: ...
     def decode_real(self) -> NDArray[np.float64]: ...
 
+@final
 class Decrypted:
     @property
     def slots(self) -> int: ...
@@ -76,6 +93,7 @@ class Decrypted:
     def decode(self) -> NDArray[np.complex128]: ...
     def decode_real(self) -> NDArray[np.float64]: ...
 
+@final
 class SecretKey:
     @staticmethod
     def generate(parameters: Parameters) -> SecretKey: ...
@@ -93,12 +111,14 @@ class SecretKey:
     @staticmethod
     def from_bytes(parameters: Parameters, data: bytes) -> SecretKey: ...
 
+@final
 class PublicKey:
     def encrypt(self, plaintext: Plaintext) -> Ciphertext: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(parameters: Parameters, data: bytes) -> PublicKey: ...
 
+@final
 class EvaluationKeys:
     def extend(self, other: EvaluationKeys) -> None: ...
     def rotations(self) -> dict[int, int]: ...
@@ -112,6 +132,7 @@ class EvaluationKeys:
     @staticmethod
     def from_bytes(parameters: Parameters, data: bytes) -> EvaluationKeys: ...
 
+@final
 class Ciphertext:
     @property
     def level(self) -> int: ...
@@ -131,9 +152,10 @@ class Ciphertext:
     @staticmethod
     def from_bytes(parameters: Parameters, data: bytes) -> Ciphertext: ...
 
+@final
 class LinearTransform:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         parameters: Parameters,
         diagonals: Mapping[int, _Vector],
         *,
@@ -141,7 +163,7 @@ class LinearTransform:
         level: int,
         scale: float | None = None,
         baby_steps: int | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def rotations(self) -> list[int]: ...
     @property
@@ -151,8 +173,9 @@ class LinearTransform:
     @property
     def nbytes(self) -> int: ...
 
+@final
 class Evaluator:
-    def __init__(self, keys: EvaluationKeys) -> None: ...
+    def __new__(cls, keys: EvaluationKeys) -> Self: ...
     def add(self, a: Ciphertext, b: Ciphertext) -> Ciphertext: ...
     def sub(self, a: Ciphertext, b: Ciphertext) -> Ciphertext: ...
     def negate(self, ciphertext: Ciphertext) -> Ciphertext: ...

@@ -79,7 +79,7 @@ class RandomnessError(CloakworkError, OSError):
     """The operating system gave no random bytes."""
 
 
-class EngineFault(CloakworkError, RuntimeError):
+class EngineFaultError(CloakworkError, RuntimeError):
     """The engine broke one of its own rules; please report what was called."""
 
 

@@ -15,7 +15,7 @@ pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> rlwe::Result<T> + Sen
         Err(_) => {
             let advice = "the engine failed: an internal check did not hold; please report what \
                           was called together with what stands on standard error";
-            Err(errors::exception(py, "EngineFault", advice.into()))
+            Err(errors::exception(py, "EngineFaultError", advice.into()))
         }
     }
 }

@@ -14,8 +14,8 @@ use crate::{bytes, engine, errors};
 ///
 /// Args:
 ///     levels: Multiplications in a row.
-///     scale_bits: log2 of the scale, 20 to 60.
-///     headroom_bits: Bits that level 0 has beyond the scale.
+///     scale_bits: log2 of the scale, 20 to 60; by default 40.
+///     headroom_bits: Bits that level 0 has beyond the scale; by default 10.
 ///     log_n: log2 of the ring degree; by default the smallest that is secure.
 ///     digits: Key-switching digits; by default those that rotate fastest.
 ///     secret_weight: Non-zero coefficients of a secret; by default a uniform ternary one.

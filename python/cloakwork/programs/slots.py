@@ -226,11 +226,11 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
                 _require_vector(vector, slots, operation)
             return State(states[0].level, waiting=True)
         case Polynomial(coefficients=coefficients):
-            _require(len(coefficients) >= 2, operation, "its degree is below 1")
+            depth = polynomial_depth(coefficients)
+            _require(depth >= 1, operation, "its degree is below 1")
             _require(
                 bool(np.isfinite(coefficients).all()), operation, "a coefficient is not finite"
             )
-            depth = polynomial_depth(coefficients)
             return State(_require_ready(operation, states[0], levels=depth) - depth)
         case Rescale():
             level = _require_encrypted(operation, states[0])
