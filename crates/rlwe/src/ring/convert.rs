@@ -14,6 +14,10 @@ const BLOCK: usize = 256;
 /// Targets whose sums are kept in registers together.
 const TILE: usize = 4;
 
+/// Groups that targets are shared out to: enough for threads, few enough that scaled sources
+/// are seldom read again.
+const GROUPS: usize = 4;
+
 /// Takes x modulo D, a product of source primes, to x' modulo each target prime.
 ///
 /// With D_k = D / q_k and y_k = x D_k^-1 mod q_k, x = sum y_k D_k - v D for
@@ -98,12 +102,13 @@ impl Conversion {
         rows.with_min_len(4).enumerate().for_each(|(index, rows)| {
             dispatch(ScaleBlock { conversion: self, inputs, start: index * block, rows, block });
         });
-        let groups = outputs.par_chunks_mut(TILE).zip(self.targets.par_chunks(TILE));
+        let size = outputs.len().div_ceil(GROUPS).next_multiple_of(TILE);
+        let groups = outputs.par_chunks_mut(size).zip(self.targets.par_chunks(size));
         groups.enumerate().for_each(|(group, (outputs, targets))| {
             let scaled = &scaled;
             dispatch(ConvertGroup { scaled, block, terms: inputs.len() + 1, targets, outputs });
             for (index, output) in outputs.iter_mut().enumerate() {
-                finish(group * TILE + index, output);
+                finish(group * size + index, output);
             }
         });
         buffers::give(scaled);
@@ -147,7 +152,7 @@ impl Kernel for ScaleBlock<'_> {
     }
 }
 
-/// Converts every block to up to [`TILE`] targets.
+/// Converts every block to some targets, [`TILE`] at a time.
 struct ConvertGroup<'a, 'b> {
     scaled: &'a [u32],
     block: usize,
@@ -162,17 +167,20 @@ impl Kernel for ConvertGroup<'_, '_> {
     fn run<L: Lanes>(self, lanes: L) {
         let rows =
             self.scaled.chunks_exact(self.terms * self.block).map(|rows| lanes.vectors(rows));
-        let full: Result<&[Target; TILE], _> = self.targets.try_into();
         for (index, rows) in rows.enumerate() {
             let span = index * self.block..(index + 1) * self.block;
-            if let (Ok(targets), Ok(outputs)) = (full, self.outputs.as_mut().try_into()) {
-                convert_tile::<L, TILE>(lanes, rows, span, targets, outputs);
-                continue;
-            }
-            for (target, output) in self.targets.iter().zip(self.outputs.iter_mut()) {
-                let (targets, outputs) =
-                    (std::array::from_ref(target), std::array::from_mut(output));
-                convert_tile::<L, 1>(lanes, rows, span.clone(), targets, outputs);
+            for (targets, outputs) in self.targets.chunks(TILE).zip(self.outputs.chunks_mut(TILE)) {
+                if let (Ok(targets), Ok(outputs)) =
+                    (targets.try_into(), outputs.as_mut().try_into())
+                {
+                    convert_tile::<L, TILE>(lanes, rows, span.clone(), targets, outputs);
+                    continue;
+                }
+                for (target, output) in targets.iter().zip(outputs.iter_mut()) {
+                    let (target, output) =
+                        (std::array::from_ref(target), std::array::from_mut(output));
+                    convert_tile::<L, 1>(lanes, rows, span.clone(), target, output);
+                }
             }
         }
     }
