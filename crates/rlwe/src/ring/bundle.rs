@@ -39,10 +39,6 @@ impl Bundle {
         Self { basis: basis.clone(), n, count, data }
     }
 
-    pub(crate) fn basis(&self) -> &Basis {
-        &self.basis
-    }
-
     pub(crate) fn count(&self) -> usize {
         self.count
     }

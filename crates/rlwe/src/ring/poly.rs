@@ -110,12 +110,6 @@ impl Poly {
         Self { basis, n, data }
     }
 
-    /// The polynomial with these limbs; `data` holds n residues for each prime of `basis`.
-    pub(crate) fn from_limbs(n: usize, basis: Basis, data: Vec<u32>) -> Self {
-        debug_assert_eq!(data.len(), n * basis.len());
-        Self { basis, n, data }
-    }
-
     pub(crate) fn words(&self) -> &[u32] {
         &self.data
     }
@@ -279,11 +273,6 @@ impl Ring {
     /// Puts a into Montgomery form, as right factors of Montgomery products are kept.
     pub(crate) fn to_montgomery(&self, a: &mut Poly) {
         self.scale(a, |q| q.r);
-    }
-
-    /// Takes a out of Montgomery form.
-    pub(crate) fn from_montgomery(&self, a: &mut Poly) {
-        self.map(a, |q, limb| kernels::scale(q, limb, 1));
     }
 
     /// The image of a under an automorphism.
