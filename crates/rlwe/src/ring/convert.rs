@@ -36,13 +36,15 @@ pub(crate) struct Conversion {
     /// floor(2^shift / q_k).
     reciprocals: Vec<u32>,
     shift: u32,
-    targets: Vec<Target>,
+    tiles: Vec<Tile>,
 }
 
+/// Up to [`TILE`] targets.
 #[derive(Debug)]
-struct Target {
-    modulus: Modulus,
-    /// D_k mod p for each source, then -D mod p, in Montgomery form.
+struct Tile {
+    moduli: Vec<Modulus>,
+    /// For each source D_k modulo every target, and at last -D modulo every target, in
+    /// Montgomery form.
     weights: Vec<u32>,
 }
 
@@ -73,18 +75,16 @@ impl Conversion {
         let shift = (smallest - 1 + 30).min(58);
         let reciprocals =
             sources.iter().map(|source| ((1u64 << shift) / u64::from(source.q)) as u32).collect();
-        let targets = targets
-            .iter()
-            .map(|&p| {
-                let scaled = |x: u32| p.to_montgomery(p.mul(x, output(p)));
-                let mut weights: Vec<u32> =
-                    (0..sources.len()).map(|k| scaled(product(p, others(k)))).collect();
-                let whole = product(p, sources.iter().map(|source| source.q));
-                weights.push(scaled(p.sub(0, whole)));
-                Target { modulus: p, weights }
-            })
-            .collect();
-        Self { sources: sources.to_vec(), factors, reciprocals, shift, targets }
+        let whole = |p: Modulus| p.sub(0, product(p, sources.iter().map(|source| source.q)));
+        let tile = |moduli: &[Modulus]| {
+            let scaled = |p: Modulus, x: u32| p.to_montgomery(p.mul(x, output(p)));
+            let hats = (0..sources.len())
+                .flat_map(|k| moduli.iter().map(move |&p| scaled(p, product(p, others(k)))));
+            let weights = hats.chain(moduli.iter().map(|&p| scaled(p, whole(p)))).collect();
+            Tile { moduli: moduli.to_vec(), weights }
+        };
+        let tiles = targets.chunks(TILE).map(tile).collect();
+        Self { sources: sources.to_vec(), factors, reciprocals, shift, tiles }
     }
 
     /// Fills `outputs`, one limb of coefficients for each target, and calls `finish` with the
@@ -102,13 +102,13 @@ impl Conversion {
         rows.with_min_len(4).enumerate().for_each(|(index, rows)| {
             dispatch(ScaleBlock { conversion: self, inputs, start: index * block, rows, block });
         });
-        let size = outputs.len().div_ceil(GROUPS).next_multiple_of(TILE);
-        let groups = outputs.par_chunks_mut(size).zip(self.targets.par_chunks(size));
-        groups.enumerate().for_each(|(group, (outputs, targets))| {
+        let size = self.tiles.len().div_ceil(GROUPS);
+        let groups = outputs.par_chunks_mut(size * TILE).zip(self.tiles.par_chunks(size));
+        groups.enumerate().for_each(|(group, (outputs, tiles))| {
             let scaled = &scaled;
-            dispatch(ConvertGroup { scaled, block, terms: inputs.len() + 1, targets, outputs });
+            dispatch(ConvertGroup { scaled, block, terms: inputs.len() + 1, tiles, outputs });
             for (index, output) in outputs.iter_mut().enumerate() {
-                finish(group * size + index, output);
+                finish(group * size * TILE + index, output);
             }
         });
         buffers::give(scaled);
@@ -152,72 +152,92 @@ impl Kernel for ScaleBlock<'_> {
     }
 }
 
-/// Converts every block to some targets, [`TILE`] at a time.
+/// Converts every block to the targets of some tiles.
 struct ConvertGroup<'a, 'b> {
     scaled: &'a [u32],
     block: usize,
     /// Rows of a block: the scaled sources and v.
     terms: usize,
-    targets: &'a [Target],
+    tiles: &'a [Tile],
     outputs: &'a mut [&'b mut [u32]],
 }
 
 impl Kernel for ConvertGroup<'_, '_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let rows =
-            self.scaled.chunks_exact(self.terms * self.block).map(|rows| lanes.vectors(rows));
-        for (index, rows) in rows.enumerate() {
+        let blocks = self.scaled.chunks_exact(self.terms * self.block);
+        for (index, rows) in blocks.map(|rows| lanes.vectors(rows)).enumerate() {
             let span = index * self.block..(index + 1) * self.block;
-            for (targets, outputs) in self.targets.chunks(TILE).zip(self.outputs.chunks_mut(TILE)) {
-                if let (Ok(targets), Ok(outputs)) =
-                    (targets.try_into(), outputs.as_mut().try_into())
-                {
-                    convert_tile::<L, TILE>(lanes, rows, span.clone(), targets, outputs);
-                    continue;
-                }
-                for (target, output) in targets.iter().zip(outputs.iter_mut()) {
-                    let (target, output) =
-                        (std::array::from_ref(target), std::array::from_mut(output));
-                    convert_tile::<L, 1>(lanes, rows, span.clone(), target, output);
+            for (tile, outputs) in self.tiles.iter().zip(self.outputs.chunks_mut(TILE)) {
+                match outputs {
+                    [a, b, c, d] => convert_tile(lanes, rows, span.clone(), tile, [a, b, c, d]),
+                    [a, b, c] => convert_tile(lanes, rows, span.clone(), tile, [a, b, c]),
+                    [a, b] => convert_tile(lanes, rows, span.clone(), tile, [a, b]),
+                    [a] => convert_tile(lanes, rows, span.clone(), tile, [a]),
+                    _ => (),
                 }
             }
         }
     }
 }
 
-/// Sums of T targets side by side, so that every scaled source is loaded once for all of them.
+/// The sums of one block for the T targets of a tile.
 #[inline(always)]
 fn convert_tile<L: Lanes, const T: usize>(
     lanes: L,
     rows: &[L::V],
     span: Range<usize>,
-    targets: &[Target; T],
-    outputs: &mut [&mut [u32]; T],
+    tile: &Tile,
+    outputs: [&mut &mut [u32]; T],
 ) {
-    let moduli = targets.each_ref().map(|target| LaneModulus::new(lanes, target.modulus));
-    let outputs = outputs.each_mut().map(|output| lanes.vectors_mut(&mut output[span.clone()]));
     let length = span.len() / L::WIDTH;
-    let terms = rows.len() / length;
-    for at in 0..length {
-        let mut totals = [lanes.splat(0); T];
-        for start in (0..terms).step_by(LAZY_TERMS) {
-            let mut sums = [Sum::zero(lanes); T];
-            for k in start..terms.min(start + LAZY_TERMS) {
-                let y = rows[k * length + at];
-                let y_odd = lanes.odd(y);
-                for t in 0..T {
-                    let weight = lanes.splat(targets[t].weights[k]);
-                    sums[t] = sums[t].add_product(lanes, y, y_odd, weight, weight);
+    let outputs = outputs.map(|output| lanes.vectors_mut(&mut output[span.clone()]));
+    let (weights, _) = tile.weights.as_chunks::<T>();
+    if L::WIDTH == 16 && length.is_multiple_of(2) {
+        convert_vectors::<L, T, 2>(lanes, rows, length, tile, weights, outputs);
+    } else {
+        convert_vectors::<L, T, 1>(lanes, rows, length, tile, weights, outputs);
+    }
+}
+
+/// U vectors of T targets side by side: every scaled source is loaded once for all targets,
+/// every weight once for all vectors, and the sums stay in registers.
+#[inline(always)]
+fn convert_vectors<L: Lanes, const T: usize, const U: usize>(
+    lanes: L,
+    rows: &[L::V],
+    length: usize,
+    tile: &Tile,
+    weights: &[[u32; T]],
+    outputs: [&mut [L::V]; T],
+) {
+    for at in (0..length).step_by(U) {
+        let mut totals = [[lanes.splat(0); U]; T];
+        for (group, weights) in weights.chunks(LAZY_TERMS).enumerate() {
+            let rows = rows[group * LAZY_TERMS * length..].chunks_exact(length);
+            let mut sums = [[Sum::zero(lanes); U]; T];
+            for (row, weights) in rows.zip(weights) {
+                let row = &row[at..at + U];
+                let weights = weights.map(|weight| lanes.splat(weight));
+                for u in 0..U {
+                    let odd = lanes.odd(row[u]);
+                    for t in 0..T {
+                        sums[t][u] =
+                            sums[t][u].add_product(lanes, row[u], odd, weights[t], weights[t]);
+                    }
                 }
             }
             for t in 0..T {
-                let sum = moduli[t].montgomery(lanes, sums[t]);
-                totals[t] = if start == 0 { sum } else { moduli[t].add(lanes, totals[t], sum) };
+                let q = LaneModulus::new(lanes, tile.moduli[t]);
+                for u in 0..U {
+                    let sum = q.montgomery(lanes, sums[t][u]);
+                    let total = &mut totals[t][u];
+                    *total = if group == 0 { sum } else { q.add(lanes, *total, sum) };
+                }
             }
         }
         for t in 0..T {
-            outputs[t][at] = totals[t];
+            outputs[t][at..at + U].copy_from_slice(&totals[t]);
         }
     }
 }
