@@ -11,14 +11,11 @@ use crate::keys::EvaluationKeys;
 use crate::parameters::Parameters;
 use crate::ring::division::Division;
 use crate::ring::kernels;
-use crate::ring::poly::Basis;
+use crate::ring::poly::Poly;
 use crate::{Error, Result};
 
 /// Two scales within this ratio count as one: the error that it causes is tracked.
 const SCALE_TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
-
-/// An integer factor of this size stands for a real one to the precision of a double's half.
-const ALIGNMENT_FACTOR: f64 = (1u64 << 45) as f64;
 
 /// Runs operations with evaluation keys. It holds no secret and cannot decrypt.
 ///
@@ -91,20 +88,22 @@ impl Evaluator {
     /// [`Error::LevelMismatch`], [`Error::ScaleMismatch`], [`Error::SlotMismatch`],
     /// [`Error::KeyMismatch`], [`Error::ParametersMismatch`].
     pub fn add(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
-        self.check_pair(a, b, "add")?;
-        let slack = scale_error(a.scale, b.scale, b.estimate, "add")?;
-        let ring = self.parameters().ring();
         let (mut sum, other) =
             if a.degree() >= b.degree() { (a.clone(), b) } else { (b.clone(), a) };
-        for (poly, other) in sum.polys.iter_mut().zip(&other.polys) {
-            ring.add(poly, other);
+        self.add_assign(&mut sum, other)?;
+        Ok(sum)
+    }
+
+    /// a += b, for b of the degree of a or below it.
+    pub(crate) fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
+        self.check_pair(a, b, "add")?;
+        let slack = scale_error(a.scale, b.scale, b.estimate, "add")?;
+        for (poly, other) in a.polys.iter_mut().zip(&b.polys) {
+            self.parameters().ring().add(poly, other);
         }
-        Ok(Ciphertext {
-            scale: a.scale,
-            estimate: a.estimate.add(b.estimate).with_error(slack),
-            seed: None,
-            ..sum
-        })
+        a.estimate = a.estimate.add(b.estimate).with_error(slack);
+        a.seed = None;
+        Ok(())
     }
 
     /// a - b.
@@ -153,12 +152,20 @@ impl Evaluator {
         Ok(Ciphertext { seed: None, ..difference })
     }
 
-    /// a + value in every slot.
+    /// a + value in every slot; cheapest for real values.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], [`Error::ScaleOutOfRange`] and those of [`Self::negate`].
+    /// [`Error::NotFinite`], [`Error::ScaleOutOfRange`], [`Error::ValueOutOfRange`] for a value
+    /// that overflows at the scale of a, and those of [`Self::negate`].
     pub fn add_scalar(&self, a: &Ciphertext, value: Complex64) -> Result<Ciphertext> {
-        self.check(a, "add a scalar")?;
+        let operation = "add a scalar";
+        self.check(a, operation)?;
+        if let Some(value) = real(value) {
+            self.parameters().check_scale(a.level, a.scale, operation)?;
+            let mut sum = a.clone();
+            self.add_real(&mut sum, value, operation)?;
+            return Ok(sum);
+        }
         let plaintext = self.constant(a, value, a.scale)?;
         self.add_plain(a, &plaintext)
     }
@@ -228,25 +235,44 @@ impl Evaluator {
     /// # Errors
     /// [`Error::MissingKey`], [`Error::KeyMismatch`], [`Error::ParametersMismatch`].
     pub fn relinearize(&self, a: &Ciphertext) -> Result<Ciphertext> {
-        let operation = "relinearise";
-        self.check(a, operation)?;
-        let [c0, c1, c2] = a.polys.as_slice() else { return Ok(a.clone()) };
-        let parameters = self.parameters();
-        let ring = parameters.ring();
-        let key = self.keys.relinearisation_key(a.level, operation)?;
-        let switched = decompose(parameters, a.level, c2).switch(parameters, key);
-        let division = parameters.from_extended(a.level);
-        let polys = switched
-            .iter()
-            .zip([c0, c1])
-            .map(|(switched, c)| {
-                let mut poly = division.apply(ring, switched);
-                ring.add(&mut poly, c);
-                poly
-            })
-            .collect();
+        self.check(a, "relinearise")?;
+        if a.degree() == 1 {
+            return Ok(a.clone());
+        }
+        let polys = self.relinearize_and_divide(a, self.parameters().from_extended(a.level))?;
         let estimate = a.estimate.with_error(self.key_switching_error(a));
         Ok(Ciphertext { polys, estimate, seed: None, ..Self::header(a) })
+    }
+
+    /// Relinearises a ciphertext of degree 2 and rescales it to `scale`, which is its own
+    /// divided by [`Parameters::rescale_factor`], in one division.
+    pub(crate) fn relinearize_and_rescale(&self, a: &Ciphertext, scale: f64) -> Result<Ciphertext> {
+        let parameters = self.parameters();
+        let level = a.level - 1;
+        parameters.check_scale(level, scale, "rescale")?;
+        let polys = self.relinearize_and_divide(a, parameters.rescale_from_extended(a.level))?;
+        let switching = estimate::key_switching(parameters, a.level);
+        let estimate = a
+            .estimate
+            .with_error(estimate::in_slots(switching, a.slots, a.scale))
+            .with_error(estimate::in_slots(estimate::rounding(parameters), a.slots, scale));
+        Ok(Ciphertext { level, scale, polys, estimate, seed: None, ..Self::header(a) })
+    }
+
+    /// P times a, of degree 2, as a ciphertext of degree 1 over Q P, divided.
+    fn relinearize_and_divide(&self, a: &Ciphertext, division: &Division) -> Result<Vec<Poly>> {
+        let parameters = self.parameters();
+        let ring = parameters.ring();
+        let key = self.keys.relinearisation_key(a.level, "relinearise")?;
+        let mut switched = decompose(parameters, a.level, &a.polys[2]).switch(parameters, key);
+        for (sum, addend) in switched.iter_mut().zip(&a.polys) {
+            let limbs = sum.par_limbs_mut().filter(|(p, _)| addend.basis.contains(*p));
+            limbs.for_each(|(p, limb)| {
+                let factor = parameters.special_product(p);
+                kernels::add_scaled(ring.modulus(p), limb, addend.limb(p), factor);
+            });
+        }
+        Ok(switched.iter().map(|poly| division.apply(ring, poly)).collect())
     }
 
     /// Slot deviation that switching a ciphertext's key adds, the division's rounding included.
@@ -272,22 +298,28 @@ impl Evaluator {
     }
 
     /// a * value, the value encoded at `scale`; where that is `None`, at the scale that
-    /// rescaling turns into the canonical one of the level below.
+    /// rescaling turns into the canonical one of the level below. Cheapest for real values.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], [`Error::ScaleOutOfRange`], [`Error::LevelExhausted`] without
-    /// `scale` at level 0, and those of [`Self::negate`].
+    /// [`Error::NotFinite`], [`Error::ScaleOutOfRange`], [`Error::ValueOutOfRange`] for a value
+    /// that overflows at the scale, [`Error::LevelExhausted`] without `scale` at level 0, and
+    /// those of [`Self::negate`].
     pub fn multiply_scalar(
         &self,
         a: &Ciphertext,
         value: Complex64,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        self.check(a, "multiply by a scalar")?;
+        let operation = "multiply by a scalar";
+        self.check(a, operation)?;
         let scale = match scale {
             Some(scale) => scale,
             None => self.parameters().matching_scale(a.level, a.scale)?,
         };
+        if let Some(value) = real(value) {
+            self.parameters().check_scale(a.level, scale, operation)?;
+            return self.linear_combination(&[(value, a)], a.level, a.scale * scale, operation);
+        }
         self.multiply_plain(a, &self.constant(a, value, scale)?)
     }
 
@@ -369,52 +401,21 @@ impl Evaluator {
         if level == a.level {
             return Err(Error::ScaleMismatch { operation, expected: scale, actual: a.scale });
         }
-        self.multiply_and_divide(a, level, scale)
-    }
-
-    fn multiply_and_divide(&self, a: &Ciphertext, level: usize, scale: f64) -> Result<Ciphertext> {
-        let parameters = self.parameters();
-        let ring = parameters.ring();
-        let (from, to) = (parameters.level_basis(a.level), parameters.level_basis(level));
-        let mut leaving: Vec<usize> = from.difference(to).iter().collect();
-        leaving.sort_by_key(|&p| std::cmp::Reverse(ring.modulus(p).q));
-        let joining: f64 =
-            to.difference(from).iter().map(|p| f64::from(ring.modulus(p).q)).product();
-        let mut ratio = scale / a.scale / joining;
-        let enough = leaving
-            .iter()
-            .take_while(|&&p| {
-                let short = ratio < ALIGNMENT_FACTOR;
-                ratio *= if short { f64::from(ring.modulus(p).q) } else { 1.0 };
-                short
-            })
-            .count();
-        let kept = from.iter().filter(|&p| to.contains(p));
-        let start = Basis::new(kept.chain(leaving[..enough].iter().copied()));
-        let factor = ratio.round();
-        let division = Division::new(ring, &start, to);
-        let polys = a
-            .polys
-            .iter()
-            .map(|poly| {
-                let mut poly = poly.restrict(&start);
-                ring.scale(&mut poly, |q| (factor as u128 % u128::from(q.q)) as u32);
-                division.apply(ring, &poly)
-            })
-            .collect();
-        let rounding = estimate::in_slots(rounding(a), a.slots, scale);
-        let misfit = (factor / ratio - 1.0).abs() * a.estimate.bound;
-        let estimate = a.estimate.with_error(rounding).with_error(misfit);
-        Ok(Ciphertext { level, scale, estimate, polys, seed: None, ..Self::header(a) })
+        self.linear_combination(&[(1.0, a)], level, scale, operation)
     }
 }
 
 /// Coefficient deviation that a division with rounding adds.
-fn rounding(a: &Ciphertext) -> f64 {
+pub(super) fn rounding(a: &Ciphertext) -> f64 {
     match a.degree() {
         1 => estimate::rounding(&a.parameters),
         _ => estimate::rounding_of_square(&a.parameters),
     }
+}
+
+/// The value where it is a real number.
+fn real(value: Complex64) -> Option<f64> {
+    (value.im == 0.0 && value.re.is_finite()).then_some(value.re)
 }
 
 fn check_operands(

@@ -7,8 +7,10 @@ pub mod encoder;
 mod encryption;
 mod estimate;
 mod evaluator;
+mod linear_combination;
 mod linear_transform;
 mod plaintext;
+mod polynomial;
 mod rotation;
 pub mod rounding;
 
@@ -18,5 +20,6 @@ pub use estimate::Estimate;
 pub use evaluator::Evaluator;
 pub use linear_transform::{Diagonals, LinearTransform, Split};
 pub use plaintext::{Encoding, Plaintext};
+pub use polynomial::{Polynomial, PolynomialBasis};
 pub use rotation::inner_sum_rotations;
 pub use rustfft::num_complex::Complex64;

@@ -123,6 +123,28 @@ pub(crate) fn scale(modulus: Modulus, a: &mut [u32], constant: u32) {
     dispatch(Scale { modulus, a, constant });
 }
 
+struct AddConstant<'a> {
+    modulus: Modulus,
+    a: &'a mut [u32],
+    constant: u32,
+}
+
+impl Kernel for AddConstant<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let q = LaneModulus::new(lanes, self.modulus);
+        let constant = lanes.splat(self.constant);
+        for a in lanes.vectors_mut(self.a) {
+            *a = q.add(lanes, *a, constant);
+        }
+    }
+}
+
+/// a += constant.
+pub(crate) fn add_constant(modulus: Modulus, a: &mut [u32], constant: u32) {
+    dispatch(AddConstant { modulus, a, constant });
+}
+
 struct Negate<'a> {
     modulus: Modulus,
     a: &'a mut [u32],

@@ -270,6 +270,21 @@ impl Ring {
         self.map(a, |q, limb| kernels::scale(q, limb, q.to_montgomery(constant(q))));
     }
 
+    /// a += b * constant, given by its residue modulo each prime, on the basis of a.
+    pub(crate) fn add_scaled(
+        &self,
+        a: &mut Poly,
+        b: &Poly,
+        constant: impl Fn(Modulus) -> u32 + Sync,
+    ) {
+        self.zip(a, b, |q, a, b| kernels::add_scaled(q, a, b, q.to_montgomery(constant(q))));
+    }
+
+    /// Adds a constant polynomial, given by its residue modulo each prime.
+    pub(crate) fn add_constant(&self, a: &mut Poly, constant: impl Fn(Modulus) -> u32 + Sync) {
+        self.map(a, |q, limb| kernels::add_constant(q, limb, constant(q)));
+    }
+
     /// Puts a into Montgomery form, as right factors of Montgomery products are kept.
     pub(crate) fn to_montgomery(&self, a: &mut Poly) {
         self.scale(a, |q| q.r);
