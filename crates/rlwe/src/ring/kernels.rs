@@ -533,14 +533,14 @@ mod tests {
                 let mut sums = [vec![0; N], vec![0; N]];
                 let [s0, s1] = &mut sums;
                 inner_product(q, terms, TILE, [s0, s1]);
-                for half in 0..2 {
-                    for i in 0..N {
+                for (half, sums) in sums.iter().enumerate() {
+                    for (i, &found) in sums.iter().enumerate() {
                         let at = |place: usize| {
                             (2 * (i / TILE * count + place) + half) * TILE + i % TILE
                         };
                         let term = |d: usize| q.mul(digits[d][i], key[at(places[d])]);
                         let sum = (0..count).fold(0, |sum, d| q.add(sum, term(d)));
-                        assert_eq!(sums[half][i], q.mul(sum, q.inv(q.r)));
+                        assert_eq!(found, q.mul(sum, q.inv(q.r)));
                     }
                 }
                 let addend = residues(q, 5, N);
@@ -550,9 +550,9 @@ mod tests {
                 inner_product_then_permute(q, terms, TILE, one, &automorphism, [m0, m1]);
                 add(q, &mut sums[0], &addend);
                 let mut expected = vec![0; N];
-                for half in 0..2 {
-                    permute(&automorphism, &sums[half], &mut expected);
-                    assert_eq!(moved[half], expected);
+                for (sums, moved) in sums.iter().zip(&moved) {
+                    permute(&automorphism, sums, &mut expected);
+                    assert_eq!(*moved, expected);
                 }
             }
         }
