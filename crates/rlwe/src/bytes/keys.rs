@@ -175,7 +175,7 @@ impl EvaluationKeys {
         let mut last = 1;
         for _ in 0..reader.u32()? {
             let element = reader.u32()? as usize;
-            if element % 2 == 0 || element <= last || element >= 2 * parameters.n() {
+            if element.is_multiple_of(2) || element <= last || element >= 2 * parameters.n() {
                 return Err(reader.malformed(format!(
                     "expected a Galois element that is odd, above {last} and below {}, got {element}",
                     2 * parameters.n()
