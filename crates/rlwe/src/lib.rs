@@ -5,6 +5,7 @@
 //! [`ckks`] is the scheme of approximate numbers on top of both.
 #![forbid(unsafe_code)]
 
+pub mod bytes;
 pub mod chain;
 pub mod ckks;
 pub mod error;

@@ -1,0 +1,216 @@
+//! Keys, their uniform halves as seeds.
+
+use std::collections::BTreeMap;
+
+use zeroize::Zeroizing;
+
+use super::envelope::{Kind, open_under, seal};
+use super::reader::Reader;
+use super::residues;
+use crate::Result;
+use crate::keys::{
+    EvaluationKeys, KeyId, PublicKey, SecretKey, SwitchingKey, every_prime, expand_half, key_digits,
+};
+use crate::literal::SecretDistribution;
+use crate::parameters::Parameters;
+use crate::ring::bundle::Bundle;
+use crate::sampling::Seed;
+
+const COEFFICIENT_BITS: u32 = 2;
+const COEFFICIENTS_PER_BYTE: usize = (u8::BITS / COEFFICIENT_BITS) as usize;
+
+impl SecretKey {
+    /// Its bytes, two bits for each coefficient, wiped from memory when dropped. They are as
+    /// secret as the key: they are not encrypted.
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let length = size_of::<KeyId>() + self.parameters.n() / COEFFICIENTS_PER_BYTE;
+        Zeroizing::new(seal(Kind::SecretKey, &self.parameters, length, |bytes| {
+            bytes.extend_from_slice(&self.id);
+            for coefficients in self.coefficients.chunks_exact(COEFFICIENTS_PER_BYTE) {
+                let codes = coefficients.iter().map(|&c| (c + 1) as u8);
+                bytes.push(codes.rev().fold(0, |byte, code| byte << COEFFICIENT_BITS | code));
+            }
+        }))
+    }
+
+    /// The key that [`Self::to_bytes`] stored, read in constant time.
+    ///
+    /// # Errors
+    /// [`MalformedBytes`](crate::Error::MalformedBytes), also when the coefficients cannot
+    /// come from the distribution of `parameters`;
+    /// [`ParametersMismatch`](crate::Error::ParametersMismatch).
+    ///
+    /// ```
+    /// use rlwe::ckks::Encoding;
+    /// use rlwe::keys::SecretKey;
+    /// use rlwe::{Parameters, ParametersLiteral};
+    /// let parameters = Parameters::new(ParametersLiteral::default())?;
+    /// let secret = SecretKey::generate(&parameters)?;
+    /// let ciphertext = secret.encrypt(&parameters.encode_real(&[0.5], Encoding::at(0))?)?;
+    /// let same = SecretKey::from_bytes(&parameters, &secret.to_bytes())?;
+    /// assert!((same.decrypt(&ciphertext)?.decode_real()?[0] - 0.5).abs() < 1e-6);
+    /// # Ok::<(), rlwe::Error>(())
+    /// ```
+    pub fn from_bytes(parameters: &Parameters, bytes: &[u8]) -> Result<Self> {
+        let mut reader = open_under(Kind::SecretKey, parameters, bytes)?;
+        let id = reader.array()?;
+        let packed = reader.take(parameters.n() / COEFFICIENTS_PER_BYTE)?;
+        let mut coefficients = Zeroizing::new(Vec::with_capacity(parameters.n()));
+        // Set by a code of 3, without a branch on any code.
+        let mut invalid = 0;
+        for byte in packed {
+            for place in 0..COEFFICIENTS_PER_BYTE as u32 {
+                let code = byte >> (place * COEFFICIENT_BITS) & 0b11;
+                invalid |= code & code >> 1;
+                coefficients.push(code as i8 - 1);
+            }
+        }
+        if invalid != 0 {
+            return Err(reader.malformed("expected coefficients of -1, 0 and 1, got others"));
+        }
+        if let SecretDistribution::FixedWeight(expected) = parameters.literal().secret {
+            let weight: usize = coefficients.iter().map(|c| usize::from(c.unsigned_abs())).sum();
+            if weight != expected {
+                let reason = format!("expected {expected} nonzero coefficients, got {weight}");
+                return Err(reader.malformed(reason));
+            }
+        }
+        reader.end()?;
+        Ok(Self::from_coefficients(parameters, id, coefficients))
+    }
+}
+
+impl PublicKey {
+    /// Its bytes: one half and the seed of the other.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let first = &self.halves[0];
+        let polys = residues::length(&self.parameters, &first.basis);
+        let length = size_of::<KeyId>() + size_of::<Seed>() + polys;
+        seal(Kind::PublicKey, &self.parameters, length, |bytes| {
+            bytes.extend_from_slice(&self.id);
+            bytes.extend_from_slice(&self.seed.0);
+            residues::write(bytes, first);
+        })
+    }
+
+    /// The key that [`Self::to_bytes`] stored.
+    ///
+    /// # Errors
+    /// [`MalformedBytes`](crate::Error::MalformedBytes),
+    /// [`ParametersMismatch`](crate::Error::ParametersMismatch).
+    ///
+    /// ```
+    /// use rlwe::ckks::Encoding;
+    /// use rlwe::keys::{PublicKey, SecretKey};
+    /// use rlwe::{Parameters, ParametersLiteral};
+    /// let parameters = Parameters::new(ParametersLiteral::default())?;
+    /// let secret = SecretKey::generate(&parameters)?;
+    /// let sent = secret.public_key()?.to_bytes();
+    /// let public = PublicKey::from_bytes(&parameters, &sent)?;
+    /// let ciphertext = public.encrypt(&parameters.encode_real(&[0.5], Encoding::at(0))?)?;
+    /// assert!((secret.decrypt(&ciphertext)?.decode_real()?[0] - 0.5).abs() < 1e-6);
+    /// # Ok::<(), rlwe::Error>(())
+    /// ```
+    pub fn from_bytes(parameters: &Parameters, bytes: &[u8]) -> Result<Self> {
+        let mut reader = open_under(Kind::PublicKey, parameters, bytes)?;
+        let id = reader.array()?;
+        let seed = Seed(reader.array()?);
+        let basis = every_prime(parameters);
+        let first = reader.poly(parameters, &basis)?;
+        reader.end()?;
+        let second = expand_half(parameters, &seed, 0, &basis)?;
+        Ok(Self { parameters: parameters.clone(), id, seed, halves: [first, second] })
+    }
+}
+
+impl EvaluationKeys {
+    /// Their bytes: half of [`Self::nbytes`] and a little.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let relinearisation: usize = self.relinearisation.iter().map(switching_length).sum();
+        let galois: usize = self.galois.values().map(|key| 4 + switching_length(key)).sum();
+        let length = size_of::<KeyId>() + 1 + relinearisation + 4 + galois;
+        seal(Kind::EvaluationKeys, &self.parameters, length, |bytes| {
+            bytes.extend_from_slice(&self.id);
+            bytes.push(u8::from(self.relinearisation.is_some()));
+            if let Some(key) = &self.relinearisation {
+                write_switching(bytes, key);
+            }
+            bytes.extend_from_slice(&(self.galois.len() as u32).to_le_bytes());
+            for (&element, key) in &self.galois {
+                bytes.extend_from_slice(&(element as u32).to_le_bytes());
+                write_switching(bytes, key);
+            }
+        })
+    }
+
+    /// The keys that [`Self::to_bytes`] stored.
+    ///
+    /// # Errors
+    /// [`MalformedBytes`](crate::Error::MalformedBytes),
+    /// [`ParametersMismatch`](crate::Error::ParametersMismatch).
+    ///
+    /// ```
+    /// use rlwe::keys::{EvaluationKeys, EvaluationKeysRequest, SecretKey};
+    /// use rlwe::{Parameters, ParametersLiteral};
+    /// let parameters = Parameters::new(ParametersLiteral::default())?;
+    /// let secret = SecretKey::generate(&parameters)?;
+    /// let request = EvaluationKeysRequest { rotations: vec![(3, 0)], ..Default::default() };
+    /// let keys = secret.evaluation_keys(&request)?;
+    /// let bytes = keys.to_bytes();
+    /// assert!(bytes.len() < keys.nbytes() / 2 + 200);
+    /// let same = EvaluationKeys::from_bytes(&parameters, &bytes)?;
+    /// assert_eq!(same.rotations(), keys.rotations());
+    /// # Ok::<(), rlwe::Error>(())
+    /// ```
+    pub fn from_bytes(parameters: &Parameters, bytes: &[u8]) -> Result<Self> {
+        let mut reader = open_under(Kind::EvaluationKeys, parameters, bytes)?;
+        let id = reader.array()?;
+        let relinearisation = match reader.flag("a relinearisation key")? {
+            true => Some(read_switching(&mut reader, parameters)?),
+            false => None,
+        };
+        let mut galois = BTreeMap::new();
+        let mut last = 1;
+        for _ in 0..reader.u32()? {
+            let element = reader.u32()? as usize;
+            if element.is_multiple_of(2) || element <= last || element >= 2 * parameters.n() {
+                return Err(reader.malformed(format!(
+                    "expected a Galois element that is odd, above {last} and below {}, got {element}",
+                    2 * parameters.n()
+                )));
+            }
+            last = element;
+            galois.insert(element, read_switching(&mut reader, parameters)?);
+        }
+        reader.end()?;
+        Ok(Self { parameters: parameters.clone(), id, relinearisation, galois })
+    }
+}
+
+fn switching_length(key: &SwitchingKey) -> usize {
+    4 + size_of::<Seed>() + key.nbytes() / 2
+}
+
+fn write_switching(bytes: &mut Vec<u8>, key: &SwitchingKey) {
+    bytes.extend_from_slice(&(key.level as u32).to_le_bytes());
+    bytes.extend_from_slice(&key.seed.0);
+    for digit in 0..key.digits.len() {
+        residues::write(bytes, &key.halves.get(2 * digit));
+    }
+}
+
+/// The digits are not stored: they follow from the level.
+fn read_switching(reader: &mut Reader<'_>, parameters: &Parameters) -> Result<SwitchingKey> {
+    let level = reader.level(parameters)?;
+    let seed = Seed(reader.array()?);
+    let basis = parameters.key_basis(level);
+    let mut digits = Vec::new();
+    let mut halves = Vec::new();
+    for (index, _) in key_digits(parameters, &basis) {
+        let first = reader.poly(parameters, &basis)?;
+        digits.push(index);
+        halves.extend([first, expand_half(parameters, &seed, index, &basis)?]);
+    }
+    let halves = Bundle::new(parameters.n(), &basis, &halves);
+    Ok(SwitchingKey { level, seed, digits, halves })
+}

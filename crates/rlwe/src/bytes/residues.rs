@@ -1,0 +1,45 @@
+//! Polynomials: a word for each residue, prime by prime.
+
+use super::reader::Reader;
+use crate::Result;
+use crate::parameters::Parameters;
+use crate::ring::poly::{Basis, Poly};
+
+const WORD: usize = size_of::<u32>();
+
+/// Bytes of a polynomial over `basis`.
+pub(super) fn length(parameters: &Parameters, basis: &Basis) -> usize {
+    basis.len() * parameters.n() * WORD
+}
+
+pub(super) fn write(bytes: &mut Vec<u8>, poly: &Poly) {
+    let start = bytes.len();
+    bytes.resize(start + poly.words().len() * WORD, 0);
+    let (places, _) = bytes[start..].as_chunks_mut();
+    for (place, word) in places.iter_mut().zip(poly.words()) {
+        *place = word.to_le_bytes();
+    }
+}
+
+impl Reader<'_> {
+    /// A polynomial over `basis`.
+    pub(super) fn poly(&mut self, parameters: &Parameters, basis: &Basis) -> Result<Poly> {
+        let bytes = self.take(length(parameters, basis))?;
+        let ring = parameters.ring();
+        let mut poly = ring.unwritten(basis);
+        let limbs = poly.limbs_mut().zip(bytes.chunks_exact(ring.n() * WORD));
+        for ((position, limb), bytes) in limbs {
+            let (words, _) = bytes.as_chunks();
+            let mut largest = 0;
+            for (residue, &word) in limb.iter_mut().zip(words) {
+                *residue = u32::from_le_bytes(word);
+                largest = largest.max(*residue);
+            }
+            let q = ring.modulus(position).q;
+            if largest >= q {
+                return Err(self.malformed(format!("expected residues below {q}, got {largest}")));
+            }
+        }
+        Ok(poly)
+    }
+}
