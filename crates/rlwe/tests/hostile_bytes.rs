@@ -27,7 +27,7 @@ fn alone() -> MutexGuard<'static, ()> {
 
 const MUTATIONS: u64 = 4000;
 /// Whatever parses is compiled, which takes some hundredths of a second.
-const MUTATIONS_OF_PARAMETERS: u64 = 150;
+const MUTATIONS_OF_PARAMETERS: u64 = 100;
 const HEADER: usize = 48;
 
 /// What reading and using an object may take beside a multiple of its bytes.

@@ -79,7 +79,7 @@ impl Ciphertext {
     /// use rlwe::{Parameters, ParametersLiteral};
     /// let parameters = Parameters::new(ParametersLiteral::default())?;
     /// let secret = SecretKey::generate(&parameters)?;
-    /// let fresh = secret.encrypt(&parameters.encode_real(&[0.5], Encoding::at(1))?)?;
+    /// let fresh = secret.encrypt(&parameters.encode_real(&[0.5], Encoding::at(0))?)?;
     /// let bytes = fresh.to_bytes();
     /// assert!(bytes.len() < fresh.nbytes() / 2 + 200);
     /// assert_eq!(Ciphertext::from_bytes(&parameters, &bytes)?, fresh);
@@ -144,7 +144,7 @@ impl Plaintext {
     /// use rlwe::ckks::{Encoding, Plaintext};
     /// use rlwe::{Parameters, ParametersLiteral};
     /// let parameters = Parameters::new(ParametersLiteral::default())?;
-    /// let plaintext = parameters.encode_real(&[0.5, -1.0], Encoding::at(1))?;
+    /// let plaintext = parameters.encode_real(&[0.5, -1.0], Encoding::at(0))?;
     /// assert_eq!(Plaintext::from_bytes(&parameters, &plaintext.to_bytes())?, plaintext);
     /// # Ok::<(), rlwe::Error>(())
     /// ```

@@ -47,7 +47,7 @@ impl SecretKey {
     /// use rlwe::{Parameters, ParametersLiteral};
     /// let parameters = Parameters::new(ParametersLiteral::default())?;
     /// let secret = SecretKey::generate(&parameters)?;
-    /// let ciphertext = secret.encrypt(&parameters.encode_real(&[0.5], Encoding::at(1))?)?;
+    /// let ciphertext = secret.encrypt(&parameters.encode_real(&[0.5], Encoding::at(0))?)?;
     /// let same = SecretKey::from_bytes(&parameters, &secret.to_bytes())?;
     /// assert!((same.decrypt(&ciphertext)?.decode_real()?[0] - 0.5).abs() < 1e-6);
     /// # Ok::<(), rlwe::Error>(())
@@ -108,7 +108,7 @@ impl PublicKey {
     /// let secret = SecretKey::generate(&parameters)?;
     /// let sent = secret.public_key()?.to_bytes();
     /// let public = PublicKey::from_bytes(&parameters, &sent)?;
-    /// let ciphertext = public.encrypt(&parameters.encode_real(&[0.5], Encoding::at(1))?)?;
+    /// let ciphertext = public.encrypt(&parameters.encode_real(&[0.5], Encoding::at(0))?)?;
     /// assert!((secret.decrypt(&ciphertext)?.decode_real()?[0] - 0.5).abs() < 1e-6);
     /// # Ok::<(), rlwe::Error>(())
     /// ```
@@ -156,7 +156,7 @@ impl EvaluationKeys {
     /// use rlwe::{Parameters, ParametersLiteral};
     /// let parameters = Parameters::new(ParametersLiteral::default())?;
     /// let secret = SecretKey::generate(&parameters)?;
-    /// let request = EvaluationKeysRequest { rotations: vec![(3, 1)], ..Default::default() };
+    /// let request = EvaluationKeysRequest { rotations: vec![(3, 0)], ..Default::default() };
     /// let keys = secret.evaluation_keys(&request)?;
     /// let bytes = keys.to_bytes();
     /// assert!(bytes.len() < keys.nbytes() / 2 + 200);
