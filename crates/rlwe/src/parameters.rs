@@ -24,7 +24,7 @@ use crate::{Error, Result};
 /// use rlwe::{Parameters, ParametersLiteral};
 /// let parameters = Parameters::new(ParametersLiteral {
 ///     levels: 3,
-///     scale_bits: 40,
+///     scale_bits: 40.0,
 ///     ..ParametersLiteral::default()
 /// })?;
 /// assert!(parameters.is_secure());
