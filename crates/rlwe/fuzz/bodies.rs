@@ -44,11 +44,16 @@ pub fn attack(name: &str, bytes: &[u8]) {
 impl Target {
     /// `body` under a header that fits it.
     pub fn sealed(&self, body: &[u8]) -> Vec<u8> {
+        self.sealed_under(parameters(), body)
+    }
+
+    /// `body` under a header that fits it and `parameters`.
+    pub fn sealed_under(&self, parameters: &Parameters, body: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.extend(b"CLWK");
         bytes.extend(1u16.to_le_bytes());
         bytes.extend(self.kind.to_le_bytes());
-        bytes.extend(parameters().fingerprint());
+        bytes.extend(parameters.fingerprint());
         bytes.extend((body.len() as u64).to_le_bytes());
         let checksum = Sha256::new().chain_update(&bytes).chain_update(body).finalize();
         bytes.extend(&checksum[..16]);

@@ -110,7 +110,7 @@ impl SecretKey {
         coefficients: Zeroizing<Vec<i8>>,
     ) -> Self {
         let ring = parameters.ring();
-        let mut values = SecretPoly(ring.from_signed(&every_prime(parameters), &coefficients));
+        let mut values = SecretPoly(ring.small(&every_prime(parameters), &coefficients));
         ring.to_montgomery(&mut values.0);
         Self { parameters: parameters.clone(), id, coefficients, values }
     }
@@ -146,7 +146,7 @@ impl SecretKey {
     ) -> Poly {
         let ring = self.parameters.ring();
         let error = sampling::gaussian(generator, ring.n());
-        let mut error = SecretPoly(ring.from_signed(&half.basis, &error));
+        let mut error = SecretPoly(ring.small(&half.basis, &error));
         ring.to_montgomery(&mut error.0);
         let mut mask = SecretPoly(half.clone());
         ring.mul_montgomery(&mut mask.0, &secret.0);

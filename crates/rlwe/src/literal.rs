@@ -110,8 +110,15 @@ impl ParametersLiteral {
         request.check()?;
         if !self.insecure {
             self.check_covered(log_n)?;
+            return Ok((log_n, Chain::new(&request)?));
         }
-        Ok((log_n, Chain::new(&request)?))
+        // The chain must not depend on whether the ring degree was given or found.
+        let limited = ChainRequest { max_log_qp: max_log_qp(log_n), ..request };
+        let chain = match Chain::new(&limited) {
+            Err(Error::InsecureParameters(_)) => Chain::new(&request)?,
+            chain => chain?,
+        };
+        Ok((log_n, chain))
     }
 
     /// Whether the security table covers `chain`, made from this literal, in a ring of

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::chain::Chain;
 use crate::ckks::encoder::Encoder;
-use crate::literal::ParametersLiteral;
+use crate::literal::{ParametersLiteral, SecretDistribution};
 use crate::ring::convert::Conversion;
 use crate::ring::division::Division;
 use crate::ring::kernels;
@@ -94,7 +94,7 @@ impl Parameters {
                 }
             })
             .collect();
-        let fingerprint = fingerprint(&ring, &chain);
+        let fingerprint = fingerprint(&ring, &chain, &literal.secret);
         let encoder = Encoder::new(log_n)?;
         let literal = ParametersLiteral { log_n: Some(log_n), ..literal };
         Ok(Self(Arc::new(Tables { literal, chain, ring, encoder, special, levels, fingerprint })))
@@ -183,7 +183,8 @@ impl Parameters {
         Ok(product(from.difference(to)) / product(to.difference(from)))
     }
 
-    /// A digest of the primes, their roots of unity, the levels and the digits:
+    /// A digest of the primes, their roots of unity, the secret's distribution, the levels and
+    /// the digits:
     /// equal exactly when objects may be mixed.
     pub fn fingerprint(&self) -> [u8; 16] {
         self.0.fingerprint
@@ -304,7 +305,7 @@ impl Parameters {
 }
 
 /// The roots of unity are part of it: values in the evaluation domain mean nothing without them.
-fn fingerprint(ring: &Ring, chain: &Chain) -> [u8; 16] {
+fn fingerprint(ring: &Ring, chain: &Chain, secret: &SecretDistribution) -> [u8; 16] {
     let mut hash = Sha256::new();
     hash.update(b"cloakwork parameters 1");
     hash.update(ring.log_n.to_le_bytes());
@@ -315,6 +316,11 @@ fn fingerprint(ring: &Ring, chain: &Chain) -> [u8; 16] {
         hash.update(prime.modulus.q.to_le_bytes());
         hash.update(x[0].to_le_bytes());
     }
+    let weight = match secret {
+        SecretDistribution::Ternary => 0,
+        SecretDistribution::FixedWeight(weight) => *weight as u64,
+    };
+    hash.update(weight.to_le_bytes());
     for level in &chain.levels {
         hash.update((level.primes.len() as u64).to_le_bytes());
         level.primes.iter().for_each(|&p| hash.update((p as u64).to_le_bytes()));

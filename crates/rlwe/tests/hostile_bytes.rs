@@ -344,9 +344,17 @@ fn a_sparse_secret_must_have_its_weight() {
     let sparse = Parameters::new(literal).unwrap();
     let right = SecretKey::generate(&sparse).unwrap().to_bytes();
     assert!(SecretKey::from_bytes(&sparse, &right).is_ok());
-    let wrong = bodies::secret().to_bytes();
+    let other = SecretKey::from_bytes(&sparse, &bodies::secret().to_bytes());
+    assert!(matches!(other, Err(Error::ParametersMismatch { .. })), "{other:?}");
+    let heavier = ParametersLiteral {
+        secret: SecretDistribution::FixedWeight(9),
+        ..sparse.literal().clone()
+    };
+    let heavier = Parameters::new(heavier).unwrap();
+    let heavier = SecretKey::generate(&heavier).unwrap().to_bytes();
+    let wrong = TARGETS[1].sealed_under(&sparse, &heavier[HEADER..]);
     let refusal = SecretKey::from_bytes(&sparse, &wrong).unwrap_err().to_string();
-    assert!(refusal.contains("expected 8 nonzero coefficients, got"), "{refusal}");
+    assert!(refusal.contains("expected 8 nonzero coefficients, got 9"), "{refusal}");
 }
 
 #[test]

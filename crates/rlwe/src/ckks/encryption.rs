@@ -38,7 +38,7 @@ impl SecretKey {
         let mut mask = SecretPoly(half.clone());
         ring.mul_montgomery(&mut mask.0, &self.values.0);
         let error = sampling::gaussian(&mut generator, ring.n());
-        let mut first = ring.from_signed(basis, &error);
+        let mut first = ring.small(basis, &error);
         ring.sub(&mut first, &mask.0);
         ring.add(&mut first, &plaintext.poly);
         let mut ciphertext = fresh(plaintext, self.id, [first, half], ERROR_DEVIATION);
@@ -164,11 +164,11 @@ impl PublicKey {
         let extended = self.parameters.extended_basis(level);
         let mut generator = Generator::from_os()?;
         let ephemeral = sampling::ternary(&mut generator, ring.n());
-        let ephemeral = SecretPoly(ring.from_signed(extended, &ephemeral));
+        let ephemeral = SecretPoly(ring.small(extended, &ephemeral));
         let mut polys = Vec::with_capacity(2);
         for half in &self.halves {
             let error = sampling::gaussian(&mut generator, ring.n());
-            let error = SecretPoly(ring.from_signed(extended, &error));
+            let error = SecretPoly(ring.small(extended, &error));
             let mut zero = SecretPoly(ephemeral.0.clone());
             ring.mul_montgomery(&mut zero.0, half);
             ring.add(&mut zero.0, &error.0);

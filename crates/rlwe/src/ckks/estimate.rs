@@ -41,27 +41,30 @@ impl Estimate {
         Self { deviation: bound * DOUBLE_DEVIATION, bound }
     }
 
+    /// Finite: what outgrows a double stays at its largest, which promises nothing.
+    fn new(deviation: f64, bound: f64) -> Self {
+        Self { deviation: deviation.min(f64::MAX), bound: bound.min(f64::MAX) }
+    }
+
     /// With an independent error of `deviation` more.
     pub(crate) fn with_error(self, deviation: f64) -> Self {
-        Self { deviation: self.deviation.hypot(deviation), ..self }
+        Self::new(self.deviation.hypot(deviation), self.bound)
     }
 
     pub(crate) fn add(self, other: Self) -> Self {
-        Self { deviation: self.deviation + other.deviation, bound: self.bound + other.bound }
+        Self::new(self.deviation + other.deviation, self.bound + other.bound)
     }
 
     pub(crate) fn mul(self, other: Self) -> Self {
         let first = self.deviation * other.bound;
         let second = other.deviation * self.bound;
-        Self {
-            // Errors of one and the same factor add up, so that a square is covered too.
-            deviation: first + second + self.deviation * other.deviation,
-            bound: self.bound * other.bound,
-        }
+        // Errors of one and the same factor add up, so that a square is covered too.
+        let deviation = first + second + self.deviation * other.deviation;
+        Self::new(deviation, self.bound * other.bound)
     }
 
     pub(crate) fn scale(self, factor: f64) -> Self {
-        Self { deviation: self.deviation * factor.abs(), bound: self.bound * factor.abs() }
+        Self::new(self.deviation * factor.abs(), self.bound * factor.abs())
     }
 }
 

@@ -396,8 +396,8 @@ impl Evaluator {
         let (from, to) = (parameters.level_basis(a.level), parameters.level_basis(level));
         if to.is_subset(from) && scale == a.scale {
             let polys = a.polys.iter().map(|poly| poly.restrict(to)).collect();
-            let seed = if level == a.level { a.seed } else { None };
-            return Ok(Ciphertext { level, polys, seed, ..Self::header(a) });
+            // A seed expands to each prime by itself, so that it outlives those that are dropped.
+            return Ok(Ciphertext { level, polys, ..Self::header(a) });
         }
         if level == a.level {
             return Err(Error::ScaleMismatch { operation, expected: scale, actual: a.scale });

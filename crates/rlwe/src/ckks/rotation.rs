@@ -105,16 +105,17 @@ impl Evaluator {
             let reason = "the length is zero".to_string();
             return Err(Error::InvalidArgument { operation: "sum slots", reason });
         }
+        // Rotations count modulo the slots, a power of two, so that wrapping is exact.
         // The sum over a prefix of the length's bits doubles with each bit that follows, and
         // gains one term where that bit is set.
         let mut sum = a.clone();
         let mut summed = 1i64;
         for bit in (0..length.ilog2()).rev() {
-            sum = self.add(&sum, &self.rotate(&sum, summed * stride)?)?;
-            summed *= 2;
+            sum = self.add(&sum, &self.rotate(&sum, summed.wrapping_mul(stride))?)?;
+            summed = summed.wrapping_mul(2);
             if length >> bit & 1 == 1 {
                 sum = self.add(a, &self.rotate(&sum, stride)?)?;
-                summed += 1;
+                summed = summed.wrapping_add(1);
             }
         }
         Ok(sum)
@@ -126,11 +127,11 @@ pub fn inner_sum_rotations(length: usize, stride: i64) -> Vec<i64> {
     let mut rotations = Vec::new();
     let mut summed = 1i64;
     for bit in (0..length.checked_ilog2().unwrap_or(0)).rev() {
-        rotations.push(summed * stride);
-        summed *= 2;
+        rotations.push(summed.wrapping_mul(stride));
+        summed = summed.wrapping_mul(2);
         if length >> bit & 1 == 1 {
             rotations.push(stride);
-            summed += 1;
+            summed = summed.wrapping_add(1);
         }
     }
     rotations

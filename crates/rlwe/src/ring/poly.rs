@@ -216,7 +216,7 @@ impl Ring {
     }
 
     /// The polynomial of small signed coefficients, in constant time.
-    pub(crate) fn from_signed(&self, basis: &Basis, x: &[i8]) -> Poly {
+    pub(crate) fn small(&self, basis: &Basis, x: &[i8]) -> Poly {
         let mut poly = self.unwritten(basis);
         poly.par_limbs_mut().for_each(|(position, limb)| {
             let prime = &self.primes[position];
