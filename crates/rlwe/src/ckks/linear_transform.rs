@@ -10,7 +10,7 @@ use super::ciphertext::Ciphertext;
 use super::estimate::{self, Estimate};
 use super::evaluator::Evaluator;
 use super::plaintext::Encoding;
-use crate::key_switching::{decompose, for_each_pair};
+use crate::key_switching::decompose;
 use crate::keys::SwitchingKey;
 use crate::parameters::Parameters;
 use crate::ring::automorphism::Automorphism;
@@ -336,7 +336,7 @@ impl Evaluator {
     ) -> Vec<[Poly; 2]> {
         let parameters = self.parameters();
         let decomposition = decompose(parameters, a.level, &a.polys[1]);
-        keys.iter()
+        keys.par_iter()
             .map(|key| match key {
                 Some((element, key)) => {
                     let automorphism = Automorphism::new(parameters.log_n(), *element);
@@ -404,25 +404,21 @@ impl Evaluator {
         let parameters = self.parameters();
         let ring = parameters.ring();
         let basis = parameters.extended_basis(level);
-        let mut total = [ring.zero(basis), ring.zero(basis)];
-        for (sum, key) in sums.into_iter().zip(keys) {
-            let Some((element, key)) = key else {
-                total.iter_mut().zip(&sum).for_each(|(total, sum)| ring.add(total, sum));
-                continue;
-            };
-            let automorphism = Automorphism::new(parameters.log_n(), *element);
-            let [first, second] = sum;
-            let second = parameters.division_by_special(level).apply(ring, &second);
-            let decomposition = decompose(parameters, level, &second);
-            let rotated =
-                decomposition.switch_sum_then_permute(parameters, key, &first, &automorphism);
-            for_each_pair(&mut total, |position, [t0, t1]| {
-                let modulus = ring.modulus(position);
-                kernels::add(modulus, t0, rotated[0].limb(position));
-                kernels::add(modulus, t1, rotated[1].limb(position));
-            });
-        }
-        total
+        let rotated = sums.into_par_iter().zip(keys).map(|(sum, key)| match key {
+            Some((element, key)) => {
+                let automorphism = Automorphism::new(parameters.log_n(), *element);
+                let [first, second] = sum;
+                let second = parameters.division_by_special(level).apply(ring, &second);
+                let decomposition = decompose(parameters, level, &second);
+                decomposition.switch_sum_then_permute(parameters, key, &first, &automorphism)
+            }
+            None => sum,
+        });
+        let add = |mut a: [Poly; 2], b: [Poly; 2]| {
+            a.iter_mut().zip(&b).for_each(|(a, b)| ring.add(a, b));
+            a
+        };
+        rotated.reduce_with(add).unwrap_or_else(|| [ring.zero(basis), ring.zero(basis)])
     }
 
     /// Row sums bound values and errors; each key switch and division adds its own.

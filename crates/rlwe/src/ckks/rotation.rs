@@ -1,5 +1,7 @@
 //! Rotations, conjugation and inner sums.
 
+use rayon::prelude::*;
+
 use super::ciphertext::Ciphertext;
 use super::evaluator::Evaluator;
 use crate::key_switching::{Decomposition, decompose};
@@ -47,7 +49,7 @@ impl Evaluator {
             Some((element, key)) => self.apply_automorphism(a, &decomposition, *element, key),
             None => a.clone(),
         };
-        Ok(keys.iter().map(rotate).collect())
+        Ok(keys.par_iter().map(rotate).collect())
     }
 
     /// The Galois element and key of a rotation by `k`, which is in `0..slots`.
