@@ -55,7 +55,7 @@ clean:
 
 .venv/.native: .venv/.python pyproject.toml $(RUST_SOURCES)
 	@echo "== compiling the engine and installing cloakwork"
-	@env -u CONDA_PREFIX VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/$(BIN):$$PATH maturin develop --release --quiet
+	@env -u CONDA_PREFIX PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/$(BIN):$$PATH maturin develop --release --quiet
 	@touch $@
 
 .venv/.demo: .venv/.python pyproject.toml

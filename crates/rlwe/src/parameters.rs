@@ -28,7 +28,7 @@ const MAX_REPETITIONS: usize = 1 << 20;
 /// use rlwe::{Parameters, ParametersLiteral};
 /// let parameters = Parameters::new(ParametersLiteral {
 ///     levels: 3,
-///     scale_bits: 40,
+///     scale_bits: 40.0,
 ///     ..ParametersLiteral::default()
 /// })?;
 /// assert!(parameters.is_secure());

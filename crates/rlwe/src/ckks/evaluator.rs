@@ -24,7 +24,7 @@ const SCALE_TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
 /// use rlwe::keys::{EvaluationKeysRequest, SecretKey};
 /// use rlwe::{Parameters, ParametersLiteral};
 ///
-/// let literal = ParametersLiteral { levels: 1, scale_bits: 40, ..Default::default() };
+/// let literal = ParametersLiteral { levels: 1, scale_bits: 40.0, ..Default::default() };
 /// let parameters = Parameters::new(literal)?;
 /// let secret = SecretKey::generate(&parameters)?;
 /// let request = EvaluationKeysRequest { relinearisation_level: Some(1), ..Default::default() };

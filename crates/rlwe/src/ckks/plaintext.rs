@@ -57,7 +57,7 @@ impl Parameters {
     /// ```
     /// use rlwe::ckks::Encoding;
     /// use rlwe::{Parameters, ParametersLiteral};
-    /// let literal = ParametersLiteral { levels: 1, scale_bits: 40, ..Default::default() };
+    /// let literal = ParametersLiteral { levels: 1, scale_bits: 40.0, ..Default::default() };
     /// let parameters = Parameters::new(literal)?;
     /// let plaintext = parameters.encode_real(&[0.5, -1.0], Encoding::at(1))?;
     /// assert!((plaintext.decode()?[1].re + 1.0).abs() < 1e-9);
