@@ -13,9 +13,9 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 from tqdm import tqdm
 
@@ -35,43 +35,52 @@ _NTT_SHARE = 0.2
 
 
 def benchmark(
-    parameter_sets: Iterable[Parameters],
+    parameter_sets: Sequence[Parameters],
     jobs: Sequence[Job],
     *,
     seconds: float,
     most_bytes: int = MOST_BYTES,
-    total: int | None = None,
 ) -> list[Measurement]:
     """Measure the jobs under each parameter set, each for about so many seconds, and print."""
-    measured: list[Measurement] = []
     every_thread = _native.threads()
-    thread_counts = sorted({1, every_thread})
+    measured: list[Measurement] = []
     try:
-        with tqdm(total=total and total * len(jobs), disable=None, leave=False) as progress:
+        with tqdm(total=len(parameter_sets) * len(jobs), disable=None, leave=False) as progress:
             for parameters in parameter_sets:
-                setting = Setting.make(parameters)
-                ntt = _ntt(parameters, seconds)
-                measured.append(ntt)
-                tqdm.write(report.heading(parameters, ntt.seconds, thread_counts))
-                made: list[Measurement] = []
-                for job in jobs:
-                    progress.set_description(f"2^{parameters.log_n}, {job.name}")
-                    reason = job.obstacle(setting, most_bytes)
-                    if reason is None:
-                        found = list(_measure(job, setting, ntt.seconds, thread_counts, seconds))
-                        tqdm.write(report.line(found))
-                        made += found
-                    else:
-                        tqdm.write(report.skipped(job.name, reason))
-                    _native.set_threads(every_thread)
-                    progress.update()
-                further = list(differences(made))
-                for name in dict.fromkeys(each.job for each in further):
-                    tqdm.write(report.line([each for each in further if each.job == name]))
-                measured += made + further
+                measured += _under(parameters, jobs, seconds, most_bytes, every_thread, progress)
     finally:
         _native.set_threads(every_thread)
     return measured
+
+
+def _under(
+    parameters: Parameters,
+    jobs: Sequence[Job],
+    seconds: float,
+    most_bytes: int,
+    every_thread: int,
+    progress: tqdm[Never],
+) -> list[Measurement]:
+    thread_counts = sorted({1, every_thread})
+    setting = Setting.make(parameters)
+    ntt = _ntt(parameters, seconds)
+    tqdm.write(report.heading(parameters, ntt.seconds, thread_counts))
+    measured: list[Measurement] = []
+    for job in jobs:
+        progress.set_description(f"2^{parameters.log_n}, {job.name}")
+        reason = job.obstacle(setting, most_bytes)
+        if reason is None:
+            _native.set_threads(every_thread)
+            found = list(_measure(job, setting, ntt.seconds, thread_counts, seconds))
+            tqdm.write(report.line(found))
+            measured += found
+        else:
+            tqdm.write(report.skipped(job.name, reason))
+        progress.update()
+    further = list(differences(measured))
+    for name in dict.fromkeys(each.job for each in further):
+        tqdm.write(report.line([each for each in further if each.job == name]))
+    return [ntt, *measured, *further]
 
 
 def _ntt(parameters: Parameters, seconds: float) -> Measurement:
@@ -117,15 +126,11 @@ def _median_seconds(run: Callable[[], Any], seconds: float) -> float:
     return statistics.median(times)
 
 
-def _parameter_sets(log_ns: Sequence[int]) -> Iterator[Parameters]:
-    for log_n in log_ns:
-        for share in (1.0, 0.5):
-            yield largest_parameters(log_n, share * LARGEST_LOG_QP[log_n])
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print and return how the process is to exit."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.engine", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.engine", description=(__doc__ or "").partition("\n")[2]
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     parser.add_argument(
         "--log-n",
@@ -141,9 +146,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     every = list(LARGEST_LOG_QP)
     log_ns = asked.log_n or (every[:2] if asked.quick else every)
     seconds = 0.05 if asked.quick else 0.6
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    print(f"{_native.threads()} threads, load average {load:.2f} before the run")
-    measured = benchmark(_parameter_sets(log_ns), JOBS, seconds=seconds, total=2 * len(log_ns))
+    print(f"{_native.threads()} threads, load average {os.getloadavg()[0]:.2f} before the run")
+    parameter_sets = [
+        largest_parameters(log_n, share * LARGEST_LOG_QP[log_n])
+        for log_n in log_ns
+        for share in (1.0, 0.5)
+    ]
+    measured = benchmark(parameter_sets, JOBS, seconds=seconds)
     return finish(measured, asked.json)
 
 
