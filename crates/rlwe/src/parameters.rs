@@ -53,7 +53,7 @@ struct Level {
     basis: Basis,
     extended: Basis,
     digits: OnceLock<Vec<Digit>>,
-    from_extended: OnceLock<Division>,
+    division_by_special: OnceLock<Division>,
     rescale: OnceLock<Division>,
     rescale_from_extended: OnceLock<Division>,
 }
@@ -92,7 +92,7 @@ impl Parameters {
                     basis,
                     extended,
                     digits: OnceLock::new(),
-                    from_extended: OnceLock::new(),
+                    division_by_special: OnceLock::new(),
                     rescale: OnceLock::new(),
                     rescale_from_extended: OnceLock::new(),
                 }
@@ -302,10 +302,10 @@ impl Parameters {
     }
 
     /// Division by the key-switching primes, at a level.
-    pub(crate) fn from_extended(&self, level: usize) -> &Division {
+    pub(crate) fn division_by_special(&self, level: usize) -> &Division {
         let tables = &self.0.levels[level];
         tables
-            .from_extended
+            .division_by_special
             .get_or_init(|| Division::new(&self.0.ring, &tables.extended, &tables.basis))
     }
 

@@ -172,7 +172,7 @@ impl PublicKey {
             let mut zero = SecretPoly(ephemeral.0.clone());
             ring.mul_montgomery(&mut zero.0, half);
             ring.add(&mut zero.0, &error.0);
-            polys.push(self.parameters.from_extended(level).apply(ring, &zero.0));
+            polys.push(self.parameters.division_by_special(level).apply(ring, &zero.0));
         }
         let [mut c0, c1] = <[_; 2]>::try_from(polys).expect("two halves");
         ring.add(&mut c0, &plaintext.poly);

@@ -239,7 +239,8 @@ impl Evaluator {
         if a.degree() == 1 {
             return Ok(a.clone());
         }
-        let polys = self.relinearize_and_divide(a, self.parameters().from_extended(a.level))?;
+        let polys =
+            self.relinearize_and_divide(a, self.parameters().division_by_special(a.level))?;
         let estimate = a.estimate.with_error(self.key_switching_error(a));
         Ok(Ciphertext { polys, estimate, seed: None, ..Self::header(a) })
     }

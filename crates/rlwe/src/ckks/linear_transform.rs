@@ -317,7 +317,7 @@ impl Evaluator {
         let sums = self.inner_sums(transform, &babies);
         drop(babies);
         let total = self.giant_steps(a.level, sums, &giant_keys);
-        let division = parameters.from_extended(a.level);
+        let division = parameters.division_by_special(a.level);
         let polys = division.apply_to_pair(parameters.ring(), &total).into();
         Ok(Ciphertext {
             scale,
@@ -412,7 +412,7 @@ impl Evaluator {
             };
             let automorphism = Automorphism::new(parameters.log_n(), *element);
             let [first, second] = sum;
-            let second = parameters.from_extended(level).apply(ring, &second);
+            let second = parameters.division_by_special(level).apply(ring, &second);
             let decomposition = decompose(parameters, level, &second);
             let rotated =
                 decomposition.switch_sum_then_permute(parameters, key, &first, &automorphism);

@@ -88,7 +88,7 @@ impl Evaluator {
         let automorphism = Automorphism::new(parameters.log_n(), element);
         let switched =
             decomposition.switch_then_permute(parameters, key, &a.polys[0], &automorphism);
-        let division = parameters.from_extended(a.level);
+        let division = parameters.division_by_special(a.level);
         let polys = division.apply_to_pair(parameters.ring(), &switched).into();
         let estimate = a.estimate.with_error(self.key_switching_error(a));
         Ciphertext { polys, estimate, seed: None, ..Self::header(a) }

@@ -6,13 +6,17 @@ use rayon::prelude::*;
 
 use super::buffers;
 use super::lanes::{Kernel, LaneModulus, Lanes, Sum, dispatch};
-use super::modulus::{LAZY_TERMS, Modulus, product};
+use super::modulus::{Modulus, product};
 
 /// Coefficients converted at once: sixteen scaled sources of a block fit the first-level cache.
 const BLOCK: usize = 256;
 
 /// Targets whose sums are kept in registers together.
 const TILE: usize = 4;
+
+/// Products that may be summed before one signed Montgomery reduction: a factor below 2^29
+/// times one below p / 2 in absolute value, sixteen times, stays below p 2^32.
+const LAZY_SIGNED_TERMS: usize = 16;
 
 /// Groups that targets are shared out to: enough for threads, few enough that scaled sources
 /// are seldom read again.
@@ -33,6 +37,8 @@ pub(crate) struct Conversion {
     sources: Vec<Modulus>,
     /// What each source is multiplied by, in Montgomery form.
     factors: Vec<u32>,
+    /// What is subtracted from each scaled source, to make it signed: floor(q_k / 2).
+    halves: Vec<u32>,
     /// floor(2^shift / q_k).
     reciprocals: Vec<u32>,
     shift: u32,
@@ -44,8 +50,10 @@ pub(crate) struct Conversion {
 struct Tile {
     moduli: Vec<Modulus>,
     /// For each source D_k modulo every target, and at last -D modulo every target, in
-    /// Montgomery form.
+    /// Montgomery form, centred.
     weights: Vec<u32>,
+    /// The sum of halves times weights modulo each target: what sums start at.
+    offsets: Vec<u32>,
 }
 
 impl Conversion {
@@ -75,16 +83,25 @@ impl Conversion {
         let shift = (smallest - 1 + 30).min(58);
         let reciprocals =
             sources.iter().map(|source| ((1u64 << shift) / u64::from(source.q)) as u32).collect();
+        let halves: Vec<u32> = sources.iter().map(|source| source.q / 2).collect();
         let whole = |p: Modulus| p.sub(0, product(p, sources.iter().map(|source| source.q)));
         let tile = |moduli: &[Modulus]| {
             let scaled = |p: Modulus, x: u32| p.to_montgomery(p.mul(x, output(p)));
-            let hats = (0..sources.len())
-                .flat_map(|k| moduli.iter().map(move |&p| scaled(p, product(p, others(k)))));
-            let weights = hats.chain(moduli.iter().map(|&p| scaled(p, whole(p)))).collect();
-            Tile { moduli: moduli.to_vec(), weights }
+            let weight = |p: Modulus, k: usize| scaled(p, product(p, others(k)));
+            let offset = |&p: &Modulus| {
+                let products =
+                    halves.iter().enumerate().map(|(k, &half)| p.mul(half % p.q, weight(p, k)));
+                products.fold(0, |sum, product| p.add(sum, product))
+            };
+            let hats = (0..sources.len()).flat_map(|k| moduli.iter().map(move |&p| (p, k)));
+            let hats = hats.map(|(p, k)| centred(p, weight(p, k)));
+            let wholes = moduli.iter().map(|&p| centred(p, scaled(p, whole(p))));
+            let weights = hats.chain(wholes).collect();
+            let offsets = moduli.iter().map(offset).collect();
+            Tile { moduli: moduli.to_vec(), weights, offsets }
         };
         let tiles = targets.chunks(TILE).map(tile).collect();
-        Self { sources: sources.to_vec(), factors, reciprocals, shift, tiles }
+        Self { sources: sources.to_vec(), factors, halves, reciprocals, shift, tiles }
     }
 
     /// Fills `outputs`, one limb of coefficients for each target, and calls `finish` with the
@@ -115,7 +132,12 @@ impl Conversion {
     }
 }
 
-/// Writes the y_k of one block of coefficients, and after them v.
+/// The representative between -q / 2 and q / 2, as the bits of a signed word.
+fn centred(q: Modulus, x: u32) -> u32 {
+    if x > q.q / 2 { x.wrapping_sub(q.q) } else { x }
+}
+
+/// Writes the signed y_k of one block of coefficients, and after them v.
 struct ScaleBlock<'a> {
     conversion: &'a Conversion,
     inputs: &'a [&'a [u32]],
@@ -138,14 +160,16 @@ impl Kernel for ScaleBlock<'_> {
                 *y = q.mul_montgomery(lanes, x, factor);
             }
         }
-        let (rows, length) = (lanes.vectors(rows), self.block / L::WIDTH);
+        let (rows, length) = (lanes.vectors_mut(rows), self.block / L::WIDTH);
+        let constants = self.conversion.reciprocals.iter().zip(&self.conversion.halves);
         let shift = self.conversion.shift;
         for (at, v) in lanes.vectors_mut(overflow).iter_mut().enumerate() {
             let mut sum = Sum::zero(lanes);
-            for (k, &reciprocal) in self.conversion.reciprocals.iter().enumerate() {
-                let y = rows[k * length + at];
+            for (k, (&reciprocal, &half)) in constants.clone().enumerate() {
+                let y = &mut rows[k * length + at];
                 let reciprocal = lanes.splat(reciprocal);
-                sum = sum.add_product(lanes, y, lanes.odd(y), reciprocal, reciprocal);
+                sum = sum.add_product(lanes, *y, lanes.odd(*y), reciprocal, reciprocal);
+                *y = lanes.sub(*y, lanes.splat(half));
             }
             *v = sum.shift_right(lanes, 1 << (shift - 1), shift);
         }
@@ -213,24 +237,26 @@ fn convert_vectors<L: Lanes, const T: usize, const U: usize>(
 ) {
     for at in (0..length).step_by(U) {
         let mut totals = [[lanes.splat(0); U]; T];
-        for (group, weights) in weights.chunks(LAZY_TERMS).enumerate() {
-            let rows = rows[group * LAZY_TERMS * length..].chunks_exact(length);
-            let mut sums = [[Sum::zero(lanes); U]; T];
+        for (group, weights) in weights.chunks(LAZY_SIGNED_TERMS).enumerate() {
+            let rows = rows[group * LAZY_SIGNED_TERMS * length..].chunks_exact(length);
+            let mut sums: [_; T] = std::array::from_fn(|t| {
+                let start = if group == 0 { tile.offsets[t] } else { 0 };
+                [Sum::starting_at(lanes, u64::from(start)); U]
+            });
             for (row, weights) in rows.zip(weights) {
                 let row = &row[at..at + U];
                 let weights = weights.map(|weight| lanes.splat(weight));
                 for u in 0..U {
                     let odd = lanes.odd(row[u]);
                     for t in 0..T {
-                        sums[t][u] =
-                            sums[t][u].add_product(lanes, row[u], odd, weights[t], weights[t]);
+                        sums[t][u] = sums[t][u].add_signed_product(lanes, row[u], odd, weights[t]);
                     }
                 }
             }
             for t in 0..T {
                 let q = LaneModulus::new(lanes, tile.moduli[t]);
                 for u in 0..U {
-                    let sum = q.montgomery(lanes, sums[t][u]);
+                    let sum = q.montgomery_signed(lanes, sums[t][u]);
                     let total = &mut totals[t][u];
                     *total = if group == 0 { sum } else { q.add(lanes, *total, sum) };
                 }
@@ -239,5 +265,93 @@ fn convert_vectors<L: Lanes, const T: usize, const U: usize>(
         for t in 0..T {
             outputs[t][at..at + U].copy_from_slice(&totals[t]);
         }
+    }
+}
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigInt;
+
+    use super::*;
+    use crate::ring::lanes::Words;
+    use crate::ring::primes::ntt_primes;
+
+    fn primes(log_n: u32, count: usize) -> Vec<Modulus> {
+        // Small primes among large ones, as chains have them.
+        let small = ntt_primes(log_n, 1 << 17..1 << 24).take(2);
+        let large = ntt_primes(log_n, 1 << 29..1 << 30).rev().take(count - 2);
+        small.chain(large).map(|q| Modulus::new(q as u32)).collect()
+    }
+
+    /// Residues of `values` as an unnormalised inverse transform leaves them: times N.
+    fn limbs(log_n: u32, moduli: &[Modulus], values: &[BigInt]) -> Vec<Vec<u32>> {
+        let residue = |q: &Modulus, x: &BigInt| {
+            let q_big = BigInt::from(q.q);
+            let x = ((x % &q_big) + &q_big) % &q_big;
+            q.mul(u32::try_from(x).unwrap(), q.reduce(1 << log_n))
+        };
+        moduli.iter().map(|q| values.iter().map(|x| residue(q, x)).collect()).collect()
+    }
+
+    fn check(log_n: u32, sources: usize, targets: usize) {
+        let moduli = primes(log_n, sources + targets);
+        let (sources, targets) = moduli.split_at(sources);
+        let whole: BigInt = sources.iter().map(|q| BigInt::from(q.q)).product();
+        // Values all over the range, its ends and its middle among them.
+        let n = 1usize << log_n;
+        let ends = [0i64, 1, -1, 2].map(BigInt::from);
+        let half: BigInt = &whole >> 1;
+        let near = [&half - 1i32, -&half, &half / 3, -&half / 3];
+        let step: BigInt = &whole / (n as i64 - 7) + 1i32;
+        let spread = (0..).map(|i| &step * i - &half);
+        let values: Vec<BigInt> = ends.into_iter().chain(near).chain(spread).take(n).collect();
+        let inputs = limbs(log_n, sources, &values);
+        let inputs: Vec<&[u32]> = inputs.iter().map(Vec::as_slice).collect();
+        let conversion = Conversion::new(log_n, sources, targets, |_| 1, |_| 1);
+        let mut outputs = vec![vec![0; n]; targets.len()];
+        conversion.run(&inputs, outputs.iter_mut().map(Vec::as_mut_slice).collect(), |_, _| ());
+        for (q, output) in targets.iter().zip(&outputs) {
+            for (x, &y) in values.iter().zip(output) {
+                let q_big = BigInt::from(q.q);
+                let expect = |x: &BigInt| ((x % &q_big) + &q_big) % &q_big;
+                // At the very ends of the range either representative is centred.
+                let alternatives = [expect(x), expect(&(x + &whole)), expect(&(x - &whole))];
+                let inside = (x << 1i32).magnitude() * 65536u32 < whole.magnitude() * 65535u32;
+                let allowed = if inside { &alternatives[..1] } else { &alternatives[..] };
+                assert!(allowed.contains(&BigInt::from(y)), "{x} mod {}: {y}", q.q);
+            }
+        }
+    }
+
+    #[test]
+    fn representatives_are_centred() {
+        for (sources, targets) in [(3, 5), (4, 11), (16, 9), (18, 6), (2, 1)] {
+            check(8, sources, targets);
+        }
+        check(5, 3, 4);
+        check(12, 6, 7);
+    }
+
+    #[test]
+    fn lanes_agree() {
+        let moduli = primes(8, 12);
+        let (sources, targets) = moduli.split_at(5);
+        let conversion = Conversion::new(8, sources, targets, |q| q.q - 3, |q| q.q / 7);
+        let value =
+            |i: usize, q: &Modulus| (i as u64 * 0x9e37_79b9_7f4a_7c15 % u64::from(q.q)) as u32;
+        let limb = |q: &Modulus| (0..256).map(|i| value(i, q)).collect();
+        let inputs: Vec<Vec<u32>> = sources.iter().map(limb).collect();
+        let inputs: Vec<&[u32]> = inputs.iter().map(Vec::as_slice).collect();
+        let mut wide = vec![vec![0; 256]; targets.len()];
+        conversion.run(&inputs, wide.iter_mut().map(Vec::as_mut_slice).collect(), |_, _| ());
+
+        let mut scaled = vec![0; 6 * 256];
+        let conversion = &conversion;
+        ScaleBlock { conversion, inputs: &inputs, start: 0, rows: &mut scaled, block: 256 }
+            .run(Words);
+        let mut plain = vec![vec![0; 256]; targets.len()];
+        let mut outputs: Vec<&mut [u32]> = plain.iter_mut().map(Vec::as_mut_slice).collect();
+        let (tiles, outputs) = (&conversion.tiles, &mut outputs);
+        ConvertGroup { scaled: &scaled, block: 256, terms: 6, tiles, outputs }.run(Words);
+        assert_eq!(wide, plain);
     }
 }

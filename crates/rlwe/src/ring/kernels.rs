@@ -444,3 +444,130 @@ impl Kernel for Permute<'_> {
 pub(crate) fn permute(automorphism: &Automorphism, from: &[u32], to: &mut [u32]) {
     dispatch(Permute { automorphism, from, to });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ring::automorphism::{inverse_element, rotation_element};
+    use crate::ring::lanes::Words;
+    use crate::ring::primes::ntt_primes;
+
+    const N: usize = 128;
+    const TILE: usize = 64;
+
+    fn moduli() -> impl Iterator<Item = Modulus> {
+        let small = ntt_primes(7, 1 << 9..1 << 20).take(3);
+        small.chain(ntt_primes(7, 1 << 29..1 << 30).rev().take(3)).map(|q| Modulus::new(q as u32))
+    }
+
+    /// Residues with the extremes among them.
+    fn residues(q: Modulus, seed: u64, count: usize) -> Vec<u32> {
+        let random = |i: u64| ((i + 1) * (seed + 77)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let mut words: Vec<u32> = (0..count as u64).map(|i| q.reduce(random(i))).collect();
+        words[..4].copy_from_slice(&[0, 1, q.q - 1, q.q / 2]);
+        words
+    }
+
+    /// A kernel on the lanes of this machine, on plain words, and by definition.
+    fn check_binary<F: BinaryOperation>(
+        operation: F,
+        definition: impl Fn(Modulus, u32, u32) -> u32,
+    ) {
+        for modulus in moduli() {
+            let (x, mut b) = (residues(modulus, 1, N), residues(modulus, 2, N));
+            b[..3].copy_from_slice(&[modulus.q - 1; 3]);
+            let (mut wide, mut plain) = (x.clone(), x.clone());
+            dispatch(Binary { modulus, a: &mut wide, b: &b, operation });
+            Binary { modulus, a: &mut plain, b: &b, operation }.run(Words);
+            let expected: Vec<u32> =
+                x.iter().zip(&b).map(|(&x, &b)| definition(modulus, x, b)).collect();
+            assert_eq!(wide, expected, "q = {}", modulus.q);
+            assert_eq!(plain, expected, "q = {}", modulus.q);
+        }
+    }
+
+    #[test]
+    fn elementwise_operations_are_modular_arithmetic() {
+        let descale = |q: Modulus, x: u32| q.mul(x, q.inv(q.r));
+        check_binary(Add, Modulus::add);
+        check_binary(Sub, Modulus::sub);
+        check_binary(Mul, Modulus::mul);
+        check_binary(MulMontgomery, |q, a, b| descale(q, q.mul(a, b)));
+        let constant = 511;
+        check_binary(AddScaled { constant }, |q, a, b| {
+            q.add(a, descale(q, q.mul(b, constant % q.q)))
+        });
+    }
+
+    #[test]
+    fn tensors_are_products_of_linear_polynomials() {
+        for q in moduli() {
+            let [a0, a1, b0, b1] = [3, 4, 5, 6].map(|seed| residues(q, seed, N));
+            let mut products = [(); 3].map(|()| vec![0; N]);
+            let [p0, p1, p2] = &mut products;
+            tensor(q, [&a0, &a1], [&b0, &b1], [p0, p1, p2]);
+            for i in 0..N {
+                assert_eq!(products[0][i], q.mul(a0[i], b0[i]));
+                assert_eq!(products[1][i], q.add(q.mul(a0[i], b1[i]), q.mul(a1[i], b0[i])));
+                assert_eq!(products[2][i], q.mul(a1[i], b1[i]));
+            }
+        }
+    }
+
+    #[test]
+    fn inner_products_sum_every_term() {
+        let automorphism = Automorphism::new(7, rotation_element(7, 3));
+        for q in moduli() {
+            for count in [1, 3, LAZY_TERMS, LAZY_TERMS + 2, 30] {
+                let digits: Vec<Vec<u32>> = (0..count).map(|i| residues(q, i as u64, N)).collect();
+                let digits: Vec<&[u32]> = digits.iter().map(Vec::as_slice).collect();
+                let key = residues(q, 99, 2 * count * N);
+                let places: Vec<usize> = (0..count).rev().collect();
+                let terms = DigitTerms {
+                    digits: &digits,
+                    key: &key,
+                    key_digits: count,
+                    places: &places,
+                    tile: TILE,
+                };
+                let mut sums = [vec![0; N], vec![0; N]];
+                let [s0, s1] = &mut sums;
+                inner_product(q, terms, TILE, [s0, s1]);
+                for (half, sums) in sums.iter().enumerate() {
+                    for (i, &found) in sums.iter().enumerate() {
+                        let at = |place: usize| {
+                            (2 * (i / TILE * count + place) + half) * TILE + i % TILE
+                        };
+                        let term = |d: usize| q.mul(digits[d][i], key[at(places[d])]);
+                        let sum = (0..count).fold(0, |sum, d| q.add(sum, term(d)));
+                        assert_eq!(found, q.mul(sum, q.inv(q.r)));
+                    }
+                }
+                let addend = residues(q, 5, N);
+                let mut moved = [vec![0; N], vec![0; N]];
+                let [m0, m1] = &mut moved;
+                let one = Some((addend.as_slice(), q.r));
+                inner_product_then_permute(q, terms, TILE, one, &automorphism, [m0, m1]);
+                add(q, &mut sums[0], &addend);
+                let mut expected = vec![0; N];
+                for (sums, moved) in sums.iter().zip(&moved) {
+                    permute(&automorphism, sums, &mut expected);
+                    assert_eq!(*moved, expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn automorphisms_have_inverses() {
+        let from: Vec<u32> = (0..N as u32).collect();
+        for k in 1..20 {
+            let element = rotation_element(7, k);
+            let (mut to, mut back) = (vec![0; N], vec![0; N]);
+            permute(&Automorphism::new(7, element), &from, &mut to);
+            permute(&Automorphism::new(7, inverse_element(7, element)), &to, &mut back);
+            assert_ne!(to, from);
+            assert_eq!(back, from);
+        }
+    }
+}

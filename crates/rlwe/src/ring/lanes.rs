@@ -27,6 +27,8 @@ pub(crate) trait Lanes: Copy + Send + Sync {
     fn odd(self, a: Self::V) -> Self::V;
     /// Products of the even lanes.
     fn mul_even(self, a: Self::V, b: Self::V) -> Self::W;
+    /// Products of the even lanes as signed numbers.
+    fn mul_even_signed(self, a: Self::V, b: Self::V) -> Self::W;
     fn add_wide(self, a: Self::W, b: Self::W) -> Self::W;
     fn sub_wide(self, a: Self::W, b: Self::W) -> Self::W;
     fn shift_right(self, a: Self::W, bits: u32) -> Self::W;
@@ -66,7 +68,7 @@ pub(crate) struct Sum<L: Lanes> {
 impl<L: Lanes> Sum<L> {
     #[inline(always)]
     pub(crate) fn zero(lanes: L) -> Self {
-        Self { even: lanes.splat_wide(0), odd: lanes.splat_wide(0) }
+        Self::starting_at(lanes, 0)
     }
 
     /// Adds a * b lane by lane, `a_odd` being `odd(a)`.
@@ -75,6 +77,22 @@ impl<L: Lanes> Sum<L> {
         Self {
             even: lanes.add_wide(self.even, lanes.mul_even(a, b)),
             odd: lanes.add_wide(self.odd, lanes.mul_even(a_odd, b_odd)),
+        }
+    }
+
+    /// A sum that starts at `x` in every lane.
+    #[inline(always)]
+    pub(crate) fn starting_at(lanes: L, x: u64) -> Self {
+        Self { even: lanes.splat_wide(x), odd: lanes.splat_wide(x) }
+    }
+
+    /// Adds a * b lane by lane as signed numbers, `a_odd` being `odd(a)` and b the same in
+    /// every lane.
+    #[inline(always)]
+    pub(crate) fn add_signed_product(self, lanes: L, a: L::V, a_odd: L::V, b: L::V) -> Self {
+        Self {
+            even: lanes.add_wide(self.even, lanes.mul_even_signed(a, b)),
+            odd: lanes.add_wide(self.odd, lanes.mul_even_signed(a_odd, b)),
         }
     }
 
@@ -113,13 +131,31 @@ impl<L: Lanes> LaneModulus<L> {
     /// sum / 2^32 mod q, for a sum below 3 q 2^32.
     #[inline(always)]
     pub(crate) fn montgomery(self, lanes: L, sum: Sum<L>) -> L::V {
+        // The difference lies in (-q, 3q): adding q makes it a residue below 4q.
+        self.fold_twice(lanes, lanes.add(self.montgomery_difference(lanes, sum), self.q))
+    }
+
+    /// sum / 2^32 mod q, for a signed sum between -q 2^32 and q 2^32.
+    #[inline(always)]
+    pub(crate) fn montgomery_signed(self, lanes: L, sum: Sum<L>) -> L::V {
+        // The difference lies in (-2q, q).
+        self.fold_twice(lanes, lanes.add(self.montgomery_difference(lanes, sum), self.twice_q))
+    }
+
+    /// Brings x below 4q below q.
+    #[inline(always)]
+    fn fold_twice(self, lanes: L, x: L::V) -> L::V {
+        lanes.fold(lanes.fold(x, self.twice_q), self.q)
+    }
+
+    /// A number congruent to sum / 2^32, below the sum's upper half by less than q.
+    #[inline(always)]
+    fn montgomery_difference(self, lanes: L, sum: Sum<L>) -> L::V {
         let quotient =
             |wide| lanes.mul_even(lanes.low(lanes.mul_even(lanes.low(wide), self.q_inv)), self.q);
         let even = lanes.sub_wide(sum.even, quotient(sum.even));
         let odd = lanes.sub_wide(sum.odd, quotient(sum.odd));
-        // The difference lies in (-q, 3q): adding q makes it a residue below 4q.
-        let lifted = lanes.add(lanes.merge_high(even, odd), self.q);
-        lanes.fold(lanes.fold(lifted, self.twice_q), self.q)
+        lanes.merge_high(even, odd)
     }
 
     /// sum mod q, for a sum of at most two products of residues modulo q.
@@ -132,9 +168,8 @@ impl<L: Lanes> LaneModulus<L> {
         };
         let even = lanes.sub_wide(sum.even, quotient(sum.even));
         let odd = lanes.sub_wide(sum.odd, quotient(sum.odd));
-        let remainder = lanes.merge_low(even, odd);
         // The quotient falls short by at most 3.
-        lanes.fold(lanes.fold(remainder, self.twice_q), self.q)
+        self.fold_twice(lanes, lanes.merge_low(even, odd))
     }
 
     #[inline(always)]
@@ -228,6 +263,10 @@ impl Lanes for V4 {
         cast(self.avx512f._mm512_mul_epu32(cast(a), cast(b)))
     }
     #[inline(always)]
+    fn mul_even_signed(self, a: Self::V, b: Self::V) -> Self::W {
+        cast(self.avx512f._mm512_mul_epi32(cast(a), cast(b)))
+    }
+    #[inline(always)]
     fn add_wide(self, a: Self::W, b: Self::W) -> Self::W {
         self.wrapping_add_u64x8(a, b)
     }
@@ -292,6 +331,10 @@ impl Lanes for V3 {
     #[inline(always)]
     fn mul_even(self, a: Self::V, b: Self::V) -> Self::W {
         cast(self.avx2._mm256_mul_epu32(cast(a), cast(b)))
+    }
+    #[inline(always)]
+    fn mul_even_signed(self, a: Self::V, b: Self::V) -> Self::W {
+        cast(self.avx2._mm256_mul_epi32(cast(a), cast(b)))
     }
     #[inline(always)]
     fn add_wide(self, a: Self::W, b: Self::W) -> Self::W {
@@ -361,6 +404,10 @@ impl Lanes for Words {
     #[inline(always)]
     fn mul_even(self, a: Self::V, b: Self::V) -> Self::W {
         u64::from(a[0]) * u64::from(b[0])
+    }
+    #[inline(always)]
+    fn mul_even_signed(self, a: Self::V, b: Self::V) -> Self::W {
+        (i64::from(a[0] as i32) * i64::from(b[0] as i32)) as u64
     }
     #[inline(always)]
     fn add_wide(self, a: Self::W, b: Self::W) -> Self::W {
