@@ -342,6 +342,8 @@ ABSURD: dict[str, Callable[[], Any]] = {
     "negative baby steps": lambda: transform({0: X}, baby_steps=-1),
     "flooded to death": lambda: SECRET.decrypt(A, flood_bits=10**6),
     "negative flood": lambda: SECRET.decrypt(A, flood_bits=-1),
+    "no repetitions": lambda: _native.ntt_seconds(P, 0),
+    "too many repetitions": lambda: _native.ntt_seconds(P, HUGE),
     "no threads": lambda: _native.set_threads(0),
     "too many threads": lambda: _native.set_threads(HUGE),
     "no bytes": lambda: Parameters.from_bytes(b""),
@@ -434,6 +436,14 @@ def test_the_number_of_threads_changes() -> None:
         _native.set_threads(n)
         assert _native.threads() == n
         assert near(decrypt(EVALUATOR.rotate(A, 3)), np.roll(X, -3))
+
+
+def test_a_transform_takes_time() -> None:
+    assert 0 < _native.ntt_seconds(P, 5) < 0.1
+
+
+def test_key_primes_are_those_of_the_top_level_and_more() -> None:
+    assert P.key_prime_count > P.prime_count(LEVELS)
 
 
 def run_python(script: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -16,6 +16,7 @@ mod numbers;
 mod parameters;
 mod plaintext;
 mod threads;
+mod timing;
 
 /// The lattice engine: CKKS over RNS rings, written in Rust.
 #[pyo3::pymodule]
@@ -29,5 +30,6 @@ mod _native {
         parameters::Parameters,
         plaintext::{Decrypted, Plaintext},
         threads::{set_threads, threads},
+        timing::ntt_seconds,
     };
 }

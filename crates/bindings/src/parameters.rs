@@ -141,6 +141,12 @@ impl Parameters {
         self.0.limbs(level.0).map_err(|error| errors::refusal(py, &error))
     }
 
+    /// Word primes of the largest modulus, key-switching primes included.
+    #[getter]
+    fn key_prime_count(&self) -> usize {
+        self.0.key_limbs()
+    }
+
     /// Encode numbers, one a slot; their count is a power of two up to `slots`.
     ///
     /// Args:

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -15,6 +16,9 @@ use crate::ring::kernels;
 use crate::ring::modulus::product;
 use crate::ring::poly::{Basis, Poly, Ring};
 use crate::{Error, Result};
+
+/// Transforms that are timed at most.
+const MAX_REPETITIONS: usize = 1 << 20;
 
 /// A compiled parameter set: ring, modulus chain and tables, shared by reference.
 ///
@@ -175,12 +179,33 @@ impl Parameters {
             return Err(Error::LevelExhausted { operation: "rescale", needed: 1, available: 0 });
         }
         let (from, to) = (&self.0.levels[level].basis, &self.0.levels[level - 1].basis);
-        // Leaving and joining primes alternate, so that the product stays in range and exact
-        // up to one rounding for each prime.
+        // At most four primes leave and four join, so that there are few roundings.
         let product = |basis: Basis| {
             basis.iter().map(|p| f64::from(self.0.ring.modulus(p).q)).product::<f64>()
         };
         Ok(product(from.difference(to)) / product(to.difference(from)))
+    }
+
+    /// Seconds that a forward transform of one limb takes on one thread, as the median of
+    /// `repetitions`: the unit in which the engine's speed is stated on any machine.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for no repetitions or more than 2^20.
+    pub fn transform_seconds(&self, repetitions: usize) -> Result<f64> {
+        if !(1..=MAX_REPETITIONS).contains(&repetitions) {
+            let reason = format!("expected 1 to {MAX_REPETITIONS} repetitions, got {repetitions}");
+            return Err(Error::InvalidArgument { operation: "time a transform", reason });
+        }
+        let ring = self.ring();
+        let mut limb = vec![1; ring.n()];
+        let mut time = |_| {
+            let start = Instant::now();
+            ring.primes[0].forward(&mut limb);
+            start.elapsed().as_secs_f64()
+        };
+        let mut seconds: Vec<f64> = (0..repetitions).map(&mut time).collect();
+        seconds.sort_by(f64::total_cmp);
+        Ok(seconds[repetitions / 2])
     }
 
     /// A digest of the primes, their roots of unity, the secret's distribution, the levels and

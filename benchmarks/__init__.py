@@ -1,0 +1,1 @@
+"""What Cloakwork costs, measured and checked."""

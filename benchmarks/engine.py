@@ -1,0 +1,178 @@
+"""The engine, measured: python -m benchmarks.engine
+
+Every job runs under parameters of the largest secure modulus of each ring and of half of
+it, on one thread and on all. Its result is decrypted and compared with numpy's; one with
+fewer right bits than the engine promised makes the run fail.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Never
+
+from tqdm import tqdm
+
+from benchmarks import report
+from benchmarks.jobs import JOBS, Job, Setting
+from benchmarks.measurement import Measurement, Measurements
+from benchmarks.parameter_sets import LARGEST_LOG_QP, largest_parameters
+from benchmarks.targets import differences, targets
+from cloakwork import _native
+from cloakwork._native import Parameters
+
+NTT = "NTT"
+MOST_BYTES = 8 * 10**9
+
+_FEWEST_RUNS = 3
+_NTT_SHARE = 0.2
+
+
+def benchmark(
+    parameter_sets: Sequence[Parameters],
+    jobs: Sequence[Job],
+    *,
+    seconds: float,
+    most_bytes: int = MOST_BYTES,
+) -> list[Measurement]:
+    """Measure the jobs under each parameter set, each for about so many seconds, and print."""
+    every_thread = _native.threads()
+    measured: list[Measurement] = []
+    try:
+        with tqdm(total=len(parameter_sets) * len(jobs), disable=None, leave=False) as progress:
+            for parameters in parameter_sets:
+                measured += _under(parameters, jobs, seconds, most_bytes, every_thread, progress)
+    finally:
+        _native.set_threads(every_thread)
+    return measured
+
+
+def _under(
+    parameters: Parameters,
+    jobs: Sequence[Job],
+    seconds: float,
+    most_bytes: int,
+    every_thread: int,
+    progress: tqdm[Never],
+) -> list[Measurement]:
+    thread_counts = sorted({1, every_thread})
+    setting = Setting.make(parameters)
+    ntt = _ntt(parameters, seconds)
+    tqdm.write(report.heading(parameters, ntt.seconds, thread_counts))
+    measured: list[Measurement] = []
+    for job in jobs:
+        progress.set_description(f"2^{parameters.log_n}, {job.name}")
+        reason = job.obstacle(setting, most_bytes)
+        if reason is None:
+            _native.set_threads(every_thread)
+            found = list(_measure(job, setting, ntt.seconds, thread_counts, seconds))
+            tqdm.write(report.line(found))
+            measured += found
+        else:
+            tqdm.write(report.skipped(job.name, reason))
+        progress.update()
+    further = list(differences(measured))
+    for name in dict.fromkeys(each.job for each in further):
+        tqdm.write(report.line([each for each in further if each.job == name]))
+    return [ntt, *measured, *further]
+
+
+def _ntt(parameters: Parameters, seconds: float) -> Measurement:
+    once = _native.ntt_seconds(parameters, _FEWEST_RUNS)
+    repetitions = max(_FEWEST_RUNS, int(_NTT_SHARE * seconds / once))
+    median = _native.ntt_seconds(parameters, repetitions)
+    return Measurement(NTT, parameters.n, parameters.levels, 1, median)
+
+
+def _measure(
+    job: Job,
+    setting: Setting,
+    ntt_seconds: float,
+    thread_counts: Sequence[int],
+    seconds: float,
+) -> Iterator[Measurement]:
+    parameters = setting.parameters
+    prepared = job.prepare(setting)
+    unit = ntt_seconds * parameters.key_prime_count
+    for threads in thread_counts:
+        _native.set_threads(threads)
+        accuracy = prepared.check(prepared.run())
+        median = _median_seconds(prepared.run, seconds)
+        yield Measurement(
+            job.name,
+            parameters.n,
+            parameters.levels,
+            threads,
+            median,
+            median / unit,
+            prepared.key_bytes,
+            accuracy,
+        )
+
+
+def _median_seconds(run: Callable[[], Any], seconds: float) -> float:
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(times) < _FEWEST_RUNS or time.perf_counter() < end:
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print and return how the process is to exit."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.engine", description=(__doc__ or "").partition("\n")[2]
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
+    parser.add_argument(
+        "--log-n",
+        type=int,
+        nargs="+",
+        choices=LARGEST_LOG_QP,
+        help="log2 of the ring degrees to measure, by default all of these",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="2^13 and 2^14 alone, and few repetitions"
+    )
+    asked = parser.parse_args(arguments)
+    every = list(LARGEST_LOG_QP)
+    log_ns = asked.log_n or (every[:2] if asked.quick else every)
+    seconds = 0.05 if asked.quick else 0.6
+    print(f"{_native.threads()} threads, load average {os.getloadavg()[0]:.2f} before the run")
+    parameter_sets = [
+        largest_parameters(log_n, share * LARGEST_LOG_QP[log_n])
+        for log_n in log_ns
+        for share in (1.0, 0.5)
+    ]
+    measured = benchmark(parameter_sets, JOBS, seconds=seconds)
+    return finish(measured, asked.json)
+
+
+def finish(measured: Sequence[Measurement], path: Path | None) -> int:
+    """Print the summary, write the figures, and return 1 if any result was wrong, else 0."""
+    found = Measurements(measured)
+    print(report.target_table(targets(found)))
+    print(report.reference_table(found))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(f"\npeak memory {peak / 1e9:.2f} GB")
+    if path is not None:
+        report.write_json(path, measured)
+    wrong = [each for each in measured if each.accuracy is not None and not each.accuracy.holds]
+    for each in wrong:
+        print(
+            f"WRONG: {each.job}, N = {each.n}, level {each.level}, {each.threads} threads",
+            file=sys.stderr,
+        )
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+"""The benchmark, end to end in a small ring: its rows, its targets and its checks."""
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import engine
+from benchmarks.jobs import DIAGONALS, JOBS, ROTATION, Job, Prepared, Setting, error_bits
+from benchmarks.jobs import linear_transform as transform
+from benchmarks.measurement import UNITS, Measurement, Measurements, Row
+from benchmarks.parameter_sets import LARGEST_LOG_QP, SCALE_BITS, largest_parameters
+from benchmarks.targets import further_diagonal, targets
+from cloakwork import _native
+from cloakwork._native import Parameters
+
+SMALL = Parameters(levels=5, log_n=11, insecure=True)
+CHECKED = {job.name for job in JOBS}
+
+
+@pytest.fixture(autouse=True)
+def two_threads() -> Iterator[None]:
+    before = _native.threads()
+    _native.set_threads(2)
+    yield
+    _native.set_threads(before)
+
+
+def test_every_job_is_measured_and_right(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = engine.benchmark([SMALL], JOBS, seconds=0.0)
+    path = tmp_path / "figures.json"
+    assert engine.finish(measured, path) == 0
+
+    rows: list[dict[str, Any]] = json.loads(path.read_text())
+    names = {field.name for field in fields(Row)}
+    found = set()
+    for row in rows:
+        assert set(row) == names
+        assert (row["n"], row["level"]) == (SMALL.n, SMALL.levels)
+        assert row["threads"] in {1, 2}
+        assert math.isfinite(row["value"])
+        found.add((row["job"], row["threads"], row["figure"], row["unit"]))
+    assert len(found) == len(rows)
+    assert (engine.NTT, 1, "time", "ms") in found
+    assert (further_diagonal(128, 512), 2, "time", UNITS) in found
+    for job in JOBS:
+        for threads in (1, 2):
+            assert (job.name, threads, "time", "ms") in found
+            assert (job.name, threads, "time", UNITS) in found
+            assert (job.name, threads, "keys", "bytes") in found
+            assert (job.name, threads, "error", "bits") in found
+            assert (job.name, threads, "precision estimate", "bits") in found
+
+    printed = capsys.readouterr()
+    assert "INSECURE" in printed.out
+    assert "speed-up on 2 threads" in printed.out
+    assert "skipped" not in printed.out
+    assert printed.err == ""
+    assert _native.threads() == 2
+
+
+def test_a_wrong_result_fails_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    def off_by_one_slot(setting: Setting) -> Prepared:
+        ciphertext = setting.encrypt(setting.left)
+        evaluator, key_bytes = setting.evaluator([1])
+        return Prepared(
+            lambda: evaluator.rotate(ciphertext, 1),
+            lambda made: setting.accuracy(made, np.roll(setting.left, 1)),
+            key_bytes,
+        )
+
+    measured = engine.benchmark([SMALL], [Job(ROTATION, off_by_one_slot)], seconds=0.0)
+    assert engine.finish(measured, None) == 1
+    printed = capsys.readouterr()
+    assert "WRONG" in printed.out
+    assert "WRONG: rotation, N = 2048" in printed.err
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])
+def test_values_out_of_all_bounds_are_errors(value: float) -> None:
+    assert error_bits(np.full(2, value + 0j), np.zeros(2, complex)) < -900
+
+
+def test_jobs_that_do_not_fit_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    flat = Parameters(levels=0, log_n=6, insecure=True)
+    measured = engine.benchmark([flat], JOBS, seconds=0.0, most_bytes=10**4)
+    assert {each.job for each in measured} < {engine.NTT, *CHECKED}
+    printed = capsys.readouterr().out
+    assert "skipped: needs 1 levels, there are 0" in printed
+    assert "skipped: needs more slots than 32" in printed
+    assert "GB" in printed
+
+
+def test_targets_tell_met_from_not_met() -> None:
+    n = 1 << 14
+
+    def of(job: str, units: float, threads: int = 1) -> Measurement:
+        return Measurement(job, n, 6, threads, units / 1000, units)
+
+    found = Measurements(
+        [
+            of(ROTATION, 10.5),
+            of(further_diagonal(*DIAGONALS[1:]), 1.1),
+            of(transform(DIAGONALS[1]), 190.0),
+            of(transform(DIAGONALS[1]), 100.0, threads=2),
+            Measurement(ROTATION, n, 2, 1, 0.001, 1.0),
+        ]
+    )
+    outcomes = [target.outcome for target in targets(found)]
+    assert outcomes == ["not met", "not measured", "met", "met"]
+
+
+@pytest.mark.parametrize("log_n", [13, 14])
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_parameter_sets_fill_their_modulus(log_n: int, share: float) -> None:
+    budget = share * LARGEST_LOG_QP[log_n]
+    found = largest_parameters(log_n, budget)
+    assert not found.insecure
+    assert found.scale_bits == SCALE_BITS
+    assert 0.85 * budget < found.log_qp <= budget
