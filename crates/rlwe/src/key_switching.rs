@@ -37,10 +37,7 @@ pub(crate) fn decompose<'a>(
     whole: &'a Poly,
 ) -> Decomposition<'a> {
     let ring = parameters.ring();
-    let mut coefficients = whole.clone();
-    coefficients.par_limbs_mut().for_each(|(position, limb)| {
-        ring.primes[position].inverse_unnormalised(limb);
-    });
+    let coefficients = ring.unnormalised_coefficients(whole, &whole.basis);
     let digits = parameters.digits(level);
     let extensions = digits
         .par_iter()

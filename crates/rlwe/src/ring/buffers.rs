@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Words kept at most: 256 MiB.
-const MAX_KEPT: usize = 64 << 20;
+/// Words kept at most: 512 MiB.
+const MAX_KEPT: usize = 128 << 20;
 
 #[derive(Default)]
 struct Kept {
@@ -32,12 +32,41 @@ pub(crate) fn take(length: usize) -> Vec<u32> {
     }
 }
 
-/// Keeps `words` for a later [`take`]. They must hold no secret.
+/// Keeps `words` for a later [`take`], before those of other lengths. They must hold no secret.
 pub(crate) fn give(words: Vec<u32>) {
     let length = words.len();
+    if length == 0 || length > MAX_KEPT {
+        return;
+    }
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if length > 0 && kept.words + length <= MAX_KEPT {
-        kept.words += length;
-        kept.by_length.entry(length).or_default().push(words);
+    let mut forgotten = Vec::new();
+    while kept.words + length > MAX_KEPT {
+        let mut others = kept.by_length.iter_mut().filter(|(other, _)| **other != length);
+        let Some(buffer) = others.find_map(|(_, buffers)| buffers.pop()) else { return };
+        kept.words -= buffer.len();
+        forgotten.push(buffer);
+    }
+    kept.words += length;
+    kept.by_length.entry(length).or_default().push(words);
+    // Memory is given back to the system outside the lock.
+    drop(kept);
+    drop(forgotten);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_comes_back_and_is_bounded() {
+        // A length that no ring has, so that tests beside this one do not take it.
+        let length = 1_000_003;
+        let mut words = take(length);
+        words[7] = 9;
+        give(words);
+        assert_eq!(take(length)[7], 9);
+        (0..2 * MAX_KEPT / length).for_each(|_| give(vec![0; length]));
+        assert!(KEPT.lock().unwrap_or_else(PoisonError::into_inner).words <= MAX_KEPT);
+        (0..MAX_KEPT / length).for_each(|_| drop(take(length)));
     }
 }

@@ -1,7 +1,5 @@
 //! Division of polynomials by a product of primes, with rounding.
 
-use rayon::prelude::*;
-
 use super::convert::Conversion;
 use super::kernels;
 use super::modulus::{Modulus, product};
@@ -48,10 +46,7 @@ impl Division {
 
     /// The quotient of `x`.
     pub(crate) fn apply(&self, ring: &Ring, x: &Poly) -> Poly {
-        let mut remainder = x.restrict(&self.leaving);
-        remainder.par_limbs_mut().for_each(|(position, limb)| {
-            ring.primes[position].inverse_unnormalised(limb);
-        });
+        let remainder = ring.unnormalised_coefficients(x, &self.leaving);
         let mut quotient = ring.unwritten(&self.to);
         let inputs: Vec<&[u32]> = remainder.limbs().map(|(_, limb)| limb).collect();
         let outputs = quotient.limbs_mut().map(|(_, limb)| limb).collect();

@@ -290,6 +290,16 @@ impl Ring {
         self.scale(a, |q| q.r);
     }
 
+    /// N times the coefficients of a modulo the primes of `basis`.
+    pub(crate) fn unnormalised_coefficients(&self, a: &Poly, basis: &Basis) -> Poly {
+        let mut coefficients = self.unwritten(basis);
+        coefficients.par_limbs_mut().for_each(|(position, limb)| {
+            limb.copy_from_slice(a.limb(position));
+            self.primes[position].inverse_unnormalised(limb);
+        });
+        coefficients
+    }
+
     /// The image of a under an automorphism.
     pub(crate) fn permute(&self, automorphism: &Automorphism, a: &Poly) -> Poly {
         let mut image = self.unwritten(&a.basis);
