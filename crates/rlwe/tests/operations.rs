@@ -327,3 +327,22 @@ fn values_that_outgrow_the_modulus_are_found_at_decryption() {
     let grown = bench.evaluator.multiply_integer(&a, 1 << 30).unwrap();
     assert!(matches!(bench.secret.decrypt(&grown), Err(Error::DecryptionOverflow)));
 }
+
+#[test]
+fn decoding_is_right_or_refused_however_large_the_scale() {
+    let parameters = Parameters::new(small(8, 4, 60.0)).unwrap();
+    for tenths in -20..20 {
+        let value = f64::from(tenths) / 10.0;
+        for bits in [100.0f64, 118.0, 119.0, 120.0, 121.0, 150.0] {
+            let encoding = Encoding { level: 4, scale: Some(bits.exp2()), bound: None };
+            let plaintext = parameters.encode_real(&[value], encoding).unwrap();
+            match plaintext.decode_real() {
+                Ok(values) => assert!((values[0] - value).abs() < 1e-9, "{value} at 2^{bits}"),
+                Err(refusal) => {
+                    assert_eq!(refusal, Error::DecryptionOverflow);
+                    assert!(value.abs() * bits.exp2() > 2f64.powi(118), "{value} at 2^{bits}");
+                }
+            }
+        }
+    }
+}

@@ -220,7 +220,7 @@ impl fmt::Display for Plaintext {
 /// Bits of modulus that are reconstructed exactly; further primes only confirm.
 const EXACT_BITS: f64 = 120.0;
 
-/// Primes that may be needed for them: none is below 2^17.
+/// Primes that are used for them at most, the largest first.
 const MAX_EXACT: usize = 7;
 
 /// The centred coefficients of `poly`, which must be small beside the modulus.
@@ -311,8 +311,10 @@ impl MixedRadix {
                 digits[k] = q.mul_montgomery(q.sub(residue, known), prime.inverse);
                 x += prime.weight * i128::from(digits[k]);
             } else {
-                let wrapped = q.sub(known, (self.modulus % i128::from(q.q)) as u32);
-                agrees = residue == known || residue == wrapped;
+                // The witness comes last, when x is whole.
+                let wraps = u32::from(2 * x > self.modulus);
+                let modulus = (self.modulus % i128::from(q.q)) as u32;
+                agrees = residue == q.sub(known, wraps * modulus);
             }
         }
         let wraps = i128::from(2 * x > self.modulus);
