@@ -40,7 +40,8 @@ impl SecretKey {
     /// Decrypt.
     ///
     /// The noise of a result depends on the key: whoever is not to learn about the key gets
-    /// results only with `flood_bits`, which adds noise of deviation 2^flood_bits.
+    /// results only with `flood_bits`, which adds noise that many bits above the result's own
+    /// as estimated. The ciphertext carries the estimate: take it from no stranger.
     #[pyo3(signature = (ciphertext, *, flood_bits=None))]
     fn decrypt(
         &self,

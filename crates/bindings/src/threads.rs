@@ -25,7 +25,8 @@ static POOL: Mutex<Option<Owned>> = Mutex::new(None);
 #[pyfunction]
 pub fn set_threads(py: Python<'_>, n: Number<usize>) -> PyResult<()> {
     let made = build(n.0).map_err(|error| errors::refusal(py, &error))?;
-    *POOL.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+    let before = POOL.lock().unwrap_or_else(PoisonError::into_inner).replace(made);
+    forget_if_inherited(before);
     Ok(())
 }
 
@@ -37,8 +38,9 @@ pub fn threads(py: Python<'_>) -> PyResult<usize> {
 
 /// The pool of this process.
 pub fn pool(py: Python<'_>) -> PyResult<Arc<ThreadPool>> {
-    let mut owned = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-    current(&mut owned).map_err(|error| errors::refusal(py, &error))
+    let pool = current(&mut POOL.lock().unwrap_or_else(PoisonError::into_inner));
+    // Unlocked by now: making an exception may run Python, and other threads with it.
+    pool.map_err(|error| errors::refusal(py, &error))
 }
 
 fn current(owned: &mut Option<Owned>) -> Result<Arc<ThreadPool>> {
@@ -51,9 +53,15 @@ fn current(owned: &mut Option<Owned>) -> Result<Arc<ThreadPool>> {
     };
     let made = build(n)?;
     let pool = Arc::clone(&made.pool);
-    // A forked process has the parent's pool without its threads: nothing there may be touched.
-    std::mem::forget(owned.replace(made));
+    forget_if_inherited(owned.replace(made));
     Ok(pool)
+}
+
+/// A forked process has the parent's pool without its threads: nothing there may be touched.
+fn forget_if_inherited(owned: Option<Owned>) {
+    if owned.as_ref().is_some_and(|owned| owned.process != process::id()) {
+        std::mem::forget(owned);
+    }
 }
 
 fn build(n: usize) -> Result<Owned> {

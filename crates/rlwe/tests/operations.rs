@@ -350,3 +350,56 @@ fn values_that_outgrow_the_modulus_are_found_at_decryption() {
     let grown = bench.evaluator.multiply_integer(&a, 1 << 30).unwrap();
     assert!(matches!(bench.secret.decrypt(&grown), Err(Error::DecryptionOverflow)));
 }
+
+#[test]
+fn decoding_is_right_or_refused_however_large_the_scale() {
+    let parameters = Parameters::new(small(8, 4, 60.0)).unwrap();
+    for tenths in -20..20 {
+        let value = f64::from(tenths) / 10.0;
+        for bits in [100.0f64, 118.0, 119.0, 120.0, 121.0, 150.0] {
+            let encoding = Encoding { level: 4, scale: Some(bits.exp2()), bound: None };
+            let plaintext = parameters.encode_real(&[value], encoding).unwrap();
+            match plaintext.decode_real() {
+                Ok(values) => assert!((values[0] - value).abs() < 1e-9, "{value} at 2^{bits}"),
+                Err(refusal) => {
+                    assert_eq!(refusal, Error::DecryptionOverflow);
+                    assert!(value.abs() * bits.exp2() > 2f64.powi(118), "{value} at 2^{bits}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn values_beyond_the_modulus_are_not_encoded() {
+    let parameters = Parameters::new(small(8, 2, 40.0)).unwrap();
+    for level in 0..=1 {
+        let most =
+            (parameters.log_q(level).unwrap() - 2.0).exp2() / parameters.scale(level).unwrap();
+        for value in [0.99 * most, -0.99 * most] {
+            let plaintext = parameters.encode_real(&[value], Encoding::at(level)).unwrap();
+            assert!((plaintext.decode_real().unwrap()[0] / value - 1.0).abs() < 1e-9);
+        }
+        for value in [1.01 * most, -1.01 * most, 4.0 * most, 1e9 * most] {
+            let refused = parameters.encode_real(&[value; 4], Encoding::at(level));
+            assert!(matches!(refused, Err(Error::ValueOutOfRange { .. })), "{refused:?}");
+        }
+    }
+}
+
+#[test]
+fn primes_may_join_without_any_that_leave() {
+    let bench = Bench::new(small(8, 6, 40.0), 1);
+    let (parameters, e) = (&bench.parameters, &bench.evaluator);
+    let x = Numbers(11).vector(bench.slots);
+    let joined = (3..6).filter(|&level| !parameters.chain().joining(level + 1).is_empty());
+    let levels: Vec<usize> = joined.collect();
+    assert!(!levels.is_empty());
+    for level in levels {
+        let a = bench.encrypt(&x, level + 1);
+        let aligned = e.align(&a, level, 2f64.powi(112)).unwrap();
+        let values = bench.secret.decrypt(&aligned).unwrap().decode().unwrap();
+        let error = values.iter().zip(&x).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+        assert!(error < (-aligned.precision()).exp2(), "level {level}: {error:e}");
+    }
+}

@@ -33,6 +33,8 @@ impl Evaluator {
         let to = parameters.level_basis(level);
         let largest = terms.iter().map(|(_, a)| a.scale).fold(0.0, f64::max);
         let (start, gain) = self.starting_basis(first.level, level, scale / largest)?;
+        // A larger multiple of any coefficient but 0 wraps around the modulus.
+        let most = parameters.largest_coefficient(level)?;
 
         let mut estimate = Estimate { deviation: 0.0, bound: 0.0 };
         let mut misfit = 0.0;
@@ -40,6 +42,10 @@ impl Evaluator {
         for &(coefficient, a) in terms {
             let ratio = scale / a.scale * gain;
             let factor = integer(coefficient, ratio, operation)?;
+            if factor.abs() / gain >= most {
+                let bound = most * a.scale / scale;
+                return Err(Error::ValueOutOfRange { operation, value: coefficient, bound });
+            }
             misfit += (factor / ratio - coefficient).abs() * a.estimate.bound;
             estimate = estimate.add(a.estimate.scale(coefficient));
             factors.push(factor);
@@ -99,6 +105,10 @@ impl Evaluator {
         operation: &'static str,
     ) -> Result<()> {
         let constant = integer(value, a.scale, operation)?;
+        let most = self.parameters().largest_coefficient(a.level)?;
+        if constant.abs() >= most {
+            return Err(Error::ValueOutOfRange { operation, value, bound: most / a.scale });
+        }
         self.parameters().ring().add_constant(&mut a.polys[0], |q| residue(q, constant));
         let misfit = (constant / a.scale - value).abs();
         a.estimate = a.estimate.add(Estimate::exact(value.abs())).with_error(misfit);
@@ -160,10 +170,13 @@ mod tests {
                 assert!((x * factor - z).abs() < (-product.precision()).exp2());
             }
         }
-        let huge = Complex64::new(f64::MAX, 0.0);
         let refused = |result| matches!(result, Err(Error::ValueOutOfRange { .. }));
-        assert!(refused(evaluator.add_scalar(&a, huge)));
-        assert!(refused(evaluator.multiply_scalar(&a, huge, None)));
+        for huge in [f64::MAX, parameters.log_q(2).unwrap().exp2()] {
+            for huge in [Complex64::new(-huge, 0.0), Complex64::new(0.0, huge)] {
+                assert!(refused(evaluator.add_scalar(&a, huge)));
+                assert!(refused(evaluator.multiply_scalar(&a, huge, None)));
+            }
+        }
         let nan = Complex64::new(f64::NAN, 0.0);
         assert!(matches!(evaluator.add_scalar(&a, nan), Err(Error::NotFinite { .. })));
     }

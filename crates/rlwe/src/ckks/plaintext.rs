@@ -51,8 +51,8 @@ impl Parameters {
     ///
     /// # Errors
     /// [`Error::SlotMismatch`], [`Error::NotFinite`], [`Error::ValueOutOfRange`] when a value
-    /// exceeds the bound, [`Error::ScaleOutOfRange`] when values at this scale do not fit the
-    /// modulus, [`Error::LevelMismatch`].
+    /// exceeds the bound or, at this scale, a quarter of the modulus,
+    /// [`Error::ScaleOutOfRange`] when values near 1 would, [`Error::LevelMismatch`].
     ///
     /// ```
     /// use rlwe::ckks::Encoding;
@@ -94,6 +94,12 @@ impl Parameters {
         self.check_scale(encoding.level, scale, "encode")?;
         let coefficients = self.encoder().embed(values)?;
         let rounded = super::rounding::scale_and_round(&coefficients, scale)?;
+        let most = self.largest_coefficient(encoding.level)?;
+        if rounded.magnitude() >= most {
+            let value = values.iter().map(|x| x.norm()).fold(0.0, f64::max);
+            let bound = most / scale;
+            return Err(Error::ValueOutOfRange { operation: "encode", value, bound });
+        }
         let ring = self.ring();
         let mut poly = ring.unwritten(basis);
         poly.par_limbs_mut().try_for_each(|(position, limb)| {
@@ -134,6 +140,12 @@ impl Parameters {
             return Ok(());
         }
         Err(Error::ScaleOutOfRange { operation, scale, modulus_bits })
+    }
+
+    /// What coefficients at `level` must stay below: beyond half the modulus they would wrap
+    /// around it, and another half is what decoding keeps clear to notice those that do.
+    pub(crate) fn largest_coefficient(&self, level: usize) -> Result<f64> {
+        Ok((self.log_q(level)? - 2.0).exp2())
     }
 
     /// The scale of a plaintext that takes a ciphertext of `scale` at `level`, multiplied and
@@ -220,7 +232,7 @@ impl fmt::Display for Plaintext {
 /// Bits of modulus that are reconstructed exactly; further primes only confirm.
 const EXACT_BITS: f64 = 120.0;
 
-/// Primes that may be needed for them: none is below 2^17.
+/// Primes that are used for them at most, the largest first.
 const MAX_EXACT: usize = 7;
 
 /// The centred coefficients of `poly`, which must be small beside the modulus.
@@ -311,8 +323,10 @@ impl MixedRadix {
                 digits[k] = q.mul_montgomery(q.sub(residue, known), prime.inverse);
                 x += prime.weight * i128::from(digits[k]);
             } else {
-                let wrapped = q.sub(known, (self.modulus % i128::from(q.q)) as u32);
-                agrees = residue == known || residue == wrapped;
+                // The witness comes last, when x is whole.
+                let wraps = u32::from(2 * x > self.modulus);
+                let modulus = (self.modulus % i128::from(q.q)) as u32;
+                agrees = residue == q.sub(known, wraps * modulus);
             }
         }
         let wraps = i128::from(2 * x > self.modulus);

@@ -26,9 +26,9 @@ const GROUPS: usize = 4;
 ///
 /// With D_k = D / q_k and y_k = x D_k^-1 mod q_k, x = sum y_k D_k - v D for
 /// v = round(sum y_k / q_k), so that x' is the centred representative (Halevi,
-/// Polyakov, Shoup 2018, section 2.2). v is computed in fixed point with at least
-/// 21 fractional bits more than a word prime, an error below `sources * 2^-21`,
-/// so x' is congruent to x always and `|x'| <= (1/2 + sources * 2^-21) D`.
+/// Polyakov, Shoup 2018, section 2.2). v is computed in fixed point: for sources of b
+/// bits and more, each quotient is known to 2^(1 - b), so that x' is congruent to x
+/// always and `|x'| <= (1/2 + sources * 2^(1 - b)) D`.
 ///
 /// Sources come from unnormalised inverse transforms: the factor N^-1 is part of
 /// the scaling that the conversion does anyway.
@@ -79,8 +79,9 @@ impl Conversion {
             })
             .collect();
         let smallest = sources.iter().map(|source| source.bits).min().unwrap_or(30);
-        // Reciprocals stay below 2^30, and up to 32 terms below 2^63.
-        let shift = (smallest - 1 + 30).min(58);
+        // Reciprocals stay below 2^30; the sum of quotients and 1/2 stays below 2^64.
+        let terms = (sources.len() + 1).next_power_of_two().ilog2();
+        let shift = (smallest - 1 + 30).min(58).min(64 - terms);
         let reciprocals =
             sources.iter().map(|source| ((1u64 << shift) / u64::from(source.q)) as u32).collect();
         let halves: Vec<u32> = sources.iter().map(|source| source.q / 2).collect();
@@ -112,7 +113,7 @@ impl Conversion {
         mut outputs: Vec<&mut [u32]>,
         finish: impl Fn(usize, &mut [u32]) + Sync,
     ) {
-        let Some(n) = inputs.first().map(|input| input.len()) else { return };
+        let Some(n) = outputs.first().map(|output| output.len()) else { return };
         let block = BLOCK.min(n);
         let mut scaled = buffers::take((inputs.len() + 1) * n);
         let rows = scaled.par_chunks_exact_mut((inputs.len() + 1) * block);
@@ -275,11 +276,16 @@ mod tests {
     use crate::ring::lanes::Words;
     use crate::ring::primes::ntt_primes;
 
+    fn large_primes(log_n: u32, count: usize) -> impl Iterator<Item = Modulus> {
+        let primes = ntt_primes(log_n, 1 << 29..1 << 30).rev().take(count);
+        primes.map(|q| Modulus::new(q as u32))
+    }
+
+    /// Small primes among large ones, as chains have them.
     fn primes(log_n: u32, count: usize) -> Vec<Modulus> {
-        // Small primes among large ones, as chains have them.
         let small = ntt_primes(log_n, 1 << 17..1 << 24).take(2);
-        let large = ntt_primes(log_n, 1 << 29..1 << 30).rev().take(count - 2);
-        small.chain(large).map(|q| Modulus::new(q as u32)).collect()
+        let small = small.map(|q| Modulus::new(q as u32));
+        small.chain(large_primes(log_n, count - 2)).collect()
     }
 
     /// Residues of `values` as an unnormalised inverse transform leaves them: times N.
@@ -292,8 +298,7 @@ mod tests {
         moduli.iter().map(|q| values.iter().map(|x| residue(q, x)).collect()).collect()
     }
 
-    fn check(log_n: u32, sources: usize, targets: usize) {
-        let moduli = primes(log_n, sources + targets);
+    fn check(log_n: u32, moduli: &[Modulus], sources: usize) {
         let (sources, targets) = moduli.split_at(sources);
         let whole: BigInt = sources.iter().map(|q| BigInt::from(q.q)).product();
         // Values all over the range, its ends and its middle among them.
@@ -325,10 +330,27 @@ mod tests {
     #[test]
     fn representatives_are_centred() {
         for (sources, targets) in [(3, 5), (4, 11), (16, 9), (18, 6), (2, 1)] {
-            check(8, sources, targets);
+            check(8, &primes(8, sources + targets), sources);
         }
-        check(5, 3, 4);
-        check(12, 6, 7);
+        check(5, &primes(5, 7), 3);
+        check(12, &primes(12, 13), 6);
+    }
+
+    #[test]
+    fn any_number_of_large_sources_is_centred() {
+        for sources in [1, 31, 32, 63, 64, 127, 128, 140] {
+            let moduli: Vec<Modulus> = large_primes(8, sources + 3).collect();
+            check(8, &moduli, sources);
+        }
+    }
+
+    #[test]
+    fn no_sources_stand_for_zero() {
+        let moduli = primes(8, 5);
+        let mut outputs = vec![vec![7; 256]; 5];
+        let places = outputs.iter_mut().map(Vec::as_mut_slice).collect();
+        Conversion::new(8, &[], &moduli, |_| 1, |_| 1).run(&[], places, |_, _| ());
+        assert!(outputs.iter().flatten().all(|&x| x == 0));
     }
 
     #[test]
@@ -337,7 +359,7 @@ mod tests {
         let (sources, targets) = moduli.split_at(5);
         let conversion = Conversion::new(8, sources, targets, |q| q.q - 3, |q| q.q / 7);
         let value =
-            |i: usize, q: &Modulus| (i as u64 * 0x9e37_79b9_7f4a_7c15 % u64::from(q.q)) as u32;
+            |i: usize, q: &Modulus| q.reduce((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let limb = |q: &Modulus| (0..256).map(|i| value(i, q)).collect();
         let inputs: Vec<Vec<u32>> = sources.iter().map(limb).collect();
         let inputs: Vec<&[u32]> = inputs.iter().map(Vec::as_slice).collect();
