@@ -7,6 +7,7 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.errors import (
+    BoundOverflowError,
     CloakworkError,
     InsecureParametersError,
     InvalidArgumentError,
@@ -14,6 +15,7 @@ from cloakwork.errors import (
     NotFiniteError,
     NotRealError,
     ParametersMismatchError,
+    PrecisionLostError,
     TooManySlotsError,
     ValueOutOfRangeError,
 )
@@ -70,6 +72,27 @@ def test_a_result_that_breaks_the_bound_by_far_is_seen(size: int) -> None:
     x = s.encrypt(np.full(size, 4.0))
     with pytest.raises(ValueOutOfRangeError, match=f"bound={4 * size}"):
         s.decrypt(cw.einsum("i->", x))
+
+
+def test_a_result_that_may_wrap_unseen_is_refused() -> None:
+    s = cw.Session(depth=1, insecure=True, log_n=11)
+    ones = np.ones(1024)
+    with pytest.raises(BoundOverflowError, match="tighter bounds"):
+        cw.einsum("i,->i", s.encrypt(ones), 1e6)
+    with pytest.raises(BoundOverflowError, match="tighter bounds"):
+        s.decrypt(cw.einsum("i->", cw.einsum("i,->i", s.encrypt(ones), 1e3)))
+    tight = cw.einsum("i->", s.encrypt(ones / 32, bound=1 / 32))
+    assert abs(s.decrypt(tight) - 32) < 1e-5
+
+
+def test_a_result_without_a_right_bit_is_refused() -> None:
+    s = cw.Session(depth=1, insecure=True, log_n=11)
+    x = s.encrypt(np.full(4, 1e-12), bound=1e-12)
+    with pytest.raises(PrecisionLostError, match="more precision"):
+        s.decrypt(cw.einsum("i,->i", x, 1e12))
+    with pytest.raises(PrecisionLostError, match="flood by fewer bits"):
+        s.decrypt(s.encrypt([1.0, 2.0]), flood_bits=40)
+    assert np.abs(s.decrypt(s.encrypt([1.0, 2.0]), flood_bits=10) - [1, 2]).max() < 1e-3
 
 
 def test_a_tensor_may_have_a_tighter_bound() -> None:

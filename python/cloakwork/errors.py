@@ -63,6 +63,14 @@ class DegreeMismatchError(CloakworkError, ValueError):
     """A ciphertext has the wrong number of components for the operation."""
 
 
+class BoundOverflowError(CloakworkError, ArithmeticError):
+    """By the bounds of the inputs a value may wrap around the modulus, unseen."""
+
+
+class PrecisionLostError(CloakworkError, ArithmeticError):
+    """The error of a result may be as large as the result."""
+
+
 class DecryptionOverflowError(CloakworkError, ArithmeticError):
     """The decrypted polynomial fills the modulus: a value overflowed, or the key is wrong."""
 

@@ -19,7 +19,7 @@ def test_a_plan_shows_layouts_work_levels_and_keys() -> None:
         "rotations",
         "levels  3 to 2",
         "memory",
-        "precision",
+        "error  below 2^",
         "= input operand0",
     ):
         assert words in text

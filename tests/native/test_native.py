@@ -1,7 +1,9 @@
 """The native module: conversions, errors, threads and the interpreter lock."""
 
+import hashlib
 import math
 import os
+import struct
 import subprocess
 import sys
 import threading
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from cloakwork import _native, errors
 from cloakwork._native import (
     Ciphertext,
+    Decrypted,
     EvaluationKeys,
     Evaluator,
     LinearTransform,
@@ -244,6 +247,17 @@ def overflown() -> Any:
     return SECRET.decrypt(EVALUATOR.multiply_integer(encrypt(X, level=0), 2**13))
 
 
+def lying() -> Decrypted:
+    """A ciphertext that has outgrown its modulus and whose bytes say that it has not."""
+    grown = EVALUATOR.multiply_integer(encrypt(X, level=0), 1 << 13)
+    data = bytearray(grown.to_bytes())
+    header, key_id, level_and_slots, scale_and_deviation = 48, 16, 8, 16
+    bound = header + key_id + level_and_slots + scale_and_deviation
+    data[bound : bound + 8] = struct.pack("<d", 1.0)
+    data[32:48] = hashlib.sha256(bytes(data[:32]) + bytes(data[header:])).digest()[:16]
+    return SECRET.decrypt(Ciphertext.from_bytes(P, bytes(data)))
+
+
 REFUSALS: dict[str, Callable[[], Any]] = {
     "InvalidParametersError": lambda: Parameters(levels=1, scale_bits=5),
     "InsecureParametersError": lambda: Parameters(levels=3, log_n=11),
@@ -257,7 +271,8 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "ParametersMismatchError": lambda: SECRET.encrypt(OTHER.encode(X, level=0)),
     "KeyMismatchError": lambda: SecretKey.generate(P).decrypt(A),
     "MissingKeyError": lambda: EVALUATOR.rotate(A, 7),
-    "DecryptionOverflowError": overflown,
+    "BoundOverflowError": overflown,
+    "DecryptionOverflowError": lying,
     "InvalidArgumentError": lambda: EVALUATOR.inner_sum(A, 0, 1),
     "MalformedBytesError": lambda: Ciphertext.from_bytes(P, b"no ciphertext"),
 }

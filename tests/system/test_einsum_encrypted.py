@@ -108,7 +108,7 @@ def test_operands_at_different_levels_meet(small: cw.Session) -> None:
 
 
 def test_levels_run_out_by_name(small: cw.Session) -> None:
-    x = small.encrypt([0.5])
+    x = small.encrypt([0.5], bound=1.0)
     for _ in range(3):
         x = cw.einsum("i,i->i", x, x)
     with pytest.raises(LevelExhaustedError):

@@ -36,6 +36,7 @@ fn class_name(error: &Error) -> &'static str {
         Error::ScaleOutOfRange { .. } => "ScaleOutOfRangeError",
         Error::SlotMismatch { .. } => "SlotMismatchError",
         Error::ValueOutOfRange { .. } => "ValueOutOfRangeError",
+        Error::BoundOverflow { .. } => "BoundOverflowError",
         Error::NotFinite { .. } => "NotFiniteError",
         Error::ParametersMismatch { .. } => "ParametersMismatchError",
         Error::KeyMismatch { .. } => "KeyMismatchError",

@@ -37,6 +37,12 @@ pub enum Error {
         "cannot {operation}: value {value:e} exceeds the bound {bound:e}; raise the bound or scale the data"
     )]
     ValueOutOfRange { operation: &'static str, value: f64, bound: f64 },
+    /// By the bounds of what they were made from, values may wrap around the modulus, where
+    /// nothing could tell them from right ones.
+    #[error(
+        "cannot {operation}: by the bounds of the inputs a value may reach {bound:.4e}, and the modulus holds {capacity:.4e}; give the inputs tighter bounds, scale them down, or make parameters with more headroom"
+    )]
+    BoundOverflow { operation: &'static str, bound: f64, capacity: f64 },
     /// A value is NaN or infinite.
     #[error("cannot {operation}: value number {index} is not finite")]
     NotFinite { operation: &'static str, index: usize },

@@ -344,11 +344,23 @@ fn operands_that_do_not_fit_are_refused() {
 }
 
 #[test]
-fn values_that_outgrow_the_modulus_are_found_at_decryption() {
-    let bench = Bench::new(small(8, 0, 40.0), 1);
-    let a = bench.encrypt(&Numbers(9).vector(bench.slots), 0);
-    let grown = bench.evaluator.multiply_integer(&a, 1 << 30).unwrap();
-    assert!(matches!(bench.secret.decrypt(&grown), Err(Error::DecryptionOverflow)));
+fn values_that_may_outgrow_the_modulus_are_refused() {
+    let bench = Bench::new(small(8, 1, 40.0), 1);
+    let e = &bench.evaluator;
+    // All equal: one coefficient holds them all, and wraps unseen by the others.
+    let ones = vec![Complex64::new(1.0, 0.0); bench.slots];
+    let refused = |result: Result<_, Error>| matches!(result, Err(Error::BoundOverflow { .. }));
+    for (times, fits) in [(200, true), (300, false), (1 << 30, false)] {
+        let grown = e.multiply_integer(&bench.encrypt(&ones, 0), times).unwrap();
+        assert_eq!(bench.secret.decrypt(&grown).is_ok(), fits, "{times}");
+        assert!(fits || refused(bench.secret.decrypt(&grown).map(|_| ())));
+        let product = e.square(&bench.encrypt(&ones, 1)).unwrap();
+        let grown = e.multiply_integer(&product, times).unwrap();
+        assert_eq!(e.rescale(&grown).is_ok(), fits, "{times}");
+        let grown = e.multiply_integer(&bench.encrypt(&ones, 1), times).unwrap();
+        let scale = bench.parameters.scale(0).unwrap();
+        assert_eq!(e.align(&grown, 0, scale).is_ok(), fits, "{times}");
+    }
 }
 
 #[test]

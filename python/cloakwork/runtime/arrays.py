@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork.errors import NotFiniteError, NotRealError, ShapeMismatchError, ValueOutOfRangeError
+from cloakwork.errors import (
+    NotFiniteError,
+    NotRealError,
+    PrecisionLostError,
+    ShapeMismatchError,
+    ValueOutOfRangeError,
+)
 
 
 def real_array(data: ArrayLike, action: str) -> NDArray[np.float64]:
@@ -54,4 +62,27 @@ def require_bound(array: NDArray[np.float64], bound: float, action: str) -> None
         raise ValueOutOfRangeError(
             f"cannot {action}: a value of {largest:g} exceeds the bound {bound:g}; "
             f"allow bound={largest:g} or more, or scale the data"
+        )
+
+
+def require_precision(array: NDArray[np.float64], precision: float, action: str) -> None:
+    """Refuse an array none of whose bits need be right: the error may exceed 1 and all of it.
+
+    Args:
+        array: The numbers.
+        precision: Bits after the binary point that are right.
+        action: What the caller is about to do, for the message of an error.
+
+    Raises:
+        PrecisionLostError: It is such an array.
+
+    Example:
+        >>> require_precision(np.array([100.0]), -3.0, "decrypt")
+    """
+    largest = max(1.0, float(np.abs(array).max(initial=0.0)))
+    if precision < -math.log2(largest):
+        raise PrecisionLostError(
+            f"cannot {action}: the error may be 2^{-precision:.0f}, and the largest result is "
+            f"{largest:.3g}; ask the session for more precision, give the inputs tighter bounds, "
+            f"scale small data up, or flood by fewer bits"
         )

@@ -15,7 +15,7 @@ from cloakwork._native import Parameters
 from cloakwork.errors import ParametersMismatchError, ValueOutOfRangeError
 from cloakwork.plan.layout import row_major
 from cloakwork.programs.slots import Program, Vector
-from cloakwork.runtime.arrays import real_array, require_bound
+from cloakwork.runtime.arrays import real_array, require_bound, require_precision
 from cloakwork.runtime.executor import Backend, run
 from cloakwork.runtime.tensor import Tensor
 
@@ -90,11 +90,14 @@ class Client:
 
         Raises:
             ValueOutOfRangeError: A result exceeds the bound, so it may have overflowed.
+            BoundOverflowError: By the bounds of the inputs a result may have overflowed, unseen.
             DecryptionOverflowError: A result has overflowed.
+            PrecisionLostError: The error may be as large as the results and as large as 1.
             KeyMismatchError: The tensor belongs to another secret key.
         """
         array = tensor.layout.unpack(self.key.decrypt(tensor.value, flood_bits=flood_bits))
         require_bound(array, self.bound, "decrypt")
+        require_precision(array, tensor.value.precision - (flood_bits or 0), "decrypt")
         return array
 
     def __repr__(self) -> str:

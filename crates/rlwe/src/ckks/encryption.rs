@@ -52,8 +52,9 @@ impl SecretKey {
     /// about the key must not be given them as they are; see [`Self::decrypt_flooded`].
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`], [`Error::ParametersMismatch`], and
-    /// [`Error::DecryptionOverflow`] when a value outgrew the modulus.
+    /// [`Error::KeyMismatch`], [`Error::ParametersMismatch`], [`Error::BoundOverflow`] when a
+    /// value may have outgrown the modulus, [`Error::DecryptionOverflow`] when one has, which
+    /// is that the ciphertext's bound was a lie or the key is another.
     pub fn decrypt(&self, ciphertext: &Ciphertext) -> Result<Decrypted> {
         let coefficients = self.coefficients_of(ciphertext)?;
         Ok(self.decrypted(ciphertext, ciphertext.estimate, &coefficients))
@@ -92,6 +93,8 @@ impl SecretKey {
         if self.id != ciphertext.key {
             return Err(Error::KeyMismatch { operation });
         }
+        let (level, scale) = (ciphertext.level, ciphertext.scale);
+        self.parameters.check_room(level, scale, ciphertext.estimate.bound, operation)?;
         let ring = self.parameters.ring();
         // Horner's rule in the secret.
         let mut polys = ciphertext.polys.iter().rev();

@@ -251,6 +251,7 @@ impl Evaluator {
         let parameters = self.parameters();
         let level = a.level - 1;
         parameters.check_scale(level, scale, "rescale")?;
+        parameters.check_room(level, scale, a.estimate.bound, "rescale")?;
         let polys = self.relinearize_and_divide(a, parameters.rescale_from_extended(a.level))?;
         let switching = estimate::key_switching(parameters, a.level);
         let estimate = a
@@ -345,13 +346,15 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`Error::LevelExhausted`] at level 0, [`Error::ScaleOutOfRange`] when the scale is too
-    /// small to be divided, and those of [`Self::negate`].
+    /// small to be divided, [`Error::BoundOverflow`] when values may have outgrown the modulus,
+    /// and those of [`Self::negate`].
     pub fn rescale(&self, a: &Ciphertext) -> Result<Ciphertext> {
         let operation = "rescale";
         self.check(a, operation)?;
         let parameters = self.parameters();
         let scale = a.scale / parameters.rescale_factor(a.level)?;
         parameters.check_scale(a.level - 1, scale, operation)?;
+        parameters.check_room(a.level - 1, scale, a.estimate.bound, operation)?;
         let division = parameters.rescale(a.level);
         let polys = a.polys.iter().map(|poly| division.apply(parameters.ring(), poly)).collect();
         let error = estimate::in_slots(rounding(a), a.slots, scale);
@@ -369,7 +372,8 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`Error::LevelExhausted`] when `level` is above that of `a`,
-    /// [`Error::ScaleOutOfRange`] when the scale does not fit there.
+    /// [`Error::ScaleOutOfRange`] when the scale does not fit there, [`Error::BoundOverflow`]
+    /// when values may not.
     pub fn drop_level(&self, a: &Ciphertext, level: usize) -> Result<Ciphertext> {
         self.align(a, level, a.scale)
     }
@@ -384,7 +388,8 @@ impl Evaluator {
     /// # Errors
     /// [`Error::LevelExhausted`] when `level` is above that of `a`,
     /// [`Error::ScaleMismatch`] when it is the same and `scale` is another,
-    /// [`Error::ScaleOutOfRange`] when the scale does not fit there.
+    /// [`Error::ScaleOutOfRange`] when the scale does not fit there, [`Error::BoundOverflow`]
+    /// when values may not.
     pub fn align(&self, a: &Ciphertext, level: usize, scale: f64) -> Result<Ciphertext> {
         let operation = "drop a level";
         self.check(a, operation)?;

@@ -51,6 +51,7 @@ impl Evaluator {
             factors.push(factor);
         }
         estimate = estimate.with_error(misfit);
+        parameters.check_room(level, scale, estimate.bound, operation)?;
 
         let sum = |index: usize| {
             let mut sum = ring.zero(&start);

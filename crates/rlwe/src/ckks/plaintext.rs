@@ -148,6 +148,24 @@ impl Parameters {
         Ok((self.log_q(level)? - 2.0).exp2())
     }
 
+    /// Refuses values that may wrap around the modulus of `level` at `scale`.
+    ///
+    /// Sums, products and rotations are right modulo the modulus whatever wraps; divisions and
+    /// decryption are not, and call this.
+    pub(crate) fn check_room(
+        &self,
+        level: usize,
+        scale: f64,
+        bound: f64,
+        operation: &'static str,
+    ) -> Result<()> {
+        let capacity = self.largest_coefficient(level)? / scale;
+        if bound < capacity {
+            return Ok(());
+        }
+        Err(Error::BoundOverflow { operation, bound, capacity })
+    }
+
     /// The scale of a plaintext that takes a ciphertext of `scale` at `level`, multiplied and
     /// rescaled, to the canonical scale of the level below.
     ///
