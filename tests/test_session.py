@@ -27,7 +27,7 @@ def test_parameters_follow_from_depth_precision_and_bound() -> None:
     parameters = session(depth=3, precision=20, bound=64.0).parameters
     assert parameters.levels == 3
     assert parameters.scale_bits == 44
-    assert parameters.headroom_bits == 8
+    assert parameters.headroom_bits == 6 + 2 + 16
     assert not parameters.insecure
 
 
@@ -62,6 +62,24 @@ def test_a_result_above_the_bound_is_refused() -> None:
     s = session(bound=4.0)
     with pytest.raises(ValueOutOfRangeError, match="bound=9"):
         s.decrypt(cw.einsum("i,i->i", s.encrypt([3.0]), [3.0]))
+
+
+@pytest.mark.parametrize("size", [2, 64, 1024])
+def test_a_result_that_breaks_the_bound_by_far_is_seen(size: int) -> None:
+    s = cw.Session(depth=0, bound=4.0, insecure=True, log_n=12)
+    x = s.encrypt(np.full(size, 4.0))
+    with pytest.raises(ValueOutOfRangeError, match=f"bound={4 * size}"):
+        s.decrypt(cw.einsum("i->", x))
+
+
+def test_a_tensor_may_have_a_tighter_bound() -> None:
+    s = cw.Session(depth=1, insecure=True, log_n=11)
+    loose, tight = s.encrypt([0.5]), s.encrypt([0.5], bound=1.0)
+    products = [cw.einsum("i,i->i", x, x) for x in (loose, tight)]
+    assert products[1].value.precision > products[0].value.precision + 5
+    for bound, data in ((1.0, [1.5]), (65.0, [1.0]), (0.0, [0.0]), (float("nan"), [0.0])):
+        with pytest.raises(ValueOutOfRangeError, match="cannot encrypt"):
+            s.encrypt(data, bound=bound)
 
 
 @pytest.mark.parametrize(

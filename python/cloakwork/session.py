@@ -21,6 +21,9 @@ from cloakwork.runtime.tensor import Tensor
 
 # Bits that fresh noise and a few operations take from a scale, with room to spare.
 _NOISE_BITS = 18
+# Bits above the bound within which a result that breaks it is still seen for what it is;
+# beyond them it wraps around the modulus, and nothing could tell it from a right one.
+_WATCH_BITS = 16
 _SCALE_BITS = range(20, 61)
 
 
@@ -88,9 +91,9 @@ class Session:
                 f"cannot make a session: expected backend 'ckks' or 'clear', got {backend!r}"
             )
 
-    def encrypt(self, data: ArrayLike) -> Tensor:
+    def encrypt(self, data: ArrayLike, *, bound: float | None = None) -> Tensor:
         """Encrypt an array; see `Client.encrypt`, whose errors it raises."""
-        return replace(self.client.encrypt(data), runner=self)
+        return replace(self.client.encrypt(data, bound=bound), runner=self)
 
     def decrypt(self, tensor: Tensor, *, flood_bits: int | None = None) -> NDArray[np.float64]:
         """Decrypt a tensor; see `Client.decrypt`, whose errors it raises.
@@ -145,7 +148,7 @@ def _parameters(
         return Parameters(
             levels=depth,
             scale_bits=scale_bits,
-            headroom_bits=magnitude + 2,
+            headroom_bits=magnitude + 2 + _WATCH_BITS,
             log_n=log_n,
             insecure=insecure,
         )

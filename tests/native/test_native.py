@@ -30,7 +30,10 @@ OTHER = Parameters(levels=LEVELS + 1, log_n=11, insecure=True)
 SECRET = SecretKey.generate(P)
 STEPS = (1, 2, 3, 4, 8)
 KEYS = SECRET.evaluation_keys(
-    relinearisation_level=LEVELS, rotations=dict.fromkeys(STEPS, LEVELS), conjugation_level=LEVELS
+    relinearisation_level=LEVELS,
+    rotations=dict.fromkeys(STEPS, LEVELS),
+    conjugation_level=LEVELS,
+    automorphisms={2 * P.n - 5: LEVELS},
 )
 EVALUATOR = Evaluator(KEYS)
 RNG = np.random.default_rng(3)
@@ -94,6 +97,18 @@ OPERATIONS: dict[str, tuple[Callable[[], Ciphertext], NDArray[Any]]] = {
     "linear transform": (
         lambda: EVALUATOR.rescale(EVALUATOR.linear_transform(A, transform({1: X, 8: Z}))),
         X * np.roll(X, -1) + Z * np.roll(X, -8),
+    ),
+    "streamed transform": (
+        lambda: EVALUATOR.rescale(
+            EVALUATOR.linear_transform(
+                A, LinearTransform.streamed(P, {1: X, 8: Z}, slots=P.slots, level=LEVELS)
+            )
+        ),
+        X * np.roll(X, -1) + Z * np.roll(X, -8),
+    ),
+    "automorphism": (
+        lambda: EVALUATOR.automorphism(encrypt(Z), 2 * P.n - 5),
+        np.roll(Z, -1).conj(),
     ),
 }
 

@@ -197,6 +197,17 @@ impl Evaluator {
         engine::run(py, || self.0.conjugate(a)).map(Ciphertext)
     }
 
+    /// The image under X -> X^element: a rotation, a conjugation or both.
+    fn automorphism(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        element: Number<usize>,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.automorphism(a, element.0)).map(Ciphertext)
+    }
+
     /// The linear transform, not rescaled.
     fn linear_transform(
         &self,

@@ -63,19 +63,26 @@ impl SecretKey {
     ///     relinearisation_level: The highest level of a product of ciphertexts.
     ///     rotations: The highest level of each rotation.
     ///     conjugation_level: The highest level of a conjugation.
-    #[pyo3(signature = (*, relinearisation_level, rotations, conjugation_level))]
+    ///     automorphisms: The highest level of each other automorphism, by Galois element.
+    #[pyo3(signature = (*, relinearisation_level, rotations, conjugation_level, automorphisms=None))]
     fn evaluation_keys(
         &self,
         py: Python<'_>,
         relinearisation_level: Option<Number<usize>>,
         rotations: Bound<'_, PyMapping>,
         conjugation_level: Option<Number<usize>>,
+        automorphisms: Option<Bound<'_, PyMapping>>,
     ) -> PyResult<EvaluationKeys> {
+        let automorphisms: Vec<(Number<usize>, Number<usize>)> = match automorphisms {
+            Some(automorphisms) => automorphisms.items()?.extract()?,
+            None => Vec::new(),
+        };
         let rotations: Vec<(Number<i64>, Number<usize>)> = rotations.items()?.extract()?;
         let request = keys::EvaluationKeysRequest {
             relinearisation_level: relinearisation_level.map(|level| level.0),
             rotations: rotations.into_iter().map(|(k, level)| (k.0, level.0)).collect(),
             conjugation_level: conjugation_level.map(|level| level.0),
+            automorphisms: automorphisms.into_iter().map(|(g, level)| (g.0, level.0)).collect(),
         };
         engine::run(py, || self.0.evaluation_keys(&request)).map(EvaluationKeys::new)
     }

@@ -23,6 +23,38 @@ use crate::parameters::Parameters;
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct LinearTransform(pub ckks::LinearTransform);
 
+/// How the engine makes a transform: encoded ahead or streamed.
+type Constructor = fn(
+    &rlwe::Parameters,
+    &ckks::Diagonals,
+    usize,
+    Encoding,
+    Option<usize>,
+) -> rlwe::Result<ckks::LinearTransform>;
+
+/// Diagonals by rotation, as Python gives them.
+struct Arguments<'py> {
+    parameters: Bound<'py, Parameters>,
+    vectors: Vec<(Number<i64>, Vector<'py>)>,
+    slots: usize,
+    encoding: Encoding,
+    baby_steps: Option<usize>,
+}
+
+impl Arguments<'_> {
+    fn make(&self, py: Python<'_>, constructor: Constructor) -> PyResult<LinearTransform> {
+        let elements = self.vectors.iter().map(|(d, vector)| Ok((d.0, vector.elements()?)));
+        let elements = elements.collect::<PyResult<Vec<_>>>()?;
+        let parameters = &self.parameters.get().0;
+        let (slots, encoding, baby_steps) = (self.slots, self.encoding, self.baby_steps);
+        let make = || {
+            let diagonals = elements.iter().map(|(d, values)| (*d, values.to_complex())).collect();
+            constructor(parameters, &diagonals, slots, encoding, baby_steps)
+        };
+        engine::run(py, make).map(LinearTransform)
+    }
+}
+
 #[pymethods]
 impl LinearTransform {
     #[new]
@@ -36,17 +68,31 @@ impl LinearTransform {
         scale: Option<Number<f64>>,
         baby_steps: Option<Number<usize>>,
     ) -> PyResult<Self> {
-        let vectors: Vec<(Number<i64>, Vector<'_>)> = diagonals.items()?.extract()?;
-        let elements = vectors.iter().map(|(d, vector)| Ok((d.0, vector.elements()?)));
-        let elements = elements.collect::<PyResult<Vec<_>>>()?;
         let encoding = Encoding { level: level.0, scale: scale.map(|x| x.0), bound: None };
         let baby_steps = baby_steps.map(|x| x.0);
-        let parameters = &parameters.get().0;
-        let encode = || {
-            let diagonals = elements.iter().map(|(d, values)| (*d, values.to_complex())).collect();
-            ckks::LinearTransform::new(parameters, &diagonals, slots.0, encoding, baby_steps)
-        };
-        engine::run(py, encode).map(Self)
+        let vectors = diagonals.items()?.extract()?;
+        Arguments { parameters, vectors, slots: slots.0, encoding, baby_steps }
+            .make(py, ckks::LinearTransform::new)
+    }
+
+    /// The same transform with its diagonals encoded whenever it is applied: slower, and for
+    /// transforms too large to be kept encoded.
+    #[staticmethod]
+    #[pyo3(signature = (parameters, diagonals, *, slots, level, scale=None, baby_steps=None))]
+    fn streamed(
+        py: Python<'_>,
+        parameters: Bound<'_, Parameters>,
+        diagonals: Bound<'_, PyMapping>,
+        slots: Number<usize>,
+        level: Number<usize>,
+        scale: Option<Number<f64>>,
+        baby_steps: Option<Number<usize>>,
+    ) -> PyResult<Self> {
+        let encoding = Encoding { level: level.0, scale: scale.map(|x| x.0), bound: None };
+        let baby_steps = baby_steps.map(|x| x.0);
+        let vectors = diagonals.items()?.extract()?;
+        Arguments { parameters, vectors, slots: slots.0, encoding, baby_steps }
+            .make(py, ckks::LinearTransform::streamed)
     }
 
     /// The rotations that need a Galois key.

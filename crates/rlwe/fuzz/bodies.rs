@@ -98,6 +98,7 @@ fn evaluator() -> &'static Evaluator {
             relinearisation_level: Some(2),
             rotations: vec![(1, 2)],
             conjugation_level: Some(1),
+            ..Default::default()
         };
         Evaluator::new(secret().evaluation_keys(&request).expect("evaluation keys"))
     })

@@ -71,7 +71,7 @@ pub struct EvaluationKeys {
 /// let request = EvaluationKeysRequest {
 ///     relinearisation_level: Some(2),
 ///     rotations: vec![(1, 2), (-4, 1)],
-///     conjugation_level: None,
+///     ..EvaluationKeysRequest::default()
 /// };
 /// # let _ = request;
 /// ```
@@ -83,6 +83,9 @@ pub struct EvaluationKeysRequest {
     pub rotations: Vec<(i64, usize)>,
     /// The highest level at which ciphertexts are conjugated.
     pub conjugation_level: Option<usize>,
+    /// Any other automorphisms X -> X^g, by odd g below 2N, each with the highest level at
+    /// which it is used.
+    pub automorphisms: Vec<(usize, usize)>,
 }
 
 impl SecretKey {
@@ -168,6 +171,11 @@ impl SecretKey {
         if let Some(level) = request.conjugation_level {
             levels.insert(conjugation_element(log_n), level);
         }
+        for &(element, level) in &request.automorphisms {
+            check_element(log_n, element, "make evaluation keys")?;
+            let entry = levels.entry(element).or_insert(level);
+            *entry = level.max(*entry);
+        }
         levels.remove(&1);
         let requested = levels.values().chain(&request.relinearisation_level);
         for &level in requested {
@@ -229,6 +237,16 @@ impl SecretKey {
         let halves = Bundle::new(ring.n(), &basis, &halves);
         Ok(SwitchingKey { level, seed, digits, halves })
     }
+}
+
+/// Refuses what is no Galois element: an even number, or one from 2N on.
+pub(crate) fn check_element(log_n: u32, element: usize, operation: &'static str) -> Result<()> {
+    if element % 2 == 1 && element < 2 << log_n {
+        return Ok(());
+    }
+    let most = 2usize << log_n;
+    let reason = format!("expected an odd Galois element below {most}, got {element}");
+    Err(Error::InvalidArgument { operation, reason })
 }
 
 /// Every prime of the parameters.

@@ -93,6 +93,7 @@ fn made(target: &str) -> Vec<(&'static str, Vec<u8>)> {
                 relinearisation_level: Some(1),
                 rotations: vec![(1, 0), (5, 2)],
                 conjugation_level: Some(1),
+                ..Default::default()
             };
             vec![
                 ("none", EvaluationKeys::none(secret).to_bytes()),

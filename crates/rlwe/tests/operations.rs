@@ -31,6 +31,11 @@ const SLACK_BITS: f64 = 9.0;
 const DIAGONALS: [i64; 7] = [-1, 0, 1, 2, 4, 5, 7];
 const BABY_STEPS: [Option<usize>; 4] = [None, Some(1), Some(4), Some(8)];
 
+/// The Galois element of a rotation by 2 after a conjugation: -5^2 mod 2N.
+fn conjugate_rotation(parameters: &Parameters) -> usize {
+    2 * parameters.n() - 25
+}
+
 struct Bench {
     parameters: Parameters,
     secret: SecretKey,
@@ -56,6 +61,7 @@ impl Bench {
             relinearisation_level: Some(top),
             rotations: moves.map(|k| (k.rem_euclid(slots as i64), top)).collect(),
             conjugation_level: Some(top),
+            automorphisms: vec![(conjugate_rotation(&parameters), top)],
         };
         let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap());
         Self { parameters, secret, evaluator, slots }
@@ -134,6 +140,9 @@ impl Bench {
         }
         let conjugates: Vec<_> = x.iter().map(|x| x.conj()).collect();
         self.check("conjugate", &e.conjugate(&a).unwrap(), &conjugates);
+        let both: Vec<_> = rotated(2).iter().map(|x| x.conj()).collect();
+        let moved = e.automorphism(&a, conjugate_rotation(&self.parameters)).unwrap();
+        self.check("apply an automorphism", &moved, &both);
         let sums: Vec<Complex64> = (0..n)
             .map(|i| (0..SUM_LENGTH as i64).map(|k| x[((i + k * SUM_STRIDE) % n) as usize]).sum())
             .collect();
@@ -206,6 +215,18 @@ impl Bench {
             let rescaled = self.evaluator.rescale(&transformed).unwrap();
             self.check("linear transform and rescale", &rescaled, &expected);
             self.check_canonical(&rescaled);
+            let streamed = LinearTransform::streamed(
+                &self.parameters,
+                &diagonals,
+                self.slots,
+                encoding,
+                baby_steps,
+            )
+            .unwrap();
+            assert_eq!(streamed.rotations(), transform.rotations());
+            assert_eq!(streamed.diagonals(), transform.diagonals());
+            let streamed = self.evaluator.linear_transform(&a, &streamed).unwrap();
+            assert_eq!(streamed, transformed);
         }
     }
 
@@ -300,6 +321,8 @@ fn operands_that_do_not_fit_are_refused() {
     assert!(matches!(e.add(&a, &sparse), Err(Error::SlotMismatch { .. })));
     let lazy = e.multiply_lazily(&a, &a).unwrap();
     assert!(matches!(e.rotate(&lazy, 1), Err(Error::DegreeMismatch { .. })));
+    assert!(matches!(e.automorphism(&a, 4), Err(Error::InvalidArgument { .. })));
+    assert!(matches!(e.automorphism(&a, 513), Err(Error::InvalidArgument { .. })));
     assert!(matches!(e.inner_sum(&a, 0, 1), Err(Error::InvalidArgument { .. })));
     let encode = |values: &[Complex64], bound| {
         bench.parameters.encode(values, Encoding { level: 2, scale: None, bound })

@@ -102,7 +102,7 @@ def _counts(program: Program) -> list[str]:
 def _value(tensor: Tensor) -> list[str]:
     return [
         f"  memory  {_bytes(tensor.value.nbytes)} for the result",
-        f"  precision  about {tensor.value.precision:.0f} bits",
+        f"  error  below 2^{-tensor.value.precision:.0f}, even with every input at its bound",
     ]
 
 

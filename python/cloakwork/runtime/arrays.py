@@ -53,5 +53,5 @@ def require_bound(array: NDArray[np.float64], bound: float, action: str) -> None
     if array.size and (largest := float(np.abs(array).max())) > bound:
         raise ValueOutOfRangeError(
             f"cannot {action}: a value of {largest:g} exceeds the bound {bound:g}; "
-            f"make the session with bound={largest:g} or more, or scale the data"
+            f"allow bound={largest:g} or more, or scale the data"
         )

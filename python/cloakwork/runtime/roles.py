@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork._native import Parameters
-from cloakwork.errors import ParametersMismatchError
+from cloakwork.errors import ParametersMismatchError, ValueOutOfRangeError
 from cloakwork.plan.layout import row_major
 from cloakwork.programs.slots import Program, Vector
 from cloakwork.runtime.arrays import real_array, require_bound
@@ -47,23 +47,36 @@ class Client:
         self.bound = bound
         self.key = key
 
-    def encrypt(self, data: ArrayLike) -> Tensor:
+    def encrypt(self, data: ArrayLike, *, bound: float | None = None) -> Tensor:
         """Encrypt an array of any shape, in C order from slot 0, at the top level.
 
         Args:
             data: Real numbers: a numpy array, a torch tensor, nested lists, a number.
+            bound: The largest absolute value that the data may have, where that is less than
+                the client's bound. It is public; estimates of precision are as sharp as it is.
 
         Raises:
             NotRealError: The data are complex, text or objects.
             NotFiniteError: The data have a NaN or an infinity.
-            ValueOutOfRangeError: A number exceeds the bound.
+            ValueOutOfRangeError: A number exceeds the bound, or the bound the client's.
             TooManySlotsError: The data outnumber the slots of one ciphertext.
             ShapeMismatchError: A dimension has size 0, or rows differ in length.
         """
         array = real_array(data, "encrypt")
-        require_bound(array, self.bound, "encrypt")
+        bound = self._tighter(bound)
+        require_bound(array, bound, "encrypt")
         layout = row_major(array.shape, self.parameters.slots)
-        return Tensor(self.key.encrypt(layout.pack(array), bound=self.bound), layout)
+        return Tensor(self.key.encrypt(layout.pack(array), bound=bound), layout)
+
+    def _tighter(self, bound: float | None) -> float:
+        if bound is None:
+            return self.bound
+        if not 0 < bound <= self.bound:
+            raise ValueOutOfRangeError(
+                f"cannot encrypt: expected a bound above 0 and up to the session's "
+                f"{self.bound:g}, got {bound:g}"
+            )
+        return bound
 
     def decrypt(self, tensor: Tensor, *, flood_bits: int | None = None) -> NDArray[np.float64]:
         """Decrypt a tensor to an array of its shape.

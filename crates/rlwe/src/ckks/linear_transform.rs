@@ -9,7 +9,7 @@ use rustfft::num_complex::Complex64;
 use super::ciphertext::Ciphertext;
 use super::estimate::{self, Estimate};
 use super::evaluator::Evaluator;
-use super::plaintext::Encoding;
+use super::plaintext::{Encoding, check_values};
 use crate::key_switching::decompose;
 use crate::keys::SwitchingKey;
 use crate::parameters::Parameters;
@@ -50,17 +50,24 @@ pub struct LinearTransform {
     level: usize,
     slots: usize,
     scale: f64,
-    baby_steps: Vec<i64>,
-    giants: Vec<Giant>,
+    split: Split,
+    diagonals: Storage,
     /// Largest sum of absolute values of a row, and of squares.
     row_sum: f64,
     row_squares: f64,
 }
 
+#[derive(Debug, Clone)]
+enum Storage {
+    /// Encoded ahead, one entry for each giant step.
+    Encoded(Vec<Giant>),
+    /// As numbers, encoded giant step by giant step whenever the transform is applied.
+    Streamed(Diagonals),
+}
+
 /// The diagonals of one giant step, rotated back by it.
 #[derive(Debug, Clone)]
 struct Giant {
-    step: i64,
     /// For each diagonal, the position of its baby step.
     babies: Vec<usize>,
     /// Over Q P, in Montgomery form.
@@ -144,6 +151,26 @@ impl LinearTransform {
         encoding: Encoding,
         baby_steps: Option<usize>,
     ) -> Result<Self> {
+        let streamed = Self::streamed(parameters, diagonals, slots, encoding, baby_steps)?;
+        let Storage::Streamed(diagonals) = &streamed.diagonals else { return Ok(streamed) };
+        let steps = streamed.split.giant_steps.iter();
+        let giants = steps.map(|&step| streamed.encode(diagonals, step)).collect::<Result<_>>()?;
+        Ok(Self { diagonals: Storage::Encoded(giants), ..streamed })
+    }
+
+    /// [`Self::new`] without encoding ahead: the diagonals are kept as numbers, 16 bytes an
+    /// entry, and encoded whenever the transform is applied, those of one giant step at a time.
+    /// Slower each time, and for transforms too large to be kept encoded.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn streamed(
+        parameters: &Parameters,
+        diagonals: &Diagonals,
+        slots: usize,
+        encoding: Encoding,
+        baby_steps: Option<usize>,
+    ) -> Result<Self> {
         let operation = "make a linear transform";
         let level = encoding.level;
         parameters.check_level(level, operation)?;
@@ -154,53 +181,48 @@ impl LinearTransform {
         };
         parameters.check_scale(level, scale, operation)?;
         let diagonals = reduce_indices(diagonals, slots)?;
+        for values in diagonals.values() {
+            check_values(values, encoding.bound)?;
+        }
         let (row_sum, row_squares) = row_sums(&diagonals, slots);
         let indices: Vec<i64> = diagonals.keys().copied().collect();
-        let split = Split::choose(&indices, slots, baby_steps);
-        let encode = |d: i64, giant: i64| -> Result<Poly> {
-            let mut values = diagonals[&d].clone();
-            values.rotate_right(giant as usize);
-            let encoding = Encoding { level, scale: Some(scale), bound: None };
-            let extended = parameters.extended_basis(level);
-            let mut poly = parameters.encode_over(&values, encoding, extended)?.poly;
-            parameters.ring().to_montgomery(&mut poly);
-            Ok(poly)
-        };
-        let giants = split
-            .giant_steps
-            .iter()
-            .map(|&step| {
-                let members = split.baby_steps.iter().enumerate();
-                let members: Vec<_> =
-                    members.filter(|(_, b)| diagonals.contains_key(&(step + **b))).collect();
-                let babies = members.iter().map(|(position, _)| *position).collect();
-                let diagonals: Vec<Poly> = members
-                    .into_par_iter()
-                    .map(|(_, b)| encode(step + b, step))
-                    .collect::<Result<_>>()?;
-                let extended = parameters.extended_basis(level);
-                let diagonals = Bundle::new(parameters.n(), extended, &diagonals);
-                Ok(Giant { step, babies, diagonals })
-            })
-            .collect::<Result<_>>()?;
         Ok(Self {
             parameters: parameters.clone(),
             level,
             slots,
             scale,
-            baby_steps: split.baby_steps,
-            giants,
+            split: Split::choose(&indices, slots, baby_steps),
+            diagonals: Storage::Streamed(diagonals),
             row_sum,
             row_squares,
         })
     }
 
+    /// The diagonals of one giant step, encoded.
+    fn encode(&self, diagonals: &Diagonals, step: i64) -> Result<Giant> {
+        let parameters = &self.parameters;
+        let basis = parameters.extended_basis(self.level);
+        let encoding = Encoding { level: self.level, scale: Some(self.scale), bound: None };
+        let members: Vec<_> = (self.split.baby_steps.iter().enumerate())
+            .filter_map(|(position, baby)| Some((position, diagonals.get(&(step + baby))?)))
+            .collect();
+        let babies = members.iter().map(|(position, _)| *position).collect();
+        let polys: Vec<Poly> = members
+            .into_par_iter()
+            .map(|(_, values)| {
+                let mut values = values.clone();
+                values.rotate_right(step as usize);
+                let mut poly = parameters.encode_over(&values, encoding, basis)?.poly;
+                parameters.ring().to_montgomery(&mut poly);
+                Ok(poly)
+            })
+            .collect::<Result<_>>()?;
+        Ok(Giant { babies, diagonals: Bundle::new(parameters.n(), basis, &polys) })
+    }
+
     /// The rotations that need a Galois key at [`Self::level`], in `0..slots`.
     pub fn rotations(&self) -> Vec<i64> {
-        let giants = self.giants.iter().map(|giant| giant.step);
-        let steps: BTreeSet<i64> =
-            self.baby_steps.iter().copied().chain(giants).filter(|&k| k != 0).collect();
-        steps.into_iter().collect()
+        self.split.rotations()
     }
 
     /// The level of the ciphertexts that it transforms.
@@ -215,12 +237,18 @@ impl LinearTransform {
 
     /// The number of diagonals.
     pub fn diagonals(&self) -> usize {
-        self.giants.iter().map(|giant| giant.babies.len()).sum()
+        match &self.diagonals {
+            Storage::Encoded(giants) => giants.iter().map(|giant| giant.babies.len()).sum(),
+            Storage::Streamed(diagonals) => diagonals.len(),
+        }
     }
 
     /// Bytes in memory.
     pub fn nbytes(&self) -> usize {
-        self.giants.iter().map(|giant| giant.diagonals.nbytes()).sum()
+        match &self.diagonals {
+            Storage::Encoded(giants) => giants.iter().map(|giant| giant.diagonals.nbytes()).sum(),
+            Storage::Streamed(diagonals) => diagonals.len() * self.slots * size_of::<Complex64>(),
+        }
     }
 }
 
@@ -313,12 +341,22 @@ impl Evaluator {
             0 => Ok(None),
             k => self.rotation_key(k, a.level, operation).map(Some),
         };
-        let baby_keys = transform.baby_steps.iter().map(find).collect::<Result<Vec<_>>>()?;
-        let giant_steps = transform.giants.iter().map(|giant| &giant.step);
-        let giant_keys = giant_steps.map(find).collect::<Result<Vec<_>>>()?;
+        let split = &transform.split;
+        let baby_keys = split.baby_steps.iter().map(find).collect::<Result<Vec<_>>>()?;
+        let giant_keys = split.giant_steps.iter().map(find).collect::<Result<Vec<_>>>()?;
 
         let babies = self.baby_steps(a, &baby_keys);
-        let sums = self.inner_sums(transform, &babies);
+        let sums = match &transform.diagonals {
+            Storage::Encoded(giants) => self.inner_sums(a.level, giants, &babies),
+            Storage::Streamed(diagonals) => {
+                let mut sums = Vec::with_capacity(split.giant_steps.len());
+                for &step in &split.giant_steps {
+                    let giant = transform.encode(diagonals, step)?;
+                    sums.extend(self.inner_sums(a.level, &[giant], &babies));
+                }
+                sums
+            }
+        };
         drop(babies);
         let total = self.giant_steps(a.level, sums, &giant_keys);
         let division = parameters.division_by_special(a.level);
@@ -352,14 +390,11 @@ impl Evaluator {
     }
 
     /// For every giant step the sum of its diagonals times the baby rotations.
-    fn inner_sums(&self, transform: &LinearTransform, babies: &[[Poly; 2]]) -> Vec<[Poly; 2]> {
+    fn inner_sums(&self, level: usize, giants: &[Giant], babies: &[[Poly; 2]]) -> Vec<[Poly; 2]> {
         let ring = self.parameters().ring();
-        let basis = self.parameters().extended_basis(transform.level);
-        let mut sums: Vec<[Poly; 2]> = transform
-            .giants
-            .iter()
-            .map(|_| [ring.unwritten(basis), ring.unwritten(basis)])
-            .collect();
+        let basis = self.parameters().extended_basis(level);
+        let mut sums: Vec<[Poly; 2]> =
+            giants.iter().map(|_| [ring.unwritten(basis), ring.unwritten(basis)]).collect();
         // One row a prime: the limbs of all giant steps, filled block by block so that the
         // baby rotations are read from memory once.
         let mut rows: Vec<Vec<[&mut [u32]; 2]>> = basis.iter().map(|_| Vec::new()).collect();
@@ -378,7 +413,7 @@ impl Evaluator {
             let mut rotations = buffers::take(limbs.len() * block);
             for start in (0..ring.n()).step_by(block) {
                 interleave(&limbs, start, tile, &mut rotations);
-                for (giant, [first, second]) in transform.giants.iter().zip(&mut row) {
+                for (giant, [first, second]) in giants.iter().zip(&mut row) {
                     let count = giant.babies.len();
                     let terms = DiagonalTerms {
                         diagonals: &giant.diagonals.limb(position)[start * count..]
@@ -432,7 +467,7 @@ impl Evaluator {
         let in_slots = |deviation: f64, scale: f64| estimate::in_slots(deviation, a.slots, scale);
         let switching = estimate::key_switching(parameters, a.level);
         let scale = a.scale * transform.scale;
-        let moving = transform.giants.iter().filter(|giant| giant.step != 0).count() as f64;
+        let moving = transform.split.giant_steps.iter().filter(|&&step| step != 0).count() as f64;
         let rounding = estimate::rounding(parameters);
         let encoding = in_slots(estimate::encoding(), transform.scale);
         let errors = [

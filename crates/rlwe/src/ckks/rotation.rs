@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::ciphertext::Ciphertext;
 use super::evaluator::Evaluator;
 use crate::key_switching::{Decomposition, decompose};
-use crate::keys::SwitchingKey;
+use crate::keys::{SwitchingKey, check_element};
 use crate::ring::automorphism::{Automorphism, conjugation_element, rotation_element};
 use crate::{Error, Result};
 
@@ -69,11 +69,24 @@ impl Evaluator {
     /// # Errors
     /// As [`Self::rotate`].
     pub fn conjugate(&self, a: &Ciphertext) -> Result<Ciphertext> {
-        let operation = "conjugate";
+        self.automorphism(a, conjugation_element(self.parameters().log_n()))
+    }
+
+    /// The image under X -> X^element: what slot i holds moves to where the automorphism takes
+    /// it, a rotation, a conjugation or both.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] unless `element` is odd and below 2N, and those of
+    /// [`Self::rotate`].
+    pub fn automorphism(&self, a: &Ciphertext, element: usize) -> Result<Ciphertext> {
+        let operation = "apply an automorphism";
         self.check(a, operation)?;
         a.check_degree(1, operation)?;
-        let element = conjugation_element(self.parameters().log_n());
-        let name = || "Galois key for conjugation".to_string();
+        check_element(self.parameters().log_n(), element, operation)?;
+        if element == 1 {
+            return Ok(a.clone());
+        }
+        let name = || format!("Galois key for X -> X^{element}");
         let key = self.keys.galois_key(element, a.level, operation, name)?;
         let decomposition = decompose(self.parameters(), a.level, &a.polys[1]);
         Ok(self.apply_automorphism(a, &decomposition, element, key))
