@@ -68,7 +68,7 @@ pub struct ParametersLiteral {
     /// log2 of the scale, 20 to 60.
     pub scale_bits: f64,
     /// What the modulus of level 0 has beyond the scale, in bits, 2 to 60: messages up to
-    /// about 2^(headroom_bits - 1) in magnitude decrypt.
+    /// about 2^(headroom_bits - 2) in magnitude decrypt.
     pub headroom_bits: f64,
     /// The key-switching digits, at most; `None` takes the number with the cheapest rotation.
     pub digits: Option<usize>,

@@ -31,10 +31,6 @@ const SLACK_BITS: f64 = 9.0;
 const DIAGONALS: [i64; 7] = [-1, 0, 1, 2, 4, 5, 7];
 const BABY_STEPS: [Option<usize>; 4] = [None, Some(1), Some(4), Some(8)];
 
-fn reduced(slots: usize) -> Vec<i64> {
-    DIAGONALS.iter().map(|d| d.rem_euclid(slots as i64)).collect()
-}
-
 /// The Galois element of a rotation by 2 after a conjugation: -5^2 mod 2N.
 fn conjugate_rotation(parameters: &Parameters) -> usize {
     2 * parameters.n() - 25
@@ -58,7 +54,7 @@ impl Bench {
         let slots = parameters.slots() / sparsity;
         let rotations = inner_sum_rotations(SUM_LENGTH, SUM_STRIDE);
         let half = slots as i64 / 2;
-        let splits = BABY_STEPS.map(|steps| Split::choose(&reduced(slots), slots, steps));
+        let splits = BABY_STEPS.map(|steps| Split::choose(&DIAGONALS, slots, steps));
         let transforms = splits.iter().flat_map(Split::rotations);
         let moves = rotations.into_iter().chain([1, 2, -1, half]).chain(transforms);
         let request = EvaluationKeysRequest {
@@ -414,4 +410,29 @@ fn primes_may_join_without_any_that_leave() {
         let error = values.iter().zip(&x).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
         assert!(error < (-aligned.precision()).exp2(), "level {level}: {error:e}");
     }
+}
+
+#[test]
+fn scales_within_tolerance_align_at_their_level() {
+    let bench = Bench::new(small(8, 2, 40.0), 1);
+    let x = Numbers(12).vector(bench.slots);
+    let a = bench.encrypt(&x, 1);
+    let near = a.scale() * (1.0 + 1e-14);
+    let aligned = bench.evaluator.align(&a, 1, near).unwrap();
+    assert_eq!((aligned.level(), aligned.scale()), (1, near));
+    bench.check("align", &aligned, &x);
+    let refused = bench.evaluator.align(&a, 1, a.scale() * 1.001);
+    assert!(matches!(refused, Err(Error::ScaleMismatch { .. })), "{refused:?}");
+}
+
+#[test]
+fn any_indices_are_split() {
+    for slots in [0, 1, 8, usize::MAX] {
+        for width in [None, Some(0), Some(3), Some(usize::MAX)] {
+            let split = Split::choose(&[i64::MIN, -1, 0, 5, i64::MAX], slots, width);
+            let steps = split.baby_steps.iter().chain(&split.giant_steps);
+            assert!(steps.into_iter().all(|&k| (0..slots.max(1) as i128).contains(&k.into())));
+        }
+    }
+    assert_eq!(Split::choose(&[1, 5], 8, Some(usize::MAX)).giant_steps, [0]);
 }

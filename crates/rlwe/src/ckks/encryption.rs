@@ -64,7 +64,8 @@ impl SecretKey {
     /// ciphertext's own estimated noise by `flood_bits` bits and at most two more, against
     /// IND-CPA-D attacks (Li, Micciancio, Schultz, Sorrell 2022, section 4: s bits of
     /// statistical security ask for about s / 2 bits and half the log of the number of
-    /// decryptions). Precision falls by as many bits.
+    /// decryptions). Precision falls by as many bits. The estimate is the ciphertext's own:
+    /// whoever sends one with too small an estimate gets too little noise.
     ///
     /// # Errors
     /// As [`Self::decrypt`]; [`Error::InvalidArgument`] when the noise would exceed 2^55.
@@ -103,7 +104,7 @@ impl SecretKey {
             ring.mul_montgomery(&mut message.0, &self.values.0);
             ring.add(&mut message.0, poly);
         }
-        Ok(Zeroizing::new(reconstruct(ring, &message.0)?))
+        reconstruct(ring, &message.0)
     }
 
     fn decrypted(

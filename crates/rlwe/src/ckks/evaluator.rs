@@ -387,9 +387,9 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`Error::LevelExhausted`] when `level` is above that of `a`,
-    /// [`Error::ScaleMismatch`] when it is the same and `scale` is another,
-    /// [`Error::ScaleOutOfRange`] when the scale does not fit there, [`Error::BoundOverflow`]
-    /// when values may not.
+    /// [`Error::ScaleMismatch`] when it is the same and `scale` is another than that of `a`
+    /// within what additions allow, [`Error::ScaleOutOfRange`] when the scale does not fit
+    /// there, [`Error::BoundOverflow`] when values may not.
     pub fn align(&self, a: &Ciphertext, level: usize, scale: f64) -> Result<Ciphertext> {
         let operation = "drop a level";
         self.check(a, operation)?;
@@ -405,7 +405,9 @@ impl Evaluator {
             return Ok(Ciphertext { level, polys, ..Self::header(a) });
         }
         if level == a.level {
-            return Err(Error::ScaleMismatch { operation, expected: scale, actual: a.scale });
+            let slack = scale_error(scale, a.scale, a.estimate, operation)?;
+            let estimate = a.estimate.with_error(slack);
+            return Ok(Ciphertext { scale, estimate, ..a.clone() });
         }
         self.linear_combination(&[(1.0, a)], level, scale, operation)
     }

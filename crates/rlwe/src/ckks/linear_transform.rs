@@ -99,12 +99,16 @@ impl Split {
         }
     }
 
-    /// The cheapest split of `indices` over `slots` slots, or that of a given width.
+    /// The cheapest split of `indices`, which count modulo `slots`, or that of a given width.
     ///
     /// A giant step costs about three baby steps: it has a decomposition and a division.
     pub fn choose(indices: &[i64], slots: usize, width: Option<usize>) -> Self {
+        let slots = i64::try_from(slots).unwrap_or(i64::MAX).max(1);
+        let indices: Vec<i64> = indices.iter().map(|d| d.rem_euclid(slots)).collect();
+        let indices = indices.as_slice();
         if let Some(width) = width {
-            return Self::of_width(indices, (width as i64).clamp(1, slots as i64));
+            let width = i64::try_from(width).unwrap_or(i64::MAX);
+            return Self::of_width(indices, width.clamp(1, slots));
         }
         let widths = (0..=slots.ilog2()).map(|bits| 1i64 << bits);
         let splits = widths.map(|width| Self::of_width(indices, width));

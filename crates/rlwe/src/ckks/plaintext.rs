@@ -4,6 +4,7 @@ use std::fmt;
 
 use rayon::prelude::*;
 use rustfft::num_complex::Complex64;
+use zeroize::Zeroizing;
 
 use super::estimate::{self, Estimate};
 use crate::parameters::Parameters;
@@ -256,8 +257,9 @@ const MAX_EXACT: usize = 7;
 /// The centred coefficients of `poly`, which must be small beside the modulus.
 ///
 /// Residues modulo primes of about 120 bits together give the coefficient (mixed
-/// radix, Garner 1959); one more prime, or room at the top, must agree.
-pub(crate) fn reconstruct(ring: &Ring, poly: &Poly) -> Result<Vec<i128>> {
+/// radix, Garner 1959); one more prime, or room at the top, must agree. All is wiped from
+/// memory: of a decryption it gives the secret key away, beside the ciphertext.
+pub(crate) fn reconstruct(ring: &Ring, poly: &Poly) -> Result<Zeroizing<Vec<i128>>> {
     let mut positions: Vec<usize> = poly.basis.iter().collect();
     positions.sort_by_key(|&p| std::cmp::Reverse(ring.modulus(p).q));
     let mut bits = 0.0;
@@ -270,18 +272,19 @@ pub(crate) fn reconstruct(ring: &Ring, poly: &Poly) -> Result<Vec<i128>> {
         .count()
         .min(MAX_EXACT);
     positions.truncate(exact + 1);
-    let mut limbs: Vec<Vec<u32>> = positions.iter().map(|&p| poly.limb(p).to_vec()).collect();
+    let limb = |&p: &usize| Zeroizing::new(poly.limb(p).to_vec());
+    let mut limbs: Vec<Zeroizing<Vec<u32>>> = positions.iter().map(limb).collect();
     limbs.par_iter_mut().zip(&positions).for_each(|(limb, &p)| ring.primes[p].inverse(limb));
     let (limbs, witness) = limbs.split_at(exact);
     let radix = MixedRadix::new(ring, &positions, exact);
-    (0..ring.n())
-        .into_par_iter()
-        .with_min_len(1024)
-        .map(|i| {
-            let residues = limbs.iter().chain(witness).map(|limb| limb[i]);
-            radix.centred(residues).ok_or(Error::DecryptionOverflow)
-        })
-        .collect()
+    let mut coefficients = Zeroizing::new(vec![0; ring.n()]);
+    let places = coefficients.par_iter_mut().with_min_len(1024).enumerate();
+    places.try_for_each(|(i, coefficient)| {
+        let residues = limbs.iter().chain(witness).map(|limb| limb[i]);
+        *coefficient = radix.centred(residues).ok_or(Error::DecryptionOverflow)?;
+        Ok(())
+    })?;
+    Ok(coefficients)
 }
 
 /// Mixed-radix reconstruction over a few primes, the last of which may be a witness:

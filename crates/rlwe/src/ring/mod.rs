@@ -1,12 +1,12 @@
 //! Arithmetic in `Z_Q[X]/(X^N + 1)`, with Q a product of word primes.
 
-pub mod automorphism;
+pub(crate) mod automorphism;
 pub(crate) mod buffers;
 pub(crate) mod bundle;
 pub(crate) mod convert;
 pub(crate) mod division;
 pub(crate) mod kernels;
 pub(crate) mod lanes;
-pub mod modulus;
+pub(crate) mod modulus;
 pub(crate) mod poly;
 pub mod primes;
