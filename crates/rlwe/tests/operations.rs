@@ -436,3 +436,43 @@ fn any_indices_are_split() {
     }
     assert_eq!(Split::choose(&[1, 5], 8, Some(usize::MAX)).giant_steps, [0]);
 }
+
+#[test]
+fn precision_at_a_scale_of_40_bits_and_128_bit_security() {
+    for log_n in [13, 14, 15] {
+        let literal =
+            ParametersLiteral { log_n: Some(log_n), levels: 1, ..ParametersLiteral::default() };
+        let parameters = Parameters::new(literal).unwrap();
+        assert!(parameters.is_secure());
+        let secret = SecretKey::generate(&parameters).unwrap();
+        let slots = parameters.slots();
+        let mut numbers = Numbers(u64::from(log_n));
+        let x: Vec<f64> = (0..slots).map(|_| numbers.next()).collect();
+        let diagonals: Vec<Vec<f64>> =
+            (0..64).map(|_| (0..slots).map(|_| numbers.next()).collect()).collect();
+        let bits = |ciphertext: &Ciphertext, expected: &dyn Fn(usize) -> f64| {
+            let values = secret.decrypt(ciphertext).unwrap().decode_real().unwrap();
+            let errors = values.iter().enumerate().map(|(i, value)| (value - expected(i)).abs());
+            -errors.fold(0.0, f64::max).log2()
+        };
+        let plaintext = parameters.encode_real(&x, Encoding::at(1)).unwrap();
+        let a = secret.encrypt(&plaintext).unwrap();
+        assert!(bits(&a, &|i| x[i]) >= 25.0);
+
+        let complex = |v: &Vec<f64>| v.iter().map(|&x| Complex64::new(x, 0.0)).collect();
+        let matrix: Diagonals = (0..).zip(diagonals.iter().map(complex)).collect();
+        let transform =
+            LinearTransform::new(&parameters, &matrix, slots, Encoding::at(1), None).unwrap();
+        let request = EvaluationKeysRequest {
+            rotations: transform.rotations().into_iter().map(|k| (k, 1)).collect(),
+            ..EvaluationKeysRequest::default()
+        };
+        let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap());
+        let b = evaluator.rescale(&evaluator.linear_transform(&a, &transform).unwrap()).unwrap();
+        let row = |i: usize| {
+            let terms = diagonals.iter().enumerate();
+            terms.map(|(d, diagonal)| diagonal[i] * x[(i + d) % slots]).sum()
+        };
+        assert!(bits(&b, &row) >= 22.0);
+    }
+}

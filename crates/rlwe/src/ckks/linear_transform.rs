@@ -44,7 +44,7 @@ const BLOCK: usize = 1024;
 /// decomposition, B + G inner products with keys, G decompositions and divisions of one
 /// polynomial, D products of a diagonal with two polynomials, one division of two. Keys:
 /// [`LinearTransform::rotations`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct LinearTransform {
     parameters: Parameters,
     level: usize,
@@ -57,7 +57,7 @@ pub struct LinearTransform {
     row_squares: f64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 enum Storage {
     /// Encoded ahead, one entry for each giant step.
     Encoded(Vec<Giant>),
@@ -66,7 +66,7 @@ enum Storage {
 }
 
 /// The diagonals of one giant step, rotated back by it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Giant {
     /// For each diagonal, the position of its baby step.
     babies: Vec<usize>,
@@ -252,6 +252,12 @@ impl LinearTransform {
     }
 }
 
+impl fmt::Debug for LinearTransform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LinearTransform({self})")
+    }
+}
+
 impl fmt::Display for LinearTransform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -316,7 +322,8 @@ impl Evaluator {
     /// # Errors
     /// [`Error::LevelMismatch`], [`Error::SlotMismatch`], [`Error::MissingKey`],
     /// [`Error::ScaleOutOfRange`], [`Error::DegreeMismatch`], [`Error::KeyMismatch`],
-    /// [`Error::ParametersMismatch`].
+    /// [`Error::ParametersMismatch`]; [`Error::ValueOutOfRange`] when a streamed diagonal does
+    /// not fit the modulus.
     pub fn linear_transform(
         &self,
         a: &Ciphertext,
@@ -477,8 +484,8 @@ impl Evaluator {
             in_slots(rounding, scale),
         ];
         let scaled = Estimate {
-            // Errors of different slots are independent.
-            deviation: a.estimate.deviation * spread,
+            // A sum or a transform before this one gives several slots the same errors.
+            deviation: a.estimate.deviation * transform.row_sum,
             bound: a.estimate.bound * transform.row_sum,
         };
         errors.into_iter().fold(scaled, Estimate::with_error)

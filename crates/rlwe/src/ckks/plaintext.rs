@@ -13,7 +13,7 @@ use crate::ring::poly::{Basis, Poly, Ring};
 use crate::{Error, Result};
 
 /// Numbers in slots, encoded at a level and a scale.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Plaintext {
     pub(crate) parameters: Parameters,
     pub(crate) level: usize,
@@ -233,6 +233,12 @@ impl Plaintext {
 }
 
 /// Tells nothing of the values.
+impl fmt::Debug for Plaintext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Plaintext({self})")
+    }
+}
+
 impl fmt::Display for Plaintext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

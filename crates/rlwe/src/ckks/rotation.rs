@@ -69,7 +69,8 @@ impl Evaluator {
     /// # Errors
     /// As [`Self::rotate`].
     pub fn conjugate(&self, a: &Ciphertext) -> Result<Ciphertext> {
-        self.automorphism(a, conjugation_element(self.parameters().log_n()))
+        let element = conjugation_element(self.parameters().log_n());
+        self.moved(a, element, "conjugate", || "Galois key for conjugation".to_string())
     }
 
     /// The image under X -> X^element: what slot i holds moves to where the automorphism takes
@@ -80,13 +81,22 @@ impl Evaluator {
     /// [`Self::rotate`].
     pub fn automorphism(&self, a: &Ciphertext, element: usize) -> Result<Ciphertext> {
         let operation = "apply an automorphism";
+        check_element(self.parameters().log_n(), element, operation)?;
+        self.moved(a, element, operation, || format!("Galois key for X -> X^{element}"))
+    }
+
+    fn moved(
+        &self,
+        a: &Ciphertext,
+        element: usize,
+        operation: &'static str,
+        name: impl FnOnce() -> String,
+    ) -> Result<Ciphertext> {
         self.check(a, operation)?;
         a.check_degree(1, operation)?;
-        check_element(self.parameters().log_n(), element, operation)?;
         if element == 1 {
             return Ok(a.clone());
         }
-        let name = || format!("Galois key for X -> X^{element}");
         let key = self.keys.galois_key(element, a.level, operation, name)?;
         let decomposition = decompose(self.parameters(), a.level, &a.polys[1]);
         Ok(self.apply_automorphism(a, &decomposition, element, key))

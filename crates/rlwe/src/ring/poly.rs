@@ -169,7 +169,7 @@ impl Drop for SecretPoly {
     }
 }
 
-/// A polynomial that is wiped before its memory is kept for others, and never printed.
+/// A polynomial that is wiped when dropped, its memory kept for no other, and never printed.
 #[derive(Clone)]
 pub(crate) struct SecretPoly(pub(crate) Poly);
 
