@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
+from cloakwork._native import Parameters
 from cloakwork.errors import (
     BoundOverflowError,
     CloakworkError,
@@ -19,6 +20,7 @@ from cloakwork.errors import (
     TooManySlotsError,
     ValueOutOfRangeError,
 )
+from cloakwork.plan.layout import MAX_SLOTS
 
 
 def session(**options: Any) -> cw.Session:
@@ -115,6 +117,8 @@ def test_a_tensor_may_have_a_tighter_bound() -> None:
         ({"bound": 0.0}, InvalidArgumentError),
         ({"bound": float("nan")}, InvalidArgumentError),
         ({"backend": "none"}, InvalidArgumentError),
+        ({"depth": 10**30}, InvalidArgumentError),
+        ({"bound": 1e300}, InvalidParametersError),
         ({"log_n": 11}, InsecureParametersError),
         ({"log_n": 11, "insecure": True, "slots": 1 << 12}, InvalidParametersError),
     ],
@@ -122,6 +126,150 @@ def test_a_tensor_may_have_a_tighter_bound() -> None:
 def test_options_that_are_refused(options: dict[str, Any], error: type[CloakworkError]) -> None:
     with pytest.raises(error):
         session(**options)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("depth", True),
+        ("depth", 10**30),
+        pytest.param("depth", 10**5000, id="depth beyond what prints"),
+        ("precision", "a"),
+        ("precision", 10**30),
+        ("slots", "x"),
+        ("slots", 0),
+        ("slots", -5),
+        ("slots", 1.5),
+        ("slots", (1 << 16) + 1),
+        ("bound", "a"),
+        ("bound", None),
+        ("bound", 1j),
+        ("bound", True),
+        ("bound", 10**400),
+        ("bound", -1.0),
+        ("insecure", "yes"),
+        ("insecure", 1),
+        ("log_n", "a"),
+        ("log_n", 14.0),
+        ("log_n", -1),
+        ("backend", np.array(["ckks", "clear"])),
+        ("backend", None),
+    ],
+)
+def test_a_refusal_names_the_argument_and_what_came(name: str, value: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"cannot make a session: expected {name}.*got"):
+        session(**{name: value})
+
+
+def test_numpy_numbers_are_numbers() -> None:
+    s = session(
+        depth=np.int64(2),
+        precision=np.int32(20),
+        slots=np.uint16(1024),
+        bound=np.float32(4.0),
+        insecure=np.True_,
+        log_n=np.int64(12),
+    )
+    assert (s.parameters.levels, s.parameters.log_n, s.client.bound) == (2, 12, 4.0)
+    bound: Any = np.float32(2.0)
+    flood_bits: Any = np.int64(8)
+    assert s.decrypt(s.encrypt([1.0], bound=bound), flood_bits=flood_bits) == [1.0]
+
+
+def test_the_largest_bound_that_works_is_named() -> None:
+    with pytest.raises(InvalidParametersError, match=r"bound=1e\+300.*ask for bound=4194304 or"):
+        session(bound=1e300, precision=20)
+    assert session(bound=4194304, precision=20).client.bound == 4194304
+    with pytest.raises(InvalidParametersError, match="bound=4194304 or less or precision=19 or"):
+        session(bound=4194305, precision=20)
+
+
+def test_the_rings_are_those_of_the_engine() -> None:
+    assert Parameters(levels=0, log_n=17).slots == MAX_SLOTS
+    for log_n in (4, 18):
+        with pytest.raises(InvalidParametersError):
+            Parameters(levels=0, log_n=log_n, insecure=True)
+        with pytest.raises(InvalidArgumentError, match="log_n to be an integer from 5 up to 17"):
+            session(log_n=log_n, insecure=True)
+    assert session(log_n=5, insecure=True, depth=0).parameters.slots == 16
+    with pytest.raises(InvalidArgumentError, match=r"slots .* up to 65536, got 70000"):
+        session(slots=70000)
+
+
+def test_no_more_slots_are_advised_than_there_are() -> None:
+    s = session()
+    with pytest.raises(TooManySlotsError, match="slots=65536"):
+        s.encrypt(np.zeros(1 << 16))
+    with pytest.raises(TooManySlotsError, match="not supported yet") as refusal:
+        s.encrypt(np.zeros((1 << 16) + 1))
+    assert "slots=" not in str(refusal.value)
+    x = s.encrypt(np.zeros(512))
+    with pytest.raises(TooManySlotsError, match="not supported yet"):
+        cw.einsum("i,j->ij", x, x)
+
+
+def test_the_clear_backend_claims_no_security() -> None:
+    s = session()
+    x = s.encrypt([1.0])
+    for text in (repr(s), repr(s.client), repr(s.evaluator), repr(x), cw.explain(x)):
+        assert "hides nothing" in text
+        assert "secure" not in text
+
+
+def test_a_tensor_says_that_it_is_insecure() -> None:
+    s = cw.Session(depth=1, insecure=True, log_n=11)
+    x = s.encrypt([1.0])
+    alone = s.client.encrypt([1.0])
+    computed = cw.einsum("i->", x)
+    for tensor in (x, alone, computed):
+        assert "INSECURE" in repr(tensor)
+        assert "INSECURE" in cw.explain(tensor)
+    secure = cw.Session(depth=0).encrypt([1.0])
+    assert "INSECURE" not in repr(secure) + cw.explain(secure)
+
+
+@pytest.mark.parametrize("backend", ["ckks", "clear"])
+@pytest.mark.parametrize("flood_bits", [1.5, -1, True, "8"])
+def test_flood_bits_that_are_refused(backend: str, flood_bits: Any) -> None:
+    s = session(depth=0, backend=backend, insecure=True, log_n=11)
+    with pytest.raises(InvalidArgumentError, match="flood_bits"):
+        s.decrypt(s.encrypt([1.0]), flood_bits=flood_bits)
+
+
+@pytest.mark.parametrize("thing", [None, np.ones(2), [1.0], 1])
+def test_only_tensors_are_decrypted_and_explained(thing: Any) -> None:
+    s = session()
+    for refuse in (s.decrypt, s.client.decrypt, cw.explain):
+        with pytest.raises(InvalidArgumentError, match="expected an encrypted tensor, got"):
+            refuse(thing)
+
+
+def test_clear_and_encrypted_do_not_mix() -> None:
+    hidden, clear = (
+        session(depth=1, backend=backend, insecure=True, log_n=11) for backend in ("ckks", "clear")
+    )
+    x, y = hidden.encrypt([1.0]), clear.encrypt([1.0])
+    for client, tensor in ((hidden.client, y), (clear.client, x)):
+        with pytest.raises(ParametersMismatchError, match="in the clear"):
+            client.decrypt(tensor)
+    with pytest.raises(ParametersMismatchError):
+        cw.einsum("i,i->i", x, y)
+
+
+def test_a_client_of_other_parameters_is_refused() -> None:
+    with pytest.raises(ParametersMismatchError, match="made under"):
+        session(depth=1).client.decrypt(session(depth=2).encrypt([1.0]))
+
+
+@pytest.mark.parametrize("bound", ["a", 1j, True])
+def test_a_tensors_bound_is_a_number(bound: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="bound"):
+        session().encrypt([1.0], bound=bound)
+
+
+def test_a_bound_that_is_barely_too_large_is_shown_as_such() -> None:
+    with pytest.raises(ValueOutOfRangeError, match=r"got 64\.0000001"):
+        session().encrypt([1.0], bound=64.0000001)
 
 
 def test_a_tensor_of_another_session_is_refused() -> None:

@@ -15,9 +15,12 @@ from cloakwork.backends.ckks import CkksBackend, CkksKey
 from cloakwork.backends.clear import ClearBackend, ClearKey
 from cloakwork.errors import InvalidArgumentError, InvalidParametersError, ParametersMismatchError
 from cloakwork.plan.keys import KeyDemand, demand_of
+from cloakwork.plan.layout import MAX_SLOTS
 from cloakwork.programs.slots import Program
+from cloakwork.runtime import secrecy
+from cloakwork.runtime.arguments import integer, positive, shown
 from cloakwork.runtime.roles import Client, Evaluator
-from cloakwork.runtime.tensor import Tensor
+from cloakwork.runtime.tensor import Tensor, require_tensor
 
 # Bits that fresh noise and a few operations take from a scale, with room to spare.
 _NOISE_BITS = 18
@@ -25,6 +28,11 @@ _NOISE_BITS = 18
 # beyond them it wraps around the modulus, and nothing could tell it from a right one.
 _WATCH_BITS = 16
 _SCALE_BITS = range(20, 61)
+# The engine's largest modulus has 4096 bits, and every level takes a scale of it.
+_MAX_DEPTH = 4096 // _SCALE_BITS.start
+# The rings that the engine has.
+_LOG_N = range(5, 18)
+_ACTION = "make a session"
 
 
 class Session:
@@ -65,15 +73,23 @@ class Session:
         insecure: bool = False,
         log_n: int | None = None,
     ) -> None:
-        for name, number in (("depth", depth), ("precision", precision)):
-            if not isinstance(number, int) or number < 0:
-                raise InvalidArgumentError(
-                    f"cannot make a session: {name}={number!r} is no integer from 0 up"
-                )
-        if not (math.isfinite(bound) and bound > 0):
+        depth = integer(depth, "depth", _ACTION, least=0, most=_MAX_DEPTH)
+        precision = integer(precision, "precision", _ACTION, least=0, most=_SCALE_BITS[-1])
+        if slots is not None:
+            slots = integer(slots, "slots", _ACTION, least=1, most=MAX_SLOTS)
+        bound = positive(bound, "bound", _ACTION)
+        if not (isinstance(backend, str) and backend in ("ckks", "clear")):
             raise InvalidArgumentError(
-                f"cannot make a session: bound={bound} is no positive number"
+                f"cannot make a session: expected backend 'ckks' or 'clear', got {shown(backend)}"
             )
+        if not isinstance(insecure, bool | np.bool_):
+            raise InvalidArgumentError(
+                f"cannot make a session: expected insecure to be True or False, "
+                f"got {shown(insecure)}"
+            )
+        insecure = bool(insecure)
+        if log_n is not None:
+            log_n = integer(log_n, "log_n", _ACTION, least=_LOG_N.start, most=_LOG_N[-1])
         self.parameters = _parameters(depth, precision, slots, bound, insecure, log_n)
         self._held = KeyDemand()
         self._ckks: tuple[CkksKey, CkksBackend] | None = None
@@ -83,13 +99,9 @@ class Session:
             self._ckks = (key, ckks)
             self.client = Client(self.parameters, key, bound=bound)
             self.evaluator = Evaluator(self.parameters, ckks)
-        elif backend == "clear":
-            self.client = Client(self.parameters, ClearKey(depth), bound=bound)
-            self.evaluator = Evaluator(self.parameters, ClearBackend())
         else:
-            raise InvalidArgumentError(
-                f"cannot make a session: expected backend 'ckks' or 'clear', got {backend!r}"
-            )
+            self.client = Client(self.parameters, ClearKey(depth), bound=bound, hidden=False)
+            self.evaluator = Evaluator(self.parameters, ClearBackend(), hidden=False)
 
     def encrypt(self, data: ArrayLike, *, bound: float | None = None) -> Tensor:
         """Encrypt an array; see `Client.encrypt`, whose errors it raises."""
@@ -99,8 +111,10 @@ class Session:
         """Decrypt a tensor; see `Client.decrypt`, whose errors it raises.
 
         Raises:
+            InvalidArgumentError: It is no tensor.
             ParametersMismatchError: The tensor is not one of this session.
         """
+        require_tensor(tensor, "decrypt")
         if tensor.runner is not self:
             raise ParametersMismatchError("cannot decrypt: the tensor is not of this session")
         return self.client.decrypt(tensor, flood_bits=flood_bits)
@@ -123,7 +137,8 @@ class Session:
         return 0 if self._ckks is None else self._ckks[1].keys.nbytes
 
     def __repr__(self) -> str:
-        return f"Session({self.parameters}, bound={self.client.bound:g})"
+        described = secrecy.describe(self.parameters, hidden=self.client.hidden)
+        return f"Session({described}, bound={self.client.bound:g})"
 
 
 def _parameters(
@@ -137,11 +152,7 @@ def _parameters(
     magnitude = max(0, math.ceil(math.log2(bound)))
     scale_bits = max(_SCALE_BITS.start, precision + _NOISE_BITS + magnitude)
     if scale_bits not in _SCALE_BITS:
-        raise InvalidParametersError(
-            f"cannot make a session: precision={precision} with bound={bound:g} needs a scale of "
-            f"{scale_bits} bits, at most {_SCALE_BITS[-1]} work; ask for precision="
-            f"{_SCALE_BITS[-1] - _NOISE_BITS - magnitude} or less, or a lower bound"
-        )
+        raise InvalidParametersError(_no_scale(precision, bound, magnitude, scale_bits))
 
     def build(log_n: int | None) -> Parameters:
         # One bit of headroom for the sign, one for noise and rounding at the bound itself.
@@ -161,3 +172,14 @@ def _parameters(
             f"cannot make a session: log_n={log_n} has {parameters.slots} slots, {slots} are asked"
         )
     return build((slots - 1).bit_length() + 1)
+
+
+def _no_scale(precision: int, bound: float, magnitude: int, scale_bits: int) -> str:
+    spare = _SCALE_BITS[-1] - _NOISE_BITS
+    remedies = [f"bound={2.0 ** (spare - precision):.15g} or less"] if precision <= spare else []
+    remedies += [f"precision={spare - magnitude} or less"] if magnitude <= spare else []
+    return (
+        f"cannot make a session: precision={precision} with bound={bound:g} needs a scale of "
+        f"{scale_bits} bits, at most {_SCALE_BITS[-1]} work; ask for "
+        f"{' or '.join(remedies) or 'less of both'}"
+    )

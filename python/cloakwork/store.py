@@ -14,7 +14,7 @@ Example:
     >>> save_tensor(session.encrypt([1.0, 2.0]), f"{folder}/x", session.parameters)
     >>> client = load_client(f"{folder}/client")
     >>> load_tensor(f"{folder}/x", client)
-    Tensor(shape=(2,), level=1, slots=1024)
+    Tensor(shape=(2,), level=1, slots=1024, INSECURE)
     >>> hasattr(load_evaluator(f"{folder}/evaluator"), "decrypt")
     False
 """
@@ -29,19 +29,27 @@ from cloakwork._native import Ciphertext, EvaluationKeys, Parameters, SecretKey
 from cloakwork.backends.ckks import CkksBackend, CkksKey
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError, ParametersMismatchError
 from cloakwork.plan.layout import Axis, Layout
+from cloakwork.runtime.arguments import shown
 from cloakwork.runtime.files import read, write
 from cloakwork.runtime.roles import Client, Evaluator
-from cloakwork.runtime.tensor import Runner, Tensor
+from cloakwork.runtime.tensor import Runner, Tensor, require_tensor
 
 _Path: TypeAlias = str | os.PathLike[str]
+
+# The most that every version of numpy can index.
+_MAX_AXES = 32
 
 
 def save_client(client: Client, path: _Path) -> None:
     """Save a client: its secret key, unprotected, in a file only its owner may read.
 
     Raises:
-        InvalidArgumentError: The client works in the clear and has no key.
+        InvalidArgumentError: It is no client, or works in the clear and has no key.
     """
+    if not isinstance(client, Client):
+        raise InvalidArgumentError(
+            f"cannot save the client: expected a client such as session.client, got {shown(client)}"
+        )
     if not isinstance(client.key, CkksKey):
         raise InvalidArgumentError("cannot save the client: on the clear backend it has no key")
     parts = {"parameters": client.parameters.to_bytes(), "secret_key": client.key.to_bytes()}
@@ -67,8 +75,13 @@ def save_evaluator(evaluator: Evaluator, path: _Path) -> None:
     """Save an evaluator: parameters and evaluation keys, no secret.
 
     Raises:
-        InvalidArgumentError: The evaluator works in the clear and has no keys.
+        InvalidArgumentError: It is no evaluator, or works in the clear and has no keys.
     """
+    if not isinstance(evaluator, Evaluator):
+        raise InvalidArgumentError(
+            "cannot save the evaluator: expected an evaluator such as session.evaluator, "
+            f"got {shown(evaluator)}"
+        )
     if not isinstance(evaluator.backend, CkksBackend):
         raise InvalidArgumentError("cannot save the evaluator: on the clear backend it has no keys")
     parts = {
@@ -94,10 +107,21 @@ def save_tensor(tensor: Tensor, path: _Path, parameters: Parameters) -> None:
     """Save an encrypted tensor: its ciphertext and its layout.
 
     Raises:
-        InvalidArgumentError: The tensor is on the clear backend.
+        InvalidArgumentError: It is no tensor, or on the clear backend, or the parameters are none.
+        ParametersMismatchError: The tensor was made under other parameters.
     """
+    require_tensor(tensor, "save the tensor")
+    if not isinstance(parameters, Parameters):
+        raise InvalidArgumentError(
+            f"cannot save the tensor: expected parameters, got {shown(parameters)}; pass "
+            "session.parameters, or those of the client or evaluator"
+        )
     if not isinstance(tensor.value, Ciphertext):
         raise InvalidArgumentError("cannot save the tensor: on the clear backend it is not hidden")
+    if tensor.parameters.fingerprint != parameters.fingerprint:
+        raise ParametersMismatchError(
+            f"cannot save the tensor: it was made under {tensor.parameters}, not under {parameters}"
+        )
     layout = tensor.layout
     facts = {
         "parameters": parameters.fingerprint,
@@ -113,32 +137,59 @@ def load_tensor(path: _Path, holder: Client | Evaluator) -> Tensor:
     Raises:
         MalformedBytesError: The file is damaged or no tensor's.
         ParametersMismatchError: The tensor was made under other parameters.
+        InvalidArgumentError: The holder is no client or evaluator, or works in the clear.
     """
+    if not isinstance(holder, Client | Evaluator):
+        raise InvalidArgumentError(
+            f"cannot read {path}: expected a client or an evaluator to hold the tensor, "
+            f"got {shown(holder)}"
+        )
+    if not holder.hidden:
+        raise InvalidArgumentError(
+            f"cannot read {path}: its numbers are encrypted, and the holder works in the clear"
+        )
     facts, parts = read(path, "tensor")
     parameters = holder.parameters
     if facts.get("parameters") != parameters.fingerprint:
         raise ParametersMismatchError(f"cannot read {path}: it was made under other parameters")
     value = Ciphertext.from_bytes(parameters, _part(parts, "ciphertext", path))
     runner: Runner | None = holder if isinstance(holder, Evaluator) else None
-    return Tensor(value, _layout(facts, parameters.slots, path), runner)
+    return Tensor(value, _layout(facts, parameters.slots, path), parameters, runner)
 
 
 def _layout(facts: dict[str, Any], slots: int, path: _Path) -> Layout:
     match facts:
         case {"axes": list(rows), "dirty": bool(dirty)}:
-            axes = []
-            for row in rows:
-                match row:
-                    case [int(size), int(stride), str(name)]:
-                        axes.append(Axis(size, stride, name))
-                    case _:
-                        raise MalformedBytesError(f"cannot read {path}: {row!r} is no axis")
+            if len(rows) > _MAX_AXES:
+                raise MalformedBytesError(
+                    f"cannot read {path}: expected at most {_MAX_AXES} axes, got {len(rows)}"
+                )
+            axes = [
+                _axis(row, slots, f"cannot read {path}: axis {i}") for i, row in enumerate(rows)
+            ]
             try:
                 return Layout(slots, tuple(axes), dirty=dirty)
             except ValueError as error:
                 raise MalformedBytesError(f"cannot read {path}: {error}") from error
         case _:
             raise MalformedBytesError(f"cannot read {path}: it has no layout")
+
+
+def _axis(row: Any, slots: int, where: str) -> Axis:
+    # A bool is an int to match.
+    match row:
+        case [bool(), *_] | [_, bool(), *_]:
+            raise MalformedBytesError(f"{where} has a truth value where a number belongs")
+        case [int(size), int(stride), str(name)]:
+            if not (1 <= size <= slots and 0 <= stride < slots):
+                raise MalformedBytesError(
+                    f"{where}: expected a size from 1 to {slots} and a stride from 0 to {slots - 1}"
+                )
+            if not name.isprintable():
+                raise MalformedBytesError(f"{where} has a name with control characters")
+            return Axis(size, stride, name)
+        case _:
+            raise MalformedBytesError(f"{where} is no size, stride and name")
 
 
 def _part(parts: dict[str, bytes], name: str, path: _Path) -> bytes:

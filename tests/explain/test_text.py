@@ -27,7 +27,7 @@ def test_a_plan_shows_layouts_work_levels_and_keys() -> None:
 
 
 def test_a_fresh_tensor_has_no_plan() -> None:
-    assert cw.explain(SESSION.encrypt(1.0)).startswith("encrypted here, not computed")
+    assert cw.explain(SESSION.encrypt(1.0)).startswith("made here, not computed")
 
 
 def test_counts_of_a_matrix_product() -> None:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 import cloakwork as cw
 from cloakwork.errors import (
+    EinsumSyntaxError,
     InvalidArgumentError,
     LevelExhaustedError,
     NotFiniteError,
@@ -128,3 +129,16 @@ def test_levels_run_out_by_name() -> None:
         x = cw.einsum("i,i->i", x, x)
     with pytest.raises(LevelExhaustedError, match=r"needs 1 level\(s\), the operands have 0"):
         cw.einsum("i,i->i", x, x)
+
+
+@pytest.mark.parametrize("expression", [None, 3, ["ij"], b"ij->ji"])
+def test_an_expression_is_text(expression: Any) -> None:
+    x = SESSION.encrypt(np.ones((2, 2)))
+    with pytest.raises(EinsumSyntaxError, match="expected an expression such as"):
+        cw.einsum(expression, x)
+
+
+def test_the_expression_comes_first() -> None:
+    x: Any = SESSION.encrypt(np.ones((2, 2)))
+    with pytest.raises(EinsumSyntaxError, match="got a Tensor first"):
+        cw.einsum(x, "ij->ji")

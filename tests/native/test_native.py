@@ -490,6 +490,7 @@ def run_python(script: str, **environment: str) -> subprocess.CompletedProcess[s
 def test_the_environment_sets_the_number_of_threads() -> None:
     script = "from cloakwork import _native; print(_native.threads())"
     assert run_python(script, CLOAKWORK_THREADS="3").stdout == "3\n"
+    assert int(run_python(script, CLOAKWORK_THREADS=" ").stdout) >= 1
     refused = run_python(script, CLOAKWORK_THREADS="many")
     assert "InvalidArgumentError" in refused.stderr
     assert "CLOAKWORK_THREADS" in refused.stderr

@@ -59,3 +59,34 @@ def test_bound() -> None:
     require_bound(np.zeros(0), 2.0, "encrypt")
     with pytest.raises(ValueOutOfRangeError, match="bound=3"):
         require_bound(np.array([1.0, -3.0]), 2.0, "encrypt")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(64.00001, "64.00001"), (64 + 2**-40, "64.00000000000091"), (70.0, "70")]
+)
+def test_a_value_is_shown_to_exceed_the_bound(value: float, shown: str) -> None:
+    with pytest.raises(ValueOutOfRangeError, match=f"value of {shown} exceeds the bound 64; "):
+        require_bound(np.array([value]), 64.0, "encrypt")
+
+
+class Refusing:
+    """Behaves as a torch tensor that cannot become a numpy array does."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        raise RuntimeError("this tensor has no storage")
+
+
+class RefusingToDetach:
+    """Behaves as a torch tensor without data does."""
+
+    def detach(self) -> "RefusingToDetach":
+        return self
+
+    def cpu(self) -> np.ndarray:
+        raise NotImplementedError("this tensor has no storage")
+
+
+@pytest.mark.parametrize("data", [Refusing(), RefusingToDetach()])
+def test_data_that_refuse_to_become_an_array(data: Any) -> None:
+    with pytest.raises(NotRealError, match="cannot encrypt: this tensor has no storage"):
+        real_array(data, "encrypt")

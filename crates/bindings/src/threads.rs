@@ -75,11 +75,11 @@ fn build(n: usize) -> Result<Owned> {
 
 fn default_threads() -> Result<usize> {
     match env::var(VARIABLE) {
-        Ok(asked) => asked
+        Ok(asked) if !asked.trim().is_empty() => asked
             .trim()
             .parse()
             .map_err(|_| refused(format!("{VARIABLE} is {asked:?}, expected a number"))),
-        Err(_) => Ok(thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS))),
+        _ => Ok(thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS))),
     }
 }
 

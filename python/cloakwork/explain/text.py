@@ -19,7 +19,8 @@ from cloakwork.programs.slots import (
     Rescale,
     Rotate,
 )
-from cloakwork.runtime.tensor import Tensor
+from cloakwork.runtime import secrecy
+from cloakwork.runtime.tensor import Tensor, require_tensor
 
 _PICTURE_WIDTH = 48
 _SHOWN_SLOTS = 6
@@ -28,11 +29,15 @@ _SHOWN_SLOTS = 6
 def explain(tensor: Tensor) -> str:
     """What was planned to make a tensor, and what it took; no number inside it is shown.
 
+    Raises:
+        InvalidArgumentError: It is no tensor.
+
     Example:
         >>> import cloakwork as cw
         >>> session = cw.Session(depth=1, backend="clear", insecure=True, log_n=11)
         >>> print(cw.explain(cw.einsum("ij->ji", session.encrypt([[1.0, 2.0], [3.0, 4.0]]))))
         einsum ij->ji
+          clear backend: hides nothing
           operand0  (2, 2)  0:2@2 1:2@1
             [+...............................................]  1024 slots, 4 in use, the rest zero
             slot 0:[0,0] 1:[0,1] 2:[1,0] 3:[1,1]
@@ -43,12 +48,18 @@ def explain(tensor: Tensor) -> str:
           work    none: the slots stay where they are
         ...
     """
+    require_tensor(tensor, "explain")
     program = tensor.program
     if program is None:
         return "\n".join(
-            ["encrypted here, not computed", *_picture("tensor", tensor.layout), *_value(tensor)]
+            [
+                f"{'encrypted' if tensor.hidden else 'made'} here, not computed",
+                *_warning(tensor),
+                *_picture("tensor", tensor.layout),
+                *_value(tensor),
+            ]
         )
-    lines = [program.title]
+    lines = [program.title, *_warning(tensor)]
     for operation, layout in zip(program.operations, program.layouts, strict=True):
         if layout is not None and isinstance(operation, Input):
             lines += _picture(operation.name, layout)
@@ -97,6 +108,11 @@ def _counts(program: Program) -> list[str]:
         f"  levels  {max(levels)} to {levels[-1]}",
         f"  keys    {len(demand.rotations)} rotations{relinearisation}",
     ]
+
+
+def _warning(tensor: Tensor) -> list[str]:
+    warning = secrecy.warning(tensor.parameters, hidden=tensor.hidden)
+    return [f"  {warning}"] if warning else []
 
 
 def _value(tensor: Tensor) -> list[str]:

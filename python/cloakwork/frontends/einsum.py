@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cloakwork.errors import (
+    EinsumSyntaxError,
     InvalidArgumentError,
     LevelExhaustedError,
     ParametersMismatchError,
@@ -32,6 +33,7 @@ from cloakwork.programs.slots import (
     Rotate,
     Vector,
 )
+from cloakwork.runtime.arguments import shown
 from cloakwork.runtime.arrays import real_array
 from cloakwork.runtime.tensor import Runner, Tensor
 
@@ -68,6 +70,11 @@ def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
         >>> session.decrypt(cw.einsum("ij,j->i", x, [10.0, 1.0])).tolist()
         [12.0, 34.0]
     """
+    if not isinstance(expression, str):
+        raise EinsumSyntaxError(
+            "cannot einsum: expected an expression such as 'ij->ji' first and the operands after "
+            f"it, got {shown(expression)} first"
+        )
     parsed = parse(expression)
     read = [
         operand if isinstance(operand, Tensor) else real_array(operand, f"einsum {expression!r}")
@@ -98,7 +105,7 @@ def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
     )
     program = _lower(parsed, recipe, encrypted, weights)
     (value,) = runner.run(program, [tensor.value for tensor in encrypted])
-    return Tensor(value, recipe.output, runner, program)
+    return Tensor(value, recipe.output, runner.parameters, runner, program)
 
 
 def _lower(

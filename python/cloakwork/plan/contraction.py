@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from cloakwork.errors import LevelExhaustedError, TooManySlotsError
-from cloakwork.plan.layout import Axis, Layout, are_distinct, nest
+from cloakwork.plan.layout import Axis, Layout, are_distinct, more_slots, nest
 from cloakwork.plan.permute import StridedMap, diagonal_numbers
 from cloakwork.plan.rotate import cheapest_split, merge, sum_steps
 
@@ -158,10 +158,7 @@ def _too_many(
         labels |= set.intersection(*(set(operand.labels) for operand in operands))
     product = " * ".join(f"{label}={size_of[label]}" for label in sorted(labels))
     needed = math.prod(size_of[label] for label in labels)
-    return (
-        f"{product} needs {needed} slots, one ciphertext has {slots}; "
-        f"make the session with slots={needed}"
-    )
+    return f"{product} needs {needed} slots, one ciphertext has {slots}; {more_slots(needed)}"
 
 
 def _source(operand: Encrypted, wanted: set[str], size_of: Mapping[str, int]) -> _Source:

@@ -22,6 +22,9 @@ from cloakwork.errors import (
     TooManySlotsError,
 )
 
+# Those of the largest ring, of degree 2^17.
+MAX_SLOTS = 1 << 16
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
@@ -149,9 +152,24 @@ def row_major(shape: Sequence[int], slots: int) -> Layout:
     if needed > slots:
         raise TooManySlotsError(
             f"cannot lay out shape {tuple(shape)}: it needs {needed} slots, one ciphertext has "
-            f"{slots}; make the session with slots={needed} or split the tensor"
+            f"{slots}; {more_slots(needed)}"
         )
     return Layout(slots, nest([("", size) for size in shape], innermost=1))
+
+
+def more_slots(needed: int) -> str:
+    """What to do where one ciphertext has too few slots.
+
+    Example:
+        >>> more_slots(5000)
+        'make the session with slots=5000 or split the tensor'
+    """
+    if needed <= MAX_SLOTS:
+        return f"make the session with slots={needed} or split the tensor"
+    return (
+        f"no ciphertext has more than {MAX_SLOTS}, and tensors over several ciphertexts are not "
+        "supported yet; split the tensor"
+    )
 
 
 def nest(sizes: Sequence[tuple[str, int]], *, innermost: int) -> tuple[Axis, ...]:

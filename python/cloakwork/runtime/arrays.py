@@ -14,6 +14,7 @@ from cloakwork.errors import (
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
+from cloakwork.runtime.arguments import above
 
 
 def real_array(data: ArrayLike, action: str) -> NDArray[np.float64]:
@@ -24,7 +25,7 @@ def real_array(data: ArrayLike, action: str) -> NDArray[np.float64]:
         action: What the caller is about to do, for the message of an error.
 
     Raises:
-        NotRealError: Complex numbers, text or objects.
+        NotRealError: Complex numbers, text or objects, or data that refuse to become an array.
         NotFiniteError: A NaN or an infinity.
         ShapeMismatchError: Rows of different lengths.
 
@@ -32,13 +33,11 @@ def real_array(data: ArrayLike, action: str) -> NDArray[np.float64]:
         >>> real_array([[1, 2], [3, 4]], "encrypt").dtype
         dtype('float64')
     """
-    if hasattr(data, "detach"):
-        data = data.detach().cpu()
     try:
-        array = np.asarray(data)
+        array = np.asarray(data.detach().cpu() if hasattr(data, "detach") else data)
     except ValueError as error:
         raise ShapeMismatchError(f"cannot {action}: {error}") from error
-    except TypeError as error:
+    except (TypeError, RuntimeError) as error:
         raise NotRealError(f"cannot {action}: {error}") from error
     if array.dtype.kind not in "biuf":
         raise NotRealError(f"cannot {action}: expected real numbers, got {array.dtype}")
@@ -60,8 +59,8 @@ def require_bound(array: NDArray[np.float64], bound: float, action: str) -> None
     """
     if array.size and (largest := float(np.abs(array).max())) > bound:
         raise ValueOutOfRangeError(
-            f"cannot {action}: a value of {largest:g} exceeds the bound {bound:g}; "
-            f"allow bound={largest:g} or more, or scale the data"
+            f"cannot {action}: a value of {above(largest, bound)} exceeds the bound {bound:g}; "
+            f"allow bound={above(largest, bound)} or more, or scale the data"
         )
 
 

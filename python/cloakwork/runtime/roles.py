@@ -6,18 +6,28 @@ Neither knows which backend it works with; it is handed a key or a backend.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork._native import Parameters
-from cloakwork.errors import ParametersMismatchError, ValueOutOfRangeError
+from cloakwork.errors import (
+    InvalidArgumentError,
+    MissingKeyError,
+    ParametersMismatchError,
+    ValueOutOfRangeError,
+)
 from cloakwork.plan.layout import row_major
 from cloakwork.programs.slots import Program, Vector
+from cloakwork.runtime import secrecy
+from cloakwork.runtime.arguments import above, integer, shown
 from cloakwork.runtime.arrays import real_array, require_bound, require_precision
 from cloakwork.runtime.executor import Backend, run
-from cloakwork.runtime.tensor import Tensor
+from cloakwork.runtime.tensor import Tensor, require_tensor
+
+_MAX_FLOOD_BITS = 2**31 - 1
 
 
 class Key(Protocol):
@@ -34,6 +44,7 @@ class Client:
         parameters: The parameter set.
         key: The secret key.
         bound: The largest absolute value that any encrypted number may take. It is public.
+        hidden: Whether the key encrypts; that of the clear backend does not.
 
     Example:
         >>> import cloakwork as cw
@@ -42,9 +53,12 @@ class Client:
         [1.0, 2.0]
     """
 
-    def __init__(self, parameters: Parameters, key: Key, *, bound: float) -> None:
+    def __init__(
+        self, parameters: Parameters, key: Key, *, bound: float, hidden: bool = True
+    ) -> None:
         self.parameters = parameters
         self.bound = bound
+        self.hidden = hidden
         self.key = key
 
     def encrypt(self, data: ArrayLike, *, bound: float | None = None) -> Tensor:
@@ -61,22 +75,28 @@ class Client:
             ValueOutOfRangeError: A number exceeds the bound, or the bound the client's.
             TooManySlotsError: The data outnumber the slots of one ciphertext.
             ShapeMismatchError: A dimension has size 0, or rows differ in length.
+            InvalidArgumentError: The bound is no number.
         """
         array = real_array(data, "encrypt")
         bound = self._tighter(bound)
         require_bound(array, bound, "encrypt")
         layout = row_major(array.shape, self.parameters.slots)
-        return Tensor(self.key.encrypt(layout.pack(array), bound=bound), layout)
+        value = self.key.encrypt(layout.pack(array), bound=bound)
+        return Tensor(value, layout, self.parameters)
 
     def _tighter(self, bound: float | None) -> float:
         if bound is None:
             return self.bound
+        if isinstance(bound, bool | np.bool_) or not isinstance(bound, Real):
+            raise InvalidArgumentError(
+                f"cannot encrypt: expected bound to be a number, got {shown(bound)}"
+            )
         if not 0 < bound <= self.bound:
             raise ValueOutOfRangeError(
                 f"cannot encrypt: expected a bound above 0 and up to the session's "
-                f"{self.bound:g}, got {bound:g}"
+                f"{self.bound:g}, got {above(float(bound), self.bound)}"
             )
-        return bound
+        return float(bound)
 
     def decrypt(self, tensor: Tensor, *, flood_bits: int | None = None) -> NDArray[np.float64]:
         """Decrypt a tensor to an array of its shape.
@@ -94,14 +114,34 @@ class Client:
             DecryptionOverflowError: A result has overflowed.
             PrecisionLostError: The error may be as large as the results and as large as 1.
             KeyMismatchError: The tensor belongs to another secret key.
+            ParametersMismatchError: The tensor is of the other backend, or of other parameters.
+            InvalidArgumentError: It is no tensor, or flood_bits no integer from 0 up.
         """
+        require_tensor(tensor, "decrypt")
+        self._require_own_kind(tensor)
+        if flood_bits is not None:
+            flood_bits = integer(flood_bits, "flood_bits", "decrypt", least=0, most=_MAX_FLOOD_BITS)
         array = tensor.layout.unpack(self.key.decrypt(tensor.value, flood_bits=flood_bits))
         require_bound(array, self.bound, "decrypt")
         require_precision(array, tensor.value.precision - (flood_bits or 0), "decrypt")
         return array
 
+    def _require_own_kind(self, tensor: Tensor) -> None:
+        if tensor.hidden != self.hidden:
+            kinds = {True: "encrypts", False: "works in the clear"}
+            raise ParametersMismatchError(
+                f"cannot decrypt: the client {kinds[self.hidden]}, and the tensor is of a session "
+                f"that {kinds[tensor.hidden]}; decrypt it with the client of that session"
+            )
+        if tensor.parameters.fingerprint != self.parameters.fingerprint:
+            raise ParametersMismatchError(
+                f"cannot decrypt: expected a tensor made under {self.parameters}, "
+                f"got one made under {tensor.parameters}"
+            )
+
     def __repr__(self) -> str:
-        return f"Client({self.parameters}, bound={self.bound:g})"
+        described = secrecy.describe(self.parameters, hidden=self.hidden)
+        return f"Client({described}, bound={self.bound:g})"
 
 
 class Evaluator:
@@ -110,6 +150,7 @@ class Evaluator:
     Args:
         parameters: The parameter set.
         backend: What the programs run on.
+        hidden: Whether the backend computes on ciphertexts; the clear one does not.
 
     Example:
         >>> import cloakwork as cw
@@ -117,8 +158,11 @@ class Evaluator:
         False
     """
 
-    def __init__(self, parameters: Parameters, backend: Backend[Any]) -> None:
+    def __init__(
+        self, parameters: Parameters, backend: Backend[Any], *, hidden: bool = True
+    ) -> None:
         self.parameters = parameters
+        self.hidden = hidden
         self.backend = backend
 
     def run(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
@@ -133,7 +177,13 @@ class Evaluator:
                 f"cannot run {program.title}: it has {program.slots} slots, the parameters "
                 f"{self.parameters.slots}"
             )
-        return run(program, self.backend, inputs)
+        try:
+            return run(program, self.backend, inputs)
+        except MissingKeyError as error:
+            raise MissingKeyError(
+                f"{error}; the client makes it by running {program.title} once in its session "
+                "before it saves the evaluator"
+            ) from error
 
     def __repr__(self) -> str:
-        return f"Evaluator({self.parameters})"
+        return f"Evaluator({secrecy.describe(self.parameters, hidden=self.hidden)})"

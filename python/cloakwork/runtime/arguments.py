@@ -1,0 +1,94 @@
+"""Reads the numbers that users pass as arguments, and shows in refusals what came."""
+
+from __future__ import annotations
+
+import math
+import operator
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from cloakwork.errors import InvalidArgumentError
+
+# Longer reprs would bury the message that they are in.
+_SHOWN_CHARACTERS = 60
+_SHOWN_BITS = 128
+
+
+def integer(value: Any, name: str, action: str, *, least: int, most: int) -> int:
+    """The value as an int; numpy's integers count, truth values do not.
+
+    Args:
+        value: What came.
+        name: The argument.
+        action: What the caller is about to do, for the message of an error.
+        least: The smallest value that it may take.
+        most: The largest.
+
+    Raises:
+        InvalidArgumentError: It is no integer, or out of range.
+
+    Example:
+        >>> integer(np.int64(3), "depth", "make a session", least=0, most=9)
+        3
+    """
+    expected = f"cannot {action}: expected {name} to be an integer from {least} up to {most}"
+    if isinstance(value, bool | np.bool_):
+        raise InvalidArgumentError(f"{expected}, got {value}")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidArgumentError(f"{expected}, got {shown(value)}") from None
+    if not least <= number <= most:
+        raise InvalidArgumentError(f"{expected}, got {shown(number)}")
+    return number
+
+
+def positive(value: Any, name: str, action: str) -> float:
+    """The value as a float; numpy's numbers count, truth values do not.
+
+    Raises:
+        InvalidArgumentError: It is no real number, not finite, or not above 0.
+
+    Example:
+        >>> positive(np.float32(0.5), "bound", "make a session")
+        0.5
+    """
+    expected = f"cannot {action}: expected {name} to be a finite number above 0"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise InvalidArgumentError(f"{expected}, got {shown(value)}")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise InvalidArgumentError(f"{expected}, got {shown(value)}") from None
+    if not (math.isfinite(number) and number > 0):
+        raise InvalidArgumentError(f"{expected}, got {shown(value)}")
+    return number
+
+
+def shown(value: Any) -> str:
+    """A value as a refusal shows it: its repr where that is short, else its type.
+
+    Example:
+        >>> shown("a"), shown(10**30000)
+        ("'a'", 'an integer of 99658 bits')
+    """
+    if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
+        return f"an integer of {value.bit_length()} bits"
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape}"
+    text = repr(value)
+    short = len(text) <= _SHOWN_CHARACTERS and "\n" not in text
+    return text if short else f"a {type(value).__name__}"
+
+
+def above(value: float, limit: float) -> str:
+    """A value with as many digits as it takes to see that it is above a limit.
+
+    Example:
+        >>> above(70.0, 64.0), above(64.00001, 64.0)
+        ('70', '64.00001')
+    """
+    texts = (f"{value:g}", f"{value:.9g}", repr(value))
+    return next((text for text in texts if float(text) > limit), texts[-1])
