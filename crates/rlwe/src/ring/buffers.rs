@@ -32,7 +32,10 @@ pub(crate) fn take(length: usize) -> Vec<u32> {
     }
 }
 
-/// Keeps `words` for a later [`take`], before those of other lengths. They must hold no secret.
+/// Keeps `words` for a later [`take`]. They must hold no secret.
+///
+/// Where there is no room, the length that most is kept of gives way: results that pile up do
+/// not drive out the few buffers that every operation works in.
 pub(crate) fn give(words: Vec<u32>) {
     let length = words.len();
     if length == 0 || length > MAX_KEPT {
@@ -40,14 +43,15 @@ pub(crate) fn give(words: Vec<u32>) {
     }
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let mut forgotten = Vec::new();
-    while kept.words + length > MAX_KEPT {
-        let mut others = kept.by_length.iter_mut().filter(|(other, _)| **other != length);
-        let Some(buffer) = others.find_map(|(_, buffers)| buffers.pop()) else { return };
+    kept.words += length;
+    kept.by_length.entry(length).or_default().push(words);
+    while kept.words > MAX_KEPT {
+        let most =
+            kept.by_length.iter_mut().max_by_key(|(length, buffers)| *length * buffers.len());
+        let Some(buffer) = most.and_then(|(_, buffers)| buffers.pop()) else { break };
         kept.words -= buffer.len();
         forgotten.push(buffer);
     }
-    kept.words += length;
-    kept.by_length.entry(length).or_default().push(words);
     // Memory is given back to the system outside the lock.
     drop(kept);
     drop(forgotten);

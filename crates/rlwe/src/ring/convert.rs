@@ -18,9 +18,9 @@ const TILE: usize = 4;
 /// times one below p / 2 in absolute value, sixteen times, stays below p 2^32.
 const LAZY_SIGNED_TERMS: usize = 16;
 
-/// Groups that targets are shared out to: enough for threads, few enough that scaled sources
-/// are seldom read again.
-const GROUPS: usize = 4;
+/// Groups that targets are shared out to at most: small, so that what is converted is still
+/// in cache when it is transformed.
+const GROUPS: usize = 16;
 
 /// Takes x modulo D, a product of source primes, to x' modulo each target prime.
 ///
