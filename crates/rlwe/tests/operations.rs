@@ -2,8 +2,8 @@
 //! values stays under the ciphertext's own estimate.
 
 use rlwe::ckks::{
-    Ciphertext, Complex64, Diagonals, Encoding, Evaluator, LinearTransform, Split,
-    inner_sum_rotations,
+    Ciphertext, Complex64, Diagonals, Encoding, Evaluator, LinearTransform, Polynomial,
+    PolynomialBasis, Split, inner_sum_rotations,
 };
 use rlwe::keys::{EvaluationKeysRequest, SecretKey};
 use rlwe::{Error, Parameters, ParametersLiteral};
@@ -230,10 +230,30 @@ impl Bench {
         }
     }
 
+    fn polynomials(&self, level: usize) {
+        let x = Numbers(level as u64 + 9).vector(self.slots);
+        let x: Vec<Complex64> = x.iter().map(|x| Complex64::new(x.re, 0.0)).collect();
+        let a = self.encrypt(&x, level);
+        for basis in [PolynomialBasis::Chebyshev, PolynomialBasis::Monomial] {
+            let coefficients = [0.3, -0.5, 0.1, 0.7, -0.2, 0.4, 0.05, -0.6];
+            let polynomial = Polynomial::new(&coefficients, basis).unwrap();
+            let result = self.evaluator.polynomial(&a, &polynomial);
+            if level < polynomial.depth() {
+                assert!(matches!(result, Err(Error::LevelExhausted { .. })), "{result:?}");
+                continue;
+            }
+            let expected: Vec<_> = x.iter().map(|&x| polynomial.evaluate(x)).collect();
+            let result = result.unwrap();
+            self.check("evaluate a polynomial", &result, &expected);
+            self.check_canonical(&result);
+        }
+    }
+
     fn every_level(&self) {
         for level in 0..=self.parameters.max_level() {
             self.linear(level);
             self.moves(level);
+            self.polynomials(level);
             if level > 0 {
                 self.products(level);
                 self.transforms(level);
