@@ -41,7 +41,24 @@ struct Arguments<'py> {
     baby_steps: Option<usize>,
 }
 
-impl Arguments<'_> {
+impl<'py> Arguments<'py> {
+    fn read(
+        parameters: Bound<'py, Parameters>,
+        diagonals: &Bound<'py, PyMapping>,
+        slots: Number<usize>,
+        level: Number<usize>,
+        scale: Option<Number<f64>>,
+        baby_steps: Option<Number<usize>>,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            parameters,
+            vectors: diagonals.items()?.extract()?,
+            slots: slots.0,
+            encoding: Encoding { level: level.0, scale: scale.map(|x| x.0), bound: None },
+            baby_steps: baby_steps.map(|x| x.0),
+        })
+    }
+
     fn make(&self, py: Python<'_>, constructor: Constructor) -> PyResult<LinearTransform> {
         let elements = self.vectors.iter().map(|(d, vector)| Ok((d.0, vector.elements()?)));
         let elements = elements.collect::<PyResult<Vec<_>>>()?;
@@ -68,10 +85,7 @@ impl LinearTransform {
         scale: Option<Number<f64>>,
         baby_steps: Option<Number<usize>>,
     ) -> PyResult<Self> {
-        let encoding = Encoding { level: level.0, scale: scale.map(|x| x.0), bound: None };
-        let baby_steps = baby_steps.map(|x| x.0);
-        let vectors = diagonals.items()?.extract()?;
-        Arguments { parameters, vectors, slots: slots.0, encoding, baby_steps }
+        Arguments::read(parameters, &diagonals, slots, level, scale, baby_steps)?
             .make(py, ckks::LinearTransform::new)
     }
 
@@ -88,10 +102,7 @@ impl LinearTransform {
         scale: Option<Number<f64>>,
         baby_steps: Option<Number<usize>>,
     ) -> PyResult<Self> {
-        let encoding = Encoding { level: level.0, scale: scale.map(|x| x.0), bound: None };
-        let baby_steps = baby_steps.map(|x| x.0);
-        let vectors = diagonals.items()?.extract()?;
-        Arguments { parameters, vectors, slots: slots.0, encoding, baby_steps }
+        Arguments::read(parameters, &diagonals, slots, level, scale, baby_steps)?
             .make(py, ckks::LinearTransform::streamed)
     }
 
