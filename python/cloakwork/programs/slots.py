@@ -308,6 +308,8 @@ class Program:
         slots: Slots of every value.
         operations: The operations in order.
         layouts: The layout of every value, where known; meaning never depends on it.
+        origins: The line of the user's program that asked for each operation; empty where
+            unknown, and all of them where none are given.
 
     Raises:
         InvalidProgramError: An operation is not legal.
@@ -324,6 +326,7 @@ class Program:
     slots: int
     operations: tuple[Operation, ...]
     layouts: tuple[Layout | None, ...]
+    origins: tuple[str, ...] = ()
     states: tuple[State, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -337,6 +340,10 @@ class Program:
             states.append(state_after(operation, operand_states, self.slots))
         if len(self.layouts) != len(self.operations):
             raise InvalidProgramError("cannot make the program: expected a layout per operation")
+        if not self.origins:
+            object.__setattr__(self, "origins", ("",) * len(self.operations))
+        if len(self.origins) != len(self.operations):
+            raise InvalidProgramError("cannot make the program: expected an origin per operation")
         object.__setattr__(self, "states", tuple(states))
 
     def __str__(self) -> str:
@@ -374,6 +381,8 @@ class Program:
 class Builder:
     """Collects operations into a program and knows each value's level on the way.
 
+    Set `origin` to the line of the user's program that the next operations come from.
+
     Example:
         >>> builder = Builder("square", slots=4)
         >>> x = builder.append(Input("x", 1))
@@ -388,6 +397,8 @@ class Builder:
         self._operations: list[Operation] = []
         self._layouts: list[Layout | None] = []
         self._states: list[State] = []
+        self._origins: list[str] = []
+        self.origin = ""
 
     def append(self, operation: Operation, layout: Layout | None = None) -> int:
         """Add an operation and return the number of its value.
@@ -399,6 +410,7 @@ class Builder:
         self._states.append(state_after(operation, operand_states, self._slots))
         self._operations.append(operation)
         self._layouts.append(layout)
+        self._origins.append(self.origin)
         return len(self._operations) - 1
 
     def level(self, value: int) -> int:
@@ -411,4 +423,10 @@ class Builder:
 
     def finish(self) -> Program:
         """The program so far."""
-        return Program(self._title, self._slots, tuple(self._operations), tuple(self._layouts))
+        return Program(
+            self._title,
+            self._slots,
+            tuple(self._operations),
+            tuple(self._layouts),
+            tuple(self._origins),
+        )
