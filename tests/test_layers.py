@@ -21,6 +21,7 @@ RANKS = {
     "cloakwork.plan": 5,
     "cloakwork.frontends": 6,
     "cloakwork.explain": 6,
+    "cloakwork.eager": 6,
     "cloakwork.session": 7,
     "cloakwork.store": 7,
     "cloakwork": 8,

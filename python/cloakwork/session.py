@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from cloakwork._native import Parameters, SecretKey
 from cloakwork.backends.ckks import CkksBackend, CkksKey
 from cloakwork.backends.clear import ClearBackend, ClearKey
+from cloakwork.eager import compute
 from cloakwork.errors import InvalidArgumentError, InvalidParametersError, ParametersMismatchError
 from cloakwork.plan.keys import KeyDemand, demand_of
 from cloakwork.plan.layout import MAX_SLOTS
 from cloakwork.programs.slots import Program
+from cloakwork.programs.tensors import Node
 from cloakwork.runtime import secrecy
 from cloakwork.runtime.arguments import integer, positive, shown
 from cloakwork.runtime.roles import Client, Evaluator
@@ -118,6 +120,10 @@ class Session:
         if tensor.runner is not self:
             raise ParametersMismatchError("cannot decrypt: the tensor is not of this session")
         return self.client.decrypt(tensor, flood_bits=flood_bits)
+
+    def compute(self, node: Node, title: str) -> Tensor:
+        """Plan one result and run the plan; see `eager.compute`."""
+        return compute(self, self, node, title)
 
     def run(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
         """Run a program, making the evaluation keys that it lacks first."""

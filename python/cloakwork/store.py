@@ -1,8 +1,8 @@
 """Saves and loads what the parties hold and what moves between them.
 
 A client's file has the secret key. An evaluator's file has the parameters and
-the evaluation keys, nothing that decrypts. A tensor's file has the ciphertext
-and its layout.
+the evaluation keys, nothing that decrypts. A tensor's file has the ciphertexts
+and their layout.
 
 Example:
     >>> import tempfile
@@ -28,16 +28,19 @@ from typing import Any, TypeAlias
 from cloakwork._native import Ciphertext, EvaluationKeys, Parameters, SecretKey
 from cloakwork.backends.ckks import CkksBackend, CkksKey
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError, ParametersMismatchError
+from cloakwork.eager import EagerEvaluator
 from cloakwork.plan.layout import Axis, Layout
 from cloakwork.runtime.arguments import shown
 from cloakwork.runtime.files import read, write
 from cloakwork.runtime.roles import Client, Evaluator
-from cloakwork.runtime.tensor import Runner, Tensor, require_tensor
+from cloakwork.runtime.tensor import Tensor, require_tensor
 
 _Path: TypeAlias = str | os.PathLike[str]
 
 # The most that every version of numpy can index.
 _MAX_AXES = 32
+# Elements along one axis; their number is that of the ciphertexts, which must be there.
+_MAX_SIZE = 1 << 40
 
 
 def save_client(client: Client, path: _Path) -> None:
@@ -104,7 +107,7 @@ def load_evaluator(path: _Path) -> Evaluator:
 
 
 def save_tensor(tensor: Tensor, path: _Path, parameters: Parameters) -> None:
-    """Save an encrypted tensor: its ciphertext and its layout.
+    """Save an encrypted tensor: its ciphertexts and their layout.
 
     Raises:
         InvalidArgumentError: It is no tensor, or on the clear backend, or the parameters are none.
@@ -116,7 +119,7 @@ def save_tensor(tensor: Tensor, path: _Path, parameters: Parameters) -> None:
             f"cannot save the tensor: expected parameters, got {shown(parameters)}; pass "
             "session.parameters, or those of the client or evaluator"
         )
-    if not isinstance(tensor.value, Ciphertext):
+    if not tensor.hidden:
         raise InvalidArgumentError("cannot save the tensor: on the clear backend it is not hidden")
     if tensor.parameters.fingerprint != parameters.fingerprint:
         raise ParametersMismatchError(
@@ -125,10 +128,17 @@ def save_tensor(tensor: Tensor, path: _Path, parameters: Parameters) -> None:
     layout = tensor.layout
     facts = {
         "parameters": parameters.fingerprint,
-        "axes": [[axis.size, axis.stride, axis.name] for axis in layout.axes],
+        "axes": [_row(axis) for axis in layout.axes],
+        "replicas": [_row(axis) for axis in layout.replicas],
         "dirty": layout.dirty,
+        "offset": layout.offset,
     }
-    write(path, "tensor", facts, {"ciphertext": tensor.value.to_bytes()})
+    parts = {f"ciphertext{number}": value.to_bytes() for number, value in enumerate(tensor.values)}
+    write(path, "tensor", facts, parts)
+
+
+def _row(axis: Axis) -> list[Any]:
+    return [axis.size, axis.stride, axis.name if axis.name.isprintable() else "", axis.tile]
 
 
 def load_tensor(path: _Path, holder: Client | Evaluator) -> Tensor:
@@ -152,23 +162,46 @@ def load_tensor(path: _Path, holder: Client | Evaluator) -> Tensor:
     parameters = holder.parameters
     if facts.get("parameters") != parameters.fingerprint:
         raise ParametersMismatchError(f"cannot read {path}: it was made under other parameters")
-    value = Ciphertext.from_bytes(parameters, _part(parts, "ciphertext", path))
-    runner: Runner | None = holder if isinstance(holder, Evaluator) else None
-    return Tensor(value, _layout(facts, parameters.slots, path), parameters, runner)
+    layout = _layout(facts, parameters.slots, path)
+    if layout.ciphertexts != len(parts):
+        raise MalformedBytesError(
+            f"cannot read {path}: its layout has {layout.ciphertexts} ciphertext(s), the file "
+            f"{len(parts)}"
+        )
+    values = [
+        Ciphertext.from_bytes(parameters, _part(parts, f"ciphertext{number}", path))
+        for number in range(layout.ciphertexts)
+    ]
+    if len({(value.level, value.slots) for value in values}) > 1:
+        raise MalformedBytesError(f"cannot read {path}: its ciphertexts stand at several levels")
+    runner = EagerEvaluator(holder) if isinstance(holder, Evaluator) else None
+    return Tensor(values, layout, parameters, runner)
 
 
 def _layout(facts: dict[str, Any], slots: int, path: _Path) -> Layout:
+    # A bool is an int to match.
     match facts:
-        case {"axes": list(rows), "dirty": bool(dirty)}:
-            if len(rows) > _MAX_AXES:
+        case {"offset": bool()}:
+            raise MalformedBytesError(f"cannot read {path}: the offset is a truth value")
+        case {
+            "axes": list(rows),
+            "replicas": list(copies),
+            "dirty": bool(dirty),
+            "offset": int(offset),
+        }:
+            if max(len(rows), len(copies)) > _MAX_AXES:
                 raise MalformedBytesError(
                     f"cannot read {path}: expected at most {_MAX_AXES} axes, got {len(rows)}"
                 )
-            axes = [
-                _axis(row, slots, f"cannot read {path}: axis {i}") for i, row in enumerate(rows)
-            ]
+            axes, replicas = (
+                tuple(
+                    _axis(row, slots, f"cannot read {path}: {name} {i}")
+                    for i, row in enumerate(several)
+                )
+                for name, several in (("axis", rows), ("replica", copies))
+            )
             try:
-                return Layout(slots, tuple(axes), dirty=dirty)
+                return Layout(slots, axes, replicas, dirty, offset)
             except ValueError as error:
                 raise MalformedBytesError(f"cannot read {path}: {error}") from error
         case _:
@@ -176,20 +209,20 @@ def _layout(facts: dict[str, Any], slots: int, path: _Path) -> Layout:
 
 
 def _axis(row: Any, slots: int, where: str) -> Axis:
-    # A bool is an int to match.
     match row:
-        case [bool(), *_] | [_, bool(), *_]:
+        case [bool(), *_] | [_, bool(), *_] | [_, _, _, bool()]:
             raise MalformedBytesError(f"{where} has a truth value where a number belongs")
-        case [int(size), int(stride), str(name)]:
-            if not (1 <= size <= slots and 0 <= stride < slots):
+        case [int(size), int(stride), str(name), int(tile)]:
+            if not (1 <= size <= _MAX_SIZE and abs(stride) < slots and 0 <= tile <= slots):
                 raise MalformedBytesError(
-                    f"{where}: expected a size from 1 to {slots} and a stride from 0 to {slots - 1}"
+                    f"{where}: expected a size from 1, a stride below {slots} and a tile up to "
+                    f"{slots}"
                 )
             if not name.isprintable():
                 raise MalformedBytesError(f"{where} has a name with control characters")
-            return Axis(size, stride, name)
+            return Axis(size, stride, name, tile)
         case _:
-            raise MalformedBytesError(f"{where} is no size, stride and name")
+            raise MalformedBytesError(f"{where} is no size, stride, name and tile")
 
 
 def _part(parts: dict[str, bytes], name: str, path: _Path) -> bytes:

@@ -117,28 +117,33 @@ def _warning(tensor: Tensor) -> list[str]:
 
 def _value(tensor: Tensor) -> list[str]:
     return [
-        f"  memory  {_bytes(tensor.value.nbytes)} for the result",
-        f"  error  below 2^{-tensor.value.precision:.0f}, even with every input at its bound",
+        f"  memory  {_bytes(tensor.nbytes)} for the result",
+        f"  error  below 2^{-tensor.precision:.0f}, even with every input at its bound",
     ]
 
 
 def _picture(name: str, layout: Layout) -> list[str]:
     used = np.zeros(layout.slots, dtype=bool)
-    used[positions(layout.axes + layout.replicas)] = True
+    used[positions(layout.axes + layout.replicas) + layout.offset] = True
     cells = np.array_split(used, min(_PICTURE_WIDTH, layout.slots))
     empty = "~" if layout.dirty else "."
     drawn = "".join("#" if cell.all() else "+" if cell.any() else empty for cell in cells)
     rest = "the rest anything" if layout.dirty else "the rest zero"
+    count = layout.ciphertexts
+    each = f"{count} ciphertexts of {layout.slots}" if count > 1 else f"{layout.slots}"
     order = np.argsort(positions(layout.axes), axis=None)[:_SHOWN_SLOTS]
+    extents = [axis.extent for axis in layout.axes]
     shown = []
     for flat in order:
-        index = np.unravel_index(int(flat), layout.shape)
-        slot = sum(int(i) * axis.stride for i, axis in zip(index, layout.axes, strict=True))
+        index = np.unravel_index(int(flat), extents)
+        slot = layout.offset + sum(
+            int(i) * axis.stride for i, axis in zip(index, layout.axes, strict=True)
+        )
         shown.append(f"{slot}:[{','.join(str(int(i)) for i in index)}]")
     more = " ..." if int(np.prod(layout.shape)) > _SHOWN_SLOTS else ""
     return [
         f"  {name}  {layout.shape}  {layout}",
-        f"    [{drawn}]  {layout.slots} slots, {int(used.sum())} in use, {rest}",
+        f"    [{drawn}]  {each} slots, {int(used.sum())} in use, {rest}",
         f"    slot {' '.join(shown)}{more}",
     ]
 

@@ -1,62 +1,54 @@
-"""einsum on encrypted tensors: parse the expression, plan it, apply the plan."""
+"""einsum on encrypted tensors: parse the expression, find the order, hand it to the planner."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.errors import (
     EinsumSyntaxError,
     InvalidArgumentError,
     LevelExhaustedError,
     ParametersMismatchError,
-    TooManySlotsError,
 )
-from cloakwork.frontends.einsum_syntax import Expression, parse, sizes
-from cloakwork.plan.contraction import Clear, Encrypted, Gather, Recipe, Weigh, plan
-from cloakwork.plan.layout import Axis, Layout
-from cloakwork.plan.permute import StridedMap, diagonals
-from cloakwork.plan.rotate import cheapest_split, sum_steps
-from cloakwork.programs.slots import (
-    Add,
-    Builder,
-    Constant,
-    DropLevel,
-    Input,
-    Linear,
-    Mul,
-    Output,
-    Program,
-    Rescale,
-    Rotate,
-    Vector,
-)
+from cloakwork.frontends.einsum_syntax import Expression, from_sublists, parse, sizes
+from cloakwork.plan.path import Step, contraction_path
+from cloakwork.programs.tensors import Contract, Node
 from cloakwork.runtime.arguments import shown
 from cloakwork.runtime.arrays import real_array
-from cloakwork.runtime.tensor import Runner, Tensor
+from cloakwork.runtime.origin import users_line
+from cloakwork.runtime.tensor_methods import Runner, TensorMethods
+
+T = TypeVar("T", bound=TensorMethods)
+
+# Slots by which the order of contractions is judged; what a session has makes no difference
+# to which order is best but where sizes lie between the two.
+_TYPICAL_SLOTS = 1 << 13
 
 
-def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
-    """Contract one or two tensors, at least one of them encrypted, as `numpy.einsum` does.
+def einsum(expression: str, *operands: T | ArrayLike) -> T:
+    """Contract tensors, at least one of them encrypted, as `numpy.einsum` does.
 
     Sums, transposes, diagonals, traces, products slot by slot, matrix products and
-    outer products are all einsums. Everything must fit one ciphertext; see
-    docs/einsum.md for what a plan costs.
+    outer products are all einsums; docs/einsum.md tells what a plan costs.
 
     Args:
-        expression: As in numpy, without ellipsis: "bi,ci->bc".
-        operands: One or two; encrypted tensors of one session, or clear real arrays.
+        expression: As in numpy: "bi,ci->bc", "...ij,jk", "ii->i". numpy's other form,
+            operands and lists of axis numbers in turn, is taken too.
+        operands: Encrypted tensors of one session, or clear real arrays.
 
     Returns:
-        An encrypted tensor of the result's shape, up to two levels below the operands.
+        An encrypted tensor of the result's shape, up to two levels below the operands for
+        every contraction of two of them.
 
     Raises:
         EinsumSyntaxError: The expression does not follow the language.
         ShapeMismatchError: The operands do not fit the expression.
-        TooManySlotsError: The contraction needs more slots than one ciphertext has.
         LevelExhaustedError: The operands have too few levels left.
+        MemoryBudgetError: The plan needs more memory than the session may take.
         ParametersMismatchError: The operands are of different sessions.
         MissingKeyError: The evaluator lacks a key that the plan needs.
         NotRealError: A clear operand is complex, text or objects.
@@ -71,74 +63,46 @@ def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
         [12.0, 34.0]
     """
     if not isinstance(expression, str):
-        raise EinsumSyntaxError(
-            "cannot einsum: expected an expression such as 'ij->ji' first and the operands after "
-            f"it, got {shown(expression)} first"
-        )
-    parsed = parse(expression)
-    read = [
-        operand if isinstance(operand, Tensor) else real_array(operand, f"einsum {expression!r}")
+        return _einsum_of_sublists(expression, *operands)
+    read: list[T | NDArray[np.float64]] = [
+        operand
+        if isinstance(operand, TensorMethods)
+        else real_array(operand, f"einsum {expression!r}")
         for operand in operands
     ]
-    size_of = sizes(parsed, [operand.shape for operand in read])
-    encrypted = [operand for operand in read if isinstance(operand, Tensor)]
-    clear = [
-        (labels, operand)
-        for labels, operand in zip(parsed.inputs, read, strict=True)
-        if not isinstance(operand, Tensor)
-    ]
-    runner = _runner(parsed, encrypted)
-    described = tuple(
-        Encrypted(labels, operand.layout, operand.level)
-        if isinstance(operand, Tensor)
-        else Clear(labels, operand.shape)
-        for labels, operand in zip(parsed.inputs, read, strict=True)
-    )
+    shapes = [operand.shape for operand in read]
+    parsed = parse(expression, tuple(len(shape) for shape in shapes))
+    size_of = dict(sizes(parsed, shapes))
+    runner = _runner(parsed, [each for each in read if isinstance(each, TensorMethods)])
+    encrypted = tuple(isinstance(each, TensorMethods) for each in read)
+    steps = contraction_path(parsed.inputs, parsed.output, size_of, encrypted, _TYPICAL_SLOTS)
+    node = _graph(read, steps)
     try:
-        recipe = plan(described, parsed.output, size_of)
-    except (TooManySlotsError, LevelExhaustedError) as error:
-        raise type(error)(parsed.at(0, str(error))) from None
-    weights = (
-        _summed(clear[0][1], clear[0][0], recipe.weigh.kept)
-        if recipe.weigh is not None
-        else np.ones(1)
-    )
-    program = _lower(parsed, recipe, encrypted, weights)
-    (value,) = runner.run(program, [tensor.value for tensor in encrypted])
-    return Tensor(value, recipe.output, runner.parameters, runner, program)
+        result: T = runner.compute(node, f"einsum {expression}")
+    except LevelExhaustedError as error:
+        raise LevelExhaustedError(parsed.at(0, str(error))) from None
+    return result
 
 
-def _lower(
-    expression: Expression, recipe: Recipe, encrypted: Sequence[Tensor], weights: Vector
-) -> Program:
-    slots = recipe.output.slots
-    builder = Builder(f"einsum {expression.text}", slots)
-    inputs = [
-        builder.append(Input(f"operand{number}", tensor.level), tensor.layout)
-        for number, tensor in enumerate(encrypted)
-    ]
-    values = [
-        _gathered(builder, value, gather, slots)
-        for value, gather in zip(inputs, recipe.gathers, strict=True)
-    ]
-    value = values[0]
-    if recipe.weigh is not None:
-        value = _weighed(builder, value, recipe.weigh, weights, slots)
-    if len(values) == 2:
-        value = _product(builder, values[0], values[1])
-    for axis in recipe.reduce:
-        value = _summed_along(builder, value, axis, slots)
-    builder.append(Output(value), recipe.output)
-    return builder.finish()
+def _einsum_of_sublists(*arguments: object) -> T:
+    if not any(isinstance(each, TensorMethods) for each in arguments) or not any(
+        isinstance(each, list | tuple) for each in arguments[1:2]
+    ):
+        raise EinsumSyntaxError(
+            "cannot einsum: expected an expression such as 'ij->ji' first and the operands after "
+            f"it, got {shown(arguments[0])} first"
+        )
+    text, operands = from_sublists(arguments)
+    return einsum(text, *operands)
 
 
-def _runner(expression: Expression, encrypted: Sequence[Tensor]) -> Runner:
+def _runner(expression: Expression, encrypted: Sequence[TensorMethods]) -> Runner:
     if not encrypted:
         raise InvalidArgumentError(
             expression.at(0, "no operand is encrypted; numpy.einsum does this")
         )
     runner = encrypted[0].runner
-    if any(tensor.runner is not runner for tensor in encrypted):
+    if any(tensor.runner != runner for tensor in encrypted):
         raise ParametersMismatchError(
             expression.at(0, "the operands are of different sessions or evaluators")
         )
@@ -149,54 +113,42 @@ def _runner(expression: Expression, encrypted: Sequence[Tensor]) -> Runner:
     return runner
 
 
-def _summed(array: Vector, labels: str, kept: str) -> Vector:
-    return np.ascontiguousarray(np.einsum(f"{labels}->{kept}", array)).ravel()
-
-
-def _gathered(builder: Builder, value: int, gather: Gather, slots: int) -> int:
-    for axis in gather.sums:
-        value = _summed_along(builder, value, axis, slots)
-    if gather.move is not None:
-        value = _moved(builder, value, gather.move, np.ones(1), None, slots)
-    for axis in gather.copies:
-        value = _summed_along(builder, value, Axis(axis.size, -axis.stride), slots)
-    return value
-
-
-def _weighed(builder: Builder, value: int, weigh: Weigh, weights: Vector, slots: int) -> int:
-    return _moved(builder, value, weigh.strided, weights, weigh.layout, slots)
-
-
-def _moved(
-    builder: Builder,
-    value: int,
-    strided: StridedMap,
-    weights: Vector,
-    layout: Layout | None,
-    slots: int,
-) -> int:
-    vectors = diagonals(strided, slots, weights)
-    if set(vectors) == {0}:
-        constant = builder.append(Constant(vectors[0]))
-        product = builder.append(Mul(value, constant))
-    else:
-        baby_steps = cheapest_split(vectors, slots).baby_steps
-        product = builder.append(Linear(value, vectors, baby_steps))
-    return builder.append(Rescale(product), layout)
-
-
-def _product(builder: Builder, left: int, right: int) -> int:
-    level = min(builder.level(left), builder.level(right))
-    factors = [
-        builder.append(DropLevel(value, level)) if builder.level(value) > level else value
-        for value in (left, right)
+def _graph(
+    operands: Sequence[TensorMethods | NDArray[np.float64]],
+    steps: Sequence[Step],
+) -> Node:
+    """The steps as nodes; those of clear operands alone are done at once."""
+    origin = users_line()
+    made: list[Node | NDArray[np.float64]] = [
+        each.node() if isinstance(each, TensorMethods) else each for each in operands
     ]
-    return builder.append(Rescale(builder.append(Mul(factors[0], factors[1]))))
+    for step in steps:
+        numbers = [step.left] if step.right is None else [step.left, step.right]
+        parts = [made[number] for number in numbers]
+        arrays = [each for each in parts if isinstance(each, np.ndarray)]
+        if len(arrays) == len(parts):
+            made.append(_clear_product(arrays, step))
+            continue
+        shape = _shape(parts, step)
+        made.append(Contract(tuple(parts), step.labels, step.output, shape, origin))
+    last = made[-1]
+    assert not isinstance(last, np.ndarray)
+    return last
 
 
-def _summed_along(builder: Builder, value: int, axis: Axis, slots: int) -> int:
-    first = value
-    for step in sum_steps(axis):
-        turned = builder.append(Rotate(value, step.rotation % slots))
-        value = builder.append(Add(first if step.onto_first else value, turned))
-    return value
+def _clear_product(arrays: Sequence[NDArray[np.float64]], step: Step) -> NDArray[np.float64]:
+    letters: dict[str, int] = {}
+    numbered = [[letters.setdefault(label, len(letters)) for label in term] for term in step.labels]
+    arguments: list[object] = []
+    for array, term in zip(arrays, numbered, strict=True):
+        arguments += [array, term]
+    output = [letters[label] for label in step.output]
+    return np.asarray(np.einsum(*arguments, output), dtype=np.float64)  # type: ignore[call-overload]
+
+
+def _shape(parts: Sequence[Node | NDArray[np.float64]], step: Step) -> tuple[int, ...]:
+    size_of: dict[str, int] = {}
+    for part, labels in zip(parts, step.labels, strict=True):
+        for label, size in zip(labels, part.shape, strict=True):
+            size_of[label] = max(size, size_of.get(label, 1))
+    return tuple(size_of[label] for label in step.output)

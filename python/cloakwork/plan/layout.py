@@ -1,15 +1,17 @@
-"""Layouts: which element of a tensor sits in which slot.
+"""Layouts: which element of a tensor sits in which slot of which ciphertext.
 
 A layout is a stride per axis: element (i, j, ...) sits in slot
-i * stride_i + j * stride_j + ... . Replicas are further axes along which every
-element is repeated. All other slots are empty (known to be zero) or dirty
-(anything).
+offset + i * stride_i + j * stride_j + ... . An axis may be cut into tiles: then
+i counts from the start of its tile, and the tile says which ciphertext.
+Ciphertexts are numbered in C order over the tiles of all axes. Replicas are
+further axes along which every element is repeated. All other slots are empty
+(known to be zero) or dirty (anything).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,7 +21,6 @@ from cloakwork.errors import (
     InvalidLayoutError,
     ShapeMismatchError,
     SlotMismatchError,
-    TooManySlotsError,
 )
 
 # Those of the largest ring, of degree 2^17.
@@ -28,15 +29,63 @@ MAX_SLOTS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """`size` elements, `stride` slots apart; `name` is for pictures only."""
+    """`size` elements, `stride` slots apart, the first `tile` of them in one ciphertext.
+
+    Args:
+        size: How many elements.
+        stride: Slots from one element to the next; it may be negative.
+        name: For pictures, and for labels while a contraction is planned.
+        tile: Elements in one ciphertext, 0 for all.
+    """
 
     size: int
     stride: int
     name: str = field(default="", compare=False)
+    tile: int = 0
+
+    @property
+    def extent(self) -> int:
+        """Elements in one ciphertext; the last tile may have fewer.
+
+        Example:
+            >>> Axis(300, 1, tile=64).extent, Axis(300, 1).extent
+            (64, 300)
+        """
+        return min(self.tile, self.size) if self.tile else self.size
+
+    @property
+    def tiles(self) -> int:
+        """Ciphertexts along the axis.
+
+        Example:
+            >>> Axis(300, 1, tile=64).tiles, Axis(300, 1).tiles
+            (5, 1)
+        """
+        return -(-self.size // self.extent)
+
+    @property
+    def ragged(self) -> bool:
+        """Whether the last tile has fewer elements than the others.
+
+        Example:
+            >>> Axis(300, 1, tile=64).ragged, Axis(300, 1, tile=100).ragged
+            (True, False)
+        """
+        return self.size % self.extent != 0
+
+    @property
+    def in_tile(self) -> Axis:
+        """The axis as it lies within one ciphertext.
+
+        Example:
+            >>> Axis(300, 2, "i", tile=64).in_tile
+            Axis(size=64, stride=2, name='i', tile=0)
+        """
+        return Axis(self.extent, self.stride, self.name)
 
 
 def positions(axes: Sequence[Axis]) -> NDArray[np.int64]:
-    """The slot of every element of a tensor with these axes, in the tensor's shape.
+    """The slot of every element of one tile, from an offset of 0, in the tile's shape.
 
     Example:
         >>> positions([Axis(2, 8), Axis(3, 1)]).tolist()
@@ -44,55 +93,74 @@ def positions(axes: Sequence[Axis]) -> NDArray[np.int64]:
     """
     slots = np.zeros((), dtype=np.int64)
     for axis in axes:
-        slots = slots[..., np.newaxis] + axis.stride * np.arange(axis.size, dtype=np.int64)
+        slots = slots[..., np.newaxis] + axis.stride * np.arange(axis.extent, dtype=np.int64)
     return slots
 
 
-def are_distinct(axes: Sequence[Axis], slots: int) -> bool:
-    """Whether every element gets a slot of its own among `slots` slots.
+def are_distinct(axes: Sequence[Axis], slots: int, offset: int = 0) -> bool:
+    """Whether every element of a tile gets a slot of its own among `slots` slots.
 
     Example:
         >>> are_distinct([Axis(2, 2), Axis(3, 1)], 8)
         False
     """
-    if math.prod(axis.size for axis in axes) > slots:
+    if math.prod(axis.extent for axis in axes) > slots:
         return False
-    if sum((axis.size - 1) * axis.stride for axis in axes) >= slots:
+    spans = [(axis.extent - 1) * axis.stride for axis in axes]
+    lowest = offset + sum(span for span in spans if span < 0)
+    highest = offset + sum(span for span in spans if span > 0)
+    if lowest < 0 or highest >= slots:
         return False
-    occupied = np.bincount(positions(axes).ravel(), minlength=1)
+    reached = 0
+    for axis in sorted(axes, key=lambda axis: abs(axis.stride)):
+        if axis.extent > 1 and abs(axis.stride) <= reached:
+            break
+        reached += (axis.extent - 1) * abs(axis.stride)
+    else:
+        return True
+    occupied = np.bincount((positions(axes) + (offset - lowest)).ravel(), minlength=1)
     return bool(occupied.max() <= 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the elements of one tensor sit in the slots of one ciphertext.
+    """Where the elements of one tensor sit in the slots of its ciphertexts.
 
     Args:
-        slots: Slots of the ciphertext.
+        slots: Slots of one ciphertext.
         axes: One axis per dimension of the tensor.
-        replicas: Axes along which every element is repeated.
+        replicas: Axes along which every element is repeated; they are not cut into tiles.
         dirty: Whether slots without an element may hold anything. If not, they hold zero.
+        offset: Slot of the first element of every tile.
 
     Raises:
         InvalidLayoutError: Two elements share a slot or an element falls outside.
 
     Example:
-        >>> Layout(8, (Axis(2, 4), Axis(3, 1))).pack(np.arange(6.0).reshape(2, 3)).tolist()
+        >>> layout = Layout(8, (Axis(2, 4), Axis(3, 1)))
+        >>> layout.pack(np.arange(6.0).reshape(2, 3))[0].tolist()
         [0.0, 1.0, 2.0, 0.0, 3.0, 4.0, 5.0, 0.0]
+        >>> print(Layout(4, (Axis(6, 1, "i", tile=4),)))
+        i:6@1/4
     """
 
     slots: int
     axes: tuple[Axis, ...]
     replicas: tuple[Axis, ...] = ()
     dirty: bool = False
+    offset: int = 0
 
     def __post_init__(self) -> None:
         everything = self.axes + self.replicas
-        if any(axis.size < 1 or axis.stride < 0 for axis in everything):
-            raise InvalidLayoutError(f"cannot lay out {everything}: sizes start at 1, strides at 0")
-        if not are_distinct(everything, self.slots):
+        if any(axis.size < 1 or axis.tile < 0 for axis in everything):
             raise InvalidLayoutError(
-                f"cannot lay out {everything} in {self.slots} slots: "
+                f"cannot lay out {everything}: expected sizes from 1 and tiles from 0 on"
+            )
+        if any(axis.tiles > 1 for axis in self.replicas):
+            raise InvalidLayoutError(f"cannot lay out {everything}: replicas are not tiled")
+        if not are_distinct(everything, self.slots, self.offset):
+            raise InvalidLayoutError(
+                f"cannot lay out {everything} from slot {self.offset} in {self.slots} slots: "
                 "two elements share a slot or one falls outside"
             )
 
@@ -101,75 +169,127 @@ class Layout:
         """The shape of the tensor."""
         return tuple(axis.size for axis in self.axes)
 
-    def pack(self, array: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Put an array of this layout's shape into a vector of slots, zero where empty.
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Ciphertexts along each axis."""
+        return tuple(axis.tiles for axis in self.axes)
+
+    @property
+    def ciphertexts(self) -> int:
+        """How many ciphertexts there are."""
+        return math.prod(self.grid)
+
+    @property
+    def ragged(self) -> bool:
+        """Whether some ciphertexts hold fewer elements than others."""
+        return any(axis.ragged for axis in self.axes)
+
+    def tile_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The ciphertext and the slot of every element, in the tensor's shape.
+
+        Example:
+            >>> [each.tolist() for each in Layout(4, (Axis(6, 1, tile=4),)).tile_places()]
+            [[0, 0, 0, 0, 1, 1], [0, 1, 2, 3, 0, 1]]
+        """
+        tiles = np.zeros((), dtype=np.int64)
+        slots = np.full((), self.offset, dtype=np.int64)
+        for axis in self.axes:
+            index = np.arange(axis.size, dtype=np.int64)
+            tiles = tiles[..., np.newaxis] * axis.tiles + index // axis.extent
+            slots = slots[..., np.newaxis] + axis.stride * (index % axis.extent)
+        return tiles, slots
+
+    def pack(self, array: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Put an array of this layout's shape into vectors of slots, zero where empty.
 
         Raises:
             ShapeMismatchError: The array has another shape.
         """
         if array.shape != self.shape:
             raise ShapeMismatchError(f"cannot pack: expected shape {self.shape}, got {array.shape}")
-        vector = np.zeros(self.slots)
-        repeated = array.reshape(array.shape + (1,) * len(self.replicas))
-        vector[positions(self.axes + self.replicas)] = repeated
-        return vector
+        vectors = np.zeros((self.ciphertexts, self.slots))
+        extra = (1,) * len(self.replicas)
+        tiles, slots = (each.reshape(each.shape + extra) for each in self.tile_places())
+        vectors[tiles, slots + positions(self.replicas)] = array.reshape(array.shape + extra)
+        return list(vectors)
 
-    def unpack(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Take the tensor back out of a vector of slots.
+    def unpack(self, vectors: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Take the tensor back out of its vectors of slots.
 
         Raises:
-            SlotMismatchError: The vector has another number of slots.
+            SlotMismatchError: There are too few or too many, or one has another number of slots.
         """
-        if vector.shape != (self.slots,):
+        shapes = {vector.shape for vector in vectors}
+        if len(vectors) != self.ciphertexts or shapes != {(self.slots,)}:
             raise SlotMismatchError(
-                f"cannot unpack: expected {self.slots} slots, got shape {vector.shape}"
+                f"cannot unpack: expected {self.ciphertexts} vector(s) of {self.slots} slots, "
+                f"got {len(vectors)} of shapes {sorted(shapes)}"
             )
-        return np.array(vector[positions(self.axes)])
+        tiles, slots = self.tile_places()
+        found = np.empty(self.shape)
+        for number, vector in enumerate(vectors):
+            here = tiles == number
+            found[here] = vector[slots[here]]
+        return found
+
+    def tile_indices(self) -> Iterator[tuple[int, ...]]:
+        """The place of every ciphertext in the grid, in order."""
+        return iter(np.ndindex(*self.grid))
 
     def __str__(self) -> str:
         axes = [
-            f"{axis.name or number}:{axis.size}@{axis.stride}"
-            for number, axis in enumerate(self.axes)
+            f"{axis.name or number}:{_axis_text(axis)}" for number, axis in enumerate(self.axes)
         ]
-        axes += [f"copies {axis.name}:{axis.size}@{axis.stride}" for axis in self.replicas]
+        axes += [f"copies {axis.name}:{_axis_text(axis)}" for axis in self.replicas]
+        axes += [f"from {self.offset}"] if self.offset else []
         return " ".join(axes) if axes else "one number in slot 0"
 
 
-def row_major(shape: Sequence[int], slots: int) -> Layout:
-    """The layout that fills slots from 0 on in C order.
+def _axis_text(axis: Axis) -> str:
+    return f"{axis.size}@{axis.stride}" + (f"/{axis.tile}" if axis.tiles > 1 else "")
+
+
+def default_layout(shape: Sequence[int], slots: int) -> Layout:
+    """The layout of a tensor about which nothing else is known.
+
+    In C order from slot 0 where one ciphertext holds it. Otherwise in tiles whose sides
+    are powers of two, as nearly equal as they can be, so that tensors with a dimension
+    in common are mostly cut alike.
 
     Raises:
         ShapeMismatchError: The shape has a dimension of size 0.
-        TooManySlotsError: The elements outnumber the slots.
 
     Example:
-        >>> row_major((2, 3), 8).axes
-        (Axis(size=2, stride=3, name=''), Axis(size=3, stride=1, name=''))
+        >>> print(default_layout((2, 3), 8))
+        0:2@3 1:3@1
+        >>> print(default_layout((512, 300), 4096))
+        0:512@64/64 1:300@1/64
     """
     if 0 in shape:
         raise ShapeMismatchError(f"cannot lay out shape {tuple(shape)}: it has no elements")
-    needed = math.prod(shape)
-    if needed > slots:
-        raise TooManySlotsError(
-            f"cannot lay out shape {tuple(shape)}: it needs {needed} slots, one ciphertext has "
-            f"{slots}; {more_slots(needed)}"
-        )
-    return Layout(slots, nest([("", size) for size in shape], innermost=1))
+    if math.prod(shape) <= slots:
+        return Layout(slots, nest([("", size) for size in shape], innermost=1))
+    sides = [power_of_two(size) for size in shape]
+    while math.prod(sides) > slots:
+        sides[sides.index(max(sides))] //= 2
+    within = nest([("", side) for side in sides], innermost=1)
+    return Layout(
+        slots,
+        tuple(
+            Axis(size, axis.stride, tile=side if side < size else 0)
+            for size, side, axis in zip(shape, sides, within, strict=True)
+        ),
+    )
 
 
-def more_slots(needed: int) -> str:
-    """What to do where one ciphertext has too few slots.
+def power_of_two(size: int) -> int:
+    """The least power of two that is not below a size.
 
     Example:
-        >>> more_slots(5000)
-        'make the session with slots=5000 or split the tensor'
+        >>> power_of_two(5), power_of_two(8), power_of_two(1)
+        (8, 8, 1)
     """
-    if needed <= MAX_SLOTS:
-        return f"make the session with slots={needed} or split the tensor"
-    return (
-        f"no ciphertext has more than {MAX_SLOTS}, and tensors over several ciphertexts are not "
-        "supported yet; split the tensor"
-    )
+    return 1 << (size - 1).bit_length()
 
 
 def nest(sizes: Sequence[tuple[str, int]], *, innermost: int) -> tuple[Axis, ...]:

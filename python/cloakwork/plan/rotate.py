@@ -10,7 +10,7 @@ import numpy as np
 from cloakwork.plan.layout import Axis
 
 # A hoisted rotation shares the decomposition of its input, which is about half the work.
-_HOISTED = 0.5
+HOISTED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Split:
     @property
     def cost(self) -> float:
         """The work in full rotations; baby steps are hoisted."""
-        return _HOISTED * len(self.baby) + len(self.giant)
+        return HOISTED * len(self.baby) + len(self.giant)
 
 
 def split(diagonals: Iterable[int], baby_steps: int) -> Split:
@@ -110,7 +110,7 @@ def merge(axes: Sequence[Axis]) -> tuple[Axis, ...]:
 
     Example:
         >>> merge([Axis(3, 5), Axis(5, 1)])
-        (Axis(size=15, stride=1, name=''),)
+        (Axis(size=15, stride=1, name='', tile=0),)
     """
     joined: list[Axis] = []
     for axis in sorted((axis for axis in axes if axis.size > 1), key=lambda axis: axis.stride):

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
 from cloakwork.plan.layout import Layout
+from cloakwork.programs.diagonals import SparseDiagonals
 
 Vector: TypeAlias = NDArray[np.float64]
 Basis: TypeAlias = Literal["monomial", "chebyshev"]
@@ -221,9 +222,7 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
             _require_ready(operation, states[0], levels=1)
             _require(bool(diagonals), operation, "it has no diagonals")
             _require(baby_steps >= 1, operation, f"{baby_steps} baby steps are fewer than 1")
-            for number, vector in diagonals.items():
-                _require(0 <= number < slots, operation, f"diagonal {number} does not exist")
-                _require_vector(vector, slots, operation)
+            _require_diagonals(diagonals, slots, operation)
             return State(states[0].level, waiting=True)
         case Polynomial(coefficients=coefficients):
             depth = polynomial_depth(coefficients)
@@ -271,6 +270,20 @@ def _require_ready(operation: Operation, state: State, *, levels: int) -> int:
 def _require_vector(vector: Vector, slots: int, operation: Operation) -> None:
     _require(vector.shape == (slots,), operation, f"expected {slots} slots, got {vector.shape}")
     _require(bool(np.isfinite(vector).all()), operation, "a number is not finite")
+
+
+def _require_diagonals(diagonals: Mapping[int, Vector], slots: int, operation: Operation) -> None:
+    if isinstance(diagonals, SparseDiagonals):
+        _require(
+            diagonals.slots == slots,
+            operation,
+            f"expected {slots} slots, got diagonals of {diagonals.slots}",
+        )
+        _require(diagonals.is_finite(), operation, "a number is not finite")
+        return
+    for number, vector in diagonals.items():
+        _require(0 <= number < slots, operation, f"diagonal {number} does not exist")
+        _require_vector(vector, slots, operation)
 
 
 def _require(condition: bool, operation: Operation, reason: str) -> None:
@@ -393,7 +406,8 @@ class Builder:
 
     def __init__(self, title: str, slots: int) -> None:
         self._title = title
-        self._slots = slots
+        self.slots = slots
+        self._constants: dict[bytes, int] = {}
         self._operations: list[Operation] = []
         self._layouts: list[Layout | None] = []
         self._states: list[State] = []
@@ -407,11 +421,23 @@ class Builder:
             InvalidProgramError: The operation is not legal here.
         """
         operand_states = [self._states[operand] for operand in operands(operation)]
-        self._states.append(state_after(operation, operand_states, self._slots))
+        self._states.append(state_after(operation, operand_states, self.slots))
         self._operations.append(operation)
         self._layouts.append(layout)
         self._origins.append(self.origin)
         return len(self._operations) - 1
+
+    def constant(self, vector: Vector) -> int:
+        """The number of a constant with these numbers, made where there is none yet."""
+        content = vector.tobytes()
+        if content not in self._constants:
+            self._constants[content] = self.append(Constant(vector))
+        return self._constants[content]
+
+    @property
+    def operations(self) -> Sequence[Operation]:
+        """The operations so far."""
+        return self._operations
 
     def level(self, value: int) -> int:
         """The level of an encrypted value.
@@ -425,7 +451,7 @@ class Builder:
         """The program so far."""
         return Program(
             self._title,
-            self._slots,
+            self.slots,
             tuple(self._operations),
             tuple(self._layouts),
             tuple(self._origins),

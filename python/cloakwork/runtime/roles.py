@@ -19,7 +19,7 @@ from cloakwork.errors import (
     ParametersMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.plan.layout import row_major
+from cloakwork.plan.layout import default_layout
 from cloakwork.programs.slots import Program, Vector
 from cloakwork.runtime import secrecy
 from cloakwork.runtime.arguments import above, integer, shown
@@ -62,7 +62,10 @@ class Client:
         self.key = key
 
     def encrypt(self, data: ArrayLike, *, bound: float | None = None) -> Tensor:
-        """Encrypt an array of any shape, in C order from slot 0, at the top level.
+        """Encrypt an array of any shape at the top level.
+
+        What fits one ciphertext lies in C order from slot 0; a larger array is cut into
+        tiles, one ciphertext each.
 
         Args:
             data: Real numbers: a numpy array, a torch tensor, nested lists, a number.
@@ -73,16 +76,15 @@ class Client:
             NotRealError: The data are complex, text or objects.
             NotFiniteError: The data have a NaN or an infinity.
             ValueOutOfRangeError: A number exceeds the bound, or the bound the client's.
-            TooManySlotsError: The data outnumber the slots of one ciphertext.
             ShapeMismatchError: A dimension has size 0, or rows differ in length.
             InvalidArgumentError: The bound is no number.
         """
         array = real_array(data, "encrypt")
         bound = self._tighter(bound)
         require_bound(array, bound, "encrypt")
-        layout = row_major(array.shape, self.parameters.slots)
-        value = self.key.encrypt(layout.pack(array), bound=bound)
-        return Tensor(value, layout, self.parameters)
+        layout = default_layout(array.shape, self.parameters.slots)
+        values = [self.key.encrypt(vector, bound=bound) for vector in layout.pack(array)]
+        return Tensor(values, layout, self.parameters)
 
     def _tighter(self, bound: float | None) -> float:
         if bound is None:
@@ -121,9 +123,10 @@ class Client:
         self._require_own_kind(tensor)
         if flood_bits is not None:
             flood_bits = integer(flood_bits, "flood_bits", "decrypt", least=0, most=_MAX_FLOOD_BITS)
-        array = tensor.layout.unpack(self.key.decrypt(tensor.value, flood_bits=flood_bits))
+        vectors = [self.key.decrypt(value, flood_bits=flood_bits) for value in tensor.values]
+        array = tensor.layout.unpack(vectors)
         require_bound(array, self.bound, "decrypt")
-        require_precision(array, tensor.value.precision - (flood_bits or 0), "decrypt")
+        require_precision(array, tensor.precision - (flood_bits or 0), "decrypt")
         return array
 
     def _require_own_kind(self, tensor: Tensor) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from cloakwork._native import Ciphertext, Parameters
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.layout import Layout
 from cloakwork.programs.slots import Program
+from cloakwork.programs.tensors import Node, Source
 from cloakwork.runtime import secrecy
 from cloakwork.runtime.arguments import shown
+from cloakwork.runtime.tensor_methods import Runner, TensorMethods
 
 
 class Value(Protocol):
@@ -25,36 +27,40 @@ class Value(Protocol):
     def nbytes(self) -> int: ...
 
 
-class Runner(Protocol):
-    """Whoever runs programs on tensors: a session or an evaluator."""
-
-    @property
-    def parameters(self) -> Parameters: ...
-    def run(self, program: Program, inputs: Sequence[Any]) -> list[Any]: ...
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tensor:
-    """A tensor whose numbers are encrypted in one ciphertext.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tensor(TensorMethods):
+    """A tensor whose numbers are encrypted.
 
     Args:
-        value: The ciphertext, or its stand-in on the clear backend.
-        layout: Which element sits in which slot.
+        values: The ciphertexts, or their stand-ins on the clear backend.
+        layout: Which element sits in which slot of which ciphertext.
         parameters: The parameter set that it was made under.
-        runner: Who runs programs on it; None on the client's side.
+        runner: Who computes with it; None on the client's side.
         program: The program that made it; None where it was encrypted.
 
     Example:
         >>> import cloakwork as cw
-        >>> cw.Session(depth=1, backend="clear").encrypt([[1.0, 2.0]])
+        >>> x = cw.Session(depth=1, backend="clear").encrypt([[1.0, 2.0]])
+        >>> x
         Tensor(shape=(1, 2), level=1, slots=4096, clear backend: hides nothing)
+        >>> (x + x).shape, (x * 3.5).level
+        ((1, 2), 0)
     """
 
-    value: Any
+    values: Sequence[Any]
     layout: Layout
     parameters: Parameters
     runner: Runner | None = None
     program: Program | None = None
+    source: Source = field(init=False)
+
+    def __post_init__(self) -> None:
+        source = Source("x", self.layout.shape, self.layout, self.level, self)
+        object.__setattr__(self, "source", source)
+
+    def node(self) -> Node:
+        """What stands for the tensor in a graph of operations."""
+        return self.source
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -62,24 +68,32 @@ class Tensor:
         return self.layout.shape
 
     @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.layout.axes)
-
-    @property
     def level(self) -> int:
         """Levels left for further work."""
-        return int(self.value.level)
+        return int(self.values[0].level)
+
+    @property
+    def precision(self) -> float:
+        """Bits after the binary point that are right, even with every input at its bound."""
+        return float(min(value.precision for value in self.values))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the ciphertexts."""
+        return sum(int(value.nbytes) for value in self.values)
 
     @property
     def hidden(self) -> bool:
         """Whether the numbers are encrypted, which on the clear backend they are not."""
-        return isinstance(self.value, Ciphertext)
+        return isinstance(self.values[0], Ciphertext)
 
     def __repr__(self) -> str:
         warning = secrecy.warning(self.parameters, hidden=self.hidden)
-        facts = f"shape={self.shape}, level={self.level}, slots={self.layout.slots}"
-        return f"Tensor({facts}{', ' if warning else ''}{warning})"
+        count = len(self.values)
+        facts = [f"shape={self.shape}", f"level={self.level}", f"slots={self.layout.slots}"]
+        facts += [f"ciphertexts={count}"] if count > 1 else []
+        facts += [warning] if warning else []
+        return f"Tensor({', '.join(facts)})"
 
 
 def require_tensor(value: object, action: str) -> None:

@@ -1,0 +1,66 @@
+"""The eager way: each call on tensors is planned and run at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from cloakwork._native import Parameters
+from cloakwork.plan.lower import lower
+from cloakwork.programs.slots import Program
+from cloakwork.programs.tensors import Node
+from cloakwork.runtime.tensor import Tensor
+from cloakwork.runtime.tensor_methods import Runner
+
+
+class Executor(Protocol):
+    """Whoever runs programs: a session or an evaluator."""
+
+    @property
+    def parameters(self) -> Parameters: ...
+    def run(self, program: Program, inputs: Sequence[Any]) -> list[Any]: ...
+
+
+def compute(executor: Executor, runner: Runner, node: Node, title: str) -> Tensor:
+    """Plan one result, run the plan, and return the tensor.
+
+    Raises:
+        LevelExhaustedError: The operands have too few levels left.
+        MissingKeyError: The evaluator lacks a key that the plan needs.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> session = cw.Session(depth=1, backend="clear")
+        >>> x = session.encrypt([1.0, 2.0])
+        >>> compute(session, session, x.node(), "x").shape
+        (2,)
+    """
+    parameters = executor.parameters
+    lowered = lower(title, [node], parameters.slots)
+    inputs = [value for source, _ in lowered.inputs for value in source.tensor.values]
+    values = executor.run(lowered.program, inputs)
+    return Tensor(values, lowered.outputs[0], parameters, runner, lowered.program)
+
+
+class EagerEvaluator:
+    """Computes with tensors that an evaluator holds.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> evaluator = cw.Session(depth=1, backend="clear").evaluator
+        >>> EagerEvaluator(evaluator) == EagerEvaluator(evaluator)
+        True
+    """
+
+    def __init__(self, evaluator: Executor) -> None:
+        self._evaluator = evaluator
+
+    def compute(self, node: Node, title: str) -> Tensor:
+        """Plan one result and run the plan; see `compute`."""
+        return compute(self._evaluator, self, node, title)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EagerEvaluator) and other._evaluator is self._evaluator
+
+    def __hash__(self) -> int:
+        return hash(id(self._evaluator))

@@ -1,0 +1,76 @@
+"""The diagonals of a linear transform, kept by their non-zero slots.
+
+A layout change touches every slot about once, whatever the number of its diagonals;
+kept densely, a thousand diagonals of 16384 slots would take 131 MB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
+    """Diagonals by number; one is made dense when it is asked for.
+
+    Element k says: target slot `targets[k]` receives `weights[k]` times source slot
+    `sources[k]`. It belongs to diagonal (source - target) modulo the slots (Halevi and
+    Shoup, "Algorithms in HElib", CRYPTO 2014).
+
+    Args:
+        slots: Slots of source and target.
+        sources: Source slots.
+        targets: Target slots.
+        weights: Factors, None for ones. Elements of weight 0 are left out; elements with
+            the same source and target sum.
+
+    Example:
+        >>> shift = SparseDiagonals(4, np.array([0, 1, 2]), np.array([0, 0, 0]))
+        >>> {d: v.tolist() for d, v in shift.items()}
+        {0: [1.0, 0.0, 0.0, 0.0], 1: [1.0, 0.0, 0.0, 0.0], 2: [1.0, 0.0, 0.0, 0.0]}
+    """
+
+    __slots__ = ("_ends", "_index", "_targets", "_weights", "numbers", "slots")
+
+    def __init__(
+        self,
+        slots: int,
+        sources: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        weights: NDArray[np.float64] | None = None,
+    ) -> None:
+        if weights is not None:
+            used = weights != 0
+            sources, targets, weights = sources[used], targets[used], weights[used]
+        distances = (sources - targets) % slots
+        order = np.argsort(distances, kind="stable")
+        sorted_distances = distances[order]
+        starts = np.flatnonzero(np.diff(sorted_distances, prepend=-1))
+        self.slots = slots
+        self.numbers: NDArray[np.int64] = sorted_distances[starts]
+        self._ends = np.append(starts, len(order))
+        self._targets = targets[order]
+        self._weights = None if weights is None else weights[order]
+        self._index = {int(number): place for place, number in enumerate(self.numbers)}
+
+    def __getitem__(self, number: int) -> NDArray[np.float64]:
+        place = self._index[number]
+        span = slice(self._ends[place], self._ends[place + 1])
+        weights = None if self._weights is None else self._weights[span]
+        filled = np.bincount(self._targets[span], weights=weights, minlength=self.slots)
+        return filled.astype(np.float64, copy=False)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._index)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def is_finite(self) -> bool:
+        """Whether every weight is a finite number."""
+        return self._weights is None or bool(np.isfinite(self._weights).all())
+
+    def __repr__(self) -> str:
+        return f"SparseDiagonals({len(self)} diagonals, {self.slots} slots)"
