@@ -133,7 +133,10 @@ def contract(
     ]
     size_of = _sizes(labels, operands)
     arranged = "".join(axis.name for axis in way.axes)
-    others = [set(names) for names in labels]
+    others = [
+        {name for name, size in zip(names, _shape_of(each), strict=True) if size > 1}
+        for names, each in zip(labels, operands, strict=True)
+    ]
     encrypted: list[Placed] = []
     for number, (names, each) in enumerate(zip(labels, operands, strict=True)):
         if isinstance(each, np.ndarray):
@@ -161,10 +164,13 @@ def _sizes(
 ) -> dict[str, int]:
     size_of: dict[str, int] = {}
     for names, each in zip(labels, operands, strict=True):
-        shape = each.layout.shape if isinstance(each, Placed) else each.shape
-        for name, size in zip(names, shape, strict=True):
+        for name, size in zip(names, _shape_of(each), strict=True):
             size_of[name] = max(size, size_of.get(name, 1))
     return size_of
+
+
+def _shape_of(operand: Placed | Packing | NDArray[np.float64]) -> tuple[int, ...]:
+    return operand.layout.shape if isinstance(operand, Placed) else operand.shape
 
 
 def _own(builder: Builder, placed: Placed, names: str, wanted: set[str]) -> Placed:
@@ -302,7 +308,7 @@ def _summed_weights(weights: Weights, names: str, output: str) -> Weights:
     )
     terms = (_plain(labels, weights.labels) for labels in (weights.labels, kept))
     array = np.einsum("->".join(terms), weights.array)
-    return Weights(kept, np.ascontiguousarray(array))
+    return Weights(kept, np.asarray(array))
 
 
 def _plain(labels: str, alphabet: str) -> str:

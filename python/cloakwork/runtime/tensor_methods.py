@@ -147,9 +147,7 @@ class TensorMethods:
         """
         return self @ other
 
-    def sum(
-        self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False
-    ) -> Self:
+    def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
         """The sum along axes, by default all, as `numpy.sum`.
 
         Raises:
@@ -167,9 +165,7 @@ class TensorMethods:
             node = _reshaped(node, stretched)
         return self._computed(node, "sum")
 
-    def mean(
-        self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False
-    ) -> Self:
+    def mean(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
         """The mean along axes, by default all, as `numpy.mean`. Takes a level.
 
         Raises:
