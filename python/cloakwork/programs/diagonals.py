@@ -68,6 +68,25 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
     def __len__(self) -> int:
         return len(self._index)
 
+    @property
+    def targets(self) -> NDArray[np.int64]:
+        """The target slot of every element, diagonal by diagonal."""
+        return self._targets
+
+    @property
+    def sources(self) -> NDArray[np.int64]:
+        """The source slot of every element, in the same order."""
+        return (self._targets + np.repeat(self.numbers, np.diff(self._ends))) % self.slots
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The factor of every element, in the same order."""
+        return np.ones(len(self._targets)) if self._weights is None else self._weights
+
+    def weighted(self, weights: NDArray[np.float64]) -> SparseDiagonals:
+        """The same elements with other factors, in the same order."""
+        return SparseDiagonals(self.slots, self.sources, self._targets, weights)
+
     def is_finite(self) -> bool:
         """Whether every weight is a finite number."""
         return self._weights is None or bool(np.isfinite(self._weights).all())
