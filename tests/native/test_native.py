@@ -238,7 +238,7 @@ def test_keys_are_shared_and_evaluators_keep_theirs() -> None:
 @pytest.mark.parametrize("baby_steps", [1, 3, 4, 8, P.slots])
 def test_the_planner_and_the_engine_split_alike(baby_steps: int) -> None:
     diagonals = (0, 1, 5, 30, P.slots - 2)
-    planned = split(diagonals, baby_steps)
+    planned = split(diagonals, P.slots, baby_steps)
     made = transform(dict.fromkeys(diagonals, X), baby_steps=baby_steps)
     assert made.rotations == sorted({*planned.baby, *planned.giant})
 

@@ -73,15 +73,10 @@ class ClearBackend:
     def linear(
         self, value: ClearVector, diagonals: Mapping[int, Vector], baby_steps: int
     ) -> ClearVector:
-        """The sum over d of diagonals[d] * rotate(value, d), d split as the engine splits it."""
+        """The sum over d of diagonals[d] * rotate(value, d)."""
         total = np.zeros_like(value.slots)
-        baby = {step: np.roll(value.slots, -step) for step in {d % baby_steps for d in diagonals}}
-        for giant in {d - d % baby_steps for d in diagonals}:
-            inner = np.zeros_like(total)
-            for d, diagonal in diagonals.items():
-                if d - d % baby_steps == giant:
-                    inner += np.roll(diagonal, giant) * baby[d % baby_steps]
-            total += np.roll(inner, -giant)
+        for d, diagonal in diagonals.items():
+            total += diagonal * np.roll(value.slots, -d)
         return ClearVector(total, value.level)
 
     def polynomial(

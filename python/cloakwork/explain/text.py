@@ -85,7 +85,7 @@ def counts(program: Program) -> Counter[str]:
             case Rotate():
                 found["rotations"] += 1
             case Linear(diagonals=diagonals, baby_steps=baby_steps):
-                found["rotations"] += split(diagonals, baby_steps).rotations
+                found["rotations"] += split(diagonals, program.slots, baby_steps).rotations
                 found["diagonals"] += len(diagonals)
             case Mul(left=left, right=right):
                 factors = (program.operations[left], program.operations[right])

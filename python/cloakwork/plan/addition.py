@@ -80,7 +80,7 @@ def _price(builder: Builder, named: Sequence[Placed], axes: tuple[Axis, ...]) ->
     ]
     before = len(scratch.operations)
     moves = sum(level_of(scratch, gathered(scratch, each, axes)) < 2 for each in stand_ins)
-    return price(scratch.operations, before) + 6.0 * moves
+    return price(scratch.operations, scratch.slots, before) + 6.0 * moves
 
 
 def _added_at(

@@ -387,7 +387,7 @@ def _tried(operands: Sequence[Operand], output: str, way: Way, slots: int) -> tu
     result = contract(builder, stand_ins, [each.labels for each in operands], output, way)
     start = min(levels) if levels else 2 * _LIFT
     used = start - level_of(builder, result)
-    return price(builder.operations, before) + _LEVEL_PRICE * used, used
+    return price(builder.operations, slots, before) + _LEVEL_PRICE * used, used
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def demand_of(program: Program) -> KeyDemand:
             case Rotate(steps=single):
                 steps = (single,)
             case Linear(diagonals=diagonals, baby_steps=baby_steps):
-                steps_split = split(diagonals, baby_steps)
+                steps_split = split(diagonals, program.slots, baby_steps)
                 steps = steps_split.baby + steps_split.giant
             case _:
                 pass

@@ -26,11 +26,11 @@ _ADD = 0.05
 _INPUT = 0.5
 
 
-def price(operations: Sequence[Operation], start: int = 0) -> float:
+def price(operations: Sequence[Operation], slots: int, start: int = 0) -> float:
     """The price of operations from one on; rotations of one value share its decomposition.
 
     Example:
-        >>> price([Input("x", 1), Rotate(0, 1), Rotate(0, 2), Rotate(1, 1)], 1)
+        >>> price([Input("x", 1), Rotate(0, 1), Rotate(0, 2), Rotate(1, 1)], 8, 1)
         2.5
     """
     total = 0.0
@@ -41,7 +41,7 @@ def price(operations: Sequence[Operation], start: int = 0) -> float:
                 total += HOISTED if operand in turned else 1.0
                 turned.add(operand)
             case Linear(diagonals=diagonals, baby_steps=baby_steps):
-                total += split(diagonals, baby_steps).cost + _DIAGONAL * len(diagonals) + 0.5
+                total += split(diagonals, slots, baby_steps).cost + _DIAGONAL * len(diagonals) + 0.5
             case Mul(left=left, right=right):
                 factors = (operations[left], operations[right])
                 clear = any(isinstance(factor, Constant) for factor in factors)

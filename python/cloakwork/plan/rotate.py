@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.plan.layout import Axis
+from cloakwork.programs.diagonals import SparseDiagonals
 
 # A hoisted rotation shares the decomposition of its input, which is about half the work.
 HOISTED = 0.5
@@ -15,7 +17,7 @@ HOISTED = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Diagonal d as the sum of a baby step d % baby_steps and a giant step: the rest of d."""
+    """Diagonals as sums of a baby step, below `baby_steps`, and a giant step, a multiple of it."""
 
     baby_steps: int
     baby: tuple[int, ...]
@@ -32,20 +34,46 @@ class Split:
         return HOISTED * len(self.baby) + len(self.giant)
 
 
-def split(diagonals: Iterable[int], baby_steps: int) -> Split:
+def signed(numbers: NDArray[np.int64], slots: int) -> NDArray[np.int64]:
+    """Diagonals counted from minus half the slots to half, as they are split.
+
+    Those of a transpose lie on both sides of 0, equally far apart; modulo the slots they
+    would not.
+
+    Example:
+        >>> signed(np.array([1, 4, 7]), 8).tolist()
+        [1, 4, -1]
+    """
+    reduced = numbers % slots
+    return np.where(reduced > slots // 2, reduced - slots, reduced)
+
+
+def steps_of(
+    numbers: NDArray[np.int64], slots: int, baby_steps: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The giant and the baby step of each diagonal, each from 0 up to the slots.
+
+    Example:
+        >>> [each.tolist() for each in steps_of(np.array([1, 5, 7]), 8, 4)]
+        [[0, 4, 4], [1, 1, 3]]
+    """
+    around = signed(numbers, slots)
+    baby = around % baby_steps
+    return (around - baby) % slots, baby
+
+
+def split(diagonals: Iterable[int], slots: int, baby_steps: int) -> Split:
     """The steps that a baby-step giant-step evaluation of these diagonals rotates by.
 
     Example:
-        >>> split([0, 1, 5], 4)
+        >>> split([0, 1, 5], 16, 4)
         Split(baby_steps=4, baby=(1,), giant=(4,))
     """
-    numbers = np.fromiter(diagonals, dtype=np.int64)
-    baby = np.unique(numbers % baby_steps)
-    giant = np.unique(numbers - numbers % baby_steps)
+    giant, baby = steps_of(_numbers(diagonals), slots, baby_steps)
     return Split(
         baby_steps,
-        tuple(int(step) for step in baby if step),
-        tuple(int(step) for step in giant if step),
+        tuple(int(step) for step in np.unique(baby) if step),
+        tuple(int(step) for step in np.unique(giant) if step),
     )
 
 
@@ -61,18 +89,26 @@ def cheapest_split(diagonals: Iterable[int], slots: int) -> Split:
     Example:
         >>> cheapest_split(range(16), 64).rotations
         6
+        >>> cheapest_split([(127 * k) % 16384 for k in range(-127, 128)], 16384).rotations
+        30
     """
-    numbers = np.unique(np.fromiter(diagonals, dtype=np.int64))
+    numbers = np.unique(signed(_numbers(diagonals), slots))
     spacings = {1}
     if len(numbers) > 1:
         gaps, frequencies = np.unique(np.diff(numbers), return_counts=True)
         spacings |= {int(np.gcd.reduce(gaps)), int(gaps[frequencies.argmax()])}
-    choices = [
-        split(numbers, spacing << bits)
-        for spacing in sorted(spacings)
-        for bits in range((slots // spacing).bit_length())
-    ]
-    return min(choices, key=lambda choice: choice.cost)
+    widths = sorted(
+        {spacing << bits for spacing in spacings for bits in range((slots // spacing).bit_length())}
+    )
+    return min((split(numbers, slots, width) for width in widths), key=lambda choice: choice.cost)
+
+
+def _numbers(diagonals: Iterable[int]) -> NDArray[np.int64]:
+    if isinstance(diagonals, SparseDiagonals):
+        return diagonals.numbers
+    if isinstance(diagonals, np.ndarray):
+        return diagonals
+    return np.fromiter(diagonals, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)

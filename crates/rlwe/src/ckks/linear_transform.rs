@@ -78,25 +78,38 @@ struct Giant {
 pub type Diagonals = BTreeMap<i64, Vec<Complex64>>;
 
 /// How diagonals are split into baby and giant steps.
+///
+/// Diagonals count from minus half the slots to half: those of a transpose lie on both sides
+/// of 0, equally far apart, and modulo the slots they would not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split {
     /// Baby rotations, zero among them if used.
     pub baby_steps: Vec<i64>,
-    /// Giant rotations, zero among them if used.
+    /// Giant rotations in `0..slots`, zero among them if used.
     pub giant_steps: Vec<i64>,
+    slots: i64,
     width: i64,
 }
 
 impl Split {
     /// Diagonals `d = g + b` with `b` in `0..width`, g a multiple of `width`.
-    fn of_width(indices: &[i64], width: i64) -> Self {
-        let babies: BTreeSet<i64> = indices.iter().map(|d| d.rem_euclid(width)).collect();
-        let giants: BTreeSet<i64> = indices.iter().map(|d| d - d.rem_euclid(width)).collect();
+    fn of_width(indices: &[i64], slots: i64, width: i64) -> Self {
+        let empty = Self { baby_steps: Vec::new(), giant_steps: Vec::new(), slots, width };
+        let (giants, babies): (BTreeSet<i64>, BTreeSet<i64>) =
+            indices.iter().map(|&index| empty.steps(index)).unzip();
         Self {
             baby_steps: babies.into_iter().collect(),
             giant_steps: giants.into_iter().collect(),
-            width,
+            ..empty
         }
+    }
+
+    /// The giant and the baby step of a diagonal.
+    fn steps(&self, index: i64) -> (i64, i64) {
+        let reduced = index.rem_euclid(self.slots);
+        let signed = if reduced > self.slots / 2 { reduced - self.slots } else { reduced };
+        let baby = signed.rem_euclid(self.width);
+        ((signed - baby).rem_euclid(self.slots), baby)
     }
 
     /// The cheapest split of `indices`, which count modulo `slots`, or that of a given width.
@@ -104,19 +117,17 @@ impl Split {
     /// A giant step costs about three baby steps: it has a decomposition and a division.
     pub fn choose(indices: &[i64], slots: usize, width: Option<usize>) -> Self {
         let slots = i64::try_from(slots).unwrap_or(i64::MAX).max(1);
-        let indices: Vec<i64> = indices.iter().map(|d| d.rem_euclid(slots)).collect();
-        let indices = indices.as_slice();
         if let Some(width) = width {
             let width = i64::try_from(width).unwrap_or(i64::MAX);
-            return Self::of_width(indices, width.clamp(1, slots));
+            return Self::of_width(indices, slots, width.clamp(1, slots));
         }
         let widths = (0..=slots.ilog2()).map(|bits| 1i64 << bits);
-        let splits = widths.map(|width| Self::of_width(indices, width));
+        let splits = widths.map(|width| Self::of_width(indices, slots, width));
         let cost = |split: &Self| {
             let moving = |steps: &[i64]| steps.iter().filter(|&&step| step != 0).count();
             moving(&split.baby_steps) + GIANT_COST * moving(&split.giant_steps)
         };
-        splits.min_by_key(cost).unwrap_or_else(|| Self::of_width(indices, 1))
+        splits.min_by_key(cost).unwrap_or_else(|| Self::of_width(indices, slots, 1))
     }
 
     /// The rotations that need a Galois key.
@@ -204,7 +215,11 @@ impl LinearTransform {
         let basis = parameters.extended_basis(self.level);
         let encoding = Encoding { level: self.level, scale: Some(self.scale), bound: None };
         let members: Vec<_> = (self.split.baby_steps.iter().enumerate())
-            .filter_map(|(position, baby)| Some((position, diagonals.get(&(step + baby))?)))
+            .filter_map(|(position, baby)| {
+                let index = (step + baby).rem_euclid(self.slots as i64);
+                let is_own = self.split.steps(index) == (step, *baby);
+                is_own.then(|| diagonals.get(&index)).flatten().map(|values| (position, values))
+            })
             .collect();
         let babies = members.iter().map(|(position, _)| *position).collect();
         let polys: Vec<Poly> = members
