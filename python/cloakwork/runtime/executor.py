@@ -140,8 +140,7 @@ def run(
                 _work_on_threads(execution, threads)
             return execution.outputs()
         finally:
-            # Whoever keeps an error keeps the run with it, but need not keep its values.
-            execution.clear()
+            execution.close()
 
 
 def _work_on_threads(execution: _Execution[V], threads: int) -> None:
@@ -200,7 +199,6 @@ class _Execution(Generic[V]):
         self.failed_thread: int | None = None
         self._start = perf_counter()
         profile.operations.clear()
-        self._measure()
 
     def work(self, thread: int) -> None:
         """Do tasks until none is left; a failure stops the other threads, too."""
@@ -224,8 +222,11 @@ class _Execution(Generic[V]):
         """The results, once everything is done."""
         return [self._live[value] for value in self._plan.outputs]
 
-    def clear(self) -> None:
-        """Let go of all values."""
+    def close(self) -> None:
+        """Complete the profile and let go of all values."""
+        self._profile.peak_bytes = self._live.peak_bytes
+        self._profile.seconds = perf_counter() - self._start
+        # Whoever keeps an error keeps the run with it, but need not keep its values.
         self._live.clear()
 
     def _next(self) -> int | None:
@@ -263,7 +264,6 @@ class _Execution(Generic[V]):
             self._live.add(numbers, made)
             self._live.finish(task)
             self._queue.finish(task)
-            self._measure()
             self._bar.update(len(numbers))
             if self._queue.exhausted:
                 self._changed.notify_all()
@@ -288,10 +288,6 @@ class _Execution(Generic[V]):
         if others:
             place += f" and {len(others)} more rotations made with it"
         return f"{place}, from {origin}" if origin else place
-
-    def _measure(self) -> None:
-        self._profile.peak_bytes = self._live.peak_bytes
-        self._profile.seconds = perf_counter() - self._start
 
 
 def _apply(operation: Operation, program: Program, backend: Backend[V], values: LiveValues[V]) -> V:
