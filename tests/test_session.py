@@ -1,12 +1,16 @@
 """Sessions: what they ask of parameters, and what they refuse."""
 
+import threading
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cloakwork as cw
-from cloakwork._native import Parameters
+from cloakwork import _native
+from cloakwork._native import EvaluationKeys, Parameters
+from cloakwork.backends.ckks import CkksKey
 from cloakwork.errors import (
     BoundOverflowError,
     CloakworkError,
@@ -17,10 +21,13 @@ from cloakwork.errors import (
     NotRealError,
     ParametersMismatchError,
     PrecisionLostError,
+    RunCancelledError,
     TooManySlotsError,
     ValueOutOfRangeError,
 )
 from cloakwork.plan.layout import MAX_SLOTS
+from cloakwork.programs.slots import Builder, Input, Output, Program, Rotate
+from cloakwork.runtime.profile import Profile
 
 
 def session(**options: Any) -> cw.Session:
@@ -292,3 +299,53 @@ def test_the_clear_backend_has_nothing_to_save(tmp_path: Any) -> None:
         cw.save_evaluator(s.evaluator, tmp_path / "evaluator")
     with pytest.raises(InvalidArgumentError):
         cw.save_tensor(s.encrypt([1.0]), tmp_path / "x", s.parameters)
+
+
+def rotations(s: cw.Session, steps: range) -> Program:
+    builder = Builder("rotations", s.parameters.slots)
+    x = builder.append(Input("x", s.parameters.levels))
+    for step in steps:
+        builder.append(Output(builder.append(Rotate(x, step))))
+    return builder.finish()
+
+
+def test_keys_are_made_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    make = CkksKey.evaluation_keys
+
+    def watched(
+        key: CkksKey, relinearisation_level: int | None, rotations: Mapping[int, int]
+    ) -> EvaluationKeys:
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        calls.append(len(rotations))
+        return make(key, relinearisation_level, rotations)
+
+    s = cw.Session(depth=0, insecure=True, log_n=9)
+    x = s.encrypt(np.arange(4.0))
+    monkeypatch.setattr(_native, "threads", lambda: 2)
+    monkeypatch.setattr(CkksKey, "evaluation_keys", watched)
+    with pytest.raises(KeyboardInterrupt):
+        s.run(rotations(s, range(1, 21)), [x.value])
+    assert calls == [8, 8]
+    held = s.key_bytes
+    assert held > 0
+    # What was made before the interrupt is kept.
+    calls.clear()
+    s.run(rotations(s, range(1, 21)), [x.value])
+    assert calls == [4]
+    assert s.key_bytes == held // 16 * 20
+
+
+@pytest.mark.parametrize("backend", ["ckks", "clear"])
+def test_a_run_is_measured_and_cancelled(backend: str) -> None:
+    s = session(backend=backend, insecure=True, log_n=9)
+    value = s.encrypt(np.arange(4.0)).value
+    profile = Profile()
+    for runner in (s, s.evaluator):
+        s.run(rotations(s, range(1, 4)), [value], threads=1, profile=profile)
+        assert profile.totals()["rotate"].operations == 3
+        cancel = threading.Event()
+        cancel.set()
+        with pytest.raises(RunCancelledError):
+            runner.run(rotations(s, range(1, 4)), [value], cancel=cancel)

@@ -113,3 +113,7 @@ class InvalidLayoutError(CloakworkError, ValueError):
 
 class InvalidProgramError(CloakworkError, ValueError):
     """A slot program breaks a rule of the form."""
+
+
+class RunCancelledError(CloakworkError, RuntimeError):
+    """A run was told to stop before it had finished."""

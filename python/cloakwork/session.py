@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -10,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cloakwork import _native
 from cloakwork._native import Parameters, SecretKey
 from cloakwork.backends.ckks import CkksBackend, CkksKey
 from cloakwork.backends.clear import ClearBackend, ClearKey
@@ -21,6 +23,8 @@ from cloakwork.programs.slots import Program
 from cloakwork.programs.tensors import Node
 from cloakwork.runtime import secrecy
 from cloakwork.runtime.arguments import integer, positive, shown
+from cloakwork.runtime.profile import Profile
+from cloakwork.runtime.progress import progress_bar
 from cloakwork.runtime.roles import Client, Evaluator
 from cloakwork.runtime.tensor import Tensor, require_tensor
 
@@ -35,6 +39,8 @@ _MAX_DEPTH = 4096 // _SCALE_BITS.start
 # The rings that the engine has.
 _LOG_N = range(5, 18)
 _ACTION = "make a session"
+# Between calls the bar moves, and an interrupt from the keyboard is heard.
+_KEYS_PER_CALL = 8
 
 
 class Session:
@@ -125,17 +131,30 @@ class Session:
         """Plan one result and run the plan; see `eager.compute`."""
         return compute(self, self, node, title)
 
-    def run(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
-        """Run a program, making the evaluation keys that it lacks first."""
+    def run(
+        self,
+        program: Program,
+        inputs: Sequence[Any],
+        *,
+        threads: int | None = None,
+        profile: Profile | None = None,
+        cancel: threading.Event | None = None,
+    ) -> list[Any]:
+        """Run a program, making the evaluation keys that it lacks first.
+
+        See `Evaluator.run`, whose errors it raises.
+        """
         if self._ckks is not None:
-            key, backend = self._ckks
-            lacking = demand_of(program).beyond(self._held)
-            if lacking:
-                backend.extend_keys(
-                    key.evaluation_keys(lacking.relinearisation_level, lacking.rotations)
-                )
-                self._held = self._held.joined(lacking)
-        return self.evaluator.run(program, inputs)
+            self._make_keys(demand_of(program), *self._ckks)
+        return self.evaluator.run(program, inputs, threads=threads, profile=profile, cancel=cancel)
+
+    def _make_keys(self, demand: KeyDemand, key: CkksKey, backend: CkksBackend) -> None:
+        lacking = demand.beyond(self._held)
+        with progress_bar("making evaluation keys", total=len(lacking), unit="key") as bar:
+            for part in lacking.parts(max(_KEYS_PER_CALL, _native.threads())):
+                backend.extend_keys(key.evaluation_keys(part.relinearisation_level, part.rotations))
+                self._held = self._held.joined(part)
+                bar.update(len(part))
 
     @property
     def key_bytes(self) -> int:

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
-from cloakwork._native import Parameters, SecretKey
+from cloakwork._native import Ciphertext, Parameters, SecretKey
 from cloakwork.backends.ckks import CkksBackend, CkksKey
 from cloakwork.backends.clear import ClearBackend, ClearKey
 from cloakwork.plan.keys import demand_of
@@ -20,11 +21,15 @@ from cloakwork.programs.slots import (
     Neg,
     Output,
     Polynomial,
+    Program,
     Rescale,
     Rotate,
     Sub,
 )
+from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.executor import run
+from cloakwork.runtime.profile import Profile
+from tests.runtime.slot_programs import programs
 
 LEVELS = 4
 PARAMETERS = Parameters(levels=LEVELS, scale_bits=42, log_n=11, insecure=True)
@@ -40,6 +45,28 @@ Step = Callable[[Builder, int, int], int]
 
 def _rescaled(builder: Builder, product: int) -> int:
     return builder.append(Rescale(product))
+
+
+def _products(builder: Builder, x: int, y: int) -> int:
+    c = builder.append(Constant(C))
+    total = builder.append(Sub(builder.append(Mul(x, y)), builder.append(Mul(x, x))))
+    total = builder.append(Add(builder.append(Mul(c, x)), total))
+    total = builder.append(Sub(builder.append(Linear(y, {0: C, 1: X}, 1)), total))
+    total = builder.append(Sub(c, builder.append(Neg(total))))
+    return _rescaled(builder, total)
+
+
+def _shared_product(builder: Builder, x: int, y: int) -> int:
+    product, square = builder.append(Mul(x, y)), builder.append(Mul(y, y))
+    first = _rescaled(builder, builder.append(Add(product, square)))
+    return builder.append(Sub(first, _rescaled(builder, builder.append(Sub(square, product)))))
+
+
+def _rotated_products(builder: Builder, x: int, y: int) -> int:
+    total = builder.append(Add(builder.append(Mul(x, y)), builder.append(Mul(y, y))))
+    total = builder.append(Add(total, builder.append(Mul(x, x))))
+    turned = [builder.append(Rotate(total, steps)) for steps in (1, 37)]
+    return _rescaled(builder, builder.append(Add(builder.append(Add(*turned)), total)))
 
 
 STEPS: dict[str, tuple[int, Step]] = {
@@ -62,6 +89,13 @@ STEPS: dict[str, tuple[int, Step]] = {
             b,
             b.append(Add(b.append(Rotate(b.append(Mul(x, y)), 37)), b.append(Mul(x, x)))),
         ),
+    ),
+    "sum of products with all that a product can meet": (1, _products),
+    "one product in two sums": (1, _shared_product),
+    "rotations of a sum of products": (1, _rotated_products),
+    "rotations together": (
+        0,
+        lambda b, x, _: b.append(Sub(b.append(Rotate(x, 37)), b.append(Rotate(x, SLOTS - 1)))),
     ),
     "polynomial": (
         2,
@@ -101,7 +135,9 @@ def test_operation_from_level(name: str, start: int) -> None:
 
     assert found.level == expected.level
     assert found.scale == pytest.approx(PARAMETERS.scale(found.level), rel=1e-9)
-    assert np.abs(KEY.decrypt(found, flood_bits=None) - expected.slots).max() < 1e-5
+    error = np.abs(KEY.decrypt(found, flood_bits=None) - expected.slots).max()
+    assert error < 1e-5
+    assert error < 2**-found.precision
 
 
 def test_a_key_prints_nothing_of_itself() -> None:
@@ -115,3 +151,61 @@ def test_further_keys_join_those_held() -> None:
     low = backend.drop_level(KEY.encrypt(X, bound=1.0), 1)
     turned = KEY.decrypt(backend.rotate(low, 5), flood_bits=None)
     assert np.abs(turned - np.roll(X, -5)).max() < 1e-5
+
+
+def test_products_are_relinearised_where_they_must_be() -> None:
+    backend = CkksBackend(PARAMETERS, KEY.evaluation_keys(LEVELS, {1: LEVELS}))
+    x = KEY.encrypt(X, bound=1.0)
+    product = backend.multiply_lazily(x, x)
+    assert product.degree == 2
+    assert backend.multiply(x, x).degree == 1
+    assert backend.add(product, product).degree == 2
+    assert backend.add_constant(backend.negate(product), C).degree == 2
+    assert [turned.degree for turned in backend.rotate_many(product, [1, 1])] == [1, 1]
+    assert backend.rotate(product, 1).degree == 1
+    assert backend.rescale(product).degree == 1
+
+
+def test_a_sum_of_products_is_relinearised_once() -> None:
+    class Counting(CkksBackend):
+        lazily = 0
+
+        def multiply_lazily(self, left: Ciphertext, right: Ciphertext) -> Ciphertext:
+            self.lazily += 1
+            return super().multiply_lazily(left, right)
+
+        def multiply(self, left: Ciphertext, right: Ciphertext) -> Ciphertext:
+            raise AssertionError("relinearised")
+
+    builder = Builder("", SLOTS)
+    x, y = builder.append(Input("x", LEVELS)), builder.append(Input("y", LEVELS))
+    total = builder.append(Mul(x, y))
+    for _ in range(5):
+        total = builder.append(Add(total, builder.append(Mul(x, x))))
+    builder.append(Output(builder.append(Rescale(total))))
+    backend = Counting(PARAMETERS, KEY.evaluation_keys(LEVELS, {}))
+    inputs = [KEY.encrypt(vector, bound=1.0) for vector in (X, Y)]
+    (found,) = run(builder.finish(), backend, inputs)
+    assert backend.lazily == 6
+    assert np.abs(KEY.decrypt(found, flood_bits=None) - X * (Y + 5 * X)).max() < 1e-5
+
+
+SMALL = Parameters(levels=2, log_n=8, insecure=True)
+SMALL_KEY = CkksKey(SMALL, SecretKey.generate(SMALL))
+
+
+@settings(max_examples=25, deadline=None)
+@given(programs(slots=SMALL.slots, level=2))
+def test_threads_change_no_bit(program: Program) -> None:
+    backend = CkksBackend(SMALL, SMALL_KEY.evaluation_keys(2, dict.fromkeys(range(1, 4), 2)))
+    inputs = [SMALL_KEY.encrypt(np.full(SMALL.slots, 0.5), bound=0.5) for _ in "xy"]
+    profile = Profile()
+    in_order = run(program, backend, inputs, threads=1, profile=profile)
+    at_once = run(program, backend, inputs, threads=8)
+    assert [v.to_bytes() for v in at_once] == [v.to_bytes() for v in in_order]
+    assert all(value.degree == 1 for value in in_order)
+    found = degrees(program)
+    for operation in profile.operations:
+        state = program.states[operation.number]
+        size = backend.bytes_at(state) * (found[operation.number] + 1) // 2
+        assert operation.nbytes == size

@@ -79,6 +79,18 @@ OPERATIONS: dict[str, tuple[Callable[[], Ciphertext], NDArray[Any]]] = {
     "sub plain": (lambda: EVALUATOR.sub_plain(A, P.encode(Y, level=LEVELS)), X - Y),
     "add scalar": (lambda: EVALUATOR.add_scalar(A, 2 - 1j), X + 2 - 1j),
     "multiply": (lambda: EVALUATOR.rescale(EVALUATOR.multiply(A, B)), X * Y),
+    "multiply lazily": (
+        lambda: EVALUATOR.rescale(EVALUATOR.multiply_lazily(A, B)),
+        X * Y,
+    ),
+    "relinearise": (
+        lambda: EVALUATOR.rescale(EVALUATOR.relinearize(EVALUATOR.multiply_lazily(A, B))),
+        X * Y,
+    ),
+    "relinearise and rescale": (
+        lambda: EVALUATOR.relinearize_and_rescale(EVALUATOR.multiply_lazily(A, B)),
+        X * Y,
+    ),
     "square": (lambda: EVALUATOR.rescale(EVALUATOR.square(A)), X * X),
     "multiply plain": (
         lambda: EVALUATOR.rescale(EVALUATOR.multiply_plain(A, P.encode(Z, level=LEVELS))),
@@ -124,6 +136,16 @@ def transform(diagonals: dict[int, Any], **settings: Any) -> LinearTransform:
 def test_operation(name: str) -> None:
     compute, expected = OPERATIONS[name]
     assert near(decrypt(compute()), expected)
+
+
+def test_degrees_of_products() -> None:
+    product = EVALUATOR.multiply_lazily(A, B)
+    assert product.degree == 2
+    assert EVALUATOR.relinearize(product).degree == 1
+    rescaled = EVALUATOR.relinearize_and_rescale(product)
+    assert (rescaled.degree, rescaled.level) == (1, LEVELS - 1)
+    at_once = EVALUATOR.relinearize_and_rescale(EVALUATOR.multiply(A, B))
+    assert (at_once.degree, at_once.scale) == (1, rescaled.scale)
 
 
 def test_both_element_types_go_in_and_come_out() -> None:

@@ -50,3 +50,15 @@ def test_joining_and_lacking() -> None:
     assert wanted.beyond(held) == KeyDemand(3, {8: 1})
     assert not wanted.beyond(held.joined(wanted))
     assert held.joined(wanted) == KeyDemand(3, {1: 3, 8: 1})
+
+
+def test_parts_make_up_the_whole() -> None:
+    whole = KeyDemand(3, {step: step % 4 for step in range(1, 20)})
+    parts = list(whole.parts(8))
+    assert [len(part) for part in parts] == [1, 8, 8, 3]
+    joined = KeyDemand()
+    for part in parts:
+        joined = joined.joined(part)
+    assert joined == whole
+    assert len(whole) == 20
+    assert not list(KeyDemand().parts(8))

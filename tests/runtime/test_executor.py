@@ -1,10 +1,20 @@
 """Running programs, on the clear backend."""
 
+import signal
+import threading
+import time
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from cloakwork import _native
 from cloakwork.backends.clear import ClearBackend, ClearVector
-from cloakwork.errors import InvalidArgumentError
+from cloakwork.errors import InvalidArgumentError, RunCancelledError
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -22,6 +32,8 @@ from cloakwork.programs.slots import (
     Sub,
 )
 from cloakwork.runtime.executor import run
+from cloakwork.runtime.profile import Profile
+from tests.runtime.slot_programs import programs
 
 SLOTS = 16
 RNG = np.random.default_rng(5)
@@ -120,3 +132,267 @@ def test_a_failure_names_operation_and_program() -> None:
     with pytest.raises(ArithmeticError) as caught:
         run(builder.finish(), Broken(), [ClearVector(X, 3)])
     assert caught.value.__notes__ == ["in the user's words, operation %1 = neg %0"]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_failure_names_the_users_line(threads: int) -> None:
+    class Broken(ClearBackend):
+        def rotate_many(self, value: ClearVector, steps: Sequence[int]) -> list[ClearVector]:
+            raise ArithmeticError("no")
+
+    builder = Builder("model", SLOTS)
+    x = builder.append(Input("x", 3))
+    for line in (7, 8, 9):
+        builder.origin = f"model.py:{line}"
+        builder.append(Rotate(x, line))
+    with pytest.raises(ArithmeticError) as caught:
+        run(builder.finish(), Broken(), [ClearVector(X, 3)], threads=threads)
+    assert caught.value.__notes__ == [
+        "in model, operation %1 = rotate %0 by 7 and 2 more rotations made with it, from model.py:7"
+    ]
+
+
+def chains(count: int, length: int) -> Program:
+    """Chains of negations that do not wait for each other."""
+    builder = Builder("chains", SLOTS)
+    ends = [builder.append(Input("x", 3))] * count
+    for _ in range(length):
+        ends = [builder.append(Neg(end)) for end in ends]
+    for end in ends:
+        builder.append(Output(end))
+    return builder.finish()
+
+
+def threads_left() -> list[str]:
+    return [t.name for t in threading.enumerate() if t.name.startswith("cloakwork-run")]
+
+
+@settings(deadline=None)
+@given(programs(slots=SLOTS, level=3), st.integers(2, 6))
+def test_threads_change_no_result(program: Program, threads: int) -> None:
+    inputs = [ClearVector(X, 3), ClearVector(Y, 3)]
+    in_order = run(program, ClearBackend(), inputs, threads=1)
+    at_once = run(program, ClearBackend(), inputs, threads=threads)
+    assert [value.level for value in at_once] == [value.level for value in in_order]
+    for found, expected in zip(at_once, in_order, strict=True):
+        assert np.array_equal(found.slots, expected.slots)
+    assert not threads_left()
+
+
+def test_operations_that_do_not_wait_for_each_other_run_at_once() -> None:
+    together = threading.Barrier(3, timeout=60)
+
+    class Meeting(ClearBackend):
+        def negate(self, value: ClearVector) -> ClearVector:
+            together.wait()
+            return super().negate(value)
+
+    run(chains(3, length=5), Meeting(), [ClearVector(X, 3)], threads=3)
+
+
+def test_by_default_as_many_operations_run_at_once_as_the_engine_has_threads() -> None:
+    before = _native.threads()
+    try:
+        _native.set_threads(3)
+        profile = Profile()
+        together = threading.Barrier(3, timeout=60)
+
+        class Meeting(ClearBackend):
+            def negate(self, value: ClearVector) -> ClearVector:
+                together.wait()
+                return super().negate(value)
+
+        run(chains(3, length=1), Meeting(), [ClearVector(X, 3)], profile=profile)
+        assert {operation.thread for operation in profile.operations} == {0, 1, 2}
+    finally:
+        _native.set_threads(before)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "2", 10**6])
+def test_numbers_of_threads_that_are_refused(threads: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="cannot run chains: expected threads"):
+        run(chains(1, 1), ClearBackend(), [ClearVector(X, 3)], threads=threads)
+
+
+class Tracked(ClearVector):
+    """A value that can be watched as it dies."""
+
+    __slots__ = ("__weakref__",)
+
+
+class Watching(ClearBackend):
+    """Counts the values that live, at the start of every negation."""
+
+    def __init__(self) -> None:
+        self.living: weakref.WeakSet[ClearVector] = weakref.WeakSet()
+        self.most = 0
+        self._lock = threading.Lock()
+
+    def negate(self, value: ClearVector) -> ClearVector:
+        made = Tracked(-value.slots, value.level)
+        with self._lock:
+            self.living.add(made)
+            self.most = max(self.most, len(self.living))
+        return made
+
+
+def test_values_are_freed_at_their_last_use() -> None:
+    backend = Watching()
+    run(chains(3, length=40), backend, [ClearVector(X, 3)], threads=1)
+    assert backend.most == 4
+
+
+def test_threads_do_not_run_far_ahead() -> None:
+    backend = Watching()
+    builder = Builder("", SLOTS)
+    x = builder.append(Input("x", 3))
+    # Sums of pairs, all of whose first operands could be made at the start.
+    total = builder.append(Neg(x))
+    for _ in range(500):
+        total = builder.append(Add(total, builder.append(Neg(x))))
+    builder.append(Output(total))
+    run(builder.finish(), backend, [ClearVector(X, 3)], threads=3)
+    assert backend.most <= 3 * 4 + 3
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_kept_failure_keeps_no_values(threads: int) -> None:
+    class Breaking(Watching):
+        def add(self, left: ClearVector, right: ClearVector) -> ClearVector:
+            raise ArithmeticError("no")
+
+    builder = Builder("", SLOTS)
+    values = [builder.append(Input("x", 3))]
+    for _ in range(20):
+        values.append(builder.append(Neg(values[-1])))
+    builder.append(Add(values[-1], values[-1]))
+    for value in values:
+        builder.append(Output(value))
+    backend = Breaking()
+    with pytest.raises(ArithmeticError) as caught:
+        run(builder.finish(), backend, [ClearVector(X, 3)], threads=threads)
+    assert caught.value
+    assert backend.most == 20
+    # The operands of the operation that failed.
+    assert len(backend.living) <= 1
+    assert not threads_left()
+
+
+def test_one_failure_of_several_is_raised_after_all_threads_have_ended() -> None:
+    class Broken(ClearBackend):
+        def negate(self, value: ClearVector) -> ClearVector:
+            together.wait()
+            raise ArithmeticError("no")
+
+    together = threading.Barrier(3, timeout=60)
+    with pytest.raises(ArithmeticError, match="no") as caught:
+        run(chains(9, length=2), Broken(), [ClearVector(X, 3)], threads=3)
+    assert len(caught.value.__notes__) == 1
+    assert not threads_left()
+
+
+class Counting(ClearBackend):
+    """Does something at its tenth negation."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._lock = threading.Lock()
+
+    def negate(self, value: ClearVector) -> ClearVector:
+        with self._lock:
+            self.count += 1
+            if self.count == 10:
+                self.act()
+        return super().negate(value)
+
+    def act(self) -> None:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_run_is_cancelled_after_the_operations_under_way(threads: int) -> None:
+    cancel = threading.Event()
+
+    class Cancelling(Counting):
+        def act(self) -> None:
+            cancel.set()
+
+    backend, profile = Cancelling(), Profile()
+    with pytest.raises(RunCancelledError, match="cannot finish chains: it was cancelled after"):
+        run(
+            chains(8, length=100),
+            backend,
+            [ClearVector(X, 3)],
+            threads=threads,
+            profile=profile,
+            cancel=cancel,
+        )
+    assert 10 <= backend.count < 10 + threads
+    assert len(profile.operations) <= backend.count
+    assert not threads_left()
+
+
+def test_a_run_that_is_cancelled_before_it_starts_does_nothing() -> None:
+    cancel = threading.Event()
+    cancel.set()
+    backend = Watching()
+    with pytest.raises(RunCancelledError, match="after 0 operations"):
+        run(chains(2, length=2), backend, [ClearVector(X, 3)], cancel=cancel)
+    assert backend.most == 0
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_an_interrupt_from_the_keyboard_stops_the_run(threads: int) -> None:
+    main = threading.get_ident()
+    total = 1600
+
+    class Interrupting(Counting):
+        def negate(self, value: ClearVector) -> ClearVector:
+            time.sleep(0.005)
+            return super().negate(value)
+
+        def act(self) -> None:
+            signal.pthread_kill(main, signal.SIGINT)
+
+    backend = Interrupting()
+    with pytest.raises(KeyboardInterrupt):
+        run(chains(8, length=total // 8), backend, [ClearVector(X, 3)], threads=threads)
+    assert backend.count < total
+    assert not threads_left()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_profile_tells_of_every_operation(threads: int) -> None:
+    builder = Builder("", SLOTS)
+    x, c = builder.append(Input("x", 3)), builder.append(Constant(C))
+    turned = [builder.append(Rotate(x, steps)) for steps in (1, 2, 3)]
+    total = builder.append(Add(builder.append(Add(turned[0], turned[1])), turned[2]))
+    builder.append(Output(builder.append(Rescale(builder.append(Mul(total, c))))))
+    profile = Profile()
+    for _ in range(2):
+        run(builder.finish(), ClearBackend(), [ClearVector(X, 3)], threads=threads, profile=profile)
+    assert sorted((o.number, o.kind) for o in profile.operations) == [
+        (2, "rotate"),
+        (3, "rotate"),
+        (4, "rotate"),
+        (5, "add"),
+        (6, "add"),
+        (7, "mul"),
+        (8, "rescale"),
+    ]
+    for operation in profile.operations:
+        assert operation.nbytes == X.nbytes
+        assert 0 <= operation.start <= operation.start + operation.seconds <= profile.seconds
+        assert 0 <= operation.thread < threads
+    assert profile.peak_bytes == 4 * X.nbytes
+
+
+def test_outputs_may_be_inputs_and_repeat() -> None:
+    builder = Builder("", SLOTS)
+    x = builder.append(Input("x", 3))
+    y = builder.append(Neg(x))
+    for value in (y, x, y):
+        builder.append(Output(value))
+    found = run(builder.finish(), ClearBackend(), [ClearVector(X, 3)])
+    for made, expected in zip(found, (-X, X, -X), strict=True):
+        assert np.array_equal(made.slots, expected)

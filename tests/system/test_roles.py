@@ -97,8 +97,9 @@ def test_a_missing_key_is_named(folder: Path) -> None:
     x = cw.load_tensor(folder / "x", evaluator)
     with pytest.raises(
         cw.errors.MissingKeyError, match=r"key.*the client makes it by running einsum"
-    ):
+    ) as refusal:
         cw.einsum("ij,jk->ik", x, np.arange(15.0).reshape(3, 5))
+    assert any("operation %" in note for note in refusal.value.__notes__)
 
 
 def test_a_tensor_of_other_parameters_is_refused(folder: Path) -> None:

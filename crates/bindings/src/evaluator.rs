@@ -82,6 +82,37 @@ impl Evaluator {
         engine::run(py, || self.0.multiply(a, b)).map(Ciphertext)
     }
 
+    /// a * b of degree 2, neither relinearised nor rescaled; of one level.
+    fn multiply_lazily(
+        &self,
+        py: Python<'_>,
+        a: Bound<'_, Ciphertext>,
+        b: Bound<'_, Ciphertext>,
+    ) -> PyResult<Ciphertext> {
+        let (a, b) = (&a.get().0, &b.get().0);
+        engine::run(py, || self.0.multiply_lazily(a, b)).map(Ciphertext)
+    }
+
+    /// The same numbers at degree 1.
+    fn relinearize(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.relinearize(a)).map(Ciphertext)
+    }
+
+    /// The same numbers at degree 1 and one level down, in one division.
+    fn relinearize_and_rescale(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.relinearize_and_rescale(a)).map(Ciphertext)
+    }
+
     /// ciphertext * plaintext, not rescaled; of one level.
     fn multiply_plain(
         &self,

@@ -164,6 +164,11 @@ impl Bench {
         self.check("multiply lazily", &lazy, &products);
         self.check("rescale at degree 2", &e.rescale(&lazy).unwrap(), &products);
         self.check("relinearise", &e.relinearize(&lazy).unwrap(), &products);
+        for product in [&lazy, &product] {
+            let rescaled = e.relinearize_and_rescale(product).unwrap();
+            self.check("relinearise and rescale", &rescaled, &products);
+            self.check_canonical(&rescaled);
+        }
         let squares: Vec<_> = x.iter().map(|x| x * x).collect();
         self.check("square", &e.rescale(&e.square(&a).unwrap()).unwrap(), &squares);
         let scale = self.parameters.matching_scale(level, a.scale()).unwrap();

@@ -18,7 +18,10 @@ from cloakwork._native import (
     Parameters,
     SecretKey,
 )
-from cloakwork.programs.slots import Basis, Vector
+from cloakwork.programs.slots import Basis, State, Vector
+
+# A residue modulo one prime.
+_WORD_BYTES = 4
 
 
 class CkksBackend:
@@ -55,6 +58,16 @@ class CkksBackend:
         """The level of a value."""
         return value.level
 
+    def bytes_at(self, state: State) -> int:
+        """Bytes of a ciphertext of degree 1 in a state, which is not that of a constant.
+
+        Raises:
+            LevelMismatchError: The chain has no such level.
+        """
+        assert state.level is not None
+        words = 2 * self.parameters.prime_count(state.level) * self.parameters.n
+        return words * _WORD_BYTES
+
     def add(self, left: Ciphertext, right: Ciphertext) -> Ciphertext:
         """left + right."""
         return self._evaluator.add(left, right)
@@ -70,6 +83,10 @@ class CkksBackend:
             return self._evaluator.square(left)
         return self._evaluator.multiply(left, right)
 
+    def multiply_lazily(self, left: Ciphertext, right: Ciphertext) -> Ciphertext:
+        """left * right of degree 2, not rescaled; a rescale or a rotation relinearises it."""
+        return self._evaluator.multiply_lazily(left, right)
+
     def multiply_constant(self, value: Ciphertext, constant: Vector) -> Ciphertext:
         """value * constant, not rescaled."""
         scale = self.parameters.matching_scale(value.level, value.scale)
@@ -82,7 +99,13 @@ class CkksBackend:
 
     def rotate(self, value: Ciphertext, steps: int) -> Ciphertext:
         """Slot i receives slot i + steps."""
-        return self._evaluator.rotate(value, steps)
+        return self.rotate_many(value, [steps])[0]
+
+    def rotate_many(self, value: Ciphertext, steps: Sequence[int]) -> list[Ciphertext]:
+        """The rotations by each of the steps, which share the dear part of the work."""
+        if value.degree == 2:
+            value = self._evaluator.relinearize(value)
+        return self._evaluator.rotate_hoisted(value, steps)
 
     def linear(
         self, value: Ciphertext, diagonals: Mapping[int, Vector], baby_steps: int
@@ -106,7 +129,7 @@ class CkksBackend:
 
     def rescale(self, value: Ciphertext) -> Ciphertext:
         """The same numbers one level down, at that level's scale."""
-        return self._evaluator.rescale(value)
+        return self._evaluator.relinearize_and_rescale(value)
 
     def drop_level(self, value: Ciphertext, level: int) -> Ciphertext:
         """The same numbers at a lower level, at that level's scale."""

@@ -58,6 +58,10 @@ class ClearBackend:
         """left * right."""
         return ClearVector(left.slots * right.slots, left.level)
 
+    def multiply_lazily(self, left: ClearVector, right: ClearVector) -> ClearVector:
+        """left * right."""
+        return self.multiply(left, right)
+
     def multiply_constant(self, value: ClearVector, constant: Vector) -> ClearVector:
         """value * constant."""
         return ClearVector(value.slots * constant, value.level)
@@ -69,6 +73,10 @@ class ClearBackend:
     def rotate(self, value: ClearVector, steps: int) -> ClearVector:
         """Slot i receives slot i + steps."""
         return ClearVector(np.roll(value.slots, -steps), value.level)
+
+    def rotate_many(self, value: ClearVector, steps: Sequence[int]) -> list[ClearVector]:
+        """The rotations by each of the steps."""
+        return [self.rotate(value, single) for single in steps]
 
     def linear(
         self, value: ClearVector, diagonals: Mapping[int, Vector], baby_steps: int

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from cloakwork.plan.rotate import split
 from cloakwork.programs.slots import Constant, Linear, Mul, Polynomial, Program, Rotate
@@ -51,8 +52,22 @@ class KeyDemand:
             rotations[steps] = max(level, rotations.get(steps, -1))
         return KeyDemand(max(levels, default=None), rotations)
 
-    def __bool__(self) -> bool:
-        return self.relinearisation_level is not None or bool(self.rotations)
+    def parts(self, size: int) -> Iterator[KeyDemand]:
+        """Demands of at most so many keys each that make up this one.
+
+        Example:
+            >>> [len(part) for part in KeyDemand(2, {1: 2, 2: 2, 4: 1}).parts(3)]
+            [1, 3]
+        """
+        if self.relinearisation_level is not None:
+            yield KeyDemand(self.relinearisation_level)
+        rotations = iter(self.rotations.items())
+        while part := dict(islice(rotations, size)):
+            yield KeyDemand(None, part)
+
+    def __len__(self) -> int:
+        """How many keys."""
+        return (self.relinearisation_level is not None) + len(self.rotations)
 
 
 def demand_of(program: Program) -> KeyDemand:

@@ -34,32 +34,22 @@ class Split:
         return HOISTED * len(self.baby) + len(self.giant)
 
 
-def signed(numbers: NDArray[np.int64], slots: int) -> NDArray[np.int64]:
-    """Diagonals counted from minus half the slots to half, as they are split.
+def unrolled(numbers: NDArray[np.int64], slots: int) -> NDArray[np.int64]:
+    """Diagonals in the order of the circle, from the one after the widest gap on.
 
     Those of a transpose lie on both sides of 0, equally far apart; modulo the slots they
-    would not.
+    would not. Diagonal 0 stays 0, so that it takes no rotation.
 
     Example:
-        >>> signed(np.array([1, 4, 7]), 8).tolist()
-        [1, 4, -1]
+        >>> unrolled(np.array([0, 3, 13]), 16).tolist()
+        [-3, 0, 3]
     """
-    reduced = numbers % slots
-    return np.where(reduced > slots // 2, reduced - slots, reduced)
-
-
-def steps_of(
-    numbers: NDArray[np.int64], slots: int, baby_steps: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The giant and the baby step of each diagonal, each from 0 up to the slots.
-
-    Example:
-        >>> [each.tolist() for each in steps_of(np.array([1, 5, 7]), 8, 4)]
-        [[0, 4, 4], [1, 1, 3]]
-    """
-    around = signed(numbers, slots)
-    baby = around % baby_steps
-    return (around - baby) % slots, baby
+    around = np.unique(numbers % slots)
+    gaps = np.diff(around, prepend=around[-1] - slots)
+    start = int(around[gaps.argmax()])
+    if around[0] == 0 and start:
+        start -= slots
+    return start + np.sort((around - start) % slots)
 
 
 def split(diagonals: Iterable[int], slots: int, baby_steps: int) -> Split:
@@ -69,7 +59,12 @@ def split(diagonals: Iterable[int], slots: int, baby_steps: int) -> Split:
         >>> split([0, 1, 5], 16, 4)
         Split(baby_steps=4, baby=(1,), giant=(4,))
     """
-    giant, baby = steps_of(_numbers(diagonals), slots, baby_steps)
+    return _split_unrolled(unrolled(_numbers(diagonals), slots), slots, baby_steps)
+
+
+def _split_unrolled(numbers: NDArray[np.int64], slots: int, baby_steps: int) -> Split:
+    baby = numbers % baby_steps
+    giant = (numbers - baby) % slots
     return Split(
         baby_steps,
         tuple(int(step) for step in np.unique(baby) if step),
@@ -92,7 +87,7 @@ def cheapest_split(diagonals: Iterable[int], slots: int) -> Split:
         >>> cheapest_split([(127 * k) % 16384 for k in range(-127, 128)], 16384).rotations
         30
     """
-    numbers = np.unique(signed(_numbers(diagonals), slots))
+    numbers = unrolled(_numbers(diagonals), slots)
     spacings = {1}
     if len(numbers) > 1:
         gaps, frequencies = np.unique(np.diff(numbers), return_counts=True)
@@ -100,7 +95,7 @@ def cheapest_split(diagonals: Iterable[int], slots: int) -> Split:
     widths = sorted(
         {spacing << bits for spacing in spacings for bits in range((slots // spacing).bit_length())}
     )
-    return min((split(numbers, slots, width) for width in widths), key=lambda choice: choice.cost)
+    return min((_split_unrolled(numbers, slots, width) for width in widths), key=lambda choice: choice.cost)
 
 
 def _numbers(diagonals: Iterable[int]) -> NDArray[np.int64]:

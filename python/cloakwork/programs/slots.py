@@ -85,8 +85,8 @@ class Rotate:
 class Linear:
     """The sum over d of diagonals[d] * rotate(operand, d); waits for a rescale.
 
-    `baby_steps` says how the diagonals are split: d, counted from minus half the slots to
-    half, is rotated by d % baby_steps and by the rest of d.
+    `baby_steps` says how the diagonals are split: d, counted as
+    `plan.rotate.unrolled` does, is rotated by d % baby_steps and by the rest of d.
     """
 
     operand: int

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar, assert_never
+from concurrent.futures import ThreadPoolExecutor, wait
+from time import perf_counter
+from typing import Generic, NoReturn, Protocol, TypeVar, assert_never
 
 from tqdm import tqdm
 
-from cloakwork.errors import InvalidArgumentError
+from cloakwork import _native
+from cloakwork.errors import InvalidArgumentError, RunCancelledError
 from cloakwork.programs.slots import (
     Add,
     Basis,
@@ -25,44 +29,78 @@ from cloakwork.programs.slots import (
     Rotate,
     Sub,
     Vector,
-    operands,
+    name_of,
 )
+from cloakwork.runtime.arguments import integer
+from cloakwork.runtime.degrees import degrees
+from cloakwork.runtime.memory import LiveValues, Stored
+from cloakwork.runtime.profile import Measurement, Profile
+from cloakwork.runtime.progress import progress_bar
+from cloakwork.runtime.ready_queue import ReadyQueue
+from cloakwork.runtime.schedule import Schedule, schedule
 
-V = TypeVar("V")
+V = TypeVar("V", bound=Stored)
 
-# Seconds before a progress bar appears.
-_PATIENCE = 2.0
+_MAX_THREADS = 1024
+# Tasks by which every thread may run ahead of program order; each may hold a value.
+_LOOKAHEAD = 4
+# Seconds after which the waiting thread looks whether it was interrupted.
+_LONGEST_WAIT = 0.2
 
 
 class Backend(Protocol[V]):
-    """What a backend computes on values V; one method per operation of the program."""
+    """What a backend computes on values V; one method per operation of the program.
+
+    Two are the same in a cheaper way: `multiply_lazily` leaves the product to be
+    relinearised by the rescale or rotation that follows, and `rotate_many` makes several
+    rotations of one value. Several threads call the methods at once.
+    """
 
     def level(self, value: V) -> int: ...
     def add(self, left: V, right: V) -> V: ...
     def add_constant(self, value: V, constant: Vector) -> V: ...
     def multiply(self, left: V, right: V) -> V: ...
+    def multiply_lazily(self, left: V, right: V) -> V: ...
     def multiply_constant(self, value: V, constant: Vector) -> V: ...
     def negate(self, value: V) -> V: ...
     def rotate(self, value: V, steps: int) -> V: ...
+    def rotate_many(self, value: V, steps: Sequence[int]) -> Sequence[V]: ...
     def linear(self, value: V, diagonals: Mapping[int, Vector], baby_steps: int) -> V: ...
     def polynomial(self, value: V, coefficients: Sequence[float], basis: Basis) -> V: ...
     def rescale(self, value: V) -> V: ...
     def drop_level(self, value: V, level: int) -> V: ...
 
 
-def run(program: Program, backend: Backend[V], inputs: Sequence[V]) -> list[V]:
+def run(
+    program: Program,
+    backend: Backend[V],
+    inputs: Sequence[V],
+    *,
+    threads: int | None = None,
+    profile: Profile | None = None,
+    cancel: threading.Event | None = None,
+) -> list[V]:
     """Run a program and return its outputs in order; values are freed at their last use.
 
-    A progress bar shows on a terminal when the run takes longer than a moment.
+    Operations that do not wait for each other run at the same time, those first in the
+    program first. Results do not depend on the number of threads. A progress bar shows on a
+    terminal when the run takes longer than a moment. An interrupt from the keyboard stops the
+    run after the operations under way.
 
     Args:
         program: The program.
         backend: Where it runs.
         inputs: One value per input operation, in order.
+        threads: How many operations may run at once, each on all threads of the engine; by
+            default as many as the engine has threads. One runs the program in order.
+        profile: Filled with what the run took.
+        cancel: Set it, from another thread, to stop the run after the operations under way.
 
     Raises:
-        InvalidArgumentError: The inputs do not fit the program in number or level.
-        CloakworkError: An operation failed; a note names it and the program.
+        InvalidArgumentError: The inputs do not fit the program in number or level, or the
+            number of threads is out of range.
+        RunCancelledError: The run was cancelled.
+        CloakworkError: An operation failed; a note names it, the program and the user's line.
 
     Example:
         >>> from cloakwork.backends.clear import ClearBackend, ClearVector
@@ -82,46 +120,177 @@ def run(program: Program, backend: Backend[V], inputs: Sequence[V]) -> list[V]:
                 f"cannot run {program.title}: expected input {entry.name} at level "
                 f"{entry.level}, got level {backend.level(value)}"
             )
-    last_use = {
-        operand: number
-        for number, operation in enumerate(program.operations)
-        for operand in operands(operation)
-    }
-    waiting = iter(inputs)
-    values: dict[int, V] = {}
-    outputs: list[V] = []
-    numbered = tqdm(
-        enumerate(program.operations),
-        desc=program.title,
-        total=len(program.operations),
-        delay=_PATIENCE,
-        disable=None,
-        leave=False,
+    threads = integer(
+        _native.threads() if threads is None else threads,
+        "threads",
+        f"run {program.title}",
+        least=1,
+        most=_MAX_THREADS,
     )
-    for number, operation in numbered:
-        if isinstance(operation, Constant):
-            continue
+    profile = Profile() if profile is None else profile
+    cancel = threading.Event() if cancel is None else cancel
+    plan = schedule(program)
+    threads = max(1, min(threads, len(plan.tasks)))
+    with progress_bar(program.title, total=sum(map(len, plan.tasks)), unit="operation") as bar:
+        execution = _Execution(program, plan, backend, inputs, threads, profile, cancel, bar)
         try:
-            made = (
-                next(waiting)
-                if isinstance(operation, Input)
-                else _apply(operation, program, backend, values)
-            )
-        except Exception as error:
-            error.add_note(f"in {program.title}, operation {program.line(number)}")
+            if threads == 1:
+                execution.work(0)
+            else:
+                _work_on_threads(execution, threads)
+            return execution.outputs()
+        finally:
+            execution.close()
+
+
+def _work_on_threads(execution: _Execution[V], threads: int) -> None:
+    # Until all have started, an interrupt would leave behind one that is being started.
+    begun = threading.Event()
+
+    def work(thread: int) -> None:
+        begun.wait()
+        execution.work(thread)
+
+    with ThreadPoolExecutor(threads, thread_name_prefix="cloakwork-run") as pool:
+        try:
+            futures = [pool.submit(work, thread) for thread in range(threads)]
+            begun.set()
+            # An interrupt that comes just before a wait does not end it.
+            while wait(futures, timeout=_LONGEST_WAIT).not_done:
+                pass
+        except BaseException:
+            execution.stop()
+            begun.set()
             raise
-        values[number] = made
-        if isinstance(operation, Output):
-            outputs.append(made)
-        for operand in operands(operation):
-            if last_use[operand] == number:
-                values.pop(operand, None)
-    return outputs
+    if execution.failed_thread is not None:
+        futures[execution.failed_thread].result()
 
 
-def _apply(
-    operation: Operation, program: Program, backend: Backend[V], values: Mapping[int, V]
-) -> V:
+class _Execution(Generic[V]):
+    """One run of a program: what is made, what is to do, and who is told."""
+
+    def __init__(
+        self,
+        program: Program,
+        plan: Schedule,
+        backend: Backend[V],
+        inputs: Sequence[V],
+        threads: int,
+        profile: Profile,
+        cancel: threading.Event,
+        bar: tqdm[NoReturn],
+    ) -> None:
+        self._program = program
+        self._plan = plan
+        self._backend = backend
+        self._profile = profile
+        self._cancel = cancel
+        self._bar = bar
+        self._degrees = degrees(program)
+        self._queue = ReadyQueue(plan, lookahead=_LOOKAHEAD * threads)
+        self._live: LiveValues[V] = LiveValues(plan)
+        entries = [
+            n for n, operation in enumerate(program.operations) if isinstance(operation, Input)
+        ]
+        self._live.add(entries, inputs)
+        # Whoever holds this looks at or changes the queue, the live values, profile and bar.
+        self._changed = threading.Condition(threading.Lock())
+        self._stopped = False
+        self.failed_thread: int | None = None
+        self._start = perf_counter()
+        profile.operations.clear()
+
+    def work(self, thread: int) -> None:
+        """Do tasks until none is left; a failure stops the other threads, too."""
+        try:
+            while (task := self._next()) is not None:
+                self._do(task, thread)
+        except BaseException:
+            with self._changed:
+                if self.failed_thread is None:
+                    self.failed_thread = thread
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Let no further task start."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def outputs(self) -> list[V]:
+        """The results, once everything is done."""
+        return [self._live[value] for value in self._plan.outputs]
+
+    def close(self) -> None:
+        """Complete the profile and let go of all values."""
+        self._profile.peak_bytes = self._live.peak_bytes
+        self._profile.seconds = perf_counter() - self._start
+        # Whoever keeps an error keeps the run with it, but need not keep its values.
+        self._live.clear()
+
+    def _next(self) -> int | None:
+        """The task to do now, after waiting for one; None when there is none to come."""
+        with self._changed:
+            while not (self._stopped or self._queue.exhausted):
+                if self._cancel.is_set():
+                    raise RunCancelledError(
+                        f"cannot finish {self._program.title}: it was cancelled after "
+                        f"{len(self._profile.operations)} operations"
+                    )
+                task = self._queue.take()
+                if task is not None:
+                    if self._queue.can_take:
+                        self._changed.notify()
+                    return task
+                self._changed.wait()
+            return None
+
+    def _do(self, task: int, thread: int) -> None:
+        numbers = self._plan.tasks[task]
+        start = perf_counter()
+        try:
+            made = self._make(numbers)
+        except Exception as error:
+            error.add_note(self._place(numbers))
+            raise
+        seconds = (perf_counter() - start) / len(numbers)
+        with self._changed:
+            for number, value in zip(numbers, made, strict=True):
+                kind = name_of(self._program.operations[number])
+                self._profile.operations.append(
+                    Measurement(number, kind, start - self._start, seconds, thread, value.nbytes)
+                )
+            self._live.add(numbers, made)
+            self._live.finish(task)
+            self._queue.finish(task)
+            self._bar.update(len(numbers))
+            if self._queue.exhausted:
+                self._changed.notify_all()
+
+    def _make(self, numbers: Sequence[int]) -> Sequence[V]:
+        operations = [self._program.operations[number] for number in numbers]
+        match operations:
+            case [Mul(left=left, right=right)] if self._degrees[numbers[0]] == 2:
+                return [self._backend.multiply_lazily(self._live[left], self._live[right])]
+            case [operation]:
+                return [_apply(operation, self._program, self._backend, self._live)]
+            case [Rotate(operand=operand), *_]:
+                steps = [rotation.steps for rotation in operations if isinstance(rotation, Rotate)]
+                return self._backend.rotate_many(self._live[operand], steps)
+            case _:
+                raise AssertionError("only rotations are done together")
+
+    def _place(self, numbers: Sequence[int]) -> str:
+        first, *others = numbers
+        origin = self._program.origins[first]
+        place = f"in {self._program.title}, operation {self._program.line(first)}"
+        if others:
+            place += f" and {len(others)} more rotations made with it"
+        return f"{place}, from {origin}" if origin else place
+
+
+def _apply(operation: Operation, program: Program, backend: Backend[V], values: LiveValues[V]) -> V:
     match operation:
         case Add(left=left, right=right):
             first, second = _constants(program, left, right)
@@ -156,10 +325,8 @@ def _apply(
             return backend.rescale(values[operand])
         case DropLevel(operand=operand, level=level):
             return backend.drop_level(values[operand], level)
-        case Output(operand=operand):
-            return values[operand]
-        case Input() | Constant():
-            raise AssertionError("inputs and constants are not applied")
+        case Input() | Constant() | Output():
+            raise AssertionError("inputs, constants and outputs are no work")
         case _:
             assert_never(operation)
 

@@ -5,6 +5,7 @@ Neither knows which backend it works with; it is handed a key or a backend.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Protocol
@@ -25,6 +26,7 @@ from cloakwork.runtime import secrecy
 from cloakwork.runtime.arguments import above, integer, shown
 from cloakwork.runtime.arrays import real_array, require_bound, require_precision
 from cloakwork.runtime.executor import Backend, run
+from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.tensor import Tensor, require_tensor
 
 _MAX_FLOOD_BITS = 2**31 - 1
@@ -168,12 +170,22 @@ class Evaluator:
         self.hidden = hidden
         self.backend = backend
 
-    def run(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
-        """Run a program on values of this evaluator's backend.
+    def run(
+        self,
+        program: Program,
+        inputs: Sequence[Any],
+        *,
+        threads: int | None = None,
+        profile: Profile | None = None,
+        cancel: threading.Event | None = None,
+    ) -> list[Any]:
+        """Run a program on values of this evaluator's backend; see `runtime.executor.run`.
 
         Raises:
             MissingKeyError: The program needs an evaluation key that is not here.
             ParametersMismatchError: The program has another number of slots.
+            InvalidArgumentError: The inputs do not fit the program.
+            RunCancelledError: The run was cancelled.
         """
         if program.slots != self.parameters.slots:
             raise ParametersMismatchError(
@@ -181,12 +193,17 @@ class Evaluator:
                 f"{self.parameters.slots}"
             )
         try:
-            return run(program, self.backend, inputs)
+            return run(
+                program, self.backend, inputs, threads=threads, profile=profile, cancel=cancel
+            )
         except MissingKeyError as error:
-            raise MissingKeyError(
+            refusal = MissingKeyError(
                 f"{error}; the client makes it by running {program.title} once in its session "
                 "before it saves the evaluator"
-            ) from error
+            )
+            for note in error.__notes__:
+                refusal.add_note(note)
+            raise refusal from error
 
     def __repr__(self) -> str:
         return f"Evaluator({secrecy.describe(self.parameters, hidden=self.hidden)})"

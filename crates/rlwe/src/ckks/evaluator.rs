@@ -245,9 +245,27 @@ impl Evaluator {
         Ok(Ciphertext { polys, estimate, seed: None, ..Self::header(a) })
     }
 
+    /// Relinearises a ciphertext of degree 2 and rescales it, in one division; one of degree 1
+    /// is rescaled.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`], and those of [`Self::rescale`].
+    pub fn relinearize_and_rescale(&self, a: &Ciphertext) -> Result<Ciphertext> {
+        if a.degree() == 1 {
+            return self.rescale(a);
+        }
+        self.check(a, "rescale")?;
+        let scale = a.scale / self.parameters().rescale_factor(a.level)?;
+        self.relinearize_and_rescale_to(a, scale)
+    }
+
     /// Relinearises a ciphertext of degree 2 and rescales it to `scale`, which is its own
     /// divided by [`Parameters::rescale_factor`], in one division.
-    pub(crate) fn relinearize_and_rescale(&self, a: &Ciphertext, scale: f64) -> Result<Ciphertext> {
+    pub(crate) fn relinearize_and_rescale_to(
+        &self,
+        a: &Ciphertext,
+        scale: f64,
+    ) -> Result<Ciphertext> {
         let parameters = self.parameters();
         let level = a.level - 1;
         parameters.check_scale(level, scale, "rescale")?;

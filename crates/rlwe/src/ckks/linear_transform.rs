@@ -79,8 +79,8 @@ pub type Diagonals = BTreeMap<i64, Vec<Complex64>>;
 
 /// How diagonals are split into baby and giant steps.
 ///
-/// Diagonals count from minus half the slots to half: those of a transpose lie on both sides
-/// of 0, equally far apart, and modulo the slots they would not.
+/// Diagonals count from the one after the widest gap between them: those of a transpose lie on
+/// both sides of 0, equally far apart, and modulo the slots they would not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split {
     /// Baby rotations, zero among them if used.
@@ -88,13 +88,15 @@ pub struct Split {
     /// Giant rotations in `0..slots`, zero among them if used.
     pub giant_steps: Vec<i64>,
     slots: i64,
+    start: i64,
     width: i64,
 }
 
 impl Split {
     /// Diagonals `d = g + b` with `b` in `0..width`, g a multiple of `width`.
     fn of_width(indices: &[i64], slots: i64, width: i64) -> Self {
-        let empty = Self { baby_steps: Vec::new(), giant_steps: Vec::new(), slots, width };
+        let start = Self::first(indices, slots);
+        let empty = Self { baby_steps: Vec::new(), giant_steps: Vec::new(), slots, start, width };
         let (giants, babies): (BTreeSet<i64>, BTreeSet<i64>) =
             indices.iter().map(|&index| empty.steps(index)).unzip();
         Self {
@@ -104,12 +106,27 @@ impl Split {
         }
     }
 
+    /// The diagonal after the widest gap; below 0 where that keeps diagonal 0 at 0.
+    fn first(indices: &[i64], slots: i64) -> i64 {
+        let around: BTreeSet<i64> = indices.iter().map(|index| index.rem_euclid(slots)).collect();
+        let mut previous = around.last().map_or(0, |last| last - slots);
+        let (mut start, mut widest) = (0, 0);
+        for &index in &around {
+            if index - previous > widest {
+                (start, widest) = (index, index - previous);
+            }
+            previous = index;
+        }
+        if start > 0 && around.contains(&0) { start - slots } else { start }
+    }
+
     /// The giant and the baby step of a diagonal.
     fn steps(&self, index: i64) -> (i64, i64) {
-        let reduced = index.rem_euclid(self.slots);
-        let signed = if reduced > self.slots / 2 { reduced - self.slots } else { reduced };
-        let baby = signed.rem_euclid(self.width);
-        ((signed - baby).rem_euclid(self.slots), baby)
+        // In 128 bits, as slots may be as many as an i64 counts.
+        let (slots, start) = (i128::from(self.slots), i128::from(self.start));
+        let unrolled = start + (i128::from(index) - start).rem_euclid(slots);
+        let baby = unrolled.rem_euclid(i128::from(self.width));
+        (((unrolled - baby).rem_euclid(slots)) as i64, baby as i64)
     }
 
     /// The cheapest split of `indices`, which count modulo `slots`, or that of a given width.

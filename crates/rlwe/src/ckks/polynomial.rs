@@ -211,7 +211,7 @@ impl<'a> Powers<'a> {
             }
         }
         let scale = product.scale / evaluator.parameters().rescale_factor(above)?;
-        let mut power = evaluator.relinearize_and_rescale(&product, scale)?;
+        let mut power = evaluator.relinearize_and_rescale_to(&product, scale)?;
         if self.basis == PolynomialBasis::Chebyshev {
             power.estimate.bound = 1.0;
         }
@@ -278,7 +278,7 @@ impl<'a> Powers<'a> {
                 self.add_combination(&mut sum, &block.terms)?;
             }
             evaluator.add_real(&mut sum, block.constant, EVALUATE)?;
-            evaluator.relinearize_and_rescale(&sum, scale)?
+            evaluator.relinearize_and_rescale_to(&sum, scale)?
         } else {
             let terms = if block.terms.is_empty() { &[(1, 0.0)][..] } else { &block.terms };
             let mut sum = self.combination(terms, self.lowest_level(terms), level, scale)?;

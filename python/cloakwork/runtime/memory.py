@@ -1,0 +1,112 @@
+"""The values of a run while they live, and how many bytes they take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from cloakwork.programs.slots import Input, Program, State
+from cloakwork.runtime.degrees import degrees
+from cloakwork.runtime.schedule import Schedule, schedule
+
+
+class Stored(Protocol):
+    """What takes memory."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+
+S = TypeVar("S", bound=Stored)
+
+
+class LiveValues(Generic[S]):
+    """The values of a run from when they are made until their last user has finished.
+
+    Args:
+        plan: The tasks, which say who uses what.
+
+    Example:
+        >>> from cloakwork.programs.slots import Neg, Output
+        >>> operations = (Input("x", 1), Neg(0), Output(1))
+        >>> live = LiveValues(schedule(Program("", 8, operations, (None,) * 3)))
+        >>> live.add([0], [_Size(64)])
+        >>> live.add([1], [_Size(64)])
+        >>> live.finish(0)
+        >>> live.peak_bytes, live.nbytes
+        (128, 64)
+    """
+
+    def __init__(self, plan: Schedule) -> None:
+        self._plan = plan
+        self._values: dict[int, S] = {}
+        self._users_left = [len(users) for users in plan.users]
+        for value in plan.outputs:
+            self._users_left[value] += 1
+        self.nbytes = 0
+        self.peak_bytes = 0
+
+    def __getitem__(self, number: int) -> S:
+        return self._values[self._plan.sources[number]]
+
+    def add(self, numbers: Sequence[int], values: Sequence[S]) -> None:
+        """Take in the values that these operations have made."""
+        for number, value in zip(numbers, values, strict=True):
+            self._values[number] = value
+            self.nbytes += value.nbytes
+        self.peak_bytes = max(self.peak_bytes, self.nbytes)
+        for number in numbers:
+            if not self._users_left[number]:
+                self._free(number)
+
+    def finish(self, task: int) -> None:
+        """Free the operands of a task that no other task needs."""
+        for number in self._plan.operands[task]:
+            self._users_left[number] -= 1
+            if not self._users_left[number]:
+                self._free(number)
+
+    def clear(self) -> None:
+        """Free every value."""
+        self._values.clear()
+        self.nbytes = 0
+
+    def _free(self, number: int) -> None:
+        self.nbytes -= self._values.pop(number).nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    nbytes: int
+
+
+def predicted_peak_bytes(program: Program, bytes_at: Callable[[State], int]) -> int:
+    """The most bytes that the values of a program take at once, run in program order.
+
+    Inputs count from the start, results to the end; what an operation takes while it works,
+    keys and constants do not count.
+
+    Args:
+        program: The program.
+        bytes_at: Bytes of a ciphertext of degree 1, of two polynomials, in a state; one of
+            degree 2 has three, see `degrees`.
+
+    Example:
+        >>> from cloakwork.programs.slots import Add, Output
+        >>> operations = (Input("x", 1), Add(0, 0), Add(1, 0), Output(2))
+        >>> predicted_peak_bytes(Program("", 4, operations, (None,) * 4), lambda state: 100)
+        300
+    """
+    sizes = [
+        _Size(0 if state.level is None else bytes_at(state) * (degree + 1) // 2)
+        for state, degree in zip(program.states, degrees(program), strict=True)
+    ]
+    plan = schedule(program)
+    live: LiveValues[_Size] = LiveValues(plan)
+    inputs = [n for n, operation in enumerate(program.operations) if isinstance(operation, Input)]
+    live.add(inputs, [sizes[number] for number in inputs])
+    for task, numbers in enumerate(plan.tasks):
+        live.add(numbers, [sizes[number] for number in numbers])
+        live.finish(task)
+    return live.peak_bytes

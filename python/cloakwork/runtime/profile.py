@@ -1,0 +1,81 @@
+"""What a run took: time and memory of every operation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Measurement(NamedTuple):
+    """One operation as it was run.
+
+    Args:
+        number: The number of the operation.
+        kind: Its name in the text of a program.
+        start: Seconds from the start of the run.
+        seconds: Seconds that it took; rotations made together share theirs evenly.
+        thread: Which thread ran it, from 0.
+        nbytes: Bytes of its result.
+    """
+
+    number: int
+    kind: str
+    start: float
+    seconds: float
+    thread: int
+    nbytes: int
+
+
+class Total(NamedTuple):
+    """All operations of one kind.
+
+    Args:
+        operations: How many there were.
+        seconds: Seconds that they took, added up over threads.
+        nbytes: Bytes of their results, added up whether or not they lived at one time.
+    """
+
+    operations: int
+    seconds: float
+    nbytes: int
+
+
+@dataclass(slots=True, eq=False)
+class Profile:
+    """What a run measures: hand it to the run, read it afterwards.
+
+    A run that fails or is cancelled leaves what it has measured so far. Inputs, constants
+    and outputs are no work and are left out.
+
+    Args:
+        operations: The operations in the order in which they finished.
+        seconds: Seconds from start to end of the run.
+        peak_bytes: The most bytes that all values took at once: inputs and results included,
+            keys and what an operation takes while it works left out.
+
+    Example:
+        >>> from cloakwork.backends.clear import ClearBackend, ClearVector
+        >>> from cloakwork.programs.slots import Add, Input, Output, Program
+        >>> from cloakwork.runtime.executor import run
+        >>> import numpy as np
+        >>> program = Program("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
+        >>> profile = Profile()
+        >>> _ = run(program, ClearBackend(), [ClearVector(np.ones(2), 0)], profile=profile)
+        >>> profile.peak_bytes, profile.totals()["add"].operations
+        (32, 1)
+    """
+
+    operations: list[Measurement] = field(default_factory=list)
+    seconds: float = 0.0
+    peak_bytes: int = 0
+
+    def totals(self) -> Mapping[str, Total]:
+        """The totals of every kind of operation, the kind that took longest first."""
+        totals: dict[str, Total] = {}
+        for operation in self.operations:
+            count, seconds, nbytes = totals.get(operation.kind, Total(0, 0.0, 0))
+            totals[operation.kind] = Total(
+                count + 1, seconds + operation.seconds, nbytes + operation.nbytes
+            )
+        return dict(sorted(totals.items(), key=lambda total: -total[1].seconds))

@@ -1,0 +1,107 @@
+"""What a run of a program does in one go, and what each of these tasks waits for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cloakwork.programs.slots import Constant, Input, Output, Program, Rotate, operands
+
+# Rotations of one value that are made at once: each holds a value until it is due.
+_LARGEST_GROUP = 32
+# Operations by which a rotation is made before it is due, at most: no more values than
+# these can be in memory beyond those that the program itself keeps.
+_LONGEST_GROUP = 128
+
+
+def hoisting_groups(program: Program) -> tuple[tuple[int, ...], ...]:
+    """The rotations of one value that are made together, when the first of them is due.
+
+    They share the dear part of key switching: "hoisting" of Halevi and Shoup, Faster
+    Homomorphic Linear Transformations in HElib, 2018 (eprint 2018/244). A group has 2 to
+    32 rotations, the last less than 128 operations after the first.
+
+    Args:
+        program: The program.
+
+    Returns:
+        The numbers of the operations of each group, groups in order of their first.
+
+    Example:
+        >>> from cloakwork.programs.slots import Add
+        >>> operations = (Input("x", 1), Rotate(0, 1), Rotate(0, 2), Add(1, 2), Rotate(3, 4))
+        >>> hoisting_groups(Program("", 8, operations, (None,) * 5))
+        ((1, 2),)
+    """
+    groups: list[list[int]] = []
+    open_groups: dict[int, list[int]] = {}
+    for number, operation in enumerate(program.operations):
+        if not isinstance(operation, Rotate):
+            continue
+        group = open_groups.get(operation.operand)
+        if group is None or len(group) == _LARGEST_GROUP or number - group[0] >= _LONGEST_GROUP:
+            group = open_groups[operation.operand] = []
+            groups.append(group)
+        group.append(number)
+    return tuple(tuple(group) for group in groups if len(group) > 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schedule:
+    """The tasks of a program, in program order: single operations and hoisting groups.
+
+    Inputs, constants and outputs are no tasks: there is nothing to compute.
+
+    Args:
+        tasks: The numbers of the operations that each task does.
+        operands: The values that each task works on, constants left out.
+        sources: Where the value of each operation is found: that of an output is its operand's.
+        users: The tasks that work on each value.
+        outputs: The values that are results of the program; they outlive their users.
+    """
+
+    tasks: tuple[tuple[int, ...], ...]
+    operands: tuple[tuple[int, ...], ...]
+    sources: tuple[int, ...]
+    users: tuple[tuple[int, ...], ...]
+    outputs: tuple[int, ...]
+
+
+def schedule(program: Program) -> Schedule:
+    """The tasks of a program and what each waits for.
+
+    Example:
+        >>> from cloakwork.programs.slots import Neg
+        >>> operations = (Input("x", 1), Neg(0), Neg(0), Output(1))
+        >>> schedule(Program("", 8, operations, (None,) * 4)).tasks
+        ((1,), (2,))
+    """
+    groups = {number: group for group in hoisting_groups(program) for number in group}
+    tasks: list[tuple[int, ...]] = []
+    used: list[tuple[int, ...]] = []
+    sources: list[int] = []
+    users: list[list[int]] = [[] for _ in program.operations]
+    outputs: list[int] = []
+    for number, operation in enumerate(program.operations):
+        if isinstance(operation, Output):
+            sources.append(sources[operation.operand])
+            outputs.append(sources[operation.operand])
+            continue
+        sources.append(number)
+        group = groups.get(number, (number,))
+        if isinstance(operation, Input | Constant) or number != group[0]:
+            continue
+        values = {sources[operand] for operand in operands(operation)}
+        encrypted = tuple(
+            value for value in values if not isinstance(program.operations[value], Constant)
+        )
+        for value in encrypted:
+            users[value].append(len(tasks))
+        tasks.append(group)
+        used.append(encrypted)
+    return Schedule(
+        tuple(tasks),
+        tuple(used),
+        tuple(sources),
+        tuple(map(tuple, users)),
+        tuple(outputs),
+    )

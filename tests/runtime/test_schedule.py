@@ -1,0 +1,103 @@
+"""Hoisting groups and tasks, read off programs."""
+
+from hypothesis import given
+
+from cloakwork.programs.slots import (
+    Add,
+    Builder,
+    Constant,
+    Input,
+    Mul,
+    Neg,
+    Operation,
+    Output,
+    Program,
+    Rotate,
+    operands,
+)
+from cloakwork.runtime.schedule import hoisting_groups, schedule
+from tests.runtime.slot_programs import programs
+
+SLOTS = 256
+
+
+def program(*operations: Operation) -> Program:
+    return Program("", SLOTS, operations, (None,) * len(operations))
+
+
+def rotations(count: int, between: int) -> Program:
+    """Rotations of one input with other operations between them."""
+    builder = Builder("", SLOTS)
+    x = builder.append(Input("x", 1))
+    for step in range(1, count + 1):
+        builder.append(Rotate(x, step))
+        for _ in range(between):
+            builder.append(Neg(x))
+    return builder.finish()
+
+
+def test_rotations_of_one_value_are_a_group() -> None:
+    found = hoisting_groups(
+        program(Input("x", 1), Rotate(0, 1), Neg(0), Rotate(2, 1), Rotate(0, 3), Rotate(2, 2))
+    )
+    assert found == ((1, 4), (3, 5))
+
+
+def test_one_rotation_is_no_group() -> None:
+    assert not hoisting_groups(program(Input("x", 1), Rotate(0, 1), Rotate(1, 1), Rotate(2, 1)))
+
+
+def test_a_group_has_at_most_32_rotations() -> None:
+    assert [len(group) for group in hoisting_groups(rotations(70, between=0))] == [32, 32, 6]
+    assert [len(group) for group in hoisting_groups(rotations(33, between=0))] == [32]
+
+
+def test_no_rotation_is_made_128_operations_early() -> None:
+    assert [len(group) for group in hoisting_groups(rotations(24, between=15))] == [8, 8, 8]
+    assert not hoisting_groups(rotations(3, between=127))
+    assert hoisting_groups(rotations(2, between=126)) == ((1, 128),)
+
+
+@given(programs(slots=8, level=2, longest=300))
+def test_groups_are_rotations_of_one_value(program: Program) -> None:
+    groups = hoisting_groups(program)
+    members = [number for group in groups for number in group]
+    assert len(members) == len(set(members))
+    assert list(groups) == sorted(groups)
+    for group in groups:
+        assert 2 <= len(group) <= 32
+        assert group[-1] - group[0] < 128
+        assert list(group) == sorted(group)
+        operations = [program.operations[number] for number in group]
+        assert all(isinstance(operation, Rotate) for operation in operations)
+        assert len({operands(operation) for operation in operations}) == 1
+
+
+@given(programs(slots=8, level=2, longest=300))
+def test_every_operation_that_is_work_is_done_once_and_in_order(program: Program) -> None:
+    plan = schedule(program)
+    work = [
+        number
+        for number, operation in enumerate(program.operations)
+        if not isinstance(operation, Input | Constant | Output)
+    ]
+    assert sorted(number for task in plan.tasks for number in task) == work
+    assert [task[0] for task in plan.tasks] == sorted(task[0] for task in plan.tasks)
+    made = {n for n, operation in enumerate(program.operations) if isinstance(operation, Input)}
+    for task, used in zip(plan.tasks, plan.operands, strict=True):
+        assert made >= set(used)
+        made |= set(task)
+    for value, users in enumerate(plan.users):
+        assert users == tuple(t for t, used in enumerate(plan.operands) if value in used)
+
+
+def test_an_output_is_its_operand() -> None:
+    plan = schedule(program(Input("x", 1), Neg(0), Output(1), Neg(2), Output(2), Output(0)))
+    assert plan.tasks == ((1,), (3,))
+    assert plan.operands == ((0,), (1,))
+    assert plan.outputs == (1, 1, 0)
+
+
+def test_a_value_used_twice_by_one_operation_has_one_user() -> None:
+    plan = schedule(program(Input("x", 1), Mul(0, 0), Add(1, 1)))
+    assert plan.users == ((0,), (1,), ())
