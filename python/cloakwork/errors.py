@@ -113,3 +113,7 @@ class InvalidLayoutError(CloakworkError, ValueError):
 
 class InvalidProgramError(CloakworkError, ValueError):
     """A slot program breaks a rule of the form."""
+
+
+class KeyBudgetError(CloakworkError, ValueError):
+    """No plan of a program keeps its evaluation keys within the bytes allowed."""

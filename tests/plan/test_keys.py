@@ -50,3 +50,8 @@ def test_joining_and_lacking() -> None:
     assert wanted.beyond(held) == KeyDemand(3, {8: 1})
     assert not wanted.beyond(held.joined(wanted))
     assert held.joined(wanted) == KeyDemand(3, {1: 3, 8: 1})
+
+
+def test_bytes_count_every_key_at_its_level() -> None:
+    assert KeyDemand(None, {1: 3, 8: 1}).nbytes(lambda level: level + 1) == 6
+    assert KeyDemand(0, {1: 3}).nbytes(lambda level: level + 1) == 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from cloakwork.plan.rotate import split
@@ -50,6 +50,18 @@ class KeyDemand:
         for steps, level in other.rotations.items():
             rotations[steps] = max(level, rotations.get(steps, -1))
         return KeyDemand(max(levels, default=None), rotations)
+
+    def nbytes(self, key_bytes_at: Callable[[int], int]) -> int:
+        """Bytes of the keys, given those of one key at each level.
+
+        Example:
+            >>> KeyDemand(2, {1: 2, 4: 1}).nbytes(lambda level: 10 * level)
+            50
+        """
+        levels = list(self.rotations.values())
+        if self.relinearisation_level is not None:
+            levels.append(self.relinearisation_level)
+        return sum(key_bytes_at(level) for level in levels)
 
     def __bool__(self) -> bool:
         return self.relinearisation_level is not None or bool(self.rotations)
