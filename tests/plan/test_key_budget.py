@@ -261,6 +261,28 @@ def test_a_spacing_needed_low_down_takes_no_power_from_above() -> None:
     assert_same(fitted, program)
 
 
+@pytest.mark.parametrize(
+    ("diagonals", "width", "keys"),
+    [
+        ([0, 2, 4, 10, 16, 18, 32, 40], 20, 5),
+        ([0, 16, 20, 22, 32, 34, 36, 38, 42, 46], 10, 5),
+        ([0, 2, 10, 32, 38, 44, 46, 52, 58], 12, 6),
+    ],
+)
+def test_a_split_that_the_keys_held_cannot_make_is_no_choice(
+    diagonals: Sequence[int], width: int, keys: int
+) -> None:
+    # Even diagonals do with even keys, and of the splits some have odd baby steps.
+    builder = Builder("even", SLOTS)
+    x = builder.append(Input("x", TOP))
+    vectors = {number: RNG.uniform(-1, 1, SLOTS) for number in diagonals}
+    builder.append(Output(builder.append(Rescale(builder.append(Linear(x, vectors, width))))))
+    program = builder.finish()
+    fitted = within_key_budget(program, key_bytes_at, keys * key_bytes_at(TOP))
+    assert key_bytes(fitted) <= keys * key_bytes_at(TOP)
+    assert_same(fitted, program)
+
+
 def test_a_program_keeps_the_lines_that_it_comes_from() -> None:
     builder = Builder("traced", SLOTS)
     x = builder.append(Input("x", TOP))

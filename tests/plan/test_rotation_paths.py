@@ -32,6 +32,9 @@ def test_a_path_adds_up(steps: int) -> None:
 
 
 def test_what_no_keys_reach_is_marked() -> None:
+    paths = rotation_paths(8, [2])
+    assert paths.reach([0, 2, 4, 6])
+    assert not paths.reach([2, 3])
     assert rotation_paths(8, [2, 6]).lengths.tolist() == [0, 8, 1, 8, 2, 8, 1, 8]
     assert rotation_paths(4, []).lengths.tolist() == [0, 4, 4, 4]
 

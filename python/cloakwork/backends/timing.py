@@ -14,7 +14,7 @@ from cloakwork.backends.ckks import CkksBackend, CkksKey
 _Work: TypeAlias = Callable[[], Any]
 
 # The least of so many runs; the first also warms the engine's memory up.
-_RUNS = 6
+_RUNS = 4
 _HOISTED = 8
 # Few, as keys are the most that timing takes of memory.
 _STEPS = (1, 2, 3)

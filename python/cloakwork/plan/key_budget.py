@@ -248,7 +248,9 @@ def _cheapest(linear: Linear, keys: _Keys, level: int) -> Split | _Expansion:
     whole = [choice for choice in splits if at_hand.issuperset(choice.baby + choice.giant)]
     best: Split | _Expansion | None = min(whole, key=lambda choice: choice.cost, default=None)
     least = best.cost if isinstance(best, Split) else float("inf")
-    for choice in sorted(splits, key=lambda choice: choice.cost):
+    paths = keys.paths(level)
+    possible = (choice for choice in splits if paths.reach(choice.baby + choice.giant))
+    for choice in sorted(possible, key=lambda choice: choice.cost):
         # An expansion rotates at least once for each step.
         if choice.cost >= least:
             break
@@ -318,6 +320,8 @@ def _savings(
         for steps in (spacings, [*spacings, *own.baby]):
             levels = held.joined(KeyDemand(None, dict.fromkeys(steps, level))).rotations
             more = _Keys(program.slots, levels, levels)
+            if not more.paths(level).reach(own.baby + own.giant):
+                continue
             babies, giants = more.tree(own.baby, level), more.tree(own.giant, level)
             save(steps, level, rotations - _rotations(babies) - len(giants))
     return [

@@ -37,6 +37,10 @@ class RotationPaths:
     lengths: NDArray[np.int64]
     last: NDArray[np.int64]
 
+    def reach(self, targets: Collection[int]) -> bool:
+        """Whether all these numbers of steps can be made."""
+        return all(self.lengths[target] < self.slots for target in targets)
+
     def path(self, steps: int) -> list[int]:
         """Keys whose steps add up to `steps`, which must be possible.
 
@@ -44,6 +48,7 @@ class RotationPaths:
             >>> rotation_paths(64, powers_of_two(64)).path(55)
             [56, 63]
         """
+        assert self.reach([steps])
         path: list[int] = []
         while steps:
             key = int(self.last[steps])
