@@ -264,9 +264,9 @@ def test_a_spacing_needed_low_down_takes_no_power_from_above() -> None:
 @pytest.mark.parametrize(
     ("diagonals", "width", "keys"),
     [
-        ([0, 2, 4, 10, 16, 18, 32, 40], 20, 5),
-        ([0, 16, 20, 22, 32, 34, 36, 38, 42, 46], 10, 5),
-        ([0, 2, 10, 32, 38, 44, 46, 52, 58], 12, 6),
+        ([0, 4, 6, 16, 22, 26, 40, 50, 52, 54], 20, 5),
+        ([0, 10, 12, 30, 44, 58], 10, 6),
+        ([0, 6, 12, 32, 34, 36, 38, 40, 50, 62], 10, 4),
     ],
 )
 def test_a_split_that_the_keys_held_cannot_make_is_no_choice(

@@ -249,11 +249,12 @@ def _cheapest(linear: Linear, keys: _Keys, level: int) -> Split | _Expansion:
     best: Split | _Expansion | None = min(whole, key=lambda choice: choice.cost, default=None)
     least = best.cost if isinstance(best, Split) else float("inf")
     paths = keys.paths(level)
-    possible = (choice for choice in splits if paths.reach(choice.baby + choice.giant))
-    for choice in sorted(possible, key=lambda choice: choice.cost):
+    for choice in sorted(splits, key=lambda choice: choice.cost):
         # An expansion rotates at least once for each step.
         if choice.cost >= least:
             break
+        if not paths.reach(choice.baby + choice.giant):
+            continue
         babies, giants = keys.tree(choice.baby, level), keys.tree(choice.giant, level)
         cost = _rotations(babies) + len(giants)
         if cost < least:

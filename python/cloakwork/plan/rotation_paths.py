@@ -39,7 +39,7 @@ class RotationPaths:
 
     def reach(self, targets: Collection[int]) -> bool:
         """Whether all these numbers of steps can be made."""
-        return all(self.lengths[target] < self.slots for target in targets)
+        return bool(self.lengths[list(targets)].max(initial=0) < self.slots)
 
     def path(self, steps: int) -> list[int]:
         """Keys whose steps add up to `steps`, which must be possible.
