@@ -117,3 +117,7 @@ class InvalidProgramError(CloakworkError, ValueError):
 
 class RunCancelledError(CloakworkError, RuntimeError):
     """A run was told to stop before it had finished."""
+
+
+class KeyBudgetError(CloakworkError, ValueError):
+    """No plan of a program keeps its evaluation keys within the bytes allowed."""

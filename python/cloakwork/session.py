@@ -15,6 +15,7 @@ from cloakwork import _native
 from cloakwork._native import Parameters, SecretKey
 from cloakwork.backends.ckks import CkksBackend, CkksKey
 from cloakwork.backends.clear import ClearBackend, ClearKey
+from cloakwork.backends.noise import noise_of
 from cloakwork.eager import compute
 from cloakwork.errors import InvalidArgumentError, InvalidParametersError, ParametersMismatchError
 from cloakwork.plan.keys import KeyDemand, demand_of
@@ -56,6 +57,8 @@ class Session:
             nothing.
         insecure: Whether parameters below 128-bit security are allowed, for tests.
         log_n: Base-2 logarithm of the ring degree; by default the smallest that is secure.
+        noise: Whether the clear backend adds the errors that CKKS would have at these
+            parameters, of typical size and the same in every run.
 
     Raises:
         InvalidParametersError: No parameter set serves what is asked.
@@ -80,6 +83,7 @@ class Session:
         backend: Literal["ckks", "clear"] = "ckks",
         insecure: bool = False,
         log_n: int | None = None,
+        noise: bool = False,
     ) -> None:
         depth = integer(depth, "depth", _ACTION, least=0, most=_MAX_DEPTH)
         precision = integer(precision, "precision", _ACTION, least=0, most=_SCALE_BITS[-1])
@@ -90,12 +94,18 @@ class Session:
             raise InvalidArgumentError(
                 f"cannot make a session: expected backend 'ckks' or 'clear', got {shown(backend)}"
             )
-        if not isinstance(insecure, bool | np.bool_):
-            raise InvalidArgumentError(
-                f"cannot make a session: expected insecure to be True or False, "
-                f"got {shown(insecure)}"
-            )
+        for name, value in (("insecure", insecure), ("noise", noise)):
+            if not isinstance(value, bool | np.bool_):
+                raise InvalidArgumentError(
+                    f"cannot make a session: expected {name} to be True or False, "
+                    f"got {shown(value)}"
+                )
         insecure = bool(insecure)
+        if noise and backend != "clear":
+            raise InvalidArgumentError(
+                "cannot make a session: noise is modelled on the clear backend, and ciphertexts "
+                "have their own; leave noise out, or take backend='clear'"
+            )
         if log_n is not None:
             log_n = integer(log_n, "log_n", _ACTION, least=_LOG_N.start, most=_LOG_N[-1])
         self.parameters = _parameters(depth, precision, slots, bound, insecure, log_n)
@@ -108,8 +118,9 @@ class Session:
             self.client = Client(self.parameters, key, bound=bound)
             self.evaluator = Evaluator(self.parameters, ckks)
         else:
-            self.client = Client(self.parameters, ClearKey(depth), bound=bound, hidden=False)
-            self.evaluator = Evaluator(self.parameters, ClearBackend(), hidden=False)
+            model = noise_of(self.parameters) if noise else None
+            self.client = Client(self.parameters, ClearKey(depth, model), bound=bound, hidden=False)
+            self.evaluator = Evaluator(self.parameters, ClearBackend(model), hidden=False)
 
     def encrypt(self, data: ArrayLike, *, bound: float | None = None) -> Tensor:
         """Encrypt an array; see `Client.encrypt`, whose errors it raises."""

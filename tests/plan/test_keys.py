@@ -62,3 +62,8 @@ def test_parts_make_up_the_whole() -> None:
     assert joined == whole
     assert len(whole) == 20
     assert not list(KeyDemand().parts(8))
+
+
+def test_bytes_count_every_key_at_its_level() -> None:
+    assert KeyDemand(None, {1: 3, 8: 1}).nbytes(lambda level: level + 1) == 6
+    assert KeyDemand(0, {1: 3}).nbytes(lambda level: level + 1) == 5

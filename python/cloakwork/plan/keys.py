@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -68,6 +68,21 @@ class KeyDemand:
     def __len__(self) -> int:
         """How many keys."""
         return (self.relinearisation_level is not None) + len(self.rotations)
+
+    def nbytes(self, key_bytes_at: Callable[[int], int]) -> int:
+        """Bytes of the keys, given those of one key at each level.
+
+        Example:
+            >>> KeyDemand(2, {1: 2, 4: 1}).nbytes(lambda level: 10 * level)
+            50
+        """
+        levels = list(self.rotations.values())
+        if self.relinearisation_level is not None:
+            levels.append(self.relinearisation_level)
+        return sum(key_bytes_at(level) for level in levels)
+
+    def __bool__(self) -> bool:
+        return self.relinearisation_level is not None or bool(self.rotations)
 
 
 def demand_of(program: Program) -> KeyDemand:

@@ -223,8 +223,9 @@ def _transformed(builder: Builder, value: int, diagonals: SparseDiagonals) -> in
         (number,) = diagonals
         turned = rotated(builder, value, number)
         return builder.append(Mul(turned, builder.constant(diagonals[number])))
-    baby_steps = cheapest_split(diagonals.numbers, builder.slots).baby_steps
-    return builder.append(Linear(value, diagonals, baby_steps))
+    split = cheapest_split(diagonals.numbers, builder.slots)
+    counted = diagonals.counted(np.asarray(split.numbers))
+    return builder.append(Linear(value, counted, split.baby_steps))
 
 
 def gathered(builder: Builder, placed: Placed, axes: Sequence[Axis]) -> Placed:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.plan.layout import Axis
-from cloakwork.programs.diagonals import SparseDiagonals
 
 # A hoisted rotation shares the decomposition of its input, which is about half the work.
 HOISTED = 0.5
@@ -17,8 +16,16 @@ HOISTED = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Diagonals as sums of a baby step, below `baby_steps`, and a giant step, a multiple of it."""
+    """Diagonals as sums of a baby step, below `baby_steps`, and a giant step, a multiple of it.
 
+    Args:
+        numbers: The diagonals, each counted from 0 or from minus the slots up.
+        baby_steps: The giant steps are multiples of it.
+        baby: Baby steps that rotate.
+        giant: Giant steps that rotate, modulo the slots.
+    """
+
+    numbers: tuple[int, ...]
     baby_steps: int
     baby: tuple[int, ...]
     giant: tuple[int, ...]
@@ -34,41 +41,21 @@ class Split:
         return HOISTED * len(self.baby) + len(self.giant)
 
 
-def unrolled(numbers: NDArray[np.int64], slots: int) -> NDArray[np.int64]:
-    """Diagonals in the order of the circle, from the one after the widest gap on.
-
-    Those of a transpose lie on both sides of 0, equally far apart; modulo the slots they
-    would not. Diagonal 0 stays 0, so that it takes no rotation.
-
-    Example:
-        >>> unrolled(np.array([0, 3, 13]), 16).tolist()
-        [-3, 0, 3]
-    """
-    around = np.unique(numbers % slots)
-    gaps = np.diff(around, prepend=around[-1] - slots)
-    start = int(around[gaps.argmax()])
-    if around[0] == 0 and start:
-        start -= slots
-    return start + np.sort((around - start) % slots)
-
-
 def split(diagonals: Iterable[int], slots: int, baby_steps: int) -> Split:
     """The steps that a baby-step giant-step evaluation of these diagonals rotates by.
 
     Example:
-        >>> split([0, 1, 5], 16, 4)
-        Split(baby_steps=4, baby=(1,), giant=(4,))
+        >>> split([0, 1, 5, -3], 16, 4)
+        Split(numbers=(0, 1, 5, -3), baby_steps=4, baby=(1,), giant=(4, 12))
     """
-    return _split_unrolled(unrolled(_numbers(diagonals), slots), slots, baby_steps)
-
-
-def _split_unrolled(numbers: NDArray[np.int64], slots: int, baby_steps: int) -> Split:
+    numbers = np.fromiter(diagonals, dtype=np.int64)
     baby = numbers % baby_steps
     giant = (numbers - baby) % slots
     return Split(
+        tuple(numbers.tolist()),
         baby_steps,
-        tuple(int(step) for step in np.unique(baby) if step),
-        tuple(int(step) for step in np.unique(giant) if step),
+        tuple(step for step in np.unique(baby).tolist() if step),
+        tuple(step for step in np.unique(giant).tolist() if step),
     )
 
 
@@ -76,7 +63,8 @@ def cheapest_split(diagonals: Iterable[int], slots: int) -> Split:
     """The split of least cost whose baby steps are a power of two times a spacing.
 
     Spacings tried are 1, the diagonals' common spacing and their most frequent one:
-    100 diagonals that lie 127 apart split as well as 100 that lie side by side.
+    100 diagonals that lie 127 apart split as well as 100 that lie side by side. Diagonals
+    are counted so that they are multiples of the spacing, if they are to one side of 0.
 
     Source: Halevi and Shoup, "Faster homomorphic linear transformations in HElib",
     CRYPTO 2018.
@@ -87,23 +75,44 @@ def cheapest_split(diagonals: Iterable[int], slots: int) -> Split:
         >>> cheapest_split([(127 * k) % 16384 for k in range(-127, 128)], 16384).rotations
         30
     """
-    numbers = unrolled(_numbers(diagonals), slots)
+    numbers = np.unique(np.fromiter(diagonals, dtype=np.int64) % slots)
     spacings = {1}
     if len(numbers) > 1:
-        gaps, frequencies = np.unique(np.diff(numbers), return_counts=True)
-        spacings |= {int(np.gcd.reduce(gaps)), int(gaps[frequencies.argmax()])}
-    widths = sorted(
-        {spacing << bits for spacing in spacings for bits in range((slots // spacing).bit_length())}
-    )
-    return min((_split_unrolled(numbers, slots, width) for width in widths), key=lambda choice: choice.cost)
+        spacings |= {int(np.gcd.reduce(np.diff(numbers))), _commonest(np.diff(numbers))}
+    if len(numbers) > 2:
+        # Where those to the left of 0 lie between those to the right.
+        spacings.add(_commonest(numbers[2:] - numbers[:-2]))
+    best: tuple[float, int, NDArray[np.int64]] | None = None
+    for spacing in sorted(spacings):
+        for counted in _countings(numbers, spacing, slots):
+            for bits in range((slots // spacing).bit_length()):
+                width = spacing << bits
+                cost = _cost(counted, slots, width)
+                if best is None or cost < best[0]:
+                    best = cost, width, counted
+    assert best is not None
+    return split(best[2].tolist(), slots, best[1])
 
 
-def _numbers(diagonals: Iterable[int]) -> NDArray[np.int64]:
-    if isinstance(diagonals, SparseDiagonals):
-        return diagonals.numbers
-    if isinstance(diagonals, np.ndarray):
-        return diagonals
-    return np.fromiter(diagonals, dtype=np.int64)
+def _commonest(gaps: NDArray[np.int64]) -> int:
+    values, frequencies = np.unique(gaps, return_counts=True)
+    return int(values[frequencies.argmax()])
+
+
+def _countings(numbers: NDArray[np.int64], spacing: int, slots: int) -> list[NDArray[np.int64]]:
+    """Ways to count diagonals: from 0, from minus half the slots, and by the spacing."""
+    below = numbers - slots
+    if spacing == 1:
+        return [numbers, np.where(numbers > slots // 2, below, numbers)]
+    fits = numbers % spacing == 0
+    return [np.where(~fits & (below % spacing == 0), below, numbers)]
+
+
+def _cost(numbers: NDArray[np.int64], slots: int, width: int) -> float:
+    baby = numbers % width
+    babies = np.unique(baby)
+    giants = np.unique((numbers - baby) % slots)
+    return HOISTED * np.count_nonzero(babies) + np.count_nonzero(giants)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ kept densely, a thousand diagonals of 16384 slots would take 131 MB.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -86,6 +87,18 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
     def weighted(self, weights: NDArray[np.float64]) -> SparseDiagonals:
         """The same elements with other factors, in the same order."""
         return SparseDiagonals(self.slots, self.sources, self._targets, weights)
+
+    def counted(self, numbers: NDArray[np.int64]) -> SparseDiagonals:
+        """The same diagonals under other numbers, each the same modulo the slots.
+
+        Example:
+            >>> swap = SparseDiagonals(8, np.array([0, 1]), np.array([1, 0]))
+            >>> list(swap), list(swap.counted(np.array([1, -1])))
+            ([1, 7], [1, -1])
+        """
+        renumbered = copy.copy(self)
+        renumbered._index = {int(number): place for place, number in enumerate(numbers)}
+        return renumbered
 
     def is_finite(self) -> bool:
         """Whether every weight is a finite number."""

@@ -85,8 +85,9 @@ class Rotate:
 class Linear:
     """The sum over d of diagonals[d] * rotate(operand, d); waits for a rescale.
 
-    `baby_steps` says how the diagonals are split: d, counted as
-    `plan.rotate.unrolled` does, is rotated by d % baby_steps and by the rest of d.
+    `baby_steps` says how the diagonals are split: d is rotated by
+    d % baby_steps and by the rest of d. A diagonal may be counted from minus the slots up, so
+    that those of a transpose are multiples of one number.
     """
 
     operand: int
@@ -281,8 +282,13 @@ def _require_diagonals(diagonals: Mapping[int, Vector], slots: int, operation: O
         )
         _require(diagonals.is_finite(), operation, "a number is not finite")
         return
+    _require(
+        len({number % slots for number in diagonals}) == len(diagonals),
+        operation,
+        "a diagonal comes twice",
+    )
     for number, vector in diagonals.items():
-        _require(0 <= number < slots, operation, f"diagonal {number} does not exist")
+        _require(-slots < number < slots, operation, f"diagonal {number} does not exist")
         _require_vector(vector, slots, operation)
 
 

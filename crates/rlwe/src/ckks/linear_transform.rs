@@ -79,8 +79,8 @@ pub type Diagonals = BTreeMap<i64, Vec<Complex64>>;
 
 /// How diagonals are split into baby and giant steps.
 ///
-/// Diagonals count from the one after the widest gap between them: those of a transpose lie on
-/// both sides of 0, equally far apart, and modulo the slots they would not.
+/// A diagonal may be counted from 0 up or from minus the slots up, as its index says: those of a
+/// transpose are multiples of one number to both sides of 0, and modulo the slots are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split {
     /// Baby rotations, zero among them if used.
@@ -88,15 +88,13 @@ pub struct Split {
     /// Giant rotations in `0..slots`, zero among them if used.
     pub giant_steps: Vec<i64>,
     slots: i64,
-    start: i64,
     width: i64,
 }
 
 impl Split {
     /// Diagonals `d = g + b` with `b` in `0..width`, g a multiple of `width`.
     fn of_width(indices: &[i64], slots: i64, width: i64) -> Self {
-        let start = Self::first(indices, slots);
-        let empty = Self { baby_steps: Vec::new(), giant_steps: Vec::new(), slots, start, width };
+        let empty = Self { baby_steps: Vec::new(), giant_steps: Vec::new(), slots, width };
         let (giants, babies): (BTreeSet<i64>, BTreeSet<i64>) =
             indices.iter().map(|&index| empty.steps(index)).unzip();
         Self {
@@ -106,27 +104,12 @@ impl Split {
         }
     }
 
-    /// The diagonal after the widest gap; below 0 where that keeps diagonal 0 at 0.
-    fn first(indices: &[i64], slots: i64) -> i64 {
-        let around: BTreeSet<i64> = indices.iter().map(|index| index.rem_euclid(slots)).collect();
-        let mut previous = around.last().map_or(0, |last| last - slots);
-        let (mut start, mut widest) = (0, 0);
-        for &index in &around {
-            if index - previous > widest {
-                (start, widest) = (index, index - previous);
-            }
-            previous = index;
-        }
-        if start > 0 && around.contains(&0) { start - slots } else { start }
-    }
-
     /// The giant and the baby step of a diagonal.
     fn steps(&self, index: i64) -> (i64, i64) {
         // In 128 bits, as slots may be as many as an i64 counts.
-        let (slots, start) = (i128::from(self.slots), i128::from(self.start));
-        let unrolled = start + (i128::from(index) - start).rem_euclid(slots);
-        let baby = unrolled.rem_euclid(i128::from(self.width));
-        (((unrolled - baby).rem_euclid(slots)) as i64, baby as i64)
+        let (slots, index) = (i128::from(self.slots), i128::from(index % self.slots));
+        let baby = index.rem_euclid(i128::from(self.width));
+        ((index - baby).rem_euclid(slots) as i64, baby as i64)
     }
 
     /// The cheapest split of `indices`, which count modulo `slots`, or that of a given width.
@@ -231,11 +214,11 @@ impl LinearTransform {
         let parameters = &self.parameters;
         let basis = parameters.extended_basis(self.level);
         let encoding = Encoding { level: self.level, scale: Some(self.scale), bound: None };
-        let members: Vec<_> = (self.split.baby_steps.iter().enumerate())
-            .filter_map(|(position, baby)| {
-                let index = (step + baby).rem_euclid(self.slots as i64);
-                let is_own = self.split.steps(index) == (step, *baby);
-                is_own.then(|| diagonals.get(&index)).flatten().map(|values| (position, values))
+        let members: Vec<_> = (diagonals.iter())
+            .filter_map(|(index, values)| {
+                let (giant, baby) = self.split.steps(*index);
+                let position = self.split.baby_steps.binary_search(&baby).ok()?;
+                (giant == step).then_some((position, values))
             })
             .collect();
         let babies = members.iter().map(|(position, _)| *position).collect();
@@ -307,7 +290,7 @@ impl fmt::Display for LinearTransform {
     }
 }
 
-/// Indices brought to `0..slots`, lengths and values checked.
+/// Indices brought between minus and plus `slots`, lengths and values checked.
 fn reduce_indices(diagonals: &Diagonals, slots: usize) -> Result<Diagonals> {
     let operation = "make a linear transform";
     if diagonals.is_empty() {
@@ -315,14 +298,16 @@ fn reduce_indices(diagonals: &Diagonals, slots: usize) -> Result<Diagonals> {
         return Err(Error::InvalidArgument { operation, reason });
     }
     let mut reduced = Diagonals::new();
+    let mut seen = BTreeSet::new();
     for (&index, values) in diagonals {
         if values.len() != slots {
             return Err(Error::SlotMismatch { operation, expected: slots, actual: values.len() });
         }
-        if reduced.insert(index.rem_euclid(slots as i64), values.clone()).is_some() {
+        if !seen.insert(index.rem_euclid(slots as i64)) {
             let reason = format!("diagonal {index} is given twice, modulo {slots} slots");
             return Err(Error::InvalidArgument { operation, reason });
         }
+        reduced.insert(index % slots as i64, values.clone());
     }
     Ok(reduced)
 }

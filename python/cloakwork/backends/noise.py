@@ -1,0 +1,112 @@
+"""The noise that CKKS adds to the numbers, predicted at its typical size.
+
+The engine tracks bounds, which are meant to hold; these are deviations, which are
+meant to be met (Costache, Curtis, Hales, Murphy, Ogilvie, Player, "On the
+precision loss in approximate homomorphic encryption", 2022). A coefficient's
+error of deviation d is seen in the real part of every slot as Gaussian with
+deviation d sqrt(N / 2) / scale.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cloakwork._native import Parameters
+from cloakwork.programs.slots import Basis
+
+# Of the errors in a fresh encryption and in a key.
+ERROR_DEVIATION = 3.2
+_ROUNDING = math.sqrt(1 / 12)
+# The engine keeps the largest digit this many bits below the key-switching modulus; the
+# others are somewhat smaller, as if all were one bit further below.
+_DIGIT_MARGIN = 4
+_TYPICAL_MARGIN = _DIGIT_MARGIN + 1
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseModel:
+    """Deviations of the errors in the slots, for a uniform ternary secret.
+
+    Args:
+        n: Ring degree.
+        scales: Scale of each level, from 0 up.
+        switching_deviation: Coefficient deviation that key switching adds, the rounding of its
+            division left out.
+        error_deviation: Coefficient deviation of a fresh encryption.
+        seed: What the errors are drawn from.
+
+    Example:
+        >>> model = NoiseModel(n=1 << 14, scales=(2.0**40, 2.0**40))
+        >>> round(math.log2(model.encryption(1)))
+        -32
+    """
+
+    n: int
+    scales: tuple[float, ...]
+    switching_deviation: float = 0.0
+    error_deviation: float = ERROR_DEVIATION
+    seed: int = 0
+
+    def scale(self, level: int, *, waiting: bool) -> float:
+        """The scale of a value; that of a product which waits for its rescale is a square."""
+        return self.scales[level] ** 2 if waiting else self.scales[level]
+
+    def encryption(self, level: int) -> float:
+        """Of a fresh encryption at a level, its encoding included."""
+        return self._in_slots(math.hypot(self.error_deviation, _ROUNDING), self.scales[level])
+
+    def encoding(self, scale: float) -> float:
+        """Of an encoded constant."""
+        return self._in_slots(_ROUNDING, scale)
+
+    def rounding(self, scale: float) -> float:
+        """Of a division with rounding that ends at a scale: both polynomials are rounded,
+        and one of them meets the secret.
+        """
+        return self._in_slots(_ROUNDING * math.sqrt(1 + 2 * self.n / 3), scale)
+
+    def switching(self, scale: float) -> float:
+        """Of a key switch whose division is yet to come."""
+        return self._in_slots(self.switching_deviation, scale)
+
+    def rotation(self, scale: float) -> float:
+        """Of a key switch and its division: a rotation or a relinearisation."""
+        return math.hypot(self.switching(scale), self.rounding(scale))
+
+    def polynomial(self, scale: float, coefficients: Sequence[float], basis: Basis) -> float:
+        """Of a polynomial that ends at a scale, roughly: its last rescale and its powers'.
+
+        A Chebyshev polynomial doubles the error of the one of half its degree, and more.
+        """
+        growth = {"monomial": 0, "chebyshev": 1}[basis]
+        powers = (c * c * n**growth for n, c in enumerate(coefficients) if n > 1)
+        return self.rounding(scale) * math.sqrt(1 + math.fsum(powers))
+
+    def _in_slots(self, deviation: float, scale: float) -> float:
+        return deviation * math.sqrt(self.n / 2) / scale
+
+
+def noise_of(parameters: Parameters, seed: int = 0) -> NoiseModel:
+    """The noise under a parameter set.
+
+    Args:
+        parameters: The parameter set, its secret uniform ternary.
+        seed: What the errors are drawn from.
+
+    Example:
+        >>> noise_of(Parameters(levels=1, log_n=10, insecure=True)).n
+        1024
+    """
+    log_p = parameters.log_qp - parameters.log_q
+    digits = math.ceil(parameters.log_q / (log_p - _DIGIT_MARGIN))
+    digit_bits = min(parameters.log_q, log_p - _TYPICAL_MARGIN)
+    # Each digit, uniform below its size, meets an error of the key, and P divides the sum.
+    digit = _ROUNDING * 2 ** (digit_bits - log_p)
+    return NoiseModel(
+        n=parameters.n,
+        scales=tuple(parameters.scale(level) for level in range(parameters.levels + 1)),
+        switching_deviation=ERROR_DEVIATION * digit * math.sqrt(digits * parameters.n),
+        seed=seed,
+    )

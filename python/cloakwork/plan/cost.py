@@ -1,0 +1,254 @@
+"""What operations cost: a table by level, and the price of a program under it.
+
+The table is data: modelled from the parameters alone, in units of one transform
+(NTT) of one limb, or measured in seconds by `plan.measured_cost`. Only ratios
+matter to a planner, so it takes either.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, assert_never
+
+from cloakwork.errors import InvalidArgumentError, MalformedBytesError
+from cloakwork.plan.rotate import split
+from cloakwork.programs.slots import (
+    Add,
+    Constant,
+    DropLevel,
+    Input,
+    Linear,
+    Mul,
+    Neg,
+    Operation,
+    Output,
+    Polynomial,
+    Program,
+    Rescale,
+    Rotate,
+    Sub,
+    operands,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelCosts:
+    """What each kind of operation costs whose operands stand at one level.
+
+    Args:
+        rotation: The first rotation of a value.
+        hoisted_rotation: Each further rotation of the same value.
+        product: A product of two ciphertexts, relinearised.
+        rescale: A rescale.
+        encoding: The encoding of a constant by itself.
+        plaintext_product: A product with a constant, its encoding included.
+        addition: A sum of two ciphertexts.
+        linear: A linear transform without its rotations and diagonals.
+        diagonal: Each diagonal of a linear transform, its encoding included.
+        drop_level: The way to a lower level.
+    """
+
+    rotation: float
+    hoisted_rotation: float
+    product: float
+    rescale: float
+    encoding: float
+    plaintext_product: float
+    addition: float
+    linear: float
+    diagonal: float
+    drop_level: float
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The costs of every level, from 0 up, all in one unit.
+
+    Example:
+        >>> costs = modelled([2, 4], special_limbs=2)
+        >>> costs.hoisted(1) / costs.rotation(1)
+        0.5
+        >>> Costs.from_dict(costs.to_dict()) == costs
+        True
+    """
+
+    levels: tuple[LevelCosts, ...]
+
+    def at(self, level: int) -> LevelCosts:
+        """The costs at a level.
+
+        Raises:
+            InvalidArgumentError: The table has no such level.
+        """
+        if not 0 <= level < len(self.levels):
+            raise InvalidArgumentError(
+                f"cannot price an operation at level {level}: expected a level from 0 up to "
+                f"{len(self.levels) - 1}; take the costs of the parameters that the program runs on"
+            )
+        return self.levels[level]
+
+    def rotation(self, level: int) -> float:
+        """The first rotation of a value at a level; see `at` for errors."""
+        return self.at(level).rotation
+
+    def hoisted(self, level: int) -> float:
+        """Each further rotation of the same value at a level; see `at` for errors."""
+        return self.at(level).hoisted_rotation
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as JSON holds it."""
+        return {"levels": [asdict(level) for level in self.levels]}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Costs:
+        """Read what `to_dict` made.
+
+        Raises:
+            MalformedBytesError: The data are something else.
+        """
+        match data:
+            case {"levels": [_, *_] as rows}:
+                return cls(tuple(_level_costs(row) for row in rows))
+            case _:
+                raise MalformedBytesError("cannot read costs: expected a table of levels")
+
+
+_KINDS = tuple(field.name for field in fields(LevelCosts))
+
+
+def _level_costs(row: Any) -> LevelCosts:
+    if not isinstance(row, Mapping) or set(row) != set(_KINDS):
+        raise MalformedBytesError(
+            f"cannot read costs: expected a row with the numbers {', '.join(_KINDS)}"
+        )
+    for kind, number in row.items():
+        real = isinstance(number, int | float) and not isinstance(number, bool)
+        if not (real and math.isfinite(number) and number > 0):
+            raise MalformedBytesError(f"cannot read costs: {kind} is no positive number")
+    return LevelCosts(**{kind: float(row[kind]) for kind in _KINDS})
+
+
+def modelled(limbs: Sequence[int], special_limbs: int) -> Costs:
+    """Costs in units of one transform (NTT) of one limb, by counting limbs.
+
+    Key switching works on the limbs of a level and the special ones. The factors are the
+    engine's, rounded: a rotation is 10 transforms per limb, and half of that is shared with
+    further rotations of the same value.
+
+    Args:
+        limbs: Limbs of a ciphertext at each level, from level 0 up.
+        special_limbs: Limbs of the key-switching modulus alone.
+
+    Example:
+        >>> modelled([2, 4], special_limbs=2).rotation(1)
+        60.0
+    """
+    return Costs(tuple(_modelled_level(count, count + special_limbs) for count in limbs))
+
+
+def _modelled_level(limbs: int, key_limbs: int) -> LevelCosts:
+    return LevelCosts(
+        rotation=10.0 * key_limbs,
+        hoisted_rotation=5.0 * key_limbs,
+        product=11.0 * key_limbs,
+        rescale=3.0 * limbs,
+        encoding=2.0 * limbs,
+        plaintext_product=2.5 * limbs,
+        addition=0.4 * limbs,
+        linear=7.0 * key_limbs,
+        diagonal=4.0 * key_limbs,
+        drop_level=3.0 * limbs,
+    )
+
+
+def seconds_of(program: Program, costs: Costs) -> list[float]:
+    """What each operation of a program takes, in the unit of the costs.
+
+    The first rotation of a value pays for what further rotations of it share. Inputs,
+    constants and outputs take nothing: a constant is paid for where it is used.
+
+    Raises:
+        InvalidArgumentError: The program has a level that the costs lack.
+
+    Example:
+        >>> program = Program("", 4, (Input("x", 0), Rotate(0, 1), Rotate(0, 2)), (None,) * 3)
+        >>> seconds_of(program, modelled([2], special_limbs=1))
+        [0.0, 30.0, 15.0]
+    """
+    rotated: set[int] = set()
+    seconds: list[float] = []
+    for operation in program.operations:
+        levels = [program.states[operand].level for operand in operands(operation)]
+        level = max((level for level in levels if level is not None), default=None)
+        if level is None:
+            seconds.append(0.0)
+        elif isinstance(operation, Rotate) and operation.operand in rotated:
+            seconds.append(costs.hoisted(level))
+        else:
+            seconds.append(_seconds(operation, program, costs, level))
+        if isinstance(operation, Rotate):
+            rotated.add(operation.operand)
+    return seconds
+
+
+def total_seconds(program: Program, costs: Costs) -> float:
+    """What a program takes, in the unit of the costs; see `seconds_of`.
+
+    Example:
+        >>> program = Program("", 4, (Input("x", 0), Rotate(0, 1), Rotate(0, 2)), (None,) * 3)
+        >>> total_seconds(program, modelled([2], special_limbs=1))
+        45.0
+    """
+    return math.fsum(seconds_of(program, costs))
+
+
+def _seconds(operation: Operation, program: Program, costs: Costs, level: int) -> float:
+    prices = costs.at(level)
+    match operation:
+        case Add():
+            return prices.addition + _encoding(operation, program, prices)
+        case Sub():
+            return 2 * prices.addition + _encoding(operation, program, prices)
+        case Mul():
+            clear = _encoding(operation, program, prices) > 0
+            return prices.plaintext_product if clear else prices.product
+        case Neg():
+            return prices.addition
+        case Rotate():
+            return prices.rotation
+        case Linear(diagonals=diagonals, baby_steps=baby_steps):
+            steps = split(diagonals, program.slots, baby_steps)
+            return (
+                prices.linear
+                + prices.diagonal * len(diagonals)
+                + prices.hoisted_rotation * len(steps.baby)
+                + prices.rotation * len(steps.giant)
+            )
+        case Polynomial(coefficients=coefficients):
+            return _polynomial(coefficients, costs, level)
+        case Rescale():
+            return prices.rescale
+        case DropLevel():
+            return prices.drop_level
+        case Output() | Input() | Constant():
+            return 0.0
+        case _:
+            assert_never(operation)
+
+
+def _encoding(operation: Add | Sub | Mul, program: Program, prices: LevelCosts) -> float:
+    factors = (program.operations[operand] for operand in operands(operation))
+    return prices.encoding if any(isinstance(factor, Constant) for factor in factors) else 0.0
+
+
+def _polynomial(coefficients: Sequence[float], costs: Costs, level: int) -> float:
+    """Powers and blocks of Paterson and Stockmeyer (1973), about the root of the degree each."""
+    degree = max(n for n, coefficient in enumerate(coefficients) if coefficient)
+    depth = degree.bit_length()
+    products = max(0, 2 * math.isqrt(degree) + depth - 3)
+    # They spread over the levels that the polynomial takes.
+    each = [costs.at(at).product + costs.at(at).rescale for at in range(level, level - depth, -1)]
+    last = costs.at(level - depth + 1)
+    return products * math.fsum(each) / depth + degree * last.addition + last.rescale

@@ -1,0 +1,143 @@
+"""Costs measured on this machine, once for each parameter set, and kept in the user's cache."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cloakwork._native import Parameters, ntt_seconds, threads
+from cloakwork.backends.timing import operation_seconds
+from cloakwork.errors import MalformedBytesError
+from cloakwork.plan.cost import Costs, LevelCosts, modelled
+
+_VERSION = 1
+_TRANSFORMS = 20
+
+
+def modelled_for(parameters: Parameters) -> Costs:
+    """Costs in units of one transform by the limbs of a parameter set; see `plan.cost.modelled`.
+
+    Example:
+        >>> p = Parameters(levels=2, log_n=10, insecure=True)
+        >>> modelled_for(p).rotation(2) == 10 * p.key_prime_count
+        True
+    """
+    limbs = [parameters.prime_count(level) for level in range(parameters.levels + 1)]
+    return modelled(limbs, parameters.key_prime_count - limbs[-1])
+
+
+def measured(parameters: Parameters) -> Costs:
+    """Costs in seconds on this machine, at the engine's present number of threads.
+
+    Measured at up to three levels where the cache has no such table yet, which takes about
+    two seconds at N = 2^14; the model, corrected by what was measured, fills the others. The
+    table is kept in the folder `cloakwork` of XDG_CACHE_HOME or ~/.cache, where that can be
+    written.
+
+    Example:
+        >>> import tempfile
+        >>> from unittest import mock
+        >>> p = Parameters(levels=1, log_n=10, insecure=True)
+        >>> with (
+        ...     tempfile.TemporaryDirectory() as folder,
+        ...     mock.patch.dict(os.environ, XDG_CACHE_HOME=folder),
+        ... ):
+        ...     measured(p) == measured(p)
+        True
+    """
+    path = cache_path(parameters)
+    kept = _read(path, parameters)
+    if kept is not None:
+        return kept
+    costs = _measure(parameters)
+    _write(path, parameters, costs)
+    return costs
+
+
+def cache_path(parameters: Parameters) -> Path:
+    """Where the costs of a parameter set on this machine are kept."""
+    # The specification has a relative path ignored as an empty one is.
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    root = Path(given) if os.path.isabs(given) else Path("~/.cache").expanduser()
+    digest = hashlib.sha256(json.dumps(_identity(parameters)).encode()).hexdigest()
+    return root / "cloakwork" / f"costs-{digest[:32]}.json"
+
+
+def _identity(parameters: Parameters) -> dict[str, Any]:
+    return {
+        "version": _VERSION,
+        "parameters": parameters.fingerprint,
+        "processor": _processor(),
+        "threads": threads(),
+    }
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        return platform.processor() or platform.machine()
+    told = ("vendor_id", "cpu family", "model", "model name")
+    facts = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
+    named = [f"{name.strip()}={fact.strip()}" for name, _, fact in facts if name.strip() in told]
+    return " ".join(named) or platform.machine()
+
+
+def _read(path: Path, parameters: Parameters) -> Costs | None:
+    try:
+        data = json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict) or data.get("of") != _identity(parameters):
+        return None
+    try:
+        costs = Costs.from_dict(data.get("costs"))
+    except MalformedBytesError:
+        return None
+    return costs if len(costs.levels) == parameters.levels + 1 else None
+
+
+def _write(path: Path, parameters: Parameters, costs: Costs) -> None:
+    text = json.dumps({"of": _identity(parameters), "costs": costs.to_dict()})
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text)
+        partial.replace(path)
+    except OSError:
+        # Measured again next time.
+        return
+
+
+def _measure(parameters: Parameters) -> Costs:
+    model = modelled_for(parameters)
+    top = parameters.levels
+    if top > 0:
+        anchors = sorted({1, (top + 1) // 2, top})
+        seconds = [operation_seconds(parameters, level) for level in anchors]
+    else:
+        unit = ntt_seconds(parameters, _TRANSFORMS)
+        anchors = [0]
+        seconds = [{kind: cost * unit for kind, cost in asdict(model.at(0)).items()}]
+    corrections = {
+        kind: [
+            at_level[kind] / getattr(model.at(level), kind)
+            for level, at_level in zip(anchors, seconds, strict=True)
+        ]
+        for kind in asdict(model.at(0))
+    }
+    levels = [
+        {
+            kind: cost * float(np.interp(level, anchors, corrections[kind]))
+            for kind, cost in asdict(costs).items()
+        }
+        for level, costs in enumerate(model.levels)
+    ]
+    return Costs(tuple(LevelCosts(**costs) for costs in levels))

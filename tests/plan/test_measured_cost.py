@@ -1,0 +1,124 @@
+"""Measured costs, and the file that keeps them."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from cloakwork._native import Parameters
+from cloakwork.plan import measured_cost
+from cloakwork.plan.cost import Costs, modelled
+from cloakwork.plan.measured_cost import cache_path, measured
+
+PARAMETERS = Parameters(levels=4, log_n=9, insecure=True)
+FLAT = Parameters(levels=0, log_n=9, insecure=True)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on nothing may be measured."""
+
+    def refuse(*_: object) -> dict[str, float]:
+        raise AssertionError("measured again")
+
+    monkeypatch.setattr(measured_cost, "operation_seconds", refuse)
+
+
+def positive(costs: Costs) -> bool:
+    return all(cost > 0 for level in costs.levels for cost in asdict(level).values())
+
+
+@pytest.mark.parametrize("parameters", [PARAMETERS, FLAT], ids=["levels", "flat"])
+def test_every_level_has_a_price_of_every_kind(parameters: Parameters) -> None:
+    costs = measured(parameters)
+    assert len(costs.levels) == parameters.levels + 1
+    assert positive(costs)
+
+
+def test_a_table_is_kept_and_read_again(request: pytest.FixtureRequest, folder: Path) -> None:
+    costs = measured(PARAMETERS)
+    assert cache_path(PARAMETERS).parent == folder / "cloakwork"
+    assert [path.name for path in cache_path(PARAMETERS).parent.iterdir()] == [
+        cache_path(PARAMETERS).name
+    ]
+    request.getfixturevalue("once")
+    assert measured(PARAMETERS) == costs
+
+
+def test_other_parameters_have_another_file() -> None:
+    assert cache_path(PARAMETERS) != cache_path(FLAT)
+
+
+def test_other_threads_have_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = cache_path(PARAMETERS)
+    monkeypatch.setattr(measured_cost, "threads", lambda: 77)
+    assert cache_path(PARAMETERS) != before
+
+
+def rewritten(data: object) -> bytes:
+    return json.dumps(data).encode()
+
+
+@pytest.mark.parametrize("damage", ["empty", "binary", "deep", "foreign", "short", "negative"])
+def test_a_damaged_file_is_measured_anew_and_rewritten(damage: str) -> None:
+    measured(PARAMETERS)
+    path = cache_path(PARAMETERS)
+    kept = json.loads(path.read_text())
+    rows = kept["costs"]["levels"]
+    path.write_bytes(
+        {
+            "empty": b"",
+            "binary": bytes(range(256)),
+            "deep": b"[" * 100_000,
+            "foreign": rewritten(kept | {"of": kept["of"] | {"parameters": "another"}}),
+            "short": rewritten(kept | {"costs": {"levels": rows[:-1]}}),
+            "negative": rewritten(kept | {"costs": {"levels": [rows[0] | {"linear": -1}, *rows]}}),
+        }[damage]
+    )
+    damaged = path.read_bytes()
+    costs = measured(PARAMETERS)
+    assert positive(costs)
+    assert path.read_bytes() != damaged
+    assert measured(PARAMETERS) == costs
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = folder / "file"
+    blocked.write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
+    assert positive(measured(PARAMETERS))
+
+
+@pytest.mark.parametrize("unusable", ["", "relative/path"])
+def test_without_a_usable_variable_the_home_folder_is_taken(
+    unusable: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", unusable)
+    monkeypatch.setenv("HOME", str(folder))
+    assert cache_path(PARAMETERS).parent == folder / ".cache" / "cloakwork"
+
+
+def test_the_model_is_corrected_between_the_measured_levels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limbs = [PARAMETERS.prime_count(level) for level in range(PARAMETERS.levels + 1)]
+    model = modelled(limbs, PARAMETERS.key_prime_count - limbs[-1])
+    factors = {1: 2.0, 2: 4.0, 4: 8.0}
+
+    def pretended(_: Parameters, level: int) -> dict[str, float]:
+        return {kind: cost * factors[level] for kind, cost in asdict(model.at(level)).items()}
+
+    monkeypatch.setattr(measured_cost, "operation_seconds", pretended)
+    found = [measured(PARAMETERS).rotation(level) for level in range(5)]
+    expected = [2.0, 2.0, 4.0, 6.0, 8.0]
+    ratios = [found[level] / model.rotation(level) for level in range(5)]
+    assert ratios == pytest.approx(expected)
