@@ -14,6 +14,9 @@ from numpy.polynomial import chebyshev, polynomial
 
 from cloakwork.programs.slots import Basis, Vector, polynomial_depth
 
+# Numbers may outgrow a double on the way; whoever decrypts refuses what becomes of them.
+_outgrowing = np.errstate(over="ignore", invalid="ignore")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClearVector:
@@ -46,18 +49,22 @@ class ClearBackend:
         """The level of a value."""
         return value.level
 
+    @_outgrowing
     def add(self, left: ClearVector, right: ClearVector) -> ClearVector:
         """left + right."""
         return ClearVector(left.slots + right.slots, left.level)
 
+    @_outgrowing
     def add_constant(self, value: ClearVector, constant: Vector) -> ClearVector:
         """value + constant."""
         return ClearVector(value.slots + constant, value.level)
 
+    @_outgrowing
     def multiply(self, left: ClearVector, right: ClearVector) -> ClearVector:
         """left * right."""
         return ClearVector(left.slots * right.slots, left.level)
 
+    @_outgrowing
     def multiply_constant(self, value: ClearVector, constant: Vector) -> ClearVector:
         """value * constant."""
         return ClearVector(value.slots * constant, value.level)
@@ -70,6 +77,7 @@ class ClearBackend:
         """Slot i receives slot i + steps."""
         return ClearVector(np.roll(value.slots, -steps), value.level)
 
+    @_outgrowing
     def linear(
         self, value: ClearVector, diagonals: Mapping[int, Vector], baby_steps: int
     ) -> ClearVector:
@@ -84,6 +92,7 @@ class ClearBackend:
             total += np.roll(inner, -giant)
         return ClearVector(total, value.level)
 
+    @_outgrowing
     def polynomial(
         self, value: ClearVector, coefficients: Sequence[float], basis: Basis
     ) -> ClearVector:

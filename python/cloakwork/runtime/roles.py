@@ -22,7 +22,7 @@ from cloakwork.errors import (
 from cloakwork.plan.layout import row_major
 from cloakwork.programs.slots import Program, Vector
 from cloakwork.runtime import secrecy
-from cloakwork.runtime.arguments import above, integer, shown
+from cloakwork.runtime.arguments import integer, shown
 from cloakwork.runtime.arrays import real_array, require_bound, require_precision
 from cloakwork.runtime.executor import Backend, run
 from cloakwork.runtime.tensor import Tensor, require_tensor
@@ -94,7 +94,7 @@ class Client:
         if not 0 < bound <= self.bound:
             raise ValueOutOfRangeError(
                 f"cannot encrypt: expected a bound above 0 and up to the session's "
-                f"{self.bound:g}, got {above(float(bound), self.bound)}"
+                f"{self.bound:g}, got {shown(bound)}"
             )
         return float(bound)
 
@@ -109,10 +109,12 @@ class Client:
             flood_bits: Bits by which added noise exceeds the ciphertext's own; None adds none.
 
         Raises:
-            ValueOutOfRangeError: A result exceeds the bound, so it may have overflowed.
+            ValueOutOfRangeError: A result exceeds the bound by more than its error, so it may have
+                overflowed.
             BoundOverflowError: By the bounds of the inputs a result may have overflowed, unseen.
             DecryptionOverflowError: A result has overflowed.
-            PrecisionLostError: The error may be as large as the results and as large as 1.
+            PrecisionLostError: Fewer than 8 bits of the largest result, or of 1, are right.
+            NotFiniteError: On the clear backend a result has outgrown its double.
             KeyMismatchError: The tensor belongs to another secret key.
             ParametersMismatchError: The tensor is of the other backend, or of other parameters.
             InvalidArgumentError: It is no tensor, or flood_bits no integer from 0 up.
@@ -122,8 +124,9 @@ class Client:
         if flood_bits is not None:
             flood_bits = integer(flood_bits, "flood_bits", "decrypt", least=0, most=_MAX_FLOOD_BITS)
         array = tensor.layout.unpack(self.key.decrypt(tensor.value, flood_bits=flood_bits))
-        require_bound(array, self.bound, "decrypt")
-        require_precision(array, tensor.value.precision - (flood_bits or 0), "decrypt")
+        precision = tensor.value.precision - (flood_bits or 0)
+        require_precision(array, precision, "decrypt")
+        require_bound(array, self.bound, "decrypt", error=2.0**-precision)
         return array
 
     def _require_own_kind(self, tensor: Tensor) -> None:
