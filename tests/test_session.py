@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,9 @@ def test_a_result_that_breaks_the_bound_by_far_is_seen(size: int) -> None:
 def test_a_result_that_may_wrap_unseen_is_refused() -> None:
     s = cw.Session(depth=1, insecure=True, log_n=11)
     ones = np.ones(1024)
-    with pytest.raises(BoundOverflowError, match="tighter bounds"):
+    with pytest.raises(
+        BoundOverflowError, match=r"tighter bounds \(bound= of encrypt or of the session"
+    ):
         cw.einsum("i,->i", s.encrypt(ones), 1e6)
     with pytest.raises(BoundOverflowError, match="tighter bounds"):
         s.decrypt(cw.einsum("i->", cw.einsum("i,->i", s.encrypt(ones), 1e3)))
@@ -102,6 +105,35 @@ def test_a_result_without_a_right_bit_is_refused() -> None:
     with pytest.raises(PrecisionLostError, match="flood by fewer bits"):
         s.decrypt(s.encrypt([1.0, 2.0]), flood_bits=40)
     assert np.abs(s.decrypt(s.encrypt([1.0, 2.0]), flood_bits=10) - [1, 2]).max() < 1e-3
+
+
+def test_a_result_with_few_right_bits_is_refused() -> None:
+    s = cw.Session(depth=2, insecure=True, log_n=11)
+    x = s.encrypt([30e-11])
+    for weight in (1e11, 1e13):
+        with pytest.raises(PrecisionLostError, match=r"expected 8 right bits or more, got [0-7]:"):
+            s.decrypt(cw.einsum("i,i->i", x, [weight]))
+    assert abs(s.decrypt(cw.einsum("i,i->i", x, [1e6])) - 30e-5) < 2**-8
+
+
+def test_numbers_at_the_bound_come_back() -> None:
+    s = cw.Session(depth=1, bound=1, insecure=True, log_n=11)
+    x = s.encrypt(np.ones(1024))
+    assert np.abs(s.decrypt(x) - 1).max() < 2**-20
+    with pytest.raises(ValueOutOfRangeError, match="bound"):
+        s.decrypt(cw.einsum("i,->i", x, 1 + 2**-10))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "weights", [[[1.7e308, -1.7e308]], [[1.7e308, 1.7e308]], [[1e308, 1.0], [-1e308, 1.0]]]
+)
+def test_a_clear_result_that_outgrows_its_double_is_refused(weights: Any) -> None:
+    s = session()
+    x = s.encrypt(np.full((len(weights), 2), 64.0))
+    for expression in ("ij,ij->i", "ij,ij->ij", "ij,ij->"):
+        with pytest.raises(NotFiniteError, match="cannot decrypt: element"):
+            s.decrypt(cw.einsum(expression, x, weights))
 
 
 def test_a_tensor_may_have_a_tighter_bound() -> None:
@@ -266,6 +298,12 @@ def test_clear_and_encrypted_do_not_mix() -> None:
 def test_a_client_of_other_parameters_is_refused() -> None:
     with pytest.raises(ParametersMismatchError, match="made under"):
         session(depth=1).client.decrypt(session(depth=2).encrypt([1.0]))
+
+
+@pytest.mark.parametrize("bound", [10**400, float("inf"), -(10**400), Fraction(10) ** 400])
+def test_a_tensors_bound_is_within_the_sessions(bound: Any) -> None:
+    with pytest.raises(ValueOutOfRangeError, match="up to the session's 64, got"):
+        session().encrypt([0.0], bound=bound)
 
 
 @pytest.mark.parametrize("bound", ["a", 1j, True])

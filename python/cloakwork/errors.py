@@ -68,7 +68,7 @@ class BoundOverflowError(CloakworkError, ArithmeticError):
 
 
 class PrecisionLostError(CloakworkError, ArithmeticError):
-    """The error of a result may be as large as the result."""
+    """Too few bits of a result are right for it to be worth having."""
 
 
 class DecryptionOverflowError(CloakworkError, ArithmeticError):

@@ -21,7 +21,6 @@ Example:
 
 from __future__ import annotations
 
-import math
 import os
 from typing import Any, TypeAlias
 
@@ -30,15 +29,15 @@ from cloakwork.backends.ckks import CkksBackend, CkksKey
 from cloakwork.eager import EagerEvaluator
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError, ParametersMismatchError
 from cloakwork.plan.layout import Axis, Layout
-from cloakwork.runtime.arguments import shown
+from cloakwork.runtime.arguments import positive, shown
 from cloakwork.runtime.files import read, write
 from cloakwork.runtime.roles import Client, Evaluator
 from cloakwork.runtime.tensor import Tensor, require_tensor
 
 _Path: TypeAlias = str | os.PathLike[str]
 
-# The most that every version of numpy can index.
-_MAX_AXES = 32
+# The most that any version of numpy can index.
+_MAX_AXES = 64
 # Elements along one axis; their number is that of the ciphertexts, which must be there.
 _MAX_SIZE = 1 << 40
 
@@ -47,7 +46,9 @@ def save_client(client: Client, path: _Path) -> None:
     """Save a client: its secret key, unprotected, in a file only its owner may read.
 
     Raises:
-        InvalidArgumentError: It is no client, or works in the clear and has no key.
+        InvalidArgumentError: It is no client, or works in the clear and has no key, or the path
+            is none.
+        OSError: The file cannot be written.
     """
     if not isinstance(client, Client):
         raise InvalidArgumentError(
@@ -64,13 +65,16 @@ def load_client(path: _Path) -> Client:
 
     Raises:
         MalformedBytesError: The file is damaged or no client's.
+        InvalidArgumentError: The path is none.
+        OSError: The file cannot be opened.
     """
     facts, parts = read(path, "client")
     parameters = Parameters.from_bytes(_part(parts, "parameters", path))
     secret = SecretKey.from_bytes(parameters, _part(parts, "secret_key", path))
-    bound = facts.get("bound")
-    if not isinstance(bound, int | float) or not (math.isfinite(bound) and bound > 0):
-        raise MalformedBytesError(f"cannot read {path}: the bound is no positive number")
+    try:
+        bound = positive(facts.get("bound"), "bound", f"read {path}")
+    except InvalidArgumentError as error:
+        raise MalformedBytesError(str(error)) from error
     return Client(parameters, CkksKey(parameters, secret), bound=bound)
 
 
@@ -78,7 +82,9 @@ def save_evaluator(evaluator: Evaluator, path: _Path) -> None:
     """Save an evaluator: parameters and evaluation keys, no secret.
 
     Raises:
-        InvalidArgumentError: It is no evaluator, or works in the clear and has no keys.
+        InvalidArgumentError: It is no evaluator, or works in the clear and has no keys, or the
+            path is none.
+        OSError: The file cannot be written.
     """
     if not isinstance(evaluator, Evaluator):
         raise InvalidArgumentError(
@@ -99,6 +105,8 @@ def load_evaluator(path: _Path) -> Evaluator:
 
     Raises:
         MalformedBytesError: The file is damaged or no evaluator's.
+        InvalidArgumentError: The path is none.
+        OSError: The file cannot be opened.
     """
     _, parts = read(path, "evaluator")
     parameters = Parameters.from_bytes(_part(parts, "parameters", path))
@@ -110,8 +118,10 @@ def save_tensor(tensor: Tensor, path: _Path, parameters: Parameters) -> None:
     """Save an encrypted tensor: its ciphertexts and their layout.
 
     Raises:
-        InvalidArgumentError: It is no tensor, or on the clear backend, or the parameters are none.
+        InvalidArgumentError: It is no tensor, or on the clear backend, or the parameters or the
+            path are none.
         ParametersMismatchError: The tensor was made under other parameters.
+        OSError: The file cannot be written.
     """
     require_tensor(tensor, "save the tensor")
     if not isinstance(parameters, Parameters):
@@ -147,7 +157,9 @@ def load_tensor(path: _Path, holder: Client | Evaluator) -> Tensor:
     Raises:
         MalformedBytesError: The file is damaged or no tensor's.
         ParametersMismatchError: The tensor was made under other parameters.
-        InvalidArgumentError: The holder is no client or evaluator, or works in the clear.
+        InvalidArgumentError: The holder is no client or evaluator, or works in the clear, or the
+            path is none.
+        OSError: The file cannot be opened.
     """
     if not isinstance(holder, Client | Evaluator):
         raise InvalidArgumentError(
@@ -202,7 +214,8 @@ def _layout(facts: dict[str, Any], slots: int, path: _Path) -> Layout:
             )
             try:
                 return Layout(slots, axes, replicas, dirty, offset)
-            except ValueError as error:
+            # numpy 1 indexes fewer axes, and says so by an IndexError.
+            except (IndexError, ValueError) as error:
                 raise MalformedBytesError(f"cannot read {path}: {error}") from error
         case _:
             raise MalformedBytesError(f"cannot read {path}: it has no layout")

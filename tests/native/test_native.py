@@ -169,6 +169,17 @@ def test_flooding_costs_precision() -> None:
     assert np.abs(flooded.decode_real() - X).max() > 1e-6
 
 
+def test_a_bound_is_tightened_and_never_loosened() -> None:
+    before = A.to_bytes()
+    tight = A.with_bound(A.bound / 4)
+    assert (tight.bound, tight.precision) == (A.bound / 4, A.precision)
+    assert tight.with_bound(A.bound).bound == tight.bound
+    assert near(decrypt(EVALUATOR.negate(tight)), -X)
+    assert A.to_bytes() == before
+    assert EVALUATOR.square(tight).precision > EVALUATOR.square(A).precision
+    assert EVALUATOR.square(A.with_bound(0)).bound == 0
+
+
 def test_sparse_packings() -> None:
     plaintext = P.encode(X[:8].copy(), level=0)
     assert plaintext.slots == 8
@@ -373,6 +384,10 @@ ABSURD: dict[str, Callable[[], Any]] = {
         EVALUATOR.multiply(EVALUATOR.square(A), A), EVALUATOR.square(A)
     ),
     "long scale": lambda: P.encode(X, level=0, scale=HUGE_FLOAT),
+    "tightened below 0": lambda: A.with_bound(-1.0),
+    "tightened to NaN": lambda: A.with_bound(math.nan),
+    "tightened to infinity": lambda: A.with_bound(math.inf),
+    "tightened to a long number": lambda: A.with_bound(HUGE_FLOAT),
     "long bound": lambda: P.encode(X, level=0, bound=HUGE_FLOAT),
     "long scale bits": lambda: Parameters(levels=1, scale_bits=HUGE_FLOAT),
     "long scalar": lambda: EVALUATOR.add_scalar(A, HUGE_FLOAT),
@@ -402,6 +417,21 @@ ABSURD: dict[str, Callable[[], Any]] = {
     "text for bytes": lambda: Parameters.from_bytes("x"),  # type: ignore[arg-type]
     "no ciphertext": lambda: EVALUATOR.add(A, None),  # type: ignore[arg-type]
 }
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("number", [np.complex128(2.0**30), np.complex64(1j), np.array(1j)])
+def test_complex_numbers_are_not_cut_to_real_ones(number: Any) -> None:
+    for take in (
+        lambda: P.encode(X, level=0, scale=number),
+        lambda: Parameters(levels=1, scale_bits=number),
+        lambda: transform({0: X}, scale=number),
+        lambda: EVALUATOR.polynomial(A, [0.0, number], "monomial"),
+        lambda: A.with_bound(number),
+    ):
+        with pytest.raises(errors.InvalidArgumentError, match="a real one, got a complex one"):
+            take()
+    assert near(decrypt(EVALUATOR.add_scalar(A, np.complex128(1j))), X + 1j)
 
 
 @pytest.mark.parametrize("name", ABSURD)

@@ -4,6 +4,7 @@ import json
 import random
 import stat
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,23 @@ def test_only_the_owner_may_read(saved: Path) -> None:
 def test_writing_again_replaces(saved: Path) -> None:
     write(saved, "note", {}, {})
     assert read(saved, "note") == ({}, {})
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_many_may_write_to_one_path_at_once(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 255)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: write(path, "note", {"writer": n}, {}), range(64)))
+    facts, _ = read(path, "note")
+    assert facts["writer"] in range(64)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_write_that_fails_leaves_nothing_behind(saved: Path) -> None:
+    before = saved.read_bytes()
+    with pytest.raises(TypeError, match="JSON"):
+        write(saved, "note", {"pages": object()}, {})
+    assert saved.read_bytes() == before
     assert list(saved.parent.iterdir()) == [saved]
 
 
@@ -69,7 +87,15 @@ def test_a_compressed_part_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["[]", "{}", '{"version": 2}', '{"version": 1, "kind": "note"}', "nonsense"]
+    "header",
+    [
+        "[]",
+        "{}",
+        '{"version": 2}',
+        '{"version": 1, "kind": "note"}',
+        '{"version": true, "kind": "note", "facts": {}}',
+        "nonsense",
+    ],
 )
 def test_a_strange_header(tmp_path: Path, header: str) -> None:
     path = tmp_path / "strange"

@@ -4,8 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rlwe::ckks;
 
+use crate::numbers::Real;
 use crate::parameters::Parameters;
-use crate::{bytes, engine};
+use crate::{bytes, engine, errors};
 
 /// An encrypted vector of numbers.
 #[pyclass(frozen, module = "cloakwork._native")]
@@ -47,6 +48,16 @@ impl Ciphertext {
     #[getter]
     fn bound(&self) -> f64 {
         self.0.estimate().bound
+    }
+
+    /// The same ciphertext where no number exceeds `bound` in absolute value: it takes the
+    /// smaller of its own bound and this one; nothing is copied. A bound that is not true makes
+    /// the precision untrue, and lets numbers wrap around the modulus unseen.
+    ///
+    /// Raises:
+    ///     InvalidArgumentError: The bound is negative or not finite.
+    fn with_bound(&self, py: Python<'_>, bound: Real) -> PyResult<Self> {
+        self.0.with_bound(bound.0).map(Self).map_err(|error| errors::refusal(py, &error))
     }
 
     /// Bytes in memory.

@@ -6,7 +6,7 @@ use rlwe::ckks::{self, Complex64, PolynomialBasis};
 use crate::ciphertext::Ciphertext;
 use crate::keys::EvaluationKeys;
 use crate::linear_transform::LinearTransform;
-use crate::numbers::Number;
+use crate::numbers::{Number, Real};
 use crate::plaintext::Plaintext;
 use crate::{engine, errors};
 
@@ -132,7 +132,7 @@ impl Evaluator {
         py: Python<'_>,
         ciphertext: Bound<'_, Ciphertext>,
         value: Number<Complex64>,
-        scale: Option<Number<f64>>,
+        scale: Option<Real>,
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
         engine::run(py, || self.0.multiply_scalar(a, value.0, scale.map(|x| x.0))).map(Ciphertext)
@@ -191,7 +191,7 @@ impl Evaluator {
         py: Python<'_>,
         ciphertext: Bound<'_, Ciphertext>,
         level: Number<usize>,
-        scale: Option<Number<f64>>,
+        scale: Option<Real>,
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
         let scale = scale.map_or_else(|| a.parameters().scale(level.0), |scale| Ok(scale.0));
@@ -260,7 +260,7 @@ impl Evaluator {
         &self,
         py: Python<'_>,
         ciphertext: Bound<'_, Ciphertext>,
-        coefficients: Vec<Number<f64>>,
+        coefficients: Vec<Real>,
         basis: Basis,
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;

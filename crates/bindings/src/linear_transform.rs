@@ -6,7 +6,7 @@ use rlwe::ckks::{self, Encoding};
 
 use crate::arrays::Vector;
 use crate::engine;
-use crate::numbers::Number;
+use crate::numbers::{Number, Real};
 use crate::parameters::Parameters;
 
 /// y = the sum over d of diagonals[d] * rotate(x, d), encoded for ciphertexts of one level.
@@ -47,7 +47,7 @@ impl<'py> Arguments<'py> {
         diagonals: &Bound<'py, PyMapping>,
         slots: Number<usize>,
         level: Number<usize>,
-        scale: Option<Number<f64>>,
+        scale: Option<Real>,
         baby_steps: Option<Number<usize>>,
     ) -> PyResult<Self> {
         Ok(Self {
@@ -82,7 +82,7 @@ impl LinearTransform {
         diagonals: Bound<'_, PyMapping>,
         slots: Number<usize>,
         level: Number<usize>,
-        scale: Option<Number<f64>>,
+        scale: Option<Real>,
         baby_steps: Option<Number<usize>>,
     ) -> PyResult<Self> {
         Arguments::read(parameters, &diagonals, slots, level, scale, baby_steps)?
@@ -99,7 +99,7 @@ impl LinearTransform {
         diagonals: Bound<'_, PyMapping>,
         slots: Number<usize>,
         level: Number<usize>,
-        scale: Option<Number<f64>>,
+        scale: Option<Real>,
         baby_steps: Option<Number<usize>>,
     ) -> PyResult<Self> {
         Arguments::read(parameters, &diagonals, slots, level, scale, baby_steps)?

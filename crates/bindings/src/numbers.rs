@@ -1,6 +1,7 @@
 //! Numbers in arguments.
 
 use pyo3::exceptions::PyOverflowError;
+use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -21,5 +22,24 @@ impl<'a, 'py, T: FromPyObject<'a, 'py>> FromPyObject<'a, 'py> for Number<T> {
             let reason = "cannot take a number: it is too large, or negative where it counts";
             errors::exception(py, "InvalidArgumentError", reason.into())
         })
+    }
+}
+
+/// A real number. numpy's complex ones are refused, as Python's are: they convert to a float
+/// by losing their imaginary part.
+pub struct Real(pub f64);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Real {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        if let Some(dtype) = object.getattr_opt(intern!(py, "dtype"))?
+            && dtype.getattr(intern!(py, "kind"))?.eq("c")?
+        {
+            let reason = "cannot take a number: expected a real one, got a complex one";
+            return Err(errors::exception(py, "InvalidArgumentError", reason.into()));
+        }
+        Number::extract(object).map(|number| Self(number.0))
     }
 }

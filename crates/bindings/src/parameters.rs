@@ -6,7 +6,7 @@ use rlwe::ckks::Encoding;
 use rlwe::{ParametersLiteral, SecretDistribution};
 
 use crate::arrays::Vector;
-use crate::numbers::Number;
+use crate::numbers::{Number, Real};
 use crate::plaintext::Plaintext;
 use crate::{bytes, engine, errors};
 
@@ -30,13 +30,13 @@ pub struct Parameters(pub rlwe::Parameters);
 #[pymethods]
 impl Parameters {
     #[new]
-    #[pyo3(signature = (*, levels, scale_bits=Number(40.0), headroom_bits=Number(10.0), log_n=None, digits=None, secret_weight=None, insecure=false))]
+    #[pyo3(signature = (*, levels, scale_bits=Real(40.0), headroom_bits=Real(10.0), log_n=None, digits=None, secret_weight=None, insecure=false))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
         levels: Number<usize>,
-        scale_bits: Number<f64>,
-        headroom_bits: Number<f64>,
+        scale_bits: Real,
+        headroom_bits: Real,
         log_n: Option<Number<u32>>,
         digits: Option<Number<usize>>,
         secret_weight: Option<Number<usize>>,
@@ -127,12 +127,7 @@ impl Parameters {
 
     /// The scale of a clear factor that takes a ciphertext of `scale` at `level`, multiplied
     /// and rescaled, to the canonical scale of the level below.
-    fn matching_scale(
-        &self,
-        py: Python<'_>,
-        level: Number<usize>,
-        scale: Number<f64>,
-    ) -> PyResult<f64> {
+    fn matching_scale(&self, py: Python<'_>, level: Number<usize>, scale: Real) -> PyResult<f64> {
         self.0.matching_scale(level.0, scale.0).map_err(|error| errors::refusal(py, &error))
     }
 
@@ -160,8 +155,8 @@ impl Parameters {
         py: Python<'_>,
         values: Vector<'_>,
         level: Number<usize>,
-        scale: Option<Number<f64>>,
-        bound: Option<Number<f64>>,
+        scale: Option<Real>,
+        bound: Option<Real>,
     ) -> PyResult<Plaintext> {
         let elements = values.elements()?;
         let (scale, bound) = (scale.map(|x| x.0), bound.map(|x| x.0));

@@ -40,7 +40,7 @@ pub enum Error {
     /// By the bounds of what they were made from, values may wrap around the modulus, where
     /// nothing could tell them from right ones.
     #[error(
-        "cannot {operation}: by the bounds of the inputs a value may reach {bound:.4e}, and the modulus holds {capacity:.4e}; give the inputs tighter bounds, scale them down, or make parameters with more headroom"
+        "cannot {operation}: by the bounds of the inputs a value may reach {bound:.4e}, and the modulus holds {capacity:.4e}; give the inputs tighter bounds (bound= of encrypt or of the session), scale them down, or make parameters with more headroom"
     )]
     BoundOverflow { operation: &'static str, bound: f64, capacity: f64 },
     /// A value is NaN or infinite.

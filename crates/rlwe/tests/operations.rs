@@ -385,6 +385,26 @@ fn values_that_may_outgrow_the_modulus_are_refused() {
 }
 
 #[test]
+fn a_bound_that_is_known_to_be_tighter_counts() {
+    let bench = Bench::new(small(8, 1, 40.0), 1);
+    let e = &bench.evaluator;
+    let ones = vec![Complex64::new(1.0, 0.0); bench.slots];
+    let a = bench.encrypt(&ones, 1);
+    let grown = e.multiply_integer(&a, 300).unwrap();
+    let shrunk = e.multiply_scalar(&grown, Complex64::new(0.01, 0.0), None).unwrap();
+    let tight = shrunk.with_bound(3.0).unwrap();
+    assert_eq!(tight.with_bound(4.0).unwrap(), tight);
+    assert_eq!((tight.estimate().bound, tight.precision()), (3.0, shrunk.precision()));
+    assert!(
+        e.square(&a).unwrap().precision()
+            < e.square(&a.with_bound(0.5).unwrap()).unwrap().precision()
+    );
+    for bound in [-1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(a.with_bound(bound), Err(Error::InvalidArgument { .. })), "{bound}");
+    }
+}
+
+#[test]
 fn decoding_is_right_or_refused_however_large_the_scale() {
     let parameters = Parameters::new(small(8, 4, 60.0)).unwrap();
     for tenths in -20..20 {

@@ -16,6 +16,9 @@ from numpy.polynomial import chebyshev, polynomial
 from cloakwork.backends.noise import NoiseModel
 from cloakwork.programs.slots import Basis, Vector, polynomial_depth
 
+# Numbers may outgrow a double on the way; whoever decrypts refuses what becomes of them.
+_outgrowing = np.errstate(over="ignore", invalid="ignore")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClearVector:
@@ -63,15 +66,18 @@ class ClearBackend:
         """The level of a value."""
         return value.level
 
+    @_outgrowing
     def add(self, left: ClearVector, right: ClearVector) -> ClearVector:
         """left + right."""
         return ClearVector(left.slots + right.slots, left.level, left.waiting)
 
+    @_outgrowing
     def add_constant(self, value: ClearVector, constant: Vector) -> ClearVector:
         """value + constant."""
         total = ClearVector(value.slots + constant, value.level, value.waiting)
         return self._with_error(total, NoiseModel.encoding)
 
+    @_outgrowing
     def multiply(self, left: ClearVector, right: ClearVector) -> ClearVector:
         """left * right."""
         product = ClearVector(left.slots * right.slots, left.level, waiting=True)
@@ -81,6 +87,7 @@ class ClearBackend:
         """left * right."""
         return self.multiply(left, right)
 
+    @_outgrowing
     def multiply_constant(self, value: ClearVector, constant: Vector) -> ClearVector:
         """value * constant."""
         encoded = self._with_error(ClearVector(constant, value.level), NoiseModel.encoding)
@@ -99,6 +106,7 @@ class ClearBackend:
         """The rotations by each of the steps."""
         return [self.rotate(value, single) for single in steps]
 
+    @_outgrowing
     def linear(
         self, value: ClearVector, diagonals: Mapping[int, Vector], baby_steps: int
     ) -> ClearVector:
@@ -131,6 +139,7 @@ class ClearBackend:
         rotated = ClearVector(np.roll(value.slots, -step), value.level)
         return self._with_error(rotated, NoiseModel.switching).slots
 
+    @_outgrowing
     def polynomial(
         self, value: ClearVector, coefficients: Sequence[float], basis: Basis
     ) -> ClearVector:

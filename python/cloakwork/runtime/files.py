@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import os
 import struct
+import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from cloakwork.errors import MalformedBytesError
+from cloakwork.errors import InvalidArgumentError, MalformedBytesError
+from cloakwork.runtime.arguments import shown
 
 _VERSION = 1
 _HEADER = "header.json"
@@ -44,6 +46,10 @@ def write(
         header: Facts that fit JSON.
         parts: Bytes by name.
 
+    Raises:
+        InvalidArgumentError: The path is none.
+        OSError: The file cannot be written.
+
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -51,18 +57,18 @@ def write(
         ...     read(f"{folder}/a", "note")
         ({'pages': 2}, {'text': b'...'})
     """
-    target = Path(path)
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    target = _path(path, "write")
+    # Its name is no other's, so that two who write to one path do not meet; its mode is 0600.
+    descriptor, partial = tempfile.mkstemp(suffix=".partial", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file, zipfile.ZipFile(file, "w") as archive:
             head = {"version": _VERSION, "kind": kind, "facts": dict(header)}
             archive.writestr(_HEADER, json.dumps(head))
             for name, data in parts.items():
                 archive.writestr(name, data)
-        partial.replace(target)
+        os.replace(partial, target)
     except BaseException:
-        partial.unlink(missing_ok=True)
+        os.unlink(partial)
         raise
 
 
@@ -71,14 +77,16 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
 
     Raises:
         MalformedBytesError: The file is none, is damaged, or holds another kind.
+        InvalidArgumentError: The path is none.
         OSError: The file cannot be opened.
     """
-    with open(path, "rb") as file:
+    with open(_path(path, "read"), "rb") as file:
         try:
             head, parts = _members(file, os.fstat(file.fileno()).st_size)
         except _DAMAGE as error:
             raise MalformedBytesError(f"cannot read {path}: {error}") from error
-    if not isinstance(head, dict) or head.get("version") != _VERSION:
+    # True is equal to 1.
+    if not isinstance(head, dict) or head.get("version") is True or head.get("version") != _VERSION:
         raise MalformedBytesError(f"cannot read {path}: expected version {_VERSION}")
     if head.get("kind") != kind:
         raise MalformedBytesError(
@@ -88,6 +96,19 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     if not isinstance(facts, dict):
         raise MalformedBytesError(f"cannot read {path}: the header has no facts")
     return facts, parts
+
+
+def _path(path: object, action: str) -> Path:
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str):
+        raise InvalidArgumentError(f"cannot {action} a file: expected a path, got {shown(path)}")
+    try:
+        encoded = os.fsencode(text)
+    except UnicodeEncodeError:
+        encoded = b""
+    if not encoded or b"\0" in encoded:
+        raise InvalidArgumentError(f"cannot {action} a file: {shown(text)} is no path")
+    return Path(text)
 
 
 def _members(file: BinaryIO, size: int) -> tuple[Any, dict[str, bytes]]:

@@ -23,7 +23,7 @@ from cloakwork.errors import (
 from cloakwork.plan.layout import default_layout
 from cloakwork.programs.slots import Program, Vector
 from cloakwork.runtime import secrecy
-from cloakwork.runtime.arguments import above, integer, shown
+from cloakwork.runtime.arguments import integer, shown
 from cloakwork.runtime.arrays import real_array, require_bound, require_precision
 from cloakwork.runtime.executor import Backend, run
 from cloakwork.runtime.profile import Profile
@@ -98,7 +98,7 @@ class Client:
         if not 0 < bound <= self.bound:
             raise ValueOutOfRangeError(
                 f"cannot encrypt: expected a bound above 0 and up to the session's "
-                f"{self.bound:g}, got {above(float(bound), self.bound)}"
+                f"{self.bound:g}, got {shown(bound)}"
             )
         return float(bound)
 
@@ -113,10 +113,12 @@ class Client:
             flood_bits: Bits by which added noise exceeds the ciphertext's own; None adds none.
 
         Raises:
-            ValueOutOfRangeError: A result exceeds the bound, so it may have overflowed.
+            ValueOutOfRangeError: A result exceeds the bound by more than its error, so it may have
+                overflowed.
             BoundOverflowError: By the bounds of the inputs a result may have overflowed, unseen.
             DecryptionOverflowError: A result has overflowed.
-            PrecisionLostError: The error may be as large as the results and as large as 1.
+            PrecisionLostError: Fewer than 8 bits of the largest result, or of 1, are right.
+            NotFiniteError: On the clear backend a result has outgrown its double.
             KeyMismatchError: The tensor belongs to another secret key.
             ParametersMismatchError: The tensor is of the other backend, or of other parameters.
             InvalidArgumentError: It is no tensor, or flood_bits no integer from 0 up.
@@ -127,8 +129,9 @@ class Client:
             flood_bits = integer(flood_bits, "flood_bits", "decrypt", least=0, most=_MAX_FLOOD_BITS)
         vectors = [self.key.decrypt(value, flood_bits=flood_bits) for value in tensor.values]
         array = tensor.layout.unpack(vectors)
-        require_bound(array, self.bound, "decrypt")
-        require_precision(array, tensor.precision - (flood_bits or 0), "decrypt")
+        precision = tensor.precision - (flood_bits or 0)
+        require_precision(array, precision, "decrypt")
+        require_bound(array, self.bound, "decrypt", error=2.0**-precision)
         return array
 
     def _require_own_kind(self, tensor: Tensor) -> None:

@@ -114,7 +114,7 @@ impl Ciphertext {
         };
         reader.end()?;
         let parameters = parameters.clone();
-        Ok(Self { parameters, key, level, scale, slots, estimate, polys, seed })
+        Ok(Self { parameters, key, level, scale, slots, estimate, polys: polys.into(), seed })
     }
 }
 

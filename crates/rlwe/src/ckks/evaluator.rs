@@ -1,5 +1,7 @@
 //! Arithmetic on ciphertexts.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 use rustfft::num_complex::Complex64;
 
@@ -98,7 +100,7 @@ impl Evaluator {
     pub(crate) fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
         self.check_pair(a, b, "add")?;
         let slack = scale_error(a.scale, b.scale, b.estimate, "add")?;
-        for (poly, other) in a.polys.iter_mut().zip(&b.polys) {
+        for (poly, other) in a.polys_mut().iter_mut().zip(&*b.polys) {
             self.parameters().ring().add(poly, other);
         }
         a.estimate = a.estimate.add(b.estimate).with_error(slack);
@@ -122,7 +124,7 @@ impl Evaluator {
     pub fn negate(&self, a: &Ciphertext) -> Result<Ciphertext> {
         self.check(a, "negate")?;
         let mut negated = Ciphertext { seed: None, ..a.clone() };
-        negated.polys.iter_mut().for_each(|poly| self.parameters().ring().negate(poly));
+        negated.polys_mut().iter_mut().for_each(|poly| self.parameters().ring().negate(poly));
         Ok(negated)
     }
 
@@ -134,7 +136,7 @@ impl Evaluator {
         self.check_plain(a, b, "add a plaintext")?;
         let slack = scale_error(a.scale, b.scale, b.estimate, "add a plaintext")?;
         let mut sum = a.clone();
-        self.parameters().ring().add(&mut sum.polys[0], &b.poly);
+        self.parameters().ring().add(&mut sum.polys_mut()[0], &b.poly);
         sum.estimate = a.estimate.add(b.estimate).with_error(slack);
         Ok(Ciphertext { seed: None, ..sum })
     }
@@ -147,7 +149,7 @@ impl Evaluator {
         self.check_plain(a, b, "subtract a plaintext")?;
         let slack = scale_error(a.scale, b.scale, b.estimate, "subtract a plaintext")?;
         let mut difference = a.clone();
-        self.parameters().ring().sub(&mut difference.polys[0], &b.poly);
+        self.parameters().ring().sub(&mut difference.polys_mut()[0], &b.poly);
         difference.estimate = a.estimate.add(b.estimate).with_error(slack);
         Ok(Ciphertext { seed: None, ..difference })
     }
@@ -219,7 +221,7 @@ impl Evaluator {
 
     /// A ciphertext's description, without its polynomials.
     pub(crate) fn header(a: &Ciphertext) -> Ciphertext {
-        Ciphertext { parameters: a.parameters.clone(), polys: Vec::new(), ..*a }
+        Ciphertext { parameters: a.parameters.clone(), polys: Arc::new([]), ..*a }
     }
 
     /// a * a, relinearised, not rescaled.
@@ -280,12 +282,12 @@ impl Evaluator {
     }
 
     /// P times a, of degree 2, as a ciphertext of degree 1 over Q P, divided.
-    fn relinearize_and_divide(&self, a: &Ciphertext, division: &Division) -> Result<Vec<Poly>> {
+    fn relinearize_and_divide(&self, a: &Ciphertext, division: &Division) -> Result<Arc<[Poly]>> {
         let parameters = self.parameters();
         let ring = parameters.ring();
         let key = self.keys.relinearisation_key(a.level, "relinearise")?;
         let mut switched = decompose(parameters, a.level, &a.polys[2]).switch(parameters, key);
-        for (sum, addend) in switched.iter_mut().zip(&a.polys) {
+        for (sum, addend) in switched.iter_mut().zip(&*a.polys) {
             let limbs = sum.par_limbs_mut().filter(|(p, _)| addend.basis.contains(*p));
             limbs.for_each(|(p, limb)| {
                 let factor = parameters.special_product(p);
@@ -313,7 +315,7 @@ impl Evaluator {
         let scale = a.scale * b.scale;
         self.parameters().check_scale(a.level, scale, operation)?;
         let mut product = a.clone();
-        product.polys.iter_mut().for_each(|poly| self.parameters().ring().mul(poly, &b.poly));
+        product.polys_mut().iter_mut().for_each(|poly| self.parameters().ring().mul(poly, &b.poly));
         Ok(Ciphertext { scale, estimate: a.estimate.mul(b.estimate), seed: None, ..product })
     }
 
@@ -350,7 +352,7 @@ impl Evaluator {
     pub fn multiply_integer(&self, a: &Ciphertext, value: i64) -> Result<Ciphertext> {
         self.check(a, "multiply by an integer")?;
         let mut product = a.clone();
-        for poly in &mut product.polys {
+        for poly in product.polys_mut() {
             self.parameters()
                 .ring()
                 .scale(poly, |q| i128::from(value).rem_euclid(i128::from(q.q)) as u32);

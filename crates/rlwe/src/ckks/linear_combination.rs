@@ -66,7 +66,14 @@ impl Evaluator {
             polys = polys.iter().map(|poly| division.apply(ring, poly)).collect();
             estimate = estimate.with_error(estimate::in_slots(rounding(first), first.slots, scale));
         }
-        Ok(Ciphertext { level, scale, estimate, polys, seed: None, ..Self::header(first) })
+        Ok(Ciphertext {
+            level,
+            scale,
+            estimate,
+            polys: polys.into(),
+            seed: None,
+            ..Self::header(first)
+        })
     }
 
     /// The primes to work over on the way from one level to another, and what dividing by
@@ -110,7 +117,7 @@ impl Evaluator {
         if constant.abs() >= most {
             return Err(Error::ValueOutOfRange { operation, value, bound: most / a.scale });
         }
-        self.parameters().ring().add_constant(&mut a.polys[0], |q| residue(q, constant));
+        self.parameters().ring().add_constant(&mut a.polys_mut()[0], |q| residue(q, constant));
         let misfit = (constant / a.scale - value).abs();
         a.estimate = a.estimate.add(Estimate::exact(value.abs())).with_error(misfit);
         a.seed = None;

@@ -202,7 +202,7 @@ impl<'a> Powers<'a> {
         if self.basis == PolynomialBasis::Chebyshev {
             // T_(h + l) = 2 T_h T_l - T_(h - l).
             let ring = evaluator.parameters().ring();
-            product.polys.iter_mut().for_each(|poly| ring.scale(poly, |_| 2));
+            product.polys_mut().iter_mut().for_each(|poly| ring.scale(poly, |_| 2));
             product.estimate = product.estimate.scale(2.0);
             if high == low {
                 evaluator.add_real(&mut product, -1.0, EVALUATE)?;

@@ -1,0 +1,153 @@
+"""The largest absolute value that any slot of a program's values may reach.
+
+The program runs on vectors of bounds in place of values. A slot that is known to be
+empty has the bound 0, so that copying into empty slots is no sum here, as it is in the
+one bound that a ciphertext has for all its slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.polynomial import chebyshev, polynomial
+
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.programs.slots import (
+    Add,
+    Basis,
+    Constant,
+    DropLevel,
+    Input,
+    Linear,
+    Mul,
+    Neg,
+    Operation,
+    Output,
+    Polynomial,
+    Program,
+    Rescale,
+    Rotate,
+    Sub,
+    Vector,
+    operands,
+)
+
+# What outgrows a double stays here, as the engine's own bounds do.
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+def value_bounds(program: Program, inputs: Sequence[Vector]) -> list[float | None]:
+    """Bound every value of a program, given bounds of the slots of its inputs.
+
+    The bounds are those of interval arithmetic: reached where every slot may take every
+    value within its bound, too large where values depend on each other. They are right
+    but for double rounding and the error of an encryption.
+
+    Args:
+        program: The program.
+        inputs: For each input operation in order, the largest absolute value of every
+            slot: 0 where it is known to be empty, the bound of the whole where it may hold
+            anything.
+
+    Returns:
+        For each operation the largest bound of any slot of its value; None for a constant.
+
+    Raises:
+        InvalidArgumentError: The inputs do not fit the program in number or length, or
+            have a bound that is negative or NaN.
+
+    Example:
+        >>> program = Program(
+        ...     "copy", 4, (Input("x", 0), Rotate(0, 2), Add(0, 1), Output(2)), (None,) * 4)
+        >>> value_bounds(program, [np.array([1.0, 3.0, 0.0, 0.0])])
+        [3.0, 3.0, 3.0, 3.0]
+        >>> value_bounds(program, [np.full(4, 3.0)])
+        [3.0, 3.0, 6.0, 6.0]
+    """
+    _require_inputs(program, inputs)
+    last_use = {
+        operand: number
+        for number, operation in enumerate(program.operations)
+        for operand in operands(operation)
+    }
+    waiting = iter(inputs)
+    slots: dict[int, Vector] = {}
+    bounds: list[float | None] = []
+    for number, operation in enumerate(program.operations):
+        if isinstance(operation, Input):
+            made = next(waiting)
+        else:
+            with np.errstate(over="ignore", invalid="ignore"):
+                made = _applied(operation, slots)
+        made = np.nan_to_num(made, nan=_LARGEST, posinf=_LARGEST, neginf=_LARGEST)
+        slots[number] = made
+        bounds.append(None if isinstance(operation, Constant) else float(made.max()))
+        for value in (number, *operands(operation)):
+            if last_use.get(value, number) == number:
+                slots.pop(value, None)
+    return bounds
+
+
+def _require_inputs(program: Program, inputs: Sequence[Vector]) -> None:
+    wanted = sum(isinstance(operation, Input) for operation in program.operations)
+    if len(inputs) != wanted:
+        raise InvalidArgumentError(
+            f"cannot bound {program.title}: expected {wanted} inputs, got {len(inputs)}"
+        )
+    for number, vector in enumerate(inputs):
+        if vector.shape != (program.slots,):
+            raise InvalidArgumentError(
+                f"cannot bound {program.title}: expected {program.slots} slots of input {number}, "
+                f"got shape {vector.shape}"
+            )
+        if not (vector >= 0).all():
+            raise InvalidArgumentError(
+                f"cannot bound {program.title}: expected bounds of 0 or more, input {number} has "
+                "others"
+            )
+
+
+def _applied(operation: Operation, slots: Mapping[int, Vector]) -> Vector:
+    match operation:
+        case Constant(vector=vector):
+            return np.abs(vector)
+        case Add(left=left, right=right) | Sub(left=left, right=right):
+            return slots[left] + slots[right]
+        case Mul(left=left, right=right):
+            return slots[left] * slots[right]
+        case Rotate(operand=operand, steps=steps):
+            return np.roll(slots[operand], -steps)
+        case Linear(operand=operand, diagonals=diagonals):
+            return _transformed(slots[operand], diagonals)
+        case Polynomial(operand=operand, coefficients=coefficients, basis=basis):
+            return _EVALUATED[basis](slots[operand], np.abs(coefficients))
+        case Neg() | Rescale() | DropLevel() | Output():
+            return slots[operation.operand]
+        case Input():
+            raise AssertionError("inputs are not applied")
+
+
+def _transformed(slots: Vector, diagonals: Mapping[int, Vector]) -> Vector:
+    # A rotation is a window of it.
+    twice = np.concatenate([slots, slots])
+    total = np.zeros_like(slots)
+    for steps, diagonal in diagonals.items():
+        total += np.abs(diagonal) * twice[steps : steps + len(slots)]
+    return total
+
+
+def _monomials(slots: Vector, coefficients: Vector) -> Vector:
+    return np.asarray(polynomial.polyval(slots, coefficients), dtype=np.float64)
+
+
+def _chebyshev(slots: Vector, coefficients: Vector) -> Vector:
+    # Within [-1, 1] no Chebyshev polynomial exceeds its value at 1; beyond, all of them grow.
+    reached = chebyshev.chebval(np.maximum(slots, 1.0), coefficients)
+    return np.asarray(reached, dtype=np.float64)
+
+
+_EVALUATED: Mapping[Basis, Callable[[Vector, Vector], Vector]] = {
+    "monomial": _monomials,
+    "chebyshev": _chebyshev,
+}
