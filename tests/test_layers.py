@@ -15,6 +15,7 @@ RANKS = {
     "cloakwork.errors": 0,
     "cloakwork._native": 0,
     "cloakwork.plan.layout": 1,
+    "cloakwork.plan.bounds": 2,
     "cloakwork.programs": 2,
     "cloakwork.runtime": 3,
     "cloakwork.backends": 4,

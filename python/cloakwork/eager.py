@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from cloakwork._native import Parameters
-from cloakwork.plan.lower import lower
-from cloakwork.programs.slots import Program
+from cloakwork.plan.lower import Lowered, lower
+from cloakwork.programs.slots import Program, Vector
 from cloakwork.programs.tensors import Node
+from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.tensor import Tensor
 from cloakwork.runtime.tensor_methods import Runner
 
@@ -18,7 +21,14 @@ class Executor(Protocol):
 
     @property
     def parameters(self) -> Parameters: ...
-    def run(self, program: Program, inputs: Sequence[Any]) -> list[Any]: ...
+    def run(
+        self,
+        program: Program,
+        inputs: Sequence[Any],
+        *,
+        profile: Profile | None = None,
+        bounds: Sequence[Vector] | None = None,
+    ) -> list[Any]: ...
 
 
 def compute(executor: Executor, runner: Runner, node: Node, title: str) -> Tensor:
@@ -38,8 +48,26 @@ def compute(executor: Executor, runner: Runner, node: Node, title: str) -> Tenso
     parameters = executor.parameters
     lowered = lower(title, [node], parameters.slots)
     inputs = [value for source, _ in lowered.inputs for value in source.tensor.values]
-    values = executor.run(lowered.program, inputs)
-    return Tensor(values, lowered.outputs[0], parameters, runner, lowered.program)
+    profile = Profile()
+    values = executor.run(
+        lowered.program, inputs, profile=profile, bounds=_slot_bounds(lowered, parameters.slots)
+    )
+    return Tensor(values, lowered.outputs[0], parameters, runner, lowered.program, profile)
+
+
+def _slot_bounds(lowered: Lowered, slots: int) -> list[Vector] | None:
+    """For each input ciphertext, the largest absolute value of each slot."""
+    if not all(source.tensor.hidden for source, _ in lowered.inputs):
+        return None
+    bounds: list[Vector] = []
+    for source, layout in lowered.inputs:
+        known = [value.bound for value in source.tensor.values]
+        if layout.dirty:
+            bounds += [np.full(slots, bound) for bound in known]
+        else:
+            occupied = layout.pack(np.ones(layout.shape))
+            bounds += [bound * each for bound, each in zip(known, occupied, strict=True)]
+    return bounds
 
 
 class EagerEvaluator:

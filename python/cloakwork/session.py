@@ -20,7 +20,7 @@ from cloakwork.eager import compute
 from cloakwork.errors import InvalidArgumentError, InvalidParametersError, ParametersMismatchError
 from cloakwork.plan.keys import KeyDemand, demand_of
 from cloakwork.plan.layout import MAX_SLOTS
-from cloakwork.programs.slots import Program
+from cloakwork.programs.slots import Program, Vector
 from cloakwork.programs.tensors import Node
 from cloakwork.runtime import secrecy
 from cloakwork.runtime.arguments import integer, positive, shown
@@ -150,6 +150,7 @@ class Session:
         threads: int | None = None,
         profile: Profile | None = None,
         cancel: threading.Event | None = None,
+        bounds: Sequence[Vector] | None = None,
     ) -> list[Any]:
         """Run a program, making the evaluation keys that it lacks first.
 
@@ -157,7 +158,9 @@ class Session:
         """
         if self._ckks is not None:
             self._make_keys(demand_of(program), *self._ckks)
-        return self.evaluator.run(program, inputs, threads=threads, profile=profile, cancel=cancel)
+        return self.evaluator.run(
+            program, inputs, threads=threads, profile=profile, cancel=cancel, bounds=bounds
+        )
 
     def _make_keys(self, demand: KeyDemand, key: CkksKey, backend: CkksBackend) -> None:
         lacking = demand.beyond(self._held)

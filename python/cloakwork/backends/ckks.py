@@ -54,6 +54,10 @@ class CkksBackend:
         self.keys.extend(keys)
         self._evaluator = Evaluator(self.keys)
 
+    def bounded(self, value: Ciphertext, bound: float) -> Ciphertext:
+        """The same value, known to be at most the bound."""
+        return value.with_bound(bound)
+
     def level(self, value: Ciphertext) -> int:
         """The level of a value."""
         return value.level
@@ -113,7 +117,7 @@ class CkksBackend:
         """The sum over d of diagonals[d] * rotate(value, d), not rescaled."""
         transform = LinearTransform(
             self.parameters,
-            diagonals,
+            dict(diagonals),
             slots=self.parameters.slots,
             level=value.level,
             scale=self.parameters.matching_scale(value.level, value.scale),

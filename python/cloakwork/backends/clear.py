@@ -62,6 +62,10 @@ class ClearBackend:
         self._noise = noise
         self._generator = np.random.default_rng(None if noise is None else [noise.seed, 1])
 
+    def bounded(self, value: ClearVector, bound: float) -> ClearVector:
+        """The same value."""
+        return value
+
     def level(self, value: ClearVector) -> int:
         """The level of a value."""
         return value.level

@@ -129,11 +129,9 @@ def _applied(operation: Operation, slots: Mapping[int, Vector]) -> Vector:
 
 
 def _transformed(slots: Vector, diagonals: Mapping[int, Vector]) -> Vector:
-    # A rotation is a window of it.
-    twice = np.concatenate([slots, slots])
     total = np.zeros_like(slots)
     for steps, diagonal in diagonals.items():
-        total += np.abs(diagonal) * twice[steps : steps + len(slots)]
+        total += np.abs(diagonal) * np.roll(slots, -steps)
     return total
 
 

@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from cloakwork import _native
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
+from cloakwork.plan.bounds import value_bounds
 from cloakwork.programs.slots import (
     Add,
     Basis,
@@ -69,6 +70,7 @@ class Backend(Protocol[V]):
     def polynomial(self, value: V, coefficients: Sequence[float], basis: Basis) -> V: ...
     def rescale(self, value: V) -> V: ...
     def drop_level(self, value: V, level: int) -> V: ...
+    def bounded(self, value: V, bound: float) -> V: ...
 
 
 def run(
@@ -79,6 +81,7 @@ def run(
     threads: int | None = None,
     profile: Profile | None = None,
     cancel: threading.Event | None = None,
+    bounds: Sequence[Vector] | None = None,
 ) -> list[V]:
     """Run a program and return its outputs in order; values are freed at their last use.
 
@@ -95,6 +98,9 @@ def run(
             default as many as the engine has threads. One runs the program in order.
         profile: Filled with what the run took.
         cancel: Set it, from another thread, to stop the run after the operations under way.
+        bounds: For each input, the largest absolute value of each slot. What follows for
+            every value is told to the backend, which alone would have to assume the worst
+            of every slot.
 
     Raises:
         InvalidArgumentError: The inputs do not fit the program in number or level, or the
@@ -133,6 +139,8 @@ def run(
     threads = max(1, min(threads, len(plan.tasks)))
     with progress_bar(program.title, total=sum(map(len, plan.tasks)), unit="operation") as bar:
         execution = _Execution(program, plan, backend, inputs, threads, profile, cancel, bar)
+        if bounds is not None:
+            execution.bounds = value_bounds(program, bounds)
         try:
             if threads == 1:
                 execution.work(0)
@@ -197,6 +205,7 @@ class _Execution(Generic[V]):
         self._changed = threading.Condition(threading.Lock())
         self._stopped = False
         self.failed_thread: int | None = None
+        self.bounds: Sequence[float | None] | None = None
         self._start = perf_counter()
         profile.operations.clear()
 
@@ -250,7 +259,7 @@ class _Execution(Generic[V]):
         numbers = self._plan.tasks[task]
         start = perf_counter()
         try:
-            made = self._make(numbers)
+            made = self._bounded(numbers, self._make(numbers))
         except Exception as error:
             error.add_note(self._place(numbers))
             raise
@@ -280,6 +289,15 @@ class _Execution(Generic[V]):
                 return self._backend.rotate_many(self._live[operand], steps)
             case _:
                 raise AssertionError("only rotations are done together")
+
+    def _bounded(self, numbers: Sequence[int], made: Sequence[V]) -> Sequence[V]:
+        if self.bounds is None:
+            return made
+        bounds = [self.bounds[number] for number in numbers]
+        return [
+            value if bound is None else self._backend.bounded(value, bound)
+            for value, bound in zip(made, bounds, strict=True)
+        ]
 
     def _place(self, numbers: Sequence[int]) -> str:
         first, *others = numbers

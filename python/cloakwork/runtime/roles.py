@@ -181,6 +181,7 @@ class Evaluator:
         threads: int | None = None,
         profile: Profile | None = None,
         cancel: threading.Event | None = None,
+        bounds: Sequence[Vector] | None = None,
     ) -> list[Any]:
         """Run a program on values of this evaluator's backend; see `runtime.executor.run`.
 
@@ -197,7 +198,13 @@ class Evaluator:
             )
         try:
             return run(
-                program, self.backend, inputs, threads=threads, profile=profile, cancel=cancel
+                program,
+                self.backend,
+                inputs,
+                threads=threads,
+                profile=profile,
+                cancel=cancel,
+                bounds=bounds,
             )
         except MissingKeyError as error:
             refusal = MissingKeyError(

@@ -13,6 +13,7 @@ from cloakwork.programs.slots import Program
 from cloakwork.programs.tensors import Node, Source
 from cloakwork.runtime import secrecy
 from cloakwork.runtime.arguments import shown
+from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.tensor_methods import Runner, TensorMethods
 
 
@@ -37,6 +38,7 @@ class Tensor(TensorMethods):
         parameters: The parameter set that it was made under.
         runner: Who computes with it; None on the client's side.
         program: The program that made it; None where it was encrypted.
+        profile: What running that program took.
 
     Example:
         >>> import cloakwork as cw
@@ -52,6 +54,7 @@ class Tensor(TensorMethods):
     parameters: Parameters
     runner: Runner | None = None
     program: Program | None = None
+    profile: Profile | None = None
     source: Source = field(init=False)
 
     def __post_init__(self) -> None:
