@@ -12,15 +12,16 @@ diagonal d times its operand rotated by d. Levels are explicit: a product
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, assert_never
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias, assert_never, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
-from cloakwork.plan.layout import Layout
+from cloakwork.plan.layout import MAX_SLOTS, Layout
 
 Vector: TypeAlias = NDArray[np.float64]
 Basis: TypeAlias = Literal["monomial", "chebyshev"]
@@ -167,6 +168,22 @@ def operands(operation: Operation) -> tuple[int, ...]:
             return (operation.operand,)
 
 
+def with_operands(operation: Operation, numbers: Sequence[int]) -> Operation:
+    """The same operation on the values with these numbers.
+
+    Example:
+        >>> operands(with_operands(Sub(0, 1), [4, 7]))
+        (4, 7)
+    """
+    match operation:
+        case Input() | Constant():
+            return operation
+        case Add() | Sub() | Mul():
+            return replace(operation, left=numbers[0], right=numbers[1])
+        case _:
+            return replace(operation, operand=numbers[0])
+
+
 def polynomial_depth(coefficients: Sequence[float]) -> int:
     """Levels that a polynomial takes: the least for its degree, zeros at the end not counted.
 
@@ -195,7 +212,9 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
         State(level=2, waiting=False)
     """
     match operation:
-        case Input(level=level):
+        case Input(name=name, level=level):
+            _require(isinstance(name, str), operation, f"its name is {_kind(name)}, not text")
+            _require_integer(level, "its level", operation)
             _require(level >= 0, operation, f"level {level} is below 0")
             return State(level)
         case Constant(vector=vector):
@@ -215,22 +234,30 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
             return states[0]
         case Rotate(steps=steps):
             _require_encrypted(operation, states[0])
+            _require_integer(steps, "its number of steps", operation)
             _require(0 < steps < slots, operation, f"{steps} steps are outside 1..{slots - 1}")
             return states[0]
         case Linear(diagonals=diagonals, baby_steps=baby_steps):
             _require_ready(operation, states[0], levels=1)
+            _require(isinstance(diagonals, Mapping), operation, "its diagonals are no mapping")
             _require(bool(diagonals), operation, "it has no diagonals")
+            _require_integer(baby_steps, "its number of baby steps", operation)
             _require(baby_steps >= 1, operation, f"{baby_steps} baby steps are fewer than 1")
+            _require(
+                baby_steps <= slots, operation, f"{baby_steps} baby steps are more than the slots"
+            )
             for number, vector in diagonals.items():
+                _require_integer(number, "the number of a diagonal", operation)
                 _require(0 <= number < slots, operation, f"diagonal {number} does not exist")
                 _require_vector(vector, slots, operation)
             return State(states[0].level, waiting=True)
-        case Polynomial(coefficients=coefficients):
+        case Polynomial(coefficients=coefficients, basis=basis):
+            _require(basis in get_args(Basis), operation, f"its basis is not of {get_args(Basis)}")
+            _require(isinstance(coefficients, tuple), operation, "its coefficients are no tuple")
+            for coefficient in coefficients:
+                _require_finite(coefficient, operation)
             depth = polynomial_depth(coefficients)
             _require(depth >= 1, operation, "its degree is below 1")
-            _require(
-                bool(np.isfinite(coefficients).all()), operation, "a coefficient is not finite"
-            )
             return State(_require_ready(operation, states[0], levels=depth) - depth)
         case Rescale():
             level = _require_encrypted(operation, states[0])
@@ -238,6 +265,7 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
             return State(level - 1)
         case DropLevel(level=target):
             level = _require_ready(operation, states[0], levels=0)
+            _require_integer(target, "its level", operation)
             _require(0 <= target < level, operation, f"level {target} is not below {level}")
             return State(target)
         case _:
@@ -269,8 +297,54 @@ def _require_ready(operation: Operation, state: State, *, levels: int) -> int:
 
 
 def _require_vector(vector: Vector, slots: int, operation: Operation) -> None:
+    is_vector = isinstance(vector, np.ndarray) and vector.dtype == np.float64
+    _require(is_vector, operation, f"expected an array of float64, got {_kind(vector)}")
     _require(vector.shape == (slots,), operation, f"expected {slots} slots, got {vector.shape}")
     _require(bool(np.isfinite(vector).all()), operation, "a number is not finite")
+
+
+def _require_integer(value: object, what: str, operation: Operation) -> None:
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    _require(is_integer, operation, f"{what} is {_kind(value)}, not an integer")
+
+
+def _require_finite(value: object, operation: Operation) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    _require(is_number, operation, f"a coefficient is {_kind(value)}, not a float")
+    # Holds of integers too, however large.
+    is_finite = isinstance(value, int | float) and abs(value) <= sys.float_info.max
+    _require(is_finite, operation, "a coefficient is not finite")
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}"
+    return f"of type {type(value).__name__}"
+
+
+def _operand_states(operation: Operation, states: Sequence[State]) -> list[State]:
+    """States of the operands of the operation that comes after these states."""
+    if type(operation) not in _NAMES:
+        raise InvalidProgramError(f"cannot use an object {_kind(operation)}: it is no operation")
+    for operand in operands(operation):
+        _require_integer(operand, "the number of an operand", operation)
+        _require(
+            0 <= operand < len(states),
+            operation,
+            f"%{len(states)} names a value that comes later, %{operand}",
+        )
+    return [states[operand] for operand in operands(operation)]
+
+
+def _require_frame(title: str, slots: int) -> None:
+    if not isinstance(title, str):
+        raise InvalidProgramError(f"cannot make a program: its title is {_kind(title)}, not text")
+    if not isinstance(slots, int | np.integer) or isinstance(slots, bool):
+        raise InvalidProgramError(f"cannot make a program: its slots are {_kind(slots)}")
+    if not 1 <= slots <= MAX_SLOTS:
+        raise InvalidProgramError(
+            f"cannot make a program of {slots} slots: expected 1 to {MAX_SLOTS}"
+        )
 
 
 def _require(condition: bool, operation: Operation, reason: str) -> None:
@@ -305,7 +379,7 @@ class Program:
 
     Args:
         title: What the program computes, in the words of who wrote it.
-        slots: Slots of every value.
+        slots: Slots of every value, 1 to `MAX_SLOTS`.
         operations: The operations in order.
         layouts: The layout of every value, where known; meaning never depends on it.
         origins: The line of the user's program that asked for each operation; empty where
@@ -330,20 +404,25 @@ class Program:
     states: tuple[State, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        _require_frame(self.title, self.slots)
         states: list[State] = []
-        for number, operation in enumerate(self.operations):
-            if any(not 0 <= operand < number for operand in operands(operation)):
-                raise InvalidProgramError(
-                    f"cannot use {name_of(operation)}: %{number} names a value that comes later"
-                )
-            operand_states = [states[operand] for operand in operands(operation)]
-            states.append(state_after(operation, operand_states, self.slots))
+        for operation in self.operations:
+            states.append(state_after(operation, _operand_states(operation, states), self.slots))
         if len(self.layouts) != len(self.operations):
             raise InvalidProgramError("cannot make the program: expected a layout per operation")
+        for layout in self.layouts:
+            if layout is not None and (
+                not isinstance(layout, Layout) or layout.slots != self.slots
+            ):
+                raise InvalidProgramError(
+                    f"cannot make the program: expected layouts of {self.slots} slots, got {layout}"
+                )
         if not self.origins:
             object.__setattr__(self, "origins", ("",) * len(self.operations))
         if len(self.origins) != len(self.operations):
             raise InvalidProgramError("cannot make the program: expected an origin per operation")
+        if not all(isinstance(origin, str) for origin in self.origins):
+            raise InvalidProgramError("cannot make the program: expected origins to be text")
         object.__setattr__(self, "states", tuple(states))
 
     def __str__(self) -> str:
@@ -392,6 +471,7 @@ class Builder:
     """
 
     def __init__(self, title: str, slots: int) -> None:
+        _require_frame(title, slots)
         self._title = title
         self._slots = slots
         self._operations: list[Operation] = []
@@ -406,7 +486,7 @@ class Builder:
         Raises:
             InvalidProgramError: The operation is not legal here.
         """
-        operand_states = [self._states[operand] for operand in operands(operation)]
+        operand_states = _operand_states(operation, self._states)
         self._states.append(state_after(operation, operand_states, self._slots))
         self._operations.append(operation)
         self._layouts.append(layout)
