@@ -26,6 +26,9 @@ from cloakwork.plan.layout import MAX_SLOTS, Layout
 Vector: TypeAlias = NDArray[np.float64]
 Basis: TypeAlias = Literal["monomial", "chebyshev"]
 
+# Far above every chain of moduli: a program may be deeper than its chain while it is planned.
+MAX_LEVEL = 1_000_000
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Input:
@@ -216,6 +219,7 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
             _require(isinstance(name, str), operation, f"its name is {_kind(name)}, not text")
             _require_integer(level, "its level", operation)
             _require(level >= 0, operation, f"level {level} is below 0")
+            _require(level <= MAX_LEVEL, operation, f"its level is above {MAX_LEVEL}")
             return State(level)
         case Constant(vector=vector):
             _require_vector(vector, slots, operation)
@@ -252,7 +256,8 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
                 _require_vector(vector, slots, operation)
             return State(states[0].level, waiting=True)
         case Polynomial(coefficients=coefficients, basis=basis):
-            _require(basis in get_args(Basis), operation, f"its basis is not of {get_args(Basis)}")
+            is_known = isinstance(basis, str) and basis in get_args(Basis)
+            _require(is_known, operation, f"its basis is not of {get_args(Basis)}")
             _require(isinstance(coefficients, tuple), operation, "its coefficients are no tuple")
             for coefficient in coefficients:
                 _require_finite(coefficient, operation)
@@ -473,7 +478,7 @@ class Builder:
     def __init__(self, title: str, slots: int) -> None:
         _require_frame(title, slots)
         self._title = title
-        self._slots = slots
+        self.slots = slots
         self._operations: list[Operation] = []
         self._layouts: list[Layout | None] = []
         self._states: list[State] = []
@@ -487,11 +492,18 @@ class Builder:
             InvalidProgramError: The operation is not legal here.
         """
         operand_states = _operand_states(operation, self._states)
-        self._states.append(state_after(operation, operand_states, self._slots))
+        self._states.append(state_after(operation, operand_states, self.slots))
         self._operations.append(operation)
         self._layouts.append(layout)
         self._origins.append(self.origin)
         return len(self._operations) - 1
+
+    def __len__(self) -> int:
+        return len(self._operations)
+
+    def state(self, value: int) -> State:
+        """What is known of a value."""
+        return self._states[value]
 
     def level(self, value: int) -> int:
         """The level of an encrypted value.
@@ -505,7 +517,7 @@ class Builder:
         """The program so far."""
         return Program(
             self._title,
-            self._slots,
+            self.slots,
             tuple(self._operations),
             tuple(self._layouts),
             tuple(self._origins),
