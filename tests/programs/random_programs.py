@@ -176,7 +176,7 @@ def _facts_of(operation: Operation) -> tuple[object, ...]:
         case Linear(diagonals=diagonals, baby_steps=baby_steps):
             return (*numbers, [(d, v.tobytes()) for d, v in diagonals.items()], baby_steps)
         case Polynomial(coefficients=coefficients, basis=basis):
-            return (*numbers, [c.hex() for c in coefficients], basis)
+            return (*numbers, [float(c).hex() for c in coefficients], basis)
         case DropLevel(level=level):
             return (*numbers, level)
         case _:

@@ -26,6 +26,8 @@ from cloakwork.plan.layout import MAX_SLOTS, Layout
 Vector: TypeAlias = NDArray[np.float64]
 Basis: TypeAlias = Literal["monomial", "chebyshev"]
 
+_INTEGERS = (int, np.integer)
+
 # Far above every chain of moduli: a program may be deeper than its chain while it is planned.
 MAX_LEVEL = 1_000_000
 
@@ -181,8 +183,8 @@ def with_operands(operation: Operation, numbers: Sequence[int]) -> Operation:
     match operation:
         case Input() | Constant():
             return operation
-        case Add() | Sub() | Mul():
-            return replace(operation, left=numbers[0], right=numbers[1])
+        case Add() | Sub() | Mul() | Neg() | Rescale() | Output():
+            return type(operation)(*numbers)
         case _:
             return replace(operation, operand=numbers[0])
 
@@ -280,11 +282,10 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
 def _joined(operation: Operation, states: Sequence[State]) -> State:
     encrypted = [state for state in states if state.level is not None]
     _require(bool(encrypted), operation, "no operand is encrypted")
-    _require(
-        all(state == encrypted[0] for state in encrypted),
-        operation,
-        f"its operands differ: {encrypted}",
-    )
+    if encrypted[0] != encrypted[-1]:
+        raise InvalidProgramError(
+            f"cannot use {name_of(operation)}: its operands differ: {encrypted}"
+        )
     return encrypted[0]
 
 
@@ -309,8 +310,10 @@ def _require_vector(vector: Vector, slots: int, operation: Operation) -> None:
 
 
 def _require_integer(value: object, what: str, operation: Operation) -> None:
-    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    _require(is_integer, operation, f"{what} is {_kind(value)}, not an integer")
+    if not isinstance(value, _INTEGERS) or isinstance(value, bool):
+        raise InvalidProgramError(
+            f"cannot use {name_of(operation)}: {what} is {_kind(value)}, not an integer"
+        )
 
 
 def _require_finite(value: object, operation: Operation) -> None:
@@ -331,20 +334,21 @@ def _operand_states(operation: Operation, states: Sequence[State]) -> list[State
     """States of the operands of the operation that comes after these states."""
     if type(operation) not in _NAMES:
         raise InvalidProgramError(f"cannot use an object {_kind(operation)}: it is no operation")
-    for operand in operands(operation):
-        _require_integer(operand, "the number of an operand", operation)
-        _require(
-            0 <= operand < len(states),
-            operation,
-            f"%{len(states)} names a value that comes later, %{operand}",
-        )
-    return [states[operand] for operand in operands(operation)]
+    numbers = operands(operation)
+    for number in numbers:
+        _require_integer(number, "the number of an operand", operation)
+        if not 0 <= number < len(states):
+            raise InvalidProgramError(
+                f"cannot use {name_of(operation)}: %{len(states)} names a value that comes "
+                f"later, %{number}"
+            )
+    return [states[number] for number in numbers]
 
 
 def _require_frame(title: str, slots: int) -> None:
     if not isinstance(title, str):
         raise InvalidProgramError(f"cannot make a program: its title is {_kind(title)}, not text")
-    if not isinstance(slots, int | np.integer) or isinstance(slots, bool):
+    if not isinstance(slots, _INTEGERS) or isinstance(slots, bool):
         raise InvalidProgramError(f"cannot make a program: its slots are {_kind(slots)}")
     if not 1 <= slots <= MAX_SLOTS:
         raise InvalidProgramError(
