@@ -36,13 +36,15 @@ from cloakwork.runtime.executor import run
 NUMBERS = st.sampled_from([0.0, 1.0, -1.0, 0.5, -0.0, 0.1])
 COEFFICIENTS = [(0.0, 1.0), (0.5, 0.0, -0.25), (0.1, 0.2, 0.0, 0.3, 0.0)]
 
+ORIGINS = ["", "here.py:1", 'say "%0" # x\n']
+
 # Those that long programs need most come twice.
 KINDS: list[type[Operation]] = [Add, Sub, Mul, Neg, Rotate, Linear, Polynomial, Rescale]
 KINDS += [Mul, Rotate, Rescale, DropLevel, Constant]
 
 # Few enough that squares of sums of squares stay far from overflow.
 MAX_LEVEL = 4
-MAX_OPERATIONS = 24
+MAX_OPERATIONS = 20
 
 
 @st.composite
@@ -51,12 +53,13 @@ def programs(draw: st.DrawFn) -> Program:
     slots = draw(st.sampled_from([2, 4, 6, 16]))
     builder = Builder(draw(st.text(max_size=5)), slots)
     states: list[State] = []
+    places = draw(st.permutations(layouts(slots)))
+    origins = draw(st.permutations(ORIGINS))
 
-    def append(operation: Operation) -> int:
-        builder.origin = draw(st.sampled_from(["", "here.py:1", 'say "%0" # x\n']))
-        number = builder.append(operation, draw(layouts(slots)))
+    def append(operation: Operation) -> None:
+        builder.origin = origins[len(builder) % len(origins)]
+        number = builder.append(operation, places[len(builder) % len(places)])
         states.append(builder.state(number))
-        return number
 
     for _ in range(draw(st.integers(1, 3))):
         append(Input(draw(st.text(max_size=3)), draw(st.integers(0, MAX_LEVEL))))
@@ -72,23 +75,19 @@ def programs(draw: st.DrawFn) -> Program:
 
 
 def vectors(slots: int) -> st.SearchStrategy[Vector]:
-    """Vectors of slots, constant ones among them."""
-    return st.one_of(
-        NUMBERS.map(lambda number: np.full(slots, number)),
-        st.lists(NUMBERS, min_size=slots, max_size=slots).map(np.array),
-    )
+    """Vectors of few numbers, constant ones among them."""
+    pattern = st.lists(NUMBERS, min_size=1, max_size=3)
+    return pattern.map(lambda numbers: np.resize(np.array(numbers), slots))
 
 
-def layouts(slots: int) -> st.SearchStrategy[Layout | None]:
+def layouts(slots: int) -> list[Layout | None]:
     """A few layouts of this many slots."""
-    return st.sampled_from(
-        [
-            None,
-            Layout(slots, ()),
-            Layout(slots, (Axis(2, 1, "i"),), dirty=True),
-            Layout(slots, (Axis(1, 0, "two words"), Axis(1, 0)), (Axis(2, slots // 2, "dirty"),)),
-        ]
-    )
+    return [
+        None,
+        Layout(slots, ()),
+        Layout(slots, (Axis(2, 1, "i"),), dirty=True),
+        Layout(slots, (Axis(1, 0, "two words"), Axis(1, 0)), (Axis(2, slots // 2, "dirty"),)),
+    ]
 
 
 def _is_ready(state: State, levels: int) -> bool:

@@ -63,6 +63,7 @@ def test_bytes_read_are_bytes_that_were_written() -> None:
     ("data", "reason"),
     [
         (b"", "header"),
+        ("text", "expected bytes, got str"),
         (b"PK" + packed()[2:], "no slot program"),
         (packed(version=2), "version"),
         (packed(slots=0), "slots"),

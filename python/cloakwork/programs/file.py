@@ -82,6 +82,8 @@ def from_bytes(data: bytes, *, memory: int = MEMORY) -> Program:
 
 
 def _read(data: bytes, memory: int) -> Program:
+    if not isinstance(data, bytes):
+        raise MalformedBytesError(f"expected bytes, got {type(data).__name__}")
     if len(data) < _HEADER.size:
         raise MalformedBytesError(f"expected a header of {_HEADER.size} bytes, got {len(data)}")
     magic, version, slots, count, text_size, packed_text_size, packed_vectors_size = (

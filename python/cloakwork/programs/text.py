@@ -26,7 +26,6 @@ from typing import assert_never
 
 from cloakwork.errors import CloakworkError, InvalidProgramError
 from cloakwork.plan.layout import Axis, Layout
-from cloakwork.programs import vectors as vector_form
 from cloakwork.programs.slots import (
     Add,
     Basis,
@@ -49,7 +48,7 @@ from cloakwork.programs.slots import (
     operands,
 )
 from cloakwork.programs.tokens import Tokens, quote
-from cloakwork.programs.vectors import VectorTable
+from cloakwork.programs.vectors import VectorTable, read_vector, vector_text
 
 # Bytes that the vectors of a program read from outside may take.
 MEMORY = 1 << 30
@@ -78,9 +77,9 @@ def to_text(program: Program) -> str:
     body = operation_lines(program, table)
     lines = [_FIRST_LINE, f"title {quote(program.title)}", f"slots {program.slots}", ""]
     for number, vector in enumerate(table.distinct):
-        lines += [f"v{number} = {vector_form.to_text(vector)}"]
+        lines.append(f"v{number} = {vector_text(vector)}")
     if table.distinct:
-        lines += [""]
+        lines.append("")
     return "\n".join([*lines, *body])
 
 
@@ -115,7 +114,12 @@ def from_text(text: str, *, memory: int = MEMORY) -> Program:
 
 
 def operation_lines(program: Program, table: VectorTable) -> list[str]:
-    """One line per operation; vectors are named by their number in the table."""
+    """One line per operation; vectors are named by their number in the table.
+
+    Example:
+        >>> operation_lines(Program("", 4, (Input("x", 1), Neg(0)), (None,) * 2), VectorTable())
+        ['%0 = input "x" at 1', '%1 = neg %0']
+    """
     return [
         f"%{number} = {_operation(operation, table)}{_layout(layout)}{_origin(origin)}"
         for number, (operation, layout, origin) in enumerate(
@@ -134,6 +138,12 @@ def read_operation(line: str, vectors: Sequence[Vector], builder: Builder) -> No
 
     Raises:
         InvalidProgramError: It is no operation, or not legal there.
+
+    Example:
+        >>> builder = Builder("", 4)
+        >>> read_operation('%0 = input "x" at 1', [], builder)
+        >>> builder.level(0)
+        1
     """
     _append(Tokens(line), vectors, builder)
 
@@ -223,7 +233,7 @@ class _Reader:
                 f"the vectors take more than {self._memory} bytes; "
                 "if the program is to be trusted, read it with more memory"
             )
-        self._vectors.append(vector_form.read(tokens, self._slots))
+        self._vectors.append(read_vector(tokens, self._slots))
 
     def finish(self) -> Program:
         if self._builder is None:
@@ -250,7 +260,7 @@ def _expect_number(tokens: Tokens, prefix: str, number: int) -> None:
     tokens.expect("=")
 
 
-def _read_vector(tokens: Tokens, vectors: Sequence[Vector]) -> Vector:
+def _read_reference(tokens: Tokens, vectors: Sequence[Vector]) -> Vector:
     number = tokens.numbered("v")
     if number >= len(vectors):
         raise InvalidProgramError(f"v{number} is not given before it is used")
@@ -268,7 +278,7 @@ def _read_input(tokens: Tokens, _: Sequence[Vector]) -> Operation:
 
 
 def _read_constant(tokens: Tokens, vectors: Sequence[Vector]) -> Operation:
-    return Constant(_read_vector(tokens, vectors))
+    return Constant(_read_reference(tokens, vectors))
 
 
 def _read_rotate(tokens: Tokens, _: Sequence[Vector]) -> Operation:
@@ -286,7 +296,7 @@ def _read_linear(tokens: Tokens, vectors: Sequence[Vector]) -> Operation:
         if number in diagonals:
             raise InvalidProgramError(f"diagonal {number} is given twice")
         tokens.expect(":")
-        diagonals[number] = _read_vector(tokens, vectors)
+        diagonals[number] = _read_reference(tokens, vectors)
         if not tokens.accept(","):
             break
     tokens.expect("}")

@@ -47,11 +47,11 @@ class VectorTable:
         return number
 
 
-def to_text(vector: Vector) -> str:
+def vector_text(vector: Vector) -> str:
     """A vector as text: runs of equal numbers, and patterns that repeat in brackets.
 
     Example:
-        >>> to_text(np.array([1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.5]))
+        >>> vector_text(np.array([1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.5]))
         '(1.0 x2, 0.0) x2, 0.5'
     """
     bits = np.ascontiguousarray(vector).view(np.int64)
@@ -107,8 +107,8 @@ def _repetition(runs: Sequence[str], following: Sequence[int], start: int) -> tu
     return best
 
 
-def read(tokens: Tokens, slots: int) -> Vector:
-    """Read what `to_text` wrote, to the end of the line.
+def read_vector(tokens: Tokens, slots: int) -> Vector:
+    """Read what `vector_text` wrote, to the end of the line.
 
     Args:
         tokens: The line.
@@ -118,7 +118,7 @@ def read(tokens: Tokens, slots: int) -> Vector:
         InvalidProgramError: It is no vector of this length.
 
     Example:
-        >>> read(Tokens("1.0 x2, 0.5"), 3).tolist()
+        >>> read_vector(Tokens("1.0 x2, 0.5"), 3).tolist()
         [1.0, 1.0, 0.5]
     """
     numbers = _read_items(tokens, slots, nesting=0)
