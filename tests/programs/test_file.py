@@ -25,9 +25,12 @@ def packed(
     count: int = 0,
     vectors: bytes = b"",
     text_size: int | None = None,
+    cut: int = 0,
+    tail: bytes = b"",
 ) -> bytes:
     """The bytes of these parts, whether they make a program or not."""
-    parts = zlib.compress(text.encode()), zlib.compress(vectors)
+    text_part = zlib.compress(text.encode())
+    parts = text_part[: len(text_part) - cut] + tail, zlib.compress(vectors)
     size = len(text.encode()) if text_size is None else text_size
     sizes = (len(part) for part in parts)
     return HEADER.pack(b"cw.slots", version, slots, count, size, *sizes) + b"".join(parts)
@@ -77,6 +80,8 @@ def test_bytes_read_are_bytes_that_were_written() -> None:
         (packed(text_size=2**60), "more memory"),
         (packed(text_size=2**22), "cannot hold"),
         (packed(text_size=3), "other than that"),
+        (packed(cut=1), "other than that"),
+        (packed(tail=b"0"), "other than that"),
         (packed(""), "text in double quotes"),
         (packed('"t"\n'), "expected %0"),
         (packed('"t" 4'), "end of the line"),

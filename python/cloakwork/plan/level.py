@@ -129,17 +129,16 @@ def _sources(program: Program) -> list[int]:
 def _wanted_levels(program: Program, sources: Sequence[int], floor: int) -> dict[int, int]:
     """The level of every encrypted value that is no drop.
 
-    Values go by their present level, upwards; those that wait first; later ones
-    first. So a value comes after all that uses it: no operation goes up, and what
-    waits is ready only one level down.
+    Values go by their present level, upwards, and later ones first. So a value comes
+    after all that uses it, and a value that waits comes after all rescales of the
+    values that it must stand level with.
     """
     groups = _groups(program)
     needs = [0] * len(program.operations)
     wanted: dict[int, int] = {}
 
-    def order(number: int) -> tuple[int, bool, int]:
-        state = program.states[number]
-        return (state.level or 0, not state.waiting, -number)
+    def order(number: int) -> tuple[int, int]:
+        return (program.states[number].level or 0, -number)
 
     for number in sorted(range(len(program.operations)), key=order):
         operation, state = program.operations[number], program.states[number]
