@@ -1,6 +1,6 @@
 """Simplification: the same results, less to do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import pytest
@@ -25,9 +25,11 @@ from cloakwork.programs.slots import (
     Rescale,
     Rotate,
     Sub,
+    Vector,
     operands,
     with_operands,
 )
+from cloakwork.programs.text import from_text, to_text
 from tests.programs.random_programs import facts, programs, results
 
 ONES, ZEROS, RAMP = np.ones(8), np.zeros(8), np.arange(8.0)
@@ -192,3 +194,30 @@ def test_a_program_that_is_simple_stays_itself() -> None:
     program = program_of(Input("x", 1), Rotate(0, 1), Output(1))
     assert facts(simplified(program)) == facts(program)
     assert simplified(program) is program
+
+
+class MadeOnDemand(Mapping[int, Vector]):
+    """Diagonals that are made anew whenever they are asked for."""
+
+    def __init__(self, numbers: Mapping[int, float]) -> None:
+        self._numbers = numbers
+
+    def __getitem__(self, number: int) -> Vector:
+        return np.full(8, self._numbers[number])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+
+def test_vectors_made_on_demand_do_not_take_one_another_for_themselves() -> None:
+    numbers = {d: float(d) for d in range(8)}
+    first, second = MadeOnDemand(numbers), MadeOnDemand(numbers | {7: 0.5})
+    program = program_of(
+        Input("x", 1), *(Linear(0, diagonals, 2) for diagonals in (first, second, first))
+    )
+    assert len(share_common(program).operations) == 3
+    text = to_text(program)
+    assert to_text(from_text(text)) == text

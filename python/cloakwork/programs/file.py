@@ -16,7 +16,7 @@ from cloakwork.plan.layout import MAX_SLOTS
 from cloakwork.programs.slots import Builder, Program, Vector
 from cloakwork.programs.text import MEMORY, operation_lines, read_operation
 from cloakwork.programs.tokens import Tokens, quote
-from cloakwork.programs.vectors import VectorTable
+from cloakwork.programs.vectors import DistinctVectors
 
 _MAGIC = b"cw.slots"
 _VERSION = 1
@@ -45,18 +45,18 @@ def to_bytes(program: Program) -> bytes:
           %1 = add %0 %0      level 1
           %2 = output %1      level 1
     """
-    table = VectorTable()
-    lines = [quote(program.title), *operation_lines(program, table)]
+    distinct = DistinctVectors()
+    lines = [quote(program.title), *operation_lines(program, distinct)]
     text = "\n".join(lines).encode("utf-8", "surrogatepass")
     packer = zlib.compressobj()
-    vectors = [packer.compress(vector.astype(_NUMBER).tobytes()) for vector in table.distinct]
+    vectors = [packer.compress(vector.astype(_NUMBER).tobytes()) for vector in distinct.vectors]
     packed_vectors = b"".join([*vectors, packer.flush()])
     packed_text = zlib.compress(text)
     header = _HEADER.pack(
         _MAGIC,
         _VERSION,
         program.slots,
-        len(table.distinct),
+        len(distinct.vectors),
         len(text),
         len(packed_text),
         len(packed_vectors),

@@ -48,7 +48,7 @@ from cloakwork.programs.slots import (
     operands,
 )
 from cloakwork.programs.tokens import Tokens, quote
-from cloakwork.programs.vectors import VectorTable, read_vector, vector_text
+from cloakwork.programs.vectors import DistinctVectors, read_vector, vector_text
 
 # Bytes that the vectors of a program read from outside may take.
 MEMORY = 1 << 30
@@ -73,12 +73,12 @@ def to_text(program: Program) -> str:
         %1 = add %0 %0
         %2 = output %1
     """
-    table = VectorTable()
-    body = operation_lines(program, table)
+    distinct = DistinctVectors()
+    body = operation_lines(program, distinct)
     lines = [_FIRST_LINE, f"title {quote(program.title)}", f"slots {program.slots}", ""]
-    for number, vector in enumerate(table.distinct):
+    for number, vector in enumerate(distinct.vectors):
         lines.append(f"v{number} = {vector_text(vector)}")
-    if table.distinct:
+    if distinct.vectors:
         lines.append("")
     return "\n".join([*lines, *body])
 
@@ -113,15 +113,15 @@ def from_text(text: str, *, memory: int = MEMORY) -> Program:
     return reader.finish()
 
 
-def operation_lines(program: Program, table: VectorTable) -> list[str]:
-    """One line per operation; vectors are named by their number in the table.
+def operation_lines(program: Program, distinct: DistinctVectors) -> list[str]:
+    """One line per operation; vectors are named by their number.
 
     Example:
-        >>> operation_lines(Program("", 4, (Input("x", 1), Neg(0)), (None,) * 2), VectorTable())
+        >>> operation_lines(Program("", 4, (Input("x", 1), Neg(0)), (None,) * 2), DistinctVectors())
         ['%0 = input "x" at 1', '%1 = neg %0']
     """
     return [
-        f"%{number} = {_operation(operation, table)}{_layout(layout)}{_origin(origin)}"
+        f"%{number} = {_operation(operation, distinct)}{_layout(layout)}{_origin(origin)}"
         for number, (operation, layout, origin) in enumerate(
             zip(program.operations, program.layouts, program.origins, strict=True)
         )
@@ -148,17 +148,17 @@ def read_operation(line: str, vectors: Sequence[Vector], builder: Builder) -> No
     _append(Tokens(line), vectors, builder)
 
 
-def _operation(operation: Operation, table: VectorTable) -> str:
+def _operation(operation: Operation, distinct: DistinctVectors) -> str:
     words = [name_of(operation), *(f"%{operand}" for operand in operands(operation))]
     match operation:
         case Input(name=name, level=level):
             words.append(f"{quote(name)} at {level}")
         case Constant(vector=vector):
-            words.append(f"v{table.number_of(vector)}")
+            words.append(f"v{distinct.number_of(vector)}")
         case Rotate(steps=steps):
             words.append(f"by {steps}")
         case Linear(diagonals=diagonals, baby_steps=baby_steps):
-            entries = [f"{d}: v{table.number_of(vector)}" for d, vector in diagonals.items()]
+            entries = [f"{d}: v{distinct.number_of(vector)}" for d, vector in diagonals.items()]
             words.append(f"{{{', '.join(entries)}}} baby_steps {baby_steps}")
         case Polynomial(coefficients=coefficients, basis=basis):
             words.append(f"{basis} [{', '.join(repr(float(c)) for c in coefficients)}]")

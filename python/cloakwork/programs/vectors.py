@@ -6,6 +6,7 @@ Equal means equal bit by bit, so that 0.0 and -0.0 differ.
 from __future__ import annotations
 
 import hashlib
+import weakref
 from collections.abc import Sequence
 
 import numpy as np
@@ -29,21 +30,41 @@ class VectorTable:
     """
 
     def __init__(self) -> None:
-        self.distinct: list[Vector] = []
-        # With the object itself, so that no other takes its identity.
-        self._by_identity: dict[int, tuple[Vector, int]] = {}
+        # Weakly, so that vectors made on demand can go; the next may take their identity.
+        self._by_identity: dict[int, tuple[weakref.ref[Vector], int]] = {}
         self._by_content: dict[bytes, int] = {}
 
     def number_of(self, vector: Vector) -> int:
         """The number of the first vector seen that holds the same."""
         known = self._by_identity.get(id(vector))
-        if known is not None:
+        if known is not None and known[0]() is vector:
             return known[1]
         digest = hashlib.blake2b(np.ascontiguousarray(vector).data).digest()
-        number = self._by_content.setdefault(digest, len(self.distinct))
-        if number == len(self.distinct):
-            self.distinct.append(vector)
-        self._by_identity[id(vector)] = (vector, number)
+        number = self._by_content.setdefault(digest, len(self._by_content))
+        self._by_identity[id(vector)] = (weakref.ref(vector), number)
+        return number
+
+
+class DistinctVectors:
+    """The vectors of a program, each once.
+
+    Example:
+        >>> distinct = DistinctVectors()
+        >>> [distinct.number_of(v) for v in (np.ones(2), np.zeros(2), np.ones(2))]
+        [0, 1, 0]
+        >>> len(distinct.vectors)
+        2
+    """
+
+    def __init__(self) -> None:
+        self.vectors: list[Vector] = []
+        self._table = VectorTable()
+
+    def number_of(self, vector: Vector) -> int:
+        """The number of a vector among the distinct ones."""
+        number = self._table.number_of(vector)
+        if number == len(self.vectors):
+            self.vectors.append(vector)
         return number
 
 
