@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloakwork.plan.layout import row_major
+from cloakwork.plan.layout import Axis, Layout
 from cloakwork.programs.simplify import drop_dead, fold_constants, share_common, simplified
 from cloakwork.programs.slots import (
     Add,
@@ -169,7 +169,7 @@ def test_a_drop_that_others_use_stays() -> None:
 
 
 def test_layouts_and_origins_follow_their_operations() -> None:
-    layouts = tuple(row_major((n,), 8) for n in range(1, 6))
+    layouts = tuple(Layout(8, (Axis(n, 1),)) for n in range(1, 6))
     operations = (Input("x", 1), Neg(0), Rotate(0, 1), Rotate(0, 1), Output(3))
     program = Program("t", 8, operations, layouts, ("a", "b", "c", "d", "e"))
     simpler = simplified(program)

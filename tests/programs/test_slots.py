@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloakwork.errors import InvalidProgramError
-from cloakwork.plan.layout import row_major
+from cloakwork.plan.layout import Axis, Layout
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -178,7 +178,7 @@ def test_a_frame_of_wrong_types() -> None:
         with pytest.raises(InvalidProgramError, match="slots"):
             Program("", slots, (), ())  # type: ignore[arg-type]
     with pytest.raises(InvalidProgramError, match="layouts of 8 slots"):
-        Program("", 8, (Input("x", 1),), (row_major((2,), 4),))
+        Program("", 8, (Input("x", 1),), (Layout(4, (Axis(2, 1),)),))
     with pytest.raises(InvalidProgramError, match="origins to be text"):
         Program("", 8, (Input("x", 1),), (None,), (1,))  # type: ignore[arg-type]
     with pytest.raises(InvalidProgramError, match="comes later"):
