@@ -292,7 +292,7 @@ def _read_linear(tokens: Tokens, vectors: Sequence[Vector]) -> Operation:
     diagonals: dict[int, Vector] = {}
     tokens.expect("{")
     while True:
-        number = tokens.integer()
+        number = tokens.signed()
         if number in diagonals:
             raise InvalidProgramError(f"diagonal {number} is given twice")
         tokens.expect(":")
@@ -369,4 +369,4 @@ def _read_axis(tokens: Tokens) -> Axis:
         tokens.expect(":")
     size = tokens.integer()
     tokens.expect("@")
-    return Axis(size, tokens.integer(), name)
+    return Axis(size, tokens.signed(), name)

@@ -108,6 +108,16 @@ class Tokens:
         """
         return self._digits(self.peek(), "an integer")
 
+    def signed(self) -> int:
+        """Take an integer that may be negative.
+
+        Raises:
+            InvalidProgramError: Something else comes.
+        """
+        token = self.peek()
+        magnitude = self._digits(token.removeprefix("-"), "an integer")
+        return -magnitude if token.startswith("-") else magnitude
+
     def real(self) -> float:
         """Take a finite number.
 
