@@ -1,9 +1,14 @@
 """Slot programs: legality and text."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cloakwork.errors import InvalidProgramError
+from cloakwork.plan.layout import Axis, Layout
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -23,6 +28,8 @@ from cloakwork.programs.slots import (
     Sub,
     state_after,
 )
+from cloakwork.programs.text import from_text, to_text
+from tests.programs.random_programs import facts
 
 READY, WAITING, CLEAR, BOTTOM = State(2), State(2, waiting=True), State(None), State(0)
 ONES = np.ones(8)
@@ -57,6 +64,7 @@ def test_legal_operations(operation: Operation, states: list[State], expected: S
     ("operation", "states", "reason"),
     [
         (Input("x", -1), [], "below 0"),
+        (Input("x", 1_000_001), [], "above"),
         (Constant(np.ones(4)), [], "expected 8 slots"),
         (Constant(np.full(8, np.nan)), [], "not finite"),
         (Add(0, 1), [CLEAR, CLEAR], "no operand is encrypted"),
@@ -87,6 +95,94 @@ def test_legal_operations(operation: Operation, states: list[State], expected: S
 def test_illegal_operations(operation: Operation, states: list[State], reason: str) -> None:
     with pytest.raises(InvalidProgramError, match=reason):
         state_after(operation, states, 8)
+
+
+ODD: Any = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.floats(),
+    st.integers(),
+    st.text(max_size=2),
+    st.sampled_from([np.bool_(True), np.int64(1), np.float32(1), np.nan, 10**400, 1j]),
+    st.sampled_from([ONES, ONES[:4], ONES > 0, ONES.astype(np.int64), ONES.astype(object)]),
+    st.sampled_from([ONES * np.nan, ONES.reshape(2, 4), ONES.astype(">f8")]),
+    st.lists(st.floats(), max_size=8),
+    st.tuples(st.floats(), st.one_of(st.booleans(), st.integers(), st.text())),
+    st.dictionaries(st.one_of(st.floats(), st.booleans(), st.integers()), st.just(ONES)),
+)
+
+
+@given(
+    st.sampled_from(
+        [
+            lambda odd: Input(odd, 1),
+            lambda odd: Input("x", odd),
+            Constant,
+            lambda odd: Rotate(0, odd),
+            lambda odd: Linear(0, odd, 2),
+            lambda odd: Linear(0, {1: odd}, 2),
+            lambda odd: Linear(0, {odd: ONES} if odd.__hash__ else odd, 2),
+            lambda odd: Linear(0, {1: ONES}, odd),
+            lambda odd: Polynomial(0, odd, "monomial"),
+            lambda odd: Polynomial(0, (0.0, 1.0, odd), "monomial"),
+            lambda odd: Polynomial(0, (0.0, 1.0), odd),
+            lambda odd: DropLevel(0, odd),
+            Neg,
+            lambda odd: Add(0, odd),
+            lambda odd: odd,
+        ]
+    ),
+    ODD,
+)
+def test_odd_fields_are_refused(make: Any, odd: Any) -> None:
+    try:
+        program = Program("", 8, (Input("x", 3), make(odd)), (None, None))
+    except InvalidProgramError:
+        return
+    assert facts(from_text(to_text(program))) == facts(program)
+
+
+@pytest.mark.parametrize(
+    ("operation", "reason"),
+    [
+        (Input("x", True), "not an integer"),
+        (Input("x", 2.0), "not an integer"),  # type: ignore[arg-type]
+        (Input(None, 2), "not text"),  # type: ignore[arg-type]
+        (Constant(np.ones(8, dtype=np.float32)), "expected an array of float64"),
+        (Constant([1.0] * 8), "expected an array of float64"),  # type: ignore[arg-type]
+        (Rotate(0, 1.0), "not an integer"),  # type: ignore[arg-type]
+        (Rotate(0, True), "not an integer"),
+        (Rotate(False, 1), "not an integer"),
+        (Linear(0, {0: ONES}, 1.0), "not an integer"),  # type: ignore[arg-type]
+        (Linear(0, {0: ONES}, 9), "more than the slots"),
+        (Linear(0, {1.0: ONES}, 1), "not an integer"),  # type: ignore[dict-item]
+        (Linear(0, [ONES], 1), "no mapping"),  # type: ignore[arg-type]
+        (Polynomial(0, (0.0, np.nan), "monomial"), "not finite"),
+        (Polynomial(0, (0.0, 10**400), "monomial"), "not finite"),
+        (Polynomial(0, (0.0, True), "monomial"), "not a float"),
+        (Polynomial(0, [0.0, 1.0], "monomial"), "no tuple"),  # type: ignore[arg-type]
+        (Polynomial(0, (0.0, 1.0), "legendre"), "basis"),  # type: ignore[arg-type]
+        (DropLevel(0, 0.0), "not an integer"),  # type: ignore[arg-type]
+        (None, "no operation"),
+    ],
+)
+def test_wrong_types(operation: Operation, reason: str) -> None:
+    with pytest.raises(InvalidProgramError, match=reason):
+        Program("", 8, (Input("x", 3), operation), (None, None))
+
+
+def test_a_frame_of_wrong_types() -> None:
+    with pytest.raises(InvalidProgramError, match="title"):
+        Program(None, 8, (), ())  # type: ignore[arg-type]
+    for slots in (0, -1, 65537, True, 8.0):
+        with pytest.raises(InvalidProgramError, match="slots"):
+            Program("", slots, (), ())  # type: ignore[arg-type]
+    with pytest.raises(InvalidProgramError, match="layouts of 8 slots"):
+        Program("", 8, (Input("x", 1),), (Layout(4, (Axis(2, 1),)),))
+    with pytest.raises(InvalidProgramError, match="origins to be text"):
+        Program("", 8, (Input("x", 1),), (None,), (1,))  # type: ignore[arg-type]
+    with pytest.raises(InvalidProgramError, match="comes later"):
+        Builder("", 8).append(Neg(-1))
 
 
 def test_a_program_checks_all_of_itself() -> None:

@@ -12,19 +12,25 @@ diagonal d times its operand rotated by d. Levels are explicit: a product
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, assert_never
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias, assert_never, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
-from cloakwork.plan.layout import Layout
+from cloakwork.plan.layout import MAX_SLOTS, Layout
 from cloakwork.programs.diagonals import SparseDiagonals
 
 Vector: TypeAlias = NDArray[np.float64]
 Basis: TypeAlias = Literal["monomial", "chebyshev"]
+
+_INTEGERS = (int, np.integer)
+
+# Far above every chain of moduli: a program may be deeper than its chain while it is planned.
+MAX_LEVEL = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,6 +175,22 @@ def operands(operation: Operation) -> tuple[int, ...]:
             return (operation.operand,)
 
 
+def with_operands(operation: Operation, numbers: Sequence[int]) -> Operation:
+    """The same operation on the values with these numbers.
+
+    Example:
+        >>> operands(with_operands(Sub(0, 1), [4, 7]))
+        (4, 7)
+    """
+    match operation:
+        case Input() | Constant():
+            return operation
+        case Add() | Sub() | Mul() | Neg() | Rescale() | Output():
+            return type(operation)(*numbers)
+        case _:
+            return replace(operation, operand=numbers[0])
+
+
 def polynomial_depth(coefficients: Sequence[float]) -> int:
     """Levels that a polynomial takes: the least for its degree, zeros at the end not counted.
 
@@ -197,8 +219,11 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
         State(level=2, waiting=False)
     """
     match operation:
-        case Input(level=level):
+        case Input(name=name, level=level):
+            _require(isinstance(name, str), operation, f"its name is {_kind(name)}, not text")
+            _require_integer(level, "its level", operation)
             _require(level >= 0, operation, f"level {level} is below 0")
+            _require(level <= MAX_LEVEL, operation, f"its level is above {MAX_LEVEL}")
             return State(level)
         case Constant(vector=vector):
             _require_vector(vector, slots, operation)
@@ -217,20 +242,28 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
             return states[0]
         case Rotate(steps=steps):
             _require_encrypted(operation, states[0])
+            _require_integer(steps, "its number of steps", operation)
             _require(0 < steps < slots, operation, f"{steps} steps are outside 1..{slots - 1}")
             return states[0]
         case Linear(diagonals=diagonals, baby_steps=baby_steps):
             _require_ready(operation, states[0], levels=1)
+            _require(isinstance(diagonals, Mapping), operation, "its diagonals are no mapping")
             _require(bool(diagonals), operation, "it has no diagonals")
+            _require_integer(baby_steps, "its number of baby steps", operation)
             _require(baby_steps >= 1, operation, f"{baby_steps} baby steps are fewer than 1")
+            _require(
+                baby_steps <= slots, operation, f"{baby_steps} baby steps are more than the slots"
+            )
             _require_diagonals(diagonals, slots, operation)
             return State(states[0].level, waiting=True)
-        case Polynomial(coefficients=coefficients):
+        case Polynomial(coefficients=coefficients, basis=basis):
+            is_known = isinstance(basis, str) and basis in get_args(Basis)
+            _require(is_known, operation, f"its basis is not of {get_args(Basis)}")
+            _require(isinstance(coefficients, tuple), operation, "its coefficients are no tuple")
+            for coefficient in coefficients:
+                _require_finite(coefficient, operation)
             depth = polynomial_depth(coefficients)
             _require(depth >= 1, operation, "its degree is below 1")
-            _require(
-                bool(np.isfinite(coefficients).all()), operation, "a coefficient is not finite"
-            )
             return State(_require_ready(operation, states[0], levels=depth) - depth)
         case Rescale():
             level = _require_encrypted(operation, states[0])
@@ -238,6 +271,7 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
             return State(level - 1)
         case DropLevel(level=target):
             level = _require_ready(operation, states[0], levels=0)
+            _require_integer(target, "its level", operation)
             _require(0 <= target < level, operation, f"level {target} is not below {level}")
             return State(target)
         case _:
@@ -247,11 +281,10 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
 def _joined(operation: Operation, states: Sequence[State]) -> State:
     encrypted = [state for state in states if state.level is not None]
     _require(bool(encrypted), operation, "no operand is encrypted")
-    _require(
-        all(state == encrypted[0] for state in encrypted),
-        operation,
-        f"its operands differ: {encrypted}",
-    )
+    if encrypted[0] != encrypted[-1]:
+        raise InvalidProgramError(
+            f"cannot use {name_of(operation)}: its operands differ: {encrypted}"
+        )
     return encrypted[0]
 
 
@@ -269,6 +302,8 @@ def _require_ready(operation: Operation, state: State, *, levels: int) -> int:
 
 
 def _require_vector(vector: Vector, slots: int, operation: Operation) -> None:
+    is_vector = isinstance(vector, np.ndarray) and vector.dtype == np.float64
+    _require(is_vector, operation, f"expected an array of float64, got {_kind(vector)}")
     _require(vector.shape == (slots,), operation, f"expected {slots} slots, got {vector.shape}")
     _require(bool(np.isfinite(vector).all()), operation, "a number is not finite")
 
@@ -282,6 +317,8 @@ def _require_diagonals(diagonals: Mapping[int, Vector], slots: int, operation: O
         )
         _require(diagonals.is_finite(), operation, "a number is not finite")
         return
+    for number in diagonals:
+        _require_integer(number, "the number of a diagonal", operation)
     _require(
         len({number % slots for number in diagonals}) == len(diagonals),
         operation,
@@ -290,6 +327,53 @@ def _require_diagonals(diagonals: Mapping[int, Vector], slots: int, operation: O
     for number, vector in diagonals.items():
         _require(-slots < number < slots, operation, f"diagonal {number} does not exist")
         _require_vector(vector, slots, operation)
+
+
+def _require_integer(value: object, what: str, operation: Operation) -> None:
+    if not isinstance(value, _INTEGERS) or isinstance(value, bool):
+        raise InvalidProgramError(
+            f"cannot use {name_of(operation)}: {what} is {_kind(value)}, not an integer"
+        )
+
+
+def _require_finite(value: object, operation: Operation) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    _require(is_number, operation, f"a coefficient is {_kind(value)}, not a float")
+    # Holds of integers too, however large.
+    is_finite = isinstance(value, int | float) and abs(value) <= sys.float_info.max
+    _require(is_finite, operation, "a coefficient is not finite")
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}"
+    return f"of type {type(value).__name__}"
+
+
+def _operand_states(operation: Operation, states: Sequence[State]) -> list[State]:
+    """States of the operands of the operation that comes after these states."""
+    if type(operation) not in _NAMES:
+        raise InvalidProgramError(f"cannot use an object {_kind(operation)}: it is no operation")
+    numbers = operands(operation)
+    for number in numbers:
+        _require_integer(number, "the number of an operand", operation)
+        if not 0 <= number < len(states):
+            raise InvalidProgramError(
+                f"cannot use {name_of(operation)}: %{len(states)} names a value that comes "
+                f"later, %{number}"
+            )
+    return [states[number] for number in numbers]
+
+
+def _require_frame(title: str, slots: int) -> None:
+    if not isinstance(title, str):
+        raise InvalidProgramError(f"cannot make a program: its title is {_kind(title)}, not text")
+    if not isinstance(slots, _INTEGERS) or isinstance(slots, bool):
+        raise InvalidProgramError(f"cannot make a program: its slots are {_kind(slots)}")
+    if not 1 <= slots <= MAX_SLOTS:
+        raise InvalidProgramError(
+            f"cannot make a program of {slots} slots: expected 1 to {MAX_SLOTS}"
+        )
 
 
 def _require(condition: bool, operation: Operation, reason: str) -> None:
@@ -324,7 +408,7 @@ class Program:
 
     Args:
         title: What the program computes, in the words of who wrote it.
-        slots: Slots of every value.
+        slots: Slots of every value, 1 to `MAX_SLOTS`.
         operations: The operations in order.
         layouts: The layout of every value, where known; meaning never depends on it.
         origins: The line of the user's program that asked for each operation; empty where
@@ -349,20 +433,25 @@ class Program:
     states: tuple[State, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        _require_frame(self.title, self.slots)
         states: list[State] = []
-        for number, operation in enumerate(self.operations):
-            if any(not 0 <= operand < number for operand in operands(operation)):
-                raise InvalidProgramError(
-                    f"cannot use {name_of(operation)}: %{number} names a value that comes later"
-                )
-            operand_states = [states[operand] for operand in operands(operation)]
-            states.append(state_after(operation, operand_states, self.slots))
+        for operation in self.operations:
+            states.append(state_after(operation, _operand_states(operation, states), self.slots))
         if len(self.layouts) != len(self.operations):
             raise InvalidProgramError("cannot make the program: expected a layout per operation")
+        for layout in self.layouts:
+            if layout is not None and (
+                not isinstance(layout, Layout) or layout.slots != self.slots
+            ):
+                raise InvalidProgramError(
+                    f"cannot make the program: expected layouts of {self.slots} slots, got {layout}"
+                )
         if not self.origins:
             object.__setattr__(self, "origins", ("",) * len(self.operations))
         if len(self.origins) != len(self.operations):
             raise InvalidProgramError("cannot make the program: expected an origin per operation")
+        if not all(isinstance(origin, str) for origin in self.origins):
+            raise InvalidProgramError("cannot make the program: expected origins to be text")
         object.__setattr__(self, "states", tuple(states))
 
     def __str__(self) -> str:
@@ -411,6 +500,7 @@ class Builder:
     """
 
     def __init__(self, title: str, slots: int) -> None:
+        _require_frame(title, slots)
         self._title = title
         self.slots = slots
         self._constants: dict[bytes, int] = {}
@@ -426,7 +516,7 @@ class Builder:
         Raises:
             InvalidProgramError: The operation is not legal here.
         """
-        operand_states = [self._states[operand] for operand in operands(operation)]
+        operand_states = _operand_states(operation, self._states)
         self._states.append(state_after(operation, operand_states, self.slots))
         self._operations.append(operation)
         self._layouts.append(layout)
@@ -444,6 +534,13 @@ class Builder:
     def operations(self) -> Sequence[Operation]:
         """The operations so far."""
         return self._operations
+
+    def __len__(self) -> int:
+        return len(self._operations)
+
+    def state(self, value: int) -> State:
+        """What is known of a value."""
+        return self._states[value]
 
     def level(self, value: int) -> int:
         """The level of an encrypted value.

@@ -1,0 +1,139 @@
+"""The bytes of one program: compact, versioned, and no longer than they say.
+
+A fixed header with all lengths; the title and the operations as in
+`programs.text`, compressed; the distinct vectors as float64, compressed.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+import numpy as np
+
+from cloakwork.errors import CloakworkError, MalformedBytesError
+from cloakwork.plan.layout import MAX_SLOTS
+from cloakwork.programs.slots import Builder, Program, Vector
+from cloakwork.programs.text import MEMORY, operation_lines, read_operation
+from cloakwork.programs.tokens import Tokens, quote
+from cloakwork.programs.vectors import DistinctVectors
+
+_MAGIC = b"cw.slots"
+_VERSION = 1
+# Magic, version, slots, vectors; bytes of the text, plain and packed, and of the vectors, packed.
+_HEADER = struct.Struct("<8sIIQQQQ")
+
+# Numbers stand in the file in one byte order, whatever the machine's.
+_NUMBER = np.dtype("<f8")
+
+# The most that zlib makes out of one byte.
+_MAX_RATIO = 1032
+
+# An operation takes up to this many times its text in memory.
+_TEXT_WEIGHT = 64
+
+
+def to_bytes(program: Program) -> bytes:
+    """A program as bytes from which `from_bytes` makes it again, bit for bit.
+
+    Example:
+        >>> from cloakwork.programs.slots import Add, Input, Output
+        >>> program = Program("double", 4, (Input("x", 1), Add(0, 0), Output(1)), (None,) * 3)
+        >>> print(from_bytes(to_bytes(program)))
+        double, 4 slots
+          %0 = input x        level 1
+          %1 = add %0 %0      level 1
+          %2 = output %1      level 1
+    """
+    distinct = DistinctVectors()
+    lines = [quote(program.title), *operation_lines(program, distinct)]
+    text = "\n".join(lines).encode("utf-8", "surrogatepass")
+    packer = zlib.compressobj()
+    vectors = [packer.compress(vector.astype(_NUMBER).tobytes()) for vector in distinct.vectors]
+    packed_vectors = b"".join([*vectors, packer.flush()])
+    packed_text = zlib.compress(text)
+    header = _HEADER.pack(
+        _MAGIC,
+        _VERSION,
+        program.slots,
+        len(distinct.vectors),
+        len(text),
+        len(packed_text),
+        len(packed_vectors),
+    )
+    return header + packed_text + packed_vectors
+
+
+def from_bytes(data: bytes, *, memory: int = MEMORY) -> Program:
+    """Read a program from its bytes.
+
+    Args:
+        data: What `to_bytes` made.
+        memory: Bytes that the program may take.
+
+    Raises:
+        MalformedBytesError: The bytes are damaged, of another version or kind, or hold a program
+            that is not legal or takes more memory.
+    """
+    try:
+        return _read(data, memory)
+    except CloakworkError as error:
+        raise MalformedBytesError(f"cannot read the program's bytes: {error}") from error
+
+
+def _read(data: bytes, memory: int) -> Program:
+    if not isinstance(data, bytes):
+        raise MalformedBytesError(f"expected bytes, got {type(data).__name__}")
+    if len(data) < _HEADER.size:
+        raise MalformedBytesError(f"expected a header of {_HEADER.size} bytes, got {len(data)}")
+    magic, version, slots, count, text_size, packed_text_size, packed_vectors_size = (
+        _HEADER.unpack_from(data)
+    )
+    if magic != _MAGIC:
+        raise MalformedBytesError("they are no slot program")
+    if version != _VERSION:
+        raise MalformedBytesError(f"expected version {_VERSION}, got {version}")
+    if not 1 <= slots <= MAX_SLOTS:
+        raise MalformedBytesError(f"expected 1 to {MAX_SLOTS} slots, got {slots}")
+    text_end = _HEADER.size + packed_text_size
+    if len(data) != text_end + packed_vectors_size:
+        raise MalformedBytesError(
+            f"expected {text_end + packed_vectors_size} bytes, got {len(data)}"
+        )
+    vectors_size = count * slots * _NUMBER.itemsize
+    if vectors_size + _TEXT_WEIGHT * text_size > memory:
+        raise MalformedBytesError(
+            f"the program takes more than {memory} bytes; "
+            "if it is to be trusted, read it with more memory"
+        )
+    text = _unpack(data[_HEADER.size : text_end], text_size)
+    numbers = np.frombuffer(_unpack(data[text_end:], vectors_size), dtype=_NUMBER)
+    vectors = numbers.astype(np.float64, copy=False).reshape(count, slots)
+    return _program(text, slots, list(vectors))
+
+
+def _unpack(packed: bytes, size: int) -> bytes:
+    if size > _MAX_RATIO * len(packed):
+        raise MalformedBytesError(f"{len(packed)} packed bytes cannot hold {size}")
+    unpacker = zlib.decompressobj()
+    try:
+        # One byte more than wanted shows whether there is more.
+        data = unpacker.decompress(packed, size + 1)
+    except zlib.error as error:
+        raise MalformedBytesError(f"the packed bytes are damaged: {error}") from error
+    if len(data) != size or not unpacker.eof or unpacker.unused_data:
+        raise MalformedBytesError(f"expected {size} bytes when unpacked, got other than that")
+    return data
+
+
+def _program(text: bytes, slots: int, vectors: list[Vector]) -> Program:
+    try:
+        first, *lines = text.decode("utf-8", "surrogatepass").split("\n")
+    except UnicodeDecodeError as error:
+        raise MalformedBytesError(f"the operations are no text: {error}") from error
+    title = Tokens(first)
+    builder = Builder(title.quoted(), slots)
+    title.end()
+    for line in lines:
+        read_operation(line, vectors, builder)
+    return builder.finish()

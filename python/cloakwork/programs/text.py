@@ -1,0 +1,372 @@
+"""The text of a whole program: a person can read it, and it reads back exactly.
+
+A header, the distinct vectors, then one line per operation, with its layout and
+the line of the user's program that it comes from:
+
+    cloakwork slot program 1
+    title "masked neighbour"
+    slots 8
+
+    v0 = 1.0 x3, 0.0 x5
+
+    %0 = input "x" at 1
+    %1 = rotate %0 by 1 layout (i:3@1) dirty from "neighbour.py:4"
+    %2 = constant v0
+    %3 = mul %1 %2
+    %4 = rescale %3
+    %5 = output %4
+
+`str(program)` is the summary for people only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import assert_never
+
+from cloakwork.errors import CloakworkError, InvalidProgramError
+from cloakwork.plan.layout import Axis, Layout
+from cloakwork.programs.slots import (
+    Add,
+    Basis,
+    Builder,
+    Constant,
+    DropLevel,
+    Input,
+    Linear,
+    Mul,
+    Neg,
+    Operation,
+    Output,
+    Polynomial,
+    Program,
+    Rescale,
+    Rotate,
+    Sub,
+    Vector,
+    name_of,
+    operands,
+)
+from cloakwork.programs.tokens import Tokens, quote
+from cloakwork.programs.vectors import DistinctVectors, read_vector, vector_text
+
+# Bytes that the vectors of a program read from outside may take.
+MEMORY = 1 << 30
+
+_FIRST_LINE = "cloakwork slot program 1"
+
+# The most that every version of numpy can index.
+_MAX_AXES = 32
+
+
+def to_text(program: Program) -> str:
+    """A program as text from which `from_text` makes it again, bit for bit.
+
+    Example:
+        >>> x = Input("x", 1)
+        >>> print(to_text(Program("double", 4, (x, Add(0, 0), Output(1)), (None,) * 3)))
+        cloakwork slot program 1
+        title "double"
+        slots 4
+        <BLANKLINE>
+        %0 = input "x" at 1
+        %1 = add %0 %0
+        %2 = output %1
+    """
+    distinct = DistinctVectors()
+    body = operation_lines(program, distinct)
+    lines = [_FIRST_LINE, f"title {quote(program.title)}", f"slots {program.slots}", ""]
+    for number, vector in enumerate(distinct.vectors):
+        lines.append(f"v{number} = {vector_text(vector)}")
+    if distinct.vectors:
+        lines.append("")
+    return "\n".join([*lines, *body])
+
+
+def from_text(text: str, *, memory: int = MEMORY) -> Program:
+    """Read a program from its text.
+
+    Args:
+        text: What `to_text` made, or a person wrote.
+        memory: Bytes that the program's vectors may take.
+
+    Raises:
+        InvalidProgramError: The text is no program, or an operation of it is not legal; the
+            message names the line.
+
+    Example:
+        >>> program = Program("double", 4, (Input("x", 1), Add(0, 0), Output(1)), (None,) * 3)
+        >>> print(from_text(to_text(program)))
+        double, 4 slots
+          %0 = input x        level 1
+          %1 = add %0 %0      level 1
+          %2 = output %1      level 1
+    """
+    if not isinstance(text, str):
+        raise InvalidProgramError(f"cannot read a program: expected text, got {type(text)}")
+    reader = _Reader(memory)
+    for number, line in enumerate(text.split("\n"), start=1):
+        try:
+            reader.read(line)
+        except CloakworkError as error:
+            raise InvalidProgramError(f"cannot read the program: line {number}: {error}") from error
+    return reader.finish()
+
+
+def operation_lines(program: Program, distinct: DistinctVectors) -> list[str]:
+    """One line per operation; vectors are named by their number.
+
+    Example:
+        >>> operation_lines(Program("", 4, (Input("x", 1), Neg(0)), (None,) * 2), DistinctVectors())
+        ['%0 = input "x" at 1', '%1 = neg %0']
+    """
+    return [
+        f"%{number} = {_operation(operation, distinct)}{_layout(layout)}{_origin(origin)}"
+        for number, (operation, layout, origin) in enumerate(
+            zip(program.operations, program.layouts, program.origins, strict=True)
+        )
+    ]
+
+
+def read_operation(line: str, vectors: Sequence[Vector], builder: Builder) -> None:
+    """Append the operation that a line holds.
+
+    Args:
+        line: What `operation_lines` made.
+        vectors: The vectors by number.
+        builder: The operations before it.
+
+    Raises:
+        InvalidProgramError: It is no operation, or not legal there.
+
+    Example:
+        >>> builder = Builder("", 4)
+        >>> read_operation('%0 = input "x" at 1', [], builder)
+        >>> builder.level(0)
+        1
+    """
+    _append(Tokens(line), vectors, builder)
+
+
+def _operation(operation: Operation, distinct: DistinctVectors) -> str:
+    words = [name_of(operation), *(f"%{operand}" for operand in operands(operation))]
+    match operation:
+        case Input(name=name, level=level):
+            words.append(f"{quote(name)} at {level}")
+        case Constant(vector=vector):
+            words.append(f"v{distinct.number_of(vector)}")
+        case Rotate(steps=steps):
+            words.append(f"by {steps}")
+        case Linear(diagonals=diagonals, baby_steps=baby_steps):
+            entries = [f"{d}: v{distinct.number_of(vector)}" for d, vector in diagonals.items()]
+            words.append(f"{{{', '.join(entries)}}} baby_steps {baby_steps}")
+        case Polynomial(coefficients=coefficients, basis=basis):
+            words.append(f"{basis} [{', '.join(repr(float(c)) for c in coefficients)}]")
+        case DropLevel(level=level):
+            words.append(f"to {level}")
+        case Add() | Sub() | Mul() | Neg() | Rescale() | Output():
+            pass
+        case _:
+            assert_never(operation)
+    return " ".join(words)
+
+
+def _layout(layout: Layout | None) -> str:
+    if layout is None:
+        return ""
+    copies = f" copies {_axes(layout.replicas)}" if layout.replicas else ""
+    return f" layout {_axes(layout.axes)}{copies}{' dirty' if layout.dirty else ''}"
+
+
+def _axes(axes: Sequence[Axis]) -> str:
+    return f"({', '.join(_axis(axis) for axis in axes)})"
+
+
+def _axis(axis: Axis) -> str:
+    is_plain = axis.name.isidentifier() and axis.name.isascii()
+    name = axis.name if is_plain else quote(axis.name)
+    return f"{name + ':' if axis.name else ''}{axis.size}@{axis.stride}"
+
+
+def _origin(origin: str) -> str:
+    return f" from {quote(origin)}" if origin else ""
+
+
+class _Reader:
+    """Reads line after line."""
+
+    def __init__(self, memory: int) -> None:
+        self._memory = memory
+        self._has_begun = False
+        self._title: str | None = None
+        self._slots = 0
+        self._vectors: list[Vector] = []
+        self._builder: Builder | None = None
+
+    def read(self, line: str) -> None:
+        if not line.strip():
+            return
+        if not self._has_begun:
+            if line.strip() != _FIRST_LINE:
+                raise InvalidProgramError(f"expected {_FIRST_LINE!r}, got {line[:40]!r}")
+            self._has_begun = True
+            return
+        tokens = Tokens(line)
+        if self._title is None:
+            tokens.expect("title")
+            self._title = tokens.quoted()
+            tokens.end()
+        elif self._builder is None:
+            tokens.expect("slots")
+            self._slots = tokens.integer()
+            tokens.end()
+            self._builder = Builder(self._title, self._slots)
+        elif tokens.peek().startswith("v"):
+            self._read_vector(tokens)
+        else:
+            _append(tokens, self._vectors, self._builder)
+
+    def _read_vector(self, tokens: Tokens) -> None:
+        _expect_number(tokens, "v", len(self._vectors))
+        if 8 * self._slots * (len(self._vectors) + 1) > self._memory:
+            raise InvalidProgramError(
+                f"the vectors take more than {self._memory} bytes; "
+                "if the program is to be trusted, read it with more memory"
+            )
+        self._vectors.append(read_vector(tokens, self._slots))
+
+    def finish(self) -> Program:
+        if self._builder is None:
+            raise InvalidProgramError(
+                f"cannot read the program: expected {_FIRST_LINE!r}, title and slots, got the end"
+            )
+        return self._builder.finish()
+
+
+def _append(tokens: Tokens, vectors: Sequence[Vector], builder: Builder) -> None:
+    _expect_number(tokens, "%", len(builder))
+    name = tokens.word()
+    if name not in _READERS:
+        raise InvalidProgramError(f"expected an operation, got {name[:20]!r}")
+    operation = _READERS[name](tokens, vectors)
+    layout = _read_layout(tokens, builder.slots) if tokens.accept("layout") else None
+    builder.origin = tokens.quoted() if tokens.accept("from") else ""
+    tokens.end()
+    builder.append(operation, layout)
+
+
+def _expect_number(tokens: Tokens, prefix: str, number: int) -> None:
+    tokens.expect(f"{prefix}{number}")
+    tokens.expect("=")
+
+
+def _read_reference(tokens: Tokens, vectors: Sequence[Vector]) -> Vector:
+    number = tokens.numbered("v")
+    if number >= len(vectors):
+        raise InvalidProgramError(f"v{number} is not given before it is used")
+    return vectors[number]
+
+
+def _read_value(tokens: Tokens) -> int:
+    return tokens.numbered("%")
+
+
+def _read_input(tokens: Tokens, _: Sequence[Vector]) -> Operation:
+    name = tokens.quoted()
+    tokens.expect("at")
+    return Input(name, tokens.integer())
+
+
+def _read_constant(tokens: Tokens, vectors: Sequence[Vector]) -> Operation:
+    return Constant(_read_reference(tokens, vectors))
+
+
+def _read_rotate(tokens: Tokens, _: Sequence[Vector]) -> Operation:
+    operand = _read_value(tokens)
+    tokens.expect("by")
+    return Rotate(operand, tokens.integer())
+
+
+def _read_linear(tokens: Tokens, vectors: Sequence[Vector]) -> Operation:
+    operand = _read_value(tokens)
+    diagonals: dict[int, Vector] = {}
+    tokens.expect("{")
+    while True:
+        number = tokens.signed()
+        if number in diagonals:
+            raise InvalidProgramError(f"diagonal {number} is given twice")
+        tokens.expect(":")
+        diagonals[number] = _read_reference(tokens, vectors)
+        if not tokens.accept(","):
+            break
+    tokens.expect("}")
+    tokens.expect("baby_steps")
+    return Linear(operand, diagonals, tokens.integer())
+
+
+def _read_polynomial(tokens: Tokens, _: Sequence[Vector]) -> Operation:
+    operand = _read_value(tokens)
+    basis: Basis
+    if tokens.accept("monomial"):
+        basis = "monomial"
+    else:
+        tokens.expect("chebyshev")
+        basis = "chebyshev"
+    tokens.expect("[")
+    coefficients = [tokens.real()]
+    while tokens.accept(","):
+        coefficients.append(tokens.real())
+    tokens.expect("]")
+    return Polynomial(operand, tuple(coefficients), basis)
+
+
+def _read_drop_level(tokens: Tokens, _: Sequence[Vector]) -> Operation:
+    operand = _read_value(tokens)
+    tokens.expect("to")
+    return DropLevel(operand, tokens.integer())
+
+
+_READERS: Mapping[str, Callable[[Tokens, Sequence[Vector]], Operation]] = {
+    "input": _read_input,
+    "constant": _read_constant,
+    "add": lambda tokens, _: Add(_read_value(tokens), _read_value(tokens)),
+    "sub": lambda tokens, _: Sub(_read_value(tokens), _read_value(tokens)),
+    "mul": lambda tokens, _: Mul(_read_value(tokens), _read_value(tokens)),
+    "neg": lambda tokens, _: Neg(_read_value(tokens)),
+    "rotate": _read_rotate,
+    "linear": _read_linear,
+    "polynomial": _read_polynomial,
+    "rescale": lambda tokens, _: Rescale(_read_value(tokens)),
+    "drop_level": _read_drop_level,
+    "output": lambda tokens, _: Output(_read_value(tokens)),
+}
+
+
+def _read_layout(tokens: Tokens, slots: int) -> Layout:
+    axes = _read_axes(tokens)
+    replicas = _read_axes(tokens) if tokens.accept("copies") else ()
+    if len(axes) + len(replicas) > _MAX_AXES:
+        raise InvalidProgramError(f"expected at most {_MAX_AXES} axes")
+    return Layout(slots, axes, replicas, dirty=tokens.accept("dirty"))
+
+
+def _read_axes(tokens: Tokens) -> tuple[Axis, ...]:
+    axes: list[Axis] = []
+    tokens.expect("(")
+    if tokens.accept(")"):
+        return ()
+    while True:
+        axes.append(_read_axis(tokens))
+        if not tokens.accept(","):
+            tokens.expect(")")
+            return tuple(axes)
+
+
+def _read_axis(tokens: Tokens) -> Axis:
+    name = ""
+    if not tokens.peek().isdecimal():
+        name = tokens.quoted() if tokens.peek().startswith('"') else tokens.word()
+        tokens.expect(":")
+    size = tokens.integer()
+    tokens.expect("@")
+    return Axis(size, tokens.signed(), name)

@@ -1,0 +1,219 @@
+"""Random legal slot programs, what they compute, what makes two the same, and damage."""
+
+import random
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from hypothesis import strategies as st
+
+from cloakwork.backends.clear import ClearBackend, ClearVector
+from cloakwork.plan.layout import Axis, Layout
+from cloakwork.programs.slots import (
+    Add,
+    Builder,
+    Constant,
+    DropLevel,
+    Input,
+    Linear,
+    Mul,
+    Neg,
+    Operation,
+    Output,
+    Polynomial,
+    Program,
+    Rescale,
+    Rotate,
+    State,
+    Sub,
+    Vector,
+    operands,
+    polynomial_depth,
+)
+from cloakwork.runtime.executor import run
+
+# Few and repeated, so that programs repeat themselves.
+NUMBERS = st.sampled_from([0.0, 1.0, -1.0, 0.5, -0.0, 0.1])
+COEFFICIENTS = [(0.0, 1.0), (0.5, 0.0, -0.25), (0.1, 0.2, 0.0, 0.3, 0.0)]
+
+ORIGINS = ["", "here.py:1", 'say "%0" # x\n']
+
+# Those that long programs need most come twice.
+KINDS: list[type[Operation]] = [Add, Sub, Mul, Neg, Rotate, Linear, Polynomial, Rescale]
+KINDS += [Mul, Rotate, Rescale, DropLevel, Constant]
+
+# Few enough that squares of sums of squares stay far from overflow.
+MAX_LEVEL = 4
+MAX_OPERATIONS = 20
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> Program:
+    """A program of a few inputs, any operations that are legal, and at least one output."""
+    slots = draw(st.sampled_from([2, 4, 6, 16]))
+    builder = Builder(draw(st.text(max_size=5)), slots)
+    states: list[State] = []
+    places = draw(st.permutations(layouts(slots)))
+    origins = draw(st.permutations(ORIGINS))
+
+    def append(operation: Operation) -> None:
+        builder.origin = origins[len(builder) % len(origins)]
+        number = builder.append(operation, places[len(builder) % len(places)])
+        states.append(builder.state(number))
+
+    for _ in range(draw(st.integers(1, 3))):
+        append(Input(draw(st.text(max_size=3)), draw(st.integers(0, MAX_LEVEL))))
+    append(Constant(draw(vectors(slots))))
+    for _ in range(draw(st.integers(0, MAX_OPERATIONS))):
+        operation = draw(_operations(states, slots))
+        if operation is not None:
+            append(operation)
+    ready = [n for n, state in enumerate(states) if _is_ready(state, 0)]
+    for operand in draw(st.lists(st.sampled_from(ready), min_size=1, max_size=3)):
+        append(Output(operand))
+    return builder.finish()
+
+
+def vectors(slots: int) -> st.SearchStrategy[Vector]:
+    """Vectors of few numbers, constant ones among them."""
+    pattern = st.lists(NUMBERS, min_size=1, max_size=3)
+    return pattern.map(lambda numbers: np.resize(np.array(numbers), slots))
+
+
+def layouts(slots: int) -> list[Layout | None]:
+    """A few layouts of this many slots."""
+    return [
+        None,
+        Layout(slots, ()),
+        Layout(slots, (Axis(2, 1, "i"),), dirty=True),
+        Layout(slots, (Axis(1, 0, "two words"), Axis(1, 0)), (Axis(2, slots // 2, "dirty"),)),
+    ]
+
+
+def _is_ready(state: State, levels: int) -> bool:
+    return state.level is not None and state.level >= levels and not state.waiting
+
+
+@st.composite
+def _operations(draw: st.DrawFn, states: Sequence[State], slots: int) -> Operation | None:
+    """An operation that is legal on values in these states; None if none of the drawn kind is."""
+    kind = draw(st.sampled_from(KINDS))
+    if kind is Constant:
+        return Constant(draw(vectors(slots)))
+    numbers = range(len(states))
+    encrypted = [n for n in numbers if states[n].level is not None]
+    candidates = {
+        Mul: [n for n in encrypted if _is_ready(states[n], 1)],
+        Linear: [n for n in encrypted if _is_ready(states[n], 1)],
+        Polynomial: [n for n in encrypted if _is_ready(states[n], 1)],
+        DropLevel: [n for n in encrypted if _is_ready(states[n], 1)],
+        Rescale: [n for n in encrypted if states[n].waiting],
+    }.get(kind, encrypted)
+    if not candidates:
+        return None
+    first = draw(st.sampled_from(candidates))
+    state = states[first]
+    level = state.level or 0
+    if kind in (Add, Sub, Mul):
+        partners = [n for n in numbers if states[n] in (state, State(None))]
+        pair = (first, draw(st.sampled_from(partners)))
+        left, right = pair if draw(st.booleans()) else pair[::-1]
+        if kind is Add:
+            return Add(left, right)
+        return Sub(left, right) if kind is Sub else Mul(left, right)
+    if kind is Rotate:
+        return Rotate(first, draw(st.integers(1, slots - 1)))
+    if kind is Linear:
+        chosen = sorted(draw(st.sets(st.integers(0, slots - 1), min_size=1, max_size=3)))
+        diagonals = {d: draw(vectors(slots)) for d in chosen}
+        return Linear(first, diagonals, draw(st.integers(1, slots)))
+    if kind is Polynomial:
+        fitting = [c for c in COEFFICIENTS if polynomial_depth(c) <= level]
+        # Beyond [-1, 1] a polynomial in the Chebyshev basis is still one.
+        return Polynomial(
+            first,
+            draw(st.sampled_from(fitting)),
+            "chebyshev" if draw(st.booleans()) else "monomial",
+        )
+    if kind is DropLevel:
+        return DropLevel(first, draw(st.integers(0, level - 1)))
+    return Rescale(first) if kind is Rescale else Neg(first)
+
+
+def results(program: Program) -> list[list[float]]:
+    """What a program computes in the clear from inputs that depend on their position only."""
+    entries = [operation for operation in program.operations if isinstance(operation, Input)]
+    inputs = [
+        ClearVector(np.random.default_rng(n).uniform(-1, 1, program.slots), entry.level)
+        for n, entry in enumerate(entries)
+    ]
+    return [output.slots.tolist() for output in run(program, ClearBackend(), inputs)]
+
+
+def facts(program: Program) -> tuple[object, ...]:
+    """All that a program is, such that == compares it bit by bit."""
+    return (
+        program.title,
+        program.slots,
+        [_facts_of(operation) for operation in program.operations],
+        program.layouts,
+        [_axis_names(layout) for layout in program.layouts],
+        program.origins,
+        program.states,
+    )
+
+
+def _facts_of(operation: Operation) -> tuple[object, ...]:
+    numbers = (type(operation), operands(operation))
+    match operation:
+        case Input(name=name, level=level):
+            return (*numbers, name, level)
+        case Constant(vector=vector):
+            return (*numbers, vector.tobytes())
+        case Rotate(steps=steps):
+            return (*numbers, steps)
+        case Linear(diagonals=diagonals, baby_steps=baby_steps):
+            return (*numbers, [(d, v.tobytes()) for d, v in diagonals.items()], baby_steps)
+        case Polynomial(coefficients=coefficients, basis=basis):
+            return (*numbers, [float(c).hex() for c in coefficients], basis)
+        case DropLevel(level=level):
+            return (*numbers, level)
+        case _:
+            return numbers
+
+
+def _axis_names(layout: Layout | None) -> list[str]:
+    return [] if layout is None else [axis.name for axis in layout.axes + layout.replicas]
+
+
+def damage(text: str, rng: random.Random) -> str:
+    """The text with one place changed."""
+    pieces = re.findall(r"\s+|\w+|[^\w\s]", text)
+    at = rng.randrange(len(pieces))
+    strange = [
+        "0",
+        "-1",
+        "1.5",
+        "99999999",
+        "1e309",
+        "nan",
+        "x9",
+        "v0",
+        "%0",
+        '"',
+        "(",
+        "\x00",
+        "é",
+    ]
+    lines = text.split("\n")
+    line = rng.randrange(len(lines))
+    return rng.choice(
+        [
+            "".join(pieces[:at] + pieces[at + 1 :]),
+            "".join([*pieces[:at], rng.choice(strange), *pieces[at + 1 :]]),
+            "".join([*pieces[:at], rng.choice(pieces), *pieces[at + 1 :]]),
+            "\n".join(lines[:line] + lines[line + 1 :]),
+            "\n".join([*lines[:line], rng.choice(lines), *lines[line:]]),
+            text[: rng.randrange(len(text))],
+        ]
+    )
