@@ -1,6 +1,7 @@
 """Cloakwork runs programs on data it cannot see."""
 
 from cloakwork import errors
+from cloakwork.compiled import Compiled, Spec, compile
 from cloakwork.explain.text import explain
 from cloakwork.frontends.einsum import einsum
 from cloakwork.runtime.roles import Client, Evaluator
@@ -17,9 +18,12 @@ from cloakwork.store import (
 
 __all__ = [
     "Client",
+    "Compiled",
     "Evaluator",
     "Session",
+    "Spec",
     "Tensor",
+    "compile",
     "einsum",
     "errors",
     "explain",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,14 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork import _native
-from cloakwork._native import Parameters, SecretKey
+from cloakwork._native import SecretKey
 from cloakwork.backends.ckks import CkksBackend, CkksKey
 from cloakwork.backends.clear import ClearBackend, ClearKey
 from cloakwork.backends.noise import noise_of
 from cloakwork.eager import compute
-from cloakwork.errors import InvalidArgumentError, InvalidParametersError, ParametersMismatchError
+from cloakwork.errors import InvalidArgumentError, ParametersMismatchError
 from cloakwork.plan.keys import KeyDemand, demand_of
 from cloakwork.plan.layout import MAX_SLOTS
+from cloakwork.plan.parameter_choice import SCALE_BITS, parameters_for
 from cloakwork.programs.slots import Program, Vector
 from cloakwork.programs.tensors import Node
 from cloakwork.runtime import secrecy
@@ -29,14 +29,8 @@ from cloakwork.runtime.progress import progress_bar
 from cloakwork.runtime.roles import Client, Evaluator
 from cloakwork.runtime.tensor import Tensor, require_tensor
 
-# Bits that fresh noise and a few operations take from a scale, with room to spare.
-_NOISE_BITS = 18
-# Bits above the bound within which a result that breaks it is still seen for what it is;
-# beyond them it wraps around the modulus, and nothing could tell it from a right one.
-_WATCH_BITS = 16
-_SCALE_BITS = range(20, 61)
 # The engine's largest modulus has 4096 bits, and every level takes a scale of it.
-_MAX_DEPTH = 4096 // _SCALE_BITS.start
+_MAX_DEPTH = 4096 // SCALE_BITS.start
 # The rings that the engine has.
 _LOG_N = range(5, 18)
 _ACTION = "make a session"
@@ -86,7 +80,7 @@ class Session:
         noise: bool = False,
     ) -> None:
         depth = integer(depth, "depth", _ACTION, least=0, most=_MAX_DEPTH)
-        precision = integer(precision, "precision", _ACTION, least=0, most=_SCALE_BITS[-1])
+        precision = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
         if slots is not None:
             slots = integer(slots, "slots", _ACTION, least=1, most=MAX_SLOTS)
         bound = positive(bound, "bound", _ACTION)
@@ -108,7 +102,9 @@ class Session:
             )
         if log_n is not None:
             log_n = integer(log_n, "log_n", _ACTION, least=_LOG_N.start, most=_LOG_N[-1])
-        self.parameters = _parameters(depth, precision, slots, bound, insecure, log_n)
+        self.parameters = parameters_for(
+            depth, precision, slots=slots, bound=bound, insecure=insecure, log_n=log_n
+        )
         self._held = KeyDemand()
         self._ckks: tuple[CkksKey, CkksBackend] | None = None
         if backend == "ckks":
@@ -119,7 +115,7 @@ class Session:
             self.evaluator = Evaluator(self.parameters, ckks)
         else:
             model = noise_of(self.parameters) if noise else None
-            self.client = Client(self.parameters, ClearKey(depth, model), bound=bound, hidden=False)
+            self.client = Client(self.parameters, ClearKey(model), bound=bound, hidden=False)
             self.evaluator = Evaluator(self.parameters, ClearBackend(model), hidden=False)
 
     def encrypt(self, data: ArrayLike, *, bound: float | None = None) -> Tensor:
@@ -178,47 +174,3 @@ class Session:
     def __repr__(self) -> str:
         described = secrecy.describe(self.parameters, hidden=self.client.hidden)
         return f"Session({described}, bound={self.client.bound:g})"
-
-
-def _parameters(
-    depth: int,
-    precision: int,
-    slots: int | None,
-    bound: float,
-    insecure: bool,
-    log_n: int | None,
-) -> Parameters:
-    magnitude = max(0, math.ceil(math.log2(bound)))
-    scale_bits = max(_SCALE_BITS.start, precision + _NOISE_BITS + magnitude)
-    if scale_bits not in _SCALE_BITS:
-        raise InvalidParametersError(_no_scale(precision, bound, magnitude, scale_bits))
-
-    def build(log_n: int | None) -> Parameters:
-        # One bit of headroom for the sign, one for noise and rounding at the bound itself.
-        return Parameters(
-            levels=depth,
-            scale_bits=scale_bits,
-            headroom_bits=magnitude + 2 + _WATCH_BITS,
-            log_n=log_n,
-            insecure=insecure,
-        )
-
-    parameters = build(log_n)
-    if slots is None or slots <= parameters.slots:
-        return parameters
-    if log_n is not None:
-        raise InvalidParametersError(
-            f"cannot make a session: log_n={log_n} has {parameters.slots} slots, {slots} are asked"
-        )
-    return build((slots - 1).bit_length() + 1)
-
-
-def _no_scale(precision: int, bound: float, magnitude: int, scale_bits: int) -> str:
-    spare = _SCALE_BITS[-1] - _NOISE_BITS
-    remedies = [f"bound={2.0 ** (spare - precision):.15g} or less"] if precision <= spare else []
-    remedies += [f"precision={spare - magnitude} or less"] if magnitude <= spare else []
-    return (
-        f"cannot make a session: precision={precision} with bound={bound:g} needs a scale of "
-        f"{scale_bits} bits, at most {_SCALE_BITS[-1]} work; ask for "
-        f"{' or '.join(remedies) or 'less of both'}"
-    )

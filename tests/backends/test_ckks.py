@@ -127,10 +127,10 @@ def test_operation_from_level(name: str, start: int) -> None:
 
     demand = demand_of(program)
     keys = KEY.evaluation_keys(demand.relinearisation_level, demand.rotations)
-    encrypted = [KEY.encrypt(vector, bound=1.0) for vector in (X, Y)]
+    encrypted = [KEY.encrypt(vector, bound=1.0, level=LEVELS) for vector in (X, Y)]
     (found,) = run(program, CkksBackend(PARAMETERS, keys), encrypted)
-    clear_key = ClearKey(LEVELS)
-    clear = [clear_key.encrypt(vector, bound=1.0) for vector in (X, Y)]
+    clear_key = ClearKey()
+    clear = [clear_key.encrypt(vector, bound=1.0, level=LEVELS) for vector in (X, Y)]
     (expected,) = run(program, ClearBackend(), clear)
 
     assert found.level == expected.level
@@ -148,14 +148,14 @@ def test_further_keys_join_those_held() -> None:
     backend = CkksBackend(PARAMETERS, KEY.evaluation_keys(None, {1: 2}))
     backend.extend_keys(KEY.evaluation_keys(None, {5: 1}))
     assert backend.keys.rotations() == {1: 2, 5: 1}
-    low = backend.drop_level(KEY.encrypt(X, bound=1.0), 1)
+    low = backend.drop_level(KEY.encrypt(X, bound=1.0, level=LEVELS), 1)
     turned = KEY.decrypt(backend.rotate(low, 5), flood_bits=None)
     assert np.abs(turned - np.roll(X, -5)).max() < 1e-5
 
 
 def test_products_are_relinearised_where_they_must_be() -> None:
     backend = CkksBackend(PARAMETERS, KEY.evaluation_keys(LEVELS, {1: LEVELS}))
-    x = KEY.encrypt(X, bound=1.0)
+    x = KEY.encrypt(X, bound=1.0, level=LEVELS)
     product = backend.multiply_lazily(x, x)
     assert product.degree == 2
     assert backend.multiply(x, x).degree == 1
@@ -184,7 +184,7 @@ def test_a_sum_of_products_is_relinearised_once() -> None:
         total = builder.append(Add(total, builder.append(Mul(x, x))))
     builder.append(Output(builder.append(Rescale(total))))
     backend = Counting(PARAMETERS, KEY.evaluation_keys(LEVELS, {}))
-    inputs = [KEY.encrypt(vector, bound=1.0) for vector in (X, Y)]
+    inputs = [KEY.encrypt(vector, bound=1.0, level=LEVELS) for vector in (X, Y)]
     (found,) = run(builder.finish(), backend, inputs)
     assert backend.lazily == 6
     assert np.abs(KEY.decrypt(found, flood_bits=None) - X * (Y + 5 * X)).max() < 1e-5
@@ -198,7 +198,9 @@ SMALL_KEY = CkksKey(SMALL, SecretKey.generate(SMALL))
 @given(programs(slots=SMALL.slots, level=2))
 def test_threads_change_no_bit(program: Program) -> None:
     backend = CkksBackend(SMALL, SMALL_KEY.evaluation_keys(2, dict.fromkeys(range(1, 4), 2)))
-    inputs = [SMALL_KEY.encrypt(np.full(SMALL.slots, 0.5), bound=0.5) for _ in "xy"]
+    inputs = [
+        SMALL_KEY.encrypt(np.full(SMALL.slots, 0.5), bound=0.5, level=SMALL.levels) for _ in "xy"
+    ]
     profile = Profile()
     in_order = run(program, backend, inputs, threads=1, profile=profile)
     at_once = run(program, backend, inputs, threads=8)

@@ -98,15 +98,19 @@ def test_the_model_is_within_a_factor_of_two_of_the_engine(name: str, chain: str
     program = program_of(CHAINS[chain], parameters)
     model = noise_of(parameters)
     inputs = np.random.default_rng(2).uniform(-1, 1, (2, parameters.slots))
-    exact_key = ClearKey(parameters.levels)
-    noisy_key = ClearKey(parameters.levels, model)
+    exact_key = ClearKey()
+    noisy_key = ClearKey(model)
 
-    (exact,) = run(program, ClearBackend(), [exact_key.encrypt(v, bound=1.0) for v in inputs])
-    noisy_inputs = [noisy_key.encrypt(v, bound=1.0) for v in inputs]
+    (exact,) = run(
+        program,
+        ClearBackend(),
+        [exact_key.encrypt(v, bound=1.0, level=parameters.levels) for v in inputs],
+    )
+    noisy_inputs = [noisy_key.encrypt(v, bound=1.0, level=parameters.levels) for v in inputs]
     (modelled,) = run(program, ClearBackend(model), noisy_inputs)
     demand = demand_of(program)
     keys = key.evaluation_keys(demand.relinearisation_level, demand.rotations)
-    encrypted = [key.encrypt(v, bound=1.0) for v in inputs]
+    encrypted = [key.encrypt(v, bound=1.0, level=parameters.levels) for v in inputs]
     (found,) = run(program, CkksBackend(parameters, keys), encrypted)
 
     measured = float(np.std(key.decrypt(found, flood_bits=None) - exact.slots))
@@ -131,14 +135,14 @@ def test_the_same_seed_gives_the_same_errors() -> None:
 
 def test_errors_of_key_and_backend_are_independent() -> None:
     zeros = np.zeros(1024)
-    fresh = ClearKey(2, MODEL).encrypt(zeros, bound=1.0).slots
+    fresh = ClearKey(MODEL).encrypt(zeros, bound=1.0, level=2).slots
     rotated = ClearBackend(MODEL).rotate(ClearVector(zeros, 2), 1).slots
     assert abs(np.corrcoef(fresh, rotated)[0, 1]) < 0.2
 
 
 def test_errors_have_the_deviation_that_is_told() -> None:
     zeros = np.zeros(1 << 16)
-    fresh = ClearKey(1, MODEL).encrypt(zeros, bound=1.0).slots
+    fresh = ClearKey(MODEL).encrypt(zeros, bound=1.0, level=1).slots
     assert np.std(fresh) == pytest.approx(MODEL.encryption(1), rel=0.05)
     rescaled_one = ClearBackend(MODEL).rescale(ClearVector(zeros, 2, waiting=True))
     assert np.std(rescaled_one.slots) == pytest.approx(MODEL.rounding(2.0**31), rel=0.05)

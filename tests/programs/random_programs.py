@@ -84,7 +84,9 @@ def layouts(slots: int) -> list[Layout | None]:
     """A few layouts of this many slots."""
     return [
         None,
-        Layout(slots, ()),
+        Layout(slots, (), offset=1),
+        Layout(slots, (Axis(100, 1, "i", tile=2), Axis(1, -3)), dirty=True),
+        Layout(slots, (Axis(2, -1, "i", tile=2),), offset=1, dirty=True),
         Layout(slots, (Axis(2, 1, "i"),), dirty=True),
         Layout(slots, (Axis(1, 0, "two words"), Axis(1, 0)), (Axis(2, slots // 2, "dirty"),)),
     ]
@@ -125,7 +127,8 @@ def _operations(draw: st.DrawFn, states: Sequence[State], slots: int) -> Operati
         return Rotate(first, draw(st.integers(1, slots - 1)))
     if kind is Linear:
         chosen = sorted(draw(st.sets(st.integers(0, slots - 1), min_size=1, max_size=3)))
-        diagonals = {d: draw(vectors(slots)) for d in chosen}
+        start = draw(st.sampled_from([0, 0, slots]))
+        diagonals = {d - start if d else d: draw(vectors(slots)) for d in chosen}
         return Linear(first, diagonals, draw(st.integers(1, slots)))
     if kind is Polynomial:
         fitting = [c for c in COEFFICIENTS if polynomial_depth(c) <= level]

@@ -136,6 +136,11 @@ impl Parameters {
         self.0.limbs(level.0).map_err(|error| errors::refusal(py, &error))
     }
 
+    /// Bytes in memory of one evaluation key for a level.
+    fn evaluation_key_bytes(&self, py: Python<'_>, level: Number<usize>) -> PyResult<usize> {
+        self.0.evaluation_key_bytes(level.0).map_err(|error| errors::refusal(py, &error))
+    }
+
     /// Word primes of the largest modulus, key-switching primes included.
     #[getter]
     fn key_prime_count(&self) -> usize {

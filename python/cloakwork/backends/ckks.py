@@ -153,9 +153,9 @@ class CkksKey:
         self._parameters = parameters
         self._secret = secret
 
-    def encrypt(self, vector: Vector, *, bound: float) -> Ciphertext:
-        """Encrypt at the top level; `bound` is public, so that no ciphertext tells its own."""
-        plaintext = self._parameters.encode(vector, level=self._parameters.levels, bound=bound)
+    def encrypt(self, vector: Vector, *, bound: float, level: int) -> Ciphertext:
+        """Encrypt at a level; `bound` is public, so that no ciphertext tells its own."""
+        plaintext = self._parameters.encode(vector, level=level, bound=bound)
         return self._secret.encrypt(plaintext)
 
     def decrypt(self, value: Ciphertext, *, flood_bits: int | None) -> Vector:

@@ -179,26 +179,24 @@ class ClearKey:
     """Stands where a secret key stands, and hides nothing.
 
     Args:
-        level: The top level.
         noise: The errors to add to what is encrypted; None for exact numbers.
 
     Example:
-        >>> ClearKey(level=2).encrypt(np.zeros(4), bound=1.0).level
+        >>> ClearKey().encrypt(np.zeros(4), bound=1.0, level=2).level
         2
     """
 
-    def __init__(self, level: int, noise: NoiseModel | None = None) -> None:
-        self._level = level
+    def __init__(self, noise: NoiseModel | None = None) -> None:
         self._noise = noise
         self._generator = np.random.default_rng(None if noise is None else [noise.seed, 0])
 
-    def encrypt(self, vector: Vector, *, bound: float) -> ClearVector:
-        """The vector at the top level."""
+    def encrypt(self, vector: Vector, *, bound: float, level: int) -> ClearVector:
+        """The vector at a level."""
         if self._noise is None:
-            return ClearVector(vector.copy(), self._level)
-        size = self._noise.encryption(self._level)
+            return ClearVector(vector.copy(), level)
+        size = self._noise.encryption(level)
         errors = self._generator.normal(scale=size, size=vector.shape)
-        return ClearVector(vector + errors, self._level)
+        return ClearVector(vector + errors, level)
 
     def decrypt(self, value: ClearVector, *, flood_bits: int | None) -> Vector:
         """The vector."""

@@ -175,7 +175,12 @@ def _layout(layout: Layout | None) -> str:
     if layout is None:
         return ""
     copies = f" copies {_axes(layout.replicas)}" if layout.replicas else ""
-    return f" layout {_axes(layout.axes)}{copies}{' dirty' if layout.dirty else ''}"
+    return f" layout {_axes(layout.axes)}{copies}{_rest(layout)}"
+
+
+def _rest(layout: Layout) -> str:
+    place = f" at {layout.offset}" if layout.offset else ""
+    return f"{place}{' dirty' if layout.dirty else ''}"
 
 
 def _axes(axes: Sequence[Axis]) -> str:
@@ -184,8 +189,9 @@ def _axes(axes: Sequence[Axis]) -> str:
 
 def _axis(axis: Axis) -> str:
     is_plain = axis.name.isidentifier() and axis.name.isascii()
+    tile = f"/{axis.tile}" if axis.tile else ""
     name = axis.name if is_plain else quote(axis.name)
-    return f"{name + ':' if axis.name else ''}{axis.size}@{axis.stride}"
+    return f"{name + ':' if axis.name else ''}{axis.size}@{axis.stride}{tile}"
 
 
 def _origin(origin: str) -> str:
@@ -347,7 +353,8 @@ def _read_layout(tokens: Tokens, slots: int) -> Layout:
     replicas = _read_axes(tokens) if tokens.accept("copies") else ()
     if len(axes) + len(replicas) > _MAX_AXES:
         raise InvalidProgramError(f"expected at most {_MAX_AXES} axes")
-    return Layout(slots, axes, replicas, dirty=tokens.accept("dirty"))
+    offset = tokens.integer() if tokens.accept("at") else 0
+    return Layout(slots, axes, replicas, tokens.accept("dirty"), offset)
 
 
 def _read_axes(tokens: Tokens) -> tuple[Axis, ...]:
@@ -369,4 +376,5 @@ def _read_axis(tokens: Tokens) -> Axis:
         tokens.expect(":")
     size = tokens.integer()
     tokens.expect("@")
-    return Axis(size, tokens.signed(), name)
+    stride = tokens.signed()
+    return Axis(size, stride, name, tokens.integer() if tokens.accept("/") else 0)

@@ -20,7 +20,7 @@ from cloakwork.errors import (
     ParametersMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.plan.layout import default_layout
+from cloakwork.plan.layout import Layout, default_layout
 from cloakwork.programs.slots import Program, Vector
 from cloakwork.runtime import secrecy
 from cloakwork.runtime.arguments import integer, shown
@@ -35,7 +35,7 @@ _MAX_FLOOD_BITS = 2**31 - 1
 class Key(Protocol):
     """What a client needs of a secret key."""
 
-    def encrypt(self, vector: Vector, *, bound: float) -> Any: ...
+    def encrypt(self, vector: Vector, *, bound: float, level: int) -> Any: ...
     def decrypt(self, value: Any, *, flood_bits: int | None) -> Vector: ...
 
 
@@ -63,8 +63,15 @@ class Client:
         self.hidden = hidden
         self.key = key
 
-    def encrypt(self, data: ArrayLike, *, bound: float | None = None) -> Tensor:
-        """Encrypt an array of any shape at the top level.
+    def encrypt(
+        self,
+        data: ArrayLike,
+        *,
+        bound: float | None = None,
+        layout: Layout | None = None,
+        level: int | None = None,
+    ) -> Tensor:
+        """Encrypt an array of any shape.
 
         What fits one ciphertext lies in C order from slot 0; a larger array is cut into
         tiles, one ciphertext each.
@@ -73,6 +80,8 @@ class Client:
             data: Real numbers: a numpy array, a torch tensor, nested lists, a number.
             bound: The largest absolute value that the data may have, where that is less than
                 the client's bound. It is public; estimates of precision are as sharp as it is.
+            layout: Where the elements lie, by default as above.
+            level: By default the top one.
 
         Raises:
             NotRealError: The data are complex, text or objects.
@@ -84,8 +93,12 @@ class Client:
         array = real_array(data, "encrypt")
         bound = self._tighter(bound)
         require_bound(array, bound, "encrypt")
-        layout = default_layout(array.shape, self.parameters.slots)
-        values = [self.key.encrypt(vector, bound=bound) for vector in layout.pack(array)]
+        if layout is None:
+            layout = default_layout(array.shape, self.parameters.slots)
+        top = self.parameters.levels
+        level = top if level is None else integer(level, "level", "encrypt", least=0, most=top)
+        packed = layout.pack(array)
+        values = [self.key.encrypt(vector, bound=bound, level=level) for vector in packed]
         return Tensor(values, layout, self.parameters)
 
     def _tighter(self, bound: float | None) -> float:

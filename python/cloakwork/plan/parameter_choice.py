@@ -1,0 +1,79 @@
+"""Which parameters serve a depth, a precision and a bound."""
+
+from __future__ import annotations
+
+import math
+
+from cloakwork._native import Parameters
+from cloakwork.errors import InvalidParametersError
+
+# Bits that fresh noise and a few operations take from a scale, with room to spare.
+_NOISE_BITS = 18
+# Bits above the bound within which a result that breaks it is still seen for what it is;
+# beyond them it wraps around the modulus, and nothing could tell it from a right one.
+_WATCH_BITS = 16
+# Scales that the engine has.
+SCALE_BITS = range(20, 61)
+
+
+def parameters_for(
+    depth: int,
+    precision: int,
+    *,
+    bound: float,
+    slots: int | None = None,
+    insecure: bool = False,
+    log_n: int | None = None,
+) -> Parameters:
+    """Parameters for a depth and a precision.
+
+    Args:
+        depth: Rescales in a row.
+        precision: Bits after the binary point.
+        bound: The largest absolute value that any encrypted number may take.
+        slots: Slots at least; by default what is secure for the rest.
+        insecure: Whether parameters below 128-bit security are allowed.
+        log_n: Base-2 logarithm of the ring degree; by default the smallest that is secure.
+
+    Raises:
+        InvalidParametersError: No parameter set serves what is asked.
+        InsecureParametersError: The ring asked for is too small for 128-bit security.
+
+    Example:
+        >>> parameters_for(1, 20, bound=1.0).slots
+        4096
+    """
+    magnitude = max(0, math.ceil(math.log2(bound)))
+    scale_bits = max(SCALE_BITS.start, precision + _NOISE_BITS + magnitude)
+    if scale_bits not in SCALE_BITS:
+        raise InvalidParametersError(_no_scale(precision, bound, magnitude, scale_bits))
+
+    def build(log_n: int | None) -> Parameters:
+        # One bit of headroom for the sign, one for noise and rounding at the bound itself.
+        return Parameters(
+            levels=depth,
+            scale_bits=scale_bits,
+            headroom_bits=magnitude + 2 + _WATCH_BITS,
+            log_n=log_n,
+            insecure=insecure,
+        )
+
+    parameters = build(log_n)
+    if slots is None or slots <= parameters.slots:
+        return parameters
+    if log_n is not None:
+        raise InvalidParametersError(
+            f"cannot make a session: log_n={log_n} has {parameters.slots} slots, {slots} are asked"
+        )
+    return build((slots - 1).bit_length() + 1)
+
+
+def _no_scale(precision: int, bound: float, magnitude: int, scale_bits: int) -> str:
+    spare = SCALE_BITS[-1] - _NOISE_BITS
+    remedies = [f"bound={2.0 ** (spare - precision):.15g} or less"] if precision <= spare else []
+    remedies += [f"precision={spare - magnitude} or less"] if magnitude <= spare else []
+    return (
+        f"cannot make a session: precision={precision} with bound={bound:g} needs a scale of "
+        f"{scale_bits} bits, at most {SCALE_BITS[-1]} work; ask for "
+        f"{' or '.join(remedies) or 'less of both'}"
+    )
