@@ -47,6 +47,8 @@ _TOP = 200
 # Ways of one contraction that are tried, and plans in all for one ring.
 _WAYS = 3
 _PLANS = 24
+# A level is worth what larger parameters cost, which is known once a plan is whole.
+_LEVEL_PRICES = (0.0, 6.0, 1e6)
 _SMALLEST_LOG_N = 12
 _LARGEST_LOG_N = 16
 
@@ -103,7 +105,7 @@ class Packing:
 class _Trace:
     """Records what a function does with its arguments."""
 
-    def compute(self, node: Node, title: str) -> TracedTensor:
+    def compute(self, node: Node, _title: str) -> TracedTensor:
         return TracedTensor(node, self)
 
 
@@ -248,8 +250,9 @@ def _planned(
 ) -> _Plan:
     """The cheapest plan found for one ring: ways of each contraction are varied in turn."""
 
-    def plan(choices: Mapping[int, int]) -> _Plan:
-        lowered = lower(title, results, 1 << (log_n - 1), top=_TOP, choices=choices)
+    def plan(choices: Mapping[int, int], level_price: float) -> _Plan:
+        slots = 1 << (log_n - 1)
+        lowered = lower(title, results, slots, top=_TOP, choices=choices, level_price=level_price)
         program = lowest_levels(simplified(lowered.program))
         largest = _largest_value(program, lowered, sources, specs)
         parameters = parameters_for(
@@ -259,7 +262,7 @@ def _planned(
         cost = total_seconds(program, modelled_for(parameters)) * parameters.n * log_n
         return _Plan(lowered, program, parameters, packings, cost)
 
-    best = plan({})
+    best, level_price = _at_best_level_price(plan)
     contractions = sum(isinstance(node, Contract) for node in in_order(results))
     choices: dict[int, int] = {}
     left = _PLANS
@@ -269,7 +272,7 @@ def _planned(
                 return best
             left -= 1
             try:
-                tried = plan({**choices, number: way})
+                tried = plan({**choices, number: way}, level_price)
             except (InsecureParametersError, InvalidParametersError):
                 continue
             if tried.cost < best.cost:
@@ -278,11 +281,26 @@ def _planned(
     return best
 
 
+def _at_best_level_price(
+    plan: Callable[[Mapping[int, int], float], _Plan],
+) -> tuple[_Plan, float]:
+    plans: list[tuple[_Plan, float]] = []
+    refusals: list[InvalidParametersError] = []
+    for price in _LEVEL_PRICES:
+        try:
+            plans.append((plan({}, price), price))
+        except InvalidParametersError as error:
+            refusals.append(error)
+    if not plans:
+        raise refusals[-1]
+    return min(plans, key=lambda each: each[0].cost)
+
+
 def _largest_value(
     program: Program, lowered: Lowered, sources: Sequence[Source], specs: Sequence[Spec]
 ) -> float:
     known = value_bounds(program, _slot_bounds(lowered, sources, specs))
-    return max(max(each for each in known if each is not None), 1.0)
+    return max([1.0, *(each for each in known if each is not None)])
 
 
 def _slot_bounds(

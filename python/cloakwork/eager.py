@@ -8,12 +8,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from cloakwork._native import Parameters
+from cloakwork.errors import LevelExhaustedError
 from cloakwork.plan.lower import Lowered, lower
 from cloakwork.programs.slots import Program, Vector
 from cloakwork.programs.tensors import Node
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.tensor import Tensor
 from cloakwork.runtime.tensor_methods import Runner
+
+# A level is worth more rotations than any plan has.
+_LEVELS_FIRST = 1e6
 
 
 class Executor(Protocol):
@@ -46,13 +50,21 @@ def compute(executor: Executor, runner: Runner, node: Node, title: str) -> Tenso
         (2,)
     """
     parameters = executor.parameters
-    lowered = lower(title, [node], parameters.slots)
+    lowered = _lowered(node, title, parameters.slots)
     inputs = [value for source, _ in lowered.inputs for value in source.tensor.values]
     profile = Profile()
     values = executor.run(
         lowered.program, inputs, profile=profile, bounds=_slot_bounds(lowered, parameters.slots)
     )
     return Tensor(values, lowered.outputs[0], parameters, runner, lowered.program, profile)
+
+
+def _lowered(node: Node, title: str, slots: int) -> Lowered:
+    """The plan; where it takes more levels than there are, the one that takes the fewest."""
+    try:
+        return lower(title, [node], slots)
+    except LevelExhaustedError:
+        return lower(title, [node], slots, level_price=_LEVELS_FIRST)
 
 
 def _slot_bounds(lowered: Lowered, slots: int) -> list[Vector] | None:

@@ -27,7 +27,10 @@ from tests.runtime.slot_programs import programs
 PARAMETERS = Parameters(levels=2, log_n=8, insecure=True)
 KEY = CkksKey(PARAMETERS, SecretKey.generate(PARAMETERS))
 BACKEND = CkksBackend(PARAMETERS, KEY.evaluation_keys(2, dict.fromkeys(range(1, 4), 2)))
-X = [KEY.encrypt(np.full(PARAMETERS.slots, 0.5), bound=1.0) for _ in range(2)]
+X = [
+    KEY.encrypt(np.full(PARAMETERS.slots, 0.5), bound=1.0, level=PARAMETERS.levels)
+    for _ in range(2)
+]
 
 
 def peak(*operations: Operation) -> int:

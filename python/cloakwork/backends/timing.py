@@ -44,7 +44,7 @@ def operation_seconds(parameters: Parameters, level: int) -> dict[str, float]:
     backend = CkksBackend(parameters, keys)
     evaluator = Evaluator(keys)
     vector = np.random.default_rng(0).uniform(-1, 1, parameters.slots)
-    value = key.encrypt(vector, bound=1.0)
+    value = key.encrypt(vector, bound=1.0, level=parameters.levels)
     if level < parameters.levels:
         value = backend.drop_level(value, level)
     product = backend.multiply_constant(value, vector)

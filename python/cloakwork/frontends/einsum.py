@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,16 +20,15 @@ from cloakwork.programs.tensors import Contract, Node
 from cloakwork.runtime.arguments import shown
 from cloakwork.runtime.arrays import real_array
 from cloakwork.runtime.origin import users_line
+from cloakwork.runtime.tensor import Tensor
 from cloakwork.runtime.tensor_methods import Runner, TensorMethods
-
-T = TypeVar("T", bound=TensorMethods)
 
 # Slots by which the order of contractions is judged; what a session has makes no difference
 # to which order is best but where sizes lie between the two.
 _TYPICAL_SLOTS = 1 << 13
 
 
-def einsum(expression: str, *operands: T | ArrayLike) -> T:
+def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
     """Contract tensors, at least one of them encrypted, as `numpy.einsum` does.
 
     Sums, transposes, diagonals, traces, products slot by slot, matrix products and
@@ -64,7 +63,7 @@ def einsum(expression: str, *operands: T | ArrayLike) -> T:
     """
     if not isinstance(expression, str):
         return _einsum_of_sublists(expression, *operands)
-    read: list[T | NDArray[np.float64]] = [
+    read: list[TensorMethods | NDArray[np.float64]] = [
         operand
         if isinstance(operand, TensorMethods)
         else real_array(operand, f"einsum {expression!r}")
@@ -78,13 +77,12 @@ def einsum(expression: str, *operands: T | ArrayLike) -> T:
     steps = contraction_path(parsed.inputs, parsed.output, size_of, encrypted, _TYPICAL_SLOTS)
     node = _graph(read, steps)
     try:
-        result: T = runner.compute(node, f"einsum {expression}")
+        return cast(Tensor, runner.compute(node, f"einsum {expression}"))
     except LevelExhaustedError as error:
         raise LevelExhaustedError(parsed.at(0, str(error))) from None
-    return result
 
 
-def _einsum_of_sublists(*arguments: object) -> T:
+def _einsum_of_sublists(*arguments: Any) -> Tensor:
     if not any(isinstance(each, TensorMethods) for each in arguments) or not any(
         isinstance(each, list | tuple) for each in arguments[1:2]
     ):
@@ -93,7 +91,7 @@ def _einsum_of_sublists(*arguments: object) -> T:
             f"it, got {shown(arguments[0])} first"
         )
     text, operands = from_sublists(arguments)
-    return einsum(text, *operands)
+    return einsum(text, *cast(tuple[Any, ...], operands))
 
 
 def _runner(expression: Expression, encrypted: Sequence[TensorMethods]) -> Runner:

@@ -47,12 +47,13 @@ from cloakwork.programs.slots import Builder, Input
 Sizes: TypeAlias = Mapping[str, int]
 
 # In units of one rotation: a level spent is a level that no later operation has.
-_LEVEL_PRICE = 6.0
+LEVEL_PRICE = 6.0
 _DIAGONAL_PRICE = 0.15
 _PRODUCT_PRICE = 1.0
 _PERMUTED_LABELS = 4
 # Arrangements whose operations are written out, of all that are scored.
 _TRIED = 6
+_MOST_STAGES = 2
 # Levels that a scratch program starts above its operands', so that it never runs out.
 _LIFT = 64
 
@@ -101,10 +102,12 @@ class Way:
         axes: Tile and stride of every label, in tiles of one size each.
         copies_first: Whether an encrypted operand is copied along the labels it lacks
             before clear factors enter, or by them.
+        stages: Levels that a change of layout may take.
     """
 
     axes: tuple[Axis, ...]
     copies_first: bool = True
+    stages: int = 1
 
 
 def contract(
@@ -149,7 +152,7 @@ def contract(
     if clear:
         result = _weighed(builder, encrypted[0], clear[0], output, way)
     elif len(encrypted) == 2:
-        pair = [gathered(builder, each, way.axes) for each in encrypted]
+        pair = [gathered(builder, each, way.axes, way.stages) for each in encrypted]
         pair = _without_garbage(builder, pair, way.axes, output)
         shown = "".join(label for label in output if label in arranged)
         result = multiplied(builder, pair[0], pair[1], way.axes, shown)
@@ -329,7 +332,13 @@ def _shown(placed: Placed, output: str, size_of: Sizes) -> Placed:
 
 
 @lru_cache(maxsize=4096)
-def ways(operands: tuple[Operand, ...], output: str, slots: int, count: int = 1) -> tuple[Way, ...]:
+def ways(
+    operands: tuple[Operand, ...],
+    output: str,
+    slots: int,
+    count: int = 1,
+    level_price: float = LEVEL_PRICE,
+) -> tuple[Way, ...]:
     """The cheapest ways found to contract one or two operands, cheapest first.
 
     Args:
@@ -337,6 +346,7 @@ def ways(operands: tuple[Operand, ...], output: str, slots: int, count: int = 1)
         output: Labels of the result, each once.
         slots: Slots of a ciphertext.
         count: How many ways at most; their results lie differently.
+        level_price: What a level is worth, in rotations.
 
     Raises:
         LevelExhaustedError: Every way takes more levels than the operands have.
@@ -344,7 +354,7 @@ def ways(operands: tuple[Operand, ...], output: str, slots: int, count: int = 1)
     Example:
         >>> x = Encrypted("ij", default_layout((3, 4), 16), level=3)
         >>> ways((x,), "ji", 16)
-        (Way(axes=(), copies_first=True),)
+        (Way(axes=(), copies_first=True, stages=1),)
     """
     candidates = list(dict.fromkeys(_candidates(operands, output, slots)))
     if len(candidates) > _TRIED * count:
@@ -352,8 +362,13 @@ def ways(operands: tuple[Operand, ...], output: str, slots: int, count: int = 1)
         del candidates[_TRIED * count :]
     found: list[tuple[float, int, Way]] = []
     for way in candidates:
-        cost, used = _tried(operands, output, way, slots)
+        cost, used = _tried(operands, output, way, slots, level_price)
         found.append((cost, used, way))
+    _, _, best = min(found, key=lambda each: each[0])
+    for stages in range(2, _MOST_STAGES + 1 if len(operands) > 1 else 2):
+        further = replace(best, stages=stages)
+        cost, used = _tried(operands, output, further, slots, level_price)
+        found.append((cost, used, further))
     least = min(used for _, used, _ in found)
     levels = [each.level for each in operands if isinstance(each, Encrypted)]
     available = min(levels) if levels else _LIFT
@@ -366,7 +381,9 @@ def ways(operands: tuple[Operand, ...], output: str, slots: int, count: int = 1)
     return tuple(way for _, way in affordable[:count])
 
 
-def _tried(operands: Sequence[Operand], output: str, way: Way, slots: int) -> tuple[float, int]:
+def _tried(
+    operands: Sequence[Operand], output: str, way: Way, slots: int, level_price: float
+) -> tuple[float, int]:
     """Price and levels of a way, from its operations."""
     builder = Builder("", slots)
     stand_ins: list[Placed | Packing | NDArray[np.float64]] = []
@@ -387,7 +404,7 @@ def _tried(operands: Sequence[Operand], output: str, way: Way, slots: int) -> tu
     result = contract(builder, stand_ins, [each.labels for each in operands], output, way)
     start = min(levels) if levels else 2 * _LIFT
     used = start - level_of(builder, result)
-    return price(builder.operations, slots, before) + _LEVEL_PRICE * used, used
+    return price(builder.operations, slots, before) + level_price * used, used
 
 
 @dataclass(frozen=True, slots=True)
@@ -582,7 +599,7 @@ def _gather_score(anchor: _Anchor, way: Way, slots: int) -> float:
     if in_place and not summed_inside and not (missing and anchor.dirty):
         return float(count * copies)
     split = cheapest_split(numbers, slots)
-    return count * (copies + split.cost + _DIAGONAL_PRICE * len(numbers)) + _LEVEL_PRICE
+    return count * (copies + split.cost + _DIAGONAL_PRICE * len(numbers)) + LEVEL_PRICE
 
 
 def contracted(
@@ -591,6 +608,7 @@ def contracted(
     labels: Sequence[str],
     output: str,
     choice: int = 0,
+    level_price: float = LEVEL_PRICE,
 ) -> Placed:
     """Plan a contraction and append it.
 
@@ -600,6 +618,7 @@ def contracted(
         labels: Labels of each operand, one per axis.
         output: Labels of the result.
         choice: Which of the ways, the cheapest being 0; where there are fewer, the last.
+        level_price: What a level is worth, in rotations.
 
     Raises:
         LevelExhaustedError: The operands have too few levels.
@@ -607,7 +626,7 @@ def contracted(
     described = tuple(
         _described(builder, each, names) for names, each in zip(labels, operands, strict=True)
     )
-    found = ways(described, output, builder.slots, choice + 1)
+    found = ways(described, output, builder.slots, choice + 1, level_price)
     return contract(builder, operands, labels, output, found[-1])
 
 

@@ -31,12 +31,14 @@ import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import LevelExhaustedError
+from cloakwork.plan.rotate import cheapest_split
 from cloakwork.programs.diagonals import SparseDiagonals
 
 Slots: TypeAlias = NDArray[np.int64]
@@ -44,6 +46,38 @@ Slots: TypeAlias = NDArray[np.int64]
 _RADICES = (2, 3)
 _SPLITS_VARY = 3
 _MOST_INDICES = 4
+# In units of one rotation.
+_DIAGONAL_PRICE = 0.15
+
+
+def product_of_sparser(diagonals: SparseDiagonals, levels: int) -> list[SparseDiagonals]:
+    """The product with the least rotations and diagonals, within so many levels.
+
+    Example:
+        >>> rows, columns = np.divmod(np.arange(4096), 64)
+        >>> transpose = SparseDiagonals(4096, 64 * rows + columns, 64 * columns + rows)
+        >>> [len(factor) for factor in product_of_sparser(transpose, 2)]
+        [15, 15]
+    """
+    content = diagonals.sources.tobytes(), diagonals.targets.tobytes(), diagonals.weights.tobytes()
+    return list(_product(diagonals.slots, *content, levels))
+
+
+@lru_cache(maxsize=64)
+def _product(
+    slots: int, sources: bytes, targets: bytes, weights: bytes, levels: int
+) -> tuple[SparseDiagonals, ...]:
+    diagonals = SparseDiagonals(
+        slots,
+        np.frombuffer(sources, dtype=np.int64),
+        np.frombuffer(targets, dtype=np.int64),
+        np.frombuffer(weights, dtype=np.float64),
+    )
+
+    def cost(numbers: NDArray[np.int64]) -> float:
+        return cheapest_split(numbers, slots).cost + _DIAGONAL_PRICE * len(numbers)
+
+    return tuple(cheapest(diagonals, levels, cost))
 
 
 def cheapest(

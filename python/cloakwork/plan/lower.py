@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cloakwork.plan.addition import added
-from cloakwork.plan.contraction import contracted
+from cloakwork.plan.contraction import LEVEL_PRICE, contracted
 from cloakwork.plan.layout import Layout, default_layout
 from cloakwork.plan.placed import Placed
 from cloakwork.plan.rearrangement import rearranged
@@ -38,6 +38,7 @@ def lower(
     *,
     top: int = 0,
     choices: Mapping[int, int] | None = None,
+    level_price: float = LEVEL_PRICE,
 ) -> Lowered:
     """Plan tensor operations as one program.
 
@@ -48,6 +49,7 @@ def lower(
         top: Level of the sources that have none of their own.
         choices: For the contraction of a number, counted in order of work, which of its
             ways to take; the cheapest by default.
+        level_price: What a level is worth, in rotations.
 
     Raises:
         LevelExhaustedError: A source has too few levels.
@@ -59,7 +61,7 @@ def lower(
           %0 = input x        level 1  0:2@3 1:3@1
           %1 = output %0      level 1  j:3@1 i:2@3
     """
-    work = _Work(Builder(title, slots), top, choices or {})
+    work = _Work(Builder(title, slots), top, choices or {}, level_price)
     for node in in_order(results):
         work.place(node)
     placed = [work.result(node) for node in results]
@@ -98,6 +100,7 @@ class _Work:
     builder: Builder
     top: int
     choices: Mapping[int, int]
+    level_price: float
     inputs: list[tuple[Source, Layout]] = field(default_factory=list)
     contractions: int = 0
     done: dict[int, Placed | _Unpacked] = field(default_factory=dict)
@@ -105,10 +108,10 @@ class _Work:
     def place(self, node: Node) -> None:
         """Append what one node needs, its operands being there."""
         match node:
-            case Source(layout=None):
-                self.done[id(node)] = _Unpacked(node, self)
-            case Source(layout=layout):
+            case Source(layout=Layout() as layout):
                 self.done[id(node)] = self.enter(node, layout)
+            case Source():
+                self.done[id(node)] = _Unpacked(node, self)
             case Contract():
                 self.builder.origin = node.origin
                 operands = [
@@ -118,7 +121,12 @@ class _Work:
                 choice = self.choices.get(self.contractions, 0)
                 self.contractions += 1
                 self.done[id(node)] = contracted(
-                    self.builder, operands, node.labels, node.output, choice
+                    self.builder,
+                    operands,
+                    node.labels,
+                    node.output,
+                    choice,
+                    self.level_price,
                 )
             case Sum():
                 self.builder.origin = node.origin
@@ -161,6 +169,7 @@ class _Unpacked:
         return self.source.shape
 
     def packed(self, builder: Builder, layout: Layout) -> Placed:
+        assert builder is self.work.builder
         axes = tuple(replace(axis, name="") for axis in layout.axes)
         bare = replace(layout, axes=axes)
         placed = self.work.enter(self.source, bare)

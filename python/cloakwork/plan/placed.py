@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import LevelExhaustedError
+from cloakwork.plan.factor import product_of_sparser
 from cloakwork.plan.layout import Axis, Layout
 from cloakwork.plan.movement import Weights, movements
 from cloakwork.plan.rotate import cheapest_split, merge, sum_steps
@@ -164,19 +165,35 @@ def cleaned(builder: Builder, placed: Placed) -> Placed:
 
 
 def moved(
-    builder: Builder, placed: Placed, target: Layout, weights: Weights | None = None
+    builder: Builder,
+    placed: Placed,
+    target: Layout,
+    weights: Weights | None = None,
+    stages: int = 1,
 ) -> Placed:
-    """The tensor in another layout, other slots zero. Takes a level.
+    """The tensor in another layout, other slots zero.
 
     With weights every element is multiplied on the way, and elements that go to one slot
     sum: the result has the labels of the target.
 
+    Args:
+        builder: Where the operations go.
+        placed: The tensor, its axes named.
+        target: The layout wanted, its axes named.
+        weights: Factors by label.
+        stages: Levels that the move may take; with several, what comes from one ciphertext
+            goes through a product of sparser transforms where that is cheaper.
+
     Raises:
-        LevelExhaustedError: There is no level left.
+        LevelExhaustedError: There are fewer levels left.
     """
     require_levels(builder, placed, 1)
     values: list[int] = []
     for parts in movements(placed.layout, target, weights):
+        if stages > 1 and len(parts) == 1:
+            ((source, diagonals),) = parts.items()
+            values.append(_in_stages(builder, placed.values[source], diagonals, stages))
+            continue
         products = [
             _transformed(builder, placed.values[source], diagonals)
             for source, diagonals in parts.items()
@@ -185,7 +202,21 @@ def moved(
             zero = builder.constant(np.zeros(builder.slots))
             products = [builder.append(Mul(placed.values[0], zero))]
         values.append(builder.append(Rescale(total(builder, products))))
-    return Placed(tuple(values), target)
+    return Placed(_at_one_level(builder, values), target)
+
+
+def _in_stages(builder: Builder, value: int, diagonals: SparseDiagonals, stages: int) -> int:
+    for factor in product_of_sparser(diagonals, min(stages, builder.level(value))):
+        value = builder.append(Rescale(_transformed(builder, value, factor)))
+    return value
+
+
+def _at_one_level(builder: Builder, values: Sequence[int]) -> tuple[int, ...]:
+    level = min(builder.level(value) for value in values)
+    return tuple(
+        value if builder.level(value) == level else builder.append(DropLevel(value, level))
+        for value in values
+    )
 
 
 def moved_freely(
@@ -228,13 +259,13 @@ def _transformed(builder: Builder, value: int, diagonals: SparseDiagonals) -> in
     return builder.append(Linear(value, counted, split.baby_steps))
 
 
-def gathered(builder: Builder, placed: Placed, axes: Sequence[Axis]) -> Placed:
+def gathered(builder: Builder, placed: Placed, axes: Sequence[Axis], stages: int = 1) -> Placed:
     """Bring an operand into the arrangement, copied along the labels that it lacks."""
     own = tuple(axis for axis in axes if axis.name in placed.names)
     missing = merge([axis.in_tile for axis in axes if axis.name not in placed.names])
     copying = bool(missing) and placed.layout.replicas != missing
     if not _lies_as(placed, own) or (copying and placed.spilled):
-        placed = moved(builder, placed, Layout(builder.slots, own))
+        placed = moved(builder, placed, Layout(builder.slots, own), stages=stages)
     else:
         placed = shifted(builder, placed, 0)
     if placed.layout.replicas == missing:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 from types import EllipsisType
 from typing import Any, Protocol, Self, SupportsIndex, TypeAlias
@@ -31,7 +31,7 @@ _FEW = 8
 class Runner(Protocol):
     """Whoever computes with tensors: a session, an evaluator, or a trace."""
 
-    def compute(self, node: Node, title: str) -> Any: ...
+    def compute(self, node: Node, title: str, /) -> Any: ...
 
 
 class TensorMethods:
@@ -77,13 +77,13 @@ class TensorMethods:
     def __float__(self) -> float:
         raise InvalidArgumentError("cannot make a float: the tensor is encrypted; decrypt it first")
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, *_arguments: Any, **_options: Any) -> NDArray[Any]:
         raise InvalidArgumentError(
             "cannot make a numpy array: the tensor is encrypted; decrypt it first"
         )
 
-    def __iter__(self) -> Any:
-        return (self[number] for number in range(len(self)))
+    def __iter__(self) -> Iterator[Self]:
+        return iter([self[number] for number in range(len(self))])
 
     def __neg__(self) -> Self:
         return self._computed(Sum((self.node(),), (-1,), None, self.shape, users_line()), "-x")
@@ -130,8 +130,7 @@ class TensorMethods:
         if exponent == 1:
             return self
         half = self._power(exponent // 2)
-        rest = self._power(exponent - exponent // 2)
-        return half * rest
+        return half * (half * self if exponent % 2 else half)
 
     def __matmul__(self, other: Any) -> Self:
         return self._matrix_product(self, _operand(other, "matmul"))
@@ -216,7 +215,7 @@ class TensorMethods:
         Raises:
             ShapeMismatchError: The shape has another number of elements.
         """
-        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
+        wanted: Any = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
         try:
             template = np.broadcast_to(np.empty(()), self.shape).reshape(tuple(wanted))
         except (TypeError, ValueError) as error:
