@@ -31,7 +31,8 @@ def reachable(root):
         if id(thing) in seen or type(thing).__module__.split(".")[0] != "cloakwork":
             continue
         seen[id(thing)] = thing
-        names = [name for name in dir(thing) if not name.startswith("__")]
+        # A transposed tensor has another transposed one, without end.
+        names = [name for name in dir(thing) if not name.startswith("__") and name != "T"]
         waiting += [getattr(thing, name) for name in names]
     return seen.values()
 

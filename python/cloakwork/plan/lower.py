@@ -141,9 +141,9 @@ class _Work:
 
     def enter(self, source: Source, layout: Layout) -> Placed:
         """An input in the given layout."""
+        name, count = source.name or f"operand{len(self.inputs)}", layout.ciphertexts
         self.inputs.append((source, layout))
         at = self.top if source.level is None else source.level
-        name, count = source.name, layout.ciphertexts
         names = [name] if count == 1 else [f"{name}.{number}" for number in range(count)]
         values = tuple(self.builder.append(Input(each, at), layout) for each in names)
         return Placed(values, layout)

@@ -124,14 +124,14 @@ class TensorMethods:
             raise InvalidArgumentError(
                 f"cannot raise to a power: expected a whole number from 1 on, got {shown(exponent)}"
             )
-        return self._power(int(exponent))
+        return self._power(int(exponent), {1: self})
 
-    def _power(self, exponent: int) -> Self:
-        if exponent == 1:
-            return self
-        half = self._power(exponent // 2)
-        rest = self._power(exponent - exponent // 2)
-        return half * rest
+    def _power(self, exponent: int, known: dict[int, Self]) -> Self:
+        if exponent not in known:
+            half = self._power(exponent // 2, known)
+            rest = self._power(exponent - exponent // 2, known)
+            known[exponent] = half * rest
+        return known[exponent]
 
     def __matmul__(self, other: Any) -> Self:
         return self._matrix_product(self, _operand(other, "matmul"))
