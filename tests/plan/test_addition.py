@@ -1,0 +1,80 @@
+"""Sums of tensors that lie anywhere."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import broadcastable_shapes
+
+from cloakwork.errors import LevelExhaustedError
+from cloakwork.plan.addition import added
+from cloakwork.plan.layout import Axis, Layout, default_layout
+from cloakwork.plan.placed import level_of
+from cloakwork.programs.slots import Linear, Rotate
+from tests.plan.placing import LEVEL, SLOTS, Bench, layouts, numbers, shapes
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.data())
+def test_sums_are_numpys(data: st.DataObject) -> None:
+    result_shape = data.draw(shapes)
+    count = data.draw(st.integers(1, 3))
+    signs = data.draw(st.lists(st.sampled_from([1, -1]), min_size=count, max_size=count))
+    bench = Bench()
+    terms, expected = [], np.zeros(result_shape)
+    for number, sign in enumerate(signs):
+        shape = data.draw(
+            broadcastable_shapes(result_shape, max_dims=len(result_shape), max_side=1).map(
+                lambda thin: tuple(
+                    size if data.draw(st.booleans()) else thinned
+                    for size, thinned in zip(
+                        result_shape[len(result_shape) - len(thin) :], thin, strict=True
+                    )
+                )
+            )
+        )
+        array = numbers(shape, number)
+        level = data.draw(st.integers(LEVEL - 2, LEVEL))
+        terms.append(bench.place(array, data.draw(layouts(shape)), level))
+        expected = expected + sign * array
+    constant = None
+    if data.draw(st.booleans()):
+        constant = np.broadcast_to(numbers(result_shape[-1:], 9), result_shape)
+        expected = expected + constant
+    result = added(bench.builder, terms, signs, constant, result_shape)
+    assert level_of(bench.builder, result) >= LEVEL - 3
+    bench.check(result, np.asarray(expected))
+
+
+@pytest.mark.parametrize("shape", [(5, 6), (40,), (9, 9)])
+def test_terms_alike_stay_where_they_are(shape: tuple[int, ...]) -> None:
+    bench = Bench()
+    layout = default_layout(shape, SLOTS)
+    terms = [bench.place(numbers(shape, seed), layout) for seed in range(2)]
+    result = added(bench.builder, terms, (1, -1), None, shape)
+    assert level_of(bench.builder, result) == LEVEL
+    assert not any(isinstance(each, Linear | Rotate) for each in bench.builder.operations)
+
+
+def test_a_term_is_copied_along_an_axis_without_a_level() -> None:
+    bench = Bench()
+    a, b = numbers((4, 6)), numbers((6,), 1)
+    x, y = (bench.place(each, default_layout(each.shape, SLOTS), level=0) for each in (a, b))
+    bench.check(added(bench.builder, [x, y], (1, 1), None, (4, 6)), a + b)
+
+
+def test_a_constant_is_added_where_elements_are() -> None:
+    bench = Bench()
+    x = bench.place(np.zeros(5), Layout(SLOTS, (Axis(5, 2),)))
+    result = added(bench.builder, [x], (1,), np.full(5, 7.0), (5,))
+    assert not result.layout.dirty
+    bench.check(result, np.full(5, 7.0))
+
+
+def test_a_term_that_must_move_needs_a_level() -> None:
+    bench = Bench()
+    a = numbers((4, 5))
+    x = bench.place(a, Layout(SLOTS, (Axis(4, 5), Axis(5, 1))), level=0)
+    y = bench.place(a, Layout(SLOTS, (Axis(4, 1), Axis(5, 4))), level=0)
+    with pytest.raises(LevelExhaustedError, match=r"needs 1 level\(s\), there are 0"):
+        added(bench.builder, [x, y], (1, 1), None, (4, 5))
