@@ -17,6 +17,7 @@ from cloakwork.plan.placed import (
     level_of,
 )
 from cloakwork.plan.price import price
+from cloakwork.plan.rotate import merge
 from cloakwork.programs.slots import Add, Builder, Input, Neg, Sub
 
 
@@ -96,7 +97,8 @@ def _added_at(
     there = [dropped(builder, each, level) for each in there]
     ragged = any(axis.ragged for axis in axes)
     dirty = any(
-        each.layout.dirty or (bool(each.layout.replicas) and (ragged or not _lacks(each, axes)))
+        each.layout.dirty
+        or (bool(each.layout.replicas) and (ragged or each.layout.replicas != _lacking(each, axes)))
         for each in there
     )
     by_name = {axis.name: axis for axis in axes}
@@ -116,8 +118,8 @@ def _added_at(
     return Placed(tuple(values), layout)
 
 
-def _lacks(placed: Placed, axes: Sequence[Axis]) -> bool:
-    return any(axis.name not in placed.names for axis in axes)
+def _lacking(placed: Placed, axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    return merge([axis.in_tile for axis in axes if axis.name not in placed.names])
 
 
 def _signed_sum(builder: Builder, values: Sequence[int], signs: Sequence[int]) -> int:

@@ -151,10 +151,14 @@ class _Work:
 
 @dataclass(slots=True)
 class _Unpacked:
-    """An input that has no layout until its first use; later uses share it."""
+    """An input that has no layout until its first use; later uses share it.
+
+    A contraction of an input with itself may want it in two layouts; then it goes in twice.
+    """
 
     source: Source
     work: _Work
+    entered: dict[Layout, Placed] = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -163,6 +167,7 @@ class _Unpacked:
     def packed(self, builder: Builder, layout: Layout) -> Placed:
         axes = tuple(replace(axis, name="") for axis in layout.axes)
         bare = replace(layout, axes=axes)
-        placed = self.work.enter(self.source, bare)
-        self.work.done[id(self.source)] = placed
-        return replace(placed, layout=layout)
+        if bare not in self.entered:
+            self.entered[bare] = self.work.enter(self.source, bare)
+        self.work.done[id(self.source)] = self.entered[bare]
+        return replace(self.entered[bare], layout=layout)
