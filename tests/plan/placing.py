@@ -23,9 +23,7 @@ shapes = st.lists(st.integers(1, 6), max_size=3).map(tuple)
 
 
 @st.composite
-def layouts(
-    draw: st.DrawFn, shape: Sequence[int], names: str = "", slots: int = SLOTS
-) -> Layout:
+def layouts(draw: st.DrawFn, shape: Sequence[int], names: str = "", slots: int = SLOTS) -> Layout:
     """Any layout: gaps, axes in any order or backward, tiles, an offset, copies, dirt."""
     order = draw(st.permutations(range(len(shape))))
     extents = [draw(st.integers(1, size)) for size in shape]
@@ -66,9 +64,7 @@ def _strides(order: Sequence[int], extents: Sequence[int], gaps: Sequence[int]) 
 
 
 def _span(extents: Sequence[int], strides: Sequence[int]) -> int:
-    return 1 + sum(
-        (extent - 1) * stride for extent, stride in zip(extents, strides, strict=True)
-    )
+    return 1 + sum((extent - 1) * stride for extent, stride in zip(extents, strides, strict=True))
 
 
 def numbers(shape: Sequence[int], seed: int = 0) -> NDArray[np.float64]:
@@ -117,5 +113,3 @@ class Bench:
         for vector, right, mask in zip(self.vectors_of(placed), wanted, used, strict=True):
             where = mask == 1 if layout.dirty else np.full(mask.shape, True)
             np.testing.assert_allclose(vector[where], right[where], atol=1e-9)
-
-

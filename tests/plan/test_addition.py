@@ -37,14 +37,18 @@ def test_sums_are_numpys(data: st.DataObject) -> None:
     bench.check(result, np.asarray(expected))
 
 
-@pytest.mark.parametrize("shape", [(5, 6), (40,), (9, 9)])
-def test_terms_alike_stay_where_they_are(shape: tuple[int, ...]) -> None:
+@settings(deadline=None)
+@given(st.data())
+def test_terms_alike_stay_where_they_are(data: st.DataObject) -> None:
+    shape = data.draw(shapes)
+    layout = data.draw(layouts(shape))
     bench = Bench()
-    layout = default_layout(shape, SLOTS)
-    terms = [bench.place(numbers(shape, seed), layout) for seed in range(2)]
-    result = added(bench.builder, terms, (1, -1), None, shape)
+    arrays = [numbers(shape, seed) for seed in range(3)]
+    x, y = (bench.place(array, layout) for array in arrays[:2])
+    result = added(bench.builder, [x, y], (1, -1), arrays[2], shape)
     assert level_of(bench.builder, result) == LEVEL
     assert not any(isinstance(each, Linear | Rotate) for each in bench.builder.operations)
+    bench.check(result, arrays[0] - arrays[1] + arrays[2])
 
 
 def test_a_term_is_copied_along_an_axis_without_a_level() -> None:

@@ -31,9 +31,7 @@ def test_a_tensor_moves_between_any_two_layouts(data: st.DataObject) -> None:
     names = "ijk"[: len(shape)]
     order = data.draw(st.permutations(range(len(shape))))
     source = data.draw(layouts(shape, names))
-    target = data.draw(
-        layouts([shape[n] for n in order], "".join(names[n] for n in order))
-    )
+    target = data.draw(layouts([shape[n] for n in order], "".join(names[n] for n in order)))
     array = numbers(shape)
     bare = Layout(SLOTS, target.axes, offset=target.offset)
     expected = bare.pack(array.transpose(order))

@@ -228,9 +228,7 @@ def test_products_slot_by_slot(data: st.DataObject) -> None:
     axes = tuple(axis for axis in axes if axis.name in terms[0] + terms[1])
     shown = "".join(axis.name for axis in axes if axis.tiles == 1 or data.draw(st.booleans()))
     # Labels that are summed over ciphertexts and not within one: tiles of one element.
-    shown = "".join(
-        axis.name for axis in axes if axis.name in shown or axis.extent > 1
-    )
+    shown = "".join(axis.name for axis in axes if axis.name in shown or axis.extent > 1)
     bench = Bench()
     arrays = [numbers([size_of[name] for name in term], seed) for seed, term in enumerate(terms)]
     parts = [

@@ -331,3 +331,135 @@ def test_chains(session: cw.Session, data: st.DataObject) -> None:
         if scale > 1e4:
             break
         pairs.append((result, expected))
+
+
+def test_sums_and_multiples_of_views_take_no_level() -> None:
+    a = numbers((4, 6))
+    x = SESSIONS[2].encrypt(a)
+    for view, expected in ((x[::-1, 2:], a[::-1, 2:]), (x.T[3], a.T[3]), (x[1:], a[1:])):
+        for result, wanted in (
+            (-view, -expected),
+            (3 * view, 3 * expected),
+            (view - 1, expected - 1),
+        ):
+            check(result, wanted)
+            assert result.level == DEPTH
+
+
+# Refusals.
+
+
+@pytest.mark.parametrize(
+    ("apply", "error", "message"),
+    [
+        (lambda x: x + np.ones(4), ShapeMismatchError, r"cannot compute x \+ y: the shapes"),
+        (lambda x: x - [1.0, np.nan], NotFiniteError, r"cannot add: element \(1,\) is nan"),
+        (lambda x: x * np.inf, NotFiniteError, "cannot multiply: element"),
+        (lambda x: x * 1j, NotRealError, "cannot multiply: expected real numbers"),
+        (lambda x: x + "a", NotRealError, "cannot add: expected real numbers"),
+        (lambda x: x * np.ones((0, 3)), ShapeMismatchError, "an operand has no elements"),
+        (lambda x: x / x, InvalidArgumentError, "cannot divide by an encrypted tensor"),
+        (lambda x: x / 0, InvalidArgumentError, "cannot divide by zero"),
+        (lambda x: x / [1.0, 0.0, 2.0], InvalidArgumentError, "cannot divide by zero"),
+        (lambda x: x**0, InvalidArgumentError, "expected a whole number from 1 on, got 0"),
+        (lambda x: x**-1, InvalidArgumentError, "expected a whole number from 1 on"),
+        (lambda x: x**0.5, InvalidArgumentError, "expected a whole number from 1 on"),
+        (lambda x: x**True, InvalidArgumentError, "expected a whole number from 1 on"),
+        (lambda x: x @ np.ones(4), ShapeMismatchError, r"cannot matmul: the shapes \(2, 3\)"),
+        (lambda x: x @ 2.0, ShapeMismatchError, "cannot matmul"),
+        (lambda x: 2.0 @ x, ShapeMismatchError, "cannot matmul"),
+        (lambda x: np.ones((2, 5, 4)) @ x, ShapeMismatchError, "cannot matmul"),
+        (lambda x: x.sum(2), InvalidArgumentError, "cannot sum: expected an axis from -2 to 1"),
+        (lambda x: x.sum((0, -2)), InvalidArgumentError, "an axis comes twice"),
+        (lambda x: x.sum("a"), InvalidArgumentError, "cannot sum: expected an axis"),
+        (lambda x: x.mean(-3), InvalidArgumentError, "cannot mean: expected an axis"),
+        (lambda x: x.mean(True), InvalidArgumentError, "cannot mean: expected an axis"),
+        (lambda x: x.transpose(0, 0), InvalidArgumentError, "expected each of 2 axes once"),
+        (lambda x: x.transpose(1), InvalidArgumentError, "expected each of 2 axes once"),
+        (lambda x: x.transpose(0, 2), InvalidArgumentError, "cannot transpose: expected an axis"),
+        (lambda x: x.reshape(4), ShapeMismatchError, "a shape of 6 elements"),
+        (lambda x: x.reshape(-1, -1), ShapeMismatchError, "cannot reshape"),
+        (lambda x: x.reshape("a"), ShapeMismatchError, "cannot reshape"),
+        (lambda x: x[2], ShapeMismatchError, r"cannot index a tensor of shape \(2, 3\)"),
+        (lambda x: x[0, 0, 0], ShapeMismatchError, "cannot index a tensor"),
+        (lambda x: x[..., 0, ...], ShapeMismatchError, "cannot index a tensor"),
+        (lambda x: x[2:], ShapeMismatchError, "nothing is left"),
+        (lambda x: x[::0], ShapeMismatchError, "cannot index a tensor"),
+        (lambda x: x[True], InvalidArgumentError, "cannot index: expected whole numbers"),
+        (lambda x: x[1.0], InvalidArgumentError, "cannot index: expected whole numbers"),
+        (lambda x: x["a"], InvalidArgumentError, "cannot index: expected whole numbers"),
+        (lambda x: x[x], InvalidArgumentError, "cannot index: expected whole numbers"),
+        (lambda x: x[x:], InvalidArgumentError, "cannot index a tensor"),
+        (bool, InvalidArgumentError, "cannot branch on an encrypted tensor"),
+        (float, InvalidArgumentError, "decrypt it first"),
+        (np.asarray, InvalidArgumentError, "decrypt it first"),
+        (lambda x: len(x.sum()), InvalidArgumentError, "the tensor has no dimensions"),
+        (lambda x: list(x.sum()), InvalidArgumentError, "the tensor has no dimensions"),
+    ],
+)
+def test_refusals(apply: Callable[[Any], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message) as caught:
+        apply(SESSION.encrypt(numbers((2, 3))))
+    assert str(caught.value).startswith("cannot ")
+
+
+def test_numpy_functions_do_not_decrypt() -> None:
+    with pytest.raises(TypeError):
+        np.add(np.ones(3), SESSION.encrypt(numbers((3,))))
+
+
+def test_tensors_of_other_sessions_do_not_mix() -> None:
+    x, y = (clear_session(6).encrypt([1.0, 2.0]) for _ in "xy")
+    for apply in (operator.add, operator.sub, operator.mul, operator.matmul):
+        with pytest.raises(ParametersMismatchError, match="different sessions or evaluators"):
+            apply(x, y)
+
+
+def test_a_clients_tensor_has_nobody_to_run_on() -> None:
+    x = SESSION.client.encrypt([1.0, 2.0])
+    for apply in (lambda t: t + 1, lambda t: t * t, lambda t: t.sum(), lambda t: t[0]):
+        with pytest.raises(InvalidArgumentError, match="nobody to run on; load it with an evalu"):
+            apply(x)
+
+
+def test_levels_run_out_by_name() -> None:
+    session = cw.Session(depth=1, backend="clear", insecure=True, log_n=6)
+    x: Any = session.encrypt(numbers((4, 9)))
+    low = x * x
+    steps: list[Callable[[], Any]] = [
+        lambda: low * low,
+        lambda: low / 3,
+        lambda: low @ low.T,
+        lambda: low.mean(),
+        lambda: low.reshape(9, 4),
+        lambda: x**3,
+    ]
+    for step_ in steps:
+        with pytest.raises(LevelExhaustedError, match=r"needs \d level\(s\)"):
+            step_()
+
+
+def test_a_tensor_knows_its_shape() -> None:
+    x = SESSION.encrypt(numbers((3, 4)))
+    assert (x.shape, x.ndim, x.size, len(x)) == ((3, 4), 2, 12, 3)
+    for row, expected in zip(x, numbers((3, 4)), strict=True):
+        check(row, expected)
+    check(cw.einsum("i->i", x[np.int64(1)]), numbers((3, 4))[1])
+
+
+def test_an_array_of_whole_numbers_gathers() -> None:
+    a = numbers((3, 4))
+    check(SESSION.encrypt(a)[:, np.array([3, 0, 0])], a[:, [3, 0, 0]])
+
+
+def test_many_axes() -> None:
+    a = numbers((1,) * 28 + (2, 2))
+    x = SESSION.encrypt(a)
+    check(x.T, a.T)
+    check(x.sum(28), a.sum(28))
+    check(x * x, a * a)
+    check(x + x, a + a)
+    check(x @ x, a @ a)
+    check(x * a, a * a)
+    check(x @ a, a @ a)
+    check(x.mean(29), a.mean(29))

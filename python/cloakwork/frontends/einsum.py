@@ -41,8 +41,8 @@ def einsum(expression: str, *operands: T | ArrayLike) -> T:
         operands: Encrypted tensors of one session, or clear real arrays.
 
     Returns:
-        An encrypted tensor of the result's shape, up to two levels below the operands for
-        every contraction of two of them.
+        An encrypted tensor of the result's shape: mostly one or two levels below the operands,
+        at most three, for every contraction of two of them.
 
     Raises:
         EinsumSyntaxError: The expression does not follow the language.

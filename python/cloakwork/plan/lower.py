@@ -107,7 +107,7 @@ class _Work:
         match node:
             case Source(layout=None):
                 self.done[id(node)] = _Unpacked(node, self)
-            case Source(layout=layout):
+            case Source(layout=Layout() as layout):
                 self.done[id(node)] = self.enter(node, layout)
             case Contract():
                 self.builder.origin = node.origin

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+import string
 from collections.abc import Sequence
 from numbers import Integral
 from types import EllipsisType
@@ -23,7 +24,9 @@ from cloakwork.runtime.origin import users_line
 
 Index: TypeAlias = SupportsIndex | slice | EllipsisType | None
 
-_LABELS = "".join(chr(code) for code in range(ord("a"), ord("z") + 1))
+# As many as numpy has axes.
+_LABELS = string.ascii_letters + "".join(chr(code) for code in range(ord("α"), ord("μ") + 1))
+_BATCH_LABELS = _LABELS.replace("xyz", "")
 # Multiples that are made by additions and so take no level.
 _FEW = 8
 
@@ -216,7 +219,7 @@ class TensorMethods:
         Raises:
             ShapeMismatchError: The shape has another number of elements.
         """
-        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
+        wanted: Any = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
         try:
             template = np.broadcast_to(np.empty(()), self.shape).reshape(tuple(wanted))
         except (TypeError, ValueError) as error:
@@ -239,7 +242,11 @@ class TensorMethods:
         elements = np.arange(self.size, dtype=np.int64).reshape(self.shape)
         try:
             chosen = np.asarray(elements[index], dtype=np.int64)
-        except (IndexError, TypeError, ValueError) as error:
+        except TypeError as error:
+            raise InvalidArgumentError(
+                f"cannot index a tensor of shape {self.shape}: {error}"
+            ) from error
+        except (IndexError, ValueError) as error:
             raise ShapeMismatchError(
                 f"cannot index a tensor of shape {self.shape}: {error}"
             ) from error
@@ -291,7 +298,7 @@ class TensorMethods:
         if not a or not b or a[-1] != columns:
             raise ShapeMismatchError(f"cannot matmul: the shapes {a} and {b} do not fit")
         batch = _broadcast(a[:-2], b[:-2], "matmul")
-        labels = _LABELS[: len(batch)]
+        labels = _BATCH_LABELS[: len(batch)]
         terms = [
             labels[len(batch) - max(len(a) - 2, 0) :] * (len(a) > 2)
             + ("yx" if len(a) > 1 else "x"),
