@@ -27,8 +27,8 @@ from typing import Any, TypeAlias
 
 from cloakwork._native import Ciphertext, EvaluationKeys, Parameters, SecretKey
 from cloakwork.backends.ckks import CkksBackend, CkksKey
-from cloakwork.errors import InvalidArgumentError, MalformedBytesError, ParametersMismatchError
 from cloakwork.eager import EagerEvaluator
+from cloakwork.errors import InvalidArgumentError, MalformedBytesError, ParametersMismatchError
 from cloakwork.plan.layout import Axis, Layout
 from cloakwork.runtime.arguments import shown
 from cloakwork.runtime.files import read, write

@@ -192,3 +192,12 @@ def test_the_expression_comes_first() -> None:
     x: Any = SESSION.encrypt(np.ones((2, 2)))
     with pytest.raises(EinsumSyntaxError, match="got a Tensor first"):
         cw.einsum(x, "ij->ji")
+
+
+def test_axes_may_be_numbered() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.uniform(-1, 1, (4, 5)), rng.uniform(-1, 1, (5, 6))
+    form: Any = cw.einsum
+    for operands in ((SESSION.encrypt(a), b), (a, SESSION.encrypt(b))):
+        result = form(operands[0], [..., 1], operands[1], [1, 2], [2, ...])
+        np.testing.assert_allclose(SESSION.decrypt(result), (a @ b).T, atol=1e-12)

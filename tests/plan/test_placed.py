@@ -1,5 +1,7 @@
 """The steps that move and combine placed tensors, run on the clear backend."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from cloakwork.errors import LevelExhaustedError
 from cloakwork.plan.layout import Axis, Layout
 from cloakwork.plan.movement import Weights
 from cloakwork.plan.placed import (
+    Placed,
     cleaned,
     copied,
     dropped,
@@ -176,10 +179,11 @@ def test_levels_that_are_lacking_are_named() -> None:
     with pytest.raises(LevelExhaustedError, match=r"needs 2 level\(s\), there are 1"):
         require_levels(bench.builder, x, 2)
     low = dropped(bench.builder, x, 0)
-    for step in (
+    steps: list[Callable[[], Placed]] = [
         lambda: cleaned(bench.builder, low),
         lambda: multiplied(bench.builder, low, x, low.layout.axes, "i"),
-    ):
+    ]
+    for step in steps:
         with pytest.raises(LevelExhaustedError, match=r"needs 1 level\(s\), there are 0"):
             step()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,7 +63,8 @@ def einsum(expression: str, *operands: T | ArrayLike) -> T:
         [12.0, 34.0]
     """
     if not isinstance(expression, str):
-        return _einsum_of_sublists(expression, *operands)
+        found: T = _einsum_of_sublists(expression, *operands)
+        return found
     read: list[T | NDArray[np.float64]] = [
         operand
         if isinstance(operand, TensorMethods)
@@ -84,7 +85,7 @@ def einsum(expression: str, *operands: T | ArrayLike) -> T:
     return result
 
 
-def _einsum_of_sublists(*arguments: object) -> T:
+def _einsum_of_sublists(*arguments: object) -> Any:
     if not any(isinstance(each, TensorMethods) for each in arguments) or not any(
         isinstance(each, list | tuple) for each in arguments[1:2]
     ):

@@ -336,7 +336,7 @@ def ways(operands: tuple[Operand, ...], output: str, slots: int, count: int = 1)
         candidates.sort(key=lambda way: _score(operands, output, way, slots))
         del candidates[_TRIED * count :]
     found: list[tuple[float, int, Way]] = []
-    for number, way in enumerate(candidates):
+    for way in candidates:
         cost, used = _tried(operands, output, way, slots)
         found.append((cost, used, way))
     least = min(used for _, used, _ in found)

@@ -108,7 +108,7 @@ class _Work:
             case Source(layout=None):
                 self.done[id(node)] = _Unpacked(node, self)
             case Source(layout=Layout() as layout):
-                self.done[id(node)] = self.enter(node, layout)
+                self.done[id(node)] = self.enter(self.builder, node, layout)
             case Contract():
                 self.builder.origin = node.origin
                 operands = [
@@ -139,13 +139,13 @@ class _Work:
             return found
         return found.packed(self.builder, default_layout(node.shape, self.builder.slots))
 
-    def enter(self, source: Source, layout: Layout) -> Placed:
+    def enter(self, builder: Builder, source: Source, layout: Layout) -> Placed:
         """An input in the given layout."""
         name, count = source.name or f"operand{len(self.inputs)}", layout.ciphertexts
         self.inputs.append((source, layout))
         at = self.top if source.level is None else source.level
         names = [name] if count == 1 else [f"{name}.{number}" for number in range(count)]
-        values = tuple(self.builder.append(Input(each, at), layout) for each in names)
+        values = tuple(builder.append(Input(each, at), layout) for each in names)
         return Placed(values, layout)
 
 
@@ -168,6 +168,6 @@ class _Unpacked:
         axes = tuple(replace(axis, name="") for axis in layout.axes)
         bare = replace(layout, axes=axes)
         if bare not in self.entered:
-            self.entered[bare] = self.work.enter(self.source, bare)
+            self.entered[bare] = self.work.enter(builder, self.source, bare)
         self.work.done[id(self.source)] = self.entered[bare]
         return replace(self.entered[bare], layout=layout)

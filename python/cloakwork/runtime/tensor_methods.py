@@ -11,7 +11,7 @@ import string
 from collections.abc import Sequence
 from numbers import Integral
 from types import EllipsisType
-from typing import Any, Protocol, Self, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from cloakwork.runtime.origin import users_line
 Index: TypeAlias = SupportsIndex | slice | EllipsisType | None
 
 # As many as numpy has axes.
-_LABELS = string.ascii_letters + "".join(chr(code) for code in range(ord("α"), ord("μ") + 1))
+_LABELS = string.ascii_letters + "".join(chr(code) for code in range(0x3B1, 0x3BD))
 _BATCH_LABELS = _LABELS.replace("xyz", "")
 # Multiples that are made by additions and so take no level.
 _FEW = 8
@@ -80,10 +80,12 @@ class TensorMethods:
     def __float__(self) -> float:
         raise InvalidArgumentError("cannot make a float: the tensor is encrypted; decrypt it first")
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        raise InvalidArgumentError(
-            "cannot make a numpy array: the tensor is encrypted; decrypt it first"
-        )
+    if not TYPE_CHECKING:  # To a type checker a class with this method is an array.
+
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+            raise InvalidArgumentError(
+                "cannot make a numpy array: the tensor is encrypted; decrypt it first"
+            )
 
     def __iter__(self) -> Any:
         return (self[number] for number in range(len(self)))
@@ -148,7 +150,7 @@ class TensorMethods:
         Raises:
             ShapeMismatchError: The shapes do not fit.
         """
-        return self @ other
+        return self._matrix_product(self, _operand(other, "matmul"))
 
     def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
         """The sum along axes, by default all, as `numpy.sum`.
