@@ -187,3 +187,16 @@ def test_tensors_over_many_ciphertexts_and_views_come_back(view: Any, tmp_path: 
     again = cw.load_tensor(tmp_path / "x", SESSION.evaluator)
     doubled = SESSION.client.decrypt(again + again)
     assert np.abs(doubled - 2 * SESSION.decrypt(tensor)).max() < 1e-5
+
+
+def test_tensors_of_one_evaluator_work_together_and_of_two_do_not(tmp_path: Path) -> None:
+    array = np.random.default_rng(1).uniform(-1, 1, 3000)
+    cw.save_tensor(SESSION.encrypt(array), tmp_path / "x", SESSION.parameters)
+    x, y = (cw.load_tensor(tmp_path / "x", SESSION.evaluator) for _ in "xy")
+    assert np.abs(SESSION.client.decrypt(x + y) - 2 * array).max() < 1e-5
+    other = cw.load_tensor(tmp_path / "x", cw.Session(depth=1, insecure=True, log_n=11).evaluator)
+    with pytest.raises(ParametersMismatchError, match="different sessions or evaluators"):
+        x + other
+    alone = cw.load_tensor(tmp_path / "x", SESSION.client)
+    with pytest.raises(InvalidArgumentError, match="nobody to run on"):
+        alone + alone

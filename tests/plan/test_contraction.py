@@ -1,6 +1,7 @@
 """What the planner chooses, and that every way it knows is right."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -216,3 +217,18 @@ def test_a_way_that_takes_fewer_levels_is_taken_where_they_are_few() -> None:
 
 def test_one_operand_has_one_way() -> None:
     assert ways((encrypted("ij", 3, 4),), "j", 8192, 5) == (Way(()),)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.data(), st.sampled_from(["", "i", "j", "ij", "ji"]))
+def test_operands_that_lie_alike_with_garbage_beside_them(data: st.DataObject, output: str) -> None:
+    shape = (data.draw(st.integers(2, 6)), data.draw(st.integers(2, 6)))
+    layout = data.draw(
+        layouts(shape).filter(lambda layout: all(axis.stride >= 0 for axis in layout.axes))
+    )
+    dirty = replace(layout, dirty=True, offset=0)
+    arrays = [numbers(shape, seed) for seed in range(2)]
+    bench = Bench()
+    parts = [bench.place(array, dirty) for array in arrays]
+    result = contracted(bench.builder, parts, ("ij", "ij"), output)
+    bench.check(result, np.asarray(np.einsum(f"ij,ij->{output}", *arrays)))
