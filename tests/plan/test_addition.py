@@ -73,3 +73,13 @@ def test_a_term_that_must_move_needs_a_level() -> None:
     y = bench.place(a, Layout(SLOTS, (Axis(4, 1), Axis(5, 4))), level=0)
     with pytest.raises(LevelExhaustedError, match=r"needs 1 level\(s\), there are 0"):
         added(bench.builder, [x, y], (1, 1), None, (4, 5))
+
+
+def test_copies_beyond_a_tile_that_is_not_full_are_dirt() -> None:
+    bench = Bench()
+    a, b = numbers((5, 4)), numbers((4,), 1)
+    x = bench.place(a, Layout(SLOTS, (Axis(5, 4, tile=4), Axis(4, 1))))
+    y = bench.place(b, Layout(SLOTS, (Axis(4, 1),)))
+    result = added(bench.builder, [x, y], (1, 1), None, (5, 4))
+    assert result.layout.ciphertexts == 2
+    bench.check(result, a + b)
