@@ -23,7 +23,7 @@ from cloakwork.errors import (
     ParametersMismatchError,
     PrecisionLostError,
     RunCancelledError,
-    TooManySlotsError,
+    ShapeMismatchError,
     ValueOutOfRangeError,
 )
 from cloakwork.plan.layout import MAX_SLOTS
@@ -62,7 +62,8 @@ def test_any_shape_comes_back(data: Any) -> None:
         ([1j], NotRealError),
         (["a"], NotRealError),
         ([65.0], ValueOutOfRangeError),
-        (np.zeros(1 << 16), TooManySlotsError),
+        ([[1.0], [1.0, 2.0]], ShapeMismatchError),
+        (np.zeros((2, 0)), ShapeMismatchError),
     ],
 )
 def test_data_that_are_refused(data: Any, error: type[CloakworkError]) -> None:
@@ -140,7 +141,7 @@ def test_a_tensor_may_have_a_tighter_bound() -> None:
     s = cw.Session(depth=1, insecure=True, log_n=11)
     loose, tight = s.encrypt([0.5]), s.encrypt([0.5], bound=1.0)
     products = [cw.einsum("i,i->i", x, x) for x in (loose, tight)]
-    assert products[1].value.precision > products[0].value.precision + 5
+    assert products[1].precision > products[0].precision + 5
     for bound, data in ((1.0, [1.5]), (65.0, [1.0]), (0.0, [0.0]), (float("nan"), [0.0])):
         with pytest.raises(ValueOutOfRangeError, match="cannot encrypt"):
             s.encrypt(data, bound=bound)
@@ -235,16 +236,17 @@ def test_the_rings_are_those_of_the_engine() -> None:
         session(slots=70000)
 
 
-def test_no_more_slots_are_advised_than_there_are() -> None:
-    s = session()
-    with pytest.raises(TooManySlotsError, match="slots=65536"):
-        s.encrypt(np.zeros(1 << 16))
-    with pytest.raises(TooManySlotsError, match="not supported yet") as refusal:
-        s.encrypt(np.zeros((1 << 16) + 1))
-    assert "slots=" not in str(refusal.value)
-    x = s.encrypt(np.zeros(512))
-    with pytest.raises(TooManySlotsError, match="not supported yet"):
-        cw.einsum("i,j->ij", x, x)
+@pytest.mark.parametrize("backend", ["ckks", "clear"])
+def test_a_large_array_takes_several_ciphertexts(backend: str) -> None:
+    s = session(depth=0, backend=backend, insecure=True, log_n=8)
+    array = np.random.default_rng(0).uniform(-1, 1, (20, 30))
+    x = s.encrypt(array)
+    assert len(x.values) == 6
+    assert np.abs(s.decrypt(x) - array).max() < 1e-5
+    assert x.nbytes == sum(value.nbytes for value in x.values)
+    assert x.precision == min(value.precision for value in x.values)
+    assert "ciphertexts=6" in repr(x)
+    assert "ciphertexts" not in repr(s.encrypt([1.0]))
 
 
 def test_the_clear_backend_claims_no_security() -> None:
@@ -364,13 +366,13 @@ def test_keys_are_made_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_native, "threads", lambda: 2)
     monkeypatch.setattr(CkksKey, "evaluation_keys", watched)
     with pytest.raises(KeyboardInterrupt):
-        s.run(rotations(s, range(1, 21)), [x.value])
+        s.run(rotations(s, range(1, 21)), list(x.values))
     assert calls == [8, 8]
     held = s.key_bytes
     assert held > 0
     # What was made before the interrupt is kept.
     calls.clear()
-    s.run(rotations(s, range(1, 21)), [x.value])
+    s.run(rotations(s, range(1, 21)), list(x.values))
     assert calls == [4]
     assert s.key_bytes == held // 16 * 20
 
@@ -378,7 +380,7 @@ def test_keys_are_made_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("backend", ["ckks", "clear"])
 def test_a_run_is_measured_and_cancelled(backend: str) -> None:
     s = session(backend=backend, insecure=True, log_n=9)
-    value = s.encrypt(np.arange(4.0)).value
+    (value,) = s.encrypt(np.arange(4.0)).values
     profile = Profile()
     for runner in (s, s.evaluator):
         s.run(rotations(s, range(1, 4)), [value], threads=1, profile=profile)

@@ -12,6 +12,7 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError, ParametersMismatchError
+from cloakwork.plan.layout import Axis, Layout
 
 SESSION = cw.Session(depth=1, insecure=True, log_n=11)
 CLEAR = cw.Session(depth=1, backend="clear", insecure=True, log_n=11)
@@ -60,26 +61,27 @@ def test_a_tensor_is_loaded_by_whoever_can_hold_it(tmp_path: Path) -> None:
             cw.load_tensor(tmp_path / "x", clear)
 
 
-def set_fact(path: Path, name: str, fact: Any) -> None:
-    """Change a saved file's header."""
+def rewrite(path: Path, **facts: Any) -> None:
+    """Put other facts into the header of a saved tensor."""
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     header = json.loads(parts["header.json"])
-    header["facts"][name] = fact
+    header["facts"] |= facts
+    header["facts"] = {name: fact for name, fact in header["facts"].items() if fact is not ...}
     parts["header.json"] = json.dumps(header).encode()
     with zipfile.ZipFile(path, "w") as archive:
-        for part, data in parts.items():
-            archive.writestr(part, data)
+        for name, data in parts.items():
+            archive.writestr(name, data)
 
 
 @pytest.mark.parametrize("bound", [10**400, True, None, "1", 0, -1.0, math.nan, math.inf])
 def test_hostile_bounds_are_refused(bound: Any, tmp_path: Path) -> None:
     path = tmp_path / "client"
     cw.save_client(SESSION.client, path)
-    set_fact(path, "bound", bound)
+    rewrite(path, bound=bound)
     with pytest.raises(MalformedBytesError, match=r"cannot read .*: expected bound"):
         cw.load_client(path)
-    set_fact(path, "bound", 2)
+    rewrite(path, bound=2)
     assert cw.load_client(path).bound == 2.0
 
 
@@ -127,29 +129,130 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "axes",
+    "facts",
     [
-        [[1, 0, ""]] * 65,
-        [[True, 0, ""]],
-        [[2, True, ""]],
-        [[2, 1, "\x1b[2J"]],
-        [[2, 1, "a\nb"]],
-        [[0, 1, ""]],
-        [[-2, 1, ""]],
-        [[2000, 1, ""]],
-        [[1, 10**30, ""]],
-        [[10**30, 0, ""]],
-        [[2, -1, ""]],
-        [[2, 1.0, ""]],
-        [[2, 0, ""]],
-        [[2, 1]],
-        [2],
+        {"axes": [[1, 0, "", 0]] * 65},
+        {"axes": [[True, 0, "", 0]]},
+        {"axes": [[2, True, "", 0]]},
+        {"axes": [[2, 1, "", True]]},
+        {"axes": [[2, 1, "\x1b[2J", 0]]},
+        {"axes": [[2, 1, "a\nb", 0]]},
+        {"axes": [[0, 1, "", 0]]},
+        {"axes": [[-2, 1, "", 0]]},
+        {"axes": [[2000, 1, "", 0]]},
+        {"axes": [[1, 10**30, "", 0]]},
+        {"axes": [[10**30, 0, "", 0]]},
+        {"axes": [[10**30, 0, "", 1]]},
+        {"axes": [[2, -1, "", 0]], "offset": 0, "replicas": []},
+        {"axes": [[2, 1.0, "", 0]]},
+        {"axes": [[2, 0, "", 0]]},
+        {"axes": [[2, 1, "", -1]]},
+        {"axes": [[2, 1, "", 1.0]]},
+        {"axes": [[2, 1, "", 2000]]},
+        {"axes": [[2, 1, "", None]]},
+        {"axes": [[2, 1, "", 1]]},
+        {"axes": [[1 << 40, 0, "", 1]]},
+        {"axes": [[1 << 40, 0, "", 1]] * 32},
+        {"axes": [[2, 1, ""]]},
+        {"axes": [[2, 1]]},
+        {"axes": [2]},
+        {"axes": "2"},
+        {"axes": ...},
+        {"replicas": [[1, 0, "", 0]] * 65},
+        {"replicas": [[2, 1, "", 0]]},
+        {"replicas": [[2000, 2, "", 0]]},
+        {"replicas": [[1 << 40, 2, "", 0]]},
+        {"replicas": [[4, 2, "", 2]]},
+        {"replicas": [[1 << 40, 0, "", 1]]},
+        {"replicas": [[True, 0, "", 0]]},
+        {"replicas": [[2, 2, "\x1b[2J", 0]]},
+        {"replicas": {}},
+        {"replicas": ...},
+        {"offset": -1},
+        {"offset": 1023},
+        {"offset": 10**30},
+        {"offset": 0.0},
+        {"offset": False},
+        {"offset": None},
+        {"offset": ...},
+        {"dirty": 0},
+        {"dirty": "no"},
+        {"dirty": ...},
     ],
+    ids=str,
 )
-def test_hostile_axes_are_refused(axes: Any, tmp_path: Path) -> None:
+def test_hostile_layouts_are_refused(facts: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "x"
     cw.save_tensor(SESSION.encrypt([1.0, 2.0]), path, SESSION.parameters)
-    set_fact(path, "axes", axes)
+    rewrite(path, axes=[[2, 1, "", 0]], offset=1000, replicas=[[4, 4, "k", 0]], dirty=True)
+    assert cw.load_tensor(path, SESSION.client).layout == Layout(
+        1024, (Axis(2, 1),), (Axis(4, 4),), dirty=True, offset=1000
+    )
+    rewrite(path, **facts)
     with pytest.raises(MalformedBytesError, match="cannot read") as refusal:
         cw.load_tensor(path, SESSION.client)
     assert str(refusal.value).isprintable()
+
+
+@pytest.mark.parametrize("change", ["one less", "one more", "another name", "a level below"])
+def test_ciphertexts_are_those_of_the_layout(change: str, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    large = SESSION.encrypt(np.ones(3000))
+    low: cw.Tensor = large * 0.5
+    cw.save_tensor(large, path, SESSION.parameters)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    match change:
+        case "one less":
+            del parts["ciphertext2"]
+        case "one more":
+            parts["ciphertext3"] = parts["ciphertext2"]
+        case "another name":
+            parts["ciphertext7"] = parts.pop("ciphertext2")
+        case _:
+            parts["ciphertext1"] = low.values[1].to_bytes()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    with pytest.raises(MalformedBytesError, match=r"ciphertext"):
+        cw.load_tensor(path, SESSION.client)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x,
+        lambda x: x.T,
+        lambda x: x[3:, ::-2],
+        lambda x: x[40],
+        lambda x: x.sum(1),
+        lambda x: x[:4, :4],
+        lambda x: cw.einsum("ii->i", x[:50, :50]),
+    ],
+)
+def test_tensors_over_many_ciphertexts_and_views_come_back(view: Any, tmp_path: Path) -> None:
+    array = np.random.default_rng(0).uniform(-1, 1, (60, 70))
+    x = SESSION.encrypt(array)
+    assert len(x.values) > 1
+    tensor = view(x)
+    cw.save_tensor(tensor, tmp_path / "x", SESSION.parameters)
+    loaded = cw.load_tensor(tmp_path / "x", SESSION.client)
+    assert loaded.layout == tensor.layout
+    assert loaded.level == tensor.level
+    assert np.array_equal(SESSION.client.decrypt(loaded), SESSION.decrypt(tensor))
+    again = cw.load_tensor(tmp_path / "x", SESSION.evaluator)
+    doubled = SESSION.client.decrypt(again + again)
+    assert np.abs(doubled - 2 * SESSION.decrypt(tensor)).max() < 1e-5
+
+
+def test_tensors_of_one_evaluator_work_together_and_of_two_do_not(tmp_path: Path) -> None:
+    array = np.random.default_rng(1).uniform(-1, 1, 3000)
+    cw.save_tensor(SESSION.encrypt(array), tmp_path / "x", SESSION.parameters)
+    x, y = (cw.load_tensor(tmp_path / "x", SESSION.evaluator) for _ in "xy")
+    assert np.abs(SESSION.client.decrypt(x + y) - 2 * array).max() < 1e-5
+    other = cw.load_tensor(tmp_path / "x", cw.Session(depth=1, insecure=True, log_n=11).evaluator)
+    with pytest.raises(ParametersMismatchError, match="different sessions or evaluators"):
+        x + other
+    alone = cw.load_tensor(tmp_path / "x", SESSION.client)
+    with pytest.raises(InvalidArgumentError, match="nobody to run on"):
+        alone + alone

@@ -103,10 +103,6 @@ class ShapeMismatchError(CloakworkError, ValueError):
     """Shapes do not fit an expression or one another."""
 
 
-class TooManySlotsError(CloakworkError, ValueError):
-    """A tensor, or the product of two, needs more slots than one ciphertext has."""
-
-
 class InvalidLayoutError(CloakworkError, ValueError):
     """A layout places two elements in one slot, or an element outside the slots."""
 

@@ -38,3 +38,28 @@ def test_counts_of_a_matrix_product() -> None:
     assert found["ciphertext products"] == 1
     assert found["rescales"] <= 3
     assert found["rotations"] <= 25
+
+
+def test_a_tensor_over_many_ciphertexts_is_shown_once() -> None:
+    x = SESSION.encrypt(np.ones((60, 70)))
+    y = SESSION.encrypt(np.ones((60, 1)))
+    result: cw.Tensor = x * y
+    text = cw.explain(result)
+    lines = [
+        line.split("  ")[1] for line in text.splitlines() if line.startswith("  ") and "(" in line
+    ]
+    assert [name for name in lines if name.startswith(("operand", "result"))] == [
+        "operand0",
+        "operand1",
+        "result",
+    ]
+    assert f"{len(result.values)} ciphertexts of 1024 slots" in text
+    assert "operand0.0" in text
+    assert f"{result.nbytes / 1024:.1f} KiB for the result" in text
+
+
+def test_a_view_shows_where_it_starts() -> None:
+    text = cw.explain(SESSION.encrypt(np.ones((4, 5)))[1:, ::-1])
+    assert "result  (3, 5)  0:3@5 1:5@-1 from 9" in text
+    assert "the rest anything" in text
+    assert "slot 5:[0,4] 6:[0,3]" in text

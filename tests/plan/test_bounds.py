@@ -1,8 +1,5 @@
 """Bounds of every value of a program, against what its values reach."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +9,7 @@ from numpy.polynomial import chebyshev, polynomial
 from cloakwork.backends.clear import ClearBackend, ClearVector
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.bounds import value_bounds
+from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -100,22 +98,6 @@ def bound_of(operation: Operation, x: Vector) -> float | None:
 RISING = np.arange(SLOTS, dtype=np.float64)
 
 
-class Lazy(Mapping[int, Vector]):
-    """Makes its diagonals only when they are gone through with their numbers."""
-
-    def __getitem__(self, number: int) -> Vector:
-        raise AssertionError("a diagonal was asked for by itself")
-
-    def __iter__(self) -> Iterator[int]:
-        raise AssertionError("numbers were asked for by themselves")
-
-    def __len__(self) -> int:
-        return 2
-
-    def items(self) -> Any:
-        return iter([(0, np.full(SLOTS, -1.0)), (3, np.eye(SLOTS)[6] * -2)])
-
-
 @pytest.mark.parametrize(
     ("operation", "expected"),
     [
@@ -147,8 +129,11 @@ def test_constants_count_by_their_absolute_value() -> None:
     assert value_bounds(program, [RISING[::-1]]) == [7.0, None, 7.0, 12.0]
 
 
-def test_diagonals_may_be_lazy() -> None:
-    assert bound_of(Linear(0, Lazy(), 1), RISING) == 8.0
+def test_diagonals_may_be_sparse() -> None:
+    elements = np.array([3, 6]), np.array([0, 3]), np.array([-1.0, 2.0])
+    dense = {3: np.eye(SLOTS)[0] * -1.0 + np.eye(SLOTS)[3] * 2.0}
+    expected = bound_of(Linear(0, dense, 1), RISING)
+    assert bound_of(Linear(0, SparseDiagonals(SLOTS, *elements), 1), RISING) == expected
 
 
 @given(st.lists(numbers, min_size=2, max_size=9), st.floats(0, 2), st.floats(-1, 1))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 import cloakwork as cw
 from cloakwork.errors import (
@@ -13,7 +13,7 @@ from cloakwork.errors import (
 )
 from cloakwork.explain.text import counts
 from cloakwork.plan.keys import demand_of
-from tests.frontends.einsum_cases import Case, cases
+from tests.frontends.random_einsums import RandomEinsum, random_einsums
 
 ERROR = 1e-5
 RNG = np.random.default_rng(6)
@@ -24,15 +24,48 @@ def small() -> cw.Session:
     return cw.Session(depth=3, precision=20, insecure=True, log_n=11)
 
 
-@settings(max_examples=15, deadline=None)
-@given(case=cases())
-def test_random_einsums_agree_with_numpy(small: cw.Session, case: Case) -> None:
-    operands = [
-        small.encrypt(array) if hidden else array
-        for array, hidden in zip(case.operands, case.hidden, strict=True)
+def check(session: cw.Session, case: RandomEinsum) -> None:
+    """The result is as near to numpy's as its precision says."""
+    text, operands, encrypted = case
+    given = [
+        session.encrypt(each, bound=1.0) if hidden else each
+        for each, hidden in zip(operands, encrypted, strict=True)
     ]
-    result = small.decrypt(cw.einsum(case.expression, *operands))
-    assert np.abs(result - np.einsum(case.expression, *case.operands)).max() < ERROR
+    result: cw.Tensor = cw.einsum(text, *given)
+    assert result.precision > 10
+    error = np.abs(session.decrypt(result) - np.einsum(text, *operands)).max()
+    assert error <= 2.0**-result.precision
+
+
+def substantial(case: RandomEinsum) -> bool:
+    return all(operand.size > 3 for operand in case[1])
+
+
+# 128 slots hold few of the tensors, 1024 all of them.
+@pytest.fixture(scope="module", params=[8, 11])
+def ring(request: pytest.FixtureRequest) -> cw.Session:
+    return cw.Session(depth=9, precision=20, insecure=True, log_n=request.param, bound=512.0)
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@given(case=random_einsums(max_elements=512).filter(substantial))
+def test_random_einsums_agree_with_numpy(ring: cw.Session, case: RandomEinsum) -> None:
+    check(ring, case)
+
+
+@pytest.fixture(scope="module")
+def secure() -> cw.Session:
+    session = cw.Session(depth=6, precision=20)
+    assert not session.parameters.insecure
+    return session
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(case=random_einsums(max_operands=3, max_elements=64).filter(substantial))
+def test_random_einsums_at_128_bits_agree_with_numpy(
+    secure: cw.Session, case: RandomEinsum
+) -> None:
+    check(secure, case)
 
 
 @pytest.mark.parametrize(

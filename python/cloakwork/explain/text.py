@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -60,13 +61,28 @@ def explain(tensor: Tensor) -> str:
             ]
         )
     lines = [program.title, *_warning(tensor)]
-    for operation, layout in zip(program.operations, program.layouts, strict=True):
-        if layout is not None and isinstance(operation, Input):
-            lines += _picture(operation.name, layout)
-        elif layout is not None and isinstance(operation, Output):
-            lines += _picture("result", layout)
+    for name, layout in _tensors(program):
+        lines += _picture(name, layout)
     lines += ["", *_counts(program), *_value(tensor), "", str(program)]
     return "\n".join(lines)
+
+
+def _tensors(program: Program) -> Iterator[tuple[str, Layout]]:
+    """Those that go in and come out, each once, however many ciphertexts it has."""
+    ends = [
+        (operation, layout)
+        for operation, layout in zip(program.operations, program.layouts, strict=True)
+        if layout is not None and isinstance(operation, Input | Output)
+    ]
+    place = 0
+    while place < len(ends):
+        operation, layout = ends[place]
+        if isinstance(operation, Input):
+            name = operation.name
+            yield (name.removesuffix(".0") if layout.ciphertexts > 1 else name), layout
+        else:
+            yield "result", layout
+        place += layout.ciphertexts
 
 
 def counts(program: Program) -> Counter[str]:

@@ -40,8 +40,8 @@ def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
         operands: Encrypted tensors of one session, or clear real arrays.
 
     Returns:
-        An encrypted tensor of the result's shape, up to two levels below the operands for
-        every contraction of two of them.
+        An encrypted tensor of the result's shape: mostly one or two levels below the operands,
+        at most three, for every contraction of two of them.
 
     Raises:
         EinsumSyntaxError: The expression does not follow the language.
@@ -91,7 +91,7 @@ def _einsum_of_sublists(*arguments: Any) -> Tensor:
             f"it, got {shown(arguments[0])} first"
         )
     text, operands = from_sublists(arguments)
-    return einsum(text, *cast(tuple[Any, ...], operands))
+    return einsum(text, *cast(Any, operands))
 
 
 def _runner(expression: Expression, encrypted: Sequence[TensorMethods]) -> Runner:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import EllipsisType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -154,7 +154,7 @@ def sizes(expression: Expression, shapes: Sequence[tuple[int, ...]]) -> tuple[tu
     return tuple(size_of.items())
 
 
-def from_sublists(arguments: Sequence[object]) -> tuple[str, tuple[object, ...]]:
+def from_sublists(arguments: Sequence[object]) -> tuple[str, tuple[Any, ...]]:
     """Read the second form of numpy's arguments: operands, each followed by its axes.
 
     Axes are sequences of integers from 0 to 51, perhaps with one Ellipsis. A last

@@ -17,6 +17,7 @@ from cloakwork.plan.placed import (
     level_of,
 )
 from cloakwork.plan.price import price
+from cloakwork.plan.rotate import merge
 from cloakwork.programs.slots import Add, Builder, Input, Neg, Sub
 
 
@@ -29,16 +30,20 @@ def added(
 ) -> Placed:
     """Append the sum of tensors, each with a sign, and of a clear array.
 
-    The terms meet where one of them lies, which costs least; one that lacks an axis is
-    copied along it.
+    Terms that lie alike stay where they are. Others meet where one of them lies, which
+    costs least; one that lacks an axis is copied along it.
 
     Raises:
         LevelExhaustedError: A term must move and has no level left.
     """
     named = [_named(term, len(shape)) for term in terms]
+    if _alike(named, shape):
+        lying = named[0].layout
+        return _added_at(builder, named, signs, constant, lying.axes, shape, lying.offset)
     choices = list(dict.fromkeys(_meeting_places(named, shape, builder.slots)))
     best = min(choices, key=lambda axes: _price(builder, named, axes))
-    return _added_at(builder, named, signs, constant, best, shape)
+    there = [gathered(builder, each, best) for each in named]
+    return _added_at(builder, there, signs, constant, best, shape)
 
 
 def _named(term: Placed, ndim: int) -> Placed:
@@ -52,10 +57,24 @@ def _named(term: Placed, ndim: int) -> Placed:
     return replace(term, layout=replace(term.layout, axes=axes))
 
 
+def _varying(shape: tuple[int, ...]) -> str:
+    return "".join(chr(0xE000 + number) for number, size in enumerate(shape) if size > 1)
+
+
+def _alike(named: Sequence[Placed], shape: tuple[int, ...]) -> bool:
+    """Whether the terms lie in the same slots, and none lacks an axis."""
+    first = named[0].layout
+    return all(
+        each.names == _varying(shape)
+        and (each.layout.axes, each.layout.offset) == (first.axes, first.offset)
+        for each in named
+    )
+
+
 def _meeting_places(
     named: Sequence[Placed], shape: tuple[int, ...], slots: int
 ) -> list[tuple[Axis, ...]]:
-    varying = "".join(chr(0xE000 + number) for number, size in enumerate(shape) if size > 1)
+    varying = _varying(shape)
     whole = [
         tuple(each.axis(name) for name in varying)
         for each in named
@@ -85,25 +104,27 @@ def _price(builder: Builder, named: Sequence[Placed], axes: tuple[Axis, ...]) ->
 
 def _added_at(
     builder: Builder,
-    named: Sequence[Placed],
+    there: Sequence[Placed],
     signs: Sequence[int],
     constant: NDArray[np.float64] | None,
     axes: tuple[Axis, ...],
     shape: tuple[int, ...],
+    offset: int = 0,
 ) -> Placed:
-    there = [gathered(builder, each, axes) for each in named]
     level = min(level_of(builder, each) for each in there)
     there = [dropped(builder, each, level) for each in there]
     ragged = any(axis.ragged for axis in axes)
     dirty = any(
-        each.layout.dirty or (bool(each.layout.replicas) and (ragged or not _lacks(each, axes)))
+        each.layout.dirty
+        or (bool(each.layout.replicas) and (ragged or each.layout.replicas != _lacking(each, axes)))
         for each in there
     )
     by_name = {axis.name: axis for axis in axes}
     result = tuple(
         by_name.get(chr(0xE000 + number), Axis(size, 0)) for number, size in enumerate(shape)
     )
-    layout = Layout(builder.slots, tuple(replace(axis, name="") for axis in result), dirty=dirty)
+    bare = tuple(replace(axis, name="") for axis in result)
+    layout = Layout(builder.slots, bare, dirty=dirty, offset=offset)
     packed = None if constant is None else layout.pack(np.broadcast_to(constant, shape))
     picks = [ciphertext_of(each) for each in there]
     values: list[int] = []
@@ -116,8 +137,8 @@ def _added_at(
     return Placed(tuple(values), layout)
 
 
-def _lacks(placed: Placed, axes: Sequence[Axis]) -> bool:
-    return any(axis.name not in placed.names for axis in axes)
+def _lacking(placed: Placed, axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    return merge([axis.in_tile for axis in axes if axis.name not in placed.names])
 
 
 def _signed_sum(builder: Builder, values: Sequence[int], signs: Sequence[int]) -> int:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -36,6 +37,7 @@ from cloakwork.plan.placed import (
     gathered,
     level_of,
     moved,
+    moved_freely,
     multiplied,
     ordered,
     summed,
@@ -47,9 +49,11 @@ from cloakwork.programs.slots import Builder, Input
 Sizes: TypeAlias = Mapping[str, int]
 
 # In units of one rotation: a level spent is a level that no later operation has.
-LEVEL_PRICE = 6.0
+LEVEL_PRICE = 12.0
 _DIAGONAL_PRICE = 0.15
 _PRODUCT_PRICE = 1.0
+# Whatever comes after works on every ciphertext of the result.
+_RESULT_PRICE = 4.0
 _PERMUTED_LABELS = 4
 # Arrangements whose operations are written out, of all that are scored.
 _TRIED = 6
@@ -191,52 +195,35 @@ def _labelled(builder: Builder, placed: Placed, names: str) -> Placed:
     axes = tuple(replace(axis, name=name) for name, axis in zip(names, layout.axes, strict=True))
     varying = tuple(axis for axis in axes if axis.size > 1)
     placed = replace(placed, layout=replace(layout, axes=varying))
-    for name in dict.fromkeys(names):
-        while sum(axis.name == name for axis in placed.layout.axes) > 1:
-            placed = _diagonal(builder, placed, name)
+    if len({(axis.name, axis.extent) for axis in varying}) > len(set(placed.names)):
+        return _diagonal_moved(builder, placed)
+    for name in dict.fromkeys(placed.names):
+        while placed.names.count(name) > 1:
+            placed = _diagonal(placed, name)
     return placed
 
 
-def _diagonal(builder: Builder, placed: Placed, name: str) -> Placed:
-    """The elements at which two axes of one name agree, as one axis."""
+def _diagonal(placed: Placed, name: str) -> Placed:
+    """The elements at which two axes of one name agree, as one axis; the two are cut alike."""
     layout = placed.layout
     first, second, *_ = (number for number, axis in enumerate(layout.axes) if axis.name == name)
-    axis, other = layout.axes[first], layout.axes[second]
-    if axis.extent != other.extent:
-        return _diagonal(builder, _cut_alike(builder, placed, first, second), name)
     grid = np.asarray(placed.values).reshape(layout.grid)
     chosen = np.moveaxis(np.diagonal(grid, axis1=first, axis2=second), -1, first)
-    joined = replace(axis, stride=axis.stride + other.stride)
     axes = list(layout.axes)
-    axes[first] = joined
-    del axes[second]
+    other = axes.pop(second)
+    axes[first] = replace(axes[first], stride=axes[first].stride + other.stride)
     values = tuple(int(value) for value in chosen.ravel())
     return Placed(values, replace(layout, axes=tuple(axes), dirty=True))
 
 
-def _cut_alike(builder: Builder, placed: Placed, first: int, second: int) -> Placed:
-    # Names of a single use, since two axes have the same one.
-    named = [chr(0xE000 + number) for number in range(len(placed.layout.axes))]
-    layout = placed.layout
-    original = [axis.name for axis in layout.axes]
-    axes = tuple(replace(axis, name=name) for axis, name in zip(layout.axes, named, strict=True))
-    extents = [axis.extent for axis in axes]
-    extents[first] = extents[second] = min(extents[first], extents[second])
-    inside = nest(
-        [(name, extent) for name, extent in zip(named, extents, strict=True)], innermost=1
-    )
-    target = Layout(
-        layout.slots,
-        tuple(
-            Axis(axis.size, within.stride, axis.name, extent if extent < axis.size else 0)
-            for axis, within, extent in zip(axes, inside, extents, strict=True)
-        ),
-    )
-    result = moved(builder, Placed(placed.values, replace(layout, axes=axes)), target)
-    back = tuple(
-        replace(axis, name=name) for axis, name in zip(result.layout.axes, original, strict=True)
-    )
-    return replace(result, layout=replace(result.layout, axes=back))
+def _diagonal_moved(builder: Builder, placed: Placed) -> Placed:
+    """The elements at which axes of one name agree, moved; it takes a level, whatever the cuts."""
+    kept = "".join(dict.fromkeys(placed.names))
+    terms = "->".join(_plain(labels, placed.names) for labels in (placed.names, kept))
+    tiles, slots = (np.einsum(terms, each) for each in placed.layout.tile_places())
+    target = default_layout(tiles.shape, builder.slots)
+    axes = tuple(replace(axis, name=name) for name, axis in zip(kept, target.axes, strict=True))
+    return moved_freely(builder, placed, tiles, slots, replace(target, axes=axes))
 
 
 def _packed(
@@ -316,7 +303,7 @@ def _summed_weights(weights: Weights, names: str, output: str) -> Weights:
 
 def _plain(labels: str, alphabet: str) -> str:
     """Labels as letters that numpy takes."""
-    letters = {label: chr(ord("a") + place) for place, label in enumerate(dict.fromkeys(alphabet))}
+    letters = dict(zip(dict.fromkeys(alphabet), string.ascii_letters, strict=False))
     return "".join(letters[label] for label in labels)
 
 
@@ -404,7 +391,8 @@ def _tried(
     result = contract(builder, stand_ins, [each.labels for each in operands], output, way)
     start = min(levels) if levels else 2 * _LIFT
     used = start - level_of(builder, result)
-    return price(builder.operations, slots, before) + level_price * used, used
+    results = _RESULT_PRICE * len(result.values)
+    return price(builder.operations, slots, before) + results + level_price * used, used
 
 
 @dataclass(frozen=True, slots=True)
@@ -575,7 +563,7 @@ def _score(operands: Sequence[Operand], output: str, way: Way, slots: int) -> fl
     shown = math.prod(axis.tiles for axis in way.axes if axis.name in output)
     reduced = merge([axis.in_tile for axis in way.axes if axis.name not in output])
     steps = sum(len(sum_steps(axis)) for axis in reduced)
-    return cost + _PRODUCT_PRICE * products + shown * (1.0 + steps)
+    return cost + _PRODUCT_PRICE * products + shown * (_RESULT_PRICE + 1.0 + steps)
 
 
 def _gather_score(anchor: _Anchor, way: Way, slots: int) -> float:

@@ -109,7 +109,7 @@ class _Work:
         """Append what one node needs, its operands being there."""
         match node:
             case Source(layout=Layout() as layout):
-                self.done[id(node)] = self.enter(node, layout)
+                self.done[id(node)] = self.enter(self.builder, node, layout)
             case Source():
                 self.done[id(node)] = _Unpacked(node, self)
             case Contract():
@@ -147,31 +147,35 @@ class _Work:
             return found
         return found.packed(self.builder, default_layout(node.shape, self.builder.slots))
 
-    def enter(self, source: Source, layout: Layout) -> Placed:
+    def enter(self, builder: Builder, source: Source, layout: Layout) -> Placed:
         """An input in the given layout."""
+        name, count = source.name or f"operand{len(self.inputs)}", layout.ciphertexts
         self.inputs.append((source, layout))
         at = self.top if source.level is None else source.level
-        name, count = source.name, layout.ciphertexts
         names = [name] if count == 1 else [f"{name}.{number}" for number in range(count)]
-        values = tuple(self.builder.append(Input(each, at), layout) for each in names)
+        values = tuple(builder.append(Input(each, at), layout) for each in names)
         return Placed(values, layout)
 
 
 @dataclass(slots=True)
 class _Unpacked:
-    """An input that has no layout until its first use; later uses share it."""
+    """An input that has no layout until its first use; later uses share it.
+
+    A contraction of an input with itself may want it in two layouts; then it goes in twice.
+    """
 
     source: Source
     work: _Work
+    entered: dict[Layout, Placed] = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, ...]:
         return self.source.shape
 
     def packed(self, builder: Builder, layout: Layout) -> Placed:
-        assert builder is self.work.builder
         axes = tuple(replace(axis, name="") for axis in layout.axes)
         bare = replace(layout, axes=axes)
-        placed = self.work.enter(self.source, bare)
-        self.work.done[id(self.source)] = placed
-        return replace(placed, layout=layout)
+        if bare not in self.entered:
+            self.entered[bare] = self.work.enter(builder, self.source, bare)
+        self.work.done[id(self.source)] = self.entered[bare]
+        return replace(self.entered[bare], layout=layout)

@@ -20,7 +20,7 @@ class Source:
     """An encrypted tensor from outside.
 
     Args:
-        name: Its name.
+        name: Its name; empty to number it among the inputs.
         shape: Its shape.
         layout: Where its elements sit; None where the planner may choose.
         level: Its level; None where the planner may choose.

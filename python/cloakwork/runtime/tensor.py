@@ -58,7 +58,7 @@ class Tensor(TensorMethods):
     source: Source = field(init=False)
 
     def __post_init__(self) -> None:
-        source = Source("x", self.layout.shape, self.layout, self.level, self)
+        source = Source("", self.layout.shape, self.layout, self.level, self)
         object.__setattr__(self, "source", source)
 
     def node(self) -> Node:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 import operator
+import string
 from collections.abc import Iterator, Sequence
 from numbers import Integral
 from types import EllipsisType
-from typing import Any, Protocol, Self, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,9 @@ from cloakwork.runtime.origin import users_line
 
 Index: TypeAlias = SupportsIndex | slice | EllipsisType | None
 
-_LABELS = "".join(chr(code) for code in range(ord("a"), ord("z") + 1))
+# As many as numpy has axes.
+_LABELS = string.ascii_letters + "".join(chr(code) for code in range(0x3B1, 0x3BD))
+_BATCH_LABELS = _LABELS.replace("xyz", "")
 # Multiples that are made by additions and so take no level.
 _FEW = 8
 
@@ -77,10 +80,12 @@ class TensorMethods:
     def __float__(self) -> float:
         raise InvalidArgumentError("cannot make a float: the tensor is encrypted; decrypt it first")
 
-    def __array__(self, *_arguments: Any, **_options: Any) -> NDArray[Any]:
-        raise InvalidArgumentError(
-            "cannot make a numpy array: the tensor is encrypted; decrypt it first"
-        )
+    if not TYPE_CHECKING:  # To a type checker a class with this method is an array.
+
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+            raise InvalidArgumentError(
+                "cannot make a numpy array: the tensor is encrypted; decrypt it first"
+            )
 
     def __iter__(self) -> Iterator[Self]:
         return iter([self[number] for number in range(len(self))])
@@ -124,13 +129,14 @@ class TensorMethods:
             raise InvalidArgumentError(
                 f"cannot raise to a power: expected a whole number from 1 on, got {shown(exponent)}"
             )
-        return self._power(int(exponent))
+        return self._power(int(exponent), {1: self})
 
-    def _power(self, exponent: int) -> Self:
-        if exponent == 1:
-            return self
-        half = self._power(exponent // 2)
-        return half * (half * self if exponent % 2 else half)
+    def _power(self, exponent: int, known: dict[int, Self]) -> Self:
+        if exponent not in known:
+            half = self._power(exponent // 2, known)
+            rest = self._power(exponent - exponent // 2, known)
+            known[exponent] = half * rest
+        return known[exponent]
 
     def __matmul__(self, other: Any) -> Self:
         return self._matrix_product(self, _operand(other, "matmul"))
@@ -144,7 +150,7 @@ class TensorMethods:
         Raises:
             ShapeMismatchError: The shapes do not fit.
         """
-        return self @ other
+        return self._matrix_product(self, _operand(other, "matmul"))
 
     def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
         """The sum along axes, by default all, as `numpy.sum`.
@@ -238,7 +244,11 @@ class TensorMethods:
         elements = np.arange(self.size, dtype=np.int64).reshape(self.shape)
         try:
             chosen = np.asarray(elements[index], dtype=np.int64)
-        except (IndexError, TypeError, ValueError) as error:
+        except TypeError as error:
+            raise InvalidArgumentError(
+                f"cannot index a tensor of shape {self.shape}: {error}"
+            ) from error
+        except (IndexError, ValueError) as error:
             raise ShapeMismatchError(
                 f"cannot index a tensor of shape {self.shape}: {error}"
             ) from error
@@ -290,7 +300,7 @@ class TensorMethods:
         if not a or not b or a[-1] != columns:
             raise ShapeMismatchError(f"cannot matmul: the shapes {a} and {b} do not fit")
         batch = _broadcast(a[:-2], b[:-2], "matmul")
-        labels = _LABELS[: len(batch)]
+        labels = _BATCH_LABELS[: len(batch)]
         terms = [
             labels[len(batch) - max(len(a) - 2, 0) :] * (len(a) > 2)
             + ("yx" if len(a) > 1 else "x"),

@@ -1,0 +1,79 @@
+"""Sparse diagonals are the dense ones."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cloakwork.programs.diagonals import SparseDiagonals
+
+SLOTS = 8
+
+entries = st.lists(
+    st.tuples(
+        st.integers(0, SLOTS - 1),
+        st.integers(0, SLOTS - 1),
+        st.sampled_from([-1.5, 0.0, 0.5, 2.0]),
+    ),
+    max_size=20,
+)
+
+
+def columns(entries: list[tuple[int, int, float]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    sources, targets, weights = zip(*entries, strict=True) if entries else ((), (), ())
+    return (
+        np.array(sources, dtype=np.int64),
+        np.array(targets, dtype=np.int64),
+        np.array(weights, dtype=np.float64),
+    )
+
+
+@given(entries)
+def test_diagonals_are_the_matrix(entries: list[tuple[int, int, float]]) -> None:
+    sources, targets, weights = columns(entries)
+    matrix = np.zeros((SLOTS, SLOTS))
+    np.add.at(matrix, (targets, sources), weights)
+    diagonals = SparseDiagonals(SLOTS, sources, targets, weights)
+    rebuilt = np.zeros_like(matrix)
+    rows = np.arange(SLOTS)
+    for number, diagonal in diagonals.items():
+        assert diagonal.shape == (SLOTS,)
+        rebuilt[rows, (rows + number) % SLOTS] += diagonal
+    np.testing.assert_array_equal(rebuilt, matrix)
+
+
+@given(entries)
+def test_its_numbers_are_those_that_some_weight_is_on(
+    entries: list[tuple[int, int, float]],
+) -> None:
+    sources, targets, weights = columns(entries)
+    diagonals = SparseDiagonals(SLOTS, sources, targets, weights)
+    expected = sorted({(s - t) % SLOTS for s, t, w in entries if w})
+    assert list(diagonals) == diagonals.numbers.tolist() == expected
+    assert len(diagonals) == len(expected)
+    assert bool(diagonals) == bool(expected)
+
+
+def test_without_weights_they_are_ones() -> None:
+    diagonals = SparseDiagonals(4, np.array([1, 2, 1]), np.array([0, 1, 0]))
+    assert {number: vector.tolist() for number, vector in diagonals.items()} == {
+        1: [2.0, 1.0, 0.0, 0.0]
+    }
+    assert diagonals[1].dtype == np.float64
+    assert diagonals.is_finite()
+
+
+def test_a_number_that_is_not_there() -> None:
+    with pytest.raises(KeyError):
+        SparseDiagonals(4, np.array([1]), np.array([0]))[2]
+
+
+@pytest.mark.parametrize("weight", [np.nan, np.inf])
+def test_what_is_not_finite_is_seen(weight: float) -> None:
+    diagonals = SparseDiagonals(4, np.array([1, 2]), np.array([0, 0]), np.array([1.0, weight]))
+    assert not diagonals.is_finite()
+
+
+def test_text() -> None:
+    text = repr(SparseDiagonals(4, np.array([1]), np.array([0])))
+    assert text == "SparseDiagonals(1 diagonals, 4 slots)"
