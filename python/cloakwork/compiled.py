@@ -48,7 +48,7 @@ _TOP = 200
 _WAYS = 3
 _PLANS = 24
 # A level is worth what larger parameters cost, which is known once a plan is whole.
-_LEVEL_PRICES = (0.0, 6.0, 1e6)
+_LEVEL_PRICES = (0.0, 12.0, 1e6)
 _SMALLEST_LOG_N = 12
 _LARGEST_LOG_N = 16
 

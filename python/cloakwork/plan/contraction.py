@@ -49,7 +49,7 @@ from cloakwork.programs.slots import Builder, Input
 Sizes: TypeAlias = Mapping[str, int]
 
 # In units of one rotation: a level spent is a level that no later operation has.
-LEVEL_PRICE = 12.0
+LEVEL_PRICE = 40.0
 _DIAGONAL_PRICE = 0.15
 _PRODUCT_PRICE = 1.0
 # Whatever comes after works on every ciphertext of the result.
