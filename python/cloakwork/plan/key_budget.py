@@ -228,8 +228,8 @@ def _level(program: Program, value: int) -> int:
 
 
 def _splits(linear: Linear, slots: int) -> list[Split]:
-    """The transform's own split and those with its baby steps halved or doubled."""
-    widths = {linear.baby_steps}
+    """The transform's own split, those with its baby steps halved or doubled, and by powers."""
+    widths = {linear.baby_steps, *(1 << bits for bits in range(slots.bit_length()))}
     width = linear.baby_steps
     while width % 2 == 0:
         width //= 2
