@@ -18,6 +18,8 @@ from cloakwork.runtime.tensor_methods import Runner
 
 # A level is worth more rotations than any plan has.
 _LEVELS_FIRST = 1e6
+# Levels by which operands are lifted to learn how many they lack.
+_LIFT = 1000
 
 
 class Executor(Protocol):
@@ -25,6 +27,7 @@ class Executor(Protocol):
 
     @property
     def parameters(self) -> Parameters: ...
+    def fitted(self, program: Program) -> Program: ...
     def run(
         self,
         program: Program,
@@ -50,21 +53,33 @@ def compute(executor: Executor, runner: Runner, node: Node, title: str) -> Tenso
         (2,)
     """
     parameters = executor.parameters
-    lowered = _lowered(node, title, parameters.slots)
+    lowered = _lowered(node, title, parameters)
+    program = executor.fitted(lowered.program)
     inputs = [value for source, _ in lowered.inputs for value in source.tensor.values]
     profile = Profile()
-    values = executor.run(
-        lowered.program, inputs, profile=profile, bounds=_slot_bounds(lowered, parameters.slots)
-    )
-    return Tensor(values, lowered.outputs[0], parameters, runner, lowered.program, profile)
+    bounds = _slot_bounds(lowered, parameters.slots)
+    values = executor.run(program, inputs, profile=profile, bounds=bounds)
+    return Tensor(values, lowered.outputs[0], parameters, runner, program, profile)
 
 
-def _lowered(node: Node, title: str, slots: int) -> Lowered:
+def _lowered(node: Node, title: str, parameters: Parameters) -> Lowered:
     """The plan; where it takes more levels than there are, the one that takes the fewest."""
+    slots = parameters.slots
     try:
         return lower(title, [node], slots)
     except LevelExhaustedError:
+        pass
+    try:
         return lower(title, [node], slots, level_price=_LEVELS_FIRST)
+    except LevelExhaustedError:
+        lifted = lower(title, [node], slots, level_price=_LEVELS_FIRST, lift=_LIFT)
+    lowest = min(state.level for state in lifted.program.states if state.level is not None)
+    missing = _LIFT - lowest
+    depth = parameters.levels + missing
+    raise LevelExhaustedError(
+        f"cannot compute {title}: needs {missing} level(s) more than the operands have left; make "
+        f"the session with depth={depth}"
+    )
 
 
 def _slot_bounds(lowered: Lowered, slots: int) -> list[Vector] | None:

@@ -111,6 +111,10 @@ class InvalidProgramError(CloakworkError, ValueError):
     """A slot program breaks a rule of the form."""
 
 
+class MemoryBudgetError(CloakworkError, MemoryError):
+    """A tensor or a run needs more memory than it may take."""
+
+
 class RunCancelledError(CloakworkError, RuntimeError):
     """A run was told to stop before it had finished."""
 

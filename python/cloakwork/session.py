@@ -16,7 +16,8 @@ from cloakwork.backends.ckks import CkksBackend, CkksKey
 from cloakwork.backends.clear import ClearBackend, ClearKey
 from cloakwork.backends.noise import noise_of
 from cloakwork.eager import compute
-from cloakwork.errors import InvalidArgumentError, ParametersMismatchError
+from cloakwork.errors import InvalidArgumentError, KeyBudgetError, ParametersMismatchError
+from cloakwork.plan.key_budget import powers_of_two_only
 from cloakwork.plan.keys import KeyDemand, demand_of
 from cloakwork.plan.layout import MAX_SLOTS
 from cloakwork.plan.parameter_choice import SCALE_BITS, parameters_for
@@ -33,6 +34,7 @@ from cloakwork.runtime.tensor import Tensor, require_tensor
 _MAX_DEPTH = 4096 // SCALE_BITS.start
 # The rings that the engine has.
 _LOG_N = range(5, 18)
+_MAX_BYTES = 2**63 - 1
 _ACTION = "make a session"
 # Between calls the bar moves, and an interrupt from the keyboard is heard.
 _KEYS_PER_CALL = 8
@@ -53,6 +55,10 @@ class Session:
         log_n: Base-2 logarithm of the ring degree; by default the smallest that is secure.
         noise: Whether the clear backend adds the errors that CKKS would have at these
             parameters, of typical size and the same in every run.
+        memory: Bytes that the ciphertexts of one tensor or one run may take; by default all
+            that the machine has.
+        key_budget: Bytes that the evaluation keys may take in all; where a program would
+            exceed them it rotates by powers of two only. By default there is no limit.
 
     Raises:
         InvalidParametersError: No parameter set serves what is asked.
@@ -78,6 +84,8 @@ class Session:
         insecure: bool = False,
         log_n: int | None = None,
         noise: bool = False,
+        memory: int | None = None,
+        key_budget: int | None = None,
     ) -> None:
         depth = integer(depth, "depth", _ACTION, least=0, most=_MAX_DEPTH)
         precision = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
@@ -105,18 +113,26 @@ class Session:
         self.parameters = parameters_for(
             depth, precision, slots=slots, bound=bound, insecure=insecure, log_n=log_n
         )
+        if memory is not None:
+            memory = integer(memory, "memory", _ACTION, least=0, most=_MAX_BYTES)
+        if key_budget is not None:
+            key_budget = integer(key_budget, "key_budget", _ACTION, least=0, most=_MAX_BYTES)
+        self.key_budget = key_budget
         self._held = KeyDemand()
         self._ckks: tuple[CkksKey, CkksBackend] | None = None
         if backend == "ckks":
             key = CkksKey(self.parameters, SecretKey.generate(self.parameters))
             ckks = CkksBackend(self.parameters, key.evaluation_keys(None, {}))
             self._ckks = (key, ckks)
-            self.client = Client(self.parameters, key, bound=bound)
-            self.evaluator = Evaluator(self.parameters, ckks)
+            self.client = Client(self.parameters, key, bound=bound, memory=memory)
+            self.evaluator = Evaluator(self.parameters, ckks, memory=memory)
         else:
             model = noise_of(self.parameters) if noise else None
-            self.client = Client(self.parameters, ClearKey(model), bound=bound, hidden=False)
-            self.evaluator = Evaluator(self.parameters, ClearBackend(model), hidden=False)
+            clear_key, clear = ClearKey(model), ClearBackend(model)
+            self.client = Client(
+                self.parameters, clear_key, bound=bound, hidden=False, memory=memory
+            )
+            self.evaluator = Evaluator(self.parameters, clear, hidden=False, memory=memory)
 
     def encrypt(self, data: ArrayLike, *, bound: float | None = None) -> Tensor:
         """Encrypt an array; see `Client.encrypt`, whose errors it raises."""
@@ -137,6 +153,27 @@ class Session:
     def compute(self, node: Node, title: str) -> Tensor:
         """Plan one result and run the plan; see `eager.compute`."""
         return compute(self, self, node, title)
+
+    def fitted(self, program: Program) -> Program:
+        """The program, rotating by powers of two only where its keys would break the budget.
+
+        Raises:
+            KeyBudgetError: Even so they would.
+        """
+        if self.key_budget is None or self._bytes_with(program) <= self.key_budget:
+            return program
+        fewer = powers_of_two_only(program)
+        needed = self._bytes_with(fewer)
+        if needed > self.key_budget:
+            raise KeyBudgetError(
+                f"cannot run {program.title} within {self.key_budget} bytes of evaluation keys: "
+                f"with those made so far it takes {needed} at least; allow key_budget={needed}"
+            )
+        return fewer
+
+    def _bytes_with(self, program: Program) -> int:
+        demand = self._held.joined(demand_of(program))
+        return demand.nbytes(self.parameters.evaluation_key_bytes)
 
     def run(
         self,

@@ -79,7 +79,7 @@ def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
     try:
         return cast(Tensor, runner.compute(node, f"einsum {expression}"))
     except LevelExhaustedError as error:
-        raise LevelExhaustedError(parsed.at(0, str(error))) from None
+        raise LevelExhaustedError(parsed.at(0, str(error).partition(": ")[2])) from None
 
 
 def _einsum_of_sublists(*arguments: Any) -> Tensor:

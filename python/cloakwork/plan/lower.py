@@ -39,6 +39,7 @@ def lower(
     top: int = 0,
     choices: Mapping[int, int] | None = None,
     level_price: float = LEVEL_PRICE,
+    lift: int = 0,
 ) -> Lowered:
     """Plan tensor operations as one program.
 
@@ -50,6 +51,7 @@ def lower(
         choices: For the contraction of a number, counted in order of work, which of its
             ways to take; the cheapest by default.
         level_price: What a level is worth, in rotations.
+        lift: Levels that sources stand above their own, to learn how many a plan takes.
 
     Raises:
         LevelExhaustedError: A source has too few levels.
@@ -61,7 +63,7 @@ def lower(
           %0 = input x        level 1  0:2@3 1:3@1
           %1 = output %0      level 1  j:3@1 i:2@3
     """
-    work = _Work(Builder(title, slots), top, choices or {}, level_price)
+    work = _Work(Builder(title, slots), top, choices or {}, level_price, lift)
     for node in in_order(results):
         work.place(node)
     placed = [work.result(node) for node in results]
@@ -101,6 +103,7 @@ class _Work:
     top: int
     choices: Mapping[int, int]
     level_price: float
+    lift: int
     inputs: list[tuple[Source, Layout]] = field(default_factory=list)
     contractions: int = 0
     done: dict[int, Placed | _Unpacked] = field(default_factory=dict)
@@ -151,7 +154,7 @@ class _Work:
         """An input in the given layout."""
         name, count = source.name or f"operand{len(self.inputs)}", layout.ciphertexts
         self.inputs.append((source, layout))
-        at = self.top if source.level is None else source.level
+        at = self.top if source.level is None else source.level + self.lift
         names = [name] if count == 1 else [f"{name}.{number}" for number in range(count)]
         values = tuple(builder.append(Input(each, at), layout) for each in names)
         return Placed(values, layout)

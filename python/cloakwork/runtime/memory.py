@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from cloakwork.errors import MemoryBudgetError
 from cloakwork.programs.slots import Input, Program, State
 from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.schedule import Schedule, schedule
+
+
+def physical_bytes() -> int:
+    """Bytes of memory that the machine has.
+
+    Example:
+        >>> physical_bytes() > 10**8
+        True
+    """
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def require_memory(needed: int, budget: int, action: str) -> None:
+    """Refuse what would take more memory than it may.
+
+    Raises:
+        MemoryBudgetError: The bytes needed exceed the budget.
+    """
+    if needed > budget:
+        raise MemoryBudgetError(
+            f"cannot {action}: its ciphertexts take {needed / 1e6:.0f} MB at once, "
+            f"{budget / 1e6:.0f} MB are allowed; split the tensor, or allow more by memory="
+        )
 
 
 class Stored(Protocol):

@@ -21,14 +21,16 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.plan.layout import Layout, default_layout
-from cloakwork.programs.slots import Program, Vector
+from cloakwork.programs.slots import Program, State, Vector
 from cloakwork.runtime import secrecy
 from cloakwork.runtime.arguments import integer, shown
 from cloakwork.runtime.arrays import real_array, require_bound, require_precision
 from cloakwork.runtime.executor import Backend, run
+from cloakwork.runtime.memory import physical_bytes, predicted_peak_bytes, require_memory
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.tensor import Tensor, require_tensor
 
+_WORD_BYTES = 4
 _MAX_FLOOD_BITS = 2**31 - 1
 
 
@@ -47,6 +49,8 @@ class Client:
         key: The secret key.
         bound: The largest absolute value that any encrypted number may take. It is public.
         hidden: Whether the key encrypts; that of the clear backend does not.
+        memory: Bytes that the ciphertexts of one tensor may take; by default all that the
+            machine has.
 
     Example:
         >>> import cloakwork as cw
@@ -56,9 +60,16 @@ class Client:
     """
 
     def __init__(
-        self, parameters: Parameters, key: Key, *, bound: float, hidden: bool = True
+        self,
+        parameters: Parameters,
+        key: Key,
+        *,
+        bound: float,
+        hidden: bool = True,
+        memory: int | None = None,
     ) -> None:
         self.parameters = parameters
+        self.memory = physical_bytes() if memory is None else memory
         self.bound = bound
         self.hidden = hidden
         self.key = key
@@ -88,6 +99,7 @@ class Client:
             NotFiniteError: The data have a NaN or an infinity.
             ValueOutOfRangeError: A number exceeds the bound, or the bound the client's.
             ShapeMismatchError: A dimension has size 0, or rows differ in length.
+            MemoryBudgetError: The ciphertexts would take more memory than they may.
             InvalidArgumentError: The bound is no number.
         """
         array = real_array(data, "encrypt")
@@ -97,6 +109,10 @@ class Client:
             layout = default_layout(array.shape, self.parameters.slots)
         top = self.parameters.levels
         level = top if level is None else integer(level, "level", "encrypt", least=0, most=top)
+        words = 2 * self.parameters.n * self.parameters.prime_count(level)
+        require_memory(
+            layout.ciphertexts * words * _WORD_BYTES, self.memory, f"encrypt shape {array.shape}"
+        )
         packed = layout.pack(array)
         values = [self.key.encrypt(vector, bound=bound, level=level) for vector in packed]
         return Tensor(values, layout, self.parameters)
@@ -172,6 +188,8 @@ class Evaluator:
         parameters: The parameter set.
         backend: What the programs run on.
         hidden: Whether the backend computes on ciphertexts; the clear one does not.
+        memory: Bytes that the ciphertexts of one run may take; by default all that the
+            machine has.
 
     Example:
         >>> import cloakwork as cw
@@ -180,11 +198,21 @@ class Evaluator:
     """
 
     def __init__(
-        self, parameters: Parameters, backend: Backend[Any], *, hidden: bool = True
+        self,
+        parameters: Parameters,
+        backend: Backend[Any],
+        *,
+        hidden: bool = True,
+        memory: int | None = None,
     ) -> None:
         self.parameters = parameters
+        self.memory = physical_bytes() if memory is None else memory
         self.hidden = hidden
         self.backend = backend
+
+    def fitted(self, program: Program) -> Program:
+        """The program: an evaluator has the keys that it has, and makes none."""
+        return program
 
     def run(
         self,
@@ -201,6 +229,7 @@ class Evaluator:
         Raises:
             MissingKeyError: The program needs an evaluation key that is not here.
             ParametersMismatchError: The program has another number of slots.
+            MemoryBudgetError: By prediction the run takes more memory than it may.
             InvalidArgumentError: The inputs do not fit the program.
             RunCancelledError: The run was cancelled.
         """
@@ -209,6 +238,8 @@ class Evaluator:
                 f"cannot run {program.title}: it has {program.slots} slots, the parameters "
                 f"{self.parameters.slots}"
             )
+        peak = predicted_peak_bytes(program, self._bytes_at)
+        require_memory(peak, self.memory, f"run {program.title}")
         try:
             return run(
                 program,
@@ -227,6 +258,10 @@ class Evaluator:
             for note in error.__notes__:
                 refusal.add_note(note)
             raise refusal from error
+
+    def _bytes_at(self, state: State) -> int:
+        level = min(state.level or 0, self.parameters.levels)
+        return 2 * self.parameters.n * self.parameters.prime_count(level) * _WORD_BYTES
 
     def __repr__(self) -> str:
         return f"Evaluator({secrecy.describe(self.parameters, hidden=self.hidden)})"
