@@ -10,9 +10,11 @@ from cloakwork.session import Session
 from cloakwork.store import (
     load_client,
     load_evaluator,
+    load_program,
     load_tensor,
     save_client,
     save_evaluator,
+    save_program,
     save_tensor,
 )
 
@@ -29,8 +31,10 @@ __all__ = [
     "explain",
     "load_client",
     "load_evaluator",
+    "load_program",
     "load_tensor",
     "save_client",
     "save_evaluator",
+    "save_program",
     "save_tensor",
 ]

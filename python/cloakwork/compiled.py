@@ -18,6 +18,7 @@ from cloakwork.errors import (
     InsecureParametersError,
     InvalidArgumentError,
     InvalidParametersError,
+    InvalidProgramError,
     LevelExhaustedError,
     ParametersMismatchError,
     ShapeMismatchError,
@@ -32,7 +33,7 @@ from cloakwork.plan.lower import Lowered, in_order, lower
 from cloakwork.plan.measured_cost import modelled_for
 from cloakwork.plan.parameter_choice import SCALE_BITS, parameters_for
 from cloakwork.programs.simplify import simplified
-from cloakwork.programs.slots import Input, Program, Vector
+from cloakwork.programs.slots import Input, Output, Program, Vector
 from cloakwork.programs.tensors import Contract, Node, Source
 from cloakwork.runtime.arguments import integer, positive, shown
 from cloakwork.runtime.arrays import real_array
@@ -199,7 +200,6 @@ def compile(
         best.packings,
         best.lowered.outputs,
         single,
-        insecure,
     )
 
 
@@ -333,7 +333,9 @@ class Compiled:
         packings: The tensors that go in, in order.
         outputs: Layouts of the results, in order.
         single: Whether the function returned one tensor rather than several.
-        insecure: Whether parameters below 128-bit security were allowed.
+
+    Raises:
+        InvalidProgramError: The program, the inputs and the results do not fit one another.
 
     Example:
         >>> import cloakwork as cw
@@ -353,8 +355,8 @@ class Compiled:
         packings: tuple[Packing, ...],
         outputs: tuple[Layout, ...],
         single: bool,
-        insecure: bool,
     ) -> None:
+        _require_consistent(program, parameters, specs, packings, outputs)
         self.title = title
         self.program = program
         self.parameters = parameters
@@ -362,7 +364,6 @@ class Compiled:
         self.packings = packings
         self.outputs = outputs
         self.single = single
-        self.insecure = insecure
         self._own: tuple[CompiledClient, CompiledEvaluator] | None = None
 
     def keygen(self) -> tuple[CompiledClient, CompiledEvaluator]:
@@ -421,6 +422,36 @@ class Compiled:
         return (
             f"Compiled({self.title}: {shapes}; {len(self.program.operations)} operations, "
             f"{self.parameters})"
+        )
+
+
+def _require_consistent(
+    program: Program,
+    parameters: Parameters,
+    specs: Sequence[Spec],
+    packings: Sequence[Packing],
+    outputs: Sequence[Layout],
+) -> None:
+    def require(condition: bool, reason: str) -> None:
+        if not condition:
+            raise InvalidProgramError(f"cannot use {program.title}: {reason}")
+
+    require(program.slots == parameters.slots, "its slots are not those of the parameters")
+    levels = [state.level for state in program.states if state.level is not None]
+    require(max(levels, default=0) <= parameters.levels, "it has more levels than the parameters")
+    wanted = [packing.level for packing in packings for _ in range(packing.layout.ciphertexts)]
+    inputs = [each.level for each in program.operations if isinstance(each, Input)]
+    require(inputs == wanted, "its inputs are not those of the packings")
+    results = sum(isinstance(each, Output) for each in program.operations)
+    require(
+        results == sum(layout.ciphertexts for layout in outputs) > 0,
+        "its outputs are not those of the layouts",
+    )
+    for packing in packings:
+        require(0 <= packing.argument < len(specs), "an input is of no argument")
+        require(
+            packing.layout.shape == specs[packing.argument].shape,
+            "an input has not the shape of its argument",
         )
 
 

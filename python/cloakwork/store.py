@@ -1,8 +1,8 @@
 """Saves and loads what the parties hold and what moves between them.
 
-A client's file has the secret key. An evaluator's file has the parameters and
-the evaluation keys, nothing that decrypts. A tensor's file has the ciphertexts
-and their layout.
+A program's file is public. A client's file has the secret key. An evaluator's file
+has the parameters and the evaluation keys, nothing that decrypts. A tensor's file
+has the ciphertexts and their layout.
 
 Example:
     >>> import tempfile
@@ -26,9 +26,11 @@ from typing import Any, TypeAlias
 
 from cloakwork._native import Ciphertext, EvaluationKeys, Parameters, SecretKey
 from cloakwork.backends.ckks import CkksBackend, CkksKey
+from cloakwork.compiled import Compiled, Packing, Spec
 from cloakwork.eager import EagerEvaluator
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError, ParametersMismatchError
 from cloakwork.plan.layout import Axis, Layout
+from cloakwork.programs import file as program_file
 from cloakwork.runtime.arguments import positive, shown
 from cloakwork.runtime.files import read, write
 from cloakwork.runtime.roles import Client, Evaluator
@@ -114,6 +116,96 @@ def load_evaluator(path: _Path) -> Evaluator:
     return Evaluator(parameters, CkksBackend(parameters, keys))
 
 
+def save_program(compiled: Compiled, path: _Path) -> None:
+    """Save a compiled program: its operations, its parameters, and how its inputs are packed.
+
+    Raises:
+        InvalidArgumentError: It is no compiled program, or the path is none.
+        OSError: The file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> import cloakwork as cw
+        >>> path = f"{tempfile.mkdtemp()}/program"
+        >>> save_program(cw.compile(lambda x: x.sum(), (10,)), path)
+        >>> load_program(path).specs
+        (Spec(shape=(10,), bound=1.0),)
+    """
+    if not isinstance(compiled, Compiled):
+        raise InvalidArgumentError(
+            f"cannot save the program: expected one that compile has made, got {shown(compiled)}"
+        )
+    facts = {
+        "title": compiled.title,
+        "single": compiled.single,
+        "specs": [[list(spec.shape), spec.bound] for spec in compiled.specs],
+        "packings": [
+            [packing.argument, packing.level, _layout_facts(packing.layout)]
+            for packing in compiled.packings
+        ],
+        "outputs": [_layout_facts(layout) for layout in compiled.outputs],
+    }
+    parts = {
+        "parameters": compiled.parameters.to_bytes(),
+        "program": program_file.to_bytes(compiled.program),
+    }
+    write(path, "program", facts, parts)
+
+
+def load_program(path: _Path) -> Compiled:
+    """Load what `save_program` saved.
+
+    Raises:
+        MalformedBytesError: The file is damaged or no program's.
+        InvalidArgumentError: The path is none.
+        OSError: The file cannot be opened.
+    """
+    facts, parts = read(path, "program")
+    parameters = Parameters.from_bytes(_part(parts, "parameters", path))
+    program = program_file.from_bytes(_part(parts, "program", path))
+    slots = parameters.slots
+    match facts:
+        case {
+            "title": str(title),
+            "single": bool(single),
+            "specs": list(specs),
+            "packings": list(packings),
+            "outputs": list(outputs),
+        }:
+            try:
+                return Compiled(
+                    title,
+                    program,
+                    parameters,
+                    tuple(_spec(each) for each in specs),
+                    tuple(_packing(each, slots, path) for each in packings),
+                    tuple(_layout(each, slots, path) for each in outputs),
+                    single,
+                )
+            except (ValueError, TypeError) as error:
+                raise MalformedBytesError(f"cannot read {path}: {error}") from error
+        case _:
+            raise MalformedBytesError(f"cannot read {path}: it has no compiled program")
+
+
+def _spec(row: Any) -> Spec:
+    match row:
+        case [list(shape), int(bound) | float(bound)]:
+            return Spec(tuple(shape), bound)
+        case _:
+            raise ValueError("an argument has no shape and bound")
+
+
+def _packing(row: Any, slots: int, path: _Path) -> Packing:
+    match row:
+        case [bool(), *_] | [_, bool(), *_]:
+            raise ValueError("an input has a truth value where a number belongs")
+        case [int(argument), int(level), dict(layout)]:
+            return Packing(argument, _layout(layout, slots, path), level)
+        case _:
+            raise ValueError("an input has no argument, level and layout")
+
+
 def save_tensor(tensor: Tensor, path: _Path, parameters: Parameters) -> None:
     """Save an encrypted tensor: its ciphertexts and their layout.
 
@@ -135,16 +227,18 @@ def save_tensor(tensor: Tensor, path: _Path, parameters: Parameters) -> None:
         raise ParametersMismatchError(
             f"cannot save the tensor: it was made under {tensor.parameters}, not under {parameters}"
         )
-    layout = tensor.layout
-    facts = {
-        "parameters": parameters.fingerprint,
+    facts = {"parameters": parameters.fingerprint, **_layout_facts(tensor.layout)}
+    parts = {f"ciphertext{number}": value.to_bytes() for number, value in enumerate(tensor.values)}
+    write(path, "tensor", facts, parts)
+
+
+def _layout_facts(layout: Layout) -> dict[str, Any]:
+    return {
         "axes": [_row(axis) for axis in layout.axes],
         "replicas": [_row(axis) for axis in layout.replicas],
         "dirty": layout.dirty,
         "offset": layout.offset,
     }
-    parts = {f"ciphertext{number}": value.to_bytes() for number, value in enumerate(tensor.values)}
-    write(path, "tensor", facts, parts)
 
 
 def _row(axis: Axis) -> list[Any]:
