@@ -1,6 +1,7 @@
 """Cloakwork runs programs on data it cannot see."""
 
 from cloakwork import errors
+from cloakwork.explain.plot import plot
 from cloakwork.explain.text import explain
 from cloakwork.frontends.einsum import einsum
 from cloakwork.runtime.roles import Client, Evaluator
@@ -26,6 +27,7 @@ __all__ = [
     "load_client",
     "load_evaluator",
     "load_tensor",
+    "plot",
     "save_client",
     "save_evaluator",
     "save_tensor",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
@@ -26,6 +27,8 @@ WIDTH = 100
 _SHOWN_STRANDS = 4
 _ROTATIONS = 12
 _TRANSFORMS = 3
+# A size of 2^16 takes no more than these.
+_MARKED = 32
 
 
 def stage_lines(program: Program, stage: Stage, number: int) -> list[str]:
@@ -71,17 +74,22 @@ def _levels(program: Program, stage: Stage) -> str:
 def _told(program: Program, strand: Sequence[int]) -> str:
     """What a strand does, kind by kind in the order of their first operations."""
     kinds: dict[str, list[int]] = {}
-    skipped: set[int] = set()
-    for place, number in enumerate(strand):
-        if number in skipped:
+    pairs: list[tuple[int, int]] = []
+    paired = -1
+    for number, follower in itertools.zip_longest(strand, strand[1:], fillvalue=-1):
+        if number == paired:
             continue
-        follower = strand[place + 1] if place + 1 < len(strand) else number
         kind = _kind(program, number)
         if kind == "rotate" and _adds(program, follower, number):
-            kind = "rotate and add"
-            skipped.add(follower)
+            kind, paired = "rotate and add", follower
+            pairs.append((number, follower))
         kinds.setdefault(kind, []).append(number)
-    return "; ".join(_kind_told(program, kind, numbers) for kind, numbers in kinds.items())
+    return "; ".join(
+        _added_rotations(program, pairs)
+        if kind == "rotate and add"
+        else _kind_told(program, kind, numbers)
+        for kind, numbers in kinds.items()
+    )
 
 
 def _kind(program: Program, number: int) -> str:
@@ -95,15 +103,13 @@ def _kind(program: Program, number: int) -> str:
 
 def _adds(program: Program, number: int, rotation: int) -> bool:
     operation = program.operations[number]
-    return isinstance(operation, Add) and rotation in operands(operation)
+    return number >= 0 and isinstance(operation, Add) and rotation in operands(operation)
 
 
 def _kind_told(program: Program, kind: str, numbers: Sequence[int]) -> str:
     made = [program.operations[number] for number in numbers]
     match made[0]:
         case Rotate():
-            if kind == "rotate and add":
-                return _added_rotations(program, numbers)
             steps = [signed(each.steps, program.slots) for each in made if isinstance(each, Rotate)]
             return f"rotate by {listed(steps, most=_ROTATIONS)}"
         case Linear():
@@ -123,19 +129,20 @@ def _kind_told(program: Program, kind: str, numbers: Sequence[int]) -> str:
             return kind if len(made) == 1 else f"{kind} ({len(made)})"
 
 
-def _added_rotations(program: Program, numbers: Sequence[int]) -> str:
+def _added_rotations(program: Program, pairs: Sequence[tuple[int, int]]) -> str:
     """Rotations each added to what was rotated or, where marked, to another value."""
     steps: list[int] = []
     elsewhere: list[bool] = []
-    for number in numbers:
-        rotation, addition = program.operations[number], program.operations[number + 1]
+    for number, addition in pairs:
+        rotation = program.operations[number]
         assert isinstance(rotation, Rotate)
         steps.append(signed(rotation.steps, program.slots))
-        elsewhere.append(rotation.operand not in operands(addition))
+        elsewhere.append(rotation.operand not in operands(program.operations[addition]))
     if not any(elsewhere):
         return f"add rotations by {listed(steps, most=_ROTATIONS)}"
-    marked = (f"{step}{'*' * mark}" for step, mark in zip(steps, elsewhere, strict=True))
-    return f"add rotations by {', '.join(marked)} (*: to the value at the start)"
+    marked = [f"{step}{'*' * mark}" for step, mark in zip(steps, elsewhere, strict=True)]
+    marked[_MARKED:] = ["..."] * (len(marked) > _MARKED)
+    return f"add rotations by {', '.join(marked)} (*: to the first value)"
 
 
 def _linear(linear: Linear, slots: int) -> str:
@@ -149,5 +156,5 @@ def _linear(linear: Linear, slots: int) -> str:
 
 def _steps(rotations: Sequence[int], slots: int) -> str:
     """Rotations counted either way round, whichever is told in fewer words."""
-    ways = (rotations, [signed(steps, slots) for steps in rotations])
+    ways = ([signed(steps, slots) for steps in rotations], rotations)
     return min((listed(way, most=4) for way in ways), key=len)

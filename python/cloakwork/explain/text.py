@@ -126,18 +126,18 @@ def explain_program(
         <BLANKLINE>
           work    1 rotation
           levels  1 to 1
-          keys    1 rotation: by 1
-          memory  16.0 KiB at the peak as predicted for ciphertexts
+          keys    1 rotation: by 1; 64.0 KiB
+          memory  64.0 KiB at the peak as predicted for ciphertexts
         <BLANKLINE>
         turn, 512 slots
-          %0 = input x          level 1
-          %1 = rotate %0 by 1   level 1
-          %2 = output %1        level 1
+          %0 = input x             level 1
+          %1 = rotate %0 by 1      level 1
+          %2 = output %1           level 1
     """
     lines = [program.title, *_warning(parameters, hidden=hidden)]
     lines += _tensors(inputs_of(program)) + _tensors(results_of(program))
     lines += _plan(program)
-    lines += ["", *_work(program)]
+    lines += ["", *_work(program, parameters)]
     lines += _memory(program, parameters, hidden=hidden, profile=profile, result=result)
     if result is not None:
         lines.append(_error(result))
@@ -211,7 +211,7 @@ def _plan(program: Program) -> list[str]:
     return lines + [f"  and {more} more stages"] * (more > 0)
 
 
-def _work(program: Program) -> list[str]:
+def _work(program: Program, parameters: Parameters) -> list[str]:
     levels = [state.level for state in program.states if state.level is not None]
     found = counts(program)
     work = ", ".join(counted(found[name], name.removesuffix("s")) for name in sorted(found))
@@ -219,6 +219,7 @@ def _work(program: Program) -> list[str]:
     steps = sorted((signed(steps, program.slots) for steps in demand.rotations), key=abs)
     keys = [f"{counted(len(steps), 'rotation')}: by {listed(steps)}"] if steps else []
     keys += ["relinearisation"] if demand.relinearisation_level is not None else []
+    keys += [size(demand.nbytes(parameters.evaluation_key_bytes))] if demand else []
     return [
         *_fact("work", work or "none: the slots stay where they are"),
         *_fact("levels", f"{max(levels)} to {levels[-1]}" if levels else "none"),
