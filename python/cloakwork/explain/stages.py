@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
-from cloakwork.programs.slots import Constant, Input, Output, Program, operands
+from cloakwork.programs.slots import Constant, DropLevel, Input, Output, Program, operands
+
+_ALIGNING = "align levels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class Stage:
 def stages_of(program: Program) -> list[Stage]:
     """The stages of a program; inputs, constants and outputs are no work and in none.
 
+    Drops of a level stand before the stage that they fall in, as a stage of their own.
+
     Example:
         >>> from cloakwork.programs.slots import Neg, Rotate
         >>> operations = (Input("x", 1), Rotate(0, 1), Neg(1), Neg(2))
@@ -33,15 +36,40 @@ def stages_of(program: Program) -> list[Stage]:
         >>> [(stage.name, stage.numbers) for stage in stages_of(program)]
         [('turn', (1,)), ('flip', (2, 3))]
     """
-    work = [
-        number
-        for number, operation in enumerate(program.operations)
-        if not isinstance(operation, Input | Constant | Output)
-    ]
-    marked = itertools.groupby(
-        work, lambda number: (program.stages[number], program.origins[number])
-    )
-    return [Stage(name, origin, tuple(numbers)) for (name, origin), numbers in marked]
+    stages: list[Stage] = []
+    drops: list[int] = []
+    made: list[int] = []
+
+    def close(after: int) -> None:
+        if drops:
+            stages.append(Stage(_ALIGNING, program.origins[after], tuple(drops)))
+        if made:
+            stages.append(Stage(program.stages[made[0]], program.origins[made[0]], tuple(made)))
+        drops.clear()
+        made.clear()
+
+    for number, operation in enumerate(program.operations):
+        match operation:
+            case Input() | Constant() | Output():
+                continue
+            case DropLevel(operand=operand):
+                if operand in made:
+                    close(made[0])
+                drops.append(number)
+            case _:
+                if made and _mark(program, made[0]) != _mark(program, number):
+                    kept = [drop for drop in drops if drop > made[-1]]
+                    del drops[len(drops) - len(kept) :]
+                    close(made[0])
+                    drops.extend(kept)
+                made.append(number)
+    if made or drops:
+        close((made or drops)[0])
+    return stages
+
+
+def _mark(program: Program, number: int) -> tuple[str, str]:
+    return program.stages[number], program.origins[number]
 
 
 def strands_of(program: Program, stage: Stage) -> list[tuple[int, ...]]:
