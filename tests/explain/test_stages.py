@@ -91,6 +91,14 @@ def test_rotations_are_told_by_the_shorter_way() -> None:
     ]
 
 
+def test_a_chain_is_told_from_rescale_to_rescale() -> None:
+    ones = np.ones(SLOTS)
+    chain = (Linear(0, {0: ones, 1: ones}, 1), Rescale(1), Linear(2, {0: ones}, 1), Rescale(3))
+    assert told(*chain) == [
+        "linear: diagonals 0, 1 (2), 1 giant step 1; rescale; linear: diagonals 0 (1); rescale"
+    ]
+
+
 def test_equal_strands_are_told_once() -> None:
     assert told(Rotate(0, 3), Rotate(0, 3), Add(0, 1), Add(0, 2)) == ["2 x add rotations by 3"]
 

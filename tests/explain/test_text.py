@@ -76,18 +76,17 @@ def test_a_matrix_product_fits_a_screen(log_n: int) -> None:
 def test_a_matrix_product_can_be_redone_by_hand() -> None:
     session = cw.Session(depth=3, backend="clear", insecure=True, log_n=14)
     text = cw.explain(matrix_product(session))
-    for words in (
-        "x  (16, 32)  0:16@32 1:32@1",
-        "move ik into i:",
-        "diagonals -961, -930, ... 961 (63)",
-        "level 3 to 2",
-        "copy ik along j:32@32",
-        "add rotations by -32, -64, -128, -256, -512",
-        "multiply ik by ",
-        "sum over k, level 1",
-        "add rotations by 1, 2, 4, 8, 16",
+    for pattern in (
+        r"x  \(16, 32\)  0:16@32 1:32@1\n",
+        r"move ik into i:16@\d+(/\d+)? k:32@1, level 3 to \d\n",
+        r"linear: diagonals -?\d+, .*\(\d+\), \d+ baby steps -?\d+, ",
+        r"copy ik along j:32@32, level \d\n",
+        r"add rotations by -32, -64, -128, -256, -512\n",
+        r"multiply ik by ",
+        r"sum over k, level \d\n",
+        r"add rotations by 1, 2, 4, 8, 16\n",
     ):
-        assert words in text
+        assert re.search(pattern, text), pattern
     assert "%0 = input" not in text
 
 
@@ -136,7 +135,7 @@ def test_ciphertexts_are_measured_and_modelled() -> None:
     text = cw.explain(x @ x)
     assert "INSECURE" in text
     assert "hides nothing" not in text
-    for words in (" measured, ", " modelled", "by kind (modelled): ", "relinearisation; "):
+    for words in (" measured, ", " modelled", "by kind (modelled): ", "relinearisation, "):
         assert words in text
 
 

@@ -18,6 +18,7 @@ from cloakwork.programs.slots import (
     Mul,
     Polynomial,
     Program,
+    Rescale,
     Rotate,
     name_of,
     operands,
@@ -27,6 +28,7 @@ WIDTH = 100
 _SHOWN_STRANDS = 4
 _ROTATIONS = 12
 _TRANSFORMS = 3
+_PARTS = 4
 # A size of 2^16 takes no more than these.
 _MARKED = 32
 
@@ -72,7 +74,20 @@ def _levels(program: Program, stage: Stage) -> str:
 
 
 def _told(program: Program, strand: Sequence[int]) -> str:
-    """What a strand does, kind by kind in the order of their first operations."""
+    """What a strand does, from rescale to rescale where there are few."""
+    ends = [
+        place
+        for place, number in enumerate(strand, start=1)
+        if isinstance(program.operations[number], Rescale) or place == len(strand)
+    ]
+    if len(ends) > _PARTS:
+        return _part_told(program, strand)
+    parts = itertools.pairwise([0, *ends])
+    return "; ".join(_part_told(program, strand[start:end]) for start, end in parts)
+
+
+def _part_told(program: Program, strand: Sequence[int]) -> str:
+    """Operations that work on one another, kind by kind in the order of their first ones."""
     kinds: dict[str, list[int]] = {}
     pairs: list[tuple[int, int]] = []
     paired = -1

@@ -36,6 +36,8 @@ _SHOWN_TENSORS = 12
 _SHOWN_STAGES = 40
 # Programs of no more operations are printed whole, below their stages.
 _LONGEST_LISTING = 25
+_NO_BREAK = "\u00a0"
+_SHORT_PIECE = 60
 # A residue is a word of 32 bits.
 _WORD_BYTES = 4
 
@@ -126,7 +128,7 @@ def explain_program(
         <BLANKLINE>
           work    1 rotation
           levels  1 to 1
-          keys    1 rotation: by 1; 64.0 KiB
+          keys    1 rotation (by 1), 64.0 KiB
           memory  64.0 KiB at the peak as predicted for ciphertexts
         <BLANKLINE>
         turn, 512 slots
@@ -214,23 +216,28 @@ def _plan(program: Program) -> list[str]:
 def _work(program: Program, parameters: Parameters) -> list[str]:
     levels = [state.level for state in program.states if state.level is not None]
     found = counts(program)
-    work = ", ".join(counted(found[name], name.removesuffix("s")) for name in sorted(found))
+    work = [counted(found[name], name.removesuffix("s")) for name in sorted(found)]
     demand = demand_of(program)
     steps = sorted((signed(steps, program.slots) for steps in demand.rotations), key=abs)
-    keys = [f"{counted(len(steps), 'rotation')}: by {listed(steps)}"] if steps else []
+    keys = [f"{counted(len(steps), 'rotation')} (by {listed(steps)})"] if steps else []
     keys += ["relinearisation"] if demand.relinearisation_level is not None else []
     keys += [size(demand.nbytes(parameters.evaluation_key_bytes))] if demand else []
     return [
-        *_fact("work", work or "none: the slots stay where they are"),
-        *_fact("levels", f"{max(levels)} to {levels[-1]}" if levels else "none"),
-        *_fact("keys", "; ".join(keys) or "none"),
+        *_fact("work", work or ["none: the slots stay where they are"]),
+        *_fact("levels", [f"{max(levels)} to {levels[-1]}" if levels else "none"]),
+        *_fact("keys", keys or ["none"]),
     ]
 
 
-def _fact(name: str, text: str) -> list[str]:
-    return textwrap.wrap(
-        f"  {name:<8}{text}", WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False
+def _fact(name: str, pieces: Sequence[str]) -> list[str]:
+    """A line of the totals, broken between short pieces only."""
+    # A space that does not break keeps a number with its unit.
+    glued = (
+        piece.replace(" ", _NO_BREAK) if len(piece) <= _SHORT_PIECE else piece for piece in pieces
     )
+    text = f"  {name:<8}{', '.join(glued)}"
+    lines = textwrap.wrap(text, WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)
+    return [line.replace(_NO_BREAK, " ") for line in lines]
 
 
 def _memory(
@@ -248,7 +255,7 @@ def _memory(
     told = [f"{predicted} at the peak as predicted{'' if hidden else ' for ciphertexts'}"]
     told += [f"{size(profile.peak_bytes)} as measured"] if profile is not None else []
     told += [f"{size(result.nbytes)} for the result"] if result is not None else []
-    return _fact("memory", ", ".join(told))
+    return _fact("memory", told)
 
 
 def _error(result: Tensor) -> str:
@@ -284,7 +291,4 @@ def _time(
         by_kind[0] = f"by kind (modelled): {by_kind[0]}"
     if not hidden:
         told.append("not modelled, as nothing is encrypted")
-    # Spaces that do not break keep a number with its unit.
-    glued = ", ".join(text.replace(" ", "\u00a0") for text in by_kind)
-    lines = _fact("time", ", ".join(told)) + _fact("", glued)
-    return [line.replace("\u00a0", " ") for line in lines]
+    return _fact("time", told) + _fact("", by_kind)
