@@ -2,6 +2,7 @@
 
 from cloakwork import errors
 from cloakwork.compiled import Compiled, Spec, compile
+from cloakwork.explain.plot import plot
 from cloakwork.explain.text import explain
 from cloakwork.frontends.einsum import einsum
 from cloakwork.runtime.roles import Client, Evaluator
@@ -33,6 +34,7 @@ __all__ = [
     "load_evaluator",
     "load_program",
     "load_tensor",
+    "plot",
     "save_client",
     "save_evaluator",
     "save_program",

@@ -87,6 +87,10 @@ class RandomnessError(CloakworkError, OSError):
     """The operating system gave no random bytes."""
 
 
+class MissingDependencyError(CloakworkError, ImportError):
+    """A package that only some functions need is not installed."""
+
+
 class EngineFaultError(CloakworkError, RuntimeError):
     """The engine broke one of its own rules; please report what was called."""
 

@@ -283,13 +283,14 @@ def test_a_split_that_the_keys_held_cannot_make_is_no_choice(
     assert_same(fitted, program)
 
 
-def test_a_program_keeps_the_lines_that_it_comes_from() -> None:
+def test_a_program_keeps_the_lines_that_it_comes_from_and_its_stages() -> None:
     builder = Builder("traced", SLOTS)
     x = builder.append(Input("x", TOP))
-    builder.origin = "line 7"
+    builder.origin, builder.stage = "line 7", "shift"
     builder.append(Output(builder.append(Rotate(x, 11))))
     fitted = powers_of_two_only(builder.finish())
     assert fitted.origins == ("", "line 7", "line 7", "line 7", "line 7")
+    assert fitted.stages == ("", "shift", "shift", "shift", "shift")
 
 
 def test_ciphertexts_agree() -> None:

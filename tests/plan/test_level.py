@@ -160,9 +160,9 @@ def test_an_input_that_nothing_uses_stands_at_level_0() -> None:
 
 def test_layouts_and_origins_stay_and_drops_take_those_of_their_value() -> None:
     builder = Builder("t", slots=4)
-    builder.origin = "a.py:1"
+    builder.origin, builder.stage = "a.py:1", "enter"
     x = builder.append(Input("x", 3))
-    builder.origin = "a.py:2"
+    builder.origin, builder.stage = "a.py:2", "mask"
     c = builder.append(Constant(np.ones(4)))
     y = builder.append(Rescale(builder.append(Mul(x, c))))
     builder.append(Output(builder.append(Add(y, builder.append(DropLevel(x, 2))))))
@@ -171,6 +171,7 @@ def test_layouts_and_origins_stay_and_drops_take_those_of_their_value() -> None:
     origins = {lowered.line(n): origin for n, origin in enumerate(lowered.origins)}
     assert origins["%4 = drop_level %0 to 0"] == "a.py:1"
     assert origins["%5 = add %3 %4"] == "a.py:2"
+    assert lowered.stages == ("enter", "mask", "mask", "mask", "enter", "mask", "mask")
     assert all(operands(entry) != (1,) for entry in lowered.operations)
 
 

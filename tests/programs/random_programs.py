@@ -58,6 +58,7 @@ def programs(draw: st.DrawFn) -> Program:
 
     def append(operation: Operation) -> None:
         builder.origin = origins[len(builder) % len(origins)]
+        builder.stage = origins[len(builder) // 2 % len(origins)]
         number = builder.append(operation, places[len(builder) % len(places)])
         states.append(builder.state(number))
 
@@ -162,6 +163,7 @@ def facts(program: Program) -> tuple[object, ...]:
         program.layouts,
         [_axis_names(layout) for layout in program.layouts],
         program.origins,
+        program.stages,
         program.states,
     )
 

@@ -168,14 +168,17 @@ def test_a_drop_that_others_use_stays() -> None:
     assert simplified(program) is program
 
 
-def test_layouts_and_origins_follow_their_operations() -> None:
+def test_layouts_origins_and_stages_follow_their_operations() -> None:
     layouts = tuple(Layout(8, (Axis(n, 1),)) for n in range(1, 6))
     operations = (Input("x", 1), Neg(0), Rotate(0, 1), Rotate(0, 1), Output(3))
-    program = Program("t", 8, operations, layouts, ("a", "b", "c", "d", "e"))
+    program = Program(
+        "t", 8, operations, layouts, ("a", "b", "c", "d", "e"), ("p", "q", "r", "s", "t")
+    )
     simpler = simplified(program)
     assert lines(simpler) == ["input x", "rotate %0 by 1", "output %1"]
     assert simpler.layouts == (layouts[0], layouts[2], layouts[4])
     assert simpler.origins == ("a", "c", "e")
+    assert simpler.stages == ("p", "r", "t")
 
 
 @given(st.integers(1, 40))

@@ -181,6 +181,10 @@ def test_a_frame_of_wrong_types() -> None:
         Program("", 8, (Input("x", 1),), (Layout(4, (Axis(2, 1),)),))
     with pytest.raises(InvalidProgramError, match="origins to be text"):
         Program("", 8, (Input("x", 1),), (None,), (1,))  # type: ignore[arg-type]
+    with pytest.raises(InvalidProgramError, match="stages to be text"):
+        Program("", 8, (Input("x", 1),), (None,), (), (1,))  # type: ignore[arg-type]
+    with pytest.raises(InvalidProgramError, match="one stage per operation"):
+        Program("", 8, (Input("x", 1),), (None,), (), ("", ""))
     with pytest.raises(InvalidProgramError, match="comes later"):
         Builder("", 8).append(Neg(-1))
 

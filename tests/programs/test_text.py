@@ -52,7 +52,7 @@ def test_the_text_is_as_a_person_would_write_it() -> None:
     builder = Builder("pick", slots=8)
     x = builder.append(Input("x", 1))
     mask = np.array([1.0, 1.0, 0.0, 0.0] * 2)
-    builder.origin = "pick.py:3"
+    builder.origin, builder.stage = "pick.py:3", "pick"
     builder.append(Rescale(builder.append(Linear(x, {0: mask, 3: np.ones(8), 5: mask}, 4))))
     builder.append(Output(2))
     assert to_text(builder.finish()).split("\n") == [
@@ -64,9 +64,9 @@ def test_the_text_is_as_a_person_would_write_it() -> None:
         "v1 = 1.0 x8",
         "",
         '%0 = input "x" at 1',
-        '%1 = linear %0 {0: v0, 3: v1, 5: v0} baby_steps 4 from "pick.py:3"',
-        '%2 = rescale %1 from "pick.py:3"',
-        '%3 = output %2 from "pick.py:3"',
+        '%1 = linear %0 {0: v0, 3: v1, 5: v0} baby_steps 4 from "pick.py:3" stage "pick"',
+        '%2 = rescale %1 from "pick.py:3" stage "pick"',
+        '%3 = output %2 from "pick.py:3" stage "pick"',
     ]
 
 

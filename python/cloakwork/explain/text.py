@@ -1,37 +1,67 @@
-"""The plan of a tensor as text: layouts, operations, levels, keys, memory, precision."""
+"""The plan of a computation as text: tensors, stages, operations, keys, memory, time."""
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
-import numpy as np
-
+from cloakwork._native import Parameters
+from cloakwork.explain.modelled import modelled_seconds
+from cloakwork.explain.picture import picture
+from cloakwork.explain.quantities import counted, duration, listed, signed, size
+from cloakwork.explain.stage_text import WIDTH, stage_lines
+from cloakwork.explain.stages import stages_of
+from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_of
 from cloakwork.plan.keys import demand_of
-from cloakwork.plan.layout import Layout, positions
+from cloakwork.plan.layout import Layout
 from cloakwork.plan.rotate import split
 from cloakwork.programs.slots import (
     Constant,
-    Input,
     Linear,
     Mul,
-    Output,
     Program,
     Rescale,
     Rotate,
+    State,
+    name_of,
 )
 from cloakwork.runtime import secrecy
+from cloakwork.runtime.memory import predicted_peak_bytes
+from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.tensor import Tensor, require_tensor
 
-_PICTURE_WIDTH = 48
-_SHOWN_SLOTS = 6
+_SHOWN_TENSORS = 12
+_SHOWN_STAGES = 40
+# Programs of no more operations are printed whole, below their stages.
+_LONGEST_LISTING = 25
+_NO_BREAK = "\u00a0"
+_SHORT_PIECE = 60
+# A residue is a word of 32 bits.
+_WORD_BYTES = 4
 
 
-def explain(tensor: Tensor) -> str:
-    """What was planned to make a tensor, and what it took; no number inside it is shown.
+@runtime_checkable
+class Planned(Protocol):
+    """A program that was planned and may not have run yet."""
+
+    @property
+    def program(self) -> Program: ...
+    @property
+    def parameters(self) -> Parameters: ...
+    @property
+    def title(self) -> str: ...
+
+
+def explain(x: Tensor | Planned) -> str:
+    """What was planned and what it took, as text; no number inside a tensor is shown.
+
+    Args:
+        x: A tensor, of which the program that made it is told; or a compiled program.
 
     Raises:
-        InvalidArgumentError: It is no tensor.
+        InvalidArgumentError: It is neither.
 
     Example:
         >>> import cloakwork as cw
@@ -40,49 +70,83 @@ def explain(tensor: Tensor) -> str:
         einsum ij->ji
           clear backend: hides nothing
           operand0  (2, 2)  0:2@2 1:2@1
-            [+...............................................]  1024 slots, 4 in use, the rest zero
+            [+...............................]  1024 slots, 4 in use, the rest zero
             slot 0:[0,0] 1:[0,1] 2:[1,0] 3:[1,1]
           result  (2, 2)  j:2@1 i:2@2
-            [+...............................................]  1024 slots, 4 in use, the rest zero
+            [+...............................]  1024 slots, 4 in use, the rest zero
             slot 0:[0,0] 1:[1,0] 2:[0,1] 3:[1,1]
         <BLANKLINE>
           work    none: the slots stay where they are
+          levels  1 to 1
         ...
     """
-    require_tensor(tensor, "explain")
-    program = tensor.program
-    if program is None:
-        return "\n".join(
-            [
-                f"{'encrypted' if tensor.hidden else 'made'} here, not computed",
-                *_warning(tensor),
-                *_picture("tensor", tensor.layout),
-                *_value(tensor),
-            ]
+    if isinstance(x, Planned):
+        return explain_program(x.program, x.parameters, hidden=True)
+    require_tensor(x, "explain")
+    if x.program is not None:
+        return explain_program(
+            x.program, x.parameters, hidden=x.hidden, profile=x.profile, result=x
         )
-    lines = [program.title, *_warning(tensor)]
-    for name, layout in _tensors(program):
-        lines += _picture(name, layout)
-    lines += ["", *_counts(program), *_value(tensor), "", str(program)]
+    lines = [f"{'encrypted' if x.hidden else 'made'} here, not computed"]
+    lines += _warning(x.parameters, hidden=x.hidden)
+    lines += _tensor("tensor", x.layout)
+    lines += [f"  memory  {size(x.nbytes)}", _error(x)]
     return "\n".join(lines)
 
 
-def _tensors(program: Program) -> Iterator[tuple[str, Layout]]:
-    """Those that go in and come out, each once, however many ciphertexts it has."""
-    ends = [
-        (operation, layout)
-        for operation, layout in zip(program.operations, program.layouts, strict=True)
-        if layout is not None and isinstance(operation, Input | Output)
-    ]
-    place = 0
-    while place < len(ends):
-        operation, layout = ends[place]
-        if isinstance(operation, Input):
-            name = operation.name
-            yield (name.removesuffix(".0") if layout.ciphertexts > 1 else name), layout
-        else:
-            yield "result", layout
-        place += layout.ciphertexts
+def explain_program(
+    program: Program,
+    parameters: Parameters,
+    *,
+    hidden: bool,
+    profile: Profile | None = None,
+    result: Tensor | None = None,
+) -> str:
+    """A program as text: its tensors, its plan stage by stage, and what it takes.
+
+    Args:
+        program: The program.
+        parameters: The parameter set that it runs under.
+        hidden: Whether it runs on ciphertexts.
+        profile: What a run of it took.
+        result: What that run made.
+
+    Raises:
+        InvalidArgumentError: The program has a level that the parameters lack.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input, Output
+        >>> program = Program("turn", 512, (Input("x", 1), Rotate(0, 1), Output(1)), (None,) * 3)
+        >>> parameters = Parameters(levels=1, log_n=10, insecure=True)
+        >>> print(explain_program(program, parameters, hidden=False))
+        turn
+          clear backend: hides nothing
+        <BLANKLINE>
+        plan (rotating by k brings slot i + k to slot i, modulo 512)
+         1. operations, level 1
+              rotate by 1
+        <BLANKLINE>
+          work    1 rotation
+          levels  1 to 1
+          keys    1 rotation (by 1), 64.0 KiB
+          memory  64.0 KiB at the peak as predicted for ciphertexts
+        <BLANKLINE>
+        turn, 512 slots
+          %0 = input x             level 1
+          %1 = rotate %0 by 1      level 1
+          %2 = output %1           level 1
+    """
+    lines = [program.title, *_warning(parameters, hidden=hidden)]
+    lines += _tensors(inputs_of(program)) + _tensors(results_of(program))
+    lines += _plan(program)
+    lines += ["", *_work(program, parameters)]
+    lines += _memory(program, parameters, hidden=hidden, profile=profile, result=result)
+    if result is not None:
+        lines.append(_error(result))
+    lines += _time(program, parameters, hidden=hidden, profile=profile)
+    if len(program.operations) <= _LONGEST_LISTING:
+        lines += ["", str(program)]
+    return "\n".join(lines)
 
 
 def counts(program: Program) -> Counter[str]:
@@ -92,6 +156,7 @@ def counts(program: Program) -> Counter[str]:
         Counts of rotations, diagonals, ciphertext products, plaintext products and rescales.
 
     Example:
+        >>> from cloakwork.programs.slots import Input, Output
         >>> counts(Program("", 8, (Input("x", 3), Rotate(0, 2), Output(1)), (None,) * 3))
         Counter({'rotations': 1})
     """
@@ -114,55 +179,116 @@ def counts(program: Program) -> Counter[str]:
     return found
 
 
-def _counts(program: Program) -> list[str]:
-    levels = [state.level for state in program.states if state.level is not None]
-    work = ", ".join(f"{count} {name}" for name, count in sorted(counts(program).items()))
-    demand = demand_of(program)
-    relinearisation = "" if demand.relinearisation_level is None else ", relinearisation"
-    return [
-        f"  work    {work or 'none: the slots stay where they are'}",
-        f"  levels  {max(levels)} to {levels[-1]}",
-        f"  keys    {len(demand.rotations)} rotations{relinearisation}",
-    ]
-
-
-def _warning(tensor: Tensor) -> list[str]:
-    warning = secrecy.warning(tensor.parameters, hidden=tensor.hidden)
+def _warning(parameters: Parameters, *, hidden: bool) -> list[str]:
+    warning = secrecy.warning(parameters, hidden=hidden)
     return [f"  {warning}"] if warning else []
 
 
-def _value(tensor: Tensor) -> list[str]:
+def _tensors(tensors: Sequence[ProgramTensor]) -> list[str]:
+    placed = [(each.name, each.layout) for each in tensors if each.layout is not None]
+    lines = [line for name, layout in placed[:_SHOWN_TENSORS] for line in _tensor(name, layout)]
+    more = len(placed) - _SHOWN_TENSORS
+    return lines + [f"  and {more} more"] * (more > 0)
+
+
+def _tensor(name: str, layout: Layout) -> list[str]:
+    head = textwrap.wrap(f"  {name}  {layout.shape}  {layout}", WIDTH, subsequent_indent=" " * 4)
+    return head + [f"    {line}" for line in picture(layout)]
+
+
+def _plan(program: Program) -> list[str]:
+    stages = stages_of(program)
+    if not stages:
+        return []
+    told = f"plan (rotating by k brings slot i + k to slot i, modulo {program.slots})"
+    lines = ["", told]
+    several_origins = len({stage.origin for stage in stages}) > 1
+    origin = ""
+    for number, stage in enumerate(stages[:_SHOWN_STAGES], start=1):
+        if several_origins and stage.origin != origin:
+            origin = stage.origin
+            lines.append(f"  {origin}")
+        lines += stage_lines(program, stage, number)
+    more = len(stages) - _SHOWN_STAGES
+    return lines + [f"  and {more} more stages"] * (more > 0)
+
+
+def _work(program: Program, parameters: Parameters) -> list[str]:
+    levels = [state.level for state in program.states if state.level is not None]
+    found = counts(program)
+    work = [counted(found[name], name.removesuffix("s")) for name in sorted(found)]
+    demand = demand_of(program)
+    steps = sorted((signed(steps, program.slots) for steps in demand.rotations), key=abs)
+    keys = [f"{counted(len(steps), 'rotation')} (by {listed(steps)})"] if steps else []
+    keys += ["relinearisation"] if demand.relinearisation_level is not None else []
+    keys += [size(demand.nbytes(parameters.evaluation_key_bytes))] if demand else []
     return [
-        f"  memory  {_bytes(tensor.nbytes)} for the result",
-        f"  error  below 2^{-tensor.precision:.0f}, even with every input at its bound",
+        *_fact("work", work or ["none: the slots stay where they are"]),
+        *_fact("levels", [f"{max(levels)} to {levels[-1]}" if levels else "none"]),
+        *_fact("keys", keys or ["none"]),
     ]
 
 
-def _picture(name: str, layout: Layout) -> list[str]:
-    used = np.zeros(layout.slots, dtype=bool)
-    used[positions(layout.axes + layout.replicas) + layout.offset] = True
-    cells = np.array_split(used, min(_PICTURE_WIDTH, layout.slots))
-    empty = "~" if layout.dirty else "."
-    drawn = "".join("#" if cell.all() else "+" if cell.any() else empty for cell in cells)
-    rest = "the rest anything" if layout.dirty else "the rest zero"
-    count = layout.ciphertexts
-    each = f"{count} ciphertexts of {layout.slots}" if count > 1 else f"{layout.slots}"
-    order = np.argsort(positions(layout.axes), axis=None)[:_SHOWN_SLOTS]
-    extents = [axis.extent for axis in layout.axes]
-    shown = []
-    for flat in order:
-        index = np.unravel_index(int(flat), extents)
-        slot = layout.offset + sum(
-            int(i) * axis.stride for i, axis in zip(index, layout.axes, strict=True)
-        )
-        shown.append(f"{slot}:[{','.join(str(int(i)) for i in index)}]")
-    more = " ..." if int(np.prod(layout.shape)) > _SHOWN_SLOTS else ""
-    return [
-        f"  {name}  {layout.shape}  {layout}",
-        f"    [{drawn}]  {each} slots, {int(used.sum())} in use, {rest}",
-        f"    slot {' '.join(shown)}{more}",
-    ]
+def _fact(name: str, pieces: Sequence[str]) -> list[str]:
+    """A line of the totals, broken between short pieces only."""
+    # A space that does not break keeps a number with its unit.
+    glued = (
+        piece.replace(" ", _NO_BREAK) if len(piece) <= _SHORT_PIECE else piece for piece in pieces
+    )
+    text = f"  {name:<8}{', '.join(glued)}"
+    lines = textwrap.wrap(text, WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)
+    return [line.replace(_NO_BREAK, " ") for line in lines]
 
 
-def _bytes(count: int) -> str:
-    return f"{count / 2**20:.1f} MiB" if count >= 2**20 else f"{count / 2**10:.1f} KiB"
+def _memory(
+    program: Program,
+    parameters: Parameters,
+    *,
+    hidden: bool,
+    profile: Profile | None,
+    result: Tensor | None,
+) -> list[str]:
+    def bytes_at(state: State) -> int:
+        return 2 * parameters.prime_count(state.level or 0) * parameters.n * _WORD_BYTES
+
+    predicted = size(predicted_peak_bytes(program, bytes_at))
+    told = [f"{predicted} at the peak as predicted{'' if hidden else ' for ciphertexts'}"]
+    told += [f"{size(profile.peak_bytes)} as measured"] if profile is not None else []
+    told += [f"{size(result.nbytes)} for the result"] if result is not None else []
+    return _fact("memory", told)
+
+
+def _error(result: Tensor) -> str:
+    return f"  error   below 2^{-result.precision:.0f}, even with every input at its bound"
+
+
+def _time(
+    program: Program, parameters: Parameters, *, hidden: bool, profile: Profile | None
+) -> list[str]:
+    measured = {} if profile is None else profile.totals()
+    modelled: dict[str, float] = {}
+    if hidden:
+        seconds = modelled_seconds(program, parameters)
+        for operation, each in zip(program.operations, seconds, strict=True):
+            if each:
+                modelled[name_of(operation)] = modelled.get(name_of(operation), 0.0) + each
+    told: list[str] = []
+    if profile is not None and measured:
+        total = sum(each.seconds for each in measured.values())
+        told += [f"{duration(total)} measured", f"{duration(profile.seconds)} from start to end"]
+    told += [f"{duration(sum(modelled.values()))} modelled"] if modelled else []
+    if not told:
+        return []
+    if measured:
+        by_kind = [f"{kind} {duration(each.seconds)}" for kind, each in measured.items()]
+    else:
+        by_kind = [f"{kind} {duration(each)}" for kind, each in modelled.items()]
+    if measured and modelled:
+        by_kind = [
+            f"{text} ({duration(modelled[kind])})"
+            for kind, text in zip(measured, by_kind, strict=True)
+        ]
+        by_kind[0] = f"by kind (modelled): {by_kind[0]}"
+    if not hidden:
+        told.append("not modelled, as nothing is encrypted")
+    return _fact("time", told) + _fact("", by_kind)

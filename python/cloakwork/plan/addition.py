@@ -127,6 +127,7 @@ def _added_at(
     layout = Layout(builder.slots, bare, dirty=dirty, offset=offset)
     packed = None if constant is None else layout.pack(np.broadcast_to(constant, shape))
     picks = [ciphertext_of(each) for each in there]
+    builder.stage = "add" if len(there) > 1 or constant is not None else "change sign"
     values: list[int] = []
     for number, place in enumerate(np.ndindex(*(axis.tiles for axis in axes))):
         at = {axis.name: tile for axis, tile in zip(axes, place, strict=True)}

@@ -371,7 +371,7 @@ def _rewritten(program: Program, choice: _Choice) -> Program:
                 place[value, offset] = builder.append(rotation, layouts.get((value, offset)))
 
     for number, operation in enumerate(program.operations):
-        builder.origin = program.origins[number]
+        builder.origin, builder.stage = program.origins[number], program.stages[number]
         if isinstance(operation, Rotate):
             turn(operation.operand)
             place[number, 0] = place[operation.operand, operation.steps]

@@ -91,7 +91,7 @@ def lowest_levels(program: Program, *, floor: int = 0) -> Program:
         if wanted.get(source, level) == level:
             return new_of[source]
         if (source, level) not in dropped:
-            builder.origin = program.origins[source]
+            builder.origin, builder.stage = program.origins[source], program.stages[source]
             dropped[source, level] = builder.append(
                 DropLevel(new_of[source], level), program.layouts[source]
             )
@@ -110,7 +110,7 @@ def lowest_levels(program: Program, *, floor: int = 0) -> Program:
                 moved = with_operands(
                     operation, [served(sources[operand], level) for operand in operands(operation)]
                 )
-        builder.origin = program.origins[number]
+        builder.origin, builder.stage = program.origins[number], program.stages[number]
         new_of[number] = builder.append(moved, program.layouts[number])
     return builder.finish()
 

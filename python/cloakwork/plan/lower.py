@@ -67,6 +67,7 @@ def lower(
     for node in in_order(results):
         work.place(node)
     placed = [work.result(node) for node in results]
+    work.builder.stage = "output"
     layouts: list[Layout] = []
     for each in placed:
         layouts.append(each.layout)
@@ -155,6 +156,7 @@ class _Work:
         name, count = source.name or f"operand{len(self.inputs)}", layout.ciphertexts
         self.inputs.append((source, layout))
         at = self.top if source.level is None else source.level + self.lift
+        self.builder.stage = "input"
         names = [name] if count == 1 else [f"{name}.{number}" for number in range(count)]
         values = tuple(builder.append(Input(each, at), layout) for each in names)
         return Placed(values, layout)

@@ -1,7 +1,8 @@
 """Tensors placed in the values of a program, and the steps that move and combine them.
 
-Every step appends operations to a builder and returns where the tensor is then. The
-axes of a placed tensor are named by the labels of the contraction at hand.
+Every step appends operations to a builder, says as their stage what they are for, and
+returns where the tensor is then. The axes of a placed tensor are named by the labels of
+the contraction at hand.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ from cloakwork.programs.slots import (
     Rotate,
 )
 
+# Sums have no labels; they name axes by place, in characters of private use.
+_PLACES = {0xE000 + place: str(place) for place in range(64)}
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:
@@ -55,6 +59,10 @@ class Placed:
     def spilled(self) -> bool:
         """Whether slots without an element may hold something, be it only copies."""
         return self.layout.dirty or bool(self.layout.replicas)
+
+
+def _stage(text: str) -> str:
+    return text.translate(_PLACES)
 
 
 def level_of(builder: Builder, placed: Placed) -> int:
@@ -93,6 +101,7 @@ def dropped(builder: Builder, placed: Placed, level: int) -> Placed:
     """The tensor at a lower level."""
     if level_of(builder, placed) == level:
         return placed
+    builder.stage = "align levels"
     values = tuple(builder.append(DropLevel(value, level)) for value in placed.values)
     return replace(placed, values=values)
 
@@ -115,6 +124,7 @@ def summed(builder: Builder, placed: Placed, names: Collection[str]) -> Placed:
     gone = [axis for axis in placed.layout.axes if axis.name in names]
     if not gone:
         return placed
+    builder.stage = _stage(f"sum over {' '.join(axis.name for axis in gone)}")
     kept = tuple(axis for axis in placed.layout.axes if axis.name not in names)
     front = ordered(placed, "".join(axis.name for axis in (*kept, *gone)))
     rows = math.prod(axis.tiles for axis in kept)
@@ -141,6 +151,8 @@ def copied(builder: Builder, placed: Placed, axes: Sequence[Axis]) -> Placed:
     if not axes:
         return placed
     joined = merge(axes)
+    along = " ".join(f"{axis.name}:{axis.size}@{axis.stride}" for axis in joined)
+    builder.stage = _stage(f"copy {placed.names} along {along}")
     values = list(placed.values)
     for axis in joined:
         away = Axis(axis.size, -axis.stride)
@@ -154,6 +166,7 @@ def shifted(builder: Builder, placed: Placed, offset: int) -> Placed:
     steps = placed.layout.offset - offset
     if steps == 0:
         return placed
+    builder.stage = _stage(f"shift {placed.names} to slot {offset}")
     values = tuple(rotated(builder, value, steps) for value in placed.values)
     return Placed(values, replace(placed.layout, offset=offset))
 
@@ -188,6 +201,8 @@ def moved(
         LevelExhaustedError: There are fewer levels left.
     """
     require_levels(builder, placed, 1)
+    action = f"move {placed.names}" if weights is None else f"multiply {placed.names} by constants"
+    builder.stage = _stage(f"{action} into {target}")
     values: list[int] = []
     for parts in movements(placed.layout, target, weights):
         if stages > 1 and len(parts) == 1:
@@ -234,6 +249,7 @@ def moved_freely(
         LevelExhaustedError: There is no level left.
     """
     require_levels(builder, placed, 1)
+    builder.stage = _stage(f"rearrange into {target}")
     target_tiles, target_slots = (each.ravel() for each in target.tile_places())
     values: list[int] = []
     for number in range(target.ciphertexts):
@@ -308,6 +324,9 @@ def multiplied(
     require_levels(builder, left, 1)
     outer = [axis for axis in axes if axis.name in shown]
     inner = [axis for axis in axes if axis.name not in shown]
+    tiled = "".join(axis.name for axis in inner if axis.tiles > 1)
+    summing = f", sum over tiles of {tiled}" if tiled else ""
+    builder.stage = _stage(f"multiply {left.names} by {right.names}{summing}")
     pick_left, pick_right = (ciphertext_of(each) for each in (left, right))
     values: list[int] = []
     for place in np.ndindex(*(axis.tiles for axis in outer)):

@@ -179,6 +179,7 @@ class _Rebuilt:
             tuple(self.operations),
             tuple(program.layouts[old] for old in self._old_of),
             tuple(program.origins[old] for old in self._old_of),
+            tuple(program.stages[old] for old in self._old_of),
         )
 
 

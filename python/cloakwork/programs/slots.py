@@ -413,6 +413,7 @@ class Program:
         layouts: The layout of every value, where known; meaning never depends on it.
         origins: The line of the user's program that asked for each operation; empty where
             unknown, and all of them where none are given.
+        stages: What the planner wanted each operation for, in a few words; likewise.
 
     Raises:
         InvalidProgramError: An operation is not legal.
@@ -430,6 +431,7 @@ class Program:
     operations: tuple[Operation, ...]
     layouts: tuple[Layout | None, ...]
     origins: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ()
     states: tuple[State, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -446,13 +448,17 @@ class Program:
                 raise InvalidProgramError(
                     f"cannot make the program: expected layouts of {self.slots} slots, got {layout}"
                 )
-        if not self.origins:
-            object.__setattr__(self, "origins", ("",) * len(self.operations))
-        if len(self.origins) != len(self.operations):
-            raise InvalidProgramError("cannot make the program: expected an origin per operation")
-        if not all(isinstance(origin, str) for origin in self.origins):
-            raise InvalidProgramError("cannot make the program: expected origins to be text")
+        object.__setattr__(self, "origins", self._texts(self.origins, "origin"))
+        object.__setattr__(self, "stages", self._texts(self.stages, "stage"))
         object.__setattr__(self, "states", tuple(states))
+
+    def _texts(self, given: tuple[str, ...], what: str) -> tuple[str, ...]:
+        texts = given or ("",) * len(self.operations)
+        if len(texts) != len(self.operations):
+            raise InvalidProgramError(f"cannot make the program: expected one {what} per operation")
+        if not all(isinstance(text, str) for text in texts):
+            raise InvalidProgramError(f"cannot make the program: expected {what}s to be text")
+        return texts
 
     def __str__(self) -> str:
         lines = [self.line(number) for number in range(len(self.operations))]
@@ -489,7 +495,8 @@ class Program:
 class Builder:
     """Collects operations into a program and knows each value's level on the way.
 
-    Set `origin` to the line of the user's program that the next operations come from.
+    Set `origin` to the line of the user's program that the next operations come from, and
+    `stage` to what they are for.
 
     Example:
         >>> builder = Builder("square", slots=4)
@@ -508,7 +515,9 @@ class Builder:
         self._layouts: list[Layout | None] = []
         self._states: list[State] = []
         self._origins: list[str] = []
+        self._stages: list[str] = []
         self.origin = ""
+        self.stage = ""
 
     def append(self, operation: Operation, layout: Layout | None = None) -> int:
         """Add an operation and return the number of its value.
@@ -521,6 +530,7 @@ class Builder:
         self._operations.append(operation)
         self._layouts.append(layout)
         self._origins.append(self.origin)
+        self._stages.append(self.stage)
         return len(self._operations) - 1
 
     def constant(self, vector: Vector) -> int:
@@ -558,4 +568,5 @@ class Builder:
             tuple(self._operations),
             tuple(self._layouts),
             tuple(self._origins),
+            tuple(self._stages),
         )

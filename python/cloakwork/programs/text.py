@@ -1,7 +1,7 @@
 """The text of a whole program: a person can read it, and it reads back exactly.
 
-A header, the distinct vectors, then one line per operation, with its layout and
-the line of the user's program that it comes from:
+A header, the distinct vectors, then one line per operation, with its layout, the
+line of the user's program that it comes from and the stage of the plan:
 
     cloakwork slot program 1
     title "masked neighbour"
@@ -12,7 +12,7 @@ the line of the user's program that it comes from:
     %0 = input "x" at 1
     %1 = rotate %0 by 1 layout (i:3@1) dirty from "neighbour.py:4"
     %2 = constant v0
-    %3 = mul %1 %2
+    %3 = mul %1 %2 stage "mask"
     %4 = rescale %3
     %5 = output %4
 
@@ -121,9 +121,10 @@ def operation_lines(program: Program, distinct: DistinctVectors) -> list[str]:
         ['%0 = input "x" at 1', '%1 = neg %0']
     """
     return [
-        f"%{number} = {_operation(operation, distinct)}{_layout(layout)}{_origin(origin)}"
-        for number, (operation, layout, origin) in enumerate(
-            zip(program.operations, program.layouts, program.origins, strict=True)
+        f"%{number} = {_operation(operation, distinct)}{_layout(layout)}"
+        f"{_quoted('from', origin)}{_quoted('stage', stage)}"
+        for number, (operation, layout, origin, stage) in enumerate(
+            zip(program.operations, program.layouts, program.origins, program.stages, strict=True)
         )
     ]
 
@@ -194,8 +195,8 @@ def _axis(axis: Axis) -> str:
     return f"{name + ':' if axis.name else ''}{axis.size}@{axis.stride}{tile}"
 
 
-def _origin(origin: str) -> str:
-    return f" from {quote(origin)}" if origin else ""
+def _quoted(word: str, text: str) -> str:
+    return f" {word} {quote(text)}" if text else ""
 
 
 class _Reader:
@@ -257,6 +258,7 @@ def _append(tokens: Tokens, vectors: Sequence[Vector], builder: Builder) -> None
     operation = _READERS[name](tokens, vectors)
     layout = _read_layout(tokens, builder.slots) if tokens.accept("layout") else None
     builder.origin = tokens.quoted() if tokens.accept("from") else ""
+    builder.stage = tokens.quoted() if tokens.accept("stage") else ""
     tokens.end()
     builder.append(operation, layout)
 

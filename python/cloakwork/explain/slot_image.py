@@ -1,0 +1,40 @@
+"""A layout as an image: every slot of its ciphertexts coloured by what it holds."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.plan.layout import Layout, positions
+
+# What a slot holds: an element by its place in the tensor from 0 up, or one of these.
+EMPTY = -1
+DIRTY = -2
+
+
+def slot_elements(layout: Layout, ciphertexts: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """What every slot of the first ciphertexts holds.
+
+    Args:
+        layout: The layout.
+        ciphertexts: How many ciphertexts.
+
+    Returns:
+        For every ciphertext and slot the element, counted in C order, `EMPTY` or `DIRTY`; and
+        whether it is a copy.
+
+    Example:
+        >>> from cloakwork.plan.layout import Axis
+        >>> elements, copies = slot_elements(Layout(4, (Axis(2, 1),), (Axis(2, 2),)), 1)
+        >>> elements.tolist(), copies.tolist()
+        ([[0, 1, 0, 1]], [[False, False, True, True]])
+    """
+    held = np.full((ciphertexts, layout.slots), DIRTY if layout.dirty else EMPTY, dtype=np.int64)
+    copies = np.zeros(held.shape, dtype=bool)
+    tiles, slots = (each.ravel() for each in layout.tile_places())
+    shown = np.flatnonzero(tiles < ciphertexts)
+    for offset in positions(layout.replicas).ravel():
+        places = tiles[shown], slots[shown] + offset
+        held[places] = shown
+        copies[places] = offset != 0
+    return held, copies
