@@ -49,11 +49,11 @@ from cloakwork.programs.slots import Builder, Input
 Sizes: TypeAlias = Mapping[str, int]
 
 # In units of one rotation: a level spent is a level that no later operation has.
-LEVEL_PRICE = 40.0
-_DIAGONAL_PRICE = 0.15
+LEVEL_PRICE = 80.0
+_DIAGONAL_PRICE = 0.6
 _PRODUCT_PRICE = 1.0
 # Whatever comes after works on every ciphertext of the result.
-_RESULT_PRICE = 4.0
+_RESULT_PRICE = 10.0
 _PERMUTED_LABELS = 4
 # Arrangements whose operations are written out, of all that are scored.
 _TRIED = 6

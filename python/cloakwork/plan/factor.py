@@ -47,7 +47,7 @@ _RADICES = (2, 3)
 _SPLITS_VARY = 3
 _MOST_INDICES = 4
 # In units of one rotation.
-_DIAGONAL_PRICE = 0.15
+_DIAGONAL_PRICE = 0.6
 
 
 def product_of_sparser(diagonals: SparseDiagonals, levels: int) -> list[SparseDiagonals]:

@@ -19,7 +19,7 @@ from cloakwork.programs.slots import (
 )
 
 # Encoding a vector and multiplying by it.
-_DIAGONAL = 0.15
+_DIAGONAL = 0.6
 _PRODUCT = 1.2
 _RESCALE = 0.25
 _ADD = 0.05

@@ -9,7 +9,7 @@ use rustfft::num_complex::Complex64;
 use super::ciphertext::Ciphertext;
 use super::estimate::{self, Estimate};
 use super::evaluator::Evaluator;
-use super::plaintext::{Encoding, check_values};
+use super::plaintext::{Encoding, check_values, magnitude};
 use crate::key_switching::decompose;
 use crate::keys::SwitchingKey;
 use crate::parameters::Parameters;
@@ -314,12 +314,15 @@ fn reduce_indices(diagonals: &Diagonals, slots: usize) -> Result<Diagonals> {
 
 /// The largest sums of absolute values and of their squares over a row.
 fn row_sums(diagonals: &Diagonals, slots: usize) -> (f64, f64) {
-    let row = |i: usize| {
-        diagonals.values().fold((0.0, 0.0), |(sum, squares), diagonal| {
-            (sum + diagonal[i].norm(), squares + diagonal[i].norm_sqr())
-        })
-    };
-    (0..slots).map(row).fold((0.0, 0.0), |(sum, squares), row| (row.0.max(sum), row.1.max(squares)))
+    let (mut sums, mut squares) = (vec![0.0f64; slots], vec![0.0f64; slots]);
+    for diagonal in diagonals.values() {
+        for ((value, sum), square) in diagonal.iter().zip(&mut sums).zip(&mut squares) {
+            *sum += magnitude(value);
+            *square += value.norm_sqr();
+        }
+    }
+    let largest = |rows: &[f64]| rows.iter().copied().fold(0.0, f64::max);
+    (largest(&sums), largest(&squares))
 }
 
 /// Writes tiles of every limb side by side, from `start` on until `to` is full.

@@ -97,7 +97,7 @@ impl Parameters {
         let rounded = super::rounding::scale_and_round(&coefficients, scale)?;
         let most = self.largest_coefficient(encoding.level)?;
         if rounded.magnitude() >= most {
-            let value = values.iter().map(|x| x.norm()).fold(0.0, f64::max);
+            let value = values.iter().map(magnitude).fold(0.0, f64::max);
             let bound = most / scale;
             return Err(Error::ValueOutOfRange { operation: "encode", value, bound });
         }
@@ -178,13 +178,18 @@ impl Parameters {
     }
 }
 
+/// The absolute value; that of a real number, which most are, without a root.
+pub(crate) fn magnitude(value: &Complex64) -> f64 {
+    if value.im == 0.0 { value.re.abs() } else { value.norm() }
+}
+
 /// The bound of the values, after checking that it holds.
 pub(crate) fn check_values(values: &[Complex64], bound: Option<f64>) -> Result<f64> {
     let operation = "encode";
     if let Some(index) = values.iter().position(|x| !(x.re.is_finite() && x.im.is_finite())) {
         return Err(Error::NotFinite { operation, index });
     }
-    let largest = values.iter().map(|x| x.norm()).fold(0.0, f64::max);
+    let largest = values.iter().map(magnitude).fold(0.0, f64::max);
     let bound = bound.unwrap_or(largest);
     if largest > bound || !bound.is_finite() {
         return Err(Error::ValueOutOfRange { operation, value: largest, bound });
