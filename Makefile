@@ -11,7 +11,7 @@ help:
 	@echo "make test       check format and types, run all tests but the slow ones"
 	@echo "make test-slow  run the slow tests: 128-bit parameters, large rings"
 	@echo "make lint       check format and types only"
-	@echo "make bench      measure the engine"
+	@echo "make bench      measure the engine and einsum"
 	@echo "make clean      remove what make has made"
 
 demo: .venv/.native .venv/.demo
@@ -42,6 +42,8 @@ lint: .venv/.dev
 bench: .venv/.native
 	@echo "== measuring the engine"
 	@$(BIN)/python -m benchmarks.engine
+	@echo "== measuring einsum"
+	@$(BIN)/python -m benchmarks.einsum
 
 clean:
 	rm -rf .venv target

@@ -159,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def finish(measured: Sequence[Measurement], path: Path | None) -> int:
     """Print the summary, write the figures, and return 1 if any result was wrong, else 0."""
     found = Measurements(measured)
-    print(report.target_table(targets(found)))
+    print(report.target_table("Targets, at the largest modulus", targets(found)))
     print(report.reference_table(found))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(f"\npeak memory {peak / 1e9:.2f} GB")

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Protocol
 
-from benchmarks.measurement import Measurement, Measurements
+from benchmarks.measurement import Measurement, Measurements, Row
 from benchmarks.targets import REFERENCES, Target
 from cloakwork._native import Parameters
 
 _NAME = 40
+
+
+class Measured(Protocol):
+    """What was measured, as rows."""
+
+    def rows(self) -> Iterator[Row]: ...
 
 
 def heading(parameters: Parameters, ntt_seconds: float, thread_counts: Sequence[int]) -> str:
@@ -49,9 +56,9 @@ def skipped(job: str, reason: str) -> str:
     return f"{job:<{_NAME}}  skipped: {reason}"
 
 
-def target_table(targets: Iterable[Target]) -> str:
+def target_table(title: str, targets: Iterable[Target]) -> str:
     """Every target, what was found, and whether that is enough."""
-    lines = [f"\n{'Targets, at the largest modulus':<68}{'asked':>10}{'found':>10}"]
+    lines = [f"\n{title:<68}{'asked':>10}{'found':>10}"]
     for target in targets:
         asked = f"{'<=' if target.at_most else '>='} {target.bound:.1f}"
         found = "" if target.figure is None else f"{target.figure:.2f}"
@@ -73,7 +80,7 @@ def reference_table(found: Measurements) -> str:
     return "\n".join(lines)
 
 
-def write_json(path: Path, measurements: Iterable[Measurement]) -> None:
+def write_json(path: Path, measurements: Iterable[Measured]) -> None:
     """Every figure as one row."""
     rows = [asdict(row) for each in measurements for row in each.rows()]
     path.write_text(json.dumps(rows, indent=1, allow_nan=False) + "\n")

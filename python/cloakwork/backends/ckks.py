@@ -115,7 +115,8 @@ class CkksBackend:
         self, value: Ciphertext, diagonals: Mapping[int, Vector], baby_steps: int
     ) -> Ciphertext:
         """The sum over d of diagonals[d] * rotate(value, d), not rescaled."""
-        transform = LinearTransform(
+        # It is applied once: kept encoded, all its diagonals would only take memory.
+        transform = LinearTransform.streamed(
             self.parameters,
             dict(diagonals),
             slots=self.parameters.slots,

@@ -1,0 +1,278 @@
+"""The einsum benchmark: counts of the work that its jobs take, its report and its checks."""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cloakwork as cw
+from benchmarks import einsum, evaluation
+from benchmarks.einsum_jobs import JOBS, Job
+from benchmarks.einsum_plans import (
+    KEYS,
+    PRECISION,
+    SLOTS,
+    Fit,
+    Recorder,
+    as_planned,
+    compiled_plan,
+    eager_plan,
+    key_demand,
+    levels_used,
+    relinearisations,
+    rotations,
+)
+from benchmarks.einsum_targets import is_wrong, targets
+from benchmarks.evaluation import WAYS, Evaluation, evaluate
+from benchmarks.measurement import Row
+from cloakwork.explain.text import counts
+from cloakwork.plan.key_budget import powers_of_two_only
+from cloakwork.plan.measured_cost import modelled_for
+from cloakwork.plan.parameter_choice import parameters_for
+from cloakwork.plan.rotation_paths import powers_of_two
+from cloakwork.programs.slots import Add, Input, Mul, Output, Program, Rescale
+
+NAMED = {job.name: job for job in JOBS}
+SMALL = replace(NAMED["matmul"], name="small matmul", shapes=((2, 4), (4, 4)))
+
+
+@dataclass(frozen=True)
+class Work:
+    """The most that one job may take: with all keys, and with powers of two alone."""
+
+    rotations: int
+    relinearisations: int
+    levels: int
+    key_megabytes: float
+    power_rotations: int
+    power_key_megabytes: float
+
+
+EAGER = {
+    "transpose": Work(0, 0, 0, 0, 0, 0),
+    "transpose, materialised": Work(30, 0, 1, 70.8, 52, 33.1),
+    "sum": Work(14, 0, 0, 25.7, 14, 25.7),
+    "column sum": Work(7, 0, 0, 11.1, 7, 11.1),
+    "row sum": Work(7, 0, 0, 11.1, 7, 11.1),
+    "matvec": Work(14, 1, 1, 35.7, 14, 35.7),
+    "matmul": Work(36, 1, 2, 113.3, 56, 67.2),
+    "dot": Work(14, 1, 1, 32.0, 14, 32.0),
+    "inner": Work(14, 1, 1, 32.0, 14, 32.0),
+    "Hadamard": Work(0, 1, 1, 2.4, 0, 2.4),
+    "outer": Work(37, 1, 2, 105.4, 59, 68.7),
+    "batched": Work(23, 1, 2, 75.0, 33, 52.0),
+    "three-way Hadamard": Work(0, 2, 2, 2.9, 0, 2.9),
+    "chain": Work(45, 2, 4, 184.6, 67, 107.0),
+    "bilinear": Work(42, 2, 3, 128.8, 57, 97.0),
+    "contraction": Work(92, 1, 2, 300.5, 105, 71.1),
+    "attention": Work(14, 1, 2, 38.6, 21, 39.6),
+}
+
+COMPILED = {
+    "transpose": Work(0, 0, 0, 0, 0, 0),
+    "transpose, materialised": Work(30, 0, 1, 70.8, 52, 33.1),
+    "sum": Work(12, 0, 0, 5.6, 12, 5.6),
+    "column sum": Work(10, 0, 0, 2.0, 10, 2.0),
+    "row sum": Work(24, 0, 0, 2.4, 24, 2.4),
+    "matvec": Work(5, 1, 1, 5.0, 5, 5.0),
+    "matmul": Work(3, 1, 1, 2.3, 3, 2.3),
+    "dot": Work(12, 1, 1, 11.1, 12, 11.1),
+    "inner": Work(12, 1, 1, 11.1, 12, 11.1),
+    "Hadamard": Work(0, 4, 1, 0.6, 0, 0.6),
+    "outer": Work(0, 4, 1, 0.6, 0, 0.6),
+    "batched": Work(2, 1, 1, 1.9, 2, 1.9),
+    "three-way Hadamard": Work(0, 8, 2, 1.6, 0, 1.6),
+    "chain": Work(14, 2, 4, 32.0, 21, 38.8),
+    "bilinear": Work(6, 2, 2, 10.8, 6, 10.8),
+    "contraction": Work(5, 1, 1, 3.1, 5, 3.1),
+    "attention": Work(3, 1, 1, 2.3, 3, 2.3),
+}
+
+# Compiling them takes seconds.
+LONG = {"transpose, materialised", "three-way Hadamard"}
+names_to_compile = [
+    pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in NAMED
+]
+
+
+def require(
+    most: Work,
+    planned: list[Program],
+    fitted: list[Program],
+    key_bytes_at: Callable[[int], int],
+) -> None:
+    """The programs, and the same fitted to powers of two, take no more than that."""
+    assert rotations(planned) <= most.rotations
+    assert rotations(fitted) <= most.power_rotations
+    assert max(relinearisations(planned), relinearisations(fitted)) <= most.relinearisations
+    assert max(levels_used(planned), levels_used(fitted)) <= most.levels
+    key_megabytes, power_key_megabytes = (
+        key_demand(programs).nbytes(key_bytes_at) / 1e6 for programs in (planned, fitted)
+    )
+    assert key_megabytes <= most.key_megabytes
+    assert power_key_megabytes <= most.power_key_megabytes
+    for program in fitted:
+        assert key_demand([program]).rotations.keys() <= set(powers_of_two(program.slots))
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_work_that_eager_plans_take(name: str) -> None:
+    job = NAMED[name]
+    plan, fitted = (eager_plan(job, fit) for fit in (as_planned, powers_of_two_only))
+    assert plan.depth == levels_used(plan.programs)
+    parameters = parameters_for(plan.depth, PRECISION, bound=plan.bound, slots=SLOTS)
+    assert not parameters.insecure
+    require(
+        EAGER[name],
+        list(plan.programs),
+        list(fitted.programs),
+        parameters.evaluation_key_bytes,
+    )
+
+
+@pytest.mark.parametrize("name", names_to_compile)
+def test_work_that_compiled_plans_take(name: str) -> None:
+    job = NAMED[name]
+    compiled = compiled_plan(job, as_planned)
+    fitted = powers_of_two_only(compiled.program)
+    assert not compiled.parameters.insecure
+    require(
+        COMPILED[name],
+        [compiled.program],
+        [fitted],
+        compiled.parameters.evaluation_key_bytes,
+    )
+    found = compiled.run_clear(*job.arrays())
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_allclose(found, job.expected(*job.arrays()), atol=1e-9)
+
+
+@pytest.mark.parametrize("fit", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize("name", NAMED)
+def test_eager_programs_are_right(name: str, fit: Fit) -> None:
+    job = NAMED[name]
+    session = cw.Session(
+        depth=EAGER[name].levels, precision=PRECISION, slots=SLOTS, bound=128.0, backend="clear"
+    )
+    result = Recorder(session, fit).compute(job, job.arrays())
+    expected = job.expected(*job.arrays())
+    np.testing.assert_allclose(session.client.decrypt(result), expected, atol=1e-9)
+
+
+def test_the_materialised_transpose_lies_in_row_major_order() -> None:
+    matrix = np.arange(6.0).reshape(2, 3) / 6
+    job = replace(NAMED["transpose, materialised"], shapes=((2, 3),))
+    session = cw.Session(depth=1, backend="clear")
+    result = Recorder(session, as_planned).compute(job, [matrix])
+    assert result.shape == (3, 2)
+    assert result.values[0].slots[:6].tolist() == matrix.T.ravel().tolist()
+    free = cw.einsum("ij->ji", session.encrypt(matrix))
+    assert free.values[0].slots[:6].tolist() == matrix.ravel().tolist()
+
+
+def test_three_steps_compiled_take_fewer_rotations_than_one_by_one() -> None:
+    def three_steps(x: Any, w: Any, v: Any) -> Any:
+        hidden = cw.einsum("bi,ij->bj", x, w)
+        scores = cw.einsum("bj,jk->bk", hidden, v)
+        return cw.einsum("bk->k", scores)
+
+    shapes = ((16, 8), (8, 8), (8, 4))
+    job = Job("three steps", shapes, three_steps, lambda x, w, v: (x @ w @ v).sum(axis=0))
+    one_by_one = eager_plan(job, as_planned)
+    together = cw.compile(three_steps, *shapes, precision=PRECISION, log_n=SLOTS.bit_length())
+    assert len(one_by_one.programs) == 3
+    assert together.program.slots == one_by_one.programs[0].slots
+    assert rotations([together.program]) < rotations(one_by_one.programs)
+    found = together.run_clear(*job.arrays())
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_allclose(found, job.expected(*job.arrays()), atol=1e-9)
+
+
+def test_products_that_meet_in_a_sum_are_relinearised_together() -> None:
+    operations = (Input("x", 1), Mul(0, 0), Mul(0, 0), Add(1, 2), Rescale(3), Output(4))
+    program = Program("", 8, operations, (None,) * 6)
+    assert counts(program)["ciphertext products"] == 2
+    assert relinearisations([program, program]) == 2
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_job_is_measured_and_right(way: evaluation.Way, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "measured", modelled_for)
+    made = evaluate(SMALL, way, runs=1)
+    assert not is_wrong(made)
+    assert made.way == way
+    assert made.cpu_seconds > 0
+    assert made.key_switches == made.rotations + 1
+    # The keys and values are in the process, too.
+    assert made.process_bytes > made.key_bytes + made.values_bytes > made.key_bytes > 0
+
+
+def evaluation_of(name: str, way: evaluation.Way = WAYS[0], **changed: Any) -> Evaluation:
+    figures: dict[str, Any] = {field.name: 1 for field in fields(Evaluation)}
+    figures |= {"job": name, "planning": way.planning, "keys": way.keys, "n": 1 << 14}
+    figures |= {"l2_error": 1e-6, "max_error": 1e-7}
+    return Evaluation(**(figures | changed))
+
+
+def test_every_figure_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluations = [evaluation_of(name, way) for name in NAMED for way in WAYS]
+    path = tmp_path / "figures.json"
+    assert einsum.finish(evaluations, path) == 0
+    rows: list[dict[str, Any]] = json.loads(path.read_text())
+    assert all(set(row) == {field.name for field in fields(Row)} for row in rows)
+    found = {(row["job"], row["figure"], row["unit"]) for row in rows}
+    assert len(found) == len(rows) == 13 * len(evaluations)
+    assert ("matmul, compiled, power-of-two keys", "CPU time", "ms") in found
+    printed = capsys.readouterr()
+    assert all(f"\n{name} " in printed.out for name in NAMED)
+    assert printed.err == ""
+
+
+@pytest.mark.parametrize("error", [1e-3, math.inf, math.nan])
+def test_a_wrong_result_fails_the_run(error: float, capsys: pytest.CaptureFixture[str]) -> None:
+    assert einsum.finish([evaluation_of("dot", l2_error=error)], None) == 1
+    assert einsum.finish([evaluation_of("dot", max_error=error)], None) == 1
+    assert "WRONG: dot, eager, all keys" in capsys.readouterr().err
+
+
+def test_a_job_that_fails_is_told_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    unknown = replace(SMALL, name="unknown")
+    monkeypatch.setattr(einsum, "WAYS", WAYS[:1])
+    assert list(einsum.benchmark([unknown, unknown], runs=1)) == []
+    assert capfd.readouterr().err.count("FAILED: unknown, eager, all keys") == 2
+
+
+def test_targets_tell_met_from_not_met() -> None:
+    eager, powers, compiled = WAYS[:3]
+    found = targets(
+        [
+            evaluation_of("matmul", eager, cpu_seconds=1.0),
+            evaluation_of("matmul", powers, cpu_seconds=1.0, modelled_seconds=1.3),
+            evaluation_of("matmul", compiled, cpu_seconds=1.0, modelled_seconds=2.0),
+            evaluation_of("sum", eager, cpu_seconds=0.5, modelled_seconds=2.0),
+            evaluation_of("row sum", eager, cpu_seconds=1.0, process_bytes=7 * 10**9),
+            evaluation_of("transpose", eager, cpu_seconds=1.0, modelled_seconds=0.0),
+        ]
+    )
+    assert [(target.bound, target.outcome) for target in found] == [
+        (100.0, "not met"),
+        (30.0, "met"),
+        (10.0, "met"),
+        (100.0, "met"),
+        (pytest.approx(13.29, abs=0.01), "met"),
+        (6.0, "not met"),
+        (35.0, "met"),
+    ]
+
+
+@pytest.mark.slow
+def test_the_quick_run_is_right(capfd: pytest.CaptureFixture[str]) -> None:
+    assert einsum.main(["--quick"]) == 0
+    assert capfd.readouterr().out.count("\nmatmul ") == len(WAYS) + 1
