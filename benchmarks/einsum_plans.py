@@ -79,6 +79,10 @@ class Recorder:
         result: cw.Tensor = job.compute(*operands)
         return result
 
+    def fitted(self, program: Program) -> Program:
+        """The program, fitted to the keys that it is measured with."""
+        return self.fit(program)
+
     def run(
         self,
         program: Program,
@@ -87,8 +91,8 @@ class Recorder:
         profile: Profile | None = None,
         bounds: Sequence[Vector] | None = None,
     ) -> list[Any]:
-        """Run a program, fitted; see `cloakwork.Session.run`."""
-        step = Step(self.fit(program), inputs, bounds)
+        """Run a program and keep it; see `cloakwork.Session.run`."""
+        step = Step(program, inputs, bounds)
         start = time.perf_counter()
         values = self.session.run(step.program, inputs, profile=profile, bounds=bounds)
         self.seconds += time.perf_counter() - start
@@ -163,7 +167,6 @@ def compiled_plan(job: Job, fit: Fit) -> cw.Compiled:
         made.packings,
         made.outputs,
         made.single,
-        made.insecure,
     )
 
 

@@ -7,6 +7,7 @@ kept densely, a thousand diagonals of 16384 slots would take 131 MB.
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -99,6 +100,19 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         renumbered = copy.copy(self)
         renumbered._index = {int(number): place for place, number in enumerate(numbers)}
         return renumbered
+
+    def digest(self) -> bytes:
+        """The same for the same elements under the same numbers.
+
+        Example:
+            >>> swap = SparseDiagonals(8, np.array([0, 1]), np.array([1, 0]))
+            >>> swap.digest() == SparseDiagonals(8, np.array([1, 0]), np.array([0, 1])).digest()
+            True
+        """
+        content = hashlib.sha256(repr((self.slots, list(self._index))).encode())
+        for array in (self._ends, self._targets, self.weights):
+            content.update(np.ascontiguousarray(array).tobytes())
+        return content.digest()
 
     def is_finite(self) -> bool:
         """Whether every weight is a finite number."""

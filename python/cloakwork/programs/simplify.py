@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.slots import (
     Add,
     Constant,
@@ -193,6 +194,8 @@ def _key(operation: Operation, table: VectorTable) -> Hashable:
             return (kind, table.number_of(vector))
         case Rotate(steps=steps):
             return (kind, *numbers, steps)
+        case Linear(diagonals=SparseDiagonals() as diagonals, baby_steps=baby_steps):
+            return (kind, *numbers, baby_steps, diagonals.digest())
         case Linear(diagonals=diagonals, baby_steps=baby_steps):
             entries = sorted((d, table.number_of(vector)) for d, vector in diagonals.items())
             return (kind, *numbers, baby_steps, *entries)
