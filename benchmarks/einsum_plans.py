@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import cloakwork as cw
 from benchmarks.einsum_jobs import Job
 from cloakwork._native import Parameters
-from cloakwork.eager import EagerEvaluator
+from cloakwork.eager import compute
 from cloakwork.errors import LevelExhaustedError
 from cloakwork.explain.text import counts
 from cloakwork.plan.bounds import value_bounds
@@ -21,6 +21,7 @@ from cloakwork.plan.key_budget import powers_of_two_only
 from cloakwork.plan.keys import KeyDemand, demand_of
 from cloakwork.plan.level import depth_of
 from cloakwork.programs.slots import Constant, Mul, Program, Rescale, Rotate, Vector
+from cloakwork.programs.tensors import Node
 from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.profile import Profile
 
@@ -74,7 +75,7 @@ class Recorder:
 
     def compute(self, job: Job, arrays: Sequence[NDArray[np.float64]]) -> cw.Tensor:
         """Encrypt the operands of a job, plan it and run the plan."""
-        runner = EagerEvaluator(self)
+        runner = _Runner(self)
         operands = [replace(self.session.encrypt(each, bound=1), runner=runner) for each in arrays]
         result: cw.Tensor = job.compute(*operands)
         return result
@@ -106,6 +107,16 @@ class Recorder:
             profiles.append(Profile())
             self.session.run(step.program, step.inputs, profile=profiles[-1], bounds=step.bounds)
         return profiles
+
+
+@dataclass(frozen=True, slots=True)
+class _Runner:
+    """Plans what tensors ask for and has the recorder run it."""
+
+    recorder: Recorder
+
+    def compute(self, node: Node, title: str) -> cw.Tensor:
+        return compute(self.recorder, self, node, title)
 
 
 @dataclass(frozen=True, slots=True)

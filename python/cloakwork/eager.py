@@ -8,11 +8,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from cloakwork._native import Parameters
+from cloakwork.backends.ckks import CkksBackend
 from cloakwork.errors import LevelExhaustedError
+from cloakwork.plan.key_budget import powers_of_two_only
+from cloakwork.plan.keys import KeyDemand, demand_of
 from cloakwork.plan.lower import Lowered, lower
 from cloakwork.programs.slots import Program, Vector
 from cloakwork.programs.tensors import Node
 from cloakwork.runtime.profile import Profile
+from cloakwork.runtime.roles import Evaluator
 from cloakwork.runtime.tensor import Tensor
 from cloakwork.runtime.tensor_methods import Runner
 
@@ -98,7 +102,7 @@ def _slot_bounds(lowered: Lowered, slots: int) -> list[Vector] | None:
 
 
 class EagerEvaluator:
-    """Computes with tensors that an evaluator holds.
+    """Computes with tensors that an evaluator holds, with the keys that it has.
 
     Example:
         >>> import cloakwork as cw
@@ -107,12 +111,26 @@ class EagerEvaluator:
         True
     """
 
-    def __init__(self, evaluator: Executor) -> None:
+    def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
+        self.parameters = evaluator.parameters
+        self.run = evaluator.run
 
     def compute(self, node: Node, title: str) -> Tensor:
         """Plan one result and run the plan; see `compute`."""
-        return compute(self._evaluator, self, node, title)
+        return compute(self, self, node, title)
+
+    def fitted(self, program: Program) -> Program:
+        """The program, rotating by powers of two only where there are keys for no more."""
+        backend = self._evaluator.backend
+        if not isinstance(backend, CkksBackend):
+            return program
+        held = KeyDemand(backend.keys.relinearisation_level, backend.keys.rotations())
+        if not demand_of(program).beyond(held):
+            return program
+        fewer = powers_of_two_only(program)
+        # Without keys for either, it is the program itself that names what is missing.
+        return program if demand_of(fewer).beyond(held) else fewer
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EagerEvaluator) and other._evaluator is self._evaluator

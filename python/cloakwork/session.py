@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ from cloakwork.backends.clear import ClearBackend, ClearKey
 from cloakwork.backends.noise import noise_of
 from cloakwork.eager import compute
 from cloakwork.errors import InvalidArgumentError, KeyBudgetError, ParametersMismatchError
-from cloakwork.plan.key_budget import powers_of_two_only
+from cloakwork.plan.key_budget import powers_of_two_only, within_key_budget
 from cloakwork.plan.keys import KeyDemand, demand_of
 from cloakwork.plan.layout import MAX_SLOTS
 from cloakwork.plan.parameter_choice import SCALE_BITS, parameters_for
@@ -58,7 +59,7 @@ class Session:
         memory: Bytes that the ciphertexts of one tensor or one run may take; by default all
             that the machine has.
         key_budget: Bytes that the evaluation keys may take in all; where a program would
-            exceed them it rotates by powers of two only. By default there is no limit.
+            exceed them it makes rotations of others. By default there is no limit.
 
     Raises:
         InvalidParametersError: No parameter set serves what is asked.
@@ -155,21 +156,26 @@ class Session:
         return compute(self, self, node, title)
 
     def fitted(self, program: Program) -> Program:
-        """The program, rotating by powers of two only where its keys would break the budget.
+        """The program, with rotations made of others where its keys would break the budget.
 
         Raises:
             KeyBudgetError: Even so they would.
         """
         if self.key_budget is None or self._bytes_with(program) <= self.key_budget:
             return program
-        fewer = powers_of_two_only(program)
-        needed = self._bytes_with(fewer)
-        if needed > self.key_budget:
-            raise KeyBudgetError(
-                f"cannot run {program.title} within {self.key_budget} bytes of evaluation keys: "
-                f"with those made so far it takes {needed} at least; allow key_budget={needed}"
-            )
-        return fewer
+        key_bytes_at = self.parameters.evaluation_key_bytes
+        room = max(0, self.key_budget - self._held.nbytes(key_bytes_at))
+        fewer = [powers_of_two_only(program)]
+        with contextlib.suppress(KeyBudgetError):
+            fewer.insert(0, within_key_budget(program, key_bytes_at, room))
+        for each in fewer:
+            if self._bytes_with(each) <= self.key_budget:
+                return each
+        needed = min(map(self._bytes_with, fewer))
+        raise KeyBudgetError(
+            f"cannot run {program.title} within {self.key_budget} bytes of evaluation keys: "
+            f"with those made so far it takes {needed} at least; allow key_budget={needed}"
+        )
 
     def _bytes_with(self, program: Program) -> int:
         demand = self._held.joined(demand_of(program))

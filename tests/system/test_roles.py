@@ -11,6 +11,7 @@ import pytest
 import cloakwork as cw
 from cloakwork import _native
 from cloakwork.errors import CloakworkError, MalformedBytesError, ParametersMismatchError
+from cloakwork.programs.slots import Input, Output, Program, Rotate
 
 EVALUATOR = """
 import sys
@@ -125,3 +126,21 @@ def test_truncated_files_are_refused(session: cw.Session, folder: Path) -> None:
         cw.load_evaluator(folder / "evaluator")
     with pytest.raises(MalformedBytesError):
         cw.load_tensor(folder / "x", session.client)
+
+
+def test_an_evaluator_plans_with_the_few_keys_that_it_has(tmp_path: Path) -> None:
+    budget = 2_150_000
+    session = cw.Session(depth=1, insecure=True, log_n=11, bound=1, key_budget=budget)
+    data = np.arange(1024.0).reshape(32, 32) / 1024
+    x = session.encrypt(data)
+    # Every rotation by a power of two, of which the transpose needs some.
+    powers = [Input("x", 1), *(Rotate(0, 1 << bit) for bit in range(10)), Output(10)]
+    session.run(Program("turns", 1024, tuple(powers), (None,) * len(powers)), list(x.values))
+    before = session.key_bytes
+    x.T.reshape(-1)
+    assert before < session.key_bytes <= budget
+    cw.save_evaluator(session.evaluator, tmp_path / "evaluator")
+    cw.save_tensor(x, tmp_path / "x", session.parameters)
+    evaluator = cw.load_evaluator(tmp_path / "evaluator")
+    turned = cw.load_tensor(tmp_path / "x", evaluator).T.reshape(-1)
+    assert np.abs(session.client.decrypt(turned) - data.T.ravel()).max() < 2**-turned.precision

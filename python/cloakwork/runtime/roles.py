@@ -210,10 +210,6 @@ class Evaluator:
         self.hidden = hidden
         self.backend = backend
 
-    def fitted(self, program: Program) -> Program:
-        """The program: an evaluator has the keys that it has, and makes none."""
-        return program
-
     def run(
         self,
         program: Program,
