@@ -10,7 +10,7 @@ import numpy as np
 from cloakwork._native import Parameters
 from cloakwork.backends.ckks import CkksBackend
 from cloakwork.errors import LevelExhaustedError
-from cloakwork.plan.key_budget import powers_of_two_only
+from cloakwork.plan.key_budget import with_keys
 from cloakwork.plan.keys import KeyDemand, demand_of
 from cloakwork.plan.lower import Lowered, lower
 from cloakwork.programs.slots import Program, Vector
@@ -121,16 +121,15 @@ class EagerEvaluator:
         return compute(self, self, node, title)
 
     def fitted(self, program: Program) -> Program:
-        """The program, rotating by powers of two only where there are keys for no more."""
+        """The program, its rotations made of those that there are keys for."""
         backend = self._evaluator.backend
         if not isinstance(backend, CkksBackend):
             return program
         held = KeyDemand(backend.keys.relinearisation_level, backend.keys.rotations())
         if not demand_of(program).beyond(held):
             return program
-        fewer = powers_of_two_only(program)
-        # Without keys for either, it is the program itself that names what is missing.
-        return program if demand_of(fewer).beyond(held) else fewer
+        # Where the keys do not reach, it is the program itself that names what is missing.
+        return with_keys(program, held.rotations) or program
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EagerEvaluator) and other._evaluator is self._evaluator

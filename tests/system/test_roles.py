@@ -11,7 +11,7 @@ import pytest
 import cloakwork as cw
 from cloakwork import _native
 from cloakwork.errors import CloakworkError, MalformedBytesError, ParametersMismatchError
-from cloakwork.programs.slots import Input, Output, Program, Rotate
+from cloakwork.programs.slots import Input, Operation, Output, Program, Rotate
 
 EVALUATOR = """
 import sys
@@ -134,7 +134,11 @@ def test_an_evaluator_plans_with_the_few_keys_that_it_has(tmp_path: Path) -> Non
     data = np.arange(1024.0).reshape(32, 32) / 1024
     x = session.encrypt(data)
     # Every rotation by a power of two, of which the transpose needs some.
-    powers = [Input("x", 1), *(Rotate(0, 1 << bit) for bit in range(10)), Output(10)]
+    powers: list[Operation] = [
+        Input("x", 1),
+        *(Rotate(0, 1 << bit) for bit in range(10)),
+        Output(10),
+    ]
     session.run(Program("turns", 1024, tuple(powers), (None,) * len(powers)), list(x.values))
     before = session.key_bytes
     x.T.reshape(-1)

@@ -125,6 +125,41 @@ def powers_of_two_only(program: Program) -> Program:
     return _rewritten(program, _choose(program, keys))
 
 
+def with_keys(program: Program, levels: Mapping[int, int]) -> Program | None:
+    """A program of the same outputs that rotates by the keys given only.
+
+    Args:
+        program: The program.
+        levels: Level of the Galois key of each rotation.
+
+    Returns:
+        The program; None where some rotation cannot be made of them.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input, Output
+        >>> program = Program("", 64, (Input("x", 0), Rotate(0, 5), Output(1)), (None,) * 3)
+        >>> sorted(demand_of(with_keys(program, {1: 0, 4: 0})).rotations)
+        [1, 4]
+        >>> with_keys(program, {4: 0}) is None
+        True
+    """
+    keys = _Keys(program.slots, levels, levels)
+    if not all(
+        _is_within_reach(operation, keys, _level(program, number))
+        for number, operation in enumerate(program.operations)
+        if isinstance(operation, Rotate | Linear)
+    ):
+        return None
+    return _rewritten(program, _choose(program, keys))
+
+
+def _is_within_reach(operation: Rotate | Linear, keys: _Keys, level: int) -> bool:
+    paths = keys.paths(level)
+    if isinstance(operation, Rotate):
+        return paths.reach([operation.steps])
+    return any(paths.reach(each.baby + each.giant) for each in _splits(operation, keys.slots))
+
+
 def _all_powers(program: Program) -> KeyDemand:
     top = max((state.level for state in program.states if state.level is not None), default=0)
     return KeyDemand(None, dict.fromkeys(powers_of_two(program.slots), top))
