@@ -63,7 +63,7 @@ def split(diagonals: Iterable[int], slots: int, baby_steps: int) -> Split:
     )
 
 
-def cheapest_split(diagonals: Iterable[int], slots: int) -> Split:
+def cheapest_split(diagonals: Iterable[int], slots: int, hoisted: float = HOISTED) -> Split:
     """The split of least cost whose baby steps are a power of two times a spacing.
 
     Spacings tried are 1 and the distances that most pairs of diagonals lie apart: a change
@@ -74,6 +74,11 @@ def cheapest_split(diagonals: Iterable[int], slots: int) -> Split:
     Source: Halevi and Shoup, "Faster homomorphic linear transformations in HElib",
     CRYPTO 2018.
 
+    Args:
+        diagonals: Their numbers.
+        slots: Slots of the vectors.
+        hoisted: What a baby step costs, in giant steps.
+
     Example:
         >>> cheapest_split(range(16), 64).rotations
         6
@@ -83,12 +88,12 @@ def cheapest_split(diagonals: Iterable[int], slots: int) -> Split:
         25
     """
     numbers = np.unique(np.fromiter(diagonals, dtype=np.int64) % slots)
-    width, counted = _cheapest(numbers.tobytes(), slots)
+    width, counted = _cheapest(numbers.tobytes(), slots, hoisted)
     return split(counted, slots, width)
 
 
 @lru_cache(maxsize=4096)
-def _cheapest(numbers: bytes, slots: int) -> tuple[int, tuple[int, ...]]:
+def _cheapest(numbers: bytes, slots: int, hoisted: float) -> tuple[int, tuple[int, ...]]:
     found = np.frombuffer(numbers, dtype=np.int64)
     widths = {
         spacing << bits
@@ -98,7 +103,7 @@ def _cheapest(numbers: bytes, slots: int) -> tuple[int, tuple[int, ...]]:
     choices = (
         (width, counted) for width in sorted(widths) for counted in _countings(found, slots, width)
     )
-    width, counted = min(choices, key=lambda choice: _cost(choice[1], slots, choice[0]))
+    width, counted = min(choices, key=lambda choice: _cost(choice[1], slots, choice[0], hoisted))
     return width, tuple(counted.tolist())
 
 
@@ -126,11 +131,11 @@ def _countings(numbers: NDArray[np.int64], slots: int, width: int) -> Iterator[N
     yield np.where(popularity[len(numbers) :] > popularity[: len(numbers)], below, numbers)
 
 
-def _cost(numbers: NDArray[np.int64], slots: int, width: int) -> float:
+def _cost(numbers: NDArray[np.int64], slots: int, width: int, hoisted: float) -> float:
     baby = numbers % width
     babies = np.unique(baby)
     giants = np.unique((numbers - baby) % slots)
-    return float(HOISTED * np.count_nonzero(babies) + np.count_nonzero(giants))
+    return float(hoisted * np.count_nonzero(babies) + np.count_nonzero(giants))
 
 
 @dataclass(frozen=True, slots=True)
