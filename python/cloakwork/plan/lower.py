@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cloakwork.plan.addition import added
-from cloakwork.plan.contraction import LEVEL_PRICE, contracted
+from cloakwork.plan.arrangement import LEVEL_PRICE
 from cloakwork.plan.layout import Layout, default_layout
 from cloakwork.plan.placed import Placed
 from cloakwork.plan.rearrangement import rearranged
+from cloakwork.plan.ways import contracted
 from cloakwork.programs.slots import Builder, Input, Output, Program
 from cloakwork.programs.tensors import Contract, Node, Rearrange, Source, Sum, operand_nodes
 

@@ -10,18 +10,11 @@ from hypothesis import strategies as st
 
 from cloakwork.errors import LevelExhaustedError
 from cloakwork.frontends.einsum_syntax import parse
-from cloakwork.plan.contraction import (
-    Clear,
-    Encrypted,
-    Free,
-    Packing,
-    Way,
-    contract,
-    contracted,
-    ways,
-)
+from cloakwork.plan.arrangement import Clear, Encrypted, Free
+from cloakwork.plan.contraction import Packing, Way, contract
 from cloakwork.plan.layout import Axis, Layout, default_layout
 from cloakwork.plan.placed import Placed, level_of
+from cloakwork.plan.ways import contracted, ways
 from cloakwork.programs.slots import Builder, Linear, Mul, Operation, Rotate
 from tests.frontends.random_einsums import RandomEinsum, random_einsums
 from tests.plan.placing import LEVEL, SLOTS, Bench, layouts, numbers
