@@ -171,3 +171,15 @@ def test_a_product_of_two_encrypted_matrices_at_128_bits() -> None:
     assert found["ciphertext products"] == 1
     assert found["rotations"] <= 54
     assert result.level >= 1
+
+
+@pytest.mark.slow
+def test_a_product_of_matrices_over_many_ciphertexts_at_128_bits() -> None:
+    session = cw.Session(depth=3, precision=20, bound=1024)
+    assert not session.parameters.insecure
+    a, b = RNG.uniform(-1, 1, (512, 300)), RNG.uniform(-1, 1, (300, 40))
+    x, y = session.encrypt(a, bound=1), session.encrypt(b, bound=1)
+    assert len(x.values) > 1
+    assert len(y.values) > 1
+    product = cw.einsum("ik,kj->ij", x, y)
+    assert np.abs(session.decrypt(product) - a @ b).max() < 2**-product.precision < 1e-4
