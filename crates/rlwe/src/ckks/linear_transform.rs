@@ -162,11 +162,11 @@ impl LinearTransform {
         encoding: Encoding,
         baby_steps: Option<usize>,
     ) -> Result<Self> {
-        let streamed = Self::streamed(parameters, diagonals, slots, encoding, baby_steps)?;
-        let Storage::Streamed(diagonals) = &streamed.diagonals else { return Ok(streamed) };
-        let steps = streamed.split.giant_steps.iter();
-        let giants = steps.map(|&step| streamed.encode(diagonals, step)).collect::<Result<_>>()?;
-        Ok(Self { diagonals: Storage::Encoded(giants), ..streamed })
+        let (empty, diagonals) =
+            Self::without_diagonals(parameters, diagonals, slots, encoding, baby_steps)?;
+        let steps = empty.split.giant_steps.iter();
+        let giants = steps.map(|&step| empty.encode(&diagonals, step)).collect::<Result<_>>()?;
+        Ok(Self { diagonals: Storage::Encoded(giants), ..empty })
     }
 
     /// [`Self::new`] without encoding ahead: the diagonals are kept as numbers, 16 bytes an
@@ -182,6 +182,19 @@ impl LinearTransform {
         encoding: Encoding,
         baby_steps: Option<usize>,
     ) -> Result<Self> {
+        let (empty, diagonals) =
+            Self::without_diagonals(parameters, diagonals, slots, encoding, baby_steps)?;
+        Ok(Self { diagonals: Storage::Streamed(diagonals), ..empty })
+    }
+
+    /// The transform but for its diagonals, and these, checked and with reduced indices.
+    fn without_diagonals(
+        parameters: &Parameters,
+        diagonals: &Diagonals,
+        slots: usize,
+        encoding: Encoding,
+        baby_steps: Option<usize>,
+    ) -> Result<(Self, Diagonals)> {
         let operation = "make a linear transform";
         let level = encoding.level;
         parameters.check_level(level, operation)?;
@@ -197,16 +210,17 @@ impl LinearTransform {
         }
         let (row_sum, row_squares) = row_sums(&diagonals, slots);
         let indices: Vec<i64> = diagonals.keys().copied().collect();
-        Ok(Self {
+        let empty = Self {
             parameters: parameters.clone(),
             level,
             slots,
             scale,
             split: Split::choose(&indices, slots, baby_steps),
-            diagonals: Storage::Streamed(diagonals),
+            diagonals: Storage::Encoded(Vec::new()),
             row_sum,
             row_squares,
-        })
+        };
+        Ok((empty, diagonals))
     }
 
     /// The diagonals of one giant step, encoded.
