@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -36,7 +38,7 @@ _TOP = 200
 _WAYS = 3
 _PLANS = 24
 # A level is worth what larger parameters cost, which is known once a plan is whole.
-_LEVEL_PRICES = (0.0, 12.0, 1e6)
+_LEVEL_PRICES = (1e6, 12.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,9 @@ class Plan:
     parameters: Parameters
     cost: float
 
+
+# Plans of one search mostly take the same few sets, and primes take a while to find.
+_known_parameters = lru_cache(maxsize=256)(parameters_for)
 
 _Attempt: TypeAlias = Callable[[Mapping[int, int], float], Plan]
 
@@ -138,15 +143,12 @@ def _cheapest_in_ring(task: Task, log_n: int) -> Plan:
 
 
 def _at_best_level_price(attempt: _Attempt) -> tuple[Plan, float]:
-    plans: list[tuple[Plan, float]] = []
-    refusals: list[InvalidParametersError] = []
-    for price in _LEVEL_PRICES:
-        try:
+    # Where the fewest levels are too many, the others need not be tried.
+    first, *others = _LEVEL_PRICES
+    plans = [(attempt({}, first), first)]
+    for price in others:
+        with suppress(InvalidParametersError):
             plans.append((attempt({}, price), price))
-        except InvalidParametersError as error:
-            refusals.append(error)
-    if not plans:
-        raise refusals[-1]
     return min(plans, key=lambda each: each[0].cost)
 
 
@@ -175,12 +177,13 @@ def _parameters(
     task: Task, program: Program, bounds: Sequence[float | None], log_n: int
 ) -> Parameters:
     """Parameters at which every result has its precision, whatever errors grow to on the way."""
-    largest = max([1.0, *(bound for bound in bounds if bound is not None)])
+    # Only its power of two counts; so more plans share their parameters.
+    largest = _power_of_two(max([1.0, *(bound for bound in bounds if bound is not None)]))
     depth = depth_of(program)
     extra = 0
     while True:
         try:
-            parameters = parameters_for(
+            parameters = _known_parameters(
                 depth,
                 task.precision + extra,
                 bound=largest,
@@ -200,3 +203,11 @@ def _parameters(
         if lacking <= 0:
             return parameters
         extra += math.ceil(lacking)
+
+
+def _power_of_two(bound: float) -> float:
+    mantissa, exponent = math.frexp(bound)
+    try:
+        return math.ldexp(1.0, exponent - (mantissa == 0.5))
+    except OverflowError:
+        return bound
