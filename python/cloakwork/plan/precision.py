@@ -35,8 +35,9 @@ from cloakwork.programs.slots import (
 
 # What outgrows a double stays here, as in `plan.bounds`.
 _LARGEST = float(np.finfo(np.float64).max)
-# Bits by which the engine's estimate may come out below this one.
-_MARGIN = 0.5
+# Half a bit, as the engine's errors are complex and the model's are their real parts; and a
+# little, as the engine knows those of double precision too.
+_MARGIN = 0.51
 
 
 def predicted_precision(
