@@ -220,25 +220,23 @@ def test_inputs_are_encrypted_no_higher_than_needed() -> None:
 
 
 def test_key_budgets_from_all_keys_to_the_fewest() -> None:
-    weights = np.random.default_rng(2).uniform(-1, 1, (24, 24))
-
     def function(x: Any) -> Any:
-        return weights @ x
+        return x @ x @ x / 400
 
-    free = compiled(function, (24,))
-    assert compiled(function, (24,), key_budget=free.key_bytes).key_bytes == free.key_bytes
+    free = compiled(function, (20, 20))
+    assert compiled(function, (20, 20), key_budget=free.key_bytes).key_bytes == free.key_bytes
     with pytest.raises(KeyBudgetError, match=r"allow \d+ bytes or more") as refusal:
-        compiled(function, (24,), key_budget=0)
+        compiled(function, (20, 20), key_budget=0)
     fewest = int(str(refusal.value).rsplit("allow ", 1)[1].split()[0])
     assert fewest < free.key_bytes
-    least = compiled(function, (24,), key_budget=fewest)
+    least = compiled(function, (20, 20), key_budget=fewest)
     assert least.key_bytes <= fewest
     assert len(demand_of(least.program)) < len(demand_of(free.program))
     require_encrypted_right(least, function, 20)
     with pytest.raises(KeyBudgetError):
-        compiled(function, (24,), key_budget=fewest - 1)
+        compiled(function, (20, 20), key_budget=fewest - 1)
     with pytest.raises(InvalidArgumentError, match="budget"):
-        compiled(function, (24,), key_budget=-1)
+        compiled(function, (20, 20), key_budget=-1)
 
 
 def branching(x: Any) -> Any:
@@ -258,11 +256,11 @@ def branching(x: Any) -> Any:
         (lambda x, *, y: x, "does not take 1 argument"),
         (3, "does not take 1 argument"),
         (branching, "cannot branch"),
-        (lambda x: max(x), "cannot compare"),
+        (lambda x: max(x, x), "cannot compare"),
         (lambda x: x * (x == 0), "cannot compare"),
         (lambda x: x * (x != 0), "cannot compare"),
-        (lambda x: float(x), "cannot make a float"),
-        (lambda x: np.sum(x), r"cannot compute numpy\.sum .* methods or cloakwork\.einsum"),
+        (lambda x: float(x[0]), "cannot make a float"),
+        (lambda x: np.sum(x, 0), r"cannot compute numpy\.sum .* methods or cloakwork\.einsum"),
         (lambda x: np.einsum("i->", x), r"cannot compute numpy\.einsum"),
         (lambda x: np.stack([x, x]), "cannot compute numpy.stack|cannot make a numpy array"),
         (lambda x: np.array([x, x]), "cannot make a numpy array"),
@@ -275,7 +273,7 @@ def test_functions_that_are_refused(function: Any, message: str) -> None:
 
 def test_ufuncs_refuse_traced_tensors() -> None:
     with pytest.raises(TypeError, match="ufunc"):
-        compiled(lambda x: np.exp(x), (8,))
+        compiled(lambda x: np.exp(x + 1), (8,))
 
 
 def test_tensors_from_elsewhere_are_no_part_of_a_function() -> None:
@@ -318,8 +316,8 @@ def test_options_that_are_refused(options: dict[str, Any], error: type[Cloakwork
 
 
 def test_errors_that_no_scale_meets_are_refused() -> None:
-    with pytest.raises(InvalidParametersError, match="errors may grow by .* ask for less"):
-        compiled(lambda x: x**32, (16, 16), precision=38)
+    with pytest.raises(InvalidParametersError, match=r"errors may grow by .* ask for less"):
+        compiled(lambda x: x**256, (8, 8), precision=42)
 
 
 PROGRAM = compiled(lambda a, b: a @ b, (8, 8), cw.Spec((8, 8), 2.0))

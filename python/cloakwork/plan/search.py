@@ -31,6 +31,7 @@ from cloakwork.plan.precision import predicted_precision
 from cloakwork.programs.simplify import simplified
 from cloakwork.programs.slots import Program
 from cloakwork.programs.tensors import Contract, Node, Source
+from cloakwork.runtime.arrays import MIN_RIGHT_BITS
 
 # Above every level that a program can end up with; the true ones follow from its depth.
 _TOP = 200
@@ -180,6 +181,8 @@ def _parameters(
     # Only its power of two counts; so more plans share their parameters.
     largest = _power_of_two(max([1.0, *(bound for bound in bounds if bound is not None)]))
     depth = depth_of(program)
+    # With fewer right bits a result is not decrypted.
+    wanted = max(task.precision, MIN_RIGHT_BITS)
     extra = 0
     while True:
         try:
@@ -199,7 +202,7 @@ def _parameters(
                 f"errors may grow by {extra} bits on the way, and a scale for that many more there "
                 "is not; ask for less precision, give inputs tighter bounds, or compile fewer steps"
             ) from error
-        lacking = task.precision - predicted_precision(program, bounds, parameters)
+        lacking = wanted - predicted_precision(program, bounds, parameters)
         if lacking <= 0:
             return parameters
         extra += math.ceil(lacking)
