@@ -353,13 +353,15 @@ def test_only_tensors_of_the_program_are_run_and_decrypted() -> None:
     other = compiled(lambda a: a.sum(0), (8, 8))
     other_client, other_evaluator = other.keygen()
     inputs = CLIENT.encrypt(ONES, ONES)
-    for wrong in (None, ONES, [ONES, ONES], [], inputs[:1], inputs[0], other_client.encrypt(ONES)):
+    others: Any = (None, ONES, [ONES, ONES], [], inputs[:1], inputs[0], other_client.encrypt(ONES))
+    for wrong in others:
         with pytest.raises(InvalidArgumentError, match="expected a list of 2 tensor"):
             EVALUATOR.run(wrong)
     with pytest.raises(InvalidArgumentError, match="expected a list of 1 tensor"):
         other_evaluator.run(inputs)
     results = EVALUATOR.run(inputs)
-    for wrong in (None, [], results[0], results * 2, inputs[:1], [ONES]):
+    others = (None, [], results[0], results * 2, inputs[:1], [ONES])
+    for wrong in others:
         with pytest.raises(InvalidArgumentError, match="expected a list of 1 tensor"):
             CLIENT.decrypt(wrong)
 

@@ -453,7 +453,8 @@ def test_a_key_budget_that_powers_of_two_exceed_is_refused() -> None:
                 x.sum()
         else:
             assert abs(s.decrypt(x.sum() / 101) - 1) < 1e-5
-    for budget in (-1, 1.5, True):
+    wrong: tuple[Any, ...] = (-1, 1.5, True)
+    for budget in wrong:
         with pytest.raises(InvalidArgumentError, match="key_budget"):
             session(key_budget=budget)
 

@@ -198,6 +198,8 @@ class Compiled:
         single: bool,
     ) -> None:
         _require_consistent(program, parameters, specs, packings, outputs)
+        if single and len(outputs) != 1:
+            raise InvalidProgramError(f"cannot use {title}: its one result is {len(outputs)}")
         self.title = title
         self.program = program
         self.parameters = parameters
