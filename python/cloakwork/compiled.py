@@ -397,7 +397,7 @@ class CompiledEvaluator:
         >>> p = cw.compile(lambda x: (x * x, x.sum()), (3,))
         >>> client, evaluator = p.keygen()
         >>> evaluator.run(client.encrypt([0.5, 0.25, 0.0]))
-        [Tensor(shape=(3,), level=0, slots=4096), Tensor(shape=(), level=1, slots=4096)]
+        [Tensor(shape=(3,), level=0, slots=4096), Tensor(shape=(), level=0, slots=4096)]
     """
 
     def __init__(self, compiled: Compiled, evaluator: Evaluator) -> None:
