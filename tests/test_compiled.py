@@ -239,6 +239,13 @@ def test_key_budgets_from_all_keys_to_the_fewest() -> None:
         compiled(function, (20, 20), key_budget=-1)
 
 
+def test_fewer_keys_cost_no_precision() -> None:
+    free = cw.compile(lambda x: x @ x.T, (50, 50), precision=30)
+    program = cw.compile(lambda x: x @ x.T, (50, 50), precision=30, key_budget=free.key_bytes // 2)
+    bounds = value_bounds(program.program, program.input_bounds)
+    assert predicted_precision(program.program, bounds, program.parameters) >= 30
+
+
 def branching(x: Any) -> Any:
     return x if x else x + 1
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -26,7 +27,8 @@ from cloakwork.plan.keys import demand_of
 from cloakwork.plan.layout import Layout
 from cloakwork.plan.lower import Lowered
 from cloakwork.plan.parameter_choice import SCALE_BITS
-from cloakwork.plan.search import Task, cheapest_plan
+from cloakwork.plan.precision import predicted_precision
+from cloakwork.plan.search import Plan, Task, cheapest_plan, slot_bounds
 from cloakwork.programs.slots import Input, Output, Program, Vector
 from cloakwork.programs.tensors import Source
 from cloakwork.runtime.arguments import integer, positive, shown
@@ -141,17 +143,36 @@ def compile(
     graph = traced(function, [spec.shape for spec in described])
     title = getattr(function, "__name__", "function")
     bounds = {source: spec.bound for source, spec in zip(graph.sources, described, strict=True)}
-    plan = cheapest_plan(Task(title, graph.results, bounds, precision, insecure), rings)
-    program, parameters = plan.lowered.program, plan.parameters
+    task = Task(title, graph.results, bounds, precision, insecure)
+    plan, program = _within_key_budget(task, rings, key_budget)
     return Compiled(
         title,
-        within_key_budget(program, parameters.evaluation_key_bytes, key_budget),
-        parameters,
+        program,
+        plan.parameters,
         described,
         _packings(plan.lowered, graph.sources),
         plan.lowered.outputs,
         graph.single,
     )
+
+
+def _within_key_budget(
+    task: Task, rings: Sequence[int], key_budget: int | None
+) -> tuple[Plan, Program]:
+    """The cheapest plan and its program with few enough keys."""
+    extra = 0
+    while True:
+        plan = cheapest_plan(replace(task, precision=task.precision + extra), rings)
+        planned, parameters = plan.lowered.program, plan.parameters
+        program = within_key_budget(planned, parameters.evaluation_key_bytes, key_budget)
+        if program is planned:
+            return plan, program
+        # Rotations made of others, and transforms made of rotations, have larger errors.
+        inputs = slot_bounds(plan.lowered, task.bounds)
+        precise = predicted_precision(program, value_bounds(program, inputs), parameters)
+        if precise >= task.precision:
+            return plan, program
+        extra += math.ceil(task.precision - precise)
 
 
 def _packings(lowered: Lowered, sources: Sequence[Source]) -> tuple[Packing, ...]:

@@ -29,7 +29,7 @@ from cloakwork.plan.measured_cost import modelled_for
 from cloakwork.plan.parameter_choice import parameters_for
 from cloakwork.plan.precision import predicted_precision
 from cloakwork.programs.simplify import simplified
-from cloakwork.programs.slots import Program
+from cloakwork.programs.slots import Program, Vector
 from cloakwork.programs.tensors import Contract, Node, Source
 from cloakwork.runtime.arrays import MIN_RIGHT_BITS
 
@@ -160,18 +160,19 @@ def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: fl
     )
     together = [layout.ciphertexts for _, layout in lowered.inputs]
     program = lowest_levels(simplified(lowered.program), together=together)
-    parameters = _parameters(task, program, _bounds(task, program, lowered), log_n)
+    known = value_bounds(program, slot_bounds(lowered, task.bounds))
+    parameters = _parameters(task, program, known, log_n)
     cost = total_seconds(program, modelled_for(parameters)) * parameters.n * log_n
     return Plan(replace(lowered, program=program), parameters, cost)
 
 
-def _bounds(task: Task, program: Program, lowered: Lowered) -> list[float | None]:
-    slots = [
-        task.bounds[source] * occupied
+def slot_bounds(lowered: Lowered, bounds: Mapping[Source, float]) -> list[Vector]:
+    """For each input ciphertext, the largest absolute value of each slot."""
+    return [
+        bounds[source] * occupied
         for source, layout in lowered.inputs
         for occupied in layout.pack(np.ones(layout.shape))
     ]
-    return value_bounds(program, slots)
 
 
 def _parameters(
