@@ -1,5 +1,6 @@
 """Sessions: what they ask of parameters, and what they refuse."""
 
+import re
 import threading
 from collections.abc import Mapping
 from fractions import Fraction
@@ -18,6 +19,9 @@ from cloakwork.errors import (
     InsecureParametersError,
     InvalidArgumentError,
     InvalidParametersError,
+    KeyBudgetError,
+    LevelExhaustedError,
+    MemoryBudgetError,
     NotFiniteError,
     NotRealError,
     ParametersMismatchError,
@@ -26,7 +30,9 @@ from cloakwork.errors import (
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
+from cloakwork.plan.keys import demand_of
 from cloakwork.plan.layout import MAX_SLOTS
+from cloakwork.plan.rotation_paths import powers_of_two
 from cloakwork.programs.slots import Builder, Input, Output, Program, Rotate
 from cloakwork.runtime.profile import Profile
 
@@ -389,3 +395,107 @@ def test_a_run_is_measured_and_cancelled(backend: str) -> None:
         cancel.set()
         with pytest.raises(RunCancelledError):
             runner.run(rotations(s, range(1, 4)), [value], cancel=cancel)
+
+
+@pytest.mark.parametrize("backend", ["ckks", "clear"])
+def test_a_tensor_too_large_for_the_memory_is_refused(backend: str) -> None:
+    one = cw.Session(depth=1, insecure=True, log_n=10).encrypt([1.0]).nbytes
+    s = session(depth=1, backend=backend, insecure=True, log_n=10, memory=2 * one)
+    x = s.encrypt(np.ones(2 * 512))
+    assert len(x.values) == 2
+    with pytest.raises(MemoryBudgetError, match=r"cannot encrypt shape \(1025,\)"):
+        s.encrypt(np.ones(2 * 512 + 1))
+    with pytest.raises(MemoryBudgetError, match="cannot run"):
+        x * x
+
+
+def test_an_empty_memory_holds_nothing() -> None:
+    with pytest.raises(MemoryBudgetError):
+        session(memory=0).encrypt([1.0])
+    for memory in (-1, 1.5, "1"):
+        with pytest.raises(InvalidArgumentError, match="memory"):
+            session(memory=memory)
+
+
+def test_a_key_budget_is_kept_by_rotating_by_powers_of_two() -> None:
+    data = np.random.default_rng(3).uniform(-1, 1, (10, 10))
+    free = cw.Session(depth=3, insecure=True, log_n=10)
+    x = free.encrypt(data)
+    y = x @ x
+    assert y.program is not None
+    powers = powers_of_two(free.parameters.slots)
+    needed = demand_of(y.program)
+    assert not set(needed.rotations) <= set(powers)
+
+    budget = needed.nbytes(free.parameters.evaluation_key_bytes) - 1
+    tight = cw.Session(depth=3, insecure=True, log_n=10, key_budget=budget)
+    x = tight.encrypt(data)
+    y = x @ x
+    assert y.program is not None
+    assert set(demand_of(y.program).rotations) <= set(powers)
+    assert np.abs(tight.decrypt(y) - data @ data).max() < 1e-5
+    assert 0 < tight.key_bytes <= budget
+
+
+def test_a_key_budget_that_powers_of_two_exceed_is_refused() -> None:
+    s = cw.Session(depth=1, insecure=True, log_n=10, key_budget=0)
+    x = s.encrypt(np.ones(101))
+    assert np.abs(s.decrypt(x + x) - 2).max() < 1e-5
+    with pytest.raises(KeyBudgetError, match=r"within 0 bytes .* allow key_budget=") as refusal:
+        x.sum()
+    assert s.key_bytes == 0
+    least = int(str(refusal.value).rsplit("=", 1)[1])
+    for budget in (least, least - 1):
+        s = cw.Session(depth=1, insecure=True, log_n=10, key_budget=budget)
+        x = s.encrypt(np.ones(101))
+        if budget < least:
+            with pytest.raises(KeyBudgetError):
+                x.sum()
+        else:
+            assert abs(s.decrypt(x.sum() / 101) - 1) < 1e-5
+    wrong: tuple[Any, ...] = (-1, 1.5, True)
+    for budget in wrong:
+        with pytest.raises(InvalidArgumentError, match="key_budget"):
+            session(key_budget=budget)
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x: x**9,
+        lambda x: (x @ x) @ (x @ x),
+        lambda x: cw.einsum("ij,jk,kl->li", x, x, x),
+        lambda x: (x * x)[::-1].mean(axis=0),
+    ],
+)
+@pytest.mark.parametrize("depth", [0, 1])
+def test_the_depth_that_a_refusal_names_will_do(compute: Any, depth: int) -> None:
+    data = np.random.default_rng(4).uniform(-1, 1, (6, 6))
+    for _ in range(8):
+        s = session(depth=depth, insecure=True, log_n=11)
+        try:
+            compute(s.encrypt(data))
+        except LevelExhaustedError as error:
+            found = re.search(r"depth=(\d+)", str(error))
+            assert found is not None
+            assert int(found[1]) > depth
+            depth = int(found[1])
+        else:
+            return
+    raise AssertionError("the depths named never did")
+
+
+@pytest.mark.parametrize("expression", ["ij,jk->ik", "ij,ij->ij", "ij,jk->ki"])
+def test_the_depth_named_for_one_step_does_at_once(expression: str) -> None:
+    data = np.random.default_rng(5).uniform(-1, 1, (6, 6))
+    x = session(depth=0, insecure=True, log_n=11).encrypt(data)
+    with pytest.raises(LevelExhaustedError, match=r"make the session with depth=\d+") as refusal:
+        cw.einsum(expression, x, x)
+    depth = int(str(refusal.value).rsplit("depth=", 1)[1].split()[0])
+    deeper = session(depth=depth, insecure=True, log_n=11)
+    x = deeper.encrypt(data)
+    found = deeper.decrypt(cw.einsum(expression, x, x))
+    assert np.abs(found - np.einsum(expression, data, data)).max() < 1e-9
+    x = session(depth=depth - 1, insecure=True, log_n=11).encrypt(data)
+    with pytest.raises(LevelExhaustedError):
+        cw.einsum(expression, x, x)

@@ -4,14 +4,22 @@ import io
 import json
 import math
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import cloakwork as cw
-from cloakwork.errors import InvalidArgumentError, MalformedBytesError, ParametersMismatchError
+from cloakwork.errors import (
+    CloakworkError,
+    InvalidArgumentError,
+    MalformedBytesError,
+    ParametersMismatchError,
+)
 from cloakwork.plan.layout import Axis, Layout
 
 SESSION = cw.Session(depth=1, insecure=True, log_n=11)
@@ -256,3 +264,144 @@ def test_tensors_of_one_evaluator_work_together_and_of_two_do_not(tmp_path: Path
     alone = cw.load_tensor(tmp_path / "x", SESSION.client)
     with pytest.raises(InvalidArgumentError, match="nobody to run on"):
         alone + alone
+
+
+PROGRAM = cw.compile(lambda a, b: (a @ b, a), (8, 8), (8, 8), log_n=9, insecure=True)
+LAYOUT = {"axes": [[8, 8, "", 0], [8, 1, "", 0]], "replicas": [], "dirty": True, "offset": 0}
+
+
+def test_a_program_is_saved_and_nothing_else(tmp_path: Path) -> None:
+    things: tuple[Any, ...] = (PROGRAM.program, SESSION, None)
+    for thing in things:
+        with pytest.raises(InvalidArgumentError, match="expected one that compile has made"):
+            cw.save_program(thing, tmp_path / "program")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_loaded_program_is_the_one_saved(tmp_path: Path) -> None:
+    cw.save_program(PROGRAM, tmp_path / "program")
+    loaded = cw.load_program(tmp_path / "program")
+    assert str(loaded.program) == str(PROGRAM.program)
+    assert loaded.specs == PROGRAM.specs
+    assert loaded.packings == PROGRAM.packings
+    assert loaded.outputs == PROGRAM.outputs
+    assert loaded.parameters.fingerprint == PROGRAM.parameters.fingerprint
+    data = np.random.default_rng(6).uniform(-1, 1, (2, 8, 8))
+    product, unchanged = loaded.run(*data)
+    assert np.abs(product - data[0] @ data[1]).max() < 2**-20
+    assert np.abs(unchanged - data[0]).max() < 2**-20
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"title": 3},
+        {"title": ...},
+        {"single": 1},
+        {"single": True},
+        {"single": ...},
+        {"specs": []},
+        {"specs": [[[8, 8], 1.0]]},
+        {"specs": [[[8, 8], 1.0], [[8, 9], 1.0]]},
+        {"specs": [[[8, 8], 1.0], [[8, 8], 0.0]]},
+        {"specs": [[[8, 8], 1.0], [[8, 8], math.nan]]},
+        {"specs": [[[8, 8], 1.0], [[8, 8], True]]},
+        {"specs": [[[8, 8], 1.0], [[8, 8]]]},
+        {"specs": [[[8, 8], 1.0], [[8, 8], 1.0], [[10**30], 1.0]]},
+        {"specs": [[[8, 8], 1.0], [[8, 8], 1.0], [[1] * 65, 1.0]]},
+        {"specs": [[[8, 8], 1.0], [[8, 8], 1.0], [[0], 1.0]]},
+        {"specs": [[[8, 8], 1.0], [[8, 8], 1.0], [[1.5], 1.0]]},
+        {"specs": [[[8, 8], 1.0], [[8, 8], 1.0], ["8", 1.0]]},
+        {"specs": {}},
+        {"packings": []},
+        {"packings": [[0, 1, LAYOUT]]},
+        {"packings": [[0, 1, LAYOUT]] * 9},
+        {"packings": [[9, 1, LAYOUT]] * 2},
+        {"packings": [[-1, 1, LAYOUT]] * 2},
+        {"packings": [[0, 7, LAYOUT]] * 2},
+        {"packings": [[0, -1, LAYOUT]] * 2},
+        {"packings": [[0, True, LAYOUT]] * 2},
+        {"packings": [[0, 1, {**LAYOUT, "axes": [[1 << 40, 0, "", 1]] * 32}]]},
+        {"packings": [[0, 1, {**LAYOUT, "axes": [[512, 1, "", 0]]}]]},
+        {"packings": [[0, 1, None]]},
+        {"outputs": []},
+        {"outputs": [LAYOUT]},
+        {"outputs": [LAYOUT] * 9},
+        {"outputs": [{**LAYOUT, "axes": [[1 << 40, 0, "", 1]] * 32}]},
+        {"outputs": [{**LAYOUT, "offset": 500}] * 2},
+        {"outputs": [LAYOUT, 3]},
+    ],
+    ids=str,
+)
+def test_hostile_programs_are_refused(facts: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    cw.save_program(PROGRAM, path)
+    rewrite(path, **facts)
+    with pytest.raises(MalformedBytesError, match="cannot read"):
+        cw.load_program(path)
+
+
+HOSTILE: list[Any] = [0, -1, 2, 257, 1 << 40, 10**30, 1.5, math.nan, math.inf]
+HOSTILE += [True, None, "x", [], {}, [1, 1]]
+
+
+def places(fact: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every way down into what JSON can hold."""
+    inner = list(fact.items()) if isinstance(fact, dict) else []
+    inner += list(enumerate(fact)) if isinstance(fact, list) else []
+    for key, value in inner:
+        yield (*place, key)
+        yield from places(value, (*place, key))
+
+
+@settings(max_examples=50, deadline=None)
+@given(data=st.data())
+def test_any_change_to_a_header_is_refused_or_harmless(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("hostile") / "program"
+    cw.save_program(PROGRAM, path)
+    with zipfile.ZipFile(path) as archive:
+        facts = json.loads(archive.read("header.json"))["facts"]
+    *way, last = data.draw(st.sampled_from(list(places(facts))))
+    holder = facts
+    for step in way:
+        holder = holder[step]
+    holder[last] = data.draw(st.sampled_from(HOSTILE))
+    rewrite(path, **facts)
+    try:
+        loaded = cw.load_program(path)
+        loaded.run_clear(*[np.zeros(spec.shape) for spec in loaded.specs])
+        cw.explain(loaded)
+    except CloakworkError:
+        return
+
+
+@pytest.mark.parametrize("part", ["program", "parameters"])
+def test_damaged_parts_of_a_program_are_refused(part: str, tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    cw.save_program(PROGRAM, path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sound = parts[part]
+    rng = np.random.default_rng(7)
+    other = cw.compile(lambda a: a.sum(), (8,), log_n=10, insecure=True)
+    cw.save_program(other, tmp_path / "other")
+    with zipfile.ZipFile(tmp_path / "other") as archive:
+        changed = [b"", sound[:-1], sound + b"\0", archive.read(part)]
+    for _ in range(15):
+        place = rng.integers(len(sound))
+        changed.append(sound[:place] + bytes([sound[place] ^ 0x55]) + sound[place + 1 :])
+    for data in changed:
+        parts[part] = data
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in parts.items():
+                archive.writestr(name, content)
+        with pytest.raises(CloakworkError):
+            cw.load_program(path)
+    del parts[part]
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    with pytest.raises(MalformedBytesError, match=f"it has no {part}"):
+        cw.load_program(path)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
+import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,43 +16,31 @@ from cloakwork._native import Parameters, SecretKey
 from cloakwork.backends.ckks import CkksBackend, CkksKey
 from cloakwork.backends.clear import ClearBackend, ClearKey
 from cloakwork.errors import (
-    InsecureParametersError,
     InvalidArgumentError,
-    InvalidParametersError,
     InvalidProgramError,
-    LevelExhaustedError,
     ParametersMismatchError,
     ShapeMismatchError,
 )
 from cloakwork.plan.bounds import value_bounds
-from cloakwork.plan.cost import total_seconds
 from cloakwork.plan.key_budget import within_key_budget
 from cloakwork.plan.keys import demand_of
 from cloakwork.plan.layout import Layout
-from cloakwork.plan.level import depth_of, lowest_levels
-from cloakwork.plan.lower import Lowered, in_order, lower
-from cloakwork.plan.measured_cost import modelled_for
-from cloakwork.plan.parameter_choice import SCALE_BITS, parameters_for
-from cloakwork.programs.simplify import simplified
+from cloakwork.plan.lower import Lowered
+from cloakwork.plan.parameter_choice import SCALE_BITS
+from cloakwork.plan.precision import predicted_precision
+from cloakwork.plan.search import Plan, Task, cheapest_plan, slot_bounds
 from cloakwork.programs.slots import Input, Output, Program, Vector
-from cloakwork.programs.tensors import Contract, Node, Source
+from cloakwork.programs.tensors import Source
 from cloakwork.runtime.arguments import integer, positive, shown
-from cloakwork.runtime.arrays import real_array
+from cloakwork.runtime.arrays import real_array, require_bound
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.roles import Client, Evaluator
 from cloakwork.runtime.tensor import Tensor
-from cloakwork.runtime.tensor_methods import TensorMethods
+from cloakwork.runtime.traced import traced
 
 _ACTION = "compile"
-# Above every level that a program can end up with; the true ones follow from its depth.
-_TOP = 200
-# Ways of one contraction that are tried, and plans in all for one ring.
-_WAYS = 3
-_PLANS = 24
-# A level is worth what larger parameters cost, which is known once a plan is whole.
-_LEVEL_PRICES = (0.0, 12.0, 1e6)
-_SMALLEST_LOG_N = 12
-_LARGEST_LOG_N = 16
+# Base-2 logarithms of the degrees of those that are tried.
+_RINGS = range(12, 17)
 
 Result: TypeAlias = NDArray[np.float64] | tuple[NDArray[np.float64], ...]
 
@@ -77,15 +66,21 @@ class Spec:
     bound: float = 1.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.shape, tuple) or not all(
-            isinstance(size, int) and not isinstance(size, bool) and size >= 1
-            for size in self.shape
-        ):
-            raise ShapeMismatchError(
-                "cannot describe a tensor: expected a tuple of whole numbers from 1 on, "
-                f"got {shown(self.shape)}"
-            )
+        object.__setattr__(self, "shape", _shape(self.shape))
         object.__setattr__(self, "bound", positive(self.bound, "bound", "describe a tensor"))
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    whole = isinstance(shape, tuple | list) and all(
+        isinstance(size, int | np.integer) and not isinstance(size, bool) and size >= 1
+        for size in shape
+    )
+    if not whole:
+        raise ShapeMismatchError(
+            f"cannot describe a tensor: expected a tuple of whole numbers from 1 on, got "
+            f"{shown(shape)}"
+        )
+    return tuple(int(size) for size in shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,35 +96,6 @@ class Packing:
     argument: int
     layout: Layout
     level: int
-
-
-class _Trace:
-    """Records what a function does with its arguments."""
-
-    def compute(self, node: Node, _title: str) -> TracedTensor:
-        return TracedTensor(node, self)
-
-
-class TracedTensor(TensorMethods):
-    """Stands for an encrypted tensor while a function is compiled."""
-
-    __slots__ = ("_node", "runner")
-
-    def __init__(self, node: Node, runner: _Trace) -> None:
-        self._node = node
-        self.runner = runner
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape."""
-        return self._node.shape
-
-    def node(self) -> Node:
-        """What stands for the tensor in a graph of operations."""
-        return self._node
-
-    def __repr__(self) -> str:
-        return f"TracedTensor(shape={self.shape})"
 
 
 def compile(
@@ -157,6 +123,7 @@ def compile(
 
     Raises:
         InvalidParametersError: No parameters have the depth and precision that are needed.
+        InsecureParametersError: Those of the ring asked for fall short of 128-bit security.
         KeyBudgetError: The fewest keys that will do take more than the budget.
         InvalidArgumentError: The function does not take or return tensors as it should.
         ShapeMismatchError: Shapes do not fit.
@@ -169,156 +136,51 @@ def compile(
         True
     """
     precision = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
+    rings = list(_RINGS)
     if log_n is not None:
-        log_n = integer(log_n, "log_n", _ACTION, least=5, most=17)
+        rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
     described = tuple(each if isinstance(each, Spec) else Spec(each) for each in specs)
-    sources, results, single = _traced(function, described)
+    graph = traced(function, [spec.shape for spec in described])
     title = getattr(function, "__name__", "function")
-    rings = [log_n] if log_n is not None else list(range(_SMALLEST_LOG_N, _LARGEST_LOG_N + 1))
-    plans: list[_Plan] = []
-    refusals: list[Exception] = []
-    for each in rings:
-        try:
-            plans.append(_planned(title, sources, results, described, precision, each, insecure))
-        except (InvalidParametersError, LevelExhaustedError) as error:
-            refusals.append(error)
-            continue
-        # A ring twice as large costs more than twice as much for each operation.
-        if len(plans) > 1 and plans[-1].cost > 2 * plans[-2].cost:
-            break
-    if not plans:
-        raise InvalidParametersError(
-            f"cannot compile {title} at a precision of {precision} bits: {refusals[-1]}"
-        )
-    best = min(plans, key=lambda plan: plan.cost)
-    program = within_key_budget(best.program, best.parameters.evaluation_key_bytes, key_budget)
+    bounds = {source: spec.bound for source, spec in zip(graph.sources, described, strict=True)}
+    task = Task(title, graph.results, bounds, precision, insecure)
+    plan, program = _within_key_budget(task, rings, key_budget)
     return Compiled(
         title,
         program,
-        best.parameters,
+        plan.parameters,
         described,
-        best.packings,
-        best.lowered.outputs,
-        single,
+        _packings(plan.lowered, graph.sources),
+        plan.lowered.outputs,
+        graph.single,
     )
 
 
-def _traced(
-    function: Callable[..., Any], specs: Sequence[Spec]
-) -> tuple[list[Source], list[Node], bool]:
-    try:
-        names = list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        names = []
-    names += [f"argument{number}" for number in range(len(names), len(specs))]
-    trace = _Trace()
-    sources = [Source(name, spec.shape) for name, spec in zip(names, specs, strict=False)]
-    arguments = [TracedTensor(source, trace) for source in sources]
-    try:
-        inspect.signature(function).bind(*arguments)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(
-            f"cannot compile: the function does not take {len(specs)} argument(s): {error}"
-        ) from error
-    returned = function(*arguments)
-    several = returned if isinstance(returned, tuple | list) else (returned,)
-    if not several or not all(isinstance(each, TracedTensor) for each in several):
-        raise InvalidArgumentError(
-            "cannot compile: expected the function to return tensors made of its arguments, "
-            f"got {shown(returned)}"
-        )
-    return sources, [each.node() for each in several], not isinstance(returned, tuple | list)
+def _within_key_budget(
+    task: Task, rings: Sequence[int], key_budget: int | None
+) -> tuple[Plan, Program]:
+    """The cheapest plan and its program with few enough keys."""
+    extra = 0
+    while True:
+        plan = cheapest_plan(replace(task, precision=task.precision + extra), rings)
+        planned, parameters = plan.lowered.program, plan.parameters
+        program = within_key_budget(planned, parameters.evaluation_key_bytes, key_budget)
+        if program is planned:
+            return plan, program
+        # Rotations made of others, and transforms made of rotations, have larger errors.
+        inputs = slot_bounds(plan.lowered, task.bounds)
+        precise = predicted_precision(program, value_bounds(program, inputs), parameters)
+        if precise >= task.precision:
+            return plan, program
+        extra += math.ceil(task.precision - precise)
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    lowered: Lowered
-    program: Program
-    parameters: Parameters
-    packings: tuple[Packing, ...]
-    cost: float
-
-
-def _planned(
-    title: str,
-    sources: Sequence[Source],
-    results: Sequence[Node],
-    specs: Sequence[Spec],
-    precision: int,
-    log_n: int,
-    insecure: bool,
-) -> _Plan:
-    """The cheapest plan found for one ring: ways of each contraction are varied in turn."""
-
-    def plan(choices: Mapping[int, int], level_price: float) -> _Plan:
-        slots = 1 << (log_n - 1)
-        lowered = lower(title, results, slots, top=_TOP, choices=choices, level_price=level_price)
-        program = lowest_levels(simplified(lowered.program))
-        largest = _largest_value(program, lowered, sources, specs)
-        parameters = parameters_for(
-            depth_of(program), precision, bound=largest, log_n=log_n, insecure=insecure
-        )
-        packings = _packings(lowered, program, sources)
-        cost = total_seconds(program, modelled_for(parameters)) * parameters.n * log_n
-        return _Plan(lowered, program, parameters, packings, cost)
-
-    best, level_price = _at_best_level_price(plan)
-    contractions = sum(isinstance(node, Contract) for node in in_order(results))
-    choices: dict[int, int] = {}
-    left = _PLANS
-    for number in range(contractions if contractions > 1 else 0):
-        for way in range(1, _WAYS):
-            if not left:
-                return best
-            left -= 1
-            try:
-                tried = plan({**choices, number: way}, level_price)
-            except (InsecureParametersError, InvalidParametersError):
-                continue
-            if tried.cost < best.cost:
-                best = tried
-                choices[number] = way
-    return best
-
-
-def _at_best_level_price(
-    plan: Callable[[Mapping[int, int], float], _Plan],
-) -> tuple[_Plan, float]:
-    plans: list[tuple[_Plan, float]] = []
-    refusals: list[InvalidParametersError] = []
-    for price in _LEVEL_PRICES:
-        try:
-            plans.append((plan({}, price), price))
-        except InvalidParametersError as error:
-            refusals.append(error)
-    if not plans:
-        raise refusals[-1]
-    return min(plans, key=lambda each: each[0].cost)
-
-
-def _largest_value(
-    program: Program, lowered: Lowered, sources: Sequence[Source], specs: Sequence[Spec]
-) -> float:
-    known = value_bounds(program, _slot_bounds(lowered, sources, specs))
-    return max([1.0, *(each for each in known if each is not None)])
-
-
-def _slot_bounds(
-    lowered: Lowered, sources: Sequence[Source], specs: Sequence[Spec]
-) -> list[Vector]:
-    bounds: list[Vector] = []
-    for source, layout in lowered.inputs:
-        bound = specs[sources.index(source)].bound
-        bounds += [bound * each for each in layout.pack(np.ones(layout.shape))]
-    return bounds
-
-
-def _packings(lowered: Lowered, program: Program, sources: Sequence[Source]) -> tuple[Packing, ...]:
-    levels = iter([each.level for each in program.operations if isinstance(each, Input)])
+def _packings(lowered: Lowered, sources: Sequence[Source]) -> tuple[Packing, ...]:
+    levels = iter([each.level for each in lowered.program.operations if isinstance(each, Input)])
     packings: list[Packing] = []
     for source, layout in lowered.inputs:
-        own = [next(levels) for _ in range(layout.ciphertexts)]
-        packings.append(Packing(sources.index(source), layout, max(own)))
+        level, *_ = islice(levels, layout.ciphertexts)
+        packings.append(Packing(sources.index(source), layout, level))
     return tuple(packings)
 
 
@@ -357,6 +219,8 @@ class Compiled:
         single: bool,
     ) -> None:
         _require_consistent(program, parameters, specs, packings, outputs)
+        if single and len(outputs) != 1:
+            raise InvalidProgramError(f"cannot use {title}: its one result is {len(outputs)}")
         self.title = title
         self.program = program
         self.parameters = parameters
@@ -439,27 +303,52 @@ def _require_consistent(
     require(program.slots == parameters.slots, "its slots are not those of the parameters")
     levels = [state.level for state in program.states if state.level is not None]
     require(max(levels, default=0) <= parameters.levels, "it has more levels than the parameters")
-    wanted = [packing.level for packing in packings for _ in range(packing.layout.ciphertexts)]
+    for layout in (*(packing.layout for packing in packings), *outputs):
+        require(layout.slots == program.slots, "a layout has other slots")
+    # Counted first, for a layout may claim more ciphertexts than fit a list.
     inputs = [each.level for each in program.operations if isinstance(each, Input)]
-    require(inputs == wanted, "its inputs are not those of the packings")
-    results = sum(isinstance(each, Output) for each in program.operations)
-    require(
-        results == sum(layout.ciphertexts for layout in outputs) > 0,
-        "its outputs are not those of the layouts",
-    )
+    wanted = sum(packing.layout.ciphertexts for packing in packings)
+    require(len(inputs) == wanted > 0, "its inputs are not those of the packings")
+    levels_of = iter(inputs)
     for packing in packings:
+        own = set(islice(levels_of, packing.layout.ciphertexts))
+        require(own == {packing.level}, "an input is not at the level of its packing")
         require(0 <= packing.argument < len(specs), "an input is of no argument")
         require(
             packing.layout.shape == specs[packing.argument].shape,
             "an input has not the shape of its argument",
         )
+    results = sum(isinstance(each, Output) for each in program.operations)
+    require(
+        results == sum(layout.ciphertexts for layout in outputs) > 0,
+        "its outputs are not those of the layouts",
+    )
 
 
 class CompiledClient:
-    """Encrypts the arguments of a compiled function and decrypts its results."""
+    """Encrypts the arguments of a compiled function and decrypts its results.
+
+    Args:
+        compiled: The compiled function.
+        client: Who holds the secret key.
+
+    Raises:
+        ParametersMismatchError: The client's key is for other parameters.
+        InvalidArgumentError: It is no client.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> p = cw.compile(lambda x, y: x - y, (3,), (3,))
+        >>> client, evaluator = p.keygen()
+        >>> inputs = client.encrypt([0.5, 0.5, 0.5], [0.25, 0.0, -0.25])
+        >>> [x.shape for x in inputs]
+        [(3,), (3,)]
+        >>> client.decrypt(evaluator.run(inputs)).round(5).tolist()
+        [0.25, 0.5, 0.75]
+    """
 
     def __init__(self, compiled: Compiled, client: Client) -> None:
-        _require_same(compiled, client.parameters)
+        _require_role(compiled, client, Client, "client")
         self._compiled = compiled
         self.party = client
 
@@ -486,6 +375,7 @@ class CompiledClient:
                     f"cannot encrypt for {compiled.title}: expected argument {number} of shape "
                     f"{spec.shape}, got {array.shape}"
                 )
+            require_bound(array, spec.bound, f"encrypt argument {number} for {compiled.title}")
         return [
             self.party.encrypt(
                 read[packing.argument],
@@ -500,7 +390,11 @@ class CompiledClient:
         """Decrypt the results: one array, or a tuple where the function returned several.
 
         See `Client.decrypt`, whose errors it raises.
+
+        Raises:
+            InvalidArgumentError: They are not the results of this program.
         """
+        _require_tensors(results, self._compiled.outputs, f"decrypt {self._compiled.title}")
         arrays = tuple(self.party.decrypt(each, flood_bits=flood_bits) for each in results)
         return arrays[0] if self._compiled.single else arrays
 
@@ -509,10 +403,26 @@ class CompiledClient:
 
 
 class CompiledEvaluator:
-    """Runs a compiled function on encrypted arguments; holds no secret."""
+    """Runs a compiled function on encrypted arguments; holds no secret.
+
+    Args:
+        compiled: The compiled function.
+        evaluator: Who holds the evaluation keys.
+
+    Raises:
+        ParametersMismatchError: The evaluator's keys are for other parameters.
+        InvalidArgumentError: It is no evaluator.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> p = cw.compile(lambda x: (x * x, x.sum()), (3,))
+        >>> client, evaluator = p.keygen()
+        >>> evaluator.run(client.encrypt([0.5, 0.25, 0.0]))
+        [Tensor(shape=(3,), level=0, slots=4096), Tensor(shape=(), level=0, slots=4096)]
+    """
 
     def __init__(self, compiled: Compiled, evaluator: Evaluator) -> None:
-        _require_same(compiled, evaluator.parameters)
+        _require_role(compiled, evaluator, Evaluator, "evaluator")
         self._compiled = compiled
         self.party = evaluator
 
@@ -533,11 +443,7 @@ class CompiledEvaluator:
         """
         compiled = self._compiled
         layouts = [packing.layout for packing in compiled.packings]
-        if [each.layout for each in inputs] != layouts:
-            raise InvalidArgumentError(
-                f"cannot run {compiled.title}: expected {len(layouts)} tensor(s) that a client of "
-                f"this program encrypted, got {len(inputs)} packed otherwise"
-            )
+        _require_tensors(inputs, layouts, f"run {compiled.title}")
         profile = Profile() if profile is None else profile
         values = iter(
             self.party.run(
@@ -565,9 +471,26 @@ class CompiledEvaluator:
         return f"CompiledEvaluator({self._compiled.title}, {self.party})"
 
 
-def _require_same(compiled: Compiled, parameters: Parameters) -> None:
-    if compiled.parameters.fingerprint != parameters.fingerprint:
+def _require_role(
+    compiled: Compiled, holder: Client | Evaluator, role: type[Client | Evaluator], name: str
+) -> None:
+    if not isinstance(holder, role):
+        raise InvalidArgumentError(
+            f"cannot use {compiled.title}: expected its {name}, got {shown(holder)}"
+        )
+    if compiled.parameters.fingerprint != holder.parameters.fingerprint:
         raise ParametersMismatchError(
             f"cannot use {compiled.title}: it was compiled for {compiled.parameters}, "
-            f"the keys are for {parameters}"
+            f"the keys are for {holder.parameters}"
         )
+
+
+def _require_tensors(tensors: Any, layouts: Sequence[Layout], action: str) -> None:
+    """Refuse what are not tensors that lie as this program wants or leaves them."""
+    expected = f"cannot {action}: expected a list of {len(layouts)} tensor(s) of this program"
+    if not isinstance(tensors, list | tuple) or not all(
+        isinstance(each, Tensor) for each in tensors
+    ):
+        raise InvalidArgumentError(f"{expected}, got {shown(tensors)}")
+    if [each.layout for each in tensors] != list(layouts):
+        raise InvalidArgumentError(f"{expected}, got {len(tensors)} packed otherwise")

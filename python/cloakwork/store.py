@@ -182,7 +182,9 @@ def load_program(path: _Path) -> Compiled:
                     tuple(_layout(each, slots, path) for each in outputs),
                     single,
                 )
-            except (ValueError, TypeError) as error:
+            except MalformedBytesError:
+                raise
+            except ValueError as error:
                 raise MalformedBytesError(f"cannot read {path}: {error}") from error
         case _:
             raise MalformedBytesError(f"cannot read {path}: it has no compiled program")
@@ -190,7 +192,9 @@ def load_program(path: _Path) -> Compiled:
 
 def _spec(row: Any) -> Spec:
     match row:
-        case [list(shape), int(bound) | float(bound)]:
+        case [list(shape), int(bound) | float(bound)] if len(shape) <= _MAX_AXES:
+            if not all(isinstance(size, int) and size <= _MAX_SIZE for size in shape):
+                raise ValueError(f"an argument has a size that is no number up to {_MAX_SIZE}")
             return Spec(tuple(shape), bound)
         case _:
             raise ValueError("an argument has no shape and bound")

@@ -190,3 +190,23 @@ def test_many_operations() -> None:
     builder.append(Output(values[-1]))
     lowered = lowest_levels(builder.finish())
     assert input_levels(lowered) == [10_000]
+
+
+def test_inputs_that_stand_together_are_at_the_highest_of_their_levels() -> None:
+    operations = (
+        Input("x.0", 5),
+        Input("x.1", 5),
+        Input("y", 5),
+        Mul(0, 0),
+        Rescale(3),
+        DropLevel(1, 4),
+        Add(4, 5),
+        Output(6),
+    )
+    program = Program("", 4, operations, (None,) * len(operations))
+    alone, together = (lowest_levels(program, together=groups) for groups in ((), (2, 1)))
+    levels = [
+        [e.level for e in each.operations if isinstance(e, Input)] for each in (alone, together)
+    ]
+    assert levels == [[1, 0, 0], [1, 1, 0]]
+    assert sum(isinstance(each, DropLevel) for each in together.operations) == 1

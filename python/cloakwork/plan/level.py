@@ -9,6 +9,7 @@ the highest that any of it is needed at.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from cloakwork.programs.slots import (
     MAX_LEVEL,
@@ -54,7 +55,7 @@ def depth_of(program: Program) -> int:
     return deepest
 
 
-def lowest_levels(program: Program, *, floor: int = 0) -> Program:
+def lowest_levels(program: Program, *, floor: int = 0, together: Sequence[int] = ()) -> Program:
     """The same computation with every operation and input at the lowest level that works.
 
     Drops stand only where a value serves consumers at different levels, one for each
@@ -64,6 +65,8 @@ def lowest_levels(program: Program, *, floor: int = 0) -> Program:
     Args:
         program: The program.
         floor: The level that outputs end at.
+        together: How many inputs in a row stand at one level, such as the ciphertexts of a
+            tensor; by default each has its own.
 
     Raises:
         InvalidArgumentError: The floor is no level.
@@ -82,6 +85,7 @@ def lowest_levels(program: Program, *, floor: int = 0) -> Program:
     floor = integer(floor, "floor", "lower a program's levels", least=0, most=MAX_LEVEL)
     sources = _sources(program)
     wanted = _wanted_levels(program, sources, floor)
+    wanted |= _common_levels(program, wanted, together)
     builder = Builder(program.title, program.slots)
     new_of: dict[int, int] = {}
     dropped: dict[tuple[int, int], int] = {}
@@ -156,6 +160,20 @@ def _wanted_levels(program: Program, sources: Sequence[int], floor: int) -> dict
         if isinstance(operation, Rescale):
             wanted[number] = wanted[operation.operand] - 1
     return wanted
+
+
+def _common_levels(
+    program: Program, wanted: Mapping[int, int], together: Sequence[int]
+) -> dict[int, int]:
+    """The levels of inputs that stand together: the highest that any of them is wanted at."""
+    inputs = iter(
+        n for n, operation in enumerate(program.operations) if isinstance(operation, Input)
+    )
+    common: dict[int, int] = {}
+    for count in together:
+        group = list(islice(inputs, count))
+        common |= dict.fromkeys(group, max(wanted[number] for number in group))
+    return common
 
 
 def _groups(program: Program) -> list[int]:

@@ -1,0 +1,407 @@
+"""Compiled functions compute what numpy computes, within the precision asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import cloakwork as cw
+from cloakwork.errors import (
+    CloakworkError,
+    InsecureParametersError,
+    InvalidArgumentError,
+    InvalidParametersError,
+    KeyBudgetError,
+    KeyMismatchError,
+    NotFiniteError,
+    ParametersMismatchError,
+    ShapeMismatchError,
+    ValueOutOfRangeError,
+)
+from cloakwork.plan.bounds import value_bounds
+from cloakwork.plan.keys import demand_of
+from cloakwork.plan.level import depth_of
+from cloakwork.plan.precision import predicted_precision
+from cloakwork.programs.slots import Linear, Program, Rotate
+from cloakwork.runtime.traced import TracedTensor
+
+Function = Callable[..., Any]
+
+
+def compiled(function: Function, *specs: Any, **options: Any) -> cw.Compiled:
+    return cw.compile(function, *specs, **{"log_n": 10, "insecure": True, **options})
+
+
+def arrays(program: cw.Compiled, seed: int = 0) -> list[NDArray[np.float64]]:
+    rng = np.random.default_rng(seed)
+    return [rng.uniform(-spec.bound, spec.bound, spec.shape) for spec in program.specs]
+
+
+def as_tuple(result: Any) -> tuple[Any, ...]:
+    return tuple(result) if isinstance(result, tuple | list) else (result,)
+
+
+def require_encrypted_right(program: cw.Compiled, function: Function, precision: int) -> None:
+    """Run on ciphertexts: as exact as the tensors say, and they as exact as was asked."""
+    data = arrays(program)
+    client, evaluator = program.keygen()
+    results = evaluator.run(client.encrypt(*data))
+    found = as_tuple(client.decrypt(results))
+    expected = as_tuple(function(*data))
+    assert len(found) == len(expected) == len(results)
+    for tensor, got, want in zip(results, found, expected, strict=True):
+        assert got.shape == tensor.shape == np.shape(want)
+        assert tensor.precision >= precision
+        assert np.abs(got - want).max() <= 2.0**-tensor.precision
+
+
+# What takes a matrix of 6 by 6, and perhaps a second one, to such a matrix.
+STEPS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "matmul": lambda x, y, w: x @ y / 6,
+    "clear matmul": lambda x, y, w: w @ x / 6,
+    "transpose": lambda x, y, w: x.T,
+    "add": lambda x, y, w: x + y,
+    "sub clear": lambda x, y, w: w - x,
+    "product": lambda x, y, w: x * y,
+    "scaled": lambda x, y, w: 0.3 * x,
+    "reverse": lambda x, y, w: x[::-1],
+    "sums": lambda x, y, w: x.sum(axis=0) / 6 + y,
+    "means": lambda x, y, w: x - x.mean(axis=1, keepdims=True),
+    "reshape": lambda x, y, w: x.reshape(36).reshape(6, 6),
+    "einsum": lambda x, y, w: einsum("ij,kj->ik", x, y) / 6,
+    "einsum clear": lambda x, y, w: einsum("ij,j->ji", x, w[0]),
+}
+
+
+def einsum(expression: str, x: Any, y: Any) -> Any:
+    on_tensors = any(isinstance(each, TracedTensor) for each in (x, y))
+    return cw.einsum(expression, x, y) if on_tensors else np.einsum(expression, x, y)
+
+
+def chain(names: list[str]) -> Function:
+    weights = np.random.default_rng(1).uniform(-1, 1, (6, 6))
+
+    def function(x: Any, y: Any) -> Any:
+        for name in names:
+            x, y = STEPS[name](x, y, weights), x
+        return x, y[1:3]
+
+    return function
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(sorted(STEPS)), max_size=4), st.sampled_from([6, 7, 10]))
+def test_chains_are_those_of_numpy_in_the_clear(names: list[str], log_n: int) -> None:
+    function = chain(names)
+    program = compiled(function, (6, 6), (6, 6), log_n=log_n)
+    data = arrays(program)
+    for got, want in zip(as_tuple(program.run_clear(*data)), function(*data), strict=True):
+        assert got.shape == want.shape
+        assert np.abs(got - want).max() < 1e-9
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=3))
+def test_chains_are_those_of_numpy_on_ciphertexts(names: list[str]) -> None:
+    function = chain(names)
+    program = compiled(function, (6, 6), (6, 6))
+    require_encrypted_right(program, function, 20)
+
+
+FUNCTIONS: dict[str, tuple[Function, list[Any]]] = {
+    "returned unchanged": (lambda x: x, [(5,)]),
+    "returned twice": (lambda x: (x, x), [(5,)]),
+    "used twice": (lambda x: x @ x, [(8, 8)]),
+    "against itself": (lambda x: x @ x.T, [(8, 5)]),
+    "not used": (lambda x, y: x + 1, [(5,), (3,)]),
+    "a list": (lambda x: [x, 2 * x], [(5,)]),
+    "nothing left": (lambda x: x - x, [(5,)]),
+    "a scalar": (lambda x: x * 0.3, [()]),
+    "any number of arguments": (lambda *xs: xs[0] - 2 * xs[1], [(4,), (4,)]),
+    "large and small bounds": (lambda x, y: x @ y, [cw.Spec((9, 9), 0.5), cw.Spec((9, 2), 30.0)]),
+    "several ciphertexts": (lambda x: x @ x[0], [(40, 40)]),
+    # One ciphertext of the argument is squared twice, one only added.
+    "ciphertexts at several levels": (lambda x: x[:10] ** 4 + x[250:260], [(300, 4)]),
+    "ciphertexts that are not used": (lambda x: x[250:260], [(300, 4)]),
+    "two steps, several results": (lambda x, w: (x, x @ w, x.T), [(6, 7), (7, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_on_ciphertexts(name: str) -> None:
+    function, specs = FUNCTIONS[name]
+    require_encrypted_right(compiled(function, *specs), function, 20)
+
+
+@pytest.mark.parametrize("precision", [4, 20, 30])
+def test_three_steps_reach_the_precision_at_128_bits(precision: int) -> None:
+    def function(a: Any, b: Any, c: Any) -> Any:
+        return (a @ b) @ c
+
+    program = cw.compile(function, (8, 8), (8, 8), (8, 8), precision=precision)
+    assert not program.parameters.insecure
+    assert program.parameters.levels == depth_of(program.program)
+    require_encrypted_right(program, function, precision)
+
+
+def test_errors_that_grow_on_the_way_are_met_by_a_larger_scale() -> None:
+    def function(x: Any) -> Any:
+        return x**32
+
+    program = compiled(function, (16, 16), precision=25)
+    require_encrypted_right(program, function, 25)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_predicted_precision_is_the_engines(name: str) -> None:
+    function, specs = FUNCTIONS[name]
+    program = compiled(function, *specs)
+    bounds = value_bounds(program.program, program.input_bounds)
+    predicted = predicted_precision(program.program, bounds, program.parameters)
+    client, evaluator = program.keygen()
+    results = evaluator.run(client.encrypt(*arrays(program)))
+    found = min(result.precision for result in results)
+    assert predicted <= found <= predicted + 2.5
+
+
+def rotations(*programs: Program) -> int:
+    return sum(
+        isinstance(operation, Rotate | Linear)
+        for program in programs
+        for operation in program.operations
+    )
+
+
+def attention(q: Any, k: Any, v: Any) -> Any:
+    return einsum("qk,kd->qd", einsum("qd,kd->qk", q, k) ** 2, v)
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (lambda a, b: a @ b, [(16, 16), (16, 16)]),
+        (lambda a, b, c: (a @ b) @ c, [(8, 8)] * 3),
+        (attention, [(8, 16)] * 3),
+    ],
+)
+def test_packing_for_the_plan_saves_rotations(
+    function: Function, shapes: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = cw.Session(depth=8, backend="clear", insecure=True, log_n=12)
+    eager: list[Program] = []
+    run = cw.Session.run
+
+    def watched(self: cw.Session, program: Program, *args: Any, **options: Any) -> Any:
+        eager.append(program)
+        return run(self, program, *args, **options)
+
+    monkeypatch.setattr(cw.Session, "run", watched)
+    # A tensor is what the einsum of this file takes for one only while it is traced.
+    monkeypatch.setitem(globals(), "einsum", cw.einsum)
+    function(*[session.encrypt(np.ones(shape)) for shape in shapes])
+    program = compiled(function, *shapes, log_n=12)
+    assert rotations(program.program) < rotations(*eager)
+
+
+def test_inputs_are_encrypted_no_higher_than_needed() -> None:
+    program = compiled(lambda a, b, c: (a * b) * c, (8,), (8,), (8,))
+    levels = {packing.argument: packing.level for packing in program.packings}
+    assert levels == {0: 2, 1: 2, 2: 1}
+    assert program.parameters.levels == 2
+    client, _ = program.keygen()
+    encrypted = client.encrypt(*np.ones((3, 8)))
+    assert [each.level for each in encrypted] == [packing.level for packing in program.packings]
+
+
+def test_key_budgets_from_all_keys_to_the_fewest() -> None:
+    def function(x: Any) -> Any:
+        return x @ x @ x / 400
+
+    free = compiled(function, (20, 20))
+    assert compiled(function, (20, 20), key_budget=free.key_bytes).key_bytes == free.key_bytes
+    with pytest.raises(KeyBudgetError, match=r"allow \d+ bytes or more") as refusal:
+        compiled(function, (20, 20), key_budget=0)
+    fewest = int(str(refusal.value).rsplit("allow ", 1)[1].split()[0])
+    assert fewest < free.key_bytes
+    least = compiled(function, (20, 20), key_budget=fewest)
+    assert least.key_bytes <= fewest
+    assert len(demand_of(least.program)) < len(demand_of(free.program))
+    require_encrypted_right(least, function, 20)
+    with pytest.raises(KeyBudgetError):
+        compiled(function, (20, 20), key_budget=fewest - 1)
+    with pytest.raises(InvalidArgumentError, match="budget"):
+        compiled(function, (20, 20), key_budget=-1)
+
+
+def test_fewer_keys_cost_no_precision() -> None:
+    free = cw.compile(lambda x: x @ x.T, (50, 50), precision=30)
+    program = cw.compile(lambda x: x @ x.T, (50, 50), precision=30, key_budget=free.key_bytes // 2)
+    bounds = value_bounds(program.program, program.input_bounds)
+    assert predicted_precision(program.program, bounds, program.parameters) >= 30
+
+
+def branching(x: Any) -> Any:
+    return x if x else x + 1
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: None, "expected the function to return tensors"),
+        (lambda x: np.ones(3), "expected the function to return tensors"),
+        (lambda x: (), "expected the function to return tensors"),
+        (lambda x: (x, 1), "expected the function to return tensors"),
+        (lambda x: {"x": x}, "expected the function to return tensors"),
+        (lambda x, y: x, "does not take 1 argument"),
+        (lambda: None, "does not take 1 argument"),
+        (lambda x, *, y: x, "does not take 1 argument"),
+        (3, "does not take 1 argument"),
+        (branching, "cannot branch"),
+        (lambda x: max(x, x), "cannot compare"),
+        (lambda x: x * (x == 0), "cannot compare"),
+        (lambda x: x * (x != 0), "cannot compare"),
+        (lambda x: float(x[0]), "cannot make a float"),
+        (lambda x: np.sum(x, 0), r"cannot compute numpy\.sum .* methods or cloakwork\.einsum"),
+        (lambda x: np.einsum("i->", x), r"cannot compute numpy\.einsum"),
+        (lambda x: np.stack([x, x]), "cannot compute numpy.stack|cannot make a numpy array"),
+        (lambda x: np.array([x, x]), "cannot make a numpy array"),
+    ],
+)
+def test_functions_that_are_refused(function: Any, message: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=message):
+        compiled(function, (8,))
+
+
+def test_ufuncs_refuse_traced_tensors() -> None:
+    with pytest.raises(TypeError, match="ufunc"):
+        compiled(lambda x: np.exp(x + 1), (8,))
+
+
+def test_tensors_from_elsewhere_are_no_part_of_a_function() -> None:
+    leaked: list[Any] = []
+    compiled(lambda x: leaked.append(x) or x, (8,))  # type: ignore[func-returns-value]
+    with pytest.raises(InvalidArgumentError, match="made of its arguments"):
+        compiled(lambda x: leaked[0], (8,))
+    encrypted = cw.Session(depth=1, backend="clear").encrypt(np.ones(8))
+    for other in (leaked[0], encrypted):
+        with pytest.raises(ParametersMismatchError, match="different sessions"):
+            compiled(lambda x, other=other: x + other, (8,))
+
+
+@pytest.mark.parametrize("spec", [3, (0,), (-1,), (1.5,), (True,), "ab", None, ("a",)])
+def test_shapes_that_are_refused(spec: Any) -> None:
+    with pytest.raises(ShapeMismatchError, match="cannot describe a tensor"):
+        compiled(lambda x: x, spec)
+
+
+def test_shapes_may_be_lists_and_numpys() -> None:
+    program = compiled(lambda x, y: x + y, [3, 4], (np.int64(4),))
+    assert [spec.shape for spec in program.specs] == [(3, 4), (4,)]
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"insecure": False}, InsecureParametersError),
+        ({"precision": 60}, InvalidParametersError),
+        ({"precision": 61}, InvalidArgumentError),
+        ({"precision": -1}, InvalidArgumentError),
+        ({"precision": 1.5}, InvalidArgumentError),
+        ({"log_n": 4}, InvalidArgumentError),
+        ({"log_n": "x"}, InvalidArgumentError),
+    ],
+)
+def test_options_that_are_refused(options: dict[str, Any], error: type[CloakworkError]) -> None:
+    with pytest.raises(error, match="cannot compile"):
+        compiled(lambda x: x.sum(), (8,), **options)
+
+
+def test_errors_that_no_scale_meets_are_refused() -> None:
+    with pytest.raises(InvalidParametersError, match=r"errors may grow by .* ask for less"):
+        compiled(lambda x: x**256, (8, 8), precision=42)
+
+
+PROGRAM = compiled(lambda a, b: a @ b, (8, 8), cw.Spec((8, 8), 2.0))
+CLIENT, EVALUATOR = PROGRAM.keygen()
+ONES = np.ones((8, 8))
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        ([ONES], InvalidArgumentError),
+        ([ONES] * 3, InvalidArgumentError),
+        ([ONES, ONES[1:]], ShapeMismatchError),
+        ([ONES * 1.5, ONES], ValueOutOfRangeError),
+        ([ONES, ONES * 2.5], ValueOutOfRangeError),
+        ([ONES, ONES * np.nan], NotFiniteError),
+    ],
+)
+def test_arrays_that_are_refused(data: list[Any], error: type[CloakworkError]) -> None:
+    for encrypt in (CLIENT.encrypt, PROGRAM.run_clear):
+        with pytest.raises(error, match="cannot encrypt"):
+            encrypt(*data)
+
+
+def test_an_argument_that_is_not_used_keeps_its_promises_too() -> None:
+    program = compiled(lambda a, b: a + 1, (8,), (8,))
+    for unused in (np.full(8, 2.0), np.full(8, np.nan)):
+        with pytest.raises((ValueOutOfRangeError, NotFiniteError)):
+            program.run_clear(np.ones(8), unused)
+
+
+def test_only_tensors_of_the_program_are_run_and_decrypted() -> None:
+    other = compiled(lambda a: a.sum(0), (8, 8))
+    other_client, other_evaluator = other.keygen()
+    inputs = CLIENT.encrypt(ONES, ONES)
+    others: Any = (None, ONES, [ONES, ONES], [], inputs[:1], inputs[0], other_client.encrypt(ONES))
+    for wrong in others:
+        with pytest.raises(InvalidArgumentError, match="expected a list of 2 tensor"):
+            EVALUATOR.run(wrong)
+    with pytest.raises(InvalidArgumentError, match="expected a list of 1 tensor"):
+        other_evaluator.run(inputs)
+    results = EVALUATOR.run(inputs)
+    others = (None, [], results[0], results * 2, inputs[:1], [ONES])
+    for wrong in others:
+        with pytest.raises(InvalidArgumentError, match="expected a list of 1 tensor"):
+            CLIENT.decrypt(wrong)
+
+
+def test_keys_of_others_are_refused() -> None:
+    again_client, again_evaluator = PROGRAM.keygen()
+    inputs = CLIENT.encrypt(ONES, ONES)
+    with pytest.raises(KeyMismatchError):
+        again_client.decrypt(EVALUATOR.run(inputs))
+    with pytest.raises(KeyMismatchError):
+        again_evaluator.run(inputs)
+    session = cw.Session(depth=1, insecure=True, log_n=11)
+    for use in (
+        lambda: PROGRAM.client(session.client),
+        lambda: PROGRAM.evaluator(session.evaluator),
+    ):
+        with pytest.raises(ParametersMismatchError, match="compiled for"):
+            use()
+
+
+@pytest.mark.parametrize("thing", [None, PROGRAM, "client"])
+def test_only_clients_and_evaluators_take_a_program(thing: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="expected its client"):
+        PROGRAM.client(thing)
+    with pytest.raises(InvalidArgumentError, match="expected its evaluator"):
+        PROGRAM.evaluator(thing)
+    wrong: Any = CLIENT.party
+    with pytest.raises(InvalidArgumentError, match="expected its evaluator"):
+        PROGRAM.evaluator(wrong)
+
+
+def test_nothing_printed_shows_numbers() -> None:
+    inputs = CLIENT.encrypt(ONES * 0.12345, ONES)
+    for thing in (PROGRAM, CLIENT, EVALUATOR, inputs, EVALUATOR.run(inputs)):
+        assert "INSECURE" in repr(thing)
+        assert "0.12345" not in repr(thing)
