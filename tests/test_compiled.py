@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -405,3 +406,15 @@ def test_nothing_printed_shows_numbers() -> None:
     for thing in (PROGRAM, CLIENT, EVALUATOR, inputs, EVALUATOR.run(inputs)):
         assert "INSECURE" in repr(thing)
         assert "0.12345" not in repr(thing)
+
+
+def test_measured_costs_plan_the_same_function(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    compiled = cw.compile(
+        lambda a, b: a @ b, (8, 8), (8, 8), log_n=10, insecure=True, costs=cw.measured_costs
+    )
+    assert list((tmp_path / "cloakwork").iterdir())
+    a, b = np.random.default_rng(5).uniform(-1, 1, (2, 8, 8))
+    assert np.abs(np.asarray(compiled.run(a, b)) - a @ b).max() < 1e-4

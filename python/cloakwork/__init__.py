@@ -5,6 +5,7 @@ from cloakwork.compiled import Compiled, Spec, compile
 from cloakwork.explain.plot import plot
 from cloakwork.explain.text import explain
 from cloakwork.frontends.einsum import einsum
+from cloakwork.plan.measured_cost import measured as measured_costs
 from cloakwork.runtime.roles import Client, Evaluator
 from cloakwork.runtime.tensor import Tensor
 from cloakwork.session import Session
@@ -34,6 +35,7 @@ __all__ = [
     "load_evaluator",
     "load_program",
     "load_tensor",
+    "measured_costs",
     "plot",
     "save_client",
     "save_evaluator",

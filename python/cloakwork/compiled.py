@@ -22,10 +22,12 @@ from cloakwork.errors import (
     ShapeMismatchError,
 )
 from cloakwork.plan.bounds import value_bounds
+from cloakwork.plan.cost import Costs
 from cloakwork.plan.key_budget import within_key_budget
 from cloakwork.plan.keys import demand_of
 from cloakwork.plan.layout import Layout
 from cloakwork.plan.lower import Lowered
+from cloakwork.plan.measured_cost import comparable
 from cloakwork.plan.parameter_choice import SCALE_BITS
 from cloakwork.plan.precision import predicted_precision
 from cloakwork.plan.search import Plan, Task, cheapest_plan, slot_bounds
@@ -105,6 +107,7 @@ def compile(
     key_budget: int | None = None,
     log_n: int | None = None,
     insecure: bool = False,
+    costs: Callable[[Parameters], Costs] = comparable,
 ) -> Compiled:
     """Plan a function of encrypted tensors as one program.
 
@@ -120,6 +123,9 @@ def compile(
         key_budget: Bytes for all evaluation keys; the fewer, the more rotations.
         log_n: Base-2 logarithm of the ring degree; by default the cheapest.
         insecure: Whether parameters below 128-bit security are allowed, for tests.
+        costs: What operations cost under given parameters. By default a model, so that every
+            machine makes the same plan; `cloakwork.measured_costs` measures this machine,
+            which takes some seconds for each ring tried and is then kept in the user's cache.
 
     Raises:
         InvalidParametersError: No parameters have the depth and precision that are needed.
@@ -143,7 +149,7 @@ def compile(
     graph = traced(function, [spec.shape for spec in described])
     title = getattr(function, "__name__", "function")
     bounds = {source: spec.bound for source, spec in zip(graph.sources, described, strict=True)}
-    task = Task(title, graph.results, bounds, precision, insecure)
+    task = Task(title, graph.results, bounds, precision, insecure, costs)
     plan, program = _within_key_budget(task, rings, key_budget)
     return Compiled(
         title,

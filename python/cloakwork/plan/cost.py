@@ -97,6 +97,20 @@ class Costs:
         """Each further rotation of the same value at a level; see `at` for errors."""
         return self.at(level).hoisted_rotation
 
+    def scaled(self, factor: float) -> Costs:
+        """The costs in another unit.
+
+        Example:
+            >>> modelled([2], special_limbs=1).scaled(0.5).rotation(0)
+            15.0
+        """
+        return Costs(
+            tuple(
+                LevelCosts(**{kind: factor * cost for kind, cost in asdict(level).items()})
+                for level in self.levels
+            )
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The table as JSON holds it."""
         return {"levels": [asdict(level) for level in self.levels]}

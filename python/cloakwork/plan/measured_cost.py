@@ -33,6 +33,17 @@ def modelled_for(parameters: Parameters) -> Costs:
     return modelled(limbs, parameters.key_prime_count - limbs[-1])
 
 
+def comparable(parameters: Parameters) -> Costs:
+    """Modelled costs in a unit that is the same for every ring.
+
+    Example:
+        >>> small, large = (Parameters(levels=1, log_n=n, insecure=True) for n in (10, 11))
+        >>> comparable(small).rotation(1) < comparable(large).rotation(1)
+        True
+    """
+    return modelled_for(parameters).scaled(parameters.n * parameters.log_n)
+
+
 def measured(parameters: Parameters) -> Costs:
     """Costs in seconds on this machine, at the engine's present number of threads.
 

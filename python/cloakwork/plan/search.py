@@ -22,12 +22,13 @@ from cloakwork.errors import (
     LevelExhaustedError,
 )
 from cloakwork.plan.bounds import value_bounds
-from cloakwork.plan.cost import total_seconds
+from cloakwork.plan.cost import Costs, total_seconds
 from cloakwork.plan.level import depth_of, lowest_levels
 from cloakwork.plan.lower import Lowered, in_order, lower
-from cloakwork.plan.measured_cost import modelled_for
+from cloakwork.plan.measured_cost import comparable
 from cloakwork.plan.parameter_choice import parameters_for
 from cloakwork.plan.precision import predicted_precision
+from cloakwork.plan.split import split_by_cost
 from cloakwork.programs.simplify import simplified
 from cloakwork.programs.slots import Program, Vector
 from cloakwork.programs.tensors import Contract, Node, Source
@@ -52,6 +53,7 @@ class Task:
         bounds: For each source that they need, the largest absolute value of its elements.
         precision: Bits after the binary point that results should have.
         insecure: Whether parameters below 128-bit security are allowed.
+        costs: What operations cost under given parameters, in one unit for all of them.
     """
 
     title: str
@@ -59,6 +61,7 @@ class Task:
     bounds: Mapping[Source, float]
     precision: int
     insecure: bool
+    costs: Callable[[Parameters], Costs] = comparable
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +165,9 @@ def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: fl
     program = lowest_levels(simplified(lowered.program), together=together)
     known = value_bounds(program, slot_bounds(lowered, task.bounds))
     parameters = _parameters(task, program, known, log_n)
-    cost = total_seconds(program, modelled_for(parameters)) * parameters.n * log_n
+    costs = task.costs(parameters)
+    program = split_by_cost(program, costs)
+    cost = total_seconds(program, costs)
     return Plan(replace(lowered, program=program), parameters, cost)
 
 
