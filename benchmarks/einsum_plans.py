@@ -73,6 +73,11 @@ class Recorder:
         """The session's."""
         return self.session.parameters
 
+    @property
+    def memory(self) -> int:
+        """The session's."""
+        return self.session.memory
+
     def compute(self, job: Job, arrays: Sequence[NDArray[np.float64]]) -> cw.Tensor:
         """Encrypt the operands of a job, plan it and run the plan."""
         runner = _Runner(self)

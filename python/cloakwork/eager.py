@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -12,14 +13,16 @@ from cloakwork.backends.ckks import CkksBackend
 from cloakwork.errors import LevelExhaustedError
 from cloakwork.plan.key_budget import with_keys
 from cloakwork.plan.keys import KeyDemand, demand_of
-from cloakwork.plan.lower import Lowered, lower
+from cloakwork.plan.lower import Lowered, in_order, lower
 from cloakwork.programs.slots import Program, Vector
 from cloakwork.programs.tensors import Node
+from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.roles import Evaluator
 from cloakwork.runtime.tensor import Tensor
 from cloakwork.runtime.tensor_methods import Runner
 
+_WORD_BYTES = 4
 # A level is worth more rotations than any plan has.
 _LEVELS_FIRST = 1e6
 # Levels by which operands are lifted to learn how many they lack.
@@ -31,6 +34,8 @@ class Executor(Protocol):
 
     @property
     def parameters(self) -> Parameters: ...
+    @property
+    def memory(self) -> int: ...
     def fitted(self, program: Program) -> Program: ...
     def run(
         self,
@@ -57,6 +62,7 @@ def compute(executor: Executor, runner: Runner, node: Node, title: str) -> Tenso
         (2,)
     """
     parameters = executor.parameters
+    _require_room(node, title, executor)
     lowered = _lowered(node, title, parameters)
     program = executor.fitted(lowered.program)
     inputs = [value for source, _ in lowered.inputs for value in source.tensor.values]
@@ -64,6 +70,15 @@ def compute(executor: Executor, runner: Runner, node: Node, title: str) -> Tenso
     bounds = _slot_bounds(lowered, parameters.slots)
     values = executor.run(program, inputs, profile=profile, bounds=bounds)
     return Tensor(values, lowered.outputs[0], parameters, runner, program, profile)
+
+
+def _require_room(node: Node, title: str, executor: Executor) -> None:
+    """Refuse before it is planned what could not be held, however well it were planned."""
+    parameters = executor.parameters
+    ciphertext = 2 * parameters.n * parameters.prime_count(0) * _WORD_BYTES
+    for each in in_order([node]):
+        count = -(-math.prod(each.shape) // parameters.slots)
+        require_memory(count * ciphertext, executor.memory, f"compute {title}")
 
 
 def _lowered(node: Node, title: str, parameters: Parameters) -> Lowered:
@@ -114,6 +129,7 @@ class EagerEvaluator:
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
         self.parameters = evaluator.parameters
+        self.memory = evaluator.memory
         self.run = evaluator.run
 
     def compute(self, node: Node, title: str) -> Tensor:

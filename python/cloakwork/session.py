@@ -210,6 +210,11 @@ class Session:
                 bar.update(len(part))
 
     @property
+    def memory(self) -> int:
+        """Bytes that the ciphertexts of one run may take."""
+        return self.evaluator.memory
+
+    @property
     def key_bytes(self) -> int:
         """Bytes of the evaluation keys made so far."""
         return 0 if self._ckks is None else self._ckks[1].keys.nbytes

@@ -239,6 +239,19 @@ impl SecretKey {
     }
 }
 
+impl Parameters {
+    /// Bytes in memory of one evaluation key for a level and those below.
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`] for a level that the chain does not have.
+    pub fn evaluation_key_bytes(&self, level: usize) -> Result<usize> {
+        self.check_level(level, "size an evaluation key")?;
+        let basis = self.key_basis(level);
+        let polys = 2 * key_digits(self, &basis).into_iter().count();
+        Ok(polys * basis.len() * self.n() * size_of::<u32>())
+    }
+}
+
 /// Refuses what is no Galois element: an even number, or one from 2N on.
 pub(crate) fn check_element(log_n: u32, element: usize, operation: &'static str) -> Result<()> {
     if element % 2 == 1 && element < 2 << log_n {

@@ -278,16 +278,6 @@ impl Parameters {
         Basis::new(self.0.levels[..=level].iter().flat_map(|level| level.extended.iter()))
     }
 
-    /// Bytes in memory of one evaluation key for a level.
-    ///
-    /// # Errors
-    /// [`Error::LevelMismatch`] for a level that the chain does not have.
-    pub fn evaluation_key_bytes(&self, level: usize) -> Result<usize> {
-        self.check_level(level, "size an evaluation key")?;
-        let polys = 2 * self.digits(level).len();
-        Ok(polys * self.extended_basis(level).len() * self.n() * size_of::<u32>())
-    }
-
     /// The key-switching digits at a level, empty ones left out.
     pub(crate) fn digits(&self, level: usize) -> &[Digit] {
         let tables = &self.0.levels[level];

@@ -31,6 +31,8 @@ from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.tensor import Tensor, require_tensor
 
 _WORD_BYTES = 4
+# The peak of a run on several threads is below this many times that in program order.
+_SPREAD = 2
 _MAX_FLOOD_BITS = 2**31 - 1
 
 
@@ -236,6 +238,9 @@ class Evaluator:
             )
         peak = predicted_peak_bytes(program, self._bytes_at)
         require_memory(peak, self.memory, f"run {program.title}")
+        if peak * _SPREAD > self.memory:
+            # In program order a run takes what was predicted; ahead of it, somewhat more.
+            threads = 1
         try:
             return run(
                 program,

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 import operator
 import string
-from collections.abc import Iterator, Sequence
-from numbers import Integral
+from collections.abc import Callable, Iterator, Sequence
+from numbers import Real
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ _LABELS = string.ascii_letters + "".join(chr(code) for code in range(0x3B1, 0x3B
 _BATCH_LABELS = _LABELS.replace("xyz", "")
 # Multiples that are made by additions and so take no level.
 _FEW = 8
+# Its levels would fill the largest ring.
+_LARGEST_POWER = 1 << 64
 
 
 class Runner(Protocol):
@@ -87,6 +89,58 @@ class TensorMethods:
                 "cannot make a numpy array: the tensor is encrypted; decrypt it first"
             )
 
+    # Python's own answer, whether they are one object, would pass for an answer.
+    def __eq__(self, other: object) -> NoReturn:
+        _refuse_comparison()
+
+    def __ne__(self, other: object) -> NoReturn:
+        _refuse_comparison()
+
+    def __lt__(self, other: object) -> NoReturn:
+        _refuse_comparison()
+
+    def __le__(self, other: object) -> NoReturn:
+        _refuse_comparison()
+
+    def __gt__(self, other: object) -> NoReturn:
+        _refuse_comparison()
+
+    def __ge__(self, other: object) -> NoReturn:
+        _refuse_comparison()
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __array_function__(self, function: Callable[..., Any], *_: Any) -> NoReturn:
+        raise InvalidArgumentError(
+            f"cannot compute numpy.{function.__name__} of an encrypted tensor; use its methods or "
+            "cloakwork.einsum"
+        )
+
+    def __contains__(self, _item: object) -> NoReturn:
+        _refuse_comparison()
+
+    def __abs__(self) -> NoReturn:
+        _refuse("abs")
+
+    def __int__(self) -> NoReturn:
+        _refuse("int")
+
+    def __round__(self, _digits: object = None) -> NoReturn:
+        _refuse("round")
+
+    def __floordiv__(self, _other: object) -> NoReturn:
+        _refuse("//")
+
+    def __mod__(self, _other: object) -> NoReturn:
+        _refuse("%")
+
+    def __rtruediv__(self, _other: object) -> NoReturn:
+        _refuse("division by an encrypted tensor")
+
+    def __rpow__(self, _other: object) -> NoReturn:
+        _refuse("an encrypted exponent")
+
     def __iter__(self) -> Iterator[Self]:
         return iter([self[number] for number in range(len(self))])
 
@@ -125,18 +179,18 @@ class TensorMethods:
         return self._multiplied(1 / divisor, "x / y")
 
     def __pow__(self, exponent: Any) -> Self:
-        if isinstance(exponent, bool) or not isinstance(exponent, Integral) or exponent < 1:
+        is_number = isinstance(exponent, Real) and not isinstance(exponent, bool)
+        if not is_number or exponent != int(exponent) or exponent < 1:
             raise InvalidArgumentError(
                 f"cannot raise to a power: expected a whole number from 1 on, got {shown(exponent)}"
             )
-        return self._power(int(exponent), {1: self})
-
-    def _power(self, exponent: int, known: dict[int, Self]) -> Self:
-        if exponent not in known:
-            half = self._power(exponent // 2, known)
-            rest = self._power(exponent - exponent // 2, known)
-            known[exponent] = half * rest
-        return known[exponent]
+        if exponent > _LARGEST_POWER:
+            raise InvalidArgumentError(
+                f"cannot raise to a power: expected at most {_LARGEST_POWER}, which takes "
+                f"{_LARGEST_POWER.bit_length() - 1} levels, got {shown(exponent)}"
+            )
+        node = _power(self.node(), int(exponent), {1: self.node()}, users_line())
+        return self._computed(node, f"x ** {int(exponent)}")
 
     def __matmul__(self, other: Any) -> Self:
         return self._matrix_product(self, _operand(other, "matmul"))
@@ -202,7 +256,8 @@ class TensorMethods:
         Raises:
             InvalidArgumentError: The axes are no permutation.
         """
-        wanted = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes
+        wanted: Any = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes
+        wanted = () if wanted == (None,) else wanted
         order = [_axis(each, self.ndim, "transpose") for each in wanted]
         order = order or list(range(self.ndim))[::-1]
         if sorted(order) != list(range(self.ndim)):
@@ -335,6 +390,30 @@ class TensorMethods:
             )
         result: Self = self.runner.compute(node, title)
         return result
+
+
+def _refuse_comparison() -> NoReturn:
+    raise InvalidArgumentError(
+        "cannot compare an encrypted tensor: its numbers are not known here; "
+        "use arithmetic that serves every case"
+    )
+
+
+def _power(node: Node, exponent: int, known: dict[int, Node], origin: str) -> Node:
+    """The power in the fewest levels, each lower power made once."""
+    if exponent not in known:
+        half = _power(node, exponent // 2, known, origin)
+        rest = _power(node, exponent - exponent // 2, known, origin)
+        labels = _LABELS[: len(node.shape)]
+        known[exponent] = Contract((half, rest), (labels, labels), labels, node.shape, origin)
+    return known[exponent]
+
+
+def _refuse(what: str) -> NoReturn:
+    raise InvalidArgumentError(
+        f"cannot compute {what}: no polynomial of the numbers does this exactly; decrypt first, or "
+        "use sums, differences and products"
+    )
 
 
 def _reshaped(node: Node, shape: tuple[int, ...]) -> Rearrange:

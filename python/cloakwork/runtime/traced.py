@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.programs.tensors import Node, Source
@@ -38,43 +38,8 @@ class TracedTensor(TensorMethods):
         """What stands for the tensor in a graph of operations."""
         return self._node
 
-    # Python's own answer, whether they are one object, would become part of the program.
-    def __eq__(self, other: object) -> NoReturn:
-        _refuse_comparison()
-
-    def __ne__(self, other: object) -> NoReturn:
-        _refuse_comparison()
-
-    def __lt__(self, other: object) -> NoReturn:
-        _refuse_comparison()
-
-    def __le__(self, other: object) -> NoReturn:
-        _refuse_comparison()
-
-    def __gt__(self, other: object) -> NoReturn:
-        _refuse_comparison()
-
-    def __ge__(self, other: object) -> NoReturn:
-        _refuse_comparison()
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __array_function__(self, function: Callable[..., Any], *_: Any) -> NoReturn:
-        raise InvalidArgumentError(
-            f"cannot compute numpy.{function.__name__} of an encrypted tensor; use its methods or "
-            "cloakwork.einsum"
-        )
-
     def __repr__(self) -> str:
         return f"TracedTensor(shape={self.shape})"
-
-
-def _refuse_comparison() -> NoReturn:
-    raise InvalidArgumentError(
-        "cannot compare an encrypted tensor: its numbers are not known here; "
-        "use arithmetic that serves every case"
-    )
 
 
 @dataclass(frozen=True, slots=True)
