@@ -14,6 +14,7 @@ from tests.programs.random_gates import evaluated, gate_programs
 
 
 @given(gate_programs(), st.sampled_from([0, 1, 63, 64, 65, 200]), st.integers(0, 2**32))
+@settings(deadline=None)
 def test_as_bit_by_bit(program: GateProgram, runs: int, seed: int) -> None:
     shape = runs, program.input_bits
     inputs = np.random.default_rng(seed).integers(0, 2, shape, dtype=np.uint8)
@@ -23,7 +24,7 @@ def test_as_bit_by_bit(program: GateProgram, runs: int, seed: int) -> None:
 
 
 @given(gate_programs(), st.integers(0, 2**32))
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 def test_turns_and_pieces_change_nothing(program: GateProgram, seed: int) -> None:
     inputs = np.random.default_rng(seed).integers(0, 2, (300, program.input_bits), dtype=np.uint8)
     whole = ClearGates(program).run(inputs)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.gate_statistics import statistics_of
@@ -128,6 +128,7 @@ def test_nobody_else_can_change_a_program() -> None:
 
 
 @given(gate_programs())
+@settings(deadline=None)
 def test_levels_are_the_longest_ways(program: GateProgram) -> None:
     levels = [0] * program.input_bits
     for _, operands, _ in program.gates():

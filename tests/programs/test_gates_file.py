@@ -5,7 +5,7 @@ import struct
 import zlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork.errors import MalformedBytesError
@@ -35,6 +35,7 @@ def packed(
 
 
 @given(gate_programs())
+@settings(deadline=None)
 def test_round_trip(program: GateProgram) -> None:
     assert facts(from_bytes(to_bytes(program))) == facts(program)
 
@@ -78,6 +79,7 @@ def test_more_memory_must_be_asked_for() -> None:
 
 
 @given(gate_programs(), st.integers(0, 2**32))
+@settings(deadline=None)
 def test_damaged_bytes_are_refused_or_legal(program: GateProgram, seed: int) -> None:
     rng = random.Random(seed)
     data = bytearray(to_bytes(program))

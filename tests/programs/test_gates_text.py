@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork.errors import InvalidProgramError
@@ -25,6 +25,7 @@ output "y" unsigned 1 x 2 = %6 %7"""
 
 
 @given(gate_programs())
+@settings(deadline=None)
 def test_round_trip(program: GateProgram) -> None:
     assert facts(from_text(to_text(program))) == facts(program)
 
@@ -69,6 +70,7 @@ def test_an_empty_text_is_no_program() -> None:
 
 
 @given(gate_programs(), st.integers(0, 2**32))
+@settings(deadline=None)
 def test_damaged_text_is_refused_or_legal(program: GateProgram, seed: int) -> None:
     try:
         read = from_text(damage(to_text(program), random.Random(seed)))

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -26,6 +26,7 @@ from cloakwork.runtime.port_values import bits_of_arguments, results_of_bits
     st.integers(0, 3),
     st.data(),
 )
+@settings(deadline=None)
 def test_integers_round_trip(
     kind: PortKind, width: int, length: int | None, runs: int, data: st.DataObject
 ) -> None:

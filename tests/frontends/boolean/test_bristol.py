@@ -75,7 +75,7 @@ def test_the_old_format_is_written_as_it_was_read(tmp_path: Path) -> None:
 
 
 @given(gate_programs(least_inputs=1), st.sampled_from([to_bristol, to_old_bristol]), st.data())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_any_program_is_written_in_and_xor_inv(
     folder: Path,
     program: GateProgram,
@@ -169,6 +169,7 @@ def test_an_empty_file_is_no_circuit(tmp_path: Path) -> None:
 
 
 @given(st.integers(0, 2**32), st.sampled_from([SMALL, less(2), adder(2)]))
+@settings(deadline=None)
 def test_damaged_files_are_refused_or_legal(folder: Path, seed: int, text: str) -> None:
     try:
         program = from_bristol(written(folder, damage(text, random.Random(seed))))
