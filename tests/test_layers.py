@@ -23,6 +23,7 @@ RANKS = {
     "cloakwork.frontends": 6,
     "cloakwork.explain": 6,
     "cloakwork.eager": 6,
+    "cloakwork.boolean": 7,
     "cloakwork.compiled": 7,
     "cloakwork.session": 7,
     "cloakwork.store": 7,

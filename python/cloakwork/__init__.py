@@ -1,6 +1,6 @@
 """Cloakwork runs programs on data it cannot see."""
 
-from cloakwork import errors
+from cloakwork import boolean, errors
 from cloakwork.compiled import Compiled, Spec, compile
 from cloakwork.explain.plot import plot
 from cloakwork.explain.text import explain
@@ -27,6 +27,7 @@ __all__ = [
     "Session",
     "Spec",
     "Tensor",
+    "boolean",
     "compile",
     "einsum",
     "errors",

@@ -112,7 +112,7 @@ class InvalidLayoutError(CloakworkError, ValueError):
 
 
 class InvalidProgramError(CloakworkError, ValueError):
-    """A slot program breaks a rule of the form."""
+    """A slot or gate program breaks a rule of its form."""
 
 
 class MemoryBudgetError(CloakworkError, MemoryError):
@@ -125,3 +125,15 @@ class RunCancelledError(CloakworkError, RuntimeError):
 
 class KeyBudgetError(CloakworkError, ValueError):
     """No plan of a program keeps its evaluation keys within the bytes allowed."""
+
+
+class BristolSyntaxError(CloakworkError, ValueError):
+    """A file is no circuit in a Bristol format; the message names the line."""
+
+
+class VerilogError(CloakworkError, ValueError):
+    """Yosys refuses a Verilog design, or makes of it what is no circuit of gates."""
+
+
+class SequentialCircuitError(VerilogError):
+    """A design keeps state: registers, latches or memory that is written."""

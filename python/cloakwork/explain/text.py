@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from cloakwork._native import Parameters
+from cloakwork.explain.gates import explain_gates
 from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.picture import picture
 from cloakwork.explain.quantities import counted, duration, listed, signed, size
@@ -17,6 +18,7 @@ from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_of
 from cloakwork.plan.keys import demand_of
 from cloakwork.plan.layout import Layout
 from cloakwork.plan.rotate import split
+from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.slots import (
     Constant,
     Linear,
@@ -54,14 +56,23 @@ class Planned(Protocol):
     def title(self) -> str: ...
 
 
-def explain(x: Tensor | Planned) -> str:
+@runtime_checkable
+class Gated(Protocol):
+    """A program over bits."""
+
+    @property
+    def gates(self) -> GateProgram: ...
+
+
+def explain(x: Tensor | Planned | Gated) -> str:
     """What was planned and what it took, as text; no number inside a tensor is shown.
 
     Args:
-        x: A tensor, of which the program that made it is told; or a compiled program.
+        x: A tensor, of which the program that made it is told; or a compiled program; or a
+            program over bits.
 
     Raises:
-        InvalidArgumentError: It is neither.
+        InvalidArgumentError: It is none of these.
 
     Example:
         >>> import cloakwork as cw
@@ -82,6 +93,8 @@ def explain(x: Tensor | Planned) -> str:
     """
     if isinstance(x, Planned):
         return explain_program(x.program, x.parameters, hidden=True)
+    if isinstance(x, Gated):
+        return explain_gates(x.gates)
     require_tensor(x, "explain")
     if x.program is not None:
         return explain_program(

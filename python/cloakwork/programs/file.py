@@ -13,6 +13,7 @@ import numpy as np
 
 from cloakwork.errors import CloakworkError, MalformedBytesError
 from cloakwork.plan.layout import MAX_SLOTS
+from cloakwork.programs.packed import unpack
 from cloakwork.programs.slots import Builder, Program, Vector
 from cloakwork.programs.text import MEMORY, operation_lines, read_operation
 from cloakwork.programs.tokens import Tokens, quote
@@ -25,9 +26,6 @@ _HEADER = struct.Struct("<8sIIQQQQ")
 
 # Numbers stand in the file in one byte order, whatever the machine's.
 _NUMBER = np.dtype("<f8")
-
-# The most that zlib makes out of one byte.
-_MAX_RATIO = 1032
 
 # An operation takes up to this many times its text in memory.
 _TEXT_WEIGHT = 64
@@ -106,24 +104,10 @@ def _read(data: bytes, memory: int) -> Program:
             f"the program takes more than {memory} bytes; "
             "if it is to be trusted, read it with more memory"
         )
-    text = _unpack(data[_HEADER.size : text_end], text_size)
-    numbers = np.frombuffer(_unpack(data[text_end:], vectors_size), dtype=_NUMBER)
+    text = unpack(data[_HEADER.size : text_end], text_size)
+    numbers = np.frombuffer(unpack(data[text_end:], vectors_size), dtype=_NUMBER)
     vectors = numbers.astype(np.float64, copy=False).reshape(count, slots)
     return _program(text, slots, list(vectors))
-
-
-def _unpack(packed: bytes, size: int) -> bytes:
-    if size > _MAX_RATIO * len(packed):
-        raise MalformedBytesError(f"{len(packed)} packed bytes cannot hold {size}")
-    unpacker = zlib.decompressobj()
-    try:
-        # One byte more than wanted shows whether there is more.
-        data = unpacker.decompress(packed, size + 1)
-    except zlib.error as error:
-        raise MalformedBytesError(f"the packed bytes are damaged: {error}") from error
-    if len(data) != size or not unpacker.eof or unpacker.unused_data:
-        raise MalformedBytesError(f"expected {size} bytes when unpacked, got other than that")
-    return data
 
 
 def _program(text: bytes, slots: int, vectors: list[Vector]) -> Program:

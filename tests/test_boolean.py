@@ -1,0 +1,39 @@
+"""Programs over bits from file to result."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cloakwork as cw
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.programs.gates import GateBuilder, GateKind
+from cloakwork.programs.ports import Port
+from tests.frontends.boolean.circuits import adder, less
+
+
+def test_from_one_format_to_the_other(tmp_path: Path) -> None:
+    (tmp_path / "less.txt").write_text(less(8))
+    program = cw.boolean.from_bristol(tmp_path / "less.txt")
+    cw.boolean.to_bristol(program, tmp_path / "fashion.txt")
+    cw.boolean.to_old_bristol(program, tmp_path / "old.txt")
+    a, b = np.divmod(np.arange(65536), 256)
+    for name in ("fashion.txt", "old.txt"):
+        again = cw.boolean.from_bristol(tmp_path / name)
+        assert (again.run_clear(x0=a, x1=b)["y0"] == (a < b)).all()
+
+
+def test_statistics(tmp_path: Path) -> None:
+    (tmp_path / "adder.txt").write_text(adder(8))
+    found = cw.boolean.from_bristol(tmp_path / "adder.txt").statistics()
+    assert found.gates == {"and": 15, "xor": 22}
+    assert found.depth == 15
+
+
+def test_an_input_may_have_any_name() -> None:
+    builder = GateBuilder("not", (Port("self", "bits", 1), Port("in 0", "bytes", 8)))
+    builder.output(Port("y", "bits", 1), [builder.append(GateKind.NOT, 0)])
+    program = cw.boolean.BooleanProgram(builder.finish())
+    assert program.run_clear(**{"self": [0], "in 0": b"x"})["y"].tolist() == [1]
+    with pytest.raises(InvalidArgumentError, match="the input 'in 0' is missing"):
+        program.run_clear(self=[0])
