@@ -247,7 +247,7 @@ impl Parameters {
     pub fn evaluation_key_bytes(&self, level: usize) -> Result<usize> {
         self.check_level(level, "size an evaluation key")?;
         let basis = self.key_basis(level);
-        let polys = 2 * key_digits(self, &basis).into_iter().count();
+        let polys = 2 * key_digits(self, &basis).count();
         Ok(polys * basis.len() * self.n() * size_of::<u32>())
     }
 }
