@@ -13,6 +13,7 @@ import numpy as np
 from numpy.polynomial import chebyshev, polynomial
 
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.slots import (
     Add,
     Basis,
@@ -129,6 +130,8 @@ def _applied(operation: Operation, slots: Mapping[int, Vector]) -> Vector:
 
 
 def _transformed(slots: Vector, diagonals: Mapping[int, Vector]) -> Vector:
+    if isinstance(diagonals, SparseDiagonals):
+        return diagonals.absolute().applied(slots)
     total = np.zeros_like(slots)
     for steps, diagonal in diagonals.items():
         total += np.abs(diagonal) * np.roll(slots, -steps)

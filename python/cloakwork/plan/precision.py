@@ -14,6 +14,7 @@ from numpy.polynomial import chebyshev, polynomial
 
 from cloakwork._native import Parameters
 from cloakwork.backends.noise import NoiseModel, noise_of
+from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.slots import (
     Add,
     Basis,
@@ -30,6 +31,7 @@ from cloakwork.programs.slots import (
     Rotate,
     State,
     Sub,
+    Vector,
     operands,
 )
 
@@ -115,7 +117,7 @@ def _deviation(
         case Rotate():
             return math.hypot(before[0], model.rotation(_scale(model, state)))
         case Linear(diagonals=diagonals):
-            rows = float(np.abs(list(diagonals.values())).sum(axis=0).max())
+            rows = _largest_row(diagonals, program.slots)
             encoded = model.encoding(_operand_scale(model, state)) * math.sqrt(len(diagonals))
             switched = model.switching(_operand_scale(model, state)) * rows
             return math.hypot(
@@ -132,6 +134,16 @@ def _deviation(
             return math.hypot(before[0], model.rounding(_scale(model, state)))
         case Neg() | Output():
             return before[0]
+
+
+def _largest_row(diagonals: Mapping[int, Vector], slots: int) -> float:
+    """The largest sum of absolute weights that come together in one slot."""
+    if isinstance(diagonals, SparseDiagonals):
+        return float(diagonals.absolute().applied(np.ones(slots)).max())
+    sums = np.zeros(slots)
+    for diagonal in diagonals.values():
+        sums += np.abs(diagonal)
+    return float(sums.max())
 
 
 def _scale(model: NoiseModel, state: State) -> float:

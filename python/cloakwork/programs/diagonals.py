@@ -101,6 +101,24 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         renumbered._index = {int(number): place for place, number in enumerate(numbers)}
         return renumbered
 
+    def applied(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The transform of a vector, its diagonals never dense.
+
+        Example:
+            >>> swap = SparseDiagonals(4, np.array([0, 1]), np.array([1, 0]))
+            >>> swap.applied(np.array([5.0, 6.0, 7.0, 8.0])).tolist()
+            [6.0, 5.0, 0.0, 0.0]
+        """
+        weighted = vector[self.sources]
+        if self._weights is not None:
+            weighted = weighted * self._weights
+        summed = np.bincount(self._targets, weights=weighted, minlength=self.slots)
+        return np.asarray(summed, dtype=np.float64)
+
+    def absolute(self) -> SparseDiagonals:
+        """The same elements with the absolute values of their factors."""
+        return self if self._weights is None else self.weighted(np.abs(self._weights))
+
     def digest(self) -> bytes:
         """The same for the same elements under the same numbers.
 
