@@ -278,7 +278,7 @@ class Compiled:
         """For each input ciphertext, the largest absolute value of each slot."""
         bounds: list[Vector] = []
         for packing in self.packings:
-            occupied = packing.layout.pack(np.ones(packing.layout.shape))
+            occupied = packing.layout.occupied()
             bounds += [self.specs[packing.argument].bound * each for each in occupied]
         return bounds
 

@@ -16,13 +16,12 @@ from cloakwork.plan.keys import KeyDemand, demand_of
 from cloakwork.plan.lower import Lowered, in_order, lower
 from cloakwork.programs.slots import Program, Vector
 from cloakwork.programs.tensors import Node
-from cloakwork.runtime.memory import require_memory
+from cloakwork.runtime.memory import ciphertext_bytes, require_memory
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.roles import Evaluator
 from cloakwork.runtime.tensor import Tensor
 from cloakwork.runtime.tensor_methods import Runner
 
-_WORD_BYTES = 4
 # A level is worth more rotations than any plan has.
 _LEVELS_FIRST = 1e6
 # Levels by which operands are lifted to learn how many they lack.
@@ -75,7 +74,7 @@ def compute(executor: Executor, runner: Runner, node: Node, title: str) -> Tenso
 def _require_room(node: Node, title: str, executor: Executor) -> None:
     """Refuse before it is planned what could not be held, however well it were planned."""
     parameters = executor.parameters
-    ciphertext = 2 * parameters.n * parameters.prime_count(0) * _WORD_BYTES
+    ciphertext = ciphertext_bytes(parameters, 0)
     for each in in_order([node]):
         count = -(-math.prod(each.shape) // parameters.slots)
         require_memory(count * ciphertext, executor.memory, f"compute {title}")
@@ -111,8 +110,7 @@ def _slot_bounds(lowered: Lowered, slots: int) -> list[Vector] | None:
         if layout.dirty:
             bounds += [np.full(slots, bound) for bound in known]
         else:
-            occupied = layout.pack(np.ones(layout.shape))
-            bounds += [bound * each for bound, each in zip(known, occupied, strict=True)]
+            bounds += [bound * each for bound, each in zip(known, layout.occupied(), strict=True)]
     return bounds
 
 

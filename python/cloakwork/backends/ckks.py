@@ -19,9 +19,7 @@ from cloakwork._native import (
     SecretKey,
 )
 from cloakwork.programs.slots import Basis, State, Vector
-
-# A residue modulo one prime.
-_WORD_BYTES = 4
+from cloakwork.runtime.memory import ciphertext_bytes
 
 
 class CkksBackend:
@@ -69,8 +67,7 @@ class CkksBackend:
             LevelMismatchError: The chain has no such level.
         """
         assert state.level is not None
-        words = 2 * self.parameters.prime_count(state.level) * self.parameters.n
-        return words * _WORD_BYTES
+        return ciphertext_bytes(self.parameters, state.level)
 
     def add(self, left: Ciphertext, right: Ciphertext) -> Ciphertext:
         """left + right."""

@@ -30,7 +30,7 @@ from cloakwork.programs.slots import (
     name_of,
 )
 from cloakwork.runtime import secrecy
-from cloakwork.runtime.memory import predicted_peak_bytes
+from cloakwork.runtime.memory import ciphertext_bytes, predicted_peak_bytes
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.tensor import Tensor, require_tensor
 
@@ -40,8 +40,6 @@ _SHOWN_STAGES = 40
 _LONGEST_LISTING = 25
 _NO_BREAK = "\u00a0"
 _SHORT_PIECE = 60
-# A residue is a word of 32 bits.
-_WORD_BYTES = 4
 
 
 @runtime_checkable
@@ -262,7 +260,7 @@ def _memory(
     result: Tensor | None,
 ) -> list[str]:
     def bytes_at(state: State) -> int:
-        return 2 * parameters.prime_count(state.level or 0) * parameters.n * _WORD_BYTES
+        return ciphertext_bytes(parameters, state.level or 0)
 
     predicted = size(predicted_peak_bytes(program, bytes_at))
     told = [f"{predicted} at the peak as predicted{'' if hidden else ' for ciphertexts'}"]

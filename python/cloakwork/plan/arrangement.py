@@ -16,13 +16,13 @@ import numpy as np
 
 from cloakwork.plan.contraction import Way
 from cloakwork.plan.layout import Axis, Layout, are_distinct, nest, power_of_two
+from cloakwork.plan.price import DIAGONAL
 from cloakwork.plan.rotate import cheapest_split, merge, sum_steps
 
 Sizes: TypeAlias = Mapping[str, int]
 
 # In units of one rotation: a level spent is a level that no later operation has.
 LEVEL_PRICE = 80.0
-_DIAGONAL_PRICE = 0.6
 _PRODUCT_PRICE = 1.0
 # Whatever comes after works on every ciphertext of the result.
 RESULT_PRICE = 10.0
@@ -247,4 +247,4 @@ def _gather_score(anchor: _Anchor, way: Way, slots: int) -> float:
     if in_place and not summed_inside and not (missing and anchor.dirty):
         return float(count * copies)
     split = cheapest_split(numbers, slots)
-    return count * (copies + split.cost + _DIAGONAL_PRICE * len(numbers)) + LEVEL_PRICE
+    return count * (copies + split.cost + DIAGONAL * len(numbers)) + LEVEL_PRICE

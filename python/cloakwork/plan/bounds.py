@@ -120,7 +120,7 @@ def _applied(operation: Operation, slots: Mapping[int, Vector]) -> Vector:
         case Rotate(operand=operand, steps=steps):
             return np.roll(slots[operand], -steps)
         case Linear(operand=operand, diagonals=diagonals):
-            return _transformed(slots[operand], diagonals)
+            return transformed(slots[operand], diagonals)
         case Polynomial(operand=operand, coefficients=coefficients, basis=basis):
             return _EVALUATED[basis](slots[operand], np.abs(coefficients))
         case Neg() | Rescale() | DropLevel() | Output():
@@ -129,7 +129,13 @@ def _applied(operation: Operation, slots: Mapping[int, Vector]) -> Vector:
             raise AssertionError("inputs are not applied")
 
 
-def _transformed(slots: Vector, diagonals: Mapping[int, Vector]) -> Vector:
+def transformed(slots: Vector, diagonals: Mapping[int, Vector]) -> Vector:
+    """The largest absolute values after a linear transform, by those before it.
+
+    Example:
+        >>> transformed(np.array([1.0, 2.0]), {0: np.array([1.0, -1.0]), 1: np.ones(2)}).tolist()
+        [3.0, 3.0]
+    """
     if isinstance(diagonals, SparseDiagonals):
         return diagonals.absolute().applied(slots)
     total = np.zeros_like(slots)

@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import LevelExhaustedError
+from cloakwork.plan.price import DIAGONAL
 from cloakwork.plan.rotate import cheapest_split
 from cloakwork.programs.diagonals import SparseDiagonals
 
@@ -46,8 +47,6 @@ Slots: TypeAlias = NDArray[np.int64]
 _RADICES = (2, 3)
 _SPLITS_VARY = 3
 _MOST_INDICES = 4
-# In units of one rotation.
-_DIAGONAL_PRICE = 0.6
 
 
 def product_of_sparser(diagonals: SparseDiagonals, levels: int) -> list[SparseDiagonals]:
@@ -75,7 +74,7 @@ def _product(
     )
 
     def cost(numbers: NDArray[np.int64]) -> float:
-        return cheapest_split(numbers, slots).cost + _DIAGONAL_PRICE * len(numbers)
+        return cheapest_split(numbers, slots).cost + DIAGONAL * len(numbers)
 
     return tuple(cheapest(diagonals, levels, cost))
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from cloakwork.errors import KeyBudgetError
 from cloakwork.plan.keys import KeyDemand, demand_of
-from cloakwork.plan.rotate import Split, split
+from cloakwork.plan.rotate import HOISTED, Split, split
 from cloakwork.plan.rotation_paths import (
     Branch,
     RotationPaths,
@@ -33,21 +33,17 @@ from cloakwork.programs.slots import (
     Add,
     Builder,
     Constant,
-    Input,
     Linear,
     Mul,
-    Operation,
     Program,
     Rotate,
-    Sub,
     Vector,
     operands,
+    with_operands,
 )
 from cloakwork.runtime.arguments import integer
 
 _MOST_BYTES = 2**63 - 1
-# A further rotation of one value against the first, as in `plan.rotate`.
-_HOISTED = 0.5
 
 
 def within_key_budget(
@@ -300,7 +296,7 @@ def _cheapest(linear: Linear, keys: _Keys, level: int) -> Split | _Expansion:
 def _rotations(tree: Mapping[int, Branch]) -> float:
     """The work of a tree in full rotations; those of one value are hoisted."""
     parents = {branch.parent for branch in tree.values()}
-    return len(parents) + _HOISTED * (len(tree) - len(parents))
+    return len(parents) + HOISTED * (len(tree) - len(parents))
 
 
 def _demand(choice: _Choice, program: Program, wanted: KeyDemand) -> KeyDemand:
@@ -416,22 +412,11 @@ def _rewritten(program: Program, choice: _Choice) -> Program:
             made = _expanded(builder, operation, choice.expanded[number], place)
             place[number, 0] = made
         else:
-            moved = _moved(operation, [place[value, 0] for value in operands(operation)])
+            moved = with_operands(operation, [place[value, 0] for value in operands(operation)])
             if isinstance(moved, Linear):
                 moved = replace(moved, baby_steps=choice.kept[number].baby_steps)
             place[number, 0] = builder.append(moved, program.layouts[number])
     return builder.finish()
-
-
-def _moved(operation: Operation, values: Sequence[int]) -> Operation:
-    """The operation on the same values under their new numbers."""
-    if isinstance(operation, Input | Constant):
-        return operation
-    if isinstance(operation, Add | Sub | Mul):
-        left, right = values
-        return replace(operation, left=left, right=right)
-    (operand,) = values
-    return replace(operation, operand=operand)
 
 
 def _expanded(

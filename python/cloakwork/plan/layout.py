@@ -213,6 +213,15 @@ class Layout:
         vectors[tiles, slots + positions(self.replicas)] = array.reshape(array.shape + extra)
         return list(vectors)
 
+    def occupied(self) -> list[NDArray[np.float64]]:
+        """For each ciphertext 1 in the slots that hold an element or a copy of one, 0 elsewhere.
+
+        Example:
+            >>> Layout(4, (Axis(2, 2),)).occupied()[0].tolist()
+            [1.0, 0.0, 1.0, 0.0]
+        """
+        return self.pack(np.ones(self.shape))
+
     def unpack(self, vectors: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Take the tensor back out of its vectors of slots.
 

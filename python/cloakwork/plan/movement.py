@@ -72,16 +72,31 @@ def movements(
             {name: steps[name] * (ranges[name] // axis.extent) for name, axis in sources.items()}
         )
         factors = None if weights is None else _factors(weights, ranges, labels, shape)
-        yield _by_source(source, tiles, slots, arrived, factors)
+        yield by_source(source, tiles, slots, arrived, factors)
 
 
-def _by_source(
+def by_source(
     source: Layout,
     tiles: Indices,
     slots: Indices,
     arrived: Indices,
-    factors: NDArray[np.float64] | None,
+    factors: NDArray[np.float64] | None = None,
 ) -> dict[int, SparseDiagonals]:
+    """The diagonals that every source ciphertext gives to one target.
+
+    Args:
+        source: The layout of the source.
+        tiles: For each element the ciphertext that it comes from.
+        slots: The slot that it comes from.
+        arrived: The slot that it goes to.
+        factors: What it is multiplied by, None for one.
+
+    Example:
+        >>> there = Layout(4, (Axis(8, 1, "i", tile=4),))
+        >>> parts = by_source(there, np.array([0, 1]), np.array([1, 2]), np.array([0, 1]))
+        >>> {tile: part.numbers.tolist() for tile, part in parts.items()}
+        {0: [1], 1: [1]}
+    """
     found: dict[int, SparseDiagonals] = {}
     for tile in np.unique(tiles):
         here = slice(None) if source.ciphertexts == 1 else tiles == tile

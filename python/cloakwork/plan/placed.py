@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cloakwork.errors import LevelExhaustedError
 from cloakwork.plan.factor import product_of_sparser
 from cloakwork.plan.layout import Axis, Layout
-from cloakwork.plan.movement import Weights, movements
+from cloakwork.plan.movement import Weights, by_source, movements
 from cloakwork.plan.rotate import cheapest_split, merge, sum_steps
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.slots import (
@@ -209,15 +209,20 @@ def moved(
             ((source, diagonals),) = parts.items()
             values.append(_in_stages(builder, placed.values[source], diagonals, stages))
             continue
-        products = [
-            _transformed(builder, placed.values[source], diagonals)
-            for source, diagonals in parts.items()
-        ]
-        if not products:
-            zero = builder.constant(np.zeros(builder.slots))
-            products = [builder.append(Mul(placed.values[0], zero))]
-        values.append(builder.append(Rescale(total(builder, products))))
+        values.append(_collected(builder, placed, parts))
     return Placed(_at_one_level(builder, values), target)
+
+
+def _collected(builder: Builder, placed: Placed, parts: Mapping[int, SparseDiagonals]) -> int:
+    """One ciphertext made of what each of the tensor's gives to it."""
+    products = [
+        _transformed(builder, placed.values[source], diagonals)
+        for source, diagonals in parts.items()
+    ]
+    if not products:
+        zero = builder.constant(np.zeros(builder.slots))
+        products = [builder.append(Mul(placed.values[0], zero))]
+    return builder.append(Rescale(total(builder, products)))
 
 
 def _in_stages(builder: Builder, value: int, diagonals: SparseDiagonals, stages: int) -> int:
@@ -255,13 +260,8 @@ def moved_freely(
     for number in range(target.ciphertexts):
         arriving = target_tiles == number
         origins, there = tiles.ravel()[arriving], target_slots[arriving]
-        starts = slots.ravel()[arriving]
-        products = []
-        for tile in np.unique(origins):
-            here = origins == tile
-            diagonals = SparseDiagonals(builder.slots, starts[here], there[here])
-            products.append(_transformed(builder, placed.values[int(tile)], diagonals))
-        values.append(builder.append(Rescale(total(builder, products))))
+        parts = by_source(placed.layout, origins, slots.ravel()[arriving], there)
+        values.append(_collected(builder, placed, parts))
     return Placed(tuple(values), target)
 
 

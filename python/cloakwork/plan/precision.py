@@ -14,7 +14,7 @@ from numpy.polynomial import chebyshev, polynomial
 
 from cloakwork._native import Parameters
 from cloakwork.backends.noise import NoiseModel, noise_of
-from cloakwork.programs.diagonals import SparseDiagonals
+from cloakwork.plan.bounds import transformed
 from cloakwork.programs.slots import (
     Add,
     Basis,
@@ -31,7 +31,6 @@ from cloakwork.programs.slots import (
     Rotate,
     State,
     Sub,
-    Vector,
     operands,
 )
 
@@ -117,7 +116,7 @@ def _deviation(
         case Rotate():
             return math.hypot(before[0], model.rotation(_scale(model, state)))
         case Linear(diagonals=diagonals):
-            rows = _largest_row(diagonals, program.slots)
+            rows = float(transformed(np.ones(program.slots), diagonals).max())
             encoded = model.encoding(_operand_scale(model, state)) * math.sqrt(len(diagonals))
             switched = model.switching(_operand_scale(model, state)) * rows
             return math.hypot(
@@ -134,16 +133,6 @@ def _deviation(
             return math.hypot(before[0], model.rounding(_scale(model, state)))
         case Neg() | Output():
             return before[0]
-
-
-def _largest_row(diagonals: Mapping[int, Vector], slots: int) -> float:
-    """The largest sum of absolute weights that come together in one slot."""
-    if isinstance(diagonals, SparseDiagonals):
-        return float(diagonals.absolute().applied(np.ones(slots)).max())
-    sums = np.zeros(slots)
-    for diagonal in diagonals.values():
-        sums += np.abs(diagonal)
-    return float(sums.max())
 
 
 def _scale(model: NoiseModel, state: State) -> float:

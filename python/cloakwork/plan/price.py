@@ -19,7 +19,7 @@ from cloakwork.programs.slots import (
 )
 
 # Encoding a vector and multiplying by it.
-_DIAGONAL = 0.6
+DIAGONAL = 0.6
 _PRODUCT = 1.2
 _RESCALE = 0.25
 _ADD = 0.05
@@ -41,11 +41,11 @@ def price(operations: Sequence[Operation], slots: int, start: int = 0) -> float:
                 total += HOISTED if operand in turned else 1.0
                 turned.add(operand)
             case Linear(diagonals=diagonals, baby_steps=baby_steps):
-                total += split(diagonals, slots, baby_steps).cost + _DIAGONAL * len(diagonals) + 0.5
+                total += split(diagonals, slots, baby_steps).cost + DIAGONAL * len(diagonals) + 0.5
             case Mul(left=left, right=right):
                 factors = (operations[left], operations[right])
                 clear = any(isinstance(factor, Constant) for factor in factors)
-                total += _DIAGONAL if clear else _PRODUCT
+                total += DIAGONAL if clear else _PRODUCT
             case Rescale():
                 total += _RESCALE
             case Add() | DropLevel():

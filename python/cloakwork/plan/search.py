@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
 
-import numpy as np
-
 from cloakwork._native import Parameters
 from cloakwork.errors import (
     InsecureParametersError,
@@ -176,7 +174,7 @@ def slot_bounds(lowered: Lowered, bounds: Mapping[Source, float]) -> list[Vector
     return [
         bounds[source] * occupied
         for source, layout in lowered.inputs
-        for occupied in layout.pack(np.ones(layout.shape))
+        for occupied in layout.occupied()
     ]
 
 

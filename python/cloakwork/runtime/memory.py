@@ -7,10 +7,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from cloakwork._native import Parameters
 from cloakwork.errors import MemoryBudgetError
 from cloakwork.programs.slots import Input, Program, State
 from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.schedule import Schedule, schedule
+
+# Of one residue.
+_WORD_BYTES = 4
+
+
+def ciphertext_bytes(parameters: Parameters, level: int) -> int:
+    """Bytes of a ciphertext of degree 1, of two polynomials.
+
+    Raises:
+        LevelMismatchError: The chain has no such level.
+
+    Example:
+        >>> p = Parameters(levels=1, log_n=10, insecure=True)
+        >>> ciphertext_bytes(p, 1) == 2 * 1024 * p.prime_count(1) * 4
+        True
+    """
+    return 2 * parameters.n * parameters.prime_count(level) * _WORD_BYTES
 
 
 def physical_bytes() -> int:

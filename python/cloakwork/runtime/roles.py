@@ -26,11 +26,15 @@ from cloakwork.runtime import secrecy
 from cloakwork.runtime.arguments import integer, shown
 from cloakwork.runtime.arrays import real_array, require_bound, require_precision
 from cloakwork.runtime.executor import Backend, run
-from cloakwork.runtime.memory import physical_bytes, predicted_peak_bytes, require_memory
+from cloakwork.runtime.memory import (
+    ciphertext_bytes,
+    physical_bytes,
+    predicted_peak_bytes,
+    require_memory,
+)
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.tensor import Tensor, require_tensor
 
-_WORD_BYTES = 4
 # The peak of a run on several threads is below this many times that in program order.
 _SPREAD = 2
 _MAX_FLOOD_BITS = 2**31 - 1
@@ -111,10 +115,8 @@ class Client:
             layout = default_layout(array.shape, self.parameters.slots)
         top = self.parameters.levels
         level = top if level is None else integer(level, "level", "encrypt", least=0, most=top)
-        words = 2 * self.parameters.n * self.parameters.prime_count(level)
-        require_memory(
-            layout.ciphertexts * words * _WORD_BYTES, self.memory, f"encrypt shape {array.shape}"
-        )
+        needed = layout.ciphertexts * ciphertext_bytes(self.parameters, level)
+        require_memory(needed, self.memory, f"encrypt shape {array.shape}")
         packed = layout.pack(array)
         values = [self.key.encrypt(vector, bound=bound, level=level) for vector in packed]
         return Tensor(values, layout, self.parameters)
@@ -262,7 +264,7 @@ class Evaluator:
 
     def _bytes_at(self, state: State) -> int:
         level = min(state.level or 0, self.parameters.levels)
-        return 2 * self.parameters.n * self.parameters.prime_count(level) * _WORD_BYTES
+        return ciphertext_bytes(self.parameters, level)
 
     def __repr__(self) -> str:
         return f"Evaluator({secrecy.describe(self.parameters, hidden=self.hidden)})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from cloakwork._native import Ciphertext, Parameters
 from cloakwork.errors import InvalidArgumentError
@@ -15,17 +15,6 @@ from cloakwork.runtime import secrecy
 from cloakwork.runtime.arguments import shown
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.tensor_methods import Runner, TensorMethods
-
-
-class Value(Protocol):
-    """What a backend computes on: one vector of slots."""
-
-    @property
-    def level(self) -> int: ...
-    @property
-    def precision(self) -> float: ...
-    @property
-    def nbytes(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

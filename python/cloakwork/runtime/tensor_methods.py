@@ -213,16 +213,7 @@ class TensorMethods:
             InvalidArgumentError: There is no such axis.
         """
         gone = _axes(axis, self.ndim, "sum")
-        labels = _LABELS[: self.ndim]
-        kept = "".join(label for number, label in enumerate(labels) if number not in gone)
-        shape = tuple(size for number, size in enumerate(self.shape) if number not in gone)
-        node: Node = Contract((self.node(),), (labels,), kept, shape, users_line())
-        if keepdims:
-            stretched = tuple(
-                1 if number in gone else size for number, size in enumerate(self.shape)
-            )
-            node = _reshaped(node, stretched)
-        return self._computed(node, "sum")
+        return self._summed(gone, (), keepdims, "sum")
 
     def mean(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
         """The mean along axes, by default all, as `numpy.mean`. Takes a level.
@@ -232,18 +223,26 @@ class TensorMethods:
         """
         gone = _axes(axis, self.ndim, "mean")
         count = math.prod(self.shape[number] for number in gone)
+        return self._summed(gone, (np.array(1 / count),), keepdims, "mean")
+
+    def _summed(
+        self,
+        gone: set[int],
+        factors: tuple[NDArray[np.float64], ...],
+        keepdims: bool,
+        title: str,
+    ) -> Self:
         labels = _LABELS[: self.ndim]
         kept = "".join(label for number, label in enumerate(labels) if number not in gone)
         shape = tuple(size for number, size in enumerate(self.shape) if number not in gone)
-        node: Node = Contract(
-            (self.node(), np.array(1 / count)), (labels, ""), kept, shape, users_line()
-        )
+        terms = (labels, *("" for _ in factors))
+        node: Node = Contract((self.node(), *factors), terms, kept, shape, users_line())
         if keepdims:
             stretched = tuple(
                 1 if number in gone else size for number, size in enumerate(self.shape)
             )
             node = _reshaped(node, stretched)
-        return self._computed(node, "mean")
+        return self._computed(node, title)
 
     @property
     def T(self) -> Self:  # noqa: N802  (numpy's name)
