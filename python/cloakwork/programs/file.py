@@ -13,7 +13,7 @@ import numpy as np
 
 from cloakwork.errors import CloakworkError, MalformedBytesError
 from cloakwork.plan.layout import MAX_SLOTS
-from cloakwork.programs.packed import unpack
+from cloakwork.programs.packed import read_header, require_within, unpack
 from cloakwork.programs.slots import Builder, Program, Vector
 from cloakwork.programs.text import MEMORY, operation_lines, read_operation
 from cloakwork.programs.tokens import Tokens, quote
@@ -80,17 +80,8 @@ def from_bytes(data: bytes, *, memory: int = MEMORY) -> Program:
 
 
 def _read(data: bytes, memory: int) -> Program:
-    if not isinstance(data, bytes):
-        raise MalformedBytesError(f"expected bytes, got {type(data).__name__}")
-    if len(data) < _HEADER.size:
-        raise MalformedBytesError(f"expected a header of {_HEADER.size} bytes, got {len(data)}")
-    magic, version, slots, count, text_size, packed_text_size, packed_vectors_size = (
-        _HEADER.unpack_from(data)
-    )
-    if magic != _MAGIC:
-        raise MalformedBytesError("they are no slot program")
-    if version != _VERSION:
-        raise MalformedBytesError(f"expected version {_VERSION}, got {version}")
+    data, facts = read_header(data, _HEADER, _MAGIC, _VERSION, "slot program")
+    slots, count, text_size, packed_text_size, packed_vectors_size = facts
     if not 1 <= slots <= MAX_SLOTS:
         raise MalformedBytesError(f"expected 1 to {MAX_SLOTS} slots, got {slots}")
     text_end = _HEADER.size + packed_text_size
@@ -99,11 +90,7 @@ def _read(data: bytes, memory: int) -> Program:
             f"expected {text_end + packed_vectors_size} bytes, got {len(data)}"
         )
     vectors_size = count * slots * _NUMBER.itemsize
-    if vectors_size + _TEXT_WEIGHT * text_size > memory:
-        raise MalformedBytesError(
-            f"the program takes more than {memory} bytes; "
-            "if it is to be trusted, read it with more memory"
-        )
+    require_within(vectors_size + _TEXT_WEIGHT * text_size, memory)
     text = unpack(data[_HEADER.size : text_end], text_size)
     numbers = np.frombuffer(unpack(data[text_end:], vectors_size), dtype=_NUMBER)
     vectors = numbers.astype(np.float64, copy=False).reshape(count, slots)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cloakwork.errors import CloakworkError, MalformedBytesError
 from cloakwork.programs.gates import ARITIES, MAX_GATES, GateKind, GateProgram
 from cloakwork.programs.gates_text import port_text, read_port
-from cloakwork.programs.packed import unpack
+from cloakwork.programs.packed import read_header, require_within, unpack
 from cloakwork.programs.ports import MAX_PORT_BITS, Port
 from cloakwork.programs.text import MEMORY
 from cloakwork.programs.tokens import Tokens, quote
@@ -89,26 +89,14 @@ def from_bytes(data: bytes, *, memory: int = MEMORY) -> GateProgram:
 
 
 def _read(data: bytes, memory: int) -> GateProgram:
-    if not isinstance(data, bytes):
-        raise MalformedBytesError(f"expected bytes, got {type(data).__name__}")
-    if len(data) < _HEADER.size:
-        raise MalformedBytesError(f"expected a header of {_HEADER.size} bytes, got {len(data)}")
-    magic, version, gates, operands, tables, output_bits, text_size, *sizes = _HEADER.unpack_from(
-        data
-    )
-    if magic != _MAGIC:
-        raise MalformedBytesError("they are no gate program")
-    if version != _VERSION:
-        raise MalformedBytesError(f"expected version {_VERSION}, got {version}")
+    data, facts = read_header(data, _HEADER, _MAGIC, _VERSION, "gate program")
+    gates, operands, tables, output_bits, text_size, *sizes = facts
     if len(data) != _HEADER.size + sum(sizes):
         raise MalformedBytesError(f"expected {_HEADER.size + sum(sizes)} bytes, got {len(data)}")
     if gates > MAX_GATES or tables > gates or output_bits > MAX_PORT_BITS:
         raise MalformedBytesError(f"{gates} gates, {tables} tables, {output_bits} output bits")
-    if _GATE_WEIGHT * gates + _OPERAND_WEIGHT * operands + _TEXT_WEIGHT * text_size > memory:
-        raise MalformedBytesError(
-            f"the program takes more than {memory} bytes; "
-            "if it is to be trusted, read it with more memory"
-        )
+    weight = _GATE_WEIGHT * gates + _OPERAND_WEIGHT * operands + _TEXT_WEIGHT * text_size
+    require_within(weight, memory)
     ends = np.cumsum([_HEADER.size, *sizes]).tolist()
     packed = [data[start:end] for start, end in pairwise(ends)]
     title, inputs, outputs = _read_text(unpack(packed[0], text_size))

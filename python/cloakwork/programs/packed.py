@@ -1,13 +1,60 @@
-"""Compressed parts of a file, unpacked to no more bytes than they say."""
+"""Files of programs: their headers, and parts unpacked to no more bytes than they say."""
 
 from __future__ import annotations
 
+import struct
 import zlib
+from typing import Any
 
 from cloakwork.errors import MalformedBytesError
 
 # The most that zlib makes out of one byte.
 _MAX_RATIO = 1032
+
+
+def read_header(
+    data: object, header: struct.Struct, magic: bytes, version: int, kind: str
+) -> tuple[bytes, tuple[Any, ...]]:
+    """The data as bytes, and what their header says after the magic and the version.
+
+    Args:
+        data: What is to be bytes.
+        header: The form of the header, which starts with magic and version.
+        magic: What bytes of this kind start with.
+        version: The version that can be read.
+        kind: What the bytes hold, in the words of the error.
+
+    Raises:
+        MalformedBytesError: They are no bytes, too few, of another kind or version.
+
+    Example:
+        >>> header = struct.Struct("<2sII")
+        >>> read_header(header.pack(b"cw", 1, 7), header, b"cw", 1, "number")[1]
+        (7,)
+    """
+    if not isinstance(data, bytes):
+        raise MalformedBytesError(f"expected bytes, got {type(data).__name__}")
+    if len(data) < header.size:
+        raise MalformedBytesError(f"expected a header of {header.size} bytes, got {len(data)}")
+    found_magic, found_version, *facts = header.unpack_from(data)
+    if found_magic != magic:
+        raise MalformedBytesError(f"they are no {kind}")
+    if found_version != version:
+        raise MalformedBytesError(f"expected version {version}, got {found_version}")
+    return data, tuple(facts)
+
+
+def require_within(needed: int, memory: int) -> None:
+    """Refuse a program that would take more bytes than it may.
+
+    Raises:
+        MalformedBytesError: It would.
+    """
+    if needed > memory:
+        raise MalformedBytesError(
+            f"the program takes more than {memory} bytes; "
+            "if it is to be trusted, read it with more memory"
+        )
 
 
 def unpack(packed: bytes, size: int) -> bytes:
