@@ -13,15 +13,16 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Never
+from typing import Never
 
 from tqdm import tqdm
 
 from benchmarks import report
-from benchmarks.jobs import JOBS, Job, Setting
-from benchmarks.measurement import Measurement, Measurements
+from benchmarks.jobs import GROUPS, Job, Prepared, Setting
+from benchmarks.measurement import Accuracy, Measurement, Measurements
 from benchmarks.parameter_sets import LARGEST_LOG_QP, largest_parameters
 from benchmarks.targets import differences, targets
 from cloakwork import _native
@@ -30,13 +31,14 @@ from cloakwork._native import Parameters
 NTT = "NTT"
 MOST_BYTES = 8 * 10**9
 
-_FEWEST_RUNS = 3
+_FEWEST_ROUNDS = 5
+_NTTS_A_ROUND = 9
 _NTT_SHARE = 0.2
 
 
 def benchmark(
     parameter_sets: Sequence[Parameters],
-    jobs: Sequence[Job],
+    groups: Sequence[Sequence[Job]],
     *,
     seconds: float,
     most_bytes: int = MOST_BYTES,
@@ -45,9 +47,10 @@ def benchmark(
     every_thread = _native.threads()
     measured: list[Measurement] = []
     try:
-        with tqdm(total=len(parameter_sets) * len(jobs), disable=None, leave=False) as progress:
+        jobs = sum(len(group) for group in groups)
+        with tqdm(total=len(parameter_sets) * jobs, disable=None, leave=False) as progress:
             for parameters in parameter_sets:
-                measured += _under(parameters, jobs, seconds, most_bytes, every_thread, progress)
+                measured += _under(parameters, groups, seconds, most_bytes, every_thread, progress)
     finally:
         _native.set_threads(every_thread)
     return measured
@@ -55,7 +58,7 @@ def benchmark(
 
 def _under(
     parameters: Parameters,
-    jobs: Sequence[Job],
+    groups: Sequence[Sequence[Job]],
     seconds: float,
     most_bytes: int,
     every_thread: int,
@@ -66,17 +69,19 @@ def _under(
     ntt = _ntt(parameters, seconds)
     tqdm.write(report.heading(parameters, ntt.seconds, thread_counts))
     measured: list[Measurement] = []
-    for job in jobs:
-        progress.set_description(f"2^{parameters.log_n}, {job.name}")
-        reason = job.obstacle(setting, most_bytes)
-        if reason is None:
-            _native.set_threads(every_thread)
-            found = list(_measure(job, setting, ntt.seconds, thread_counts, seconds))
-            tqdm.write(report.line(found))
-            measured += found
-        else:
-            tqdm.write(report.skipped(job.name, reason))
-        progress.update()
+    for group in groups:
+        progress.set_description(f"2^{parameters.log_n}, {group[0].name}")
+        obstacles = {job.name: job.obstacle(setting, most_bytes) for job in group}
+        fitting = [job for job in group if obstacles[job.name] is None]
+        _native.set_threads(every_thread)
+        found = _measure(fitting, setting, thread_counts, seconds)
+        for name, reason in obstacles.items():
+            if reason is None:
+                tqdm.write(report.line([each for each in found if each.job == name]))
+            else:
+                tqdm.write(report.skipped(name, reason))
+        measured += found
+        progress.update(len(group))
     further = list(differences(measured))
     for name in dict.fromkeys(each.job for each in further):
         tqdm.write(report.line([each for each in further if each.job == name]))
@@ -84,46 +89,69 @@ def _under(
 
 
 def _ntt(parameters: Parameters, seconds: float) -> Measurement:
-    once = _native.ntt_seconds(parameters, _FEWEST_RUNS)
-    repetitions = max(_FEWEST_RUNS, int(_NTT_SHARE * seconds / once))
+    once = _native.ntt_seconds(parameters, _FEWEST_ROUNDS)
+    repetitions = max(_FEWEST_ROUNDS, int(_NTT_SHARE * seconds / once))
     median = _native.ntt_seconds(parameters, repetitions)
     return Measurement(NTT, parameters.n, parameters.levels, 1, median)
 
 
 def _measure(
-    job: Job,
-    setting: Setting,
-    ntt_seconds: float,
-    thread_counts: Sequence[int],
-    seconds: float,
-) -> Iterator[Measurement]:
+    jobs: Sequence[Job], setting: Setting, thread_counts: Sequence[int], seconds: float
+) -> list[Measurement]:
     parameters = setting.parameters
-    prepared = job.prepare(setting)
-    unit = ntt_seconds * parameters.key_prime_count
-    for threads in thread_counts:
-        _native.set_threads(threads)
-        accuracy = prepared.check(prepared.run())
-        median = _median_seconds(prepared.run, seconds)
-        yield Measurement(
-            job.name,
+    prepared = {job.name: job.prepare(setting) for job in jobs}
+    accuracies = {
+        (name, threads): accuracy
+        for threads in thread_counts
+        for name, accuracy in _accuracies(prepared, threads)
+    }
+    times, transforms = _rounds(prepared, parameters, thread_counts, seconds * len(accuracies))
+    unit = statistics.median(transforms) * parameters.key_prime_count if transforms else None
+    return [
+        Measurement(
+            name,
             parameters.n,
             parameters.levels,
             threads,
-            median,
-            median / unit,
-            prepared.key_bytes,
-            accuracy,
+            median := statistics.median(times[name, threads]),
+            median / unit if unit else None,
+            prepared[name].key_bytes,
+            accuracies[name, threads],
         )
+        for name in prepared
+        for threads in thread_counts
+    ]
 
 
-def _median_seconds(run: Callable[[], Any], seconds: float) -> float:
-    times: list[float] = []
+def _accuracies(prepared: Mapping[str, Prepared], threads: int) -> Iterator[tuple[str, Accuracy]]:
+    _native.set_threads(threads)
+    for name, job in prepared.items():
+        yield name, job.check(job.run())
+
+
+def _rounds(
+    prepared: Mapping[str, Prepared],
+    parameters: Parameters,
+    thread_counts: Sequence[int],
+    seconds: float,
+) -> tuple[Mapping[tuple[str, int], list[float]], list[float]]:
+    """Seconds by job and number of threads, and of one transform, of one round each.
+
+    A machine that is shared slows down and speeds up by the second. What is measured in turns
+    has its share of both.
+    """
+    times: dict[tuple[str, int], list[float]] = defaultdict(list)
+    transforms: list[float] = []
     end = time.perf_counter() + seconds
-    while len(times) < _FEWEST_RUNS or time.perf_counter() < end:
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    while prepared and (len(transforms) < _FEWEST_ROUNDS or time.perf_counter() < end):
+        for threads in thread_counts:
+            _native.set_threads(threads)
+            transforms.append(_native.ntt_seconds(parameters, _NTTS_A_ROUND))
+            for name, job in prepared.items():
+                start = time.perf_counter()
+                job.run()
+                times[name, threads].append(time.perf_counter() - start)
+    return times, transforms
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -152,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for log_n in log_ns
         for share in (1.0, 0.5)
     ]
-    measured = benchmark(parameter_sets, JOBS, seconds=seconds)
+    measured = benchmark(parameter_sets, GROUPS, seconds=seconds)
     return finish(measured, asked.json)
 
 

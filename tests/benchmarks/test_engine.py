@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks import engine
-from benchmarks.jobs import DIAGONALS, JOBS, ROTATION, Job, Prepared, Setting, error_bits
+from benchmarks.jobs import DIAGONALS, GROUPS, ROTATION, Job, Prepared, Setting, error_bits
 from benchmarks.jobs import linear_transform as transform
 from benchmarks.measurement import UNITS, Measurement, Measurements, Row
 from benchmarks.parameter_sets import LARGEST_LOG_QP, SCALE_BITS, largest_parameters
@@ -20,6 +20,7 @@ from cloakwork import _native
 from cloakwork._native import Parameters
 
 SMALL = Parameters(levels=5, log_n=11, insecure=True)
+JOBS = [job for group in GROUPS for job in group]
 CHECKED = {job.name for job in JOBS}
 
 
@@ -34,7 +35,7 @@ def two_threads() -> Iterator[None]:
 def test_every_job_is_measured_and_right(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    measured = engine.benchmark([SMALL], JOBS, seconds=0.0)
+    measured = engine.benchmark([SMALL], GROUPS, seconds=0.0)
     path = tmp_path / "figures.json"
     assert engine.finish(measured, path) == 0
 
@@ -76,7 +77,7 @@ def test_a_wrong_result_fails_the_run(capsys: pytest.CaptureFixture[str]) -> Non
             key_bytes,
         )
 
-    measured = engine.benchmark([SMALL], [Job(ROTATION, off_by_one_slot)], seconds=0.0)
+    measured = engine.benchmark([SMALL], [[Job(ROTATION, off_by_one_slot)]], seconds=0.0)
     assert engine.finish(measured, None) == 1
     printed = capsys.readouterr()
     assert "WRONG" in printed.out
@@ -90,7 +91,7 @@ def test_values_out_of_all_bounds_are_errors(value: float) -> None:
 
 def test_jobs_that_do_not_fit_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     flat = Parameters(levels=0, log_n=6, insecure=True)
-    measured = engine.benchmark([flat], JOBS, seconds=0.0, most_bytes=10**4)
+    measured = engine.benchmark([flat], GROUPS, seconds=0.0, most_bytes=10**4)
     assert {each.job for each in measured} < {engine.NTT, *CHECKED}
     printed = capsys.readouterr().out
     assert "skipped: needs 1 levels, there are 0" in printed
