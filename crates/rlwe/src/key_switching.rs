@@ -44,9 +44,9 @@ pub(crate) fn decompose<'a>(
         .map(|digit| {
             let inputs: Vec<&[u32]> = digit.own.iter().map(|p| coefficients.limb(p)).collect();
             let mut extension = ring.unwritten(&digit.others);
-            let outputs = extension.limbs_mut().map(|(_, limb)| limb).collect();
+            let outputs = extension.limbs_mut().map(|(_, limb)| [limb]).collect();
             let positions = digit.others.positions();
-            digit.conversion.run(&inputs, outputs, |index, limb| {
+            digit.conversion.run([&inputs], outputs, |index, [limb]| {
                 ring.primes[usize::from(positions[index])].forward(limb);
             });
             extension
@@ -84,6 +84,53 @@ impl Decomposition<'_> {
             kernels::inner_product(ring.modulus(position), terms, terms.tile, limbs);
         });
         sums
+    }
+
+    /// Two polynomials modulo Q that encrypt the whole under the key's secret, `addend` added to
+    /// the first, both moved by the automorphism of the key.
+    ///
+    /// Only the residues modulo P of the inner products stand in memory; those modulo Q are
+    /// added to the quotients as they come.
+    pub(crate) fn switch_divide_then_permute(
+        &self,
+        parameters: &Parameters,
+        key: &SwitchingKey,
+        addend: &Poly,
+        automorphism: &Automorphism,
+    ) -> [Poly; 2] {
+        let ring = parameters.ring();
+        let places = key.places(parameters.digits(self.level));
+        let division = parameters.division_by_special(self.level);
+        let mut remainders = [ring.unwritten(&division.leaving), ring.unwritten(&division.leaving)];
+        for_each_pair(&mut remainders, |position, [first, second]| {
+            let digits = self.limbs(parameters, position);
+            let terms = digit_terms(ring, &digits, key, &places, position);
+            let sums = [&mut *first, &mut *second];
+            let modulus = ring.modulus(position);
+            kernels::inner_product_then_permute(
+                modulus,
+                terms,
+                terms.tile,
+                None,
+                automorphism,
+                sums,
+            );
+            ring.primes[position].inverse_unnormalised(first);
+            ring.primes[position].inverse_unnormalised(second);
+        });
+        division.finish(ring, remainders.each_ref(), |position, factor, limbs| {
+            let digits = self.limbs(parameters, position);
+            let terms = digit_terms(ring, &digits, key, &places, position);
+            kernels::add_inner_product_permuted(
+                ring.modulus(position),
+                terms,
+                terms.tile,
+                factor,
+                addend.limb(position),
+                automorphism,
+                limbs,
+            );
+        })
     }
 
     /// [`Self::switch`] with P times `addend`, over Q, added to the first polynomial, both

@@ -111,10 +111,9 @@ impl Evaluator {
     ) -> Ciphertext {
         let parameters = self.parameters();
         let automorphism = Automorphism::new(parameters.log_n(), element);
-        let switched =
-            decomposition.switch_then_permute(parameters, key, &a.polys[0], &automorphism);
-        let division = parameters.division_by_special(a.level);
-        let polys = division.apply_to_pair(parameters.ring(), &switched).into();
+        let polys = decomposition
+            .switch_divide_then_permute(parameters, key, &a.polys[0], &automorphism)
+            .into();
         let estimate = a.estimate.with_error(self.key_switching_error(a));
         Ciphertext { polys, estimate, seed: None, ..Self::header(a) }
     }

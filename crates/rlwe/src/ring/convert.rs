@@ -18,10 +18,6 @@ const TILE: usize = 4;
 /// times one below p / 2 in absolute value, sixteen times, stays below p 2^32.
 const LAZY_SIGNED_TERMS: usize = 16;
 
-/// Groups that targets are shared out to at most: small, so that what is converted is still
-/// in cache when it is transformed.
-const GROUPS: usize = 16;
-
 /// Takes x modulo D, a product of source primes, to x' modulo each target prime.
 ///
 /// With D_k = D / q_k and y_k = x D_k^-1 mod q_k, x = sum y_k D_k - v D for
@@ -105,29 +101,37 @@ impl Conversion {
         Self { sources: sources.to_vec(), factors, halves, reciprocals, shift, tiles }
     }
 
-    /// Fills `outputs`, one limb of coefficients for each target, and calls `finish` with the
-    /// number of a target and its limb as soon as that is filled, while it is still in cache.
-    pub(crate) fn run(
+    /// Converts H polynomials, given by a limb for each source. Fills `outputs`, for each target
+    /// a limb of each, and calls `finish` with the number of a target and its limbs as soon as
+    /// these are filled.
+    pub(crate) fn run<const H: usize>(
         &self,
-        inputs: &[&[u32]],
-        mut outputs: Vec<&mut [u32]>,
-        finish: impl Fn(usize, &mut [u32]) + Sync,
+        inputs: [&[&[u32]]; H],
+        mut outputs: Vec<[&mut [u32]; H]>,
+        finish: impl Fn(usize, [&mut [u32]; H]) + Sync,
     ) {
-        let Some(n) = outputs.first().map(|output| output.len()) else { return };
+        let Some(n) = outputs.first().map(|limbs| limbs[0].len()) else { return };
         let block = BLOCK.min(n);
-        let mut scaled = buffers::take((inputs.len() + 1) * n);
-        let rows = scaled.par_chunks_exact_mut((inputs.len() + 1) * block);
+        let blocks = n / block;
+        let terms = self.sources.len() + 1;
+        let mut scaled = buffers::take(H * terms * n);
+        let rows = scaled.par_chunks_exact_mut(terms * block);
         rows.with_min_len(4).enumerate().for_each(|(index, rows)| {
-            dispatch(ScaleBlock { conversion: self, inputs, start: index * block, rows, block });
+            let (inputs, start) = (inputs[index / blocks], index % blocks * block);
+            dispatch(ScaleBlock { conversion: self, inputs, start, rows, block });
         });
-        let size = self.tiles.len().div_ceil(GROUPS);
+        // Scaled sources of a large ring do not fit the second-level cache: each thread reads them
+        // once, rather than once for every few targets.
+        let size = self.tiles.len().div_ceil(rayon::current_num_threads());
         let groups = outputs.par_chunks_mut(size * TILE).zip(self.tiles.par_chunks(size));
         groups.enumerate().for_each(|(group, (outputs, tiles))| {
-            let scaled = &scaled;
-            dispatch(ConvertGroup { scaled, block, terms: inputs.len() + 1, tiles, outputs });
-            for (index, output) in outputs.iter_mut().enumerate() {
-                finish(group * size * TILE + index, output);
+            for (poly, scaled) in scaled.chunks_exact(terms * n).enumerate() {
+                let outputs = outputs.iter_mut().map(|limbs| &mut *limbs[poly]).collect();
+                dispatch(ConvertGroup { scaled, block, terms, tiles, outputs });
             }
+            outputs.par_iter_mut().enumerate().for_each(|(index, limbs)| {
+                finish(group * size * TILE + index, limbs.each_mut().map(|limb| &mut **limb));
+            });
         });
         buffers::give(scaled);
     }
@@ -178,18 +182,18 @@ impl Kernel for ScaleBlock<'_> {
 }
 
 /// Converts every block to the targets of some tiles.
-struct ConvertGroup<'a, 'b> {
+struct ConvertGroup<'a> {
     scaled: &'a [u32],
     block: usize,
     /// Rows of a block: the scaled sources and v.
     terms: usize,
     tiles: &'a [Tile],
-    outputs: &'a mut [&'b mut [u32]],
+    outputs: Vec<&'a mut [u32]>,
 }
 
-impl Kernel for ConvertGroup<'_, '_> {
+impl Kernel for ConvertGroup<'_> {
     #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
+    fn run<L: Lanes>(mut self, lanes: L) {
         let blocks = self.scaled.chunks_exact(self.terms * self.block);
         for (index, rows) in blocks.map(|rows| lanes.vectors(rows)).enumerate() {
             let span = index * self.block..(index + 1) * self.block;
@@ -298,6 +302,10 @@ mod tests {
         moduli.iter().map(|q| values.iter().map(|x| residue(q, x)).collect()).collect()
     }
 
+    fn limbs_of(outputs: &mut [Vec<u32>]) -> Vec<[&mut [u32]; 1]> {
+        outputs.iter_mut().map(|limb| [limb.as_mut_slice()]).collect()
+    }
+
     fn check(log_n: u32, moduli: &[Modulus], sources: usize) {
         let (sources, targets) = moduli.split_at(sources);
         let whole: BigInt = sources.iter().map(|q| BigInt::from(q.q)).product();
@@ -313,7 +321,7 @@ mod tests {
         let inputs: Vec<&[u32]> = inputs.iter().map(Vec::as_slice).collect();
         let conversion = Conversion::new(log_n, sources, targets, |_| 1, |_| 1);
         let mut outputs = vec![vec![0; n]; targets.len()];
-        conversion.run(&inputs, outputs.iter_mut().map(Vec::as_mut_slice).collect(), |_, _| ());
+        conversion.run([&inputs], limbs_of(&mut outputs), |_, _| ());
         for (q, output) in targets.iter().zip(&outputs) {
             for (x, &y) in values.iter().zip(output) {
                 let q_big = BigInt::from(q.q);
@@ -348,9 +356,32 @@ mod tests {
     fn no_sources_stand_for_zero() {
         let moduli = primes(8, 5);
         let mut outputs = vec![vec![7; 256]; 5];
-        let places = outputs.iter_mut().map(Vec::as_mut_slice).collect();
-        Conversion::new(8, &[], &moduli, |_| 1, |_| 1).run(&[], places, |_, _| ());
+        let places = limbs_of(&mut outputs);
+        Conversion::new(8, &[], &moduli, |_| 1, |_| 1).run([&[]], places, |_, _| ());
         assert!(outputs.iter().flatten().all(|&x| x == 0));
+    }
+
+    #[test]
+    fn two_polynomials_are_converted_as_each_alone() {
+        let moduli = primes(8, 12);
+        let (sources, targets) = moduli.split_at(5);
+        let conversion = Conversion::new(8, sources, targets, |_| 1, |_| 1);
+        let limbs = |seed: u64| -> Vec<Vec<u32>> {
+            let value = |q: &Modulus, i: u64| q.reduce((i + seed).wrapping_mul(seed));
+            sources.iter().map(|q| (0..256).map(|i| value(q, i)).collect()).collect()
+        };
+        let inputs = [limbs(0x9e37_79b9_7f4a_7c15), limbs(0xbf58_476d_1ce4_e5b9)];
+        let inputs = inputs.each_ref().map(|limbs| limbs.iter().map(Vec::as_slice).collect());
+        let [first, second]: [Vec<&[u32]>; 2] = inputs;
+        let mut alone = [vec![vec![0; 256]; 7], vec![vec![0; 256]; 7]];
+        conversion.run([&first], limbs_of(&mut alone[0]), |_, _| ());
+        conversion.run([&second], limbs_of(&mut alone[1]), |_, _| ());
+        let mut both = [vec![vec![0; 256]; 7], vec![vec![0; 256]; 7]];
+        let [a, b] = &mut both;
+        let places = a.iter_mut().zip(b).map(|(a, b)| [a.as_mut_slice(), b.as_mut_slice()]);
+        conversion.run([&first, &second], places.collect(), |_, _| ());
+        assert_eq!(both, alone);
+        assert_ne!(both[0], both[1]);
     }
 
     #[test]
@@ -364,15 +395,15 @@ mod tests {
         let inputs: Vec<Vec<u32>> = sources.iter().map(limb).collect();
         let inputs: Vec<&[u32]> = inputs.iter().map(Vec::as_slice).collect();
         let mut wide = vec![vec![0; 256]; targets.len()];
-        conversion.run(&inputs, wide.iter_mut().map(Vec::as_mut_slice).collect(), |_, _| ());
+        conversion.run([&inputs], limbs_of(&mut wide), |_, _| ());
 
         let mut scaled = vec![0; 6 * 256];
         let conversion = &conversion;
         ScaleBlock { conversion, inputs: &inputs, start: 0, rows: &mut scaled, block: 256 }
             .run(Words);
         let mut plain = vec![vec![0; 256]; targets.len()];
-        let mut outputs: Vec<&mut [u32]> = plain.iter_mut().map(Vec::as_mut_slice).collect();
-        let (tiles, outputs) = (&conversion.tiles, &mut outputs);
+        let outputs = plain.iter_mut().map(Vec::as_mut_slice).collect();
+        let tiles = &conversion.tiles;
         ConvertGroup { scaled: &scaled, block: 256, terms: 6, tiles, outputs }.run(Words);
         assert_eq!(wide, plain);
     }

@@ -13,7 +13,7 @@ use super::poly::{Basis, Poly, Ring};
 /// so the rounding error of a coefficient is at most `1/2 + sources * 2^-21`.
 #[derive(Debug)]
 pub(crate) struct Division {
-    leaving: Basis,
+    pub(crate) leaving: Basis,
     pub(crate) to: Basis,
     conversion: Conversion,
     /// J / D modulo each prime of `to`, in Montgomery form.
@@ -47,24 +47,57 @@ impl Division {
     /// The quotient of `x`.
     pub(crate) fn apply(&self, ring: &Ring, x: &Poly) -> Poly {
         let remainder = ring.unnormalised_coefficients(x, &self.leaving);
-        let mut quotient = ring.unwritten(&self.to);
-        let inputs: Vec<&[u32]> = remainder.limbs().map(|(_, limb)| limb).collect();
-        let outputs = quotient.limbs_mut().map(|(_, limb)| limb).collect();
-        let positions = self.to.positions();
-        self.conversion.run(&inputs, outputs, |index, limb| {
-            let position = usize::from(positions[index]);
-            let prime = &ring.primes[position];
-            prime.forward(limb);
+        let [quotient] = self.finish(ring, [&remainder], |position, factor, [limb]| {
             if x.basis.contains(position) {
-                kernels::add_scaled(prime.modulus, limb, x.limb(position), self.factors[index]);
+                kernels::add_scaled(ring.modulus(position), limb, x.limb(position), factor);
             }
         });
         quotient
     }
 
-    /// The quotients of both polynomials.
-    pub(crate) fn apply_to_pair(&self, ring: &Ring, [x, y]: &[Poly; 2]) -> [Poly; 2] {
-        let (x, y) = rayon::join(|| self.apply(ring, x), || self.apply(ring, y));
-        [x, y]
+    /// The quotients of H polynomials that are given in two parts.
+    ///
+    /// `remainders` are their coefficients, times N, modulo the primes that leave. `add` is
+    /// called for each prime of the quotients with its position, a factor in Montgomery form and
+    /// a limb of every quotient: it is to add, where the polynomials have that prime, their own
+    /// limbs times the factor. So these need never stand in memory.
+    pub(crate) fn finish<const H: usize>(
+        &self,
+        ring: &Ring,
+        remainders: [&Poly; H],
+        add: impl Fn(usize, u32, [&mut [u32]; H]) + Sync,
+    ) -> [Poly; H] {
+        let inputs: [Vec<&[u32]>; H] =
+            remainders.map(|remainder| remainder.limbs().map(|(_, limb)| limb).collect());
+        let mut quotients = remainders.map(|_| ring.unwritten(&self.to));
+        let mut limbs = quotients.each_mut().map(|quotient| quotient.limbs_mut());
+        let positions = self.to.positions();
+        let outputs = positions
+            .iter()
+            .map(|_| limbs.each_mut().map(|limbs| limbs.next().expect("a limb for each prime").1))
+            .collect();
+        self.conversion.run(inputs.each_ref().map(Vec::as_slice), outputs, |index, mut limbs| {
+            let position = usize::from(positions[index]);
+            limbs.iter_mut().for_each(|limb| ring.primes[position].forward(limb));
+            add(position, self.factors[index], limbs);
+        });
+        drop(limbs);
+        quotients
+    }
+
+    /// The quotients of both polynomials, over the same basis.
+    pub(crate) fn apply_to_pair(&self, ring: &Ring, polys: &[Poly; 2]) -> [Poly; 2] {
+        let [first, second] = polys;
+        let (r0, r1) = rayon::join(
+            || ring.unnormalised_coefficients(first, &self.leaving),
+            || ring.unnormalised_coefficients(second, &self.leaving),
+        );
+        self.finish(ring, [&r0, &r1], |position, factor, limbs| {
+            for (limb, poly) in limbs.into_iter().zip(polys) {
+                if poly.basis.contains(position) {
+                    kernels::add_scaled(ring.modulus(position), limb, poly.limb(position), factor);
+                }
+            }
+        })
     }
 }

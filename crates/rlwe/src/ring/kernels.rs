@@ -421,6 +421,66 @@ pub(crate) fn inner_product_then_permute(
     dispatch(InnerProductThenPermute { modulus, terms, tile, addend, automorphism, sums });
 }
 
+struct AddInnerProductPermuted<'a, T> {
+    modulus: Modulus,
+    terms: T,
+    tile: usize,
+    factor: u32,
+    addend: &'a [u32],
+    automorphism: &'a Automorphism,
+    to: [&'a mut [u32]; 2],
+}
+
+impl<T: Terms> AddInnerProductPermuted<'_, T> {
+    #[inline(always)]
+    fn run_by<L: Lanes, const U: usize>(self, lanes: L) {
+        let q = LaneModulus::new(lanes, self.modulus);
+        let vectors = self.tile / L::WIDTH;
+        let patterns = lanes.vectors(&self.automorphism.patterns);
+        let [to0, to1] = self.to.map(|to| lanes.vectors_mut(to));
+        let (addend, factor) = (lanes.vectors(self.addend), lanes.splat(self.factor));
+        for (index, moves) in self.automorphism.moves.chunks_exact(U).enumerate() {
+            let (tile, at) = (index * U / vectors, index * U % vectors);
+            let [t0, t1] = sums_at::<L, T, U>(lanes, q, self.terms, tile, at);
+            let addend = &addend[index * U..(index + 1) * U];
+            for u in 0..U {
+                let (target, pattern) = moves[u];
+                let pattern = patterns[pattern as usize];
+                let first = q.add(lanes, q.mul_montgomery(lanes, t0[u], factor), addend[u]);
+                let second = q.mul_montgomery(lanes, t1[u], factor);
+                let (to0, to1) = (&mut to0[target as usize], &mut to1[target as usize]);
+                *to0 = q.add(lanes, *to0, lanes.permute(first, pattern));
+                *to1 = q.add(lanes, *to1, lanes.permute(second, pattern));
+            }
+        }
+    }
+}
+
+impl<T: Terms> Kernel for AddInnerProductPermuted<'_, T> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        match (L::WIDTH, self.tile / L::WIDTH) {
+            (16, 4..) => self.run_by::<L, 4>(lanes),
+            (_, 2..) => self.run_by::<L, 2>(lanes),
+            _ => self.run_by::<L, 1>(lanes),
+        }
+    }
+}
+
+/// Adds to `to` the sums of `terms` times a factor in Montgomery form, the first with `addend`
+/// added, moved by `automorphism`.
+pub(crate) fn add_inner_product_permuted(
+    modulus: Modulus,
+    terms: impl Terms,
+    tile: usize,
+    factor: u32,
+    addend: &[u32],
+    automorphism: &Automorphism,
+    to: [&mut [u32]; 2],
+) {
+    dispatch(AddInnerProductPermuted { modulus, terms, tile, factor, addend, automorphism, to });
+}
+
 struct Permute<'a> {
     automorphism: &'a Automorphism,
     from: &'a [u32],
