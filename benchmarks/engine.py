@@ -33,7 +33,9 @@ MOST_BYTES = 8 * 10**9
 
 _FEWEST_ROUNDS = 5
 _NTTS_A_ROUND = 9
-_BURST_SECONDS = 0.02
+# Of the time that a job is given, for one burst of runs and for threads to settle.
+_BURST_SHARE = 20
+_SPREADING_SHARE = 6
 _NTT_SHARE = 0.2
 
 
@@ -106,7 +108,7 @@ def _measure(
         for threads in thread_counts
         for name, accuracy in _accuracies(prepared, threads)
     }
-    times, transforms = _rounds(prepared, parameters, thread_counts, seconds * len(accuracies))
+    times, transforms = _rounds(prepared, parameters, thread_counts, seconds)
     unit = statistics.median(transforms) * parameters.key_prime_count if transforms else None
     return [
         Measurement(
@@ -143,20 +145,22 @@ def _rounds(
     """
     times: dict[tuple[str, int], list[float]] = defaultdict(list)
     transforms: list[float] = []
-    end = time.perf_counter() + seconds
+    end = time.perf_counter() + seconds * len(prepared) * len(thread_counts)
     while prepared and (len(transforms) < _FEWEST_ROUNDS or time.perf_counter() < end):
         for threads in thread_counts:
             _native.set_threads(threads)
+            # The system takes a while to spread new threads over its cores.
+            _burst(next(iter(prepared.values())).run, seconds / _SPREADING_SHARE)
             transforms.append(_native.ntt_seconds(parameters, _NTTS_A_ROUND))
             for name, job in prepared.items():
-                times[name, threads] += _burst(job.run)
+                times[name, threads] += _burst(job.run, seconds / _BURST_SHARE)
     return times, transforms
 
 
-def _burst(run: Callable[[], Any]) -> list[float]:
-    """Seconds of runs in a row, one or as many as fit a burst: what is short runs warm."""
+def _burst(run: Callable[[], Any], seconds: float) -> list[float]:
+    """Seconds of each of the runs in a row that it takes to fill the time, one at the least."""
     times: list[float] = []
-    end = time.perf_counter() + _BURST_SECONDS
+    end = time.perf_counter() + seconds
     while not times or time.perf_counter() < end:
         start = time.perf_counter()
         run()
