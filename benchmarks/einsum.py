@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     parser.add_argument(
-        "--quick", action="store_true", help=f"{' and '.join(_QUICK)} alone, run once"
+        "--quick", action="store_true", help=f"{' and '.join(_QUICK)} alone, run less often"
     )
     jobs, ways = {job.name: job for job in JOBS}, {str(way): way for way in WAYS}
     parser.add_argument("--job", choices=jobs, help=argparse.SUPPRESS)
