@@ -35,7 +35,6 @@ from cloakwork.plan.measured_cost import measured
 from cloakwork.programs.slots import Program
 from cloakwork.runtime.profile import Profile
 
-
 # A job of milliseconds is run more often than one of seconds: at most so often, and no further
 # once it has taken so many seconds.
 _MOST_RUNS = 25

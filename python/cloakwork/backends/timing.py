@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cloakwork._native import Ciphertext, Parameters, SecretKey
+from cloakwork._native import Parameters, SecretKey
 from cloakwork.backends.ckks import CkksBackend, CkksKey
 from cloakwork.plan.bounds import value_bounds
 from cloakwork.programs.slots import (
@@ -44,7 +44,7 @@ _ENOUGH_SECONDS = 0.1
 _BOUND = 2.0**-10
 # A linear transform of so many rotations, counting the one by 0. Few, as keys are the most
 # that timing takes of memory.
-_BABY = 8
+_BABY = 4
 _GIANT = 4
 
 
@@ -114,8 +114,9 @@ class _Timing:
         self._level = level
         self._evaluator = Evaluator(parameters, CkksBackend(parameters, keys))
         self._vector = np.random.default_rng(0).uniform(-_BOUND, _BOUND, parameters.slots)
-        value = key.encrypt(self._vector, bound=_BOUND, level=level)
-        self._inputs: list[Ciphertext] = [value] * _INPUTS
+        self._inputs = [
+            key.encrypt(self._vector, bound=_BOUND, level=level) for _ in range(_INPUTS)
+        ]
         self._bounds = [np.full(parameters.slots, _BOUND)] * _INPUTS
 
     def of(self, body: _Body) -> float:
