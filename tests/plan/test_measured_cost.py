@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cloakwork import _native
 from cloakwork._native import Parameters
 from cloakwork.plan import measured_cost
 from cloakwork.plan.cost import Costs, modelled
@@ -59,6 +60,14 @@ def test_other_parameters_have_another_file() -> None:
 def test_other_threads_have_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
     before = cache_path(PARAMETERS)
     monkeypatch.setattr(measured_cost, "threads", lambda: 77)
+    assert cache_path(PARAMETERS) != before
+
+
+def test_another_engine_has_another_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = cache_path(PARAMETERS)
+    built = folder / "_native.so"
+    built.write_bytes(b"another build")
+    monkeypatch.setattr(_native, "__file__", str(built))
     assert cache_path(PARAMETERS) != before
 
 

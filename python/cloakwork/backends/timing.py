@@ -33,8 +33,8 @@ _Body: TypeAlias = Callable[[Builder], None]
 _INPUTS = 2
 _CLEAR = 2
 # Operations of one kind in a program, which is long enough that it tells them from the run.
-_REPEATS = 8
-_MANY = 3 * _REPEATS
+_REPEATS = 5
+_MANY = 5 * _REPEATS
 # A program is run at least and at most so often, besides once to warm up, and no further
 # once it has taken so many seconds.
 _FEWEST_RUNS = 3

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from cloakwork import _native
 from cloakwork._native import Parameters, threads
 from cloakwork.backends.timing import operation_seconds, run_seconds
 from cloakwork.errors import MalformedBytesError
@@ -47,11 +48,11 @@ def comparable(parameters: Parameters) -> Costs:
 def measured(parameters: Parameters) -> Costs:
     """Costs in CPU seconds on this machine, at the engine's present number of threads.
 
-    CPU seconds are added up over threads. Measured at up to four levels where the cache has no
-    such table yet, which takes about three seconds at N = 2^14; the model, corrected by what
-    was measured, fills the others. The
-    table is kept in the folder `cloakwork` of XDG_CACHE_HOME or ~/.cache, where that can be
-    written.
+    CPU seconds are added up over threads; see `backends.timing`. Measured at up to four levels
+    where the cache has no such table yet, which takes about two seconds at N = 2^14; the
+    model, corrected by what was measured, fills the others. The table is kept in the folder
+    `cloakwork` of XDG_CACHE_HOME or ~/.cache, where that can be written, until the engine is
+    built or installed anew.
 
     Example:
         >>> import tempfile
@@ -85,10 +86,16 @@ def cache_path(parameters: Parameters) -> Path:
 def _identity(parameters: Parameters) -> dict[str, Any]:
     return {
         "version": _VERSION,
+        "engine": _engine(),
         "parameters": parameters.fingerprint,
         "processor": _processor(),
         "threads": threads(),
     }
+
+
+def _engine() -> list[int]:
+    file = Path(_native.__file__).stat()
+    return [file.st_size, file.st_mtime_ns]
 
 
 def _processor() -> str:
@@ -136,7 +143,7 @@ def _measure(parameters: Parameters) -> Costs:
         for kind, seconds in operation_seconds(parameters, level).items():
             correction = seconds / getattr(model.at(level), kind)
             corrections.setdefault(kind, {})[level] = correction
-    # What no level has, a chain without levels, is priced and never asked for.
+    # A chain without levels has no products and no transforms: their prices are not asked for.
     others = corrections["rotation"]
     levels = [
         {
