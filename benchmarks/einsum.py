@@ -38,33 +38,30 @@ def benchmark(jobs: Sequence[Job], runs: int) -> Iterator[Evaluation]:
         What was measured; what failed is left out.
     """
     tqdm.write(einsum_report.heading())
-    with (
-        tqdm(total=len(jobs) * len(WAYS), disable=None, leave=False) as progress,
-        tempfile.TemporaryDirectory() as costs,
-    ):
+    with tqdm(total=len(jobs) * len(WAYS), disable=None, leave=False) as progress:
         for job in jobs:
             for way in WAYS:
                 progress.set_description(f"{job.name}, {way}")
-                evaluation = _in_a_process(job, way, runs, costs)
+                evaluation = _in_a_process(job, way, runs)
                 if evaluation is not None:
                     tqdm.write(einsum_report.line(evaluation))
                     yield evaluation
                 progress.update()
 
 
-def _in_a_process(job: Job, way: Way, runs: int, costs: str) -> Evaluation | None:
+def _in_a_process(job: Job, way: Way, runs: int) -> Evaluation | None:
     """What a process of its own measures, so that its peak memory is of this job alone."""
-    # The costs of operations are measured afresh, under the load that the jobs run under.
-    environment = os.environ | {"XDG_CACHE_HOME": costs}
     arguments = ["--job", job.name, "--way", str(way), "--runs", str(runs)]
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.einsum", *arguments],
-        cwd=_ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
+    with tempfile.TemporaryDirectory() as costs:
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.einsum", *arguments],
+            cwd=_ROOT,
+            # The costs of operations are measured afresh, under the load that the job runs under.
+            env=os.environ | {"XDG_CACHE_HOME": costs},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
     if done.returncode:
         print(f"FAILED: {job.name}, {way}", file=sys.stderr)
         return None
@@ -78,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     parser.add_argument(
-        "--quick", action="store_true", help=f"{' and '.join(_QUICK)} alone, run once"
+        "--quick", action="store_true", help=f"{' and '.join(_QUICK)} alone, run less often"
     )
     jobs, ways = {job.name: job for job in JOBS}, {str(way): way for way in WAYS}
     parser.add_argument("--job", choices=jobs, help=argparse.SUPPRESS)

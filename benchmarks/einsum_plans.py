@@ -20,7 +20,7 @@ from cloakwork.plan.bounds import value_bounds
 from cloakwork.plan.key_budget import powers_of_two_only
 from cloakwork.plan.keys import KeyDemand, demand_of
 from cloakwork.plan.level import depth_of
-from cloakwork.programs.slots import Constant, Mul, Program, Rescale, Rotate, Vector
+from cloakwork.programs.slots import Constant, Mul, Program, Rescale, Rotate
 from cloakwork.programs.tensors import Node
 from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.profile import Profile
@@ -49,7 +49,7 @@ class Step:
 
     program: Program
     inputs: Sequence[Any]
-    bounds: Sequence[Vector] | None
+    bounds: Sequence[float | None] | None
 
 
 @dataclass(slots=True, eq=False)
@@ -95,7 +95,7 @@ class Recorder:
         inputs: Sequence[Any],
         *,
         profile: Profile | None = None,
-        bounds: Sequence[Vector] | None = None,
+        bounds: Sequence[float | None] | None = None,
     ) -> list[Any]:
         """Run a program and keep it; see `cloakwork.Session.run`."""
         step = Step(program, inputs, bounds)

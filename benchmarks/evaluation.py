@@ -35,6 +35,11 @@ from cloakwork.plan.measured_cost import measured
 from cloakwork.programs.slots import Program
 from cloakwork.runtime.profile import Profile
 
+# A job of milliseconds is run more often than one of seconds: at most so often, and no further
+# once it has taken so many seconds.
+_MOST_RUNS = 25
+_ENOUGH_SECONDS = 0.5
+
 
 class Way(NamedTuple):
     """How a job is planned: eagerly or compiled, and with which keys."""
@@ -60,7 +65,7 @@ class Evaluation:
         cpu_seconds: Of one evaluation, all threads together, with the keys made before.
         wall_seconds: Of one evaluation.
         planning_seconds: Of planning alone.
-        modelled_seconds: What the planner's measured costs say of the programs, on one thread.
+        modelled_seconds: What the planner's measured costs say of the programs.
         rotations: How many.
         key_switches: Rotations and relinearisations.
         levels_used: Levels that the programs take.
@@ -185,16 +190,13 @@ WAYS = tuple(Way(planning, keys) for planning in PLANNINGS for keys in KEYS)
 
 
 def evaluate(job: Job, way: Way, runs: int) -> Evaluation:
-    """Measure a job planned in one way, running it so many times besides the first."""
+    """Measure a job planned in one way, running it at least so many times besides the first."""
     prepared = PLANNINGS[way.planning](job, KEYS[way.keys])
     error = prepared.found - job.expected(*job.arrays())
     cpu, wall, profiles = _measured_runs(prepared.run, runs)
     # Before the costs are measured, which takes memory of its own.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    threads = _native.threads()
-    _native.set_threads(1)
     costs = measured(prepared.parameters)
-    _native.set_threads(threads)
     turns = rotations(prepared.programs)
     return Evaluation(
         job=job.name,
@@ -202,7 +204,7 @@ def evaluate(job: Job, way: Way, runs: int) -> Evaluation:
         keys=way.keys,
         n=prepared.parameters.n,
         level=prepared.parameters.levels,
-        threads=threads,
+        threads=_native.threads(),
         cpu_seconds=cpu,
         wall_seconds=wall,
         planning_seconds=prepared.planning_seconds,
@@ -225,7 +227,7 @@ def _measured_runs(
     cpu: list[float] = []
     wall: list[float] = []
     profiles: Sequence[Profile] = []
-    for _ in range(runs):
+    while len(cpu) < runs or (len(cpu) < _MOST_RUNS and sum(wall) < _ENOUGH_SECONDS):
         start, cpu_start = time.perf_counter(), time.process_time()
         profiles = run()
         cpu.append(time.process_time() - cpu_start)

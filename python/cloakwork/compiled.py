@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -282,10 +283,14 @@ class Compiled:
             bounds += [self.specs[packing.argument].bound * each for each in occupied]
         return bounds
 
+    @cached_property
+    def value_bounds(self) -> list[float | None]:
+        """For each operation of the program, the largest absolute value that it may come to."""
+        return value_bounds(self.program, self.input_bounds)
+
     @property
     def _largest(self) -> float:
-        known = value_bounds(self.program, self.input_bounds)
-        return max(each for each in known if each is not None)
+        return max(each for each in self.value_bounds if each is not None)
 
     def __repr__(self) -> str:
         shapes = ", ".join(str(spec.shape) for spec in self.specs)
@@ -458,7 +463,7 @@ class CompiledEvaluator:
                 threads=threads,
                 profile=profile,
                 cancel=cancel,
-                bounds=compiled.input_bounds if self.party.hidden else None,
+                bounds=compiled.value_bounds if self.party.hidden else None,
             )
         )
         return [

@@ -11,6 +11,7 @@ import numpy as np
 from cloakwork._native import Parameters
 from cloakwork.backends.ckks import CkksBackend
 from cloakwork.errors import LevelExhaustedError
+from cloakwork.plan.bounds import value_bounds
 from cloakwork.plan.key_budget import with_keys
 from cloakwork.plan.keys import KeyDemand, demand_of
 from cloakwork.plan.lower import Lowered, in_order, lower
@@ -42,7 +43,7 @@ class Executor(Protocol):
         inputs: Sequence[Any],
         *,
         profile: Profile | None = None,
-        bounds: Sequence[Vector] | None = None,
+        bounds: Sequence[float | None] | None = None,
     ) -> list[Any]: ...
 
 
@@ -66,7 +67,8 @@ def compute(executor: Executor, runner: Runner, node: Node, title: str) -> Tenso
     program = executor.fitted(lowered.program)
     inputs = [value for source, _ in lowered.inputs for value in source.tensor.values]
     profile = Profile()
-    bounds = _slot_bounds(lowered, parameters.slots)
+    slot_bounds = _slot_bounds(lowered, parameters.slots)
+    bounds = None if slot_bounds is None else value_bounds(program, slot_bounds)
     values = executor.run(program, inputs, profile=profile, bounds=bounds)
     return Tensor(values, lowered.outputs[0], parameters, runner, program, profile)
 

@@ -22,7 +22,7 @@ from cloakwork.plan.key_budget import powers_of_two_only, within_key_budget
 from cloakwork.plan.keys import KeyDemand, demand_of
 from cloakwork.plan.layout import MAX_SLOTS
 from cloakwork.plan.parameter_choice import SCALE_BITS, parameters_for
-from cloakwork.programs.slots import Program, Vector
+from cloakwork.programs.slots import Program
 from cloakwork.programs.tensors import Node
 from cloakwork.runtime import secrecy
 from cloakwork.runtime.arguments import integer, positive, shown
@@ -189,7 +189,7 @@ class Session:
         threads: int | None = None,
         profile: Profile | None = None,
         cancel: threading.Event | None = None,
-        bounds: Sequence[Vector] | None = None,
+        bounds: Sequence[float | None] | None = None,
     ) -> list[Any]:
         """Run a program, making the evaluation keys that it lacks first.
 

@@ -5,9 +5,21 @@ from dataclasses import fields
 import pytest
 
 from cloakwork._native import Parameters
-from cloakwork.backends.timing import operation_seconds
-from cloakwork.errors import LevelExhaustedError
+from cloakwork.backends.timing import operation_seconds, run_seconds
 from cloakwork.plan.cost import LevelCosts
+
+# What needs a level below.
+LEVELLED = {
+    "product",
+    "relinearisation",
+    "rescale",
+    "plaintext_product",
+    "linear",
+    "baby_step",
+    "giant_step",
+    "diagonal",
+    "drop_level",
+}
 
 
 @pytest.mark.parametrize("level", [1, 2])
@@ -18,6 +30,12 @@ def test_every_kind_takes_time(log_n: int, level: int) -> None:
     assert min(seconds.values()) > 0
 
 
-def test_level_0_has_too_few_operations() -> None:
-    with pytest.raises(LevelExhaustedError):
-        operation_seconds(Parameters(levels=1, log_n=5, insecure=True), 0)
+@pytest.mark.parametrize("levels", [0, 1])
+def test_level_0_has_every_operation_that_takes_no_level(levels: int) -> None:
+    seconds = operation_seconds(Parameters(levels=levels, log_n=5, insecure=True), 0)
+    assert set(seconds) == {field.name for field in fields(LevelCosts)} - LEVELLED
+    assert min(seconds.values()) > 0
+
+
+def test_a_run_takes_time() -> None:
+    assert run_seconds(Parameters(levels=0, log_n=5, insecure=True)) > 0

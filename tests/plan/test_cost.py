@@ -55,19 +55,67 @@ def test_each_operation_has_its_price_at_the_level_of_its_operands() -> None:
         (Mul(x, one), lambda p: p.plaintext_product),
         (
             Linear(x, diagonals, 4),
-            lambda p: p.linear + 4 * p.diagonal + 2 * p.hoisted_rotation + p.rotation,
+            lambda p: p.linear + 4 * p.diagonal + 2 * p.baby_step + p.giant_step,
         ),
         (DropLevel(x, 1), lambda p: p.drop_level),
         (Output(x), lambda _: 0.0),
     ]
     for operation, _ in steps:
         builder.append(operation)
-    builder.append(Rescale(builder.append(Mul(x, x))))
+    builder.append(Rescale(builder.append(Mul(x, one))))
     found = seconds_of(builder.finish(), PRICES)
     top = PRICES.at(3)
     assert found[:2] == [0.0, 0.0]
     assert found[2:-2] == [price(top) for _, price in steps]
     assert found[-1] == top.rescale
+
+
+def test_a_sum_of_products_is_relinearised_once() -> None:
+    builder = Builder("", slots=16)
+    x = builder.append(Input("x", 3))
+    products = [builder.append(Mul(x, x)) for _ in range(2)]
+    builder.append(Rescale(builder.append(Add(*products))))
+    price = PRICES.at(3)
+    # A sum of degree 2 is of three polynomials, not of two.
+    sums = [price.product, price.product, price.addition * 1.5]
+    assert seconds_of(builder.finish(), PRICES)[1:] == [
+        *sums,
+        price.rescale + price.relinearisation,
+    ]
+
+
+def test_a_product_that_cannot_wait_pays_for_its_own_relinearisation() -> None:
+    builder = Builder("", slots=16)
+    x = builder.append(Input("x", 3))
+    product = builder.append(Mul(x, x))
+    for _ in range(2):
+        builder.append(Rescale(product))
+    price = PRICES.at(3)
+    expected = [price.product + price.relinearisation, price.rescale, price.rescale]
+    assert seconds_of(builder.finish(), PRICES)[1:] == expected
+
+
+def test_a_rotation_of_products_pays_for_their_relinearisation() -> None:
+    builder = Builder("", slots=16)
+    product = builder.append(Mul(*[builder.append(Input("x", 3))] * 2))
+    for steps in (1, 2):
+        builder.append(Rotate(product, steps))
+    price = PRICES.at(3)
+    assert seconds_of(builder.finish(), PRICES)[1:] == [
+        price.product,
+        price.rotation + price.relinearisation,
+        price.hoisted_rotation,
+    ]
+
+
+def test_a_run_with_work_has_its_own_price() -> None:
+    costs = Costs(PRICES.levels, run=1e15)
+    builder = Builder("", slots=16)
+    x = builder.append(Input("x", 3))
+    assert total_seconds(builder.finish(), costs) == 0.0
+    builder.append(Neg(x))
+    assert total_seconds(builder.finish(), costs) == 1e15 + PRICES.at(3).addition
+    assert costs.scaled(2).run == 2e15
 
 
 def test_rotations_of_one_value_share_the_price_of_the_first() -> None:
@@ -96,7 +144,7 @@ def test_a_degree_of_one_takes_no_product() -> None:
     builder = Builder("", slots=4)
     builder.append(Polynomial(builder.append(Input("x", 1)), (0.0, 2.0), "monomial"))
     costs = modelled([2, 4], 2)
-    assert total_seconds(builder.finish(), costs) < costs.at(1).product
+    assert total_seconds(builder.finish(), costs) < costs.at(1).relinearisation
 
 
 def test_a_level_beyond_the_table_is_refused() -> None:
@@ -119,9 +167,9 @@ def test_modelled_costs_grow_with_the_limbs(counts: list[int], special: int) -> 
                 assert getattr(costs.at(first), kind) < getattr(costs.at(second), kind)
 
 
-@given(st.lists(st.lists(NUMBERS, min_size=len(KINDS), max_size=len(KINDS)), min_size=1))
-def test_costs_survive_json(rows: list[list[float]]) -> None:
-    costs = Costs(tuple(LevelCosts(*row) for row in rows))
+@given(st.lists(st.lists(NUMBERS, min_size=len(KINDS), max_size=len(KINDS)), min_size=1), NUMBERS)
+def test_costs_survive_json(rows: list[list[float]], run: float) -> None:
+    costs = Costs(tuple(LevelCosts(*row) for row in rows), run)
     again = Costs.from_dict(json.loads(json.dumps(costs.to_dict())))
     assert again == costs
     assert hash(again) == hash(costs)
@@ -135,14 +183,18 @@ ROW = PRICES.to_dict()["levels"][0]
     [
         None,
         [],
-        {"levels": []},
-        {"levels": [[]]},
-        {"levels": [ROW | {"more": 1.0}]},
-        {"levels": [{kind: ROW[kind] for kind in KINDS[1:]}]},
-        {"levels": [ROW | {"rotation": 0}]},
-        {"levels": [ROW | {"rotation": float("nan")}]},
-        {"levels": [ROW | {"rotation": True}]},
-        {"levels": [ROW | {"rotation": "1"}]},
+        {"levels": [ROW]},
+        {"run": 0.0, "levels": []},
+        {"run": 0.0, "levels": [[]]},
+        {"run": 0.0, "levels": [ROW | {"more": 1.0}]},
+        {"run": 0.0, "levels": [{kind: ROW[kind] for kind in KINDS[1:]}]},
+        {"run": 0.0, "levels": [ROW | {"rotation": 0}]},
+        {"run": 0.0, "levels": [ROW | {"rotation": float("nan")}]},
+        {"run": 0.0, "levels": [ROW | {"rotation": True}]},
+        {"run": 0.0, "levels": [ROW | {"rotation": "1"}]},
+        {"run": -1.0, "levels": [ROW]},
+        {"run": float("inf"), "levels": [ROW]},
+        {"run": "1", "levels": [ROW]},
     ],
 )
 def test_other_data_are_refused(data: object) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cloakwork import _native
 from cloakwork._native import Parameters
 from cloakwork.plan import measured_cost
 from cloakwork.plan.cost import Costs, modelled
@@ -62,6 +63,14 @@ def test_other_threads_have_another_file(monkeypatch: pytest.MonkeyPatch) -> Non
     assert cache_path(PARAMETERS) != before
 
 
+def test_another_engine_has_another_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = cache_path(PARAMETERS)
+    built = folder / "_native.so"
+    built.write_bytes(b"another build")
+    monkeypatch.setattr(_native, "__file__", str(built))
+    assert cache_path(PARAMETERS) != before
+
+
 def rewritten(data: object) -> bytes:
     return json.dumps(data).encode()
 
@@ -78,8 +87,10 @@ def test_a_damaged_file_is_measured_anew_and_rewritten(damage: str) -> None:
             "binary": bytes(range(256)),
             "deep": b"[" * 100_000,
             "foreign": rewritten(kept | {"of": kept["of"] | {"parameters": "another"}}),
-            "short": rewritten(kept | {"costs": {"levels": rows[:-1]}}),
-            "negative": rewritten(kept | {"costs": {"levels": [rows[0] | {"linear": -1}, *rows]}}),
+            "short": rewritten(kept | {"costs": {"run": 1.0, "levels": rows[:-1]}}),
+            "negative": rewritten(
+                kept | {"costs": {"run": 1.0, "levels": [rows[0] | {"linear": -1}, *rows[1:]]}}
+            ),
         }[damage]
     )
     damaged = path.read_bytes()
@@ -107,18 +118,34 @@ def test_without_a_usable_variable_the_home_folder_is_taken(
     assert cache_path(PARAMETERS).parent == folder / ".cache" / "cloakwork"
 
 
+def test_a_chain_without_levels_is_measured_operation_by_operation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pretended = {"rotation": 7.0, "hoisted_rotation": 5.0, "addition": 3.0, "encoding": 2.0}
+    monkeypatch.setattr(measured_cost, "operation_seconds", lambda *_: pretended)
+    monkeypatch.setattr(measured_cost, "run_seconds", lambda _: 11.0)
+    costs = measured(FLAT)
+    found = asdict(costs.at(0))
+    assert {kind: found[kind] for kind in pretended} == pytest.approx(pretended)
+    assert costs.run == 11.0
+
+
+def test_a_run_is_measured_and_not_only_its_operations() -> None:
+    assert measured(FLAT).run > 0
+
+
 def test_the_model_is_corrected_between_the_measured_levels(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     limbs = [PARAMETERS.prime_count(level) for level in range(PARAMETERS.levels + 1)]
     model = modelled(limbs, PARAMETERS.key_prime_count - limbs[-1])
-    factors = {1: 2.0, 2: 4.0, 4: 8.0}
+    factors = {0: 1.0, 1: 2.0, 2: 4.0, 4: 8.0}
 
     def pretended(_: Parameters, level: int) -> dict[str, float]:
         return {kind: cost * factors[level] for kind, cost in asdict(model.at(level)).items()}
 
     monkeypatch.setattr(measured_cost, "operation_seconds", pretended)
     found = [measured(PARAMETERS).rotation(level) for level in range(5)]
-    expected = [2.0, 2.0, 4.0, 6.0, 8.0]
+    expected = [1.0, 2.0, 4.0, 6.0, 8.0]
     ratios = [found[level] / model.rotation(level) for level in range(5)]
     assert ratios == pytest.approx(expected)

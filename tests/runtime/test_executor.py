@@ -396,3 +396,28 @@ def test_outputs_may_be_inputs_and_repeat() -> None:
     found = run(builder.finish(), ClearBackend(), [ClearVector(X, 3)])
     for made, expected in zip(found, (-X, X, -X), strict=True):
         assert np.array_equal(made.slots, expected)
+
+
+class _Told(ClearBackend):
+    """Keeps the bounds that it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[float] = []
+
+    def bounded(self, value: ClearVector, bound: float) -> ClearVector:
+        self.told.append(bound)
+        return value
+
+
+def test_the_backend_is_told_the_bounds_that_are_known() -> None:
+    operations = (Input("x", 3), Neg(0), Neg(1), Neg(2), Output(3))
+    program = Program("", SLOTS, operations, (None,) * 5)
+    backend = _Told()
+    run(program, backend, [ClearVector(X, 3)], threads=1, bounds=[1.0, 2.0, None, 4.0, 4.0])
+    assert backend.told == [2.0, 4.0]
+
+
+def test_bounds_of_other_values_are_refused() -> None:
+    program = Program("negation", SLOTS, (Input("x", 3), Neg(0)), (None,) * 2)
+    with pytest.raises(InvalidArgumentError, match="cannot run negation: expected bounds of its 2"):
+        run(program, ClearBackend(), [ClearVector(X, 3)], bounds=[1.0])

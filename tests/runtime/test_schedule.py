@@ -1,5 +1,8 @@
 """Hoisting groups and tasks, read off programs."""
 
+import gc
+import weakref
+
 from hypothesis import given
 
 from cloakwork.programs.slots import (
@@ -101,3 +104,18 @@ def test_an_output_is_its_operand() -> None:
 def test_a_value_used_twice_by_one_operation_has_one_user() -> None:
     plan = schedule(program(Input("x", 1), Mul(0, 0), Add(1, 1)))
     assert plan.users == ((0,), (1,), ())
+
+
+def test_a_schedule_is_made_once_and_goes_with_its_program() -> None:
+    own = program(Input("x", 1), Mul(0, 0), Add(1, 1))
+    same_text = program(Input("x", 1), Mul(0, 0), Add(1, 1))
+    assert schedule(own) is schedule(own)
+    assert schedule(own) is not schedule(same_text)
+    gone = weakref.ref(own)
+    del own
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_schedule_knows_which_products_wait() -> None:
+    assert schedule(program(Input("x", 1), Mul(0, 0), Add(1, 1))).degrees == (1, 2, 2)

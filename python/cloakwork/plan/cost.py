@@ -31,6 +31,7 @@ from cloakwork.programs.slots import (
     Sub,
     operands,
 )
+from cloakwork.runtime.degrees import degrees
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,15 @@ class LevelCosts:
     Args:
         rotation: The first rotation of a value.
         hoisted_rotation: Each further rotation of the same value.
-        product: A product of two ciphertexts, relinearised.
+        product: A product of two ciphertexts, not relinearised.
+        relinearisation: The way of a product, or of a sum of products, back to degree 1.
         rescale: A rescale.
         encoding: The encoding of a constant by itself.
         plaintext_product: A product with a constant, its encoding included.
-        addition: A sum of two ciphertexts.
+        addition: A sum of two ciphertexts of degree 1.
         linear: A linear transform without its rotations and diagonals.
+        baby_step: Each rotation of the operand of a linear transform.
+        giant_step: Each rotation of a sum of its diagonals.
         diagonal: Each diagonal of a linear transform, its encoding included.
         drop_level: The way to a lower level.
     """
@@ -53,11 +57,14 @@ class LevelCosts:
     rotation: float
     hoisted_rotation: float
     product: float
+    relinearisation: float
     rescale: float
     encoding: float
     plaintext_product: float
     addition: float
     linear: float
+    baby_step: float
+    giant_step: float
     diagonal: float
     drop_level: float
 
@@ -65,6 +72,10 @@ class LevelCosts:
 @dataclass(frozen=True, slots=True)
 class Costs:
     """The costs of every level, from 0 up, all in one unit.
+
+    Args:
+        levels: The costs of operations.
+        run: What every run of a program costs besides its operations.
 
     Example:
         >>> costs = modelled([2, 4], special_limbs=2)
@@ -75,6 +86,7 @@ class Costs:
     """
 
     levels: tuple[LevelCosts, ...]
+    run: float = 0.0
 
     def at(self, level: int) -> LevelCosts:
         """The costs at a level.
@@ -108,12 +120,13 @@ class Costs:
             tuple(
                 LevelCosts(**{kind: factor * cost for kind, cost in asdict(level).items()})
                 for level in self.levels
-            )
+            ),
+            factor * self.run,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """The table as JSON holds it."""
-        return {"levels": [asdict(level) for level in self.levels]}
+        return {"run": self.run, "levels": [asdict(level) for level in self.levels]}
 
     @classmethod
     def from_dict(cls, data: Any) -> Costs:
@@ -123,13 +136,20 @@ class Costs:
             MalformedBytesError: The data are something else.
         """
         match data:
-            case {"levels": [_, *_] as rows}:
-                return cls(tuple(_level_costs(row) for row in rows))
+            case {"run": run, "levels": [_, *_] as rows} if _is_finite(run) and run >= 0:
+                return cls(tuple(_level_costs(row) for row in rows), float(run))
             case _:
-                raise MalformedBytesError("cannot read costs: expected a table of levels")
+                raise MalformedBytesError(
+                    "cannot read costs: expected what a run costs and a table of levels"
+                )
 
 
 _KINDS = tuple(field.name for field in fields(LevelCosts))
+
+
+def _is_finite(number: Any) -> bool:
+    real = isinstance(number, int | float) and not isinstance(number, bool)
+    return real and math.isfinite(number)
 
 
 def _level_costs(row: Any) -> LevelCosts:
@@ -138,8 +158,7 @@ def _level_costs(row: Any) -> LevelCosts:
             f"cannot read costs: expected a row with the numbers {', '.join(_KINDS)}"
         )
     for kind, number in row.items():
-        real = isinstance(number, int | float) and not isinstance(number, bool)
-        if not (real and math.isfinite(number) and number > 0):
+        if not (_is_finite(number) and number > 0):
             raise MalformedBytesError(f"cannot read costs: {kind} is no positive number")
     return LevelCosts(**{kind: float(row[kind]) for kind in _KINDS})
 
@@ -166,12 +185,15 @@ def _modelled_level(limbs: int, key_limbs: int) -> LevelCosts:
     return LevelCosts(
         rotation=10.0 * key_limbs,
         hoisted_rotation=5.0 * key_limbs,
-        product=11.0 * key_limbs,
+        product=1.0 * key_limbs,
+        relinearisation=10.0 * key_limbs,
         rescale=3.0 * limbs,
         encoding=2.0 * limbs,
         plaintext_product=2.5 * limbs,
         addition=0.4 * limbs,
         linear=7.0 * key_limbs,
+        baby_step=5.0 * key_limbs,
+        giant_step=10.0 * key_limbs,
         diagonal=4.0 * key_limbs,
         drop_level=3.0 * limbs,
     )
@@ -180,8 +202,9 @@ def _modelled_level(limbs: int, key_limbs: int) -> LevelCosts:
 def seconds_of(program: Program, costs: Costs) -> list[float]:
     """What each operation of a program takes, in the unit of the costs.
 
-    The first rotation of a value pays for what further rotations of it share. Inputs,
-    constants and outputs take nothing: a constant is paid for where it is used.
+    The first rotation of a value pays for what further rotations of it share. Products pay
+    for their relinearisation where it is due; see `runtime.degrees`. Inputs, constants and
+    outputs take nothing: a constant is paid for where it is used.
 
     Raises:
         InvalidArgumentError: The program has a level that the costs lack.
@@ -191,31 +214,54 @@ def seconds_of(program: Program, costs: Costs) -> list[float]:
         >>> seconds_of(program, modelled([2], special_limbs=1))
         [0.0, 30.0, 15.0]
     """
+    degree = degrees(program)
     rotated: set[int] = set()
     seconds: list[float] = []
-    for operation in program.operations:
+    for number, operation in enumerate(program.operations):
         levels = [program.states[operand].level for operand in operands(operation)]
         level = max((level for level in levels if level is not None), default=None)
         if level is None:
             seconds.append(0.0)
-        elif isinstance(operation, Rotate) and operation.operand in rotated:
-            seconds.append(costs.hoisted(level))
-        else:
-            seconds.append(_seconds(operation, program, costs, level))
+            continue
+        match operation:
+            case Rotate(operand=operand) if operand in rotated:
+                seconds.append(costs.hoisted(level))
+            case _:
+                taken = _seconds(operation, program, costs, level)
+                if isinstance(operation, Add | Sub | Neg):
+                    # Of as many polynomials as the value has.
+                    taken *= (degree[number] + 1) / 2
+                if _relinearises(number, program, degree):
+                    taken += costs.at(level).relinearisation
+                seconds.append(taken)
         if isinstance(operation, Rotate):
             rotated.add(operation.operand)
     return seconds
 
 
+def _relinearises(number: int, program: Program, degree: Sequence[int]) -> bool:
+    match program.operations[number]:
+        case Mul(left=left, right=right):
+            clear = any(isinstance(program.operations[each], Constant) for each in (left, right))
+            return degree[number] == 1 and not clear
+        case Rescale(operand=operand) | Rotate(operand=operand):
+            return degree[operand] == 2
+        case _:
+            return False
+
+
 def total_seconds(program: Program, costs: Costs) -> float:
-    """What a program takes, in the unit of the costs; see `seconds_of`.
+    """What a run of a program takes, in the unit of the costs; see `seconds_of`.
+
+    A program without work takes nothing.
 
     Example:
         >>> program = Program("", 4, (Input("x", 0), Rotate(0, 1), Rotate(0, 2)), (None,) * 3)
         >>> total_seconds(program, modelled([2], special_limbs=1))
         45.0
     """
-    return math.fsum(seconds_of(program, costs))
+    operations = math.fsum(seconds_of(program, costs))
+    return operations + costs.run if operations else 0.0
 
 
 def _seconds(operation: Operation, program: Program, costs: Costs, level: int) -> float:
@@ -237,8 +283,8 @@ def _seconds(operation: Operation, program: Program, costs: Costs, level: int) -
             return (
                 prices.linear
                 + prices.diagonal * len(diagonals)
-                + prices.hoisted_rotation * len(steps.baby)
-                + prices.rotation * len(steps.giant)
+                + prices.baby_step * len(steps.baby)
+                + prices.giant_step * len(steps.giant)
             )
         case Polynomial(coefficients=coefficients):
             return _polynomial(coefficients, costs, level)
@@ -263,6 +309,9 @@ def _polynomial(coefficients: Sequence[float], costs: Costs, level: int) -> floa
     depth = degree.bit_length()
     products = max(0, 2 * math.isqrt(degree) + depth - 3)
     # They spread over the levels that the polynomial takes.
-    each = [costs.at(at).product + costs.at(at).rescale for at in range(level, level - depth, -1)]
+    each = [
+        prices.product + prices.relinearisation + prices.rescale
+        for prices in map(costs.at, range(level, level - depth, -1))
+    ]
     last = costs.at(level - depth + 1)
     return products * math.fsum(each) / depth + degree * last.addition + last.rescale

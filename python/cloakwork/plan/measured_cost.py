@@ -6,19 +6,20 @@ import hashlib
 import json
 import os
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cloakwork._native import Parameters, ntt_seconds, threads
-from cloakwork.backends.timing import operation_seconds
+from cloakwork import _native
+from cloakwork._native import Parameters, threads
+from cloakwork.backends.timing import operation_seconds, run_seconds
 from cloakwork.errors import MalformedBytesError
 from cloakwork.plan.cost import Costs, LevelCosts, modelled
 
-_VERSION = 1
-_TRANSFORMS = 20
+_VERSION = 2
 
 
 def modelled_for(parameters: Parameters) -> Costs:
@@ -45,12 +46,13 @@ def comparable(parameters: Parameters) -> Costs:
 
 
 def measured(parameters: Parameters) -> Costs:
-    """Costs in seconds on this machine, at the engine's present number of threads.
+    """Costs in CPU seconds on this machine, at the engine's present number of threads.
 
-    Measured at up to three levels where the cache has no such table yet, which takes about
-    two seconds at N = 2^14; the model, corrected by what was measured, fills the others. The
-    table is kept in the folder `cloakwork` of XDG_CACHE_HOME or ~/.cache, where that can be
-    written.
+    CPU seconds are added up over threads; see `backends.timing`. Measured at up to four levels
+    where the cache has no such table yet, which takes about two seconds at N = 2^14; the
+    model, corrected by what was measured, fills the others. The table is kept in the folder
+    `cloakwork` of XDG_CACHE_HOME or ~/.cache, where that can be written, until the engine is
+    built or installed anew.
 
     Example:
         >>> import tempfile
@@ -84,10 +86,16 @@ def cache_path(parameters: Parameters) -> Path:
 def _identity(parameters: Parameters) -> dict[str, Any]:
     return {
         "version": _VERSION,
+        "engine": _engine(),
         "parameters": parameters.fingerprint,
         "processor": _processor(),
         "threads": threads(),
     }
+
+
+def _engine() -> list[int]:
+    file = Path(_native.__file__).stat()
+    return [file.st_size, file.st_mtime_ns]
 
 
 def _processor() -> str:
@@ -130,25 +138,22 @@ def _write(path: Path, parameters: Parameters, costs: Costs) -> None:
 def _measure(parameters: Parameters) -> Costs:
     model = modelled_for(parameters)
     top = parameters.levels
-    if top > 0:
-        anchors = sorted({1, (top + 1) // 2, top})
-        seconds = [operation_seconds(parameters, level) for level in anchors]
-    else:
-        unit = ntt_seconds(parameters, _TRANSFORMS)
-        anchors = [0]
-        seconds = [{kind: cost * unit for kind, cost in asdict(model.at(0)).items()}]
-    corrections = {
-        kind: [
-            at_level[kind] / getattr(model.at(level), kind)
-            for level, at_level in zip(anchors, seconds, strict=True)
-        ]
-        for kind in asdict(model.at(0))
-    }
+    corrections: dict[str, dict[int, float]] = {}
+    for level in sorted({0, min(1, top), (top + 1) // 2, top}):
+        for kind, seconds in operation_seconds(parameters, level).items():
+            correction = seconds / getattr(model.at(level), kind)
+            corrections.setdefault(kind, {})[level] = correction
+    # A chain without levels has no products and no transforms: their prices are not asked for.
+    others = corrections["rotation"]
     levels = [
         {
-            kind: cost * float(np.interp(level, anchors, corrections[kind]))
+            kind: cost * _between(corrections.get(kind, others), level)
             for kind, cost in asdict(costs).items()
         }
         for level, costs in enumerate(model.levels)
     ]
-    return Costs(tuple(LevelCosts(**costs) for costs in levels))
+    return Costs(tuple(LevelCosts(**costs) for costs in levels), run_seconds(parameters))
+
+
+def _between(measured_levels: Mapping[int, float], level: int) -> float:
+    return float(np.interp(level, list(measured_levels), list(measured_levels.values())))

@@ -402,7 +402,7 @@ _NAMES: Mapping[type[Operation], str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Program:
     """A legal list of operations; value k is what operation k makes.
 

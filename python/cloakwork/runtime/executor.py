@@ -12,7 +12,6 @@ from tqdm import tqdm
 
 from cloakwork import _native
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
-from cloakwork.plan.bounds import value_bounds
 from cloakwork.programs.slots import (
     Add,
     Basis,
@@ -33,7 +32,6 @@ from cloakwork.programs.slots import (
     name_of,
 )
 from cloakwork.runtime.arguments import integer
-from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.memory import LiveValues, Stored
 from cloakwork.runtime.profile import Measurement, Profile
 from cloakwork.runtime.progress import progress_bar
@@ -81,7 +79,7 @@ def run(
     threads: int | None = None,
     profile: Profile | None = None,
     cancel: threading.Event | None = None,
-    bounds: Sequence[Vector] | None = None,
+    bounds: Sequence[float | None] | None = None,
 ) -> list[V]:
     """Run a program and return its outputs in order; values are freed at their last use.
 
@@ -98,9 +96,9 @@ def run(
             default as many as the engine has threads. One runs the program in order.
         profile: Filled with what the run took.
         cancel: Set it, from another thread, to stop the run after the operations under way.
-        bounds: For each input, the largest absolute value of each slot. What follows for
-            every value is told to the backend, which alone would have to assume the worst
-            of every slot.
+        bounds: For each operation the largest absolute value of any slot of its value, None
+            where it is not known; see `plan.bounds.value_bounds`. The backend is told, which
+            alone would have to assume the worst of every slot.
 
     Raises:
         InvalidArgumentError: The inputs do not fit the program in number or level, or the
@@ -126,6 +124,11 @@ def run(
                 f"cannot run {program.title}: expected input {entry.name} at level "
                 f"{entry.level}, got level {backend.level(value)}"
             )
+    if bounds is not None and len(bounds) != len(program.operations):
+        raise InvalidArgumentError(
+            f"cannot run {program.title}: expected bounds of its {len(program.operations)} "
+            f"values, got {len(bounds)}; plan.bounds.value_bounds gives them"
+        )
     threads = integer(
         _native.threads() if threads is None else threads,
         "threads",
@@ -139,8 +142,7 @@ def run(
     threads = max(1, min(threads, len(plan.tasks)))
     with progress_bar(program.title, total=sum(map(len, plan.tasks)), unit="operation") as bar:
         execution = _Execution(program, plan, backend, inputs, threads, profile, cancel, bar)
-        if bounds is not None:
-            execution.bounds = value_bounds(program, bounds)
+        execution.bounds = bounds
         try:
             if threads == 1:
                 execution.work(0)
@@ -194,7 +196,6 @@ class _Execution(Generic[V]):
         self._profile = profile
         self._cancel = cancel
         self._bar = bar
-        self._degrees = degrees(program)
         self._queue = ReadyQueue(plan, lookahead=_LOOKAHEAD * threads)
         self._live: LiveValues[V] = LiveValues(plan)
         entries = [
@@ -280,7 +281,7 @@ class _Execution(Generic[V]):
     def _make(self, numbers: Sequence[int]) -> Sequence[V]:
         operations = [self._program.operations[number] for number in numbers]
         match operations:
-            case [Mul(left=left, right=right)] if self._degrees[numbers[0]] == 2:
+            case [Mul(left=left, right=right)] if self._plan.degrees[numbers[0]] == 2:
                 return [self._backend.multiply_lazily(self._live[left], self._live[right])]
             case [operation]:
                 return [_apply(operation, self._program, self._backend, self._live)]

@@ -10,7 +10,6 @@ from typing import Generic, Protocol, TypeVar
 from cloakwork._native import Parameters
 from cloakwork.errors import MemoryBudgetError
 from cloakwork.programs.slots import Input, Program, State
-from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.schedule import Schedule, schedule
 
 # Of one residue.
@@ -133,7 +132,7 @@ def predicted_peak_bytes(program: Program, bytes_at: Callable[[State], int]) -> 
     Args:
         program: The program.
         bytes_at: Bytes of a ciphertext of degree 1, of two polynomials, in a state; one of
-            degree 2 has three, see `degrees`.
+            degree 2 has three, see `runtime.degrees`.
 
     Example:
         >>> from cloakwork.programs.slots import Add, Output
@@ -141,11 +140,11 @@ def predicted_peak_bytes(program: Program, bytes_at: Callable[[State], int]) -> 
         >>> predicted_peak_bytes(Program("", 4, operations, (None,) * 4), lambda state: 100)
         300
     """
+    plan = schedule(program)
     sizes = [
         _Size(0 if state.level is None else bytes_at(state) * (degree + 1) // 2)
-        for state, degree in zip(program.states, degrees(program), strict=True)
+        for state, degree in zip(program.states, plan.degrees, strict=True)
     ]
-    plan = schedule(program)
     live: LiveValues[_Size] = LiveValues(plan)
     inputs = [n for n, operation in enumerate(program.operations) if isinstance(operation, Input)]
     live.add(inputs, [sizes[number] for number in inputs])

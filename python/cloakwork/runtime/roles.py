@@ -222,7 +222,7 @@ class Evaluator:
         threads: int | None = None,
         profile: Profile | None = None,
         cancel: threading.Event | None = None,
-        bounds: Sequence[Vector] | None = None,
+        bounds: Sequence[float | None] | None = None,
     ) -> list[Any]:
         """Run a program on values of this evaluator's backend; see `runtime.executor.run`.
 

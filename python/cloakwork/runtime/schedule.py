@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from cloakwork.programs.slots import Constant, Input, Output, Program, Rotate, operands
+from cloakwork.runtime.degrees import degrees
 
 # Rotations of one value that are made at once: each holds a value until it is due.
 _LARGEST_GROUP = 32
@@ -57,6 +59,7 @@ class Schedule:
         sources: Where the value of each operation is found: that of an output is its operand's.
         users: The tasks that work on each value.
         outputs: The values that are results of the program; they outlive their users.
+        degrees: The degree of every value as a ciphertext; see `degrees`.
     """
 
     tasks: tuple[tuple[int, ...], ...]
@@ -64,10 +67,15 @@ class Schedule:
     sources: tuple[int, ...]
     users: tuple[tuple[int, ...], ...]
     outputs: tuple[int, ...]
+    degrees: tuple[int, ...]
+
+
+# A program is often run more than once, and what it takes is predicted before each run.
+_schedules: WeakKeyDictionary[Program, Schedule] = WeakKeyDictionary()
 
 
 def schedule(program: Program) -> Schedule:
-    """The tasks of a program and what each waits for.
+    """The tasks of a program and what each waits for; made once for each program.
 
     Example:
         >>> from cloakwork.programs.slots import Neg
@@ -75,6 +83,13 @@ def schedule(program: Program) -> Schedule:
         >>> schedule(Program("", 8, operations, (None,) * 4)).tasks
         ((1,), (2,))
     """
+    made = _schedules.get(program)
+    if made is None:
+        made = _schedules[program] = _scheduled(program)
+    return made
+
+
+def _scheduled(program: Program) -> Schedule:
     groups = {number: group for group in hoisting_groups(program) for number in group}
     tasks: list[tuple[int, ...]] = []
     used: list[tuple[int, ...]] = []
@@ -104,4 +119,5 @@ def schedule(program: Program) -> Schedule:
         tuple(sources),
         tuple(map(tuple, users)),
         tuple(outputs),
+        degrees(program),
     )
