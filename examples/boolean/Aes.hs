@@ -2,6 +2,8 @@
 --
 -- The S-box is the circuit of Boyar, Matthews and Peralta, "Logic minimization techniques with
 -- applications to cryptology", Journal of Cryptology 26 (2013): 32 ANDs. Everything else is XOR.
+--
+-- What is marked NOINLINE becomes a module of its own, which Yosys reads once.
 module Aes (decrypt, encrypt, expandKey) where
 
 import Clash.Prelude
@@ -82,6 +84,7 @@ mixColumn column = zipWith mixed column (rotateLeftS column d1)
   where
     total = fold xor column
     mixed byte next = byte `xor` total `xor` double (byte `xor` next)
+{-# NOINLINE mixColumn #-}
 
 invMixColumns :: Block -> Block
 invMixColumns state = concatMap (mixColumn . balanced) (unconcat d4 state)
@@ -91,6 +94,7 @@ balanced :: Column -> Column
 balanced column = zipWith apart column (rotateLeftS column d2)
   where
     apart byte opposite = byte `xor` double (double (byte `xor` opposite))
+{-# NOINLINE balanced #-}
 
 -- | Times x, modulo x^8 + x^4 + x^3 + x + 1.
 double :: Byte -> Byte
@@ -235,5 +239,4 @@ subByte byte = pack (s0, s1, s2, s3, s4, s5, s6, s7)
     s5 = t47 `xor` t65
     s6 = complement (t56 `xor` t62)
     s7 = complement (t48 `xor` t60)
--- A module of its own, which Yosys reads once.
 {-# NOINLINE subByte #-}

@@ -36,7 +36,8 @@ types ::
   Vec 3 (BitVector 8) -> BitVector 4 -> Vec 2 (Vec 3 (Signed 4)) -> (Unsigned 5, Bool) ->
   Vec 2 (Index 10, Vec 2 (BitVector 3)) -> Colour -> Vec 2 (Vec 2 (BitVector 8)) -> Unsigned 70 ->
   ( Vec 3 (BitVector 8), BitVector 4, (Vec 2 (Vec 3 (Signed 4)), Signed 6)
-  , Vec 2 (Vec 2 (BitVector 3), Index 10), (Colour, Bit), (Vec 2 (Vec 2 (BitVector 8)), Unsigned 71) )
+  , Vec 2 (Vec 2 (BitVector 3), Index 10), (Colour, Bit)
+  , (Vec 2 (Vec 2 (BitVector 8)), Unsigned 71) )
 types text flags table (n, negative) pairs _ lines large =
   ( turned text, flags .&. 0b0111, (map (map (1 +)) table, if negative then negate m else m)
   , map (\\(a, b) -> (b, a)) pairs, (Blue, lsb n), (reverse lines, add large (1 :: Unsigned 70)) )
@@ -258,7 +259,7 @@ def test_without_clash_it_says_how_to_install_it(
     path = module(tmp_path, "f = low")
     monkeypatch.setenv("CLASH", "no-such-clash")
     with pytest.raises(
-        MissingDependencyError, match="CLASH names 'no-such-clash'.*apt-get install"
+        MissingDependencyError, match=r"CLASH names 'no-such-clash'.*apt-get install"
     ):
         boolean.from_haskell(path, top="f")
     (tmp_path / "clash").write_text("neither program nor script")

@@ -133,8 +133,8 @@ def _refuse(module: str, top: str, told: str) -> NoReturn:
         )
     if _RECURSION in told:
         raise UnboundedRecursionError(
-            f"cannot read {module}: {top}, or what it uses, calls itself, of which Clash can make no "
-            "circuit; expected map, foldl, iterate and the like on Vecs, which have a length"
+            f"cannot read {module}: {top}, or what it uses, calls itself, of which Clash can make "
+            "no circuit; expected map, foldl, iterate and the like on Vecs, which have a length"
         )
     raise HaskellError(f"cannot read {module}: Clash says:\n{_shown(told)}")
 

@@ -27,7 +27,7 @@ _CARRY = Path(__file__).with_name("carry.v")
 # Memory that is only read becomes gates; what is still undefined at the end becomes 0.
 _SCRIPT = (
     "hierarchy -check -top {top}; proc; flatten; opt; memory; opt; "
-    "techmap -map {carry} -map +/techmap.v; opt; check -assert; setundef -zero; opt_clean; "
+    'techmap -map "{carry}" -map +/techmap.v; opt; check -assert; setundef -zero; opt_clean; '
     "copy {top} {before_abc}; select {top}; abc -g AND,OR,XOR,NAND,NOR,XNOR,MUX; opt_clean"
 )
 # Lines of a refusal that are told from its beginning, and from its end.
