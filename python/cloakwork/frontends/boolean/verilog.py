@@ -36,7 +36,9 @@ _LINEAR = ("$_BUF_", "$_NOT_", "$_XOR_", "$_XNOR_")
 _WITHOUT_EFFECT = ("$scopeinfo", "$print")
 
 # Yosys' registers, latches and memories.
-_STATE = re.compile(r"\$_?(S?DFF|ALDFF|DLATCH|SR|FF_|ff|[as]?dff|aldff|a?dlatch|sr|mem|fsm|anyinit)")
+_STATE = re.compile(
+    r"\$_?(S?DFF|ALDFF|DLATCH|SR|FF_|ff|[as]?dff|aldff|a?dlatch|sr|mem|fsm|anyinit)"
+)
 
 _Bit = int | str
 

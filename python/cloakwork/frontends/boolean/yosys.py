@@ -22,12 +22,13 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*", re.ASCII)
 # The name of the module, beside that of the design, whose gates ABC has not seen.
 BEFORE_ABC = "{top}$before_abc"
 
-_CARRY = Path(__file__).with_name("carry.v")
+_FEWER_ANDS = Path(__file__).with_name("fewer_ands.v")
 
 # Memory that is only read becomes gates; what is still undefined at the end becomes 0.
 _SCRIPT = (
     "hierarchy -check -top {top}; proc; flatten; opt; memory; opt; "
-    'techmap -map "{carry}" -map +/techmap.v; opt; check -assert; setundef -zero; opt_clean; '
+    'techmap -map "{fewer_ands}" -map +/techmap.v; opt; techmap -map "{fewer_ands}"; opt; '
+    "check -assert; setundef -zero; opt_clean; "
     "copy {top} {before_abc}; select {top}; abc -g AND,OR,XOR,NAND,NOR,XNOR,MUX; opt_clean"
 )
 # Lines of a refusal that are told from its beginning, and from its end.
@@ -65,11 +66,11 @@ def netlist_of(paths: Sequence[Path], top: str, yosys: str | Path | None) -> dic
     language = "verilog -sv" if any(path.suffix == ".sv" for path in paths) else "verilog"
     with TemporaryDirectory(prefix="cloakwork") as scratch:
         written = Path(scratch).resolve() / "netlist.json"
-        carry = Path(shutil.copy(_CARRY, written.parent))
+        fewer_ands = Path(shutil.copy(_FEWER_ANDS, written.parent))
         script = _SCRIPT.format(
             top=top,
             before_abc=BEFORE_ABC.format(top=top),
-            carry=os.path.relpath(carry, folder),
+            fewer_ands=os.path.relpath(fewer_ands, folder),
         )
         options = ["-q", "-f", language, "-p", script, "-b", "json"]
         options += ["-o", os.path.relpath(written, folder)]

@@ -42,3 +42,23 @@ module _10_alu(A, B, CI, BI, X, Y, CO);
   assign Y = X ^ carry[Y_WIDTH-1:0];
   assign CO = carry[Y_WIDTH:1];
 endmodule
+
+// A multiplexer that has a constant is an AND or an OR, which Yosys sees for two of four.
+(* techmap_celltype = "$_MUX_" *)
+module _10_mux(A, B, S, Y);
+  parameter _TECHMAP_CONSTMSK_A_ = 0;
+  parameter _TECHMAP_CONSTVAL_A_ = 0;
+  parameter _TECHMAP_CONSTMSK_B_ = 0;
+  parameter _TECHMAP_CONSTVAL_B_ = 0;
+  input A, B, S;
+  output Y;
+
+  wire _TECHMAP_FAIL_ = !_TECHMAP_CONSTMSK_A_ && !_TECHMAP_CONSTMSK_B_;
+  generate
+    if (_TECHMAP_CONSTMSK_A_) begin : constant_a
+      assign Y = _TECHMAP_CONSTVAL_A_ ? ~S | B : S & B;
+    end else begin : constant_b
+      assign Y = _TECHMAP_CONSTVAL_B_ ? S | A : ~S & A;
+    end
+  endgenerate
+endmodule
