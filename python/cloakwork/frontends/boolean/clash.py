@@ -43,7 +43,9 @@ _INSTALLED = (
 # What each refusal of the wrapper comes from. GHC quotes names and writes types over lines.
 _CLOCKED = re.compile(r"\b(Signal|Clock|HiddenClockName|KnownDomain)\b")
 _NO_BITS = re.compile(r"No instance for \((?:\w+ )?BitPack (.+?)\) arising")
-_OPEN_TYPE = re.compile(r"Ambiguous type variable|No instance for \(?KnownNat \w+0\b")
+_OPEN_TYPE = re.compile(
+    r"Ambiguous type variable|Overlapping instances for Port |No instance for \(?KnownNat \w+0\b"
+)
 _RECURSION = "following recursive components"
 _QUALIFIER = re.compile(r"\b(?:[A-Z]\w*\.)+(?=[A-Za-z(])")
 _SHOWN_LINES = 12

@@ -27,7 +27,8 @@ _FEWER_ANDS = Path(__file__).with_name("fewer_ands.v")
 # Memory that is only read becomes gates; what is still undefined at the end becomes 0.
 _SCRIPT = (
     "hierarchy -check -top {top}; proc; flatten; opt; memory; opt; "
-    'techmap -map "{fewer_ands}" -map +/techmap.v; opt; techmap -map "{fewer_ands}"; opt; '
+    'techmap -map "{fewer_ands}" -map +/techmap.v; opt; '
+    'techmap -map "{fewer_ands}" -map +/techmap.v; opt; '
     "check -assert; setundef -zero; opt_clean; "
     "copy {top} {before_abc}; select {top}; abc -g AND,OR,XOR,NAND,NOR,XNOR,MUX; opt_clean"
 )
