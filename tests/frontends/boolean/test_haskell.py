@@ -267,6 +267,11 @@ def test_without_clash_it_says_how_to_install_it(
     monkeypatch.setenv("CLASH", str(tmp_path / "clash"))
     with pytest.raises(MissingDependencyError, match="cannot start Clash"):
         boolean.from_haskell(path, top="f")
+    (tmp_path / "clash").write_text(
+        "#!/bin/sh\necho \"No BlackBox definition for 'Clash.Sized.pack#'\" >&2\nexit 1\n"
+    )
+    with pytest.raises(MissingDependencyError, match=r"lacks its primitives.*lib-utils"):
+        boolean.from_haskell(path, top="f")
     monkeypatch.delenv("CLASH")
     monkeypatch.setenv("PATH", "")
     with pytest.raises(MissingDependencyError, match="there is none; install Clash"):

@@ -46,6 +46,7 @@ _NO_BITS = re.compile(r"No instance for \((?:\w+ )?BitPack (.+?)\) arising")
 _OPEN_TYPE = re.compile(
     r"Ambiguous type variable|Overlapping instances for Port |No instance for \(?KnownNat \w+0\b"
 )
+_NO_PRIMITIVES = "No BlackBox definition for"
 _RECURSION = "following recursive components"
 _QUALIFIER = re.compile(r"\b(?:[A-Z]\w*\.)+(?=[A-Za-z(])")
 _SHOWN_LINES = 12
@@ -71,7 +72,7 @@ def verilog_of(module: str, top: str, root: Path, scratch: Path, timeout: float)
         SequentialCircuitError: The function works on signals.
         HaskellError: Clash refuses the module for another reason.
         SynthesisTimeoutError: Clash took too long.
-        MissingDependencyError: There is no Clash.
+        MissingDependencyError: There is no Clash, or not all of it.
     """
     shutil.copy(_PORTS, scratch)
     wrapper = scratch / "CloakworkTop.hs"
@@ -132,6 +133,11 @@ def _refuse(module: str, top: str, told: str) -> NoReturn:
         raise NotBitsError(
             f"cannot read {module}: {top} has a type with variables in it; expected one whose "
             "widths are all numbers: give it a signature, or wrap it in a function that has one"
+        )
+    if _NO_PRIMITIVES in told:
+        raise MissingDependencyError(
+            f"cannot read {module}: Clash lacks its primitives, which Debian and Ubuntu have in a "
+            f"package of their own; {_INSTALLED}"
         )
     if _RECURSION in told:
         raise UnboundedRecursionError(
