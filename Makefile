@@ -1,4 +1,5 @@
-# Needs Python 3.11 or newer, a Rust toolchain and make; everything else is set up in .venv.
+# Needs Python 3.11 or newer, a Rust toolchain and make; everything else is set up in .venv, but
+# for Clash, which the tests take from the system or install there.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -18,17 +19,17 @@ demo: .venv/.native .venv/.demo
 	@echo "== classifying encrypted handwritten digits"
 	@$(BIN)/python examples/digits.py
 
-test: lint .venv/.native
+test: lint .venv/.native .venv/.clash
 	@echo "== testing the engine"
 	@cargo test --release --quiet
 	@echo "== testing the package"
 	@$(BIN)/stubtest --concise cloakwork._native
-	@$(BIN)/python -m pytest -q
+	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python -m pytest -q
 
-test-slow: .venv/.native .venv/.dev
+test-slow: .venv/.native .venv/.dev .venv/.clash
 	@echo "== running the slow tests"
 	@cargo test --release --quiet -- --ignored
-	@$(BIN)/python -m pytest -q -m slow
+	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python -m pytest -q -m slow
 
 lint: .venv/.dev
 	@echo "== checking Rust"
@@ -71,3 +72,7 @@ clean:
 	@$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; print(*project["dependencies"], *project["optional-dependencies"]["dev"], sep="\n")' > .venv/dev.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement .venv/dev.txt
 	@touch $@
+
+.venv/.clash: .venv/.python tools/find-clash
+	@tools/find-clash > $@.part
+	@mv $@.part $@

