@@ -137,3 +137,11 @@ class VerilogError(CloakworkError, ValueError):
 
 class SequentialCircuitError(VerilogError):
     """A design keeps state: registers, latches or memory that is written."""
+
+
+class BoxMissedError(CloakworkError, ArithmeticError):
+    """A bootstrap program's phase is no box of its bootstrap: whoever made it went wrong."""
+
+
+class NoiseBudgetError(CloakworkError, ArithmeticError):
+    """A bootstrap program cannot keep its noise within the bound with these parameters."""
