@@ -1,0 +1,563 @@
+"""Which bootstraps compute the ANDs of a network, and in which order.
+
+With four boxes (phases of v/4 turns) one bootstrap does one of these:
+
+- A *product*: x in quarter and y in half encoding, v = x + 2y, gives x AND y, and from the same
+  blind rotation y and x XOR y in finer encodings.
+- A *majority*: three bits in quarter encoding (one may be 0: then it is an AND) and d in half
+  encoding, v = a + b + c + 2d, gives majority(a, b, c) XOR d in any encoding.
+- A *re-encoding*: y in half encoding, and if wanted x in quarter encoding, v = x + 2y, gives y and
+  x XOR y in finer encodings.
+
+XORs are sums of signals in half encoding. So each AND takes one bootstrap once one of its operands
+or their XOR, its *plane*, is in quarter encoding; what is to be saved are re-encodings. The program
+inputs are in all encodings. The plan is made greedily: products whose other operand is wanted in
+quarter encoding give it on the way; a majority that completes a wanted XOR gives that directly;
+where neither helps, what most ANDs want is re-encoded.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+
+from cloakwork.plan.boolean_network import Network
+
+# Ready ANDs that are looked at to choose the next bootstrap.
+_WINDOW = 256
+# Pairs of forms to re-encode together are tried for so many of those most wanted.
+_LEADERS = 8
+# Products in finer encodings take an operand in one finer still.
+_LONGEST_CHAIN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """An AND, (x XOR x_inverted) AND (y XOR y_inverted), of x in quarter and y in half encoding.
+
+    Args:
+        node: The AND.
+        x: A node of its plane.
+        y: Another one.
+        x_inverted: Whether x is complemented.
+        y_inverted: Whether y is complemented.
+        makes: The nodes made in finer encodings: y, x XOR y, or the AND, alone or XOR x, y, both.
+    """
+
+    node: int
+    x: int
+    y: int
+    x_inverted: int
+    y_inverted: int
+    makes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Majority:
+    """The majority of two literals and a node, XOR some more nodes.
+
+    Args:
+        node: The AND that this does: the majority XOR its last operand.
+        literals: The first two operands.
+        last: The last operand, 0 for none.
+        added: Nodes in half encoding that are added.
+        makes: What is made: the node whose value the sum is.
+    """
+
+    node: int
+    literals: tuple[int, int]
+    last: int
+    added: tuple[int, ...]
+    makes: tuple[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Reencoding:
+    """Nodes in finer encodings.
+
+    Args:
+        x: A node in quarter encoding, 0 for none.
+        y: A node in half encoding.
+        makes: y, x XOR y, or both.
+    """
+
+    x: int
+    y: int
+    makes: tuple[int, ...]
+
+
+Step = Product | Majority | Reencoding
+
+
+@dataclass(slots=True)
+class Cover:
+    """Steps that compute all ANDs of a network that are needed.
+
+    Args:
+        steps: In an order of evaluation.
+        made_at: For every node that is made in finer encodings the first step that does so.
+        replaces: Nodes whose sum is to be taken from what was made, not from its parts.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    made_at: dict[int, int] = field(default_factory=dict)
+    replaces: set[int] = field(default_factory=set)
+
+
+def cover(network: Network, most_outputs: int, slack: float, *, generous: bool) -> Cover:
+    """Plan the bootstraps of a network.
+
+    Args:
+        network: The network.
+        most_outputs: The most outputs of a bootstrap.
+        slack: How many bootstraps deeper than needed a step may come for the sake of a
+            re-encoding saved; infinite for the fewest bootstraps.
+        generous: Whether products also give operands that are not yet wanted but might spare a
+            re-encoding as part of a majority.
+
+    Example:
+        >>> network = Network(3)
+        >>> a, b, c = network.inputs()
+        >>> network.outputs = [network.land(network.xor(a, b), c)]
+        >>> len(cover(network, 2, 0, generous=False).steps)
+        1
+    """
+    return _Planner(network, most_outputs, slack, generous=generous).plan()
+
+
+class _Planner:
+    def __init__(
+        self, network: Network, most_outputs: int, slack: float, *, generous: bool
+    ) -> None:
+        self._network = network
+        self._most_outputs = most_outputs
+        self._slack = slack
+        self._generous = generous
+        self._made = Cover()
+        # Levels of bootstraps: of basis nodes when done, of nodes made in quarter encoding.
+        self._level: dict[int, int] = dict.fromkeys(range(1 + network.input_count), 0)
+        self._quarter: dict[int, int] = dict.fromkeys(range(1 + network.input_count), 0)
+        self._chain: dict[int, int] = {}
+        self._planes: dict[int, tuple[int, int, int]] = {}
+        self._cosets: dict[int, list[tuple[int, ...]]] = {}
+        self._in_plane: dict[int, list[int]] = defaultdict(list)
+        self._in_coset: dict[int, list[int]] = defaultdict(list)
+        self._bases: dict[int, list[int]] = {}
+        self._wanted: dict[int, int] = defaultdict(int)
+        self._wanted_by: dict[int, list[int]] = {}
+        self._missing: dict[int, int] = {}
+        self._followers: dict[int, list[int]] = defaultdict(list)
+        self._closes: dict[int, list[int]] = defaultdict(list)
+        self._potential: dict[int, int] = defaultdict(int)
+        self._waiting: dict[int, int] = {}
+        self._groups: dict[int, list[int]] = defaultdict(list)
+        # Ready ANDs of the present group: for products, for majorities, not yet feasible.
+        self._products: dict[int, None] = {}
+        self._majorities: dict[int, None] = {}
+        self._infeasible: dict[int, None] = {}
+        self._collect()
+
+    def plan(self) -> Cover:
+        while True:
+            if not (self._products or self._majorities or self._infeasible):
+                if not self._groups:
+                    return self._made
+                level = min(self._groups)
+                for node in self._groups.pop(level):
+                    self._classify(node)
+            elif self._products:
+                self._do_product(next(iter(self._products)))
+            elif self._infeasible:
+                self._do_reencoding()
+            else:
+                self._do_majority()
+
+    # What there is to do.
+
+    def _collect(self) -> None:
+        network = self._network
+        used = network.used()
+        ands = [node for node in range(len(network)) if used[node] and network.is_and[node]]
+        tracked: dict[int, None] = {}
+        for node in ands:
+            a, b = network.children(node)
+            third = network.node_of(network.forms[a] ^ network.forms[b])
+            if third is None:
+                third = network.xor(2 * a, 2 * b) >> 1
+            self._planes[node] = (a, b, third)
+            self._cosets[node] = self._cosets_of(node)
+            for each in self._planes[node]:
+                self._in_plane[each].append(node)
+                tracked[each] = None
+            for coset in self._cosets[node]:
+                for each in coset:
+                    self._in_coset[each].append(node)
+                    tracked[each] = None
+        for literal in network.outputs:
+            tracked[literal >> 1] = None
+        pending = list(tracked)
+        while pending:
+            for base in self._basis(pending.pop()):
+                if not network.is_and[base] and base not in tracked:
+                    tracked[base] = None
+                    pending.append(base)
+        for node in sorted(tracked):
+            # A long XOR of inputs alone is there from the start.
+            if not network.is_and[node] and node in network.forms[node] and network.children(node):
+                if all(base in self._level for base in self._basis(node)):
+                    self._level[node] = 0
+        for node in tracked:
+            basis = [base for base in self._basis(node) if base not in self._level]
+            self._missing[node] = len(basis)
+            for base in basis:
+                self._followers[base].append(node)
+                self._potential[base] += 1
+            if len(basis) == 1:
+                self._closes[next(iter(basis))].append(node)
+        for node in ands:
+            self._want(node)
+        for node in ands:
+            a, b, _ = self._planes[node]
+            self._waiting[node] = (self._missing[a] > 0) + (self._missing[b] > 0)
+            if not self._waiting[node]:
+                self._groups[0].append(node)
+
+    def _basis(self, node: int) -> list[int]:
+        """The ANDs and long XORs that a node is the sum of, inputs left out."""
+        if node in self._bases:
+            return self._bases[node]
+        network = self._network
+        form = network.forms[node]
+        if node in form and network.children(node) and not network.is_and[node]:
+            a, b = network.children(node)
+            form = network.forms[a] | network.forms[b]
+        self._bases[node] = sorted(base for base in form if base > network.input_count)
+        return self._bases[node]
+
+    def _cosets_of(self, node: int) -> list[tuple[int, ...]]:
+        """Sets of nodes of which any three, by their majority, do an AND.
+
+        They are the plane, moved by a node that one of its own is a XOR of.
+        """
+        network = self._network
+        found: dict[frozenset[int], tuple[int, ...]] = {}
+        plane = self._planes[node]
+        shifts = {
+            child
+            for each in plane
+            if not network.is_and[each]
+            for child in network.children(each)
+        }
+        for shift in sorted(shifts - set(plane)):
+            moved = (
+                network.node_of(network.forms[each] ^ network.forms[shift]) for each in plane
+            )
+            coset = (shift, *(each for each in moved if each is not None))
+            if len(coset) >= 3:
+                found.setdefault(frozenset(coset), coset)
+        return list(found.values())
+
+    # What is wanted in quarter encoding.
+
+    def _want(self, node: int) -> None:
+        """Note what would make an AND feasible, if it is not."""
+        for each in self._wanted_by.pop(node, ()):
+            self._wanted[each] -= 1
+        if self._feasible(node):
+            if not self._generous or self._triple(node):
+                return
+            wanted = [each for each in self._planes[node] if each not in self._quarter]
+            self._wanted_by[node] = wanted
+            for each in wanted:
+                self._wanted[each] += 1
+            return
+        wanted = list(self._planes[node])
+        for coset in self._cosets[node]:
+            if sum(each in self._quarter for each in coset) == 2:
+                wanted += [each for each in coset if each not in self._quarter]
+        self._wanted_by[node] = wanted
+        for each in wanted:
+            self._wanted[each] += 1
+
+    def _feasible(self, node: int) -> bool:
+        return any(map(self._in_time, self._planes[node])) or bool(self._triple(node))
+
+    def _triple(self, node: int) -> tuple[int, int, int] | None:
+        """Three nodes in quarter encoding whose majority does an AND."""
+        quarter = self._quarter
+        triples = []
+        inside = [each for each in self._planes[node] if self._in_time(each)]
+        if len(inside) >= 2:
+            inside.sort(key=quarter.__getitem__)
+            triples.append((inside[0], inside[1], 0))
+        for coset in self._cosets[node]:
+            inside = [each for each in coset if self._in_time(each)]
+            if len(inside) >= 3:
+                inside.sort(key=quarter.__getitem__)
+                triples.append((inside[0], inside[1], inside[2]))
+        if not triples:
+            return None
+        return min(triples, key=lambda triple: max(map(quarter.__getitem__, triple)))
+
+    def _wish(self, node: int) -> int:
+        """How many ANDs want a node in quarter encoding."""
+        return 0 if node in self._quarter else self._wanted[node]
+
+    # Levels.
+
+    def _half_level(self, node: int) -> int:
+        if node in self._made.replaces:
+            return self._quarter[node]
+        return max(map(self._level.__getitem__, self._network.forms[node]), default=0)
+
+    def _classify(self, node: int) -> None:
+        for group in (self._products, self._majorities, self._infeasible):
+            group.pop(node, None)
+        if self._triple(node):
+            self._majorities[node] = None
+        elif any(map(self._in_time, self._planes[node])):
+            self._products[node] = None
+        else:
+            self._infeasible[node] = None
+
+    def _in_time(self, node: int) -> bool:
+        """Whether a node is in quarter encoding, and about as early as by a re-encoding."""
+        return (
+            node in self._quarter
+            and self._quarter[node] <= self._half_level(node) + 1 + self._slack
+        )
+
+    # What is done.
+
+    def _step(self, step: Step, level: int) -> None:
+        number = len(self._made.steps)
+        self._made.steps.append(step)
+        for node in step.makes:
+            self._made.made_at.setdefault(node, number)
+        if not isinstance(step, Reencoding):
+            node = step.node
+            self._level[node] = level
+            for group in (self._products, self._majorities, self._infeasible):
+                group.pop(node, None)
+            for each in self._wanted_by.pop(node, ()):
+                self._wanted[each] -= 1
+            self._follow(node)
+        for node in step.makes:
+            self._make(node, level)
+
+    def _follow(self, done: int) -> None:
+        """Count down what an AND, now done, is part of."""
+        pending = [done]
+        while pending:
+            for node in self._followers[pending.pop()]:
+                self._missing[node] -= 1
+                if self._missing[node] == 1:
+                    last = next(base for base in self._basis(node) if base not in self._level)
+                    self._closes[last].append(node)
+                elif not self._missing[node]:
+                    if node in self._network.forms[node] and not self._network.is_and[node]:
+                        self._level[node] = max(map(self._level.__getitem__, self._basis(node)))
+                        pending.append(node)
+                    self._release(node)
+
+    def _release(self, operand: int) -> None:
+        for node in self._in_plane.get(operand, ()):
+            if node not in self._level and operand in self._planes[node][:2]:
+                self._waiting[node] -= 1
+                if not self._waiting[node]:
+                    a, b, _ = self._planes[node]
+                    level = max(self._half_level(a), self._half_level(b))
+                    if self._slack == float("inf"):
+                        self._classify(node)
+                    else:
+                        self._groups[level].append(node)
+
+    def _make(self, node: int, level: int) -> None:
+        if node in self._quarter:
+            return
+        self._quarter[node] = level
+        # What a node is made of may be later than the node made on its own.
+        natural = max(map(self._level.__getitem__, self._network.forms[node]), default=0)
+        if level <= natural + self._slack:
+            self._made.replaces.add(node)
+        for base in self._basis(node):
+            self._potential[base] -= 1
+        for each in (*self._in_plane.get(node, ()), *self._in_coset.get(node, ())):
+            if each in self._level:
+                continue
+            self._want(each)
+            if (
+                each in self._products
+                or each in self._majorities
+                or each in self._infeasible
+            ):
+                self._classify(each)
+
+    def _inverted(self, node: int, each: int) -> int:
+        """The complement of a node of a plane in the product with any other node of it."""
+        operands = self._network.operands[node]
+        assert operands is not None
+        for literal in operands:
+            if literal >> 1 == each:
+                return literal & 1
+        return 1 ^ (operands[0] & 1) ^ (operands[1] & 1)
+
+    def _do_product(self, node: int) -> None:
+        quarter = self._quarter
+        plane = self._planes[node]
+        x = min(
+            filter(self._in_time, plane),
+            key=lambda each: (quarter[each], len(self._network.forms[each])),
+        )
+        others = sorted(
+            (each for each in plane if each != x),
+            key=lambda each: (self._half_level(each), len(self._network.forms[each])),
+        )
+        y = others[0]
+        level = 1 + max(quarter[x], self._half_level(y))
+        makes = [each for each in others if self._wish(each)]
+        if self._chain.get(x, 0) < _LONGEST_CHAIN:
+            shifted = [self._moved(node, by) for by in (0, *plane)]
+            closed = [each for each in shifted if each is not None and self._wish(each)]
+            makes += closed
+        makes.sort(key=self._wish, reverse=True)
+        # The AND itself in a finer encoding is also the AND in half encoding.
+        room = self._most_outputs - (node not in makes[: self._most_outputs])
+        for each in makes[:room]:
+            if each not in plane:
+                self._chain[each] = self._chain.get(x, 0) + 1
+        step = Product(
+            node,
+            x,
+            y,
+            self._inverted(node, x),
+            self._inverted(node, y),
+            tuple(makes[:room]),
+        )
+        self._step(step, level)
+
+    def _moved(self, node: int, by: int) -> int | None:
+        forms = self._network.forms
+        return self._network.node_of(forms[node] ^ forms[by]) if by else node
+
+    def _do_majority(self) -> None:
+        best = None
+        for node in islice(self._majorities, _WINDOW):
+            wishes = [
+                each
+                for each in self._closes[node]
+                if self._wish(each) and node in self._network.forms[each]
+            ]
+            if not wishes:
+                continue
+            made = max(wishes, key=lambda each: (self._wish(each), -self._size(each)))
+            key = (self._wish(made), -self._size(made))
+            if (best is None or key > best[0]) and self._sum_in_time(node, made):
+                best = key, node, made
+        if best is not None:
+            self._do_sum(best[1], best[2])
+            return
+        node = min(islice(self._majorities, _WINDOW), key=self._potential.__getitem__)
+        plane = self._planes[node]
+        third = [each for each in plane if self._wish(each)]
+        if third and self._most_outputs > 1 and any(map(self._in_time, plane)):
+            self._do_product(node)
+        else:
+            self._do_sum(node, node)
+
+    def _size(self, node: int) -> int:
+        return len(self._network.forms[node])
+
+    def _added(self, node: int, made: int, last: int) -> tuple[int, ...]:
+        """Nodes whose sum, with an AND and the last operand of its majority, is to be made."""
+        forms = self._network.forms
+        whole = forms[made] ^ forms[node] ^ forms[last]
+        if not whole:
+            return ()
+        found = self._network.node_of(whole)
+        if found is not None:
+            return (found,)
+        parts: dict[int, None] = {last: None} if last else {}
+        while made != node:
+            a, b = self._network.children(made)
+            if not forms[a].isdisjoint(forms[b]):
+                # What cancels may not be there yet.
+                return tuple(sorted(whole))
+            if node not in forms[a]:
+                a, b = b, a
+            if b in parts:
+                del parts[b]
+            else:
+                parts[b] = None
+            made = a
+        return tuple(parts)
+
+    def _sum_in_time(self, node: int, made: int) -> bool:
+        triple = self._triple(node)
+        assert triple is not None
+        added = self._added(node, made, triple[2])
+        natural = max(self._half_level(each) for each in self._planes[node][:2])
+        return all(self._half_level(each) <= natural + self._slack for each in added)
+
+    def _do_sum(self, node: int, made: int) -> None:
+        triple = self._triple(node)
+        assert triple is not None
+        first, second, last = triple
+        added = self._added(node, made, last)
+        levels = [self._quarter[each] for each in triple] + [self._half_level(e) for e in added]
+        level = 1 + max(levels)
+        forms = self._network.forms
+        literals = []
+        for each in (first, second):
+            in_plane = self._network.node_of(forms[each] ^ forms[last])
+            assert in_plane is not None
+            literals.append(2 * each + self._inverted(node, in_plane))
+        step = Majority(node, (literals[0], literals[1]), last, added, (made,))
+        self._step(step, level)
+
+    def _do_reencoding(self) -> None:
+        counts: dict[int, int] = defaultdict(int)
+        for node in islice(self._infeasible, _WINDOW):
+            for each in self._planes[node]:
+                counts[each] += 1
+            for coset in self._cosets[node]:
+                inside = [each for each in coset if self._in_time(each)]
+                if len(inside) == 2:
+                    for each in self._known(coset):
+                        counts[each] += 1
+        wishes = sorted(
+            (each for each in counts if not self._in_time(each)),
+            key=lambda each: (-counts[each], self._half_level(each), self._size(each), each),
+        )
+        best = (float(counts[wishes[0]]), 0, (wishes[0],))
+        if self._most_outputs > 1:
+            best = max([best, *self._pairs(wishes, counts)], key=lambda choice: choice[0])
+        _, x, makes = best
+        y = makes[0]
+        level = 1 + max(self._half_level(y), self._quarter[x])
+        for node in makes:
+            # One that came too late is made anew.
+            self._quarter.pop(node, None)
+        self._step(Reencoding(x, y, makes), level)
+
+    def _known(self, coset: tuple[int, ...]) -> Iterable[int]:
+        """The nodes that could be re-encoded by now."""
+        return (
+            each
+            for each in coset
+            if each not in self._quarter
+            and all(base in self._level for base in self._network.forms[each])
+        )
+
+    def _pairs(
+        self, wishes: list[int], counts: dict[int, int]
+    ) -> Iterable[tuple[float, int, tuple[int, ...]]]:
+        """Two nodes that one bootstrap re-encodes, and the node between them."""
+        forms = self._network.forms
+        for place, y in enumerate(wishes[:_LEADERS]):
+            for other in wishes[place + 1 : _WINDOW]:
+                x = self._network.node_of(forms[y] ^ forms[other])
+                if x and x in self._quarter and self._quarter[x] <= self._half_level(y):
+                    yield counts[y] + counts[other] + 0.5 / len(forms[y]), x, (y, other)
