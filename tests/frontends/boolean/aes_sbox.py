@@ -20,7 +20,7 @@ def _inverse(number: int) -> int:
 
 
 def _affine(number: int) -> int:
-    turned = (number << turn | number >> 8 - turn for turn in range(1, 5))
+    turned = [number << turn | number >> 8 - turn for turn in range(1, 5)]
     for each in turned:
         number ^= each & 0xFF
     return number ^ 0x63
