@@ -29,8 +29,6 @@ from cloakwork.plan.boolean_network import Network
 _WINDOW = 256
 # Pairs of forms to re-encode together are tried for so many of those most wanted.
 _LEADERS = 8
-# Products in finer encodings take an operand in one finer still.
-_LONGEST_CHAIN = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +104,16 @@ class Cover:
     replaces: set[int] = field(default_factory=set)
 
 
-def cover(network: Network, most_outputs: int, slack: float, *, generous: bool) -> Cover:
+def cover(
+    network: Network, most_outputs: int, longest_chain: int, slack: float, *, generous: bool
+) -> Cover:
     """Plan the bootstraps of a network.
 
     Args:
         network: The network.
         most_outputs: The most outputs of a bootstrap.
+        longest_chain: How many products in finer encodings may follow one another, each of which
+            takes an operand in an encoding finer still.
         slack: How many bootstraps deeper than needed a step may come for the sake of a
             re-encoding saved; infinite for the fewest bootstraps.
         generous: Whether products also give operands that are not yet wanted but might spare a
@@ -121,18 +123,25 @@ def cover(network: Network, most_outputs: int, slack: float, *, generous: bool) 
         >>> network = Network(3)
         >>> a, b, c = network.inputs()
         >>> network.outputs = [network.land(network.xor(a, b), c)]
-        >>> len(cover(network, 2, 0, generous=False).steps)
+        >>> len(cover(network, 2, 1, 0, generous=False).steps)
         1
     """
-    return _Planner(network, most_outputs, slack, generous=generous).plan()
+    return _Planner(network, most_outputs, longest_chain, slack, generous=generous).plan()
 
 
 class _Planner:
     def __init__(
-        self, network: Network, most_outputs: int, slack: float, *, generous: bool
+        self,
+        network: Network,
+        most_outputs: int,
+        longest_chain: int,
+        slack: float,
+        *,
+        generous: bool,
     ) -> None:
         self._network = network
         self._most_outputs = most_outputs
+        self._longest_chain = longest_chain
         self._slack = slack
         self._generous = generous
         self._made = Cover()
@@ -418,7 +427,7 @@ class _Planner:
         y = others[0]
         level = 1 + max(quarter[x], self._half_level(y))
         makes = [each for each in others if self._wish(each)]
-        if self._chain.get(x, 0) < _LONGEST_CHAIN:
+        if self._chain.get(x, 0) < self._longest_chain:
             shifted = [self._moved(node, by) for by in (0, *plane)]
             closed = [each for each in shifted if each is not None and self._wish(each)]
             makes += closed

@@ -67,6 +67,8 @@ class _Writer:
         # nothing is left but whole turns.
         self._sums: dict[int, dict[int, int]] = {}
         self._period: dict[int, int] = {}
+        # Of signals that are not the sum of their sources alone: what is added.
+        self._offset: dict[int, int] = {}
         # Nodes in half encoding, and by step those made in finer ones, as terms with encodings.
         self._own: dict[int, Term] = {}
         self._made: dict[Use, Term] = {}
@@ -247,18 +249,18 @@ class _Writer:
             return terms[0]
         terms = list(terms)
         while True:
-            signed, whole, variance = self._added([], terms)
+            signed, constant, variance = self._added([], terms)
             if variance <= self._most_variance or not self._refresh_noisiest(terms, HALF):
                 break
-        return self._linear(signed, 0, whole), 1
+        return self._linear(signed, constant), 1
 
     def _added(
         self, fine: Sequence[Term], halves: Sequence[Term]
-    ) -> tuple[list[Term], dict[int, int], float]:
+    ) -> tuple[list[Term], int, float]:
         """The least noisy sum: bits in half encoding may as well be subtracted.
 
         Returns:
-            Terms, the sources they sum up to, and the variance.
+            Terms, a constant to add to them, and the variance.
         """
         signed: list[Term] = []
         whole: dict[int, int] = {}
@@ -288,8 +290,9 @@ class _Writer:
             }
             less = self._sources.variance(reduced)
             if less < variance / 2:
-                return list(reduced.items()), reduced, less
-        return signed, whole, variance
+                offset = sum(self._offset.get(signal, 0) * weight for signal, weight in signed)
+                return list(reduced.items()), offset, less
+        return signed, 0, variance
 
     def _accumulate(self, whole: dict[int, int], signal: int, weight: int) -> None:
         for source, each in self._sums[signal].items():
@@ -299,15 +302,15 @@ class _Writer:
             else:
                 whole.pop(source, None)
 
-    def _linear(
-        self, terms: Sequence[Term], constant: int, whole: dict[int, int] | None = None
-    ) -> int:
-        if whole is None:
-            whole = {}
-            for signal, weight in terms:
-                self._accumulate(whole, signal, weight)
+    def _linear(self, terms: Sequence[Term], constant: int) -> int:
+        whole: dict[int, int] = {}
+        offset = constant
+        for signal, weight in terms:
+            self._accumulate(whole, signal, weight)
+            offset += self._offset.get(signal, 0) * weight
         made = self._builder.linear(terms, constant)
         self._sums[made] = whole
+        self._offset[made] = offset % _TURN
         return made
 
     def _bootstrap(
@@ -323,14 +326,14 @@ class _Writer:
         fine, halves = list(fine), list(halves)
         budget = self._target.budget(_BOXES_LOG, len(tables))
         while True:
-            signed, _, variance = self._added(fine, halves)
+            signed, offset, variance = self._added(fine, halves)
             if variance <= budget:
                 break
             if not (
                 self._refresh_noisiest(halves, HALF) or self._refresh_noisiest(fine, QUARTER)
             ):
                 self._refuse()
-        made = self._builder.bootstrap(signed, constant, _BOXES_LOG, tables, constants)
+        made = self._builder.bootstrap(signed, constant + offset, _BOXES_LOG, tables, constants)
         self._sources.add_outputs(made)
         for signal, step in zip(made, steps, strict=True):
             self._sums[signal] = {signal: 1}

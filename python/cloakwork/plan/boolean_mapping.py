@@ -93,15 +93,17 @@ def _ways(
 ) -> Iterator[tuple[Target, BootstrapProgram]]:
     network = with_fewer_ands(network_of(program))
     plain = gate_by_gate(program)
-    for most_outputs in sorted({target.most_outputs(2) for target in targets} - {0}):
+    for most_outputs, chain in sorted(set(map(_abilities, targets))):
+        if not most_outputs:
+            continue
         generosities = (False, True) if most_outputs > 1 else (False,)
         covers = [
-            cover(network, most_outputs, slack, generous=generous)
+            cover(network, most_outputs, chain, slack, generous=generous)
             for slack in _SLACKS
             for generous in generosities
         ]
         for target in targets:
-            if target.most_outputs(2) != most_outputs:
+            if _abilities(target) != (most_outputs, chain):
                 continue
             for each in covers:
                 try:
@@ -110,3 +112,8 @@ def _ways(
                     continue
     for target in targets:
         yield target, plain
+
+
+def _abilities(target: Target) -> tuple[int, int]:
+    """The most outputs of a bootstrap, and the longest chain of products in finer encodings."""
+    return target.most_outputs(2), max(0, target.doublings(2) - 1)

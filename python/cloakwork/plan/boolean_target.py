@@ -124,6 +124,12 @@ class Target:
         ]
         return max(fitting, default=0)
 
+    def doublings(self, boxes_log: int) -> int:
+        """How often an output may be doubled until a quarter of the budget is gone."""
+        budget = self.budget(boxes_log, max(1, self.most_outputs(boxes_log)))
+        share = budget / (4 * max(self.bootstrap_variance, 2.0**-64))
+        return min(_MOST_DOUBLINGS, math.floor(math.log(share, 4))) if share >= 1 else 0
+
     def log2_failure(self, boxes_log: int, outputs: int, variance: float) -> float:
         """log2 of the probability that a bootstrap's sum of this variance misses its box."""
         return log2_beyond(
@@ -136,6 +142,9 @@ class Target:
 
 # Outputs of bootstraps that a sum may have at least where a bootstrap is to be of use.
 _LEAST_ROOM = 32
+
+# Encodings get no finer than so many halves of the half encoding.
+_MOST_DOUBLINGS = 8
 
 
 def tables_log(outputs: int) -> int:
