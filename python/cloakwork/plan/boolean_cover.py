@@ -21,14 +21,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import islice
+from heapq import nsmallest
+from itertools import combinations, islice
+from random import Random
 
 from cloakwork.plan.boolean_network import Network
 
-# Ready ANDs that are looked at to choose the next bootstrap.
+# Ready ANDs that are looked at to choose the next bootstrap, or what to re-encode.
 _WINDOW = 256
-# Pairs of forms to re-encode together are tried for so many of those most wanted.
-_LEADERS = 8
+_REENCODED_WINDOW = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,12 @@ class _Planner:
         self._level: dict[int, int] = dict.fromkeys(range(1 + network.input_count), 0)
         self._quarter: dict[int, int] = dict.fromkeys(range(1 + network.input_count), 0)
         self._chain: dict[int, int] = {}
+        # Natural levels of sums, from their parts; found once these are done.
+        self._natural: dict[int, int] = {}
+        # Sums of forms are looked for by sums of random numbers, one for each basis node.
+        self._random = Random(0)
+        self._mark_of: dict[int, int] = {}
+        self._marked: dict[int, int] = {}
         self._planes: dict[int, tuple[int, int, int]] = {}
         self._cosets: dict[int, list[tuple[int, ...]]] = {}
         self._in_plane: dict[int, list[int]] = defaultdict(list)
@@ -166,6 +173,8 @@ class _Planner:
         self._products: dict[int, None] = {}
         self._majorities: dict[int, None] = {}
         self._infeasible: dict[int, None] = {}
+        for node in range(1, 1 + network.input_count):
+            self._marked[self._mark(node)] = node
         self._collect()
 
     def plan(self) -> Cover:
@@ -319,7 +328,13 @@ class _Planner:
     def _half_level(self, node: int) -> int:
         if node in self._made.replaces:
             return self._quarter[node]
-        return max(map(self._level.__getitem__, self._network.forms[node]), default=0)
+        return self._natural_level(node)
+
+    def _natural_level(self, node: int) -> int:
+        if node not in self._natural:
+            levels = map(self._level.__getitem__, self._network.forms[node])
+            self._natural[node] = max(levels, default=0)
+        return self._natural[node]
 
     def _classify(self, node: int) -> None:
         for group in (self._products, self._majorities, self._infeasible):
@@ -387,9 +402,9 @@ class _Planner:
         if node in self._quarter:
             return
         self._quarter[node] = level
+        self._marked[self._mark(node)] = node
         # What a node is made of may be later than the node made on its own.
-        natural = max(map(self._level.__getitem__, self._network.forms[node]), default=0)
-        if level <= natural + self._slack:
+        if level <= self._natural_level(node) + self._slack:
             self._made.replaces.add(node)
         for base in self._basis(node):
             self._potential[base] -= 1
@@ -528,7 +543,7 @@ class _Planner:
 
     def _do_reencoding(self) -> None:
         counts: dict[int, int] = defaultdict(int)
-        for node in islice(self._infeasible, _WINDOW):
+        for node in nsmallest(_REENCODED_WINDOW, self._infeasible):
             for each in self._planes[node]:
                 counts[each] += 1
             for coset in self._cosets[node]:
@@ -536,13 +551,21 @@ class _Planner:
                 if len(inside) == 2:
                     for each in self._known(coset):
                         counts[each] += 1
-        wishes = sorted(
-            (each for each in counts if not self._in_time(each)),
-            key=lambda each: (-counts[each], self._half_level(each), self._size(each), each),
+        wishes = [each for each in counts if not self._in_time(each)]
+        partners, pairs = self._pairs(wishes)
+        best = max(
+            ((counts[each], partners[each], -self._half_level(each), -each), 0, (each,))
+            for each in wishes
         )
-        best = (float(counts[wishes[0]]), 0, (wishes[0],))
         if self._most_outputs > 1:
-            best = max([best, *self._pairs(wishes, counts)], key=lambda choice: choice[0])
+            for x, y, other in pairs:
+                gain = (
+                    counts[y] + counts[other],
+                    partners[y] + partners[other],
+                    -self._half_level(y),
+                    -y,
+                )
+                best = max(best, (gain, x, (y, other)))
         _, x, makes = best
         y = makes[0]
         level = 1 + max(self._half_level(y), self._quarter[x])
@@ -560,13 +583,35 @@ class _Planner:
             and all(base in self._level for base in self._network.forms[each])
         )
 
-    def _pairs(
-        self, wishes: list[int], counts: dict[int, int]
-    ) -> Iterable[tuple[float, int, tuple[int, ...]]]:
-        """Two nodes that one bootstrap re-encodes, and the node between them."""
-        forms = self._network.forms
-        for place, y in enumerate(wishes[:_LEADERS]):
-            for other in wishes[place + 1 : _WINDOW]:
-                x = self._network.node_of(forms[y] ^ forms[other])
-                if x and x in self._quarter and self._quarter[x] <= self._half_level(y):
-                    yield counts[y] + counts[other] + 0.5 / len(forms[y]), x, (y, other)
+    def _pairs(self, wishes: list[int]) -> tuple[dict[int, int], list[tuple[int, int, int]]]:
+        """What one bootstrap may re-encode together.
+
+        Returns:
+            For every wish of how many pairs of others it is the sum, so that it would help to
+            re-encode these; and nodes in quarter encoding, each with two wishes that it is the
+            sum of.
+        """
+        partners = dict.fromkeys(wishes, 0)
+        marks = {self._mark(each): each for each in wishes}
+        pairs = []
+        for (first, y), (second, other) in combinations(marks.items(), 2):
+            between = first ^ second
+            if between in marks:
+                partners[marks[between]] += 1
+            elif between in self._marked:
+                x = self._marked[between]
+                forms = self._network.forms
+                if forms[x] == forms[y] ^ forms[other] and (
+                    self._quarter[x] <= self._half_level(y) + self._slack
+                ):
+                    pairs.append((x, y, other))
+        return partners, pairs
+
+    def _mark(self, node: int) -> int:
+        """The sum of the random numbers of what a node is the sum of."""
+        mark = 0
+        for base in self._network.forms[node]:
+            if base not in self._mark_of:
+                self._mark_of[base] = self._random.getrandbits(62)
+            mark ^= self._mark_of[base]
+        return mark
