@@ -81,7 +81,9 @@ def _outputs(program: BootstrapProgram, inputs: Bits) -> Bits:
         tables = program.tables[table_starts[node] : table_starts[node + 1]]
         halves = tables.reshape(end - first, -1)
         whole = np.concatenate([halves, -halves], axis=1)
-        constants = program.output_constants[first - program.input_count : end - program.input_count]
+        constants = program.output_constants[
+            first - program.input_count : end - program.input_count
+        ]
         phases[first:end] = whole[:, boxes] + constants[:, np.newaxis]
     leaving = phases[program.output_signals]
     encodings = program.output_encodings[:, np.newaxis]

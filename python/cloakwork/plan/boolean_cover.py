@@ -223,9 +223,9 @@ class _Planner:
                     pending.append(base)
         for node in sorted(tracked):
             # A long XOR of inputs alone is there from the start.
-            if not network.is_and[node] and node in network.forms[node] and network.children(node):
-                if all(base in self._level for base in self._basis(node)):
-                    self._level[node] = 0
+            own = node in network.forms[node] and not network.is_and[node]
+            if own and all(base in self._level for base in self._basis(node)):
+                self._level[node] = 0
         for node in tracked:
             basis = [base for base in self._basis(node) if base not in self._level]
             self._missing[node] = len(basis)
@@ -263,15 +263,10 @@ class _Planner:
         found: dict[frozenset[int], tuple[int, ...]] = {}
         plane = self._planes[node]
         shifts = {
-            child
-            for each in plane
-            if not network.is_and[each]
-            for child in network.children(each)
+            child for each in plane if not network.is_and[each] for child in network.children(each)
         }
         for shift in sorted(shifts - set(plane)):
-            moved = (
-                network.node_of(network.forms[each] ^ network.forms[shift]) for each in plane
-            )
+            moved = (network.node_of(network.forms[each] ^ network.forms[shift]) for each in plane)
             coset = (shift, *(each for each in moved if each is not None))
             if len(coset) >= 3:
                 found.setdefault(frozenset(coset), coset)
@@ -412,11 +407,7 @@ class _Planner:
             if each in self._level:
                 continue
             self._want(each)
-            if (
-                each in self._products
-                or each in self._majorities
-                or each in self._infeasible
-            ):
+            if each in self._products or each in self._majorities or each in self._infeasible:
                 self._classify(each)
 
     def _inverted(self, node: int, each: int) -> int:
@@ -553,10 +544,11 @@ class _Planner:
                         counts[each] += 1
         wishes = [each for each in counts if not self._in_time(each)]
         partners, pairs = self._pairs(wishes)
-        best = max(
+        alone: list[tuple[tuple[int, int, int, int], int, tuple[int, ...]]] = [
             ((counts[each], partners[each], -self._half_level(each), -each), 0, (each,))
             for each in wishes
-        )
+        ]
+        best = max(alone)
         if self._most_outputs > 1:
             for x, y, other in pairs:
                 gain = (

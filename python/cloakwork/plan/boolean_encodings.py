@@ -91,9 +91,7 @@ class _Writer:
                 constant += QUARTER * (literal & 1)
         halves = [self._half(use) for use in uses.halves.values()]
         table = (-encoding // 2, -encoding // 2)
-        (signal,) = self._bootstrap(
-            fine, halves, constant, [table], [encoding // 2], [encoding]
-        )
+        (signal,) = self._bootstrap(fine, halves, constant, [table], [encoding // 2], [encoding])
         self._make(at, made, signal, encoding)
         if uses.alone:
             parts = [(signal, HALF // encoding), *halves]
@@ -254,9 +252,7 @@ class _Writer:
                 break
         return self._linear(signed, constant), 1
 
-    def _added(
-        self, fine: Sequence[Term], halves: Sequence[Term]
-    ) -> tuple[list[Term], int, float]:
+    def _added(self, fine: Sequence[Term], halves: Sequence[Term]) -> tuple[list[Term], int, float]:
         """The least noisy sum: bits in half encoding may as well be subtracted.
 
         Returns:
@@ -329,9 +325,7 @@ class _Writer:
             signed, offset, variance = self._added(fine, halves)
             if variance <= budget:
                 break
-            if not (
-                self._refresh_noisiest(halves, HALF) or self._refresh_noisiest(fine, QUARTER)
-            ):
+            if not (self._refresh_noisiest(halves, HALF) or self._refresh_noisiest(fine, QUARTER)):
                 self._refuse()
         made = self._builder.bootstrap(signed, constant + offset, _BOXES_LOG, tables, constants)
         self._sources.add_outputs(made)

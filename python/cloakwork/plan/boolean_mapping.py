@@ -23,7 +23,7 @@ _SLACKS = (math.inf, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Mapping:
+class MappedProgram:
     """A bootstrap program, made for a target.
 
     Args:
@@ -39,7 +39,9 @@ class Mapping:
     failure: Failure
 
 
-def map_gates(program: GateProgram, targets: Target | Sequence[Target], threads: int) -> Mapping:
+def map_gates(
+    program: GateProgram, targets: Target | Sequence[Target], threads: int
+) -> MappedProgram:
     """The bootstrap program of a gate program that takes the least time.
 
     Several ways are tried, for every target: few bootstraps one after another, or more of them
@@ -71,14 +73,14 @@ def map_gates(program: GateProgram, targets: Target | Sequence[Target], threads:
     targets = [targets] if isinstance(targets, Target) else list(targets)
     if not targets:
         raise InvalidArgumentError("cannot map the gates: expected a target, got none")
-    best: Mapping | None = None
+    best: MappedProgram | None = None
     for target, made in _ways(program, targets):
         failure = failure_of(made, target)
         if failure.worst > LOG2_FAILURE:
             continue
         seconds = data_flow_seconds(made, target, threads)
         if best is None or seconds < best.seconds:
-            best = Mapping(made, target, seconds, failure)
+            best = MappedProgram(made, target, seconds, failure)
     if best is None:
         names = ", ".join(target.name for target in targets)
         raise NoiseBudgetError(

@@ -217,6 +217,4 @@ def _gate(network: Network, kind: GateKind, used: list[int], table: int) -> int:
 
 def and_count(network: Network) -> int:
     """ANDs that an output needs."""
-    return sum(
-        used and is_and for used, is_and in zip(network.used(), network.is_and, strict=True)
-    )
+    return sum(used and is_and for used, is_and in zip(network.used(), network.is_and, strict=True))

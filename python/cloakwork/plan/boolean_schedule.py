@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.boolean_target import Target
-from cloakwork.programs.bootstraps import BOOTSTRAP, BootstrapProgram
+from cloakwork.programs.bootstraps import BOOTSTRAP, BootstrapProgram, counts_between
 
 
 def data_flow_seconds(program: BootstrapProgram, target: Target, threads: int) -> float:
@@ -30,7 +30,8 @@ def data_flow_seconds(program: BootstrapProgram, target: Target, threads: int) -
         >>> for bit in (0, 1):
         ...     terms = [(builder.input(bit, QUARTER), 1)]
         ...     _ = builder.bootstrap(terms, 0, 2, [(-EIGHTH, EIGHTH)], [EIGHTH])
-        >>> [data_flow_seconds(builder.finish(), published_target(), n) for n in (1, 2)]
+        >>> program, target = builder.finish(), published_target()
+        >>> [round(data_flow_seconds(program, target, threads), 3) for threads in (1, 2)]
         [0.036, 0.018]
     """
     _require_threads(threads)
@@ -89,8 +90,8 @@ def layered_seconds(program: BootstrapProgram, target: Target, threads: int) -> 
 
 def node_seconds(program: BootstrapProgram, target: Target) -> list[float]:
     """What each node costs on its own."""
-    outputs = (program.output_starts[1:] - program.output_starts[:-1]).tolist()
-    terms = (program.term_starts[1:] - program.term_starts[:-1]).tolist()
+    outputs = counts_between(program.output_starts).tolist()
+    terms = counts_between(program.term_starts).tolist()
     by_outputs = {count: target.seconds(count) for count in set(outputs)}
     return [
         count * target.linear_seconds + (by_outputs[made] if kind == BOOTSTRAP else 0.0)

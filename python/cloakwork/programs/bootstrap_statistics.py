@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cloakwork.programs.bootstraps import BOOTSTRAP, BootstrapProgram
+from cloakwork.programs.bootstraps import BOOTSTRAP, BootstrapProgram, counts_between
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def bootstrap_statistics_of(program: BootstrapProgram) -> BootstrapStatistics:
             widths=(1,))
     """
     is_bootstrap = program.kinds == BOOTSTRAP
-    counts = np.bincount(np.diff(program.output_starts)[is_bootstrap], minlength=1).tolist()
+    counts = np.bincount(counts_between(program.output_starts)[is_bootstrap], minlength=1).tolist()
     by_outputs = {outputs: count for outputs, count in enumerate(counts) if count}
     widths = tuple(np.bincount(program.levels[is_bootstrap], minlength=1)[1:].tolist())
     bootstraps = int(is_bootstrap.sum())

@@ -149,7 +149,7 @@ class BootstrapProgram:
     def table_starts(self) -> NDArray[np.int64]:
         """Where the tables of each node begin, and where those of the last one end."""
         starts = np.zeros(self.node_count + 1, dtype=np.int64)
-        np.cumsum(_table_sizes(self.boxes_log, np.diff(self.output_starts)), out=starts[1:])
+        np.cumsum(_table_sizes(self.boxes_log, counts_between(self.output_starts)), out=starts[1:])
         starts.setflags(write=False)
         return starts
 
@@ -201,7 +201,7 @@ class BootstrapProgram:
                 _refuse(f"expected {nodes} {name}, one per node, got {len(getattr(self, name))}")
         _require_starts(self.term_starts, nodes, len(self.term_signals), "terms")
         _require_starts(self.output_starts, nodes, len(self.output_constants), "outputs")
-        outputs = np.diff(self.output_starts.astype(np.int64))
+        outputs = counts_between(self.output_starts)
         most = np.where(self.kinds == BOOTSTRAP, MAX_OUTPUTS, 1)
         wrong = np.flatnonzero((outputs < 1) | (outputs > most))
         if wrong.size:
@@ -227,7 +227,7 @@ class BootstrapProgram:
                 f"expected {len(self.term_signals)} weights, one per term, "
                 f"got {len(self.term_weights)}"
             )
-        counts = np.diff(self.term_starts.astype(np.int64))
+        counts = counts_between(self.term_starts)
         own = np.repeat(self.output_starts[:-1].astype(np.int64) + self.input_count, counts)
         late = np.flatnonzero(self.term_signals >= own)
         if late.size:
@@ -368,9 +368,20 @@ class BootstrapBuilder:
         return self._signals - 1
 
 
-def _table_sizes(boxes_log: NDArray[np.uint8], outputs: NDArray[Any]) -> NDArray[np.int64]:
+def counts_between(starts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """How many each node has of what begins at these starts.
+
+    Example:
+        >>> counts_between(np.array([0, 2, 5])).tolist()
+        [2, 3]
+    """
+    numbers = starts.astype(np.int64)
+    return numbers[1:] - numbers[:-1]
+
+
+def _table_sizes(boxes_log: NDArray[np.uint8], outputs: NDArray[np.int64]) -> NDArray[np.int64]:
     sizes = np.where(boxes_log > 0, 1 << np.maximum(boxes_log.astype(np.int64) - 1, 0), 0)
-    return np.asarray(sizes * outputs.astype(np.int64), dtype=np.int64)
+    return np.asarray(sizes * outputs, dtype=np.int64)
 
 
 def _require_starts(starts: NDArray[np.uint32], nodes: int, end: int, what: str) -> None:

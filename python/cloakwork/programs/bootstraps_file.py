@@ -10,12 +10,19 @@ from __future__ import annotations
 import struct
 import zlib
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import CloakworkError, MalformedBytesError
-from cloakwork.programs.bootstraps import BOOTSTRAP, MAX_BOXES_LOG, MAX_NODES, BootstrapProgram
+from cloakwork.programs.bootstraps import (
+    BOOTSTRAP,
+    MAX_BOXES_LOG,
+    MAX_NODES,
+    BootstrapProgram,
+    counts_between,
+)
 from cloakwork.programs.packed import read_header, require_within, unpack
 from cloakwork.programs.port_lines import port_lines, read_port_lines
 from cloakwork.programs.ports import MAX_PORT_BITS
@@ -48,7 +55,8 @@ def to_bytes(program: BootstrapProgram) -> bytes:
         True
     """
     text = port_lines(program.title, program.inputs, program.outputs)
-    term_counts, output_counts = np.diff(program.term_starts), np.diff(program.output_starts)
+    term_counts = counts_between(program.term_starts)
+    output_counts = counts_between(program.output_starts)
     own = _own_numbers(program.input_count, output_counts, term_counts)
     plain = [
         text,
@@ -151,7 +159,7 @@ def _read(data: bytes, memory: int) -> BootstrapProgram:
         input_encodings,
         kinds,
         _starts(term_counts),
-        own - distances,
+        (own - distances).astype(np.uint32),
         weights.astype(np.uint32).view(np.int32),
         constants,
         boxes_log,
@@ -164,13 +172,13 @@ def _read(data: bytes, memory: int) -> BootstrapProgram:
 
 
 def _own_numbers(
-    inputs: int, output_counts: NDArray[np.uint32], term_counts: NDArray[np.uint32]
+    inputs: int, output_counts: NDArray[np.integer[Any]], term_counts: NDArray[np.integer[Any]]
 ) -> NDArray[np.int64]:
     """For every term the number of the first signal that its node makes."""
     return np.repeat(_starts(output_counts)[:-1] + inputs, term_counts)
 
 
-def _starts(counts: NDArray[np.uint32]) -> NDArray[np.int64]:
+def _starts(counts: NDArray[np.integer[Any]]) -> NDArray[Any]:
     starts = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
     return starts
