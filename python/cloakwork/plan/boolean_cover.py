@@ -30,6 +30,7 @@ from cloakwork.plan.boolean_network import Network
 # Ready ANDs that are looked at to choose the next bootstrap, or what to re-encode.
 _WINDOW = 256
 _REENCODED_WINDOW = 40
+_AIMING_WINDOW = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +176,8 @@ class _Planner:
         self._infeasible: dict[int, None] = {}
         for node in range(1, 1 + network.input_count):
             self._marked[self._mark(node)] = node
+        # The wanted XOR whose ANDs are being done.
+        self._aim = 0
         self._collect()
 
     def plan(self) -> Cover:
@@ -474,13 +477,39 @@ class _Planner:
         if best is not None:
             self._do_sum(best[1], best[2])
             return
-        node = min(islice(self._majorities, _WINDOW), key=self._potential.__getitem__)
+        node = self._next_of_aim()
+        if node is None:
+            node = min(islice(self._majorities, _WINDOW), key=self._potential.__getitem__)
         plane = self._planes[node]
         third = [each for each in plane if self._wish(each)]
         if third and self._most_outputs > 1 and any(map(self._in_time, plane)):
             self._do_product(node)
         else:
             self._do_sum(node, node)
+
+    def _next_of_aim(self) -> int | None:
+        """An AND to do now so that a wanted XOR soon lacks but one."""
+        left = self._left(self._aim)
+        if not left:
+            open_sums = {
+                each
+                for node in islice(self._majorities, _AIMING_WINDOW)
+                for each in self._followers[node]
+                if self._missing[each] > 1 and self._wish(each)
+            }
+            for each in sorted(open_sums, key=lambda each: (self._missing[each], each)):
+                left = self._left(each)
+                if left:
+                    self._aim = each
+                    break
+        return min(left, key=self._potential.__getitem__, default=None)
+
+    def _left(self, aim: int) -> list[int]:
+        """What is left of a wanted XOR, if more than one AND and all of them for majorities."""
+        if not aim or self._missing[aim] < 2 or not self._wish(aim):
+            return []
+        left = [base for base in self._basis(aim) if base not in self._level]
+        return left if all(base in self._majorities for base in left) else []
 
     def _size(self, node: int) -> int:
         return len(self._network.forms[node])
