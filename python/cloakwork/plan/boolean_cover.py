@@ -31,6 +31,8 @@ from cloakwork.plan.boolean_network import Network
 _WINDOW = 256
 _REENCODED_WINDOW = 40
 _AIMING_WINDOW = 64
+# What a wish weighs that an AND cannot do without.
+_URGENT = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +165,7 @@ class _Planner:
         self._in_coset: dict[int, list[int]] = defaultdict(list)
         self._bases: dict[int, list[int]] = {}
         self._wanted: dict[int, int] = defaultdict(int)
-        self._wanted_by: dict[int, list[int]] = {}
+        self._wanted_by: dict[int, tuple[int, list[int]]] = {}
         self._missing: dict[int, int] = {}
         self._followers: dict[int, list[int]] = defaultdict(list)
         self._closes: dict[int, list[int]] = defaultdict(list)
@@ -278,24 +280,27 @@ class _Planner:
     # What is wanted in quarter encoding.
 
     def _want(self, node: int) -> None:
-        """Note what would make an AND feasible, if it is not."""
-        for each in self._wanted_by.pop(node, ()):
-            self._wanted[each] -= 1
-        if self._feasible(node):
-            if not self._generous or self._triple(node):
-                return
-            wanted = [each for each in self._planes[node] if each not in self._quarter]
-            self._wanted_by[node] = wanted
-            for each in wanted:
-                self._wanted[each] += 1
+        """Note what would make an AND feasible; or, less urgent, one for a majority."""
+        self._want_no_more(node)
+        plane = [each for each in self._planes[node] if each not in self._quarter]
+        if not self._feasible(node):
+            wanted = plane
+            for coset in self._cosets[node]:
+                if sum(each in self._quarter for each in coset) == 2:
+                    wanted += [each for each in coset if each not in self._quarter]
+            self._wanted_by[node] = _URGENT, wanted
+        elif self._generous and not self._triple(node):
+            self._wanted_by[node] = 1, plane
+        else:
             return
-        wanted = list(self._planes[node])
-        for coset in self._cosets[node]:
-            if sum(each in self._quarter for each in coset) == 2:
-                wanted += [each for each in coset if each not in self._quarter]
-        self._wanted_by[node] = wanted
+        weight, wanted = self._wanted_by[node]
         for each in wanted:
-            self._wanted[each] += 1
+            self._wanted[each] += weight
+
+    def _want_no_more(self, node: int) -> None:
+        weight, wanted = self._wanted_by.pop(node, (0, []))
+        for each in wanted:
+            self._wanted[each] -= weight
 
     def _feasible(self, node: int) -> bool:
         return any(map(self._in_time, self._planes[node])) or bool(self._triple(node))
@@ -318,7 +323,7 @@ class _Planner:
         return min(triples, key=lambda triple: max(map(quarter.__getitem__, triple)))
 
     def _wish(self, node: int) -> int:
-        """How many ANDs want a node in quarter encoding."""
+        """How much a node is wanted in quarter encoding."""
         return 0 if node in self._quarter else self._wanted[node]
 
     # Levels.
@@ -363,8 +368,7 @@ class _Planner:
             self._level[node] = level
             for group in (self._products, self._majorities, self._infeasible):
                 group.pop(node, None)
-            for each in self._wanted_by.pop(node, ()):
-                self._wanted[each] -= 1
+            self._want_no_more(node)
             self._follow(node)
         for node in step.makes:
             self._make(node, level)
@@ -495,7 +499,7 @@ class _Planner:
                 each
                 for node in islice(self._majorities, _AIMING_WINDOW)
                 for each in self._followers[node]
-                if self._missing[each] > 1 and self._wish(each)
+                if self._missing[each] > 1 and self._wish(each) >= _URGENT
             }
             for each in sorted(open_sums, key=lambda each: (self._missing[each], each)):
                 left = self._left(each)
