@@ -18,8 +18,9 @@ from cloakwork.plan.boolean_target import LOG2_FAILURE, Target
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.gates import GateProgram
 
-# How many bootstraps deeper a re-encoding saved may make a program: see `plan.boolean_cover`.
-_SLACKS = (math.inf, 0.0)
+# How many bootstraps deeper a re-encoding saved may make a program, and whether operands are
+# re-encoded in advance (see `plan.boolean_cover`): from few bootstraps to shallow programs.
+_WAYS = ((math.inf, True), (math.inf, False), (1.0, True), (0.0, False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +99,9 @@ def _ways(
     for most_outputs, chain in sorted(set(map(_abilities, targets))):
         if not most_outputs:
             continue
-        generosities = (False, True) if most_outputs > 1 else (False,)
         covers = [
             cover(network, most_outputs, chain, slack, generous=generous)
-            for slack in _SLACKS
-            for generous in generosities
+            for slack, generous in _WAYS
         ]
         for target in targets:
             if _abilities(target) != (most_outputs, chain):
