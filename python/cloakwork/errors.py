@@ -157,3 +157,11 @@ class UnboundedRecursionError(HaskellError):
 
 class SynthesisTimeoutError(CloakworkError, TimeoutError):
     """Making a circuit took longer than allowed."""
+
+
+class BoxMissedError(CloakworkError, ArithmeticError):
+    """A bootstrap program's phase is no box of its bootstrap: whoever made it went wrong."""
+
+
+class NoiseBudgetError(CloakworkError, ArithmeticError):
+    """A bootstrap program cannot keep its noise within the bound with these parameters."""

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from cloakwork.errors import CloakworkError, MalformedBytesError
 from cloakwork.programs.gates import ARITIES, MAX_GATES, GateKind, GateProgram
-from cloakwork.programs.gates_text import port_text, read_port
 from cloakwork.programs.packed import read_header, require_within, unpack
-from cloakwork.programs.ports import MAX_PORT_BITS, Port
+from cloakwork.programs.port_lines import port_lines, read_port_lines
+from cloakwork.programs.ports import MAX_PORT_BITS
 from cloakwork.programs.text import MEMORY
-from cloakwork.programs.tokens import Tokens, quote
 
 _MAGIC = b"cw.gates"
 _VERSION = 1
@@ -43,15 +42,13 @@ def to_bytes(program: GateProgram) -> bytes:
 
     Example:
         >>> from cloakwork.programs.gates import GateBuilder
+        >>> from cloakwork.programs.ports import Port
         >>> builder = GateBuilder("both", (Port("a", "bits", 2),))
         >>> builder.output(Port("y", "bits", 1), (builder.append(GateKind.AND, 0, 1),))
         >>> from_bytes(to_bytes(builder.finish())).kinds.tolist() == [GateKind.AND]
         True
     """
-    lines = [quote(program.title)]
-    lines += [f"input {port_text(port)}" for port in program.inputs]
-    lines += [f"output {port_text(port)}" for port in program.outputs]
-    text = "\n".join(lines).encode("utf-8", "surrogatepass")
+    text = port_lines(program.title, program.inputs, program.outputs)
     tables = program.tables[program.kinds >= GateKind.LUT1]
     # Operands are mostly near, so distances pack better than numbers.
     distances = _own_numbers(program.kinds, program.input_bits) - program.operands
@@ -99,7 +96,7 @@ def _read(data: bytes, memory: int) -> GateProgram:
     require_within(weight, memory)
     ends = np.cumsum([_HEADER.size, *sizes]).tolist()
     packed = [data[start:end] for start, end in pairwise(ends)]
-    title, inputs, outputs = _read_text(unpack(packed[0], text_size))
+    title, inputs, outputs = read_port_lines(unpack(packed[0], text_size))
     kinds = np.frombuffer(unpack(packed[1], gates), dtype=np.uint8)
     if gates and int(kinds.max()) >= len(ARITIES):
         raise MalformedBytesError(f"a gate is of the unknown kind {int(kinds.max())}")
@@ -124,22 +121,3 @@ def _read(data: bytes, memory: int) -> GateProgram:
 def _own_numbers(kinds: NDArray[np.uint8], input_bits: int) -> NDArray[np.int64]:
     """For every operand the number of the value made of it."""
     return np.repeat(np.arange(len(kinds), dtype=np.int64) + input_bits, ARITIES[kinds])
-
-
-def _read_text(text: bytes) -> tuple[str, tuple[Port, ...], tuple[Port, ...]]:
-    try:
-        first, *lines = text.decode("utf-8", "surrogatepass").split("\n")
-    except UnicodeDecodeError as error:
-        raise MalformedBytesError(f"title and ports are no text: {error}") from error
-    tokens = Tokens(first)
-    title = tokens.quoted()
-    tokens.end()
-    ports: dict[str, list[Port]] = {"input": [], "output": []}
-    for line in lines:
-        tokens = Tokens(line)
-        role = tokens.word()
-        if role not in ports:
-            raise MalformedBytesError(f"expected an input or output, got {role[:20]!r}")
-        ports[role].append(read_port(tokens))
-        tokens.end()
-    return title, tuple(ports["input"]), tuple(ports["output"])

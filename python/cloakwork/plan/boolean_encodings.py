@@ -1,0 +1,372 @@
+"""A cover written out as a bootstrap program, refreshed where sums would be too noisy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cloakwork.errors import NoiseBudgetError
+from cloakwork.plan.boolean_cover import Cover, Majority, Product, Reencoding
+from cloakwork.plan.boolean_network import Network
+from cloakwork.plan.boolean_noise import Sources
+from cloakwork.plan.boolean_target import Target
+from cloakwork.plan.boolean_uses import OWN, Use, Uses, plane_of
+from cloakwork.programs.bootstraps import HALF, QUARTER, BootstrapBuilder, BootstrapProgram
+from cloakwork.programs.gates import GateProgram
+
+_TURN = 1 << 32
+_BOXES_LOG = 2
+
+# A signal and a weight.
+Term = tuple[int, int]
+
+
+def written_out(
+    program: GateProgram, network: Network, cover: Cover, target: Target
+) -> BootstrapProgram:
+    """The bootstrap program of a cover.
+
+    Args:
+        program: The gate program, for its title and ports.
+        network: Its network.
+        cover: Steps for the network.
+        target: The parameter set.
+
+    Raises:
+        NoiseBudgetError: A bootstrap's sum is too noisy even of fresh signals.
+    """
+    writer = _Writer(program, network, cover, target)
+    for at, step in enumerate(cover.steps):
+        uses = writer.uses.steps[at]
+        if not (uses.finest or uses.alone):
+            continue
+        if isinstance(step, Majority):
+            writer.majority(at, step)
+        elif isinstance(step, Product):
+            writer.product(at, step)
+        else:
+            writer.reencode(at, step)
+    return writer.finish()
+
+
+class _Writer:
+    def __init__(
+        self, program: GateProgram, network: Network, cover: Cover, target: Target
+    ) -> None:
+        if not target.most_outputs(_BOXES_LOG):
+            raise NoiseBudgetError(
+                f"cannot map the gates to the target {target.name!r}: its bootstraps cannot tell "
+                "4 boxes apart with enough certainty; take other parameters"
+            )
+        self.uses = Uses(network, cover)
+        self._program = program
+        self._network = network
+        self._target = target
+        self._builder = BootstrapBuilder(program.title, program.inputs)
+        self._sources = Sources(target)
+        # Of every signal: the sources that it is the sum of; of every source: of how many of it
+        # nothing is left but whole turns.
+        self._sums: dict[int, dict[int, int]] = {}
+        self._period: dict[int, int] = {}
+        # Of signals that are not the sum of their sources alone: what is added.
+        self._offset: dict[int, int] = {}
+        # Nodes in half encoding, and by step those made in finer ones, as terms with encodings.
+        self._own: dict[int, Term] = {}
+        self._made: dict[Use, Term] = {}
+        self._refreshed: dict[tuple[Term, int], Term] = {}
+        # Sums leave room for what they are added to.
+        budget = target.budget(_BOXES_LOG, target.most_outputs(_BOXES_LOG))
+        self._most_variance = budget / 3
+
+    # Steps.
+
+    def majority(self, at: int, step: Majority) -> None:
+        """The majority of three bits XOR others; and the AND of it, if needed."""
+        uses = self.uses.steps[at]
+        ((made, encoding),) = uses.finest.items()
+        fine, constant = [], 0
+        for literal in (*step.literals, 2 * step.last):
+            if literal >> 1:
+                signal, weight = self._fine(uses.fine[literal >> 1], QUARTER)
+                fine.append((signal, -weight if literal & 1 else weight))
+                constant += QUARTER * (literal & 1)
+        halves = [self._half(use) for use in uses.halves.values()]
+        table = (-encoding // 2, -encoding // 2)
+        (signal,) = self._bootstrap(fine, halves, constant, [table], [encoding // 2], [encoding])
+        self._make(at, made, signal, encoding)
+        if uses.alone:
+            parts = [(signal, HALF // encoding), *halves]
+            if made != step.node and step.last:
+                parts.append(self._fine(uses.fine[step.last], HALF))
+            self._own[step.node] = self._sum(parts if made != step.node else parts[:1])
+
+    def product(self, at: int, step: Product) -> None:
+        """An AND, and operands and shifted ANDs in finer encodings."""
+        uses = self.uses.steps[at]
+        _, y, third = plane_of(self._network, step)
+        wanted = [(node, encoding) for node, encoding in uses.finest.items()]
+        wanted += [(OWN, HALF)] * uses.alone
+        tables, constants, periods = [], [], []
+        for node, encoding in wanted:
+            half = encoding // 2
+            if node in (y, third):
+                tables.append((-half, half if node == third else -half))
+                constants.append(half)
+                periods.append(encoding)
+                continue
+            a, b, _ = self._shifted(step, node)
+            size = -half if b else half
+            tables.append((size * a, size * (1 - a)))
+            constants.append(0)
+            periods.append(half)
+        fine = [self._fine(uses.fine[step.x], QUARTER)]
+        halves = [self._half(uses.halves[y])]
+        signals = self._bootstrap(fine, halves, 0, tables, constants, periods)
+        for signal, (node, encoding) in zip(signals, wanted, strict=True):
+            if node in (y, third):
+                self._make(at, node, signal, encoding)
+                continue
+            # The product is x, or its complement, less the output.
+            a, _, inverted = self._shifted(step, node)
+            side = -1 if inverted else 1
+            x_signal, x_weight = self._fine(uses.fine[step.x], encoding // 2)
+            parts = [(x_signal, x_weight * side * (-1 if a else 1)), (signal, -side)]
+            whole = self._linear(parts, side * a * (encoding // 2) + inverted * encoding)
+            if node == OWN:
+                self._own[step.node] = whole, 1
+            else:
+                self._make(at, node, whole, encoding)
+                if node == step.node:
+                    self._own[node] = whole, HALF // encoding
+
+    def reencode(self, at: int, step: Reencoding) -> None:
+        """One or two nodes in finer encodings."""
+        uses = self.uses.steps[at]
+        encodings = list(uses.finest.values())
+        halves = [encoding // 2 for encoding in encodings]
+        tables = [
+            (-half, -half if node == step.y else half)
+            for node, half in zip(uses.finest, halves, strict=True)
+        ]
+        fine = [self._fine(use, QUARTER) for use in uses.fine.values()]
+        if step.y in uses.finest and len(uses.finest) == 1:
+            fine = []
+        summed = [self._half(use) for use in uses.halves.values()]
+        signals = self._bootstrap(fine, summed, 0, tables, halves, encodings)
+        for signal, (node, encoding) in zip(signals, uses.finest.items(), strict=True):
+            self._make(at, node, signal, encoding)
+
+    def finish(self) -> BootstrapProgram:
+        """The program, all bits of its outputs in half encoding."""
+        literals = iter(self._network.outputs)
+        leaving: dict[int, int] = {}
+        for port in self._program.outputs:
+            signals = []
+            for _ in range(port.bits):
+                literal = next(literals)
+                if literal not in leaving:
+                    leaving[literal] = self._leaving(literal)
+                signals.append(leaving[literal])
+            self._builder.output(port, signals, [HALF] * port.bits)
+        return self._builder.finish()
+
+    def _leaving(self, literal: int) -> int:
+        constant = HALF * (literal & 1)
+        if not literal >> 1:
+            return self._builder.linear([], constant)
+        signal, weight = self._half(self.uses.outputs[literal >> 1])
+        if weight == 1 and not constant:
+            return signal
+        return self._linear([(signal, weight)], constant)
+
+    def _shifted(self, step: Product, node: int) -> tuple[int, int, int]:
+        """The product whose value, inverted or not, is an AND XOR operands of its own.
+
+        Returns:
+            Whether x is complemented in it, whether y is, and whether the whole is.
+        """
+        a, b = step.x_inverted, step.y_inverted
+        if node in (OWN, step.node):
+            return a, b, 0
+        forms = self._network.forms
+        shift = forms[node] ^ forms[step.node]
+        third = forms[step.x] ^ forms[step.y]
+        other_a = a ^ (shift in (forms[step.y], third))
+        other_b = b ^ (shift in (forms[step.x], third))
+        return other_a, other_b, (a & b) ^ (other_a & other_b)
+
+    # Signals.
+
+    def _make(self, at: int, node: int, signal: int, encoding: int) -> None:
+        self._made[node, at] = signal, encoding
+
+    def _fine(self, use: Use, encoding: int) -> Term:
+        """A node in a finer encoding as a term."""
+        node, maker = use
+        if maker == OWN:
+            return self._input(node, encoding), 1
+        signal, own = self._made[use]
+        return signal, encoding // own
+
+    def _input(self, node: int, encoding: int) -> int:
+        signal = self._builder.input(node - 1, encoding)
+        self._sums.setdefault(signal, {signal: 1})
+        self._period.setdefault(signal, _TURN // encoding)
+        return signal
+
+    def _half(self, use: Use) -> Term:
+        """A node in half encoding as a term."""
+        pending = [use]
+        while pending:
+            node, maker = pending[-1]
+            if maker == OWN and node not in self._own:
+                parts = self.uses.parts[node]
+                if not parts:
+                    self._own[node] = self._input(node, HALF), 1
+                else:
+                    missing = [
+                        part for part in parts if part[1] == OWN and part[0] not in self._own
+                    ]
+                    if missing:
+                        pending += missing
+                        continue
+                    self._own[node] = self._sum([self._term(part) for part in parts])
+            pending.pop()
+        return self._term(use)
+
+    def _term(self, use: Use) -> Term:
+        if use[1] == OWN:
+            term = self._own[use[0]]
+        else:
+            signal, encoding = self._made[use]
+            term = signal, HALF // encoding
+        return self._refreshed.get((term, HALF), term)
+
+    def _sum(self, terms: Sequence[Term]) -> Term:
+        """The XOR of bits in half encoding, no noisier than sums may be."""
+        if len(terms) == 1:
+            return terms[0]
+        terms = list(terms)
+        while True:
+            signed, constant, variance = self._added([], terms)
+            if variance <= self._most_variance or not self._refresh_noisiest(terms, HALF):
+                break
+        return self._linear(signed, constant), 1
+
+    def _added(self, fine: Sequence[Term], halves: Sequence[Term]) -> tuple[list[Term], int, float]:
+        """The least noisy sum: bits in half encoding may as well be subtracted.
+
+        Returns:
+            Terms, a constant to add to them, and the variance.
+        """
+        signed: list[Term] = []
+        whole: dict[int, int] = {}
+        for signal, weight in fine:
+            self._accumulate(whole, signal, weight)
+            signed.append((signal, weight))
+        shares = False
+        for signal, weight in halves:
+            if whole.keys().isdisjoint(self._sums[signal]):
+                chosen = weight
+            else:
+                shares = True
+                overlap = sum(
+                    whole.get(source, 0) * each * weight
+                    for source, each in self._sums[signal].items()
+                )
+                chosen = -weight if overlap > 0 else weight
+            self._accumulate(whole, signal, chosen)
+            signed.append((signal, chosen))
+        variance = self._sources.variance(whole)
+        if shares:
+            # Whole turns of a source are nothing but noise.
+            reduced = {
+                source: centred
+                for source, weight in whole.items()
+                if (centred := _centred(weight, self._period[source]))
+            }
+            less = self._sources.variance(reduced)
+            if less < variance / 2:
+                offset = sum(self._offset.get(signal, 0) * weight for signal, weight in signed)
+                return list(reduced.items()), offset, less
+        return signed, 0, variance
+
+    def _accumulate(self, whole: dict[int, int], signal: int, weight: int) -> None:
+        for source, each in self._sums[signal].items():
+            total = whole.get(source, 0) + each * weight
+            if total:
+                whole[source] = total
+            else:
+                whole.pop(source, None)
+
+    def _linear(self, terms: Sequence[Term], constant: int) -> int:
+        whole: dict[int, int] = {}
+        offset = constant
+        for signal, weight in terms:
+            self._accumulate(whole, signal, weight)
+            offset += self._offset.get(signal, 0) * weight
+        made = self._builder.linear(terms, constant)
+        self._sums[made] = whole
+        self._offset[made] = offset % _TURN
+        return made
+
+    def _bootstrap(
+        self,
+        fine: Sequence[Term],
+        halves: Sequence[Term],
+        constant: int,
+        tables: Sequence[Sequence[int]],
+        constants: Sequence[int],
+        steps: Sequence[int],
+    ) -> list[int]:
+        """A bootstrap of bits in quarter and half encoding; outputs are multiples of `steps`."""
+        fine, halves = list(fine), list(halves)
+        budget = self._target.budget(_BOXES_LOG, len(tables))
+        while True:
+            signed, offset, variance = self._added(fine, halves)
+            if variance <= budget:
+                break
+            if not (self._refresh_noisiest(halves, HALF) or self._refresh_noisiest(fine, QUARTER)):
+                self._refuse()
+        made = self._builder.bootstrap(signed, constant + offset, _BOXES_LOG, tables, constants)
+        self._sources.add_outputs(made)
+        for signal, step in zip(made, steps, strict=True):
+            self._sums[signal] = {signal: 1}
+            self._period[signal] = _TURN // step
+        return made
+
+    def _refresh_noisiest(self, terms: list[Term], encoding: int) -> bool:
+        """Put a bootstrap in place of the noisiest of some terms; whether there was one to."""
+
+        def noise(term: Term) -> float:
+            return term[1] ** 2 * self._sources.variance(self._sums[term[0]])
+
+        worst = max(terms, key=noise, default=None)
+        if worst is None or noise(worst) <= self._target.bootstrap_variance:
+            return False
+        if noise(worst) > self._target.budget(_BOXES_LOG, 1):
+            self._refuse()
+        signal, weight = worst
+        side = -1 if weight < 0 else 1
+        key = (signal, weight * side), encoding
+        if key not in self._refreshed:
+            # A bit in half encoding is in box 0 or 2, one in quarter encoding in box 0 or 1.
+            half = encoding // 2
+            table = (-half, -half if encoding == HALF else half)
+            fine, halves = ([key[0]], []) if encoding == QUARTER else ([], [key[0]])
+            (made,) = self._bootstrap(fine, halves, 0, [table], [half], [encoding])
+            self._refreshed[key] = made, 1
+        fresh, _ = self._refreshed[key]
+        terms[terms.index(worst)] = fresh, side
+        return True
+
+    def _refuse(self) -> None:
+        raise NoiseBudgetError(
+            f"cannot map the gates to the target {self._target.name!r}: a sum of fresh signals is "
+            "too noisy for a bootstrap; take other parameters"
+        )
+
+
+def _centred(weight: int, period: int) -> int:
+    """What is left of a weight without whole turns, nearest to 0."""
+    left = weight % period
+    return left - period if 2 * left > period else left

@@ -1,0 +1,431 @@
+"""Bootstrap programs: what TFHE runs, weighted sums of signals and bootstraps, in arrays.
+
+A signal is an LWE ciphertext; its phase is a torus number of 32 bits, 2^32 to a turn. A bit in
+encoding e is the phase 0 for 0 and e for 1. The inputs are the first signals, then come the
+outputs of every node in order; a node uses signals before its own only.
+
+A bootstrap sums signals to a phase of v / 2^m turns, where v is one of 2^m boxes, and gives for
+each of its outputs j the table's f_j(v) plus a constant. Tables are negacyclic,
+f_j(v + 2^(m-1)) = -f_j(v), so that only their first halves are kept. Several outputs of one
+bootstrap share its blind rotation: Chillotti, Ligier, Orfila and Tap, "Improved programmable
+bootstrapping with larger precision and efficient arithmetic circuits for TFHE", ASIACRYPT 2021.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.ports import MAX_PORT_BITS, Port
+
+LINEAR = 0
+BOOTSTRAP = 1
+
+HALF = 1 << 31
+QUARTER = 1 << 30
+EIGHTH = 1 << 29
+SIXTEENTH = 1 << 28
+
+MAX_NODES = 1 << 26
+MAX_BOXES_LOG = 8
+# Outputs of one bootstrap.
+MAX_OUTPUTS = 4
+# A finer encoding could not be told from the noise by any parameter set.
+_FINEST = 1 << 16
+
+_DTYPES: dict[str, type[np.integer[Any]]] = {
+    "input_bits": np.uint32,
+    "input_encodings": np.uint32,
+    "kinds": np.uint8,
+    "term_starts": np.uint32,
+    "term_signals": np.uint32,
+    "term_weights": np.int32,
+    "constants": np.uint32,
+    "boxes_log": np.uint8,
+    "output_starts": np.uint32,
+    "tables": np.uint32,
+    "output_constants": np.uint32,
+    "output_signals": np.uint32,
+    "output_encodings": np.uint32,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class BootstrapProgram:
+    """A legal list of weighted sums and bootstraps between named inputs and outputs.
+
+    Args:
+        title: What the program computes.
+        inputs: The inputs; each of their bits is encrypted in as many encodings as are used.
+        outputs: The outputs.
+        input_bits: For every encrypted input which bit of the inputs it is.
+        input_encodings: Its encoding.
+        kinds: `LINEAR` or `BOOTSTRAP` for every node.
+        term_starts: Where the terms of each node begin, and where those of the last one end.
+        term_signals: The signals summed.
+        term_weights: What each is multiplied by.
+        constants: What is added to the sum of each node.
+        boxes_log: m of each bootstrap, 0 for a linear node.
+        output_starts: Where the outputs of each node begin, counted without the inputs, and
+            where those of the last one end.
+        tables: For each bootstrap and each of its outputs the torus numbers of the boxes
+            0 to 2^(m-1) - 1.
+        output_constants: What is added to each output, 0 for a linear node.
+        output_signals: The signal of every bit of the outputs.
+        output_encodings: Its encoding.
+
+    Raises:
+        InvalidProgramError: A node is of no kind, uses a signal that is not before it, or has
+            boxes, outputs or tables that do not fit; or the ports do not fit the signals.
+
+    Example:
+        >>> a, y = Port("a", "bits", 1), Port("y", "bits", 1)
+        >>> builder = BootstrapBuilder("copy", (a,))
+        >>> signal = builder.input(0, HALF)
+        >>> builder.output(y, [builder.linear([(signal, 1)], 0)], [HALF])
+        >>> print(builder.finish())
+        copy
+          input a: bits, 1 bit
+          output y: bits, 1 bit
+          0 bootstraps, 1 linear
+    """
+
+    title: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    input_bits: NDArray[np.uint32]
+    input_encodings: NDArray[np.uint32]
+    kinds: NDArray[np.uint8]
+    term_starts: NDArray[np.uint32]
+    term_signals: NDArray[np.uint32]
+    term_weights: NDArray[np.int32]
+    constants: NDArray[np.uint32]
+    boxes_log: NDArray[np.uint8]
+    output_starts: NDArray[np.uint32]
+    tables: NDArray[np.uint32]
+    output_constants: NDArray[np.uint32]
+    output_signals: NDArray[np.uint32]
+    output_encodings: NDArray[np.uint32]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.title, str):
+            _refuse(f"its title is of type {type(self.title).__name__}, not text")
+        for name in ("inputs", "outputs"):
+            object.__setattr__(self, name, _ports(getattr(self, name), name))
+        for name, dtype in _DTYPES.items():
+            object.__setattr__(self, name, _owned(getattr(self, name), dtype, name))
+        self._require_inputs()
+        self._require_nodes()
+        self._require_terms()
+        self._require_outputs()
+
+    @property
+    def node_count(self) -> int:
+        """Nodes of both kinds."""
+        return len(self.kinds)
+
+    @property
+    def input_count(self) -> int:
+        """Encrypted inputs: the first signals."""
+        return len(self.input_bits)
+
+    @property
+    def signal_count(self) -> int:
+        """Inputs, and outputs of all nodes."""
+        return self.input_count + len(self.output_constants)
+
+    @property
+    def bootstrap_count(self) -> int:
+        """Nodes that are bootstraps."""
+        return int(np.count_nonzero(self.kinds == BOOTSTRAP))
+
+    @cached_property
+    def table_starts(self) -> NDArray[np.int64]:
+        """Where the tables of each node begin, and where those of the last one end."""
+        starts = np.zeros(self.node_count + 1, dtype=np.int64)
+        np.cumsum(_table_sizes(self.boxes_log, counts_between(self.output_starts)), out=starts[1:])
+        starts.setflags(write=False)
+        return starts
+
+    @cached_property
+    def levels(self) -> NDArray[np.uint32]:
+        """For every node the most bootstraps on a way to it, itself included."""
+        level_of = [0] * self.signal_count
+        levels = []
+        signals = self.term_signals.tolist()
+        starts, made = self.term_starts.tolist(), self.output_starts.tolist()
+        for node, kind in enumerate(self.kinds.tolist()):
+            used = signals[starts[node] : starts[node + 1]]
+            level = max(map(level_of.__getitem__, used), default=0) + kind
+            levels.append(level)
+            for output in range(made[node], made[node + 1]):
+                level_of[self.input_count + output] = level
+        array = np.array(levels, dtype=np.uint32)
+        array.setflags(write=False)
+        return array
+
+    def __str__(self) -> str:
+        bootstraps = self.bootstrap_count
+        counted = "1 bootstrap" if bootstraps == 1 else f"{bootstraps} bootstraps"
+        ports = [f"  input {port}" for port in self.inputs]
+        ports += [f"  output {port}" for port in self.outputs]
+        return "\n".join(
+            [self.title, *ports, f"  {counted}, {self.node_count - bootstraps} linear"]
+        )
+
+    def _require_inputs(self) -> None:
+        bits = sum(port.bits for port in self.inputs)
+        if len(self.input_encodings) != self.input_count:
+            _refuse(
+                f"expected {self.input_count} encodings of inputs, got {len(self.input_encodings)}"
+            )
+        if self.input_count and int(self.input_bits.max()) >= bits:
+            _refuse(f"an input is bit {int(self.input_bits.max())}, of {bits} bits")
+        _require_encodings(self.input_encodings, "input")
+
+    def _require_nodes(self) -> None:
+        nodes = self.node_count
+        if nodes > MAX_NODES:
+            _refuse(f"expected up to {MAX_NODES} nodes, got {nodes}")
+        if nodes and int(self.kinds.max()) > BOOTSTRAP:
+            node = int(np.argmax(self.kinds > BOOTSTRAP))
+            _refuse(f"node {node} is of the unknown kind {int(self.kinds[node])}")
+        for name in ("constants", "boxes_log"):
+            if len(getattr(self, name)) != nodes:
+                _refuse(f"expected {nodes} {name}, one per node, got {len(getattr(self, name))}")
+        _require_starts(self.term_starts, nodes, len(self.term_signals), "terms")
+        _require_starts(self.output_starts, nodes, len(self.output_constants), "outputs")
+        outputs = counts_between(self.output_starts)
+        most = np.where(self.kinds == BOOTSTRAP, MAX_OUTPUTS, 1)
+        wrong = np.flatnonzero((outputs < 1) | (outputs > most))
+        if wrong.size:
+            node = int(wrong[0])
+            _refuse(f"node {node} has {int(outputs[node])} outputs, expected 1 to {most[node]}")
+        most = np.where(self.kinds == BOOTSTRAP, MAX_BOXES_LOG, 0)
+        wrong = np.flatnonzero((self.boxes_log < self.kinds) | (self.boxes_log > most))
+        if wrong.size:
+            node = int(wrong[0])
+            _refuse(f"node {node} has 2^{int(self.boxes_log[node])} boxes")
+        if len(self.tables) != int(self.table_starts[-1]):
+            _refuse(
+                f"expected {int(self.table_starts[-1])} numbers in the tables, "
+                f"got {len(self.tables)}"
+            )
+        made_by = np.repeat(self.kinds, outputs)
+        if np.any(self.output_constants[made_by == LINEAR]):
+            _refuse("a linear node adds a constant to its output")
+
+    def _require_terms(self) -> None:
+        if len(self.term_weights) != len(self.term_signals):
+            _refuse(
+                f"expected {len(self.term_signals)} weights, one per term, "
+                f"got {len(self.term_weights)}"
+            )
+        counts = counts_between(self.term_starts)
+        own = np.repeat(self.output_starts[:-1].astype(np.int64) + self.input_count, counts)
+        late = np.flatnonzero(self.term_signals >= own)
+        if late.size:
+            place = int(late[0])
+            _refuse(
+                f"a node that makes %{int(own[place])} uses %{int(self.term_signals[place])}, "
+                "which is not before it"
+            )
+
+    def _require_outputs(self) -> None:
+        wanted = sum(port.bits for port in self.outputs)
+        for name in ("output_signals", "output_encodings"):
+            if len(getattr(self, name)) != wanted:
+                _refuse(f"expected {wanted} {name} by the ports, got {len(getattr(self, name))}")
+        if wanted and int(self.output_signals.max()) >= self.signal_count:
+            _refuse(
+                f"an output is %{int(self.output_signals.max())}, of {self.signal_count} signals"
+            )
+        _require_encodings(self.output_encodings, "output")
+
+
+class BootstrapBuilder:
+    """Collects nodes into a program.
+
+    Signals get numbers that hold while the program is built; `finish` gives inputs the first
+    ones.
+
+    Args:
+        title: What the program computes.
+        inputs: The inputs.
+
+    Example:
+        >>> builder = BootstrapBuilder("and", (Port("a", "bits", 2),))
+        >>> terms = [(builder.input(0, QUARTER), 1), (builder.input(1, QUARTER), 1)]
+        >>> (both,) = builder.bootstrap(terms, 0, 2, [(-EIGHTH, -EIGHTH)], [EIGHTH])
+        >>> builder.output(Port("y", "bits", 1), [both], [QUARTER])
+        >>> builder.finish().bootstrap_count
+        1
+    """
+
+    def __init__(self, title: str, inputs: Sequence[Port]) -> None:
+        self._title = title
+        self._inputs = tuple(inputs)
+        self._signals = 0
+        self._input_of: dict[tuple[int, int], int] = {}
+        self._kinds: list[int] = []
+        self._term_starts = [0]
+        self._term_signals: list[int] = []
+        self._term_weights: list[int] = []
+        self._constants: list[int] = []
+        self._boxes_log: list[int] = []
+        self._made: list[list[int]] = []
+        self._tables: list[int] = []
+        self._output_constants: list[int] = []
+        self._outputs: list[Port] = []
+        self._output_signals: list[int] = []
+        self._output_encodings: list[int] = []
+
+    def input(self, bit: int, encoding: int) -> int:
+        """The signal of a bit of the inputs in an encoding."""
+        if (bit, encoding) not in self._input_of:
+            self._input_of[bit, encoding] = self._new_signal()
+        return self._input_of[bit, encoding]
+
+    def linear(self, terms: Sequence[tuple[int, int]], constant: int) -> int:
+        """Add a sum of signals times weights, and a constant; the number of its signal."""
+        self._append(LINEAR, terms, constant, 0)
+        self._output_constants.append(0)
+        made = self._new_signal()
+        self._made.append([made])
+        return made
+
+    def bootstrap(
+        self,
+        terms: Sequence[tuple[int, int]],
+        constant: int,
+        boxes_log: int,
+        tables: Sequence[Sequence[int]],
+        constants: Sequence[int],
+    ) -> list[int]:
+        """Add a bootstrap of a sum of signals, with a table for each output; their signals."""
+        self._append(BOOTSTRAP, terms, constant, boxes_log)
+        for table in tables:
+            self._tables += [number % (1 << 32) for number in table]
+        self._output_constants += [number % (1 << 32) for number in constants]
+        made = [self._new_signal() for _ in tables]
+        self._made.append(made)
+        return made
+
+    def output(self, port: Port, signals: Sequence[int], encodings: Sequence[int]) -> None:
+        """Add an output with the signals of its bits."""
+        self._outputs.append(port)
+        self._output_signals += signals
+        self._output_encodings += encodings
+
+    def finish(self) -> BootstrapProgram:
+        """The program so far.
+
+        Raises:
+            InvalidProgramError: It is not legal.
+        """
+        keys = list(self._input_of)
+        number = [0] * self._signals
+        ordered = [*self._input_of.values(), *(signal for made in self._made for signal in made)]
+        for place, signal in enumerate(ordered):
+            number[signal] = place
+        output_starts = np.cumsum([0, *(len(made) for made in self._made)])
+        arrays: dict[str, Any] = {
+            "input_bits": [bit for bit, _ in keys],
+            "input_encodings": [encoding for _, encoding in keys],
+            "kinds": self._kinds,
+            "term_starts": self._term_starts,
+            "term_signals": [number[signal] for signal in self._term_signals],
+            "term_weights": self._term_weights,
+            "constants": self._constants,
+            "boxes_log": self._boxes_log,
+            "output_starts": output_starts,
+            "tables": self._tables,
+            "output_constants": self._output_constants,
+            "output_signals": [number[signal] for signal in self._output_signals],
+            "output_encodings": self._output_encodings,
+        }
+        return BootstrapProgram(self._title, self._inputs, tuple(self._outputs), **arrays)
+
+    def _append(
+        self, kind: int, terms: Sequence[tuple[int, int]], constant: int, boxes_log: int
+    ) -> None:
+        self._kinds.append(kind)
+        for signal, weight in terms:
+            self._term_signals.append(signal)
+            self._term_weights.append(weight)
+        self._term_starts.append(len(self._term_signals))
+        self._constants.append(constant % (1 << 32))
+        self._boxes_log.append(boxes_log)
+
+    def _new_signal(self) -> int:
+        self._signals += 1
+        return self._signals - 1
+
+
+def counts_between(starts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """How many each node has of what begins at these starts.
+
+    Example:
+        >>> counts_between(np.array([0, 2, 5])).tolist()
+        [2, 3]
+    """
+    numbers = starts.astype(np.int64)
+    return numbers[1:] - numbers[:-1]
+
+
+def _table_sizes(boxes_log: NDArray[np.uint8], outputs: NDArray[np.int64]) -> NDArray[np.int64]:
+    sizes = np.where(boxes_log > 0, 1 << np.maximum(boxes_log.astype(np.int64) - 1, 0), 0)
+    return np.asarray(sizes * outputs, dtype=np.int64)
+
+
+def _require_starts(starts: NDArray[np.uint32], nodes: int, end: int, what: str) -> None:
+    if len(starts) != nodes + 1:
+        _refuse(f"expected {nodes + 1} starts of {what}, got {len(starts)}")
+    if int(starts[0]) != 0 or int(starts[-1]) != end or np.any(starts[1:] < starts[:-1]):
+        _refuse(f"the starts of {what} do not rise from 0 to {end}")
+
+
+def _require_encodings(encodings: NDArray[np.uint32], what: str) -> None:
+    wrong = np.flatnonzero((encodings < _FINEST) | (encodings & (encodings - np.uint32(1)) > 0))
+    if wrong.size:
+        _refuse(
+            f"an {what} is in the encoding {int(encodings[wrong[0]])}; expected a power of two "
+            f"from {_FINEST} to {HALF}"
+        )
+
+
+def _ports(given: Any, what: str) -> tuple[Port, ...]:
+    ports = tuple(given)
+    if not all(isinstance(port, Port) for port in ports):
+        _refuse(f"expected its {what} to be ports")
+    if len({port.name for port in ports}) != len(ports):
+        _refuse(f"a name comes twice among its {what}")
+    bits = sum(port.bits for port in ports)
+    if bits > MAX_PORT_BITS:
+        _refuse(f"expected up to {MAX_PORT_BITS} bits of {what}, got {bits}")
+    return ports
+
+
+def _owned(given: Any, dtype: type[np.integer[Any]], what: str) -> NDArray[Any]:
+    """A copy that nobody else can change."""
+    array = np.asarray(given)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        _refuse(f"expected {what} to be a list of integers, got {array.dtype} {array.shape}")
+    if array.dtype != dtype and array.size:
+        low, high = int(array.min()), int(array.max())
+        limits = np.iinfo(dtype)
+        if low < limits.min or high > limits.max:
+            _refuse(f"expected {what} to fit {np.dtype(dtype)}, got {low} to {high}")
+    owned = array.astype(dtype)
+    owned.setflags(write=False)
+    return owned
+
+
+def _refuse(reason: str) -> None:
+    raise InvalidProgramError(f"cannot make the bootstrap program: {reason}")
