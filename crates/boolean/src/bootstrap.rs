@@ -11,8 +11,8 @@
 //! ```
 //!
 //! The phase is rounded to even places, so that after the rotation the coefficients 0 and 1
-//! are f and g of its box. This is PBSmanyLUT of Chillotti, Ligier, Orfila and Tap
-//! (ASIACRYPT 2021, eprint 2021/729), section 3.2.
+//! are f and g of its box: PBSmanyLUT of Chillotti, Ligier, Orfila and Tap (ASIACRYPT 2021,
+//! eprint 2021/729).
 //!
 //! One rotation reads the whole key, which no cache holds. Several that are made together
 //! read it once: four in a batch take about two thirds of the time that they take singly.

@@ -158,7 +158,7 @@ impl Ciphertexts {
     /// [`Error::MalformedBytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let (parameters, body) = open(Kind::Ciphertexts, bytes)?;
-        let length = parameters.signal_length() * size_of::<u32>();
+        let length = parameters.signal_bytes();
         let whole = body.len().saturating_sub(LABEL) / length;
         check_length(Kind::Ciphertexts, body, LABEL + whole * length)?;
         let (id, signals) = split_array(body);

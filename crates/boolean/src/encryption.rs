@@ -118,7 +118,7 @@ impl Ciphertexts {
 
     /// Bytes in memory, when none is shared.
     pub fn nbytes(&self) -> usize {
-        self.len() * self.parameters.signal_length() * size_of::<u32>()
+        self.len() * self.parameters.signal_bytes()
     }
 
     /// The signals of these and then of `others`.

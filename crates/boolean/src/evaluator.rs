@@ -157,10 +157,6 @@ impl<'p> Run<'p> {
         let total = self.program.bootstraps();
         loop {
             let state = self.lock();
-            let (state, _) = self
-                .ended
-                .wait_timeout_while(state, INTERVAL, |state| !self.is_over(state))
-                .unwrap_or_else(PoisonError::into_inner);
             let (made, over) = (state.made, self.is_over(&state));
             drop(state);
             let wanted = go_on(made, total);
@@ -170,6 +166,9 @@ impl<'p> Run<'p> {
             if !wanted {
                 return self.stop(Error::Cancelled { made, total });
             }
+            let more_to_do = |state: &mut State| !self.is_over(state);
+            let waited = self.ended.wait_timeout_while(self.lock(), INTERVAL, more_to_do);
+            drop(waited);
         }
     }
 

@@ -50,6 +50,6 @@ mod timing;
 pub use encryption::Ciphertexts;
 pub use error::{Error, Result};
 pub use keys::{EvaluationKey, SecretKey};
-pub use parameters::Parameters;
+pub use parameters::{MAX_TABLES_LOG, Parameters};
 pub use program::{Program, ProgramArrays};
 pub use timing::{Seconds, seconds};

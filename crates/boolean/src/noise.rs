@@ -1,11 +1,11 @@
 //! How much noise signals carry, and how often a bootstrap misses its box.
 //!
-//! Variances are in turns squared. All hold for uniform binary keys and come from Chillotti,
-//! Ligier, Orfila and Tap (ASIACRYPT 2021, eprint 2021/729), theorems 2 to 4, and Bergerat et
-//! al. (Journal of Cryptology 2023, eprint 2022/704), section 2, as the crate `tfhe` codes
-//! them. Its formula of the bootstrap contains the rounding of the Fourier transform, which
-//! its authors fitted to measurements for 64-bit numbers. What is added here is the rounding
-//! of signals and accumulators to 32 bits.
+//! Variances are in turns squared. All hold for uniform binary keys and are those of
+//! Chillotti, Ligier, Orfila and Tap (ASIACRYPT 2021, eprint 2021/729) and of Bergerat et al.
+//! (Journal of Cryptology 2023, eprint 2022/704) as the crate `tfhe` codes them. Its formula of
+//! the bootstrap contains the error of the Fourier transform, which its authors fitted to
+//! measurements with 64-bit numbers. Added here is the rounding of signals and accumulators
+//! to 32 bits. Tests compare with measurements.
 
 use tfhe::core_crypto::commons::noise_formulas::centered_mean_shifted_modulus_switch::centered_binary_shifted_modulus_switch_additive_variance;
 use tfhe::core_crypto::commons::noise_formulas::lwe_keyswitch::keyswitch_additive_variance_132_bits_security_gaussian;

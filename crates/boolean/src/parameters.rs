@@ -142,8 +142,13 @@ impl Parameters {
         self.0.max_boxes_log
     }
 
+    /// Bytes of a signal.
+    pub fn signal_bytes(&self) -> usize {
+        self.signal_length() * size_of::<u32>()
+    }
+
     /// Numbers in the mask of a signal.
-    pub fn signal_dimension(&self) -> usize {
+    pub(crate) fn signal_dimension(&self) -> usize {
         self.0.large_polynomials * self.0.polynomial_size
     }
 
