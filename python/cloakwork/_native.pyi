@@ -1,12 +1,17 @@
-"""The lattice engine: CKKS over RNS rings, written in Rust."""
+"""The engines, written in Rust: CKKS over RNS rings, and TFHE for bits."""
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, Self, TypeAlias, final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, Protocol, Self, TypeAlias, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "BooleanCiphertexts",
+    "BooleanEvaluationKey",
+    "BooleanParameters",
+    "BooleanSecretKey",
+    "BootstrapProgram",
     "Ciphertext",
     "Decrypted",
     "EvaluationKeys",
@@ -16,6 +21,9 @@ __all__ = [
     "Plaintext",
     "PublicKey",
     "SecretKey",
+    "boolean_noise",
+    "boolean_parameter_sets",
+    "boolean_seconds",
     "ntt_seconds",
     "set_threads",
     "threads",
@@ -228,6 +236,111 @@ class Evaluator:
     ) -> Ciphertext: ...
     def inner_sum(self, ciphertext: Ciphertext, length: int, stride: int) -> Ciphertext: ...
 
+class _BooleanNoise(TypedDict):
+    fresh_variance: float
+    bootstrap_variance: float
+    switch_variance: list[float]
+
+class _BooleanSeconds(TypedDict):
+    bootstrap: list[float]
+    lone_bootstrap: list[float]
+    linear: float
+    gate: float
+
+class _Cancel(Protocol):
+    def is_set(self) -> bool: ...
+
+@final
+class BooleanParameters:
+    def __new__(cls, name: str) -> Self: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def max_boxes_log(self) -> int: ...
+    @property
+    def signal_bytes(self) -> int: ...
+
+@final
+class BooleanCiphertexts:
+    def __len__(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def parameters(self) -> BooleanParameters: ...
+    def concatenate(self, others: Sequence[BooleanCiphertexts]) -> BooleanCiphertexts: ...
+    def select(self, places: Sequence[int]) -> BooleanCiphertexts: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> BooleanCiphertexts: ...
+
+@final
+class BooleanSecretKey:
+    @staticmethod
+    def generate(parameters: BooleanParameters) -> BooleanSecretKey: ...
+    def encrypt(
+        self, bits: NDArray[np.uint8], encodings: NDArray[np.uint32]
+    ) -> BooleanCiphertexts: ...
+    def decrypt(
+        self, ciphertexts: BooleanCiphertexts, encodings: NDArray[np.uint32]
+    ) -> NDArray[np.uint8]: ...
+    def noise(
+        self, ciphertexts: BooleanCiphertexts, encodings: NDArray[np.uint32]
+    ) -> NDArray[np.float64]: ...
+    def evaluation_key(self) -> BooleanEvaluationKey: ...
+    @property
+    def parameters(self) -> BooleanParameters: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> BooleanSecretKey: ...
+
+@final
+class BootstrapProgram:
+    def __new__(
+        cls,
+        *,
+        inputs: int,
+        kinds: NDArray[np.uint8],
+        term_starts: NDArray[np.uint32],
+        term_signals: NDArray[np.uint32],
+        term_weights: NDArray[np.int32],
+        constants: NDArray[np.uint32],
+        boxes_log: NDArray[np.uint8],
+        output_starts: NDArray[np.uint32],
+        tables: NDArray[np.uint32],
+        output_constants: NDArray[np.uint32],
+        output_signals: NDArray[np.uint32],
+    ) -> Self: ...
+    @property
+    def inputs(self) -> int: ...
+    @property
+    def outputs(self) -> int: ...
+    @property
+    def bootstraps(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
+
+@final
+class BooleanEvaluationKey:
+    def run(
+        self,
+        program: BootstrapProgram,
+        inputs: BooleanCiphertexts,
+        *,
+        threads: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+        cancel: _Cancel | None = None,
+    ) -> BooleanCiphertexts: ...
+    @property
+    def parameters(self) -> BooleanParameters: ...
+    @property
+    def nbytes(self) -> int: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> BooleanEvaluationKey: ...
+
+def boolean_noise(name: str) -> _BooleanNoise: ...
+def boolean_parameter_sets() -> list[str]: ...
+def boolean_seconds(name: str, repetitions: int) -> _BooleanSeconds: ...
 def ntt_seconds(parameters: Parameters, repetitions: int) -> float: ...
 def set_threads(n: int) -> None: ...
 def threads() -> int: ...

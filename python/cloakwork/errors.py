@@ -112,7 +112,7 @@ class InvalidLayoutError(CloakworkError, ValueError):
 
 
 class InvalidProgramError(CloakworkError, ValueError):
-    """A slot or gate program breaks a rule of its form."""
+    """A slot, gate or bootstrap program breaks a rule of its form."""
 
 
 class MemoryBudgetError(CloakworkError, MemoryError):

@@ -26,15 +26,31 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Vector<'py> {
         if let Ok(array) = object.cast::<PyArray1<Complex64>>() {
             return Ok(Self::Complex(contiguous(&array)?));
         }
-        let name = object.get_type().name()?;
-        Err(PyTypeError::new_err(match (object.getattr("ndim"), object.getattr("dtype")) {
-            (Ok(ndim), Ok(dtype)) => format!("{EXPECTED}, got {ndim} dimensions of {dtype}"),
-            _ => format!("{EXPECTED}, got {name}"),
-        }))
+        Err(refused(object, "float64 or complex128"))
     }
 }
 
-const EXPECTED: &str = "expected a one-dimensional numpy array of float64 or complex128";
+/// A copy of a one-dimensional array of the dtype of `T`.
+pub struct Numbers<T>(pub Vec<T>);
+
+impl<'a, 'py, T: Element + Copy> FromPyObject<'a, 'py> for Numbers<T> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let Ok(array) = object.cast::<PyArray1<T>>() else {
+            return Err(refused(object, &T::get_dtype(object.py()).to_string()));
+        };
+        Ok(Self(contiguous(&array)?.as_slice()?.to_vec()))
+    }
+}
+
+fn refused(object: Borrowed<'_, '_, PyAny>, dtypes: &str) -> PyErr {
+    let got = match (object.getattr("ndim"), object.getattr("dtype")) {
+        (Ok(ndim), Ok(dtype)) => format!("{ndim} dimensions of {dtype}"),
+        _ => object.get_type().to_string(),
+    };
+    PyTypeError::new_err(format!("expected a one-dimensional numpy array of {dtypes}, got {got}"))
+}
 
 fn contiguous<'py, T: Element>(
     array: &Bound<'py, PyArray1<T>>,

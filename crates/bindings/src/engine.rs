@@ -1,4 +1,4 @@
-//! The one way into the engine.
+//! The ways into the engine.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,16 +6,28 @@ use pyo3::prelude::*;
 
 use crate::{errors, threads};
 
-/// Runs `work` on the module's threads with the interpreter lock released.
+/// Runs `work` of the lattice engine on the module's threads with the interpreter lock
+/// released.
 pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> rlwe::Result<T> + Send) -> PyResult<T> {
     let pool = threads::pool(py)?;
+    detached(py, || pool.install(work))?.map_err(|error| errors::refusal(py, &error))
+}
+
+/// Runs `work` on bits as [`run`] does.
+pub fn run_boolean<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> boolean::Result<T> + Send,
+) -> PyResult<T> {
+    let pool = threads::pool(py)?;
+    detached(py, || pool.install(work))?.map_err(|error| errors::boolean_refusal(py, &error))
+}
+
+/// Runs `work` on the calling thread with the interpreter lock released.
+pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     // Nothing of the engine is left half-changed: its operations make new values.
-    match py.detach(|| catch_unwind(AssertUnwindSafe(|| pool.install(work)))) {
-        Ok(result) => result.map_err(|error| errors::refusal(py, &error)),
-        Err(_) => {
-            let advice = "the engine failed: an internal check did not hold; please report what \
-                          was called together with what stands on standard error";
-            Err(errors::exception(py, "EngineFaultError", advice.into()))
-        }
-    }
+    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|_| {
+        let advice = "the engine failed: an internal check did not hold; please report what \
+                      was called together with what stands on standard error";
+        errors::exception(py, "EngineFaultError", advice.into())
+    })
 }

@@ -12,6 +12,11 @@ pub fn refusal(py: Python<'_>, error: &Error) -> PyErr {
     exception(py, class_name(error), error.to_string())
 }
 
+/// The exception that stands for `error`, raised by an operation on bits.
+pub fn boolean_refusal(py: Python<'_>, error: &boolean::Error) -> PyErr {
+    exception(py, boolean_class_name(error), error.to_string())
+}
+
 /// An instance of a class of `cloakwork.errors`.
 pub fn exception(py: Python<'_>, class: &str, message: String) -> PyErr {
     match find(py, class) {
@@ -46,6 +51,20 @@ fn class_name(error: &Error) -> &'static str {
         Error::InvalidArgument { .. } => "InvalidArgumentError",
         Error::MalformedBytes { .. } => "MalformedBytesError",
         Error::Randomness(_) => "RandomnessError",
+        _ => "CloakworkError",
+    }
+}
+
+fn boolean_class_name(error: &boolean::Error) -> &'static str {
+    match error {
+        boolean::Error::InvalidArgument { .. } => "InvalidArgumentError",
+        boolean::Error::InvalidProgram { .. } => "InvalidProgramError",
+        boolean::Error::ParametersMismatch { .. } => "ParametersMismatchError",
+        boolean::Error::KeyMismatch { .. } => "KeyMismatchError",
+        boolean::Error::MalformedBytes { .. } => "MalformedBytesError",
+        boolean::Error::Cancelled { .. } => "RunCancelledError",
+        boolean::Error::Fault { .. } => "EngineFaultError",
+        boolean::Error::Randomness(_) => "RandomnessError",
         _ => "CloakworkError",
     }
 }

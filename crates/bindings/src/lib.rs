@@ -1,10 +1,13 @@
 //! The Python module `cloakwork._native`.
 //!
 //! Converts arguments, releases the interpreter lock, calls the engine and converts
-//! back. What an operation means is said in the crate `rlwe`.
+//! back. What an operation means is said in the crates `rlwe` and `boolean`.
 #![forbid(unsafe_code)]
 
 mod arrays;
+mod boolean_keys;
+mod boolean_parameters;
+mod boolean_program;
 mod bytes;
 mod ciphertext;
 mod engine;
@@ -18,11 +21,16 @@ mod plaintext;
 mod threads;
 mod timing;
 
-/// The lattice engine: CKKS over RNS rings, written in Rust.
+/// The engines, written in Rust: CKKS over RNS rings, and TFHE for bits.
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
     use crate::{
+        boolean_keys::{BooleanCiphertexts, BooleanEvaluationKey, BooleanSecretKey},
+        boolean_parameters::{
+            BooleanParameters, boolean_noise, boolean_parameter_sets, boolean_seconds,
+        },
+        boolean_program::BootstrapProgram,
         ciphertext::Ciphertext,
         evaluator::Evaluator,
         keys::{EvaluationKeys, PublicKey, SecretKey},

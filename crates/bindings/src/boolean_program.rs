@@ -1,0 +1,94 @@
+//! Bootstrap programs.
+
+use boolean::{Program, ProgramArrays};
+use pyo3::prelude::*;
+
+use crate::arrays::Numbers;
+use crate::errors;
+use crate::numbers::Number;
+
+/// What a run on encrypted bits does, checked once: flat arrays as in
+/// `cloakwork.programs.bootstraps`, without the bits and encodings of inputs and outputs.
+///
+/// Args:
+///     inputs: How many signals go in; they are numbered first, then every node's outputs.
+///     kinds: uint8 by node, 0 for a weighted sum, 1 for a bootstrap of one.
+///     term_starts: uint32 by node and one more, where its terms start.
+///     term_signals: uint32 by term, an earlier signal.
+///     term_weights: int32 by term.
+///     constants: uint32 by node, added to the sum; 2^32 are one turn.
+///     boxes_log: uint8 by node, m of a bootstrap that tells 2^m boxes apart; else 0.
+///     output_starts: uint32 by node and one more, where its outputs start.
+///     tables: uint32, for each output of each bootstrap 2^(m-1) torus numbers.
+///     output_constants: uint32 by output, added to the table's number; 0 for a sum.
+///     output_signals: uint32, what leaves.
+///
+/// Raises:
+///     InvalidProgramError: They break a rule of the form.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct BootstrapProgram(pub Program);
+
+#[pymethods]
+impl BootstrapProgram {
+    #[new]
+    #[pyo3(signature = (*, inputs, kinds, term_starts, term_signals, term_weights, constants, boxes_log, output_starts, tables, output_constants, output_signals))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn new(
+        py: Python<'_>,
+        inputs: Number<usize>,
+        kinds: Numbers<u8>,
+        term_starts: Numbers<u32>,
+        term_signals: Numbers<u32>,
+        term_weights: Numbers<i32>,
+        constants: Numbers<u32>,
+        boxes_log: Numbers<u8>,
+        output_starts: Numbers<u32>,
+        tables: Numbers<u32>,
+        output_constants: Numbers<u32>,
+        output_signals: Numbers<u32>,
+    ) -> PyResult<Self> {
+        let arrays = ProgramArrays {
+            inputs: inputs.0,
+            kinds: kinds.0,
+            term_starts: term_starts.0,
+            term_signals: term_signals.0,
+            term_weights: term_weights.0,
+            constants: constants.0,
+            boxes_log: boxes_log.0,
+            output_starts: output_starts.0,
+            tables: tables.0,
+            output_constants: output_constants.0,
+            output_signals: output_signals.0,
+        };
+        let program = py.detach(|| Program::new(arrays));
+        program.map(Self).map_err(|error| errors::boolean_refusal(py, &error))
+    }
+
+    /// How many signals go in.
+    #[getter]
+    fn inputs(&self) -> usize {
+        self.0.inputs()
+    }
+
+    /// How many signals leave.
+    #[getter]
+    fn outputs(&self) -> usize {
+        self.0.outputs()
+    }
+
+    /// How many bootstraps a run makes: those that an output depends on.
+    #[getter]
+    fn bootstraps(&self) -> usize {
+        self.0.bootstraps()
+    }
+
+    /// The most bootstraps one after another.
+    #[getter]
+    fn depth(&self) -> usize {
+        self.0.depth()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Bootstrap{:?}", self.0)
+    }
+}
