@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import platform
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -13,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork import _native
 from cloakwork._native import Parameters, threads
 from cloakwork.backends.timing import operation_seconds, run_seconds
 from cloakwork.errors import MalformedBytesError
+from cloakwork.plan import cost_cache
 from cloakwork.plan.cost import Costs, LevelCosts, modelled
 
 _VERSION = 2
@@ -65,74 +62,32 @@ def measured(parameters: Parameters) -> Costs:
         ...     measured(p) == measured(p)
         True
     """
-    path = cache_path(parameters)
-    kept = _read(path, parameters)
+    identity = _identity(parameters)
+    kept = _kept(identity, parameters)
     if kept is not None:
         return kept
     costs = _measure(parameters)
-    _write(path, parameters, costs)
+    cost_cache.write(identity, costs.to_dict())
     return costs
 
 
 def cache_path(parameters: Parameters) -> Path:
     """Where the costs of a parameter set on this machine are kept."""
-    # The specification has a relative path ignored as an empty one is.
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(given) if os.path.isabs(given) else Path("~/.cache").expanduser()
-    digest = hashlib.sha256(json.dumps(_identity(parameters)).encode()).hexdigest()
-    return root / "cloakwork" / f"costs-{digest[:32]}.json"
+    return cost_cache.cache_path(_identity(parameters))
 
 
 def _identity(parameters: Parameters) -> dict[str, Any]:
-    return {
-        "version": _VERSION,
-        "engine": _engine(),
-        "parameters": parameters.fingerprint,
-        "processor": _processor(),
-        "threads": threads(),
-    }
+    return cost_cache.identity(
+        {"version": _VERSION, "parameters": parameters.fingerprint, "threads": threads()}
+    )
 
 
-def _engine() -> list[int]:
-    file = Path(_native.__file__).stat()
-    return [file.st_size, file.st_mtime_ns]
-
-
-def _processor() -> str:
+def _kept(identity: Mapping[str, Any], parameters: Parameters) -> Costs | None:
     try:
-        text = Path("/proc/cpuinfo").read_text(errors="replace")
-    except OSError:
-        return platform.processor() or platform.machine()
-    told = ("vendor_id", "cpu family", "model", "model name")
-    facts = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
-    named = [f"{name.strip()}={fact.strip()}" for name, _, fact in facts if name.strip() in told]
-    return " ".join(named) or platform.machine()
-
-
-def _read(path: Path, parameters: Parameters) -> Costs | None:
-    try:
-        data = json.loads(path.read_text())
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(data, dict) or data.get("of") != _identity(parameters):
-        return None
-    try:
-        costs = Costs.from_dict(data.get("costs"))
+        costs = Costs.from_dict(cost_cache.read(identity))
     except MalformedBytesError:
         return None
     return costs if len(costs.levels) == parameters.levels + 1 else None
-
-
-def _write(path: Path, parameters: Parameters, costs: Costs) -> None:
-    text = json.dumps({"of": _identity(parameters), "costs": costs.to_dict()})
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text)
-        partial.replace(path)
-    except OSError:
-        # Measured again next time.
-        return
 
 
 def _measure(parameters: Parameters) -> Costs:

@@ -1,0 +1,272 @@
+"""The two parties of a computation on bits: the client, who has the secret, and the evaluator.
+
+Both hold the bootstrap program, which is public: it says in which encodings every bit is wanted.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork import _native
+from cloakwork._native import (
+    BooleanCiphertexts,
+    BooleanEvaluationKey,
+    BooleanSecretKey,
+)
+from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.programs.ports import Port
+from cloakwork.runtime.arguments import integer, shown
+from cloakwork.runtime.port_values import bits_of_arguments, results_of_bits
+from cloakwork.runtime.progress import progress_bar
+
+_MOST_THREADS = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class EncryptedBits:
+    """The encrypted values of some ports of a program.
+
+    Args:
+        ports: The ports, in the program's order.
+        ciphertexts: Of an input: each bit in every encoding that the program wants. Of an output:
+            each bit once.
+    """
+
+    ports: tuple[Port, ...]
+    ciphertexts: BooleanCiphertexts
+
+    def __repr__(self) -> str:
+        names = ", ".join(port.name for port in self.ports)
+        return f"EncryptedBits({names}; {self.ciphertexts.nbytes} bytes)"
+
+
+class BooleanClient:
+    """Holds the secret key: encrypts and decrypts bits.
+
+    Args:
+        secret: The secret key.
+        program: What the bits are for.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> client, evaluator = cw.boolean.from_bristol("examples/boolean/adder.txt").keygen()
+        >>> client.decrypt(evaluator.run(client.encrypt(x0=1, x1=2)))  # doctest: +SKIP
+        {'y0': 3}
+    """
+
+    def __init__(self, secret: BooleanSecretKey, program: BootstrapProgram) -> None:
+        self.secret = secret
+        self.program = program
+
+    def encrypt(self, /, **inputs: Any) -> EncryptedBits:
+        """Encrypt inputs of one run.
+
+        Args:
+            inputs: Inputs by name, as `BooleanProgram.run_clear` takes them, but of a single run.
+                Those left out are for the evaluator to give in the clear.
+
+        Raises:
+            InvalidArgumentError: There is no input of a name.
+            NotRealError: A value is not of integers or bytes.
+            ShapeMismatchError: A shape does not fit an input, or there are many runs.
+            ValueOutOfRangeError: A number does not fit the bits of its input.
+        """
+        ports = _named(self.program.inputs, inputs, "encrypt")
+        bits = _one_run(ports, inputs, "encrypt")
+        places, encodings = _wanted(self.program, ports)
+        return EncryptedBits(ports, self.secret.encrypt(bits[places], encodings))
+
+    def decrypt(self, encrypted: EncryptedBits) -> dict[str, Any]:
+        """Decrypt the outputs of a run.
+
+        Returns:
+            Every output by name, as `BooleanProgram.run_clear` gives them.
+
+        Raises:
+            InvalidArgumentError: They are no outputs of this client's program.
+            KeyMismatchError: They were made with another key.
+        """
+        _require_bits(encrypted, "decrypt")
+        if encrypted.ports != self.program.outputs:
+            raise InvalidArgumentError(
+                f"cannot decrypt: expected the outputs {_names(self.program.outputs)}, "
+                f"got {_names(encrypted.ports)}"
+            )
+        bits = self.secret.decrypt(encrypted.ciphertexts, self.program.output_encodings)
+        return results_of_bits(self.program.outputs, bits[np.newaxis], many=False)
+
+    def __repr__(self) -> str:
+        return f"BooleanClient({self.program.title!r}, {self.secret.parameters.name})"
+
+
+class BooleanEvaluator:
+    """Runs a program on encrypted bits; holds the evaluation key and no secret.
+
+    Args:
+        key: The evaluation key.
+        program: What it runs.
+
+    Raises:
+        InvalidProgramError: The program does not fit the parameters of the key.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> _, evaluator = cw.boolean.from_bristol("examples/boolean/adder.txt").keygen()
+        >>> hasattr(evaluator, "decrypt")
+        False
+    """
+
+    def __init__(self, key: BooleanEvaluationKey, program: BootstrapProgram) -> None:
+        self.key = key
+        self.program = program
+        self._native = _native.BootstrapProgram(
+            inputs=program.input_count,
+            kinds=program.kinds,
+            term_starts=program.term_starts,
+            term_signals=program.term_signals,
+            term_weights=program.term_weights,
+            constants=program.constants,
+            boxes_log=program.boxes_log,
+            output_starts=program.output_starts,
+            tables=program.tables,
+            output_constants=program.output_constants,
+            output_signals=program.output_signals,
+        )
+
+    def run(
+        self,
+        encrypted: EncryptedBits,
+        clear: Mapping[str, Any] | None = None,
+        *,
+        threads: int | None = None,
+        cancel: threading.Event | None = None,
+    ) -> EncryptedBits:
+        """Run the program; on a terminal a bar shows how far it is.
+
+        Args:
+            encrypted: What the client has encrypted.
+            clear: By name the inputs that it has not, which anybody may know.
+            threads: By default those of the engine.
+            cancel: Set from another thread, it stops the run between bootstraps.
+
+        Raises:
+            InvalidArgumentError: An input is missing or given twice, or is none of the program's.
+            CancelledError: `cancel` was set.
+            KeyMismatchError: The inputs were encrypted with another key.
+            ParametersMismatchError: The inputs were encrypted under other parameters.
+            NotRealError, ShapeMismatchError, ValueOutOfRangeError: As in `BooleanClient.encrypt`.
+        """
+        _require_bits(encrypted, "run")
+        if threads is not None:
+            threads = integer(threads, "threads", "run", least=1, most=_MOST_THREADS)
+        inputs = self._inputs(encrypted, {} if clear is None else clear)
+        total = self._native.bootstraps
+        with progress_bar(self.program.title, total=total, unit="bootstrap") as bar:
+            outputs = self.key.run(
+                self._native,
+                inputs,
+                threads=threads,
+                progress=lambda done, _: bar.update(done - bar.n),
+                cancel=cancel,
+            )
+        return EncryptedBits(self.program.outputs, outputs)
+
+    def _inputs(self, encrypted: EncryptedBits, clear: Mapping[str, Any]) -> BooleanCiphertexts:
+        """The ciphertexts of all inputs in the order of the program's signals."""
+        known = _named(self.program.inputs, clear, "run")
+        given = [*encrypted.ports, *known]
+        missing = [port for port in self.program.inputs if port not in given]
+        if missing or len(given) != len(self.program.inputs):
+            raise InvalidArgumentError(
+                f"cannot run {self.program.title!r}: expected each of the inputs "
+                f"{_names(self.program.inputs)} once, encrypted or in the clear, got "
+                f"{_names(encrypted.ports)} encrypted and {_names(known)} in the clear"
+            )
+        hidden, _ = _wanted(self.program, encrypted.ports)
+        if len(encrypted.ciphertexts) != len(hidden):
+            raise InvalidArgumentError(
+                f"cannot run {self.program.title!r}: expected {len(hidden)} ciphertexts of the "
+                f"inputs {_names(encrypted.ports)}, got {len(encrypted.ciphertexts)}; encrypt "
+                "them with a client of this program"
+            )
+        if not known:
+            return encrypted.ciphertexts
+        bits = _one_run(known, clear, "run")
+        places, encodings = _wanted(self.program, known)
+        trivial = encrypted.ciphertexts.trivial(bits[places], encodings)
+        together = encrypted.ciphertexts.concatenate([trivial])
+        order = np.concatenate(
+            [_signals(self.program, encrypted.ports), _signals(self.program, known)]
+        )
+        return together.select(np.argsort(order).tolist())
+
+    def __repr__(self) -> str:
+        return f"BooleanEvaluator({self.program.title!r}, {self.key.parameters.name})"
+
+
+def _signals(program: BootstrapProgram, ports: Sequence[Port]) -> NDArray[np.int64]:
+    """The encrypted inputs of the program that are bits of these ports."""
+    wanted = np.zeros(sum(port.bits for port in program.inputs), dtype=bool)
+    start = 0
+    for port in program.inputs:
+        wanted[start : start + port.bits] = port in ports
+        start += port.bits
+    return np.flatnonzero(wanted[program.input_bits])
+
+
+def _wanted(
+    program: BootstrapProgram, ports: Sequence[Port]
+) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """For every encrypted input from these ports which of their bits it is, and its encoding."""
+    signals = _signals(program, ports)
+    bits = program.input_bits[signals].astype(np.int64)
+    # Bits of the ports by themselves are numbered without those of the ports left out.
+    numbers = np.zeros(sum(port.bits for port in program.inputs), dtype=np.int64)
+    start = 0
+    for port in program.inputs:
+        numbers[start : start + port.bits] = port in ports
+        start += port.bits
+    return np.cumsum(numbers)[bits] - 1, program.input_encodings[signals]
+
+
+def _named(
+    ports: Sequence[Port], arguments: Mapping[str, Any], action: str
+) -> tuple[Port, ...]:
+    """The ports that are given."""
+    names = {port.name for port in ports}
+    for name in arguments:
+        if name not in names:
+            raise InvalidArgumentError(
+                f"cannot {action}: there is no input {name!r}; expected {_names(ports)}"
+            )
+    return tuple(port for port in ports if port.name in arguments)
+
+
+def _one_run(
+    ports: Sequence[Port], arguments: Mapping[str, Any], action: str
+) -> NDArray[np.uint8]:
+    bits, many = bits_of_arguments(ports, arguments)
+    if many:
+        raise ShapeMismatchError(
+            f"cannot {action}: expected the inputs of one run, got {len(bits)} runs; "
+            f"{action} them one after another"
+        )
+    return bits[0]
+
+
+def _require_bits(encrypted: Any, action: str) -> None:
+    if not isinstance(encrypted, EncryptedBits):
+        raise InvalidArgumentError(
+            f"cannot {action}: expected encrypted bits, got {shown(encrypted)}"
+        )
+
+
+def _names(ports: Sequence[Port]) -> str:
+    return ", ".join(port.name for port in ports) or "none"
