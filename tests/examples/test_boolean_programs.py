@@ -1,5 +1,7 @@
 """The example circuits against Python and a library's AES."""
 
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -20,10 +22,34 @@ AES_RUNS = 10_000
 LINEAR = ("zero", "one", "buf", "not", "xor", "xnor")
 
 
+# The ones that take long come first.
+PROGRAMS = [
+    ("Aes.hs", "decrypt"),
+    ("Aes.hs", "encrypt"),
+    ("Pir.hs", "lookup500"),
+    ("Aes.hs", "expandKey"),
+    ("Pir.hs", "table500"),
+    ("Pir.hs", "lookup100"),
+    ("Pir.hs", "table100"),
+    ("Sort.hs", "sorted"),
+    ("Adder.hs", "sumOf"),
+    ("Calculator.hs", "calculate"),
+    ("Relu.hs", "relu"),
+]
+
+
 @cache
+def reading() -> dict[tuple[str, str], Future[BooleanProgram]]:
+    """All programs, each read once: Clash and Yosys, which are children, take seconds."""
+    pool = ThreadPoolExecutor(os.cpu_count())
+    return {
+        (file, top): pool.submit(cw.boolean.from_haskell, FOLDER / file, top)
+        for file, top in PROGRAMS
+    }
+
+
 def haskell(file: str, top: str) -> BooleanProgram:
-    """Read once, since Clash and Yosys take seconds."""
-    return cw.boolean.from_haskell(FOLDER / file, top=top)
+    return reading()[file, top].result()
 
 
 def nonlinear(program: BooleanProgram) -> int:

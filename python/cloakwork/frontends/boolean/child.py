@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -49,6 +50,8 @@ def run_child(
         try:
             written, told = child.communicate(timeout=timeout)
         except BaseException:
-            os.killpg(child.pid, signal.SIGKILL)
+            # The group is gone where its first process has been waited for.
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
             raise
     return subprocess.CompletedProcess(command, child.returncode, written, told)

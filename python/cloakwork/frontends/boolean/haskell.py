@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cloakwork.errors import HaskellError, InvalidArgumentError
+from cloakwork.errors import HaskellError, InvalidArgumentError, VerilogError
 from cloakwork.frontends.boolean.clash import TITLE, verilog_of
 from cloakwork.frontends.boolean.haskell_names import MAIN, argument_names, module_name
 from cloakwork.frontends.boolean.haskell_ports import with_haskell_ports
@@ -60,7 +60,12 @@ def from_haskell(
     root = _root(path, module)
     with TemporaryDirectory(prefix="cloakwork") as scratch:
         files = verilog_of(module, top, root, Path(scratch), timeout)
-        program = from_verilog(files, TITLE, yosys)
+        try:
+            program = from_verilog(files, TITLE, yosys)
+        except VerilogError as error:
+            raise type(error)(
+                f"cannot read {path.name}: the Verilog that Clash made of {top} is refused: {error}"
+            ) from error
     return with_haskell_ports(program, top, argument_names(source, top))
 
 
