@@ -184,7 +184,7 @@ mod tests {
     use crate::noise::switch_variance;
     use crate::{Parameters, SecretKey};
 
-    /// Of 600 samples, five standard deviations are under a third of the variance.
+    /// The variance of 600 samples is found to within 6 %, two times in three.
     const SAMPLES: usize = 600;
 
     #[test]
@@ -214,7 +214,7 @@ mod tests {
                 });
                 let measured = squares.sum::<f64>() / SAMPLES as f64;
                 let ratio = measured / switch_variance(parameters, count_log);
-                assert!((0.6..1.3).contains(&ratio), "{parameters:?}, {count_log}: {ratio}");
+                assert!((0.7..1.3).contains(&ratio), "{parameters:?}, {count_log}: {ratio}");
             }
         }
     }

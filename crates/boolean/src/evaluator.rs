@@ -321,3 +321,38 @@ impl Sum {
         sum
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Parameters, ProgramArrays, SecretKey};
+
+    /// More boxes than the test polynomial has places for, which `run` would have refused.
+    #[test]
+    fn a_panic_of_a_thread_ends_the_run_as_a_fault() {
+        let program = Program::new(ProgramArrays {
+            inputs: 1,
+            kinds: vec![1],
+            term_starts: vec![0, 1],
+            term_signals: vec![0],
+            term_weights: vec![1],
+            constants: vec![0],
+            boxes_log: vec![8],
+            output_starts: vec![0, 4],
+            tables: vec![0; 4 << 7],
+            output_constants: vec![0; 4],
+            output_signals: vec![1],
+        })
+        .unwrap();
+        let secret = SecretKey::generate(Parameters::named("boxes4").unwrap()).unwrap();
+        let key = secret.evaluation_key().unwrap();
+        let run = Run::new(&program, &secret.encrypt(&[0], &[1]).unwrap());
+        run.start(vec![0], secret.parameters().signal_length());
+        thread::scope(|scope| {
+            scope.spawn(|| run.work_until_done(&key, 1));
+            run.watch(&mut |_, _| true);
+        });
+        let Err(Error::Fault { reason }) = run.outputs() else { panic!("no fault") };
+        assert!(reason.contains("divide by zero"), "{reason}");
+    }
+}

@@ -24,6 +24,10 @@ pub fn fresh_variance(parameters: Parameters) -> f64 {
 }
 
 /// Variance of each signal that a bootstrap gives, whatever went in.
+///
+/// Signals of different bootstraps are independent. Those of one are correlated, by a half at
+/// most: where the accumulator is rounded, each key number multiplies other errors for one
+/// signal than for the next, but all are 0 or 1 and not centred about 0.
 pub fn bootstrap_variance(parameters: Parameters) -> f64 {
     let rotations = pbs_variance_132_bits_security_gaussian_fft_mul(
         parameters.small_dimension(),
