@@ -114,7 +114,7 @@ def test_never_more_than_gate_by_gate(seed: int, threads: int) -> None:
     ("gates", "bootstraps", "one_by_one"),
     [
         (circuits.adder(64), 64, 317),
-        (circuits.multiplier(8), 141, 320),
+        (circuits.multiplier(8), 130, 320),
         (circuits.less(32), 32, 94),
         (circuits.look_up(), 120, 240),
         (circuits.sbox(), 38, 115),
@@ -178,5 +178,5 @@ def test_long_sums_are_refreshed() -> None:
 def test_aes() -> None:
     gates = circuits.rounds_of_aes(10)
     mapped = map_gates(gates, TARGET, 1)
-    assert mapped.program.bootstrap_count <= 8000
+    assert mapped.program.bootstrap_count <= 7800
     require_same(gates, mapped.program, 2)

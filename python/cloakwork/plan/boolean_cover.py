@@ -481,9 +481,8 @@ class _Planner:
         if best is not None:
             self._do_sum(best[1], best[2])
             return
-        node = self._next_of_aim()
-        if node is None:
-            node = min(islice(self._majorities, _WINDOW), key=self._potential.__getitem__)
+        left = self._left_of_aim() or list(islice(self._majorities, _WINDOW))
+        node = min(left, key=self._potential.__getitem__)
         plane = self._planes[node]
         third = [each for each in plane if self._wish(each)]
         if third and self._most_outputs > 1 and any(map(self._in_time, plane)):
@@ -491,8 +490,8 @@ class _Planner:
         else:
             self._do_sum(node, node)
 
-    def _next_of_aim(self) -> int | None:
-        """An AND to do now so that a wanted XOR soon lacks but one."""
+    def _left_of_aim(self) -> list[int]:
+        """ANDs to do so that a wanted XOR lacks but one of them; none if there is no such."""
         left = self._left(self._aim)
         if not left:
             open_sums = {
@@ -506,7 +505,7 @@ class _Planner:
                 if left:
                     self._aim = each
                     break
-        return min(left, key=self._potential.__getitem__, default=None)
+        return left
 
     def _left(self, aim: int) -> list[int]:
         """What is left of a wanted XOR, if more than one AND and all of them for majorities."""

@@ -73,9 +73,8 @@ class _Writer:
         self._own: dict[int, Term] = {}
         self._made: dict[Use, Term] = {}
         self._refreshed: dict[tuple[Term, int], Term] = {}
-        # Sums leave room for what they are added to.
-        budget = target.budget(_BOXES_LOG, target.most_outputs(_BOXES_LOG))
-        self._most_variance = budget / 3
+        # What a bootstrap that refreshes a sum can take, and some room.
+        self._most_variance = 0.7 * target.budget(_BOXES_LOG, 1)
 
     # Steps.
 
