@@ -1,6 +1,6 @@
-"""Programs over bits: circuits that others have written, run in the clear.
+"""Programs over bits: functions in Haskell, designs in Verilog, circuits that others have written.
 
-Nothing here encrypts: a program runs on the bits themselves.
+They run in the clear on the bits themselves, or on TFHE's ciphertexts of bits.
 """
 
 from __future__ import annotations
@@ -11,14 +11,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from cloakwork._native import BooleanParameters, BooleanSecretKey
+from cloakwork._native import threads as engine_threads
 from cloakwork.backends.clear_gates import ClearGates
 from cloakwork.frontends.boolean import bristol, haskell, verilog
+from cloakwork.plan.boolean_mapping import MappedProgram
+from cloakwork.plan.mapping_cache import kept_mapping
+from cloakwork.plan.measured_target import measured_targets
 from cloakwork.programs.gate_statistics import GateStatistics, statistics_of
 from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.ports import Port
+from cloakwork.runtime.arguments import integer
+from cloakwork.runtime.boolean_roles import BooleanClient, BooleanEvaluator
 from cloakwork.runtime.port_values import bits_of_arguments, results_of_bits
 
 __all__ = [
+    "BooleanClient",
+    "BooleanEvaluator",
     "BooleanProgram",
     "Port",
     "from_bristol",
@@ -27,6 +36,8 @@ __all__ = [
     "to_bristol",
     "to_old_bristol",
 ]
+
+_MOST_THREADS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +84,52 @@ class BooleanProgram:
         bits, many = bits_of_arguments(self.gates.inputs, inputs)
         return results_of_bits(self.gates.outputs, self._clear.run(bits), many=many)
 
+    def mapped(self, threads: int | None = None) -> MappedProgram:
+        """The bootstrap program that takes the least time here, and for which parameters.
+
+        Costs are measured where this machine's are not known yet, which takes seconds; mapping
+        takes about a second for each thousand gates, and is kept in the user's cache.
+
+        Args:
+            threads: Threads that it is to run on, by default those of the engine.
+
+        Raises:
+            InvalidArgumentError: `threads` is no number from 1 up.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> program = cw.boolean.from_bristol("examples/boolean/adder.txt")
+            >>> program.mapped(threads=1).program.bootstrap_count
+            32
+        """
+        if threads is not None:
+            threads = integer(threads, "threads", "map the gates", least=1, most=_MOST_THREADS)
+        count = engine_threads() if threads is None else threads
+        if count not in self._mapped:
+            self._mapped[count] = kept_mapping(self.gates, measured_targets(), count)
+        return self._mapped[count]
+
+    def keygen(self, threads: int | None = None) -> tuple[BooleanClient, BooleanEvaluator]:
+        """Fresh keys for the two parties, at 128 bits of security.
+
+        Args:
+            threads: Threads that the program is to run on, by default those of the engine.
+
+        Raises:
+            InvalidArgumentError: `threads` is no number from 1 up.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> program = cw.boolean.from_bristol("examples/boolean/adder.txt")
+            >>> client, evaluator = program.keygen()
+            >>> client.decrypt(evaluator.run(client.encrypt(x0=2**31, x1=2**31 + 5)))
+            {'y0': 5}
+        """
+        mapped = self.mapped(threads)
+        secret = BooleanSecretKey.generate(BooleanParameters(mapped.target.name))
+        client = BooleanClient(secret, mapped.program)
+        return client, BooleanEvaluator(secret.evaluation_key(), mapped.program)
+
     def statistics(self) -> GateStatistics:
         """How many gates there are of each kind and at each level, and the depth."""
         return statistics_of(self.gates)
@@ -83,6 +140,10 @@ class BooleanProgram:
     @cached_property
     def _clear(self) -> ClearGates:
         return ClearGates(self.gates)
+
+    @cached_property
+    def _mapped(self) -> dict[int, MappedProgram]:
+        return {}
 
 
 def from_bristol(

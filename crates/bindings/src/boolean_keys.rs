@@ -207,6 +207,21 @@ impl BooleanCiphertexts {
         self.0.concatenate(&others).map(Self).map_err(|error| errors::boolean_refusal(py, &error))
     }
 
+    /// Bits that hide nothing, without noise, for programs that run on these ciphertexts.
+    ///
+    /// Args:
+    ///     bits: uint8, 0 or 1.
+    ///     encodings: uint32 by bit, the phase of a 1; 2^32 are one turn.
+    fn trivial(
+        &self,
+        py: Python<'_>,
+        bits: Numbers<u8>,
+        encodings: Numbers<u32>,
+    ) -> PyResult<Self> {
+        let trivial = || self.0.trivial(&bits.0, &encodings.0);
+        engine::run_boolean(py, trivial).map(Self)
+    }
+
     /// Those in the places given, in that order; nothing is copied.
     fn select(&self, py: Python<'_>, places: Vec<Number<usize>>) -> PyResult<Self> {
         let places: Vec<usize> = places.into_iter().map(|place| place.0).collect();

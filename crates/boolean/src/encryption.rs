@@ -15,6 +15,7 @@ const ENCRYPT: &str = "encrypt bits";
 const DECRYPT: &str = "decrypt bits";
 const CONCATENATE: &str = "concatenate ciphertexts";
 const SELECT: &str = "select ciphertexts";
+const TRIVIAL: &str = "give bits in the clear";
 
 /// A signal: the mask, then the body.
 pub(crate) type Signal = Arc<[u32]>;
@@ -34,11 +35,7 @@ impl SecretKey {
     /// [`Error::InvalidArgument`] when there are not as many encodings as bits, or a bit is
     /// neither 0 nor 1; [`Error::Randomness`].
     pub fn encrypt(&self, bits: &[u8], encodings: &[u32]) -> Result<Ciphertexts> {
-        check_lengths(ENCRYPT, bits.len(), encodings.len())?;
-        if let Some(at) = bits.iter().position(|&bit| bit > 1) {
-            let reason = format!("expected 0 or 1, got {} in place {at}", bits[at]);
-            return Err(Error::InvalidArgument { operation: ENCRYPT, reason });
-        }
+        check_bits(ENCRYPT, bits, encodings)?;
         let mut generator = randomness::encryption_generator()?;
         let key = LweSecretKey::from_container(self.large.as_slice());
         let noise = Gaussian::from_dispersion_parameter(self.parameters.large_noise(), 0.0);
@@ -134,6 +131,24 @@ impl Ciphertexts {
         Ok(all)
     }
 
+    /// Bits that hide nothing, for programs that run on these ciphertexts: without noise, of
+    /// the same key.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] when there are not as many encodings as bits, or a bit is
+    /// neither 0 nor 1.
+    pub fn trivial(&self, bits: &[u8], encodings: &[u32]) -> Result<Self> {
+        check_bits(TRIVIAL, bits, encodings)?;
+        let length = self.parameters.signal_bytes() / size_of::<u32>();
+        let signal = |(&bit, &encoding): (&u8, &u32)| -> Signal {
+            let mut signal = vec![0; length];
+            signal[length - 1] = u32::from(bit) * encoding;
+            signal.into()
+        };
+        let signals = bits.iter().zip(encodings).map(signal).collect();
+        Ok(Self { signals, ..self.clone() })
+    }
+
     /// The signals in these places, in this order; a place may be given twice.
     ///
     /// # Errors
@@ -153,6 +168,17 @@ impl Ciphertexts {
 impl fmt::Debug for Ciphertexts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Ciphertexts({}, {} signals)", self.parameters.name(), self.len())
+    }
+}
+
+fn check_bits(operation: &'static str, bits: &[u8], encodings: &[u32]) -> Result<()> {
+    check_lengths(operation, bits.len(), encodings.len())?;
+    match bits.iter().position(|&bit| bit > 1) {
+        Some(at) => {
+            let reason = format!("expected 0 or 1, got {} in place {at}", bits[at]);
+            Err(Error::InvalidArgument { operation, reason })
+        }
+        None => Ok(()),
     }
 }
 

@@ -23,13 +23,18 @@ def identity(of: Mapping[str, Any]) -> dict[str, Any]:
     return {**of, "engine": _engine(), "processor": _processor()}
 
 
-def cache_path(of: Mapping[str, Any]) -> Path:
-    """Where the costs of an identity are kept."""
+def folder() -> Path:
+    """The folder `cloakwork` in the user's cache; it need not be there yet."""
     # The specification has a relative path ignored as an empty one is.
     given = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(given) if os.path.isabs(given) else Path("~/.cache").expanduser()
+    return root / "cloakwork"
+
+
+def cache_path(of: Mapping[str, Any]) -> Path:
+    """Where the costs of an identity are kept."""
     digest = hashlib.sha256(json.dumps(of).encode()).hexdigest()
-    return root / "cloakwork" / f"costs-{digest[:32]}.json"
+    return folder() / f"costs-{digest[:32]}.json"
 
 
 def read(of: Mapping[str, Any]) -> Any:

@@ -57,7 +57,7 @@ class BooleanClient:
     Example:
         >>> import cloakwork as cw
         >>> client, evaluator = cw.boolean.from_bristol("examples/boolean/adder.txt").keygen()
-        >>> client.decrypt(evaluator.run(client.encrypt(x0=1, x1=2)))  # doctest: +SKIP
+        >>> client.decrypt(evaluator.run(client.encrypt(x0=1, x1=2)))
         {'y0': 3}
     """
 
@@ -236,9 +236,7 @@ def _wanted(
     return np.cumsum(numbers)[bits] - 1, program.input_encodings[signals]
 
 
-def _named(
-    ports: Sequence[Port], arguments: Mapping[str, Any], action: str
-) -> tuple[Port, ...]:
+def _named(ports: Sequence[Port], arguments: Mapping[str, Any], action: str) -> tuple[Port, ...]:
     """The ports that are given."""
     names = {port.name for port in ports}
     for name in arguments:
@@ -249,16 +247,15 @@ def _named(
     return tuple(port for port in ports if port.name in arguments)
 
 
-def _one_run(
-    ports: Sequence[Port], arguments: Mapping[str, Any], action: str
-) -> NDArray[np.uint8]:
+def _one_run(ports: Sequence[Port], arguments: Mapping[str, Any], action: str) -> NDArray[np.uint8]:
     bits, many = bits_of_arguments(ports, arguments)
     if many:
         raise ShapeMismatchError(
             f"cannot {action}: expected the inputs of one run, got {len(bits)} runs; "
             f"{action} them one after another"
         )
-    return bits[0]
+    run: NDArray[np.uint8] = bits[0]
+    return run
 
 
 def _require_bits(encrypted: Any, action: str) -> None:
