@@ -122,8 +122,8 @@ class BooleanProgram:
             >>> import cloakwork as cw
             >>> program = cw.boolean.from_bristol("examples/boolean/adder.txt")
             >>> client, evaluator = program.keygen()
-            >>> client.decrypt(evaluator.run(client.encrypt(x0=2**31, x1=2**31 + 5)))
-            {'y0': 5}
+            >>> client.decrypt(evaluator.run(client.encrypt(x0=20, x1=22)))
+            {'y0': 42}
         """
         mapped = self.mapped(threads)
         secret = BooleanSecretKey.generate(BooleanParameters(mapped.target.name))
