@@ -364,6 +364,29 @@ fn ciphertexts_are_lists() {
 }
 
 #[test]
+fn bits_in_the_clear_go_where_encrypted_ones_do() {
+    let Keys { secret, evaluation } = &*BOXES4;
+    let inputs = secret.encrypt(&[1], &[QUARTER]).unwrap();
+    let known = inputs.trivial(&[1, 0], &[QUARTER; 2]).unwrap();
+    assert!(secret.noise(&known, &[QUARTER; 2]).unwrap().iter().all(|&noise| noise == 0.0));
+    let mut builder = Builder::new(&[QUARTER; 3]);
+    let minus_eighth = minus(QUARTER / 2);
+    for other in [1, 2] {
+        let table = [minus_eighth; 2];
+        builder.bootstrap(&[(0, 1), (other, 1)], 0, &[&table], &[QUARTER / 2]);
+    }
+    builder.arrays.output_signals = vec![3, 4];
+    let program = Program::new(builder.arrays).unwrap();
+    let together = inputs.concatenate(&[&known]).unwrap();
+    let found = evaluation.run(&program, &together, 1, |_, _| true).unwrap();
+    assert_eq!(secret.decrypt(&found, &[QUARTER; 2]).unwrap(), [1, 0]);
+    for (bits, encodings) in [(&[2][..], &[QUARTER][..]), (&[1], &[])] {
+        let error = inputs.trivial(bits, encodings).unwrap_err();
+        assert!(matches!(error, Error::InvalidArgument { .. }));
+    }
+}
+
+#[test]
 fn programs_that_break_a_rule_are_refused() {
     let mut builder = Builder::new(&[0, 0]);
     builder.linear(&[(0, 1), (1, -1)], 5);
