@@ -18,7 +18,7 @@ use crate::keys::SwitchingKey;
 use crate::parameters::Parameters;
 use crate::ring::automorphism::Automorphism;
 use crate::ring::bundle::TILE;
-use crate::ring::kernels::{self, DigitTerms};
+use crate::ring::inner_products::{self, DigitTerms};
 use crate::ring::poly::{Basis, Poly, Ring};
 
 /// The digits of a polynomial, each over all primes of a level and the key-switching primes.
@@ -81,7 +81,7 @@ impl Decomposition<'_> {
         for_each_pair(&mut sums, |position, limbs| {
             let digits = self.limbs(parameters, position);
             let terms = digit_terms(ring, &digits, key, &places, position);
-            kernels::inner_product(ring.modulus(position), terms, terms.tile, limbs);
+            inner_products::inner_product(ring.modulus(position), terms, terms.tile, limbs);
         });
         sums
     }
@@ -107,7 +107,7 @@ impl Decomposition<'_> {
             let terms = digit_terms(ring, &digits, key, &places, position);
             let sums = [&mut *first, &mut *second];
             let modulus = ring.modulus(position);
-            kernels::inner_product_then_permute(
+            inner_products::inner_product_then_permute(
                 modulus,
                 terms,
                 terms.tile,
@@ -121,7 +121,7 @@ impl Decomposition<'_> {
         division.finish(ring, remainders.each_ref(), |position, factor, limbs| {
             let digits = self.limbs(parameters, position);
             let terms = digit_terms(ring, &digits, key, &places, position);
-            kernels::add_inner_product_permuted(
+            inner_products::add_inner_product_permuted(
                 ring.modulus(position),
                 terms,
                 terms.tile,
@@ -177,7 +177,7 @@ impl Decomposition<'_> {
         for_each_pair(&mut sums, |position, limbs| {
             let digits = self.limbs(parameters, position);
             let terms = digit_terms(ring, &digits, key, &places, position);
-            kernels::inner_product_then_permute(
+            inner_products::inner_product_then_permute(
                 ring.modulus(position),
                 terms,
                 terms.tile,

@@ -16,7 +16,7 @@ use crate::parameters::Parameters;
 use crate::ring::automorphism::Automorphism;
 use crate::ring::buffers;
 use crate::ring::bundle::{Bundle, TILE};
-use crate::ring::kernels::{self, DiagonalTerms};
+use crate::ring::inner_products::{self, DiagonalTerms};
 use crate::ring::poly::Poly;
 use crate::{Error, Result};
 
@@ -466,7 +466,7 @@ impl Evaluator {
                     };
                     let span = start..start + block;
                     let sums = [&mut first[span.clone()], &mut second[span]];
-                    kernels::inner_product(modulus, terms, tile, sums);
+                    inner_products::inner_product(modulus, terms, tile, sums);
                 }
             }
             buffers::give(rotations);

@@ -5,6 +5,7 @@ pub(crate) mod buffers;
 pub(crate) mod bundle;
 pub(crate) mod convert;
 pub(crate) mod division;
+pub(crate) mod inner_products;
 pub(crate) mod kernels;
 pub(crate) mod lanes;
 pub(crate) mod modulus;
