@@ -451,10 +451,14 @@ class CompiledEvaluator:
 
         Raises:
             InvalidArgumentError: The tensors are not packed as the program wants them.
+            ValueOutOfRangeError: A tensor may hold larger numbers than the program was compiled
+                for.
         """
         compiled = self._compiled
         layouts = [packing.layout for packing in compiled.packings]
         _require_tensors(inputs, layouts, f"run {compiled.title}")
+        if self.party.hidden:
+            _require_bounds(compiled, inputs)
         profile = Profile() if profile is None else profile
         values = iter(
             self.party.run(
@@ -480,6 +484,20 @@ class CompiledEvaluator:
 
     def __repr__(self) -> str:
         return f"CompiledEvaluator({self._compiled.title}, {self.party})"
+
+
+def _require_bounds(compiled: Compiled, inputs: Sequence[Tensor]) -> None:
+    """Refuse what may be larger than the bounds that the whole program was planned by."""
+    for packing, tensor in zip(compiled.packings, inputs, strict=True):
+        promised = compiled.specs[packing.argument].bound
+        largest = max(value.bound for value in tensor.values)
+        if largest > promised:
+            raise ValueOutOfRangeError(
+                f"cannot run {compiled.title}: expected argument {packing.argument} to hold "
+                f"numbers of absolute value up to {promised:g}, as its Spec says, and the tensor "
+                f"was encrypted with a bound of {largest:g}; encrypt it with the client of this "
+                "program, or compile with a larger bound"
+            )
 
 
 def _require_role(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cloakwork._native import Parameters, ntt_seconds
 from cloakwork.plan.cost import seconds_of
-from cloakwork.plan.measured_cost import cache_path, measured, modelled_for
+from cloakwork.plan.measured_cost import kept, modelled_for
 from cloakwork.programs.slots import Program
 
 _TRANSFORMS = 20
@@ -28,7 +28,8 @@ def modelled_seconds(program: Program, parameters: Parameters) -> list[float]:
         >>> waiting, working > 0
         (0.0, True)
     """
-    if cache_path(parameters).exists():
-        return seconds_of(program, measured(parameters))
+    known = kept(parameters)
+    if known is not None:
+        return seconds_of(program, known)
     transform = ntt_seconds(parameters, _TRANSFORMS)
     return [transform * count for count in seconds_of(program, modelled_for(parameters))]

@@ -8,6 +8,7 @@ matter to a planner, so it takes either.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, assert_never
@@ -149,7 +150,8 @@ _KINDS = tuple(field.name for field in fields(LevelCosts))
 
 def _is_finite(number: Any) -> bool:
     real = isinstance(number, int | float) and not isinstance(number, bool)
-    return real and math.isfinite(number)
+    # An integer may be too large for a double, which isfinite would raise for.
+    return real and abs(number) <= sys.float_info.max
 
 
 def _level_costs(row: Any) -> LevelCosts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -27,8 +28,10 @@ def folder() -> Path:
     """The folder `cloakwork` in the user's cache; it need not be there yet."""
     # The specification has a relative path ignored as an empty one is.
     given = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(given) if os.path.isabs(given) else Path("~/.cache").expanduser()
-    return root / "cloakwork"
+    if os.path.isabs(given):
+        return Path(given) / "cloakwork"
+    # Where nobody has a home the path stays as it is, and is refused when it is used.
+    return Path(os.path.expanduser("~/.cache")) / "cloakwork"
 
 
 def cache_path(of: Mapping[str, Any]) -> Path:
@@ -70,7 +73,9 @@ def write(of: Mapping[str, Any], costs: Any) -> None:
         partial.write_text(text)
         partial.replace(path)
     except OSError:
-        return
+        # A folder in the place of the file, for one.
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def _engine() -> list[int]:

@@ -11,9 +11,10 @@ import numpy as np
 
 from cloakwork._native import Parameters, threads
 from cloakwork.backends.timing import operation_seconds, run_seconds
-from cloakwork.errors import MalformedBytesError
+from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 from cloakwork.plan import cost_cache
 from cloakwork.plan.cost import Costs, LevelCosts, modelled
+from cloakwork.runtime.arguments import shown
 
 _VERSION = 2
 
@@ -50,6 +51,9 @@ def measured(parameters: Parameters) -> Costs:
     `cloakwork` of XDG_CACHE_HOME or ~/.cache, where that can be written, until the engine is
     built or installed anew.
 
+    Raises:
+        InvalidArgumentError: They are no parameters.
+
     Example:
         >>> import tempfile
         >>> from unittest import mock
@@ -61,13 +65,36 @@ def measured(parameters: Parameters) -> Costs:
         ...     measured(p) == measured(p)
         True
     """
-    identity = _identity(parameters)
-    kept = _kept(identity, parameters)
-    if kept is not None:
-        return kept
+    if not isinstance(parameters, Parameters):
+        raise InvalidArgumentError(
+            f"cannot measure costs: expected parameters such as session.parameters, "
+            f"got {shown(parameters)}"
+        )
+    known = kept(parameters)
+    if known is not None:
+        return known
     costs = _measure(parameters)
-    cost_cache.write(identity, costs.to_dict())
+    cost_cache.write(_identity(parameters), costs.to_dict())
     return costs
+
+
+def kept(parameters: Parameters) -> Costs | None:
+    """The costs measured before on this machine, if the cache has them.
+
+    Example:
+        >>> import tempfile
+        >>> from unittest import mock
+        >>> with (
+        ...     tempfile.TemporaryDirectory() as folder,
+        ...     mock.patch.dict(os.environ, XDG_CACHE_HOME=folder),
+        ... ):
+        ...     kept(Parameters(levels=1, log_n=10, insecure=True))
+    """
+    try:
+        costs = Costs.from_dict(cost_cache.read(_identity(parameters)))
+    except MalformedBytesError:
+        return None
+    return costs if len(costs.levels) == parameters.levels + 1 else None
 
 
 def cache_path(parameters: Parameters) -> Path:
@@ -79,14 +106,6 @@ def _identity(parameters: Parameters) -> dict[str, Any]:
     return cost_cache.identity(
         {"version": _VERSION, "parameters": parameters.fingerprint, "threads": threads()}
     )
-
-
-def _kept(identity: Mapping[str, Any], parameters: Parameters) -> Costs | None:
-    try:
-        costs = Costs.from_dict(cost_cache.read(identity))
-    except MalformedBytesError:
-        return None
-    return costs if len(costs.levels) == parameters.levels + 1 else None
 
 
 def _measure(parameters: Parameters) -> Costs:
