@@ -5,12 +5,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 
-.PHONY: help demo test test-slow lint bench clean
+.PHONY: help demo demo-bits test test-slow lint bench clean
 
 help:
 	@echo "make demo       classify encrypted handwritten digits"
+	@echo "make demo-bits  encrypt a block by AES unseen, answer on a record enciphered by AES"
 	@echo "make test       check format and types, run all tests but the slow ones"
-	@echo "make test-slow  run the slow tests: 128-bit parameters, large rings"
+	@echo "make test-slow  run the slow tests: 128-bit parameters, large rings, programs over bits"
 	@echo "make lint       check format and types only"
 	@echo "make bench      measure the engine and einsum"
 	@echo "make clean      remove what make has made"
@@ -18,6 +19,12 @@ help:
 demo: .venv/.native .venv/.demo
 	@echo "== classifying encrypted handwritten digits"
 	@$(BIN)/python examples/digits.py
+
+demo-bits: .venv/.native .venv/.dev .venv/.clash
+	@echo "== encrypting a block by AES unseen"
+	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python examples/boolean/aes.py
+	@echo "== answering on a record enciphered by AES"
+	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python examples/boolean/transcipher.py
 
 test: lint .venv/.native .venv/.clash
 	@echo "== testing the engine"

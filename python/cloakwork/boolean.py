@@ -5,7 +5,7 @@ They run in the clear on the bits themselves, or on TFHE's ciphertexts of bits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,14 +14,16 @@ from typing import Any
 from cloakwork._native import BooleanParameters, BooleanSecretKey
 from cloakwork._native import threads as engine_threads
 from cloakwork.backends.clear_gates import ClearGates
+from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.boolean import bristol, haskell, verilog
 from cloakwork.plan.boolean_mapping import MappedProgram
 from cloakwork.plan.mapping_cache import kept_mapping
 from cloakwork.plan.measured_target import measured_targets
+from cloakwork.programs.gate_chain import chained
 from cloakwork.programs.gate_statistics import GateStatistics, statistics_of
 from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.ports import Port
-from cloakwork.runtime.arguments import integer
+from cloakwork.runtime.arguments import integer, shown
 from cloakwork.runtime.boolean_roles import BooleanClient, BooleanEvaluator
 from cloakwork.runtime.port_values import bits_of_arguments, results_of_bits
 
@@ -30,6 +32,7 @@ __all__ = [
     "BooleanEvaluator",
     "BooleanProgram",
     "Port",
+    "chain",
     "from_bristol",
     "from_haskell",
     "from_verilog",
@@ -144,6 +147,42 @@ class BooleanProgram:
     @cached_property
     def _mapped(self) -> dict[int, MappedProgram]:
         return {}
+
+
+def chain(
+    first: BooleanProgram, second: BooleanProgram, wires: Mapping[str, str]
+) -> BooleanProgram:
+    """One program of two: the second works on what the first has made.
+
+    Its inputs are those of the first, then those of the second that no output of the first goes
+    to; its outputs are those of the second.
+
+    Args:
+        first: The program that runs first. Outputs of it that go nowhere are lost.
+        second: The other one.
+        wires: For outputs of the first, by name, the input of the second that each becomes.
+            They have as many bits; their kinds may differ.
+
+    Raises:
+        InvalidArgumentError: There are no wires, no port of a name, two outputs go to one input,
+            the bits differ, or an input of either has the name of an input of the other.
+        InvalidProgramError: There are more bits of inputs or gates than a program may have.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> total = (Port("total", "unsigned", 32), Port("carry", "bits", 1))
+        >>> first = cw.boolean.from_bristol("examples/boolean/adder.txt", outputs=total)
+        >>> names = (Port("more", "unsigned", 32), Port("x2", "unsigned", 32))
+        >>> second = cw.boolean.from_bristol("examples/boolean/adder.txt", names)
+        >>> cw.boolean.chain(first, second, {"total": "more"}).run_clear(x0=1, x1=2, x2=39)
+        {'y0': 42}
+    """
+    for program in (first, second):
+        if not isinstance(program, BooleanProgram):
+            raise InvalidArgumentError(
+                f"cannot chain: expected two programs over bits, got {shown(program)}"
+            )
+    return BooleanProgram(chained(first.gates, second.gates, wires))
 
 
 def from_bristol(

@@ -1,10 +1,5 @@
 """The example circuits against Python and a library's AES."""
 
-import os
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher
@@ -14,8 +9,8 @@ from cryptography.hazmat.primitives.ciphers.modes import ECB
 import cloakwork as cw
 from cloakwork.boolean import BooleanProgram, Port
 from tests.examples.aes import expanded
+from tests.examples.haskell_programs import FOLDER, haskell, reading
 
-FOLDER = Path(__file__).parents[2] / "examples" / "boolean"
 RUNS = 1000
 AES_RUNS = 10_000
 
@@ -38,18 +33,10 @@ PROGRAMS = [
 ]
 
 
-@cache
-def reading() -> dict[tuple[str, str], Future[BooleanProgram]]:
-    """All programs, each read once: Clash and Yosys, which are children, take seconds."""
-    pool = ThreadPoolExecutor(os.cpu_count())
-    return {
-        (file, top): pool.submit(cw.boolean.from_haskell, FOLDER / file, top)
-        for file, top in PROGRAMS
-    }
-
-
-def haskell(file: str, top: str) -> BooleanProgram:
-    return reading()[file, top].result()
+@pytest.fixture(scope="module", autouse=True)
+def all_reading() -> None:
+    for file, top in PROGRAMS:
+        reading(file, top)
 
 
 def nonlinear(program: BooleanProgram) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
-from cloakwork.plan.boolean_cover import cover
+from cloakwork.plan.boolean_cover import Cover, cover
 from cloakwork.plan.boolean_cuts import with_fewer_ands
 from cloakwork.plan.boolean_encodings import written_out
 from cloakwork.plan.boolean_gate_by_gate import gate_by_gate
@@ -20,7 +21,10 @@ from cloakwork.programs.gates import GateProgram
 
 # How many bootstraps deeper a re-encoding saved may make a program, and whether operands are
 # re-encoded in advance (see `plan.boolean_cover`): from few bootstraps to shallow programs.
-_WAYS = ((math.inf, True), (math.inf, False), (1.0, True), (0.0, False))
+_FEWEST = (math.inf, True)
+_OTHER_WAYS = ((math.inf, False), (1.0, True), (0.0, False))
+# Other ways are tried where threads wait for more than this share of the time.
+_WAITING = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +50,8 @@ def map_gates(
     """The bootstrap program of a gate program that takes the least time.
 
     Several ways are tried, for every target: few bootstraps one after another, or more of them
-    that are less deep; and gate by gate. That one is taken which takes the least time by data flow.
+    that are less deep; and gate by gate. That one is taken which takes the least time by data
+    flow. What could not win even if no thread ever waited is not written out.
 
     Args:
         program: The gate program.
@@ -74,14 +79,10 @@ def map_gates(
     targets = [targets] if isinstance(targets, Target) else list(targets)
     if not targets:
         raise InvalidArgumentError("cannot map the gates: expected a target, got none")
-    best: MappedProgram | None = None
-    for target, made in _ways(program, targets):
-        failure = failure_of(made, target)
-        if failure.worst > LOG2_FAILURE:
-            continue
-        seconds = data_flow_seconds(made, target, threads)
-        if best is None or seconds < best.seconds:
-            best = MappedProgram(made, target, seconds, failure)
+    search = _Search(program, threads)
+    search.try_covers(targets)
+    search.try_gate_by_gate(targets)
+    best = search.best
     if best is None:
         names = ", ".join(target.name for target in targets)
         raise NoiseBudgetError(
@@ -91,30 +92,65 @@ def map_gates(
     return best
 
 
-def _ways(
-    program: GateProgram, targets: Sequence[Target]
-) -> Iterator[tuple[Target, BootstrapProgram]]:
-    network = with_fewer_ands(network_of(program))
-    plain = gate_by_gate(program)
-    for most_outputs, chain in sorted(set(map(_abilities, targets))):
-        if not most_outputs:
-            continue
-        covers = [
-            cover(network, most_outputs, chain, slack, generous=generous)
-            for slack, generous in _WAYS
-        ]
+class _Search:
+    """The best program so far, and covers of the network by abilities and way."""
+
+    def __init__(self, program: GateProgram, threads: int) -> None:
+        self.best: MappedProgram | None = None
+        self._program = program
+        self._threads = threads
+        self._network = with_fewer_ands(network_of(program))
+        self._covers: dict[tuple[tuple[int, int], tuple[float, bool]], Cover] = {}
+
+    def try_covers(self, targets: Sequence[Target]) -> None:
+        """Try all ways for every target, the most promising target first."""
+        able = [target for target in targets if target.most_outputs(2)]
+        ranked = sorted(able, key=lambda target: self._least(self._cover(target, _FEWEST), target))
+        for target in ranked:
+            fewest = self._cover(target, _FEWEST)
+            self._try_cover(fewest, target)
+            for way in _OTHER_WAYS:
+                if self._is_open(self._least(fewest, target) / (1 - _WAITING)):
+                    self._try_cover(self._cover(target, way), target)
+
+    def try_gate_by_gate(self, targets: Sequence[Target]) -> None:
+        """Try every gate as its own bootstrap."""
+        made = gate_by_gate(self._program)
         for target in targets:
-            if _abilities(target) != (most_outputs, chain):
-                continue
-            for each in covers:
-                try:
-                    yield target, written_out(program, network, each, target)
-                except NoiseBudgetError:
-                    continue
-    for target in targets:
-        yield target, plain
+            if self._is_open(self._busy_seconds(made.bootstrap_count, target)):
+                self._try(made, target)
 
+    def _try_cover(self, cover: Cover, target: Target) -> None:
+        if not self._is_open(self._least(cover, target)):
+            return
+        with suppress(NoiseBudgetError):
+            self._try(written_out(self._program, self._network, cover, target), target)
 
-def _abilities(target: Target) -> tuple[int, int]:
-    """The most outputs of a bootstrap, and the longest chain of products in finer encodings."""
-    return target.most_outputs(2), max(0, target.doublings(2) - 1)
+    def _try(self, made: BootstrapProgram, target: Target) -> None:
+        seconds = data_flow_seconds(made, target, self._threads)
+        if not self._is_open(seconds):
+            return
+        failure = failure_of(made, target)
+        if failure.worst <= LOG2_FAILURE:
+            self.best = MappedProgram(made, target, seconds, failure)
+
+    def _is_open(self, seconds: float) -> bool:
+        """Whether a program of so many seconds would be better than the best so far."""
+        return self.best is None or seconds < self.best.seconds
+
+    def _least(self, cover: Cover, target: Target) -> float:
+        return self._busy_seconds(len(cover.steps), target)
+
+    def _busy_seconds(self, bootstraps: int, target: Target) -> float:
+        """What so many bootstraps take if no thread ever waits."""
+        return bootstraps * min(target.bootstrap_seconds) / self._threads
+
+    def _cover(self, target: Target, way: tuple[float, bool]) -> Cover:
+        # The most outputs of a bootstrap, the longest chain of products in finer encodings.
+        abilities = target.most_outputs(2), max(0, target.doublings(2) - 1)
+        if (abilities, way) not in self._covers:
+            slack, generous = way
+            self._covers[abilities, way] = cover(
+                self._network, *abilities, slack, generous=generous
+            )
+        return self._covers[abilities, way]

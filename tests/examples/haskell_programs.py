@@ -1,0 +1,24 @@
+"""The example programs in Haskell, each read once for all tests."""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from os import cpu_count
+from pathlib import Path
+
+import cloakwork as cw
+from cloakwork.boolean import BooleanProgram
+
+FOLDER = Path(__file__).parents[2] / "examples" / "boolean"
+
+# Clash and Yosys are children, which take seconds.
+_pool = ThreadPoolExecutor(cpu_count())
+
+
+@cache
+def reading(file: str, top: str) -> Future[BooleanProgram]:
+    """A program that is read while others run."""
+    return _pool.submit(cw.boolean.from_haskell, FOLDER / file, top)
+
+
+def haskell(file: str, top: str) -> BooleanProgram:
+    return reading(file, top).result()
