@@ -418,3 +418,13 @@ def test_measured_costs_plan_the_same_function(
     assert list((tmp_path / "cloakwork").iterdir())
     a, b = np.random.default_rng(5).uniform(-1, 1, (2, 8, 8))
     assert np.abs(np.asarray(compiled.run(a, b)) - a @ b).max() < 1e-4
+
+
+def test_inputs_beyond_the_bound_of_their_spec_are_refused() -> None:
+    program = cw.compile(lambda x: (x * x, x + 2.0**20), cw.Spec((8,), bound=1.0), insecure=True)
+    client, evaluator = program.keygen()
+    packing = program.packings[0]
+    # The client's own bound is that of the largest value inside the program.
+    large = client.party.encrypt(np.full(8, 1000.0), layout=packing.layout, level=packing.level)
+    with pytest.raises(ValueOutOfRangeError, match="argument 0 to hold numbers of absolute value"):
+        evaluator.run([large])

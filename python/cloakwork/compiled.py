@@ -21,6 +21,7 @@ from cloakwork.errors import (
     InvalidProgramError,
     ParametersMismatchError,
     ShapeMismatchError,
+    ValueOutOfRangeError,
 )
 from cloakwork.plan.bounds import value_bounds
 from cloakwork.plan.cost import Costs

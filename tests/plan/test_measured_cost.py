@@ -8,7 +8,8 @@ import pytest
 
 from cloakwork import _native
 from cloakwork._native import Parameters
-from cloakwork.plan import measured_cost
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.plan import cost_cache, measured_cost
 from cloakwork.plan.cost import Costs, modelled
 from cloakwork.plan.measured_cost import cache_path, measured
 
@@ -75,7 +76,9 @@ def rewritten(data: object) -> bytes:
     return json.dumps(data).encode()
 
 
-@pytest.mark.parametrize("damage", ["empty", "binary", "deep", "foreign", "short", "negative"])
+@pytest.mark.parametrize(
+    "damage", ["empty", "binary", "deep", "foreign", "short", "negative", "huge"]
+)
 def test_a_damaged_file_is_measured_anew_and_rewritten(damage: str) -> None:
     measured(PARAMETERS)
     path = cache_path(PARAMETERS)
@@ -88,6 +91,7 @@ def test_a_damaged_file_is_measured_anew_and_rewritten(damage: str) -> None:
             "deep": b"[" * 100_000,
             "foreign": rewritten(kept | {"of": kept["of"] | {"parameters": "another"}}),
             "short": rewritten(kept | {"costs": {"run": 1.0, "levels": rows[:-1]}}),
+            "huge": rewritten(kept | {"costs": {"run": 10**400, "levels": rows}}),
             "negative": rewritten(
                 kept | {"costs": {"run": 1.0, "levels": [rows[0] | {"linear": -1}, *rows[1:]]}}
             ),
@@ -149,3 +153,20 @@ def test_the_model_is_corrected_between_the_measured_levels(
     expected = [1.0, 2.0, 4.0, 6.0, 8.0]
     ratios = [found[level] / model.rotation(level) for level in range(5)]
     assert ratios == pytest.approx(expected)
+
+
+def test_without_a_home_costs_are_measured_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.delenv("HOME")
+
+    def nobody(_: int) -> None:
+        raise KeyError("no such user")
+
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    monkeypatch.setattr(cost_cache, "write", lambda *_: None)
+    assert positive(measured(FLAT))
+
+
+def test_only_parameters_have_costs() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"such as session\.parameters"):
+        measured(3)  # type: ignore[arg-type]
