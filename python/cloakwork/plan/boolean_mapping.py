@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from cloakwork._native import BooleanParameters, BooleanSecretKey
 from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
 from cloakwork.plan.boolean_cover import cover
 from cloakwork.plan.boolean_cuts import with_fewer_ands
@@ -17,6 +18,8 @@ from cloakwork.plan.boolean_schedule import data_flow_seconds
 from cloakwork.plan.boolean_target import LOG2_FAILURE, Target
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.gates import GateProgram
+from cloakwork.runtime.boolean_roles import BooleanClient, BooleanEvaluator
+from cloakwork.runtime.progress import progress_bar
 
 # How many bootstraps deeper a re-encoding saved may make a program, and whether operands are
 # re-encoded in advance (see `plan.boolean_cover`): from few bootstraps to shallow programs.
@@ -30,14 +33,33 @@ class MappedProgram:
     Args:
         program: The program.
         target: The parameter set that it is for.
-        seconds: What it takes by data flow on the threads that it was made for.
+        threads: The threads that it was made for.
+        seconds: What it takes by data flow on these.
         failure: How likely it goes wrong.
     """
 
     program: BootstrapProgram
     target: Target
+    threads: int
     seconds: float
     failure: Failure
+
+    def keygen(self) -> tuple[BooleanClient, BooleanEvaluator]:
+        """Fresh keys for the two parties, at 128 bits of security.
+
+        Raises:
+            InvalidArgumentError: The target is none of the engine's parameter sets.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> mapped = cw.boolean.from_bristol("examples/boolean/adder.txt").mapped()
+            >>> client, evaluator = mapped.keygen()
+            >>> client.decrypt(evaluator.run(client.encrypt(x0=3, x1=4)))
+            {'y0': 7}
+        """
+        secret = BooleanSecretKey.generate(BooleanParameters(self.target.name))
+        client = BooleanClient(secret, self.program)
+        return client, BooleanEvaluator(secret.evaluation_key(), self.program)
 
 
 def map_gates(
@@ -47,6 +69,7 @@ def map_gates(
 
     Several ways are tried, for every target: few bootstraps one after another, or more of them
     that are less deep; and gate by gate. That one is taken which takes the least time by data flow.
+    On a terminal a bar shows how far this is.
 
     Args:
         program: The gate program.
@@ -75,13 +98,14 @@ def map_gates(
     if not targets:
         raise InvalidArgumentError("cannot map the gates: expected a target, got none")
     best: MappedProgram | None = None
-    for target, made in _ways(program, targets):
-        failure = failure_of(made, target)
-        if failure.worst > LOG2_FAILURE:
-            continue
-        seconds = data_flow_seconds(made, target, threads)
-        if best is None or seconds < best.seconds:
-            best = MappedProgram(made, target, seconds, failure)
+    with progress_bar(f"mapping {program.title}", total=_steps(targets), unit="step") as bar:
+        for target, made in _ways(program, targets, bar.update):
+            failure = failure_of(made, target)
+            if failure.worst > LOG2_FAILURE:
+                continue
+            seconds = data_flow_seconds(made, target, threads)
+            if best is None or seconds < best.seconds:
+                best = MappedProgram(made, target, threads, seconds, failure)
     if best is None:
         names = ", ".join(target.name for target in targets)
         raise NoiseBudgetError(
@@ -91,18 +115,25 @@ def map_gates(
     return best
 
 
+def _steps(targets: Sequence[Target]) -> int:
+    """How often `_ways` steps on: for the network, for every cover, for every program."""
+    able = [abilities for abilities in map(_abilities, targets) if abilities[0]]
+    return 1 + len(_WAYS) * (len(set(able)) + len(able)) + len(targets)
+
+
 def _ways(
-    program: GateProgram, targets: Sequence[Target]
+    program: GateProgram, targets: Sequence[Target], step: Callable[[], object]
 ) -> Iterator[tuple[Target, BootstrapProgram]]:
     network = with_fewer_ands(network_of(program))
     plain = gate_by_gate(program)
+    step()
     for most_outputs, chain in sorted(set(map(_abilities, targets))):
         if not most_outputs:
             continue
-        covers = [
-            cover(network, most_outputs, chain, slack, generous=generous)
-            for slack, generous in _WAYS
-        ]
+        covers = []
+        for slack, generous in _WAYS:
+            covers.append(cover(network, most_outputs, chain, slack, generous=generous))
+            step()
         for target in targets:
             if _abilities(target) != (most_outputs, chain):
                 continue
@@ -111,8 +142,11 @@ def _ways(
                     yield target, written_out(program, network, each, target)
                 except NoiseBudgetError:
                     continue
+                finally:
+                    step()
     for target in targets:
         yield target, plain
+        step()
 
 
 def _abilities(target: Target) -> tuple[int, int]:
