@@ -150,8 +150,8 @@ def load_client(path: _Path) -> BooleanClient:
         OSError: The file cannot be opened.
     """
     _, parts = read(path, "client for bits")
-    secret = BooleanSecretKey.from_bytes(_part(parts, "secret_key", path))
-    return BooleanClient(secret, _program(parts, path))
+    program = _program(parts, path)
+    return BooleanClient(BooleanSecretKey.from_bytes(_part(parts, "secret_key", path)), program)
 
 
 def save_evaluator(evaluator: BooleanEvaluator, path: _Path) -> None:
@@ -183,8 +183,9 @@ def load_evaluator(path: _Path) -> BooleanEvaluator:
         OSError: The file cannot be opened.
     """
     _, parts = read(path, "evaluator for bits")
+    program = _program(parts, path)
     key = BooleanEvaluationKey.from_bytes(_part(parts, "evaluation_key", path))
-    return BooleanEvaluator(key, _program(parts, path))
+    return BooleanEvaluator(key, program)
 
 
 def save_bits(bits: EncryptedBits, path: _Path) -> None:
