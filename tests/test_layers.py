@@ -24,6 +24,7 @@ RANKS = {
     "cloakwork.explain": 6,
     "cloakwork.eager": 6,
     "cloakwork.boolean": 7,
+    "cloakwork.boolean_store": 7,
     "cloakwork.compiled": 7,
     "cloakwork.session": 7,
     "cloakwork.store": 7,

@@ -11,9 +11,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cloakwork._native import BooleanParameters, BooleanSecretKey
 from cloakwork._native import threads as engine_threads
 from cloakwork.backends.clear_gates import ClearGates
+from cloakwork.boolean_store import (
+    load_bits,
+    load_client,
+    load_evaluator,
+    load_program,
+    save_bits,
+    save_client,
+    save_evaluator,
+    save_program,
+)
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.boolean import bristol, haskell, verilog
 from cloakwork.plan.boolean_mapping import MappedProgram
@@ -24,28 +33,41 @@ from cloakwork.programs.gate_statistics import GateStatistics, statistics_of
 from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.ports import Port
 from cloakwork.runtime.arguments import integer, shown
-from cloakwork.runtime.boolean_roles import BooleanClient, BooleanEvaluator
+from cloakwork.runtime.boolean_roles import (
+    MOST_THREADS,
+    BooleanClient,
+    BooleanEvaluator,
+    EncryptedBits,
+)
 from cloakwork.runtime.port_values import bits_of_arguments, results_of_bits
 
 __all__ = [
     "BooleanClient",
     "BooleanEvaluator",
     "BooleanProgram",
+    "EncryptedBits",
+    "MappedProgram",
     "Port",
     "chain",
     "from_bristol",
     "from_haskell",
     "from_verilog",
+    "load_bits",
+    "load_client",
+    "load_evaluator",
+    "load_program",
+    "save_bits",
+    "save_client",
+    "save_evaluator",
+    "save_program",
     "to_bristol",
     "to_old_bristol",
 ]
 
-_MOST_THREADS = 1024
-
 
 @dataclass(frozen=True, eq=False)
 class BooleanProgram:
-    """A program over bits that can be run in the clear; `cw.explain` tells of it.
+    """A program over bits; `cw.explain` tells of it, and of what it is on ciphertexts.
 
     Args:
         gates: Its gates, between named inputs and outputs.
@@ -106,7 +128,7 @@ class BooleanProgram:
             32
         """
         if threads is not None:
-            threads = integer(threads, "threads", "map the gates", least=1, most=_MOST_THREADS)
+            threads = integer(threads, "threads", "map the gates", least=1, most=MOST_THREADS)
         count = engine_threads() if threads is None else threads
         if count not in self._mapped:
             self._mapped[count] = kept_mapping(self.gates, measured_targets(), count)
@@ -128,10 +150,7 @@ class BooleanProgram:
             >>> client.decrypt(evaluator.run(client.encrypt(x0=20, x1=22)))
             {'y0': 42}
         """
-        mapped = self.mapped(threads)
-        secret = BooleanSecretKey.generate(BooleanParameters(mapped.target.name))
-        client = BooleanClient(secret, mapped.program)
-        return client, BooleanEvaluator(secret.evaluation_key(), mapped.program)
+        return self.mapped(threads).keygen()
 
     def statistics(self) -> GateStatistics:
         """How many gates there are of each kind and at each level, and the depth."""

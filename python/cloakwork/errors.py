@@ -55,6 +55,10 @@ class KeyMismatchError(CloakworkError, ValueError):
     """Two objects belong to different secret keys."""
 
 
+class ProgramMismatchError(CloakworkError, ValueError):
+    """Two objects belong to different programs."""
+
+
 class MissingKeyError(CloakworkError, LookupError):
     """The evaluation keys lack one that the operation needs."""
 

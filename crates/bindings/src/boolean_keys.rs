@@ -76,6 +76,12 @@ impl BooleanSecretKey {
         BooleanParameters(self.0.parameters())
     }
 
+    /// A label of the secret key, which is public: all that belongs to the key has it.
+    #[getter]
+    fn label<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.label())
+    }
+
     /// Read what `to_bytes` wrote.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
@@ -156,6 +162,12 @@ impl BooleanEvaluationKey {
         BooleanParameters(self.0.parameters())
     }
 
+    /// A label of the secret key, which is public: all that belongs to the key has it.
+    #[getter]
+    fn label<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.label())
+    }
+
     /// Bytes in memory.
     #[getter]
     fn nbytes(&self) -> usize {
@@ -199,6 +211,12 @@ impl BooleanCiphertexts {
     #[getter]
     fn parameters(&self) -> BooleanParameters {
         BooleanParameters(self.0.parameters())
+    }
+
+    /// The label of the secret key.
+    #[getter]
+    fn label<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.label())
     }
 
     /// These and then those of others; nothing is copied.

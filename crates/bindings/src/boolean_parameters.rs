@@ -43,6 +43,12 @@ impl BooleanParameters {
         self.0.signal_bytes()
     }
 
+    /// Bytes of an evaluation key as `to_bytes` stores it.
+    #[getter]
+    fn evaluation_key_bytes(&self) -> usize {
+        self.0.evaluation_key_bytes()
+    }
+
     fn __repr__(&self) -> String {
         format!("BooleanParameters({})", self.name())
     }

@@ -167,6 +167,11 @@ impl Ciphertexts {
     }
 }
 
+/// Bytes of an evaluation key as [`EvaluationKey::to_bytes`] stores it.
+pub(crate) fn evaluation_key_bytes(parameters: Parameters) -> usize {
+    BODY_AT + evaluation_key_length(parameters)
+}
+
 fn evaluation_key_length(parameters: Parameters) -> usize {
     let bootstrap = SeededKey::bootstrap_length(parameters) * size_of::<u64>();
     let switch = SeededKey::switch_length(parameters) * size_of::<u32>();
@@ -340,6 +345,7 @@ mod tests {
     fn an_evaluation_key_of_another_length_is_refused() {
         let key = objects().0.evaluation_key().unwrap();
         let bytes = key.to_bytes();
+        assert_eq!(bytes.len(), key.parameters().evaluation_key_bytes());
         for end in [BODY_AT, BODY_AT + 10, BODY_AT + LABEL + SEED, bytes.len() - 1] {
             let short = resealed(bytes[..end].to_vec());
             assert!(matches!(EvaluationKey::from_bytes(&short), Err(Error::MalformedBytes { .. })));

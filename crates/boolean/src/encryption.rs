@@ -103,6 +103,11 @@ impl Ciphertexts {
         self.parameters
     }
 
+    /// The label of the secret key.
+    pub fn label(&self) -> [u8; 16] {
+        self.id
+    }
+
     /// How many signals there are.
     pub fn len(&self) -> usize {
         self.signals.len()

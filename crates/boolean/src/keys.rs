@@ -83,6 +83,11 @@ impl SecretKey {
         self.parameters
     }
 
+    /// A label, drawn at random with the key, that all that belongs to it carries; public.
+    pub fn label(&self) -> [u8; 16] {
+        self.id
+    }
+
     /// A fresh evaluation key.
     ///
     /// # Errors
@@ -210,6 +215,11 @@ impl EvaluationKey {
     /// The parameters of the key.
     pub fn parameters(&self) -> Parameters {
         self.0.parameters
+    }
+
+    /// The label of the secret key.
+    pub fn label(&self) -> [u8; 16] {
+        self.0.id
     }
 
     /// Bytes in memory.

@@ -8,7 +8,7 @@ use tfhe::core_crypto::prelude::{
     PolynomialSize, StandardDev,
 };
 
-use crate::{Error, Result};
+use crate::{Error, Result, bytes};
 
 /// Signals count 2^32 to a turn.
 pub(crate) const SIGNAL_MODULUS: CiphertextModulus<u32> = CiphertextModulus::new_native();
@@ -145,6 +145,11 @@ impl Parameters {
     /// Bytes of a signal.
     pub fn signal_bytes(&self) -> usize {
         self.signal_length() * size_of::<u32>()
+    }
+
+    /// Bytes of an evaluation key as `to_bytes` stores it.
+    pub fn evaluation_key_bytes(&self) -> usize {
+        bytes::evaluation_key_bytes(*self)
     }
 
     /// Numbers in the mask of a signal.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from cloakwork._native import Parameters
+from cloakwork.explain.bootstraps import ciphertext_lines, explain_mapped
 from cloakwork.explain.gates import explain_gates
 from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.picture import picture
@@ -15,6 +16,7 @@ from cloakwork.explain.quantities import counted, duration, listed, signed, size
 from cloakwork.explain.stage_text import WIDTH, stage_lines
 from cloakwork.explain.stages import stages_of
 from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_of
+from cloakwork.plan.boolean_mapping import MappedProgram
 from cloakwork.plan.keys import demand_of
 from cloakwork.plan.layout import Layout
 from cloakwork.plan.rotate import split
@@ -60,14 +62,15 @@ class Gated(Protocol):
 
     @property
     def gates(self) -> GateProgram: ...
+    def mapped(self) -> MappedProgram: ...
 
 
-def explain(x: Tensor | Planned | Gated) -> str:
+def explain(x: Tensor | Planned | Gated | MappedProgram) -> str:
     """What was planned and what it took, as text; no number inside a tensor is shown.
 
     Args:
         x: A tensor, of which the program that made it is told; or a compiled program; or a
-            program over bits.
+            program over bits, which is mapped for the threads of the engine; or one mapped.
 
     Raises:
         InvalidArgumentError: It is none of these.
@@ -92,7 +95,9 @@ def explain(x: Tensor | Planned | Gated) -> str:
     if isinstance(x, Planned):
         return explain_program(x.program, x.parameters, hidden=True)
     if isinstance(x, Gated):
-        return explain_gates(x.gates)
+        return "\n".join([explain_gates(x.gates), "", *ciphertext_lines(x.mapped())])
+    if isinstance(x, MappedProgram):
+        return explain_mapped(x)
     require_tensor(x, "explain")
     if x.program is not None:
         return explain_program(

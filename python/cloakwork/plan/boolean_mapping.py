@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from cloakwork._native import BooleanParameters, BooleanSecretKey
 from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
 from cloakwork.plan.boolean_cover import Cover, cover
 from cloakwork.plan.boolean_cuts import with_fewer_ands
@@ -18,6 +19,8 @@ from cloakwork.plan.boolean_schedule import data_flow_seconds
 from cloakwork.plan.boolean_target import LOG2_FAILURE, Target
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.gates import GateProgram
+from cloakwork.runtime.boolean_roles import BooleanClient, BooleanEvaluator
+from cloakwork.runtime.progress import progress_bar
 
 # How many bootstraps deeper a re-encoding saved may make a program, and whether operands are
 # re-encoded in advance (see `plan.boolean_cover`): from few bootstraps to shallow programs.
@@ -34,14 +37,33 @@ class MappedProgram:
     Args:
         program: The program.
         target: The parameter set that it is for.
-        seconds: What it takes by data flow on the threads that it was made for.
+        threads: The threads that it was made for.
+        seconds: What it takes by data flow on these.
         failure: How likely it goes wrong.
     """
 
     program: BootstrapProgram
     target: Target
+    threads: int
     seconds: float
     failure: Failure
+
+    def keygen(self) -> tuple[BooleanClient, BooleanEvaluator]:
+        """Fresh keys for the two parties, at 128 bits of security.
+
+        Raises:
+            InvalidArgumentError: The target is none of the engine's parameter sets.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> mapped = cw.boolean.from_bristol("examples/boolean/adder.txt").mapped()
+            >>> client, evaluator = mapped.keygen()
+            >>> client.decrypt(evaluator.run(client.encrypt(x0=3, x1=4)))
+            {'y0': 7}
+        """
+        secret = BooleanSecretKey.generate(BooleanParameters(self.target.name))
+        client = BooleanClient(secret, self.program)
+        return client, BooleanEvaluator(secret.evaluation_key(), self.program)
 
 
 def map_gates(
@@ -51,7 +73,8 @@ def map_gates(
 
     Several ways are tried, for every target: few bootstraps one after another, or more of them
     that are less deep; and gate by gate. That one is taken which takes the least time by data
-    flow. What could not win even if no thread ever waited is not written out.
+    flow. What could not win even if no thread ever waited is not written out. On a terminal a
+    bar shows how far this is.
 
     Args:
         program: The gate program.
@@ -79,9 +102,13 @@ def map_gates(
     targets = [targets] if isinstance(targets, Target) else list(targets)
     if not targets:
         raise InvalidArgumentError("cannot map the gates: expected a target, got none")
-    search = _Search(program, threads)
-    search.try_covers(targets)
-    search.try_gate_by_gate(targets)
+    with progress_bar(f"mapping {program.title}", total=len(targets) + 2, unit="step") as bar:
+        search = _Search(program, threads)
+        bar.update()
+        for target in search.ranked(targets):
+            search.try_covers(target)
+            bar.update()
+        search.try_gate_by_gate(targets)
     best = search.best
     if best is None:
         names = ", ".join(target.name for target in targets)
@@ -102,16 +129,18 @@ class _Search:
         self._network = with_fewer_ands(network_of(program))
         self._covers: dict[tuple[tuple[int, int], tuple[float, bool]], Cover] = {}
 
-    def try_covers(self, targets: Sequence[Target]) -> None:
-        """Try all ways for every target, the most promising target first."""
+    def ranked(self, targets: Sequence[Target]) -> list[Target]:
+        """The targets that any cover can be for, the most promising first."""
         able = [target for target in targets if target.most_outputs(2)]
-        ranked = sorted(able, key=lambda target: self._least(self._cover(target, _FEWEST), target))
-        for target in ranked:
-            fewest = self._cover(target, _FEWEST)
-            self._try_cover(fewest, target)
-            for way in _OTHER_WAYS:
-                if self._is_open(self._least(fewest, target) / (1 - _WAITING)):
-                    self._try_cover(self._cover(target, way), target)
+        return sorted(able, key=lambda target: self._least(self._cover(target, _FEWEST), target))
+
+    def try_covers(self, target: Target) -> None:
+        """Try all ways that could win for a target."""
+        fewest = self._cover(target, _FEWEST)
+        self._try_cover(fewest, target)
+        for way in _OTHER_WAYS:
+            if self._is_open(self._least(fewest, target) / (1 - _WAITING)):
+                self._try_cover(self._cover(target, way), target)
 
     def try_gate_by_gate(self, targets: Sequence[Target]) -> None:
         """Try every gate as its own bootstrap."""
@@ -132,7 +161,7 @@ class _Search:
             return
         failure = failure_of(made, target)
         if failure.worst <= LOG2_FAILURE:
-            self.best = MappedProgram(made, target, seconds, failure)
+            self.best = MappedProgram(made, target, self._threads, seconds, failure)
 
     def _is_open(self, seconds: float) -> bool:
         """Whether a program of so many seconds would be better than the best so far."""

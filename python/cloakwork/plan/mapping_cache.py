@@ -80,7 +80,8 @@ def _read(
     failure = failure_of(made, target)
     if failure.worst > LOG2_FAILURE or math.isnan(failure.worst):
         return None
-    return MappedProgram(made, target, data_flow_seconds(made, target, threads), failure)
+    seconds = data_flow_seconds(made, target, threads)
+    return MappedProgram(made, target, threads, seconds, failure)
 
 
 def _fits(made: BootstrapProgram, program: GateProgram) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,7 +28,7 @@ def measured_targets() -> list[Target]:
         >>> [target.name for target in measured_targets()] == boolean_parameter_sets()
         True
     """
-    return [_target(name) for name in boolean_parameter_sets()]
+    return [measured_target(name) for name in boolean_parameter_sets()]
 
 
 def gate_seconds(name: str) -> float:
@@ -35,7 +36,16 @@ def gate_seconds(name: str) -> float:
     return float(_seconds(name)["gate"])
 
 
-def _target(name: str) -> Target:
+def measured_target(name: str) -> Target:
+    """The target of one parameter set; its costs are measured where the cache has none yet.
+
+    Raises:
+        InvalidArgumentError: There is no such set.
+
+    Example:
+        >>> measured_target("boxes8").max_boxes_log
+        3
+    """
     boxes_log = BooleanParameters(name).max_boxes_log
     return Target.from_measurements(name, boxes_log, boolean_noise(name), _seconds(name))
 
@@ -54,6 +64,8 @@ def _is_table(kept: Any) -> bool:
     """Whether it is what was written: a file of the user's may be damaged."""
     match kept:
         case {"bootstrap": [_, _, _] as by_tables, "linear": linear, "gate": gate}:
-            return all(isinstance(each, float) and each > 0 for each in [*by_tables, linear, gate])
+            numbers = [*by_tables, linear, gate]
+            # JSON of Python's has infinity.
+            return all(isinstance(each, float) and 0 < each < math.inf for each in numbers)
         case _:
             return False

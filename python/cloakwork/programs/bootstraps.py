@@ -13,6 +13,7 @@ bootstrapping with larger precision and efficient arithmetic circuits for TFHE",
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -168,6 +169,20 @@ class BootstrapProgram:
         array = np.array(levels, dtype=np.uint32)
         array.setflags(write=False)
         return array
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Differs where ports or nodes do; the title does not count."""
+        ports = [
+            [(port.name, port.kind, port.width, port.length) for port in several]
+            for several in (self.inputs, self.outputs)
+        ]
+        digest = hashlib.sha256(repr(ports).encode("utf-8", "surrogatepass"))
+        for name in _DTYPES:
+            array = getattr(self, name)
+            digest.update(f"{name} {len(array)} ".encode())
+            digest.update(array.tobytes())
+        return digest.hexdigest()
 
     def __str__(self) -> str:
         bootstraps = self.bootstrap_count

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,34 +17,45 @@ from cloakwork import _native
 from cloakwork._native import (
     BooleanCiphertexts,
     BooleanEvaluationKey,
+    BooleanParameters,
     BooleanSecretKey,
 )
-from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+from cloakwork.errors import (
+    InvalidArgumentError,
+    ParametersMismatchError,
+    ProgramMismatchError,
+    ShapeMismatchError,
+)
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.ports import Port
 from cloakwork.runtime.arguments import integer, shown
 from cloakwork.runtime.port_values import bits_of_arguments, results_of_bits
 from cloakwork.runtime.progress import progress_bar
 
-_MOST_THREADS = 1024
+# That the engine starts for a run.
+MOST_THREADS = 1024
 
 
 @dataclass(frozen=True, eq=False)
 class EncryptedBits:
-    """The encrypted values of some ports of a program.
+    """The encrypted values of some inputs of a program, or of all its outputs.
 
     Args:
+        side: Whether they go into the program or come out of it.
         ports: The ports, in the program's order.
         ciphertexts: Of an input: each bit in every encoding that the program wants. Of an output:
             each bit once.
+        program: The fingerprint of the program.
     """
 
+    side: Literal["inputs", "outputs"]
     ports: tuple[Port, ...]
     ciphertexts: BooleanCiphertexts
+    program: str
 
     def __repr__(self) -> str:
         names = ", ".join(port.name for port in self.ports)
-        return f"EncryptedBits({names}; {self.ciphertexts.nbytes} bytes)"
+        return f"EncryptedBits({self.side} {names}; {self.ciphertexts.nbytes} bytes)"
 
 
 class BooleanClient:
@@ -54,6 +65,9 @@ class BooleanClient:
         secret: The secret key.
         program: What the bits are for.
 
+    Raises:
+        ParametersMismatchError: The program is for other parameters than the key's.
+
     Example:
         >>> import cloakwork as cw
         >>> client, evaluator = cw.boolean.from_bristol("examples/boolean/adder.txt").keygen()
@@ -62,6 +76,7 @@ class BooleanClient:
     """
 
     def __init__(self, secret: BooleanSecretKey, program: BootstrapProgram) -> None:
+        _require_parameters(program, secret.parameters, "make a client")
         self.secret = secret
         self.program = program
 
@@ -81,7 +96,8 @@ class BooleanClient:
         ports = _named(self.program.inputs, inputs, "encrypt")
         bits = _one_run(ports, inputs, "encrypt")
         places, encodings = _wanted(self.program, ports)
-        return EncryptedBits(ports, self.secret.encrypt(bits[places], encodings))
+        ciphertexts = self.secret.encrypt(bits[places], encodings)
+        return EncryptedBits("inputs", ports, ciphertexts, self.program.fingerprint)
 
     def decrypt(self, encrypted: EncryptedBits) -> dict[str, Any]:
         """Decrypt the outputs of a run.
@@ -90,15 +106,12 @@ class BooleanClient:
             Every output by name, as `BooleanProgram.run_clear` gives them.
 
         Raises:
-            InvalidArgumentError: They are no outputs of this client's program.
+            InvalidArgumentError: They are no outputs of a run.
+            ProgramMismatchError: They are outputs of another program.
             KeyMismatchError: They were made with another key.
+            ParametersMismatchError: They were made under other parameters.
         """
-        _require_bits(encrypted, "decrypt")
-        if encrypted.ports != self.program.outputs:
-            raise InvalidArgumentError(
-                f"cannot decrypt: expected the outputs {_names(self.program.outputs)}, "
-                f"got {_names(encrypted.ports)}"
-            )
+        _require_bits(encrypted, "outputs", self.program, "decrypt")
         bits = self.secret.decrypt(encrypted.ciphertexts, self.program.output_encodings)
         return results_of_bits(self.program.outputs, bits[np.newaxis], many=False)
 
@@ -114,7 +127,7 @@ class BooleanEvaluator:
         program: What it runs.
 
     Raises:
-        InvalidProgramError: The program does not fit the parameters of the key.
+        ParametersMismatchError: The program is for other parameters than the key's.
 
     Example:
         >>> import cloakwork as cw
@@ -124,6 +137,7 @@ class BooleanEvaluator:
     """
 
     def __init__(self, key: BooleanEvaluationKey, program: BootstrapProgram) -> None:
+        _require_parameters(program, key.parameters, "make an evaluator")
         self.key = key
         self.program = program
         self._native = _native.BootstrapProgram(
@@ -157,16 +171,24 @@ class BooleanEvaluator:
             cancel: Set from another thread, it stops the run between bootstraps.
 
         Raises:
-            InvalidArgumentError: An input is missing or given twice, or is none of the program's.
-            CancelledError: `cancel` was set.
+            InvalidArgumentError: An input is missing or given twice, or is none of the program's;
+                or the number of threads is none.
+            RunCancelledError: `cancel` was set.
+            ProgramMismatchError: The inputs were encrypted for another program.
             KeyMismatchError: The inputs were encrypted with another key.
             ParametersMismatchError: The inputs were encrypted under other parameters.
             NotRealError, ShapeMismatchError, ValueOutOfRangeError: As in `BooleanClient.encrypt`.
         """
-        _require_bits(encrypted, "run")
+        _require_bits(encrypted, "inputs", self.program, "run")
         if threads is not None:
-            threads = integer(threads, "threads", "run", least=1, most=_MOST_THREADS)
-        inputs = self._inputs(encrypted, {} if clear is None else clear)
+            threads = integer(threads, "threads", "run", least=1, most=MOST_THREADS)
+        clear = {} if clear is None else clear
+        if not isinstance(clear, Mapping):
+            raise InvalidArgumentError(
+                "cannot run: expected the inputs in the clear as values by name, "
+                f"got {shown(clear)}"
+            )
+        inputs = self._inputs(encrypted, clear)
         total = self._native.bootstraps
         with progress_bar(self.program.title, total=total, unit="bootstrap") as bar:
             outputs = self.key.run(
@@ -176,7 +198,7 @@ class BooleanEvaluator:
                 progress=lambda done, _: bar.update(done - bar.n),
                 cancel=cancel,
             )
-        return EncryptedBits(self.program.outputs, outputs)
+        return EncryptedBits("outputs", self.program.outputs, outputs, self.program.fingerprint)
 
     def _inputs(self, encrypted: EncryptedBits, clear: Mapping[str, Any]) -> BooleanCiphertexts:
         """The ciphertexts of all inputs in the order of the program's signals."""
@@ -189,13 +211,6 @@ class BooleanEvaluator:
                 f"{_names(self.program.inputs)} once, encrypted or in the clear, got "
                 f"{_names(encrypted.ports)} encrypted and {_names(known)} in the clear"
             )
-        hidden, _ = _wanted(self.program, encrypted.ports)
-        if len(encrypted.ciphertexts) != len(hidden):
-            raise InvalidArgumentError(
-                f"cannot run {self.program.title!r}: expected {len(hidden)} ciphertexts of the "
-                f"inputs {_names(encrypted.ports)}, got {len(encrypted.ciphertexts)}; encrypt "
-                "them with a client of this program"
-            )
         if not known:
             return encrypted.ciphertexts
         bits = _one_run(known, clear, "run")
@@ -203,7 +218,7 @@ class BooleanEvaluator:
         trivial = encrypted.ciphertexts.trivial(bits[places], encodings)
         together = encrypted.ciphertexts.concatenate([trivial])
         order = np.concatenate(
-            [_signals(self.program, encrypted.ports), _signals(self.program, known)]
+            [signals_of(self.program, encrypted.ports), signals_of(self.program, known)]
         )
         return together.select(np.argsort(order).tolist())
 
@@ -211,8 +226,18 @@ class BooleanEvaluator:
         return f"BooleanEvaluator({self.program.title!r}, {self.key.parameters.name})"
 
 
-def _signals(program: BootstrapProgram, ports: Sequence[Port]) -> NDArray[np.int64]:
-    """The encrypted inputs of the program that are bits of these ports."""
+def signals_of(program: BootstrapProgram, ports: Sequence[Port]) -> NDArray[np.int64]:
+    """The encrypted inputs of a program that are bits of these of its ports.
+
+    Example:
+        >>> from cloakwork.programs.bootstraps import HALF, QUARTER, BootstrapBuilder
+        >>> a, b, y = (Port(name, "bits", 1) for name in "aby")
+        >>> builder = BootstrapBuilder("or", (a, b))
+        >>> terms = [(builder.input(bit, QUARTER), 1) for bit in (1, 0)]
+        >>> builder.output(y, [builder.linear(terms, 0)], [HALF])
+        >>> signals_of(builder.finish(), [b])
+        array([0])
+    """
     wanted = np.zeros(sum(port.bits for port in program.inputs), dtype=bool)
     start = 0
     for port in program.inputs:
@@ -225,7 +250,7 @@ def _wanted(
     program: BootstrapProgram, ports: Sequence[Port]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     """For every encrypted input from these ports which of their bits it is, and its encoding."""
-    signals = _signals(program, ports)
+    signals = signals_of(program, ports)
     bits = program.input_bits[signals].astype(np.int64)
     # Bits of the ports by themselves are numbered without those of the ports left out.
     numbers = np.zeros(sum(port.bits for port in program.inputs), dtype=np.int64)
@@ -258,10 +283,34 @@ def _one_run(ports: Sequence[Port], arguments: Mapping[str, Any], action: str) -
     return run
 
 
-def _require_bits(encrypted: Any, action: str) -> None:
+def _require_parameters(
+    program: BootstrapProgram, parameters: BooleanParameters, action: str
+) -> None:
+    boxes_log = int(program.boxes_log.max(initial=0))
+    if boxes_log > parameters.max_boxes_log:
+        raise ParametersMismatchError(
+            f"cannot {action}: the bootstraps of {program.title!r} tell 2^{boxes_log} boxes apart, "
+            f"those under {parameters.name} 2^{parameters.max_boxes_log}; take the parameters "
+            "that the program was mapped for"
+        )
+
+
+def _require_bits(
+    encrypted: Any, side: Literal["inputs", "outputs"], program: BootstrapProgram, action: str
+) -> None:
     if not isinstance(encrypted, EncryptedBits):
         raise InvalidArgumentError(
             f"cannot {action}: expected encrypted bits, got {shown(encrypted)}"
+        )
+    if encrypted.side != side:
+        raise InvalidArgumentError(
+            f"cannot {action}: expected encrypted {side}, got the {encrypted.side} "
+            f"{_names(encrypted.ports)}"
+        )
+    if encrypted.program != program.fingerprint:
+        raise ProgramMismatchError(
+            f"cannot {action}: the {side} {_names(encrypted.ports)} belong to another program than "
+            f"{program.title!r}, or to one mapped for other threads"
         )
 
 
