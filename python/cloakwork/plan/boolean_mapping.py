@@ -10,6 +10,7 @@ from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
 from cloakwork.plan.boolean_cover import cover
 from cloakwork.plan.boolean_cuts import with_fewer_ands
 from cloakwork.plan.boolean_encodings import written_out
+from cloakwork.plan.boolean_exclusive import with_exclusive_ors
 from cloakwork.plan.boolean_gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean_network import network_of
 from cloakwork.plan.boolean_noise import Failure, failure_of
@@ -94,7 +95,7 @@ def map_gates(
 def _ways(
     program: GateProgram, targets: Sequence[Target]
 ) -> Iterator[tuple[Target, BootstrapProgram]]:
-    network = with_fewer_ands(network_of(program))
+    network = with_fewer_ands(network_of(with_exclusive_ors(program)))
     plain = gate_by_gate(program)
     for most_outputs, chain in sorted(set(map(_abilities, targets))):
         if not most_outputs:
