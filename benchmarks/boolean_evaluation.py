@@ -55,8 +55,9 @@ class GateByGate:
         depth: How many stand one after another.
         cpu_seconds: Measured on all threads; or the gates times the time of one.
         wall_seconds: Measured on all threads, None where it was not.
-        least_seconds: The gates times the time of one, under the parameters with the quickest
-            gate that goes wrong as seldom.
+        least_seconds: CPU seconds under the parameters with the quickest gate that goes wrong as
+            seldom: measured where these are the program's and it was, else the gates times the
+            time of one.
     """
 
     gates: int
@@ -64,6 +65,11 @@ class GateByGate:
     cpu_seconds: float
     wall_seconds: float | None
     least_seconds: float
+
+    @property
+    def least_gate_seconds(self) -> float:
+        """Those of one gate."""
+        return self.least_seconds / self.gates
 
     @property
     def source(self) -> str:
@@ -116,7 +122,6 @@ class Evaluation:
         mapping_seconds: Of mapping, next to nothing where the mapping was in the user's cache.
         runs: On one thread and on all.
         right: Whether all that was decrypted is what the gates make in the clear.
-        least_gate_seconds: Of a gate under the parameters with the quickest one.
         gate_by_gate: The baseline.
         schedules: Simulated, of the program that ran and of those mapped for other threads.
     """
@@ -130,7 +135,6 @@ class Evaluation:
     mapping_seconds: float
     runs: tuple[Run, ...]
     right: bool
-    least_gate_seconds: float
     gate_by_gate: GateByGate
     schedules: tuple[Schedule, ...]
 
@@ -223,7 +227,6 @@ def evaluate(job: Job) -> Evaluation:
         mapping_seconds=mapping_seconds,
         runs=tuple(runs),
         right=right and baseline_right,
-        least_gate_seconds=_least_gate_seconds(plain),
         gate_by_gate=baseline,
         schedules=tuple(
             _schedule(threads, each) for threads, each in [(_native.threads(), mapped), *others]
@@ -247,8 +250,8 @@ def _gate_by_gate(
 ) -> tuple[GateByGate, bool]:
     """The baseline, run where that does not take long, and whether it made the right result."""
     gates, depth = plain.bootstrap_count, int(plain.levels.max(initial=0))
-    least = gates * _least_gate_seconds(plain)
-    stated = gates * gate_seconds(evaluator.key.parameters.name)
+    name, quickest = evaluator.key.parameters.name, _quickest_gate(plain)
+    least, stated = gates * gate_seconds(quickest), gates * gate_seconds(name)
     if stated >= _MOST_SECONDS:
         return GateByGate(gates, depth, stated, None, least), True
     # The same keys for another program.
@@ -257,17 +260,19 @@ def _gate_by_gate(
     layers, key = layers_of(plain), evaluator.key
     outputs, run = _measured(_native.threads(), lambda count: layers.run(key, inputs, count))
     found = client.decrypt(EncryptedBits(plain.outputs, outputs))
+    least = run.cpu_seconds if name == quickest else least
     measured = GateByGate(gates, depth, run.cpu_seconds, run.wall_seconds, least)
     return measured, _same(found, expected)
 
 
-def _least_gate_seconds(plain: BootstrapProgram) -> float:
-    """Seconds of the quickest gate of two inputs that goes wrong as seldom as is asked."""
-    return min(
-        gate_seconds(target.name)
+def _quickest_gate(plain: BootstrapProgram) -> str:
+    """The parameters with the quickest gate of two inputs that goes wrong as seldom as is asked."""
+    names = [
+        target.name
         for target in measured_targets()
         if failure_of(plain, target).worst <= LOG2_FAILURE
-    )
+    ]
+    return min(names, key=gate_seconds)
 
 
 def _schedule(mapped_for: int, mapped: MappedProgram) -> Schedule:

@@ -24,7 +24,8 @@ def targets(evaluations: Sequence[Evaluation]) -> Iterator[Target]:
     """Every target for what was measured.
 
     A gate's time is that under the parameters with the quickest gate that goes wrong with a
-    probability of 2^-64 at most, as the bootstraps of these programs do.
+    probability of 2^-64 at most, as the bootstraps of these programs do; measured in the same run
+    where the program has these parameters and its gates take less than a minute.
     """
     found = {each.job: each for each in evaluations}
     if _AES in found:
@@ -51,7 +52,7 @@ def _of_paper(evaluation: Evaluation, bound: float) -> Target:
     paper = _JOBS[evaluation.job].paper
     assert paper is not None
     assert paper.gates is not None
-    share = evaluation.one.cpu_seconds / (paper.gates * evaluation.least_gate_seconds)
+    share = evaluation.one.cpu_seconds / (paper.gates * evaluation.gate_by_gate.least_gate_seconds)
     return Target(f"{evaluation.job}, CPU time / {paper.gates} gates' time", bound, share)
 
 

@@ -114,7 +114,6 @@ def evaluation_of(
         "mapping_seconds": 0.5,
         "runs": (Run(1, seconds, seconds), Run(2, seconds, seconds / speed_up)),
         "right": True,
-        "least_gate_seconds": 0.01,
         "gate_by_gate": GateByGate(100, 8, 2.0, None, 1.0),
         "schedules": tuple(Schedule(each, 10, 5, simulated, simulated) for each in (2, 64)),
     }
