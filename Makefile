@@ -13,7 +13,7 @@ help:
 	@echo "make test       check format and types, run all tests but the slow ones"
 	@echo "make test-slow  run the slow tests: 128-bit parameters, large rings, programs over bits"
 	@echo "make lint       check format and types only"
-	@echo "make bench      measure the engine and einsum"
+	@echo "make bench      measure the engine, einsum and programs over bits"
 	@echo "make clean      remove what make has made"
 
 demo: .venv/.native .venv/.demo
@@ -47,11 +47,13 @@ lint: .venv/.dev
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 
-bench: .venv/.native
+bench: .venv/.native .venv/.dev .venv/.clash
 	@echo "== measuring the engine"
 	@$(BIN)/python -m benchmarks.engine
 	@echo "== measuring einsum"
 	@$(BIN)/python -m benchmarks.einsum
+	@echo "== measuring programs over bits"
+	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python -m benchmarks.boolean
 
 clean:
 	rm -rf .venv target

@@ -12,6 +12,7 @@ from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
 from cloakwork.plan.boolean_cover import Cover, cover
 from cloakwork.plan.boolean_cuts import with_fewer_ands
 from cloakwork.plan.boolean_encodings import written_out
+from cloakwork.plan.boolean_exclusive import with_exclusive_ors
 from cloakwork.plan.boolean_gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean_network import network_of
 from cloakwork.plan.boolean_noise import Failure, failure_of
@@ -126,7 +127,7 @@ class _Search:
         self.best: MappedProgram | None = None
         self._program = program
         self._threads = threads
-        self._network = with_fewer_ands(network_of(program))
+        self._network = with_fewer_ands(network_of(with_exclusive_ors(program)))
         self._covers: dict[tuple[tuple[int, int], tuple[float, bool]], Cover] = {}
 
     def ranked(self, targets: Sequence[Target]) -> list[Target]:

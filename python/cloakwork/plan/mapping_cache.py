@@ -20,7 +20,7 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.gates import GateProgram
 
 # Of what the mapper makes: another number where it makes better programs.
-_VERSION = 1
+_VERSION = 2
 
 
 def kept_mapping(program: GateProgram, targets: Sequence[Target], threads: int) -> MappedProgram:
