@@ -259,7 +259,8 @@ def _gate_by_gate(
     inputs = client.encrypt(**arguments).ciphertexts
     layers, key = layers_of(plain), evaluator.key
     outputs, run = _measured(_native.threads(), lambda count: layers.run(key, inputs, count))
-    found = client.decrypt(EncryptedBits(plain.outputs, outputs))
+    made = EncryptedBits("outputs", plain.outputs, outputs, plain.fingerprint)
+    found = client.decrypt(made)
     least = run.cpu_seconds if name == quickest else least
     measured = GateByGate(gates, depth, run.cpu_seconds, run.wall_seconds, least)
     return measured, _same(found, expected)

@@ -185,11 +185,15 @@ def test_parts_damaged_in_a_sound_container_are_refused(saved: tuple[str, Path])
             SAVES[name][1](path)
 
 
+def each_of(fact: str, *values: Any) -> list[dict[str, Any]]:
+    return [{fact: value} for value in values]
+
+
 @pytest.mark.parametrize(
     "facts",
     [
-        *({"parameters": each} for each in (..., None, 4, "boxes5", "", ["boxes4"], {})),
-        *({"threads": each} for each in (..., None, 0, -1, 1025, 10**30, 1.5, True, "1", [1])),
+        *each_of("parameters", ..., None, 4, "boxes5", "", ["boxes4"], {}),
+        *each_of("threads", ..., None, 0, -1, 1025, 10**30, 1.5, True, "1", [1]),
     ],
     ids=str,
 )
@@ -203,10 +207,10 @@ def test_hostile_facts_of_programs_are_refused(facts: dict[str, Any], tmp_path: 
 @pytest.mark.parametrize(
     "facts",
     [
-        *({"side": each} for each in (..., None, "output", "outputs", 1, ["inputs"])),
-        *({"ports": each} for each in (..., None, "ab", [], ["a"], ["b", "a"], ["a", "b", "b"])),
-        *({"ports": each} for each in (["a", "c"], [["a"], "b"], ["a", {}], ["y"], {"a": 1})),
-        *({"program": each} for each in (..., None, 1, [])),
+        *each_of("side", ..., None, "output", "outputs", 1, ["inputs"]),
+        *each_of("ports", ..., None, "ab", [], ["a"], ["b", "a"], ["a", "b", "b"]),
+        *each_of("ports", ["a", "c"], [["a"], "b"], ["a", {}], ["y"], {"a": 1}),
+        *each_of("program", ..., None, 1, []),
         {"side": "outputs", "ports": ["y"]},
     ],
     ids=str,
