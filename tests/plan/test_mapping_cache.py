@@ -84,8 +84,8 @@ def test_the_bar_ends_full(targets: list[Any], monkeypatch: pytest.MonkeyPatch) 
         def __exit__(self, *_: object) -> None:
             assert self.left == 0
 
-        def update(self) -> None:
-            self.left -= 1
+        def update(self, steps: int = 1) -> None:
+            self.left -= steps
 
     monkeypatch.setattr(boolean_mapping, "progress_bar", Bar)
     map_gates(GATES, targets, 1)

@@ -105,11 +105,13 @@ def map_gates(
         raise InvalidArgumentError("cannot map the gates: expected a target, got none")
     with progress_bar(f"mapping {program.title}", total=len(targets) + 2, unit="step") as bar:
         search = _Search(program, threads)
-        bar.update()
-        for target in search.ranked(targets):
+        ranked = search.ranked(targets)
+        bar.update(1 + len(targets) - len(ranked))
+        for target in ranked:
             search.try_covers(target)
             bar.update()
         search.try_gate_by_gate(targets)
+        bar.update()
     best = search.best
     if best is None:
         names = ", ".join(target.name for target in targets)

@@ -55,6 +55,7 @@ def measured(parameters: Parameters) -> Costs:
         InvalidArgumentError: They are no parameters.
 
     Example:
+        >>> import os
         >>> import tempfile
         >>> from unittest import mock
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
@@ -82,6 +83,7 @@ def kept(parameters: Parameters) -> Costs | None:
     """The costs measured before on this machine, if the cache has them.
 
     Example:
+        >>> import os
         >>> import tempfile
         >>> from unittest import mock
         >>> with (
