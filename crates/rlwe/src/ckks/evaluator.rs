@@ -294,7 +294,7 @@ impl Evaluator {
                 kernels::add_scaled(ring.modulus(p), limb, addend.limb(p), factor);
             });
         }
-        Ok(switched.iter().map(|poly| division.apply(ring, poly)).collect())
+        Ok(division.apply_to_all(ring, switched.each_ref()).into())
     }
 
     /// Slot deviation that switching a ciphertext's key adds, the division's rounding included.

@@ -401,7 +401,7 @@ impl Evaluator {
         drop(babies);
         let total = self.giant_steps(a.level, sums, &giant_keys);
         let division = parameters.division_by_special(a.level);
-        let polys = division.apply_to_pair(parameters.ring(), &total).into();
+        let polys = division.apply_to_all(parameters.ring(), total.each_ref()).into();
         Ok(Ciphertext {
             scale,
             estimate: self.transformed_estimate(a, transform),

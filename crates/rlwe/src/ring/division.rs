@@ -1,5 +1,7 @@
 //! Division of polynomials by a product of primes, with rounding.
 
+use rayon::prelude::*;
+
 use super::convert::Conversion;
 use super::kernels;
 use super::modulus::{Modulus, product};
@@ -46,13 +48,24 @@ impl Division {
 
     /// The quotient of `x`.
     pub(crate) fn apply(&self, ring: &Ring, x: &Poly) -> Poly {
-        let remainder = ring.unnormalised_coefficients(x, &self.leaving);
-        let [quotient] = self.finish(ring, [&remainder], |position, factor, [limb]| {
-            if x.basis.contains(position) {
-                kernels::add_scaled(ring.modulus(position), limb, x.limb(position), factor);
-            }
-        });
+        let [quotient] = self.apply_to_all(ring, [x]);
         quotient
+    }
+
+    /// The quotients of polynomials over one basis.
+    pub(crate) fn apply_to_all<const H: usize>(&self, ring: &Ring, polys: [&Poly; H]) -> [Poly; H] {
+        let remainders: Vec<Poly> = polys
+            .par_iter()
+            .map(|poly| ring.unnormalised_coefficients(poly, &self.leaving))
+            .collect();
+        let remainders = std::array::from_fn(|index| &remainders[index]);
+        self.finish(ring, remainders, |position, factor, limbs| {
+            for (limb, poly) in limbs.into_iter().zip(polys) {
+                if poly.basis.contains(position) {
+                    kernels::add_scaled(ring.modulus(position), limb, poly.limb(position), factor);
+                }
+            }
+        })
     }
 
     /// The quotients of H polynomials that are given in two parts.
@@ -83,21 +96,5 @@ impl Division {
         });
         drop(limbs);
         quotients
-    }
-
-    /// The quotients of both polynomials, over the same basis.
-    pub(crate) fn apply_to_pair(&self, ring: &Ring, polys: &[Poly; 2]) -> [Poly; 2] {
-        let [first, second] = polys;
-        let (r0, r1) = rayon::join(
-            || ring.unnormalised_coefficients(first, &self.leaving),
-            || ring.unnormalised_coefficients(second, &self.leaving),
-        );
-        self.finish(ring, [&r0, &r1], |position, factor, limbs| {
-            for (limb, poly) in limbs.into_iter().zip(polys) {
-                if poly.basis.contains(position) {
-                    kernels::add_scaled(ring.modulus(position), limb, poly.limb(position), factor);
-                }
-            }
-        })
     }
 }

@@ -121,6 +121,24 @@ fn sums_at<L: Lanes, T: Terms, const U: usize>(
     totals
 }
 
+/// A kernel that works on U vectors of a tile at a time.
+trait ByVectors {
+    /// Residues in a tile.
+    fn tile(&self) -> usize;
+    fn run_by<L: Lanes, const U: usize>(self, lanes: L);
+}
+
+impl<K: ByVectors> Kernel for K {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        match (L::WIDTH, self.tile() / L::WIDTH) {
+            (16, 4..) => self.run_by::<L, 4>(lanes),
+            (_, 2..) => self.run_by::<L, 2>(lanes),
+            _ => self.run_by::<L, 1>(lanes),
+        }
+    }
+}
+
 struct InnerProduct<'a, T> {
     modulus: Modulus,
     terms: T,
@@ -128,7 +146,11 @@ struct InnerProduct<'a, T> {
     sums: [&'a mut [u32]; 2],
 }
 
-impl<T: Terms> InnerProduct<'_, T> {
+impl<T: Terms> ByVectors for InnerProduct<'_, T> {
+    fn tile(&self) -> usize {
+        self.tile
+    }
+
     #[inline(always)]
     fn run_by<L: Lanes, const U: usize>(self, lanes: L) {
         let q = LaneModulus::new(lanes, self.modulus);
@@ -140,17 +162,6 @@ impl<T: Terms> InnerProduct<'_, T> {
                 s0[at..at + U].copy_from_slice(&t0);
                 s1[at..at + U].copy_from_slice(&t1);
             }
-        }
-    }
-}
-
-impl<T: Terms> Kernel for InnerProduct<'_, T> {
-    #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        match (L::WIDTH, self.tile / L::WIDTH) {
-            (16, 4..) => self.run_by::<L, 4>(lanes),
-            (_, 2..) => self.run_by::<L, 2>(lanes),
-            _ => self.run_by::<L, 1>(lanes),
         }
     }
 }
@@ -174,7 +185,11 @@ struct InnerProductThenPermute<'a, T> {
     sums: [&'a mut [u32]; 2],
 }
 
-impl<T: Terms> InnerProductThenPermute<'_, T> {
+impl<T: Terms> ByVectors for InnerProductThenPermute<'_, T> {
+    fn tile(&self) -> usize {
+        self.tile
+    }
+
     #[inline(always)]
     fn run_by<L: Lanes, const U: usize>(self, lanes: L) {
         let q = LaneModulus::new(lanes, self.modulus);
@@ -197,17 +212,6 @@ impl<T: Terms> InnerProductThenPermute<'_, T> {
                 s0[target as usize] = lanes.permute(t0[u], pattern);
                 s1[target as usize] = lanes.permute(t1[u], pattern);
             }
-        }
-    }
-}
-
-impl<T: Terms> Kernel for InnerProductThenPermute<'_, T> {
-    #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        match (L::WIDTH, self.tile / L::WIDTH) {
-            (16, 4..) => self.run_by::<L, 4>(lanes),
-            (_, 2..) => self.run_by::<L, 2>(lanes),
-            _ => self.run_by::<L, 1>(lanes),
         }
     }
 }
@@ -235,7 +239,11 @@ struct AddInnerProductPermuted<'a, T> {
     to: [&'a mut [u32]; 2],
 }
 
-impl<T: Terms> AddInnerProductPermuted<'_, T> {
+impl<T: Terms> ByVectors for AddInnerProductPermuted<'_, T> {
+    fn tile(&self) -> usize {
+        self.tile
+    }
+
     #[inline(always)]
     fn run_by<L: Lanes, const U: usize>(self, lanes: L) {
         let q = LaneModulus::new(lanes, self.modulus);
@@ -256,17 +264,6 @@ impl<T: Terms> AddInnerProductPermuted<'_, T> {
                 *to0 = q.add(lanes, *to0, lanes.permute(first, pattern));
                 *to1 = q.add(lanes, *to1, lanes.permute(second, pattern));
             }
-        }
-    }
-}
-
-impl<T: Terms> Kernel for AddInnerProductPermuted<'_, T> {
-    #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        match (L::WIDTH, self.tile / L::WIDTH) {
-            (16, 4..) => self.run_by::<L, 4>(lanes),
-            (_, 2..) => self.run_by::<L, 2>(lanes),
-            _ => self.run_by::<L, 1>(lanes),
         }
     }
 }
