@@ -38,8 +38,6 @@ from cloakwork.errors import (
     ProgramMismatchError,
 )
 from cloakwork.plan.boolean_mapping import MappedProgram
-from cloakwork.plan.boolean_noise import failure_of
-from cloakwork.plan.boolean_schedule import data_flow_seconds
 from cloakwork.plan.boolean_target import LOG2_FAILURE
 from cloakwork.plan.measured_target import measured_target
 from cloakwork.programs import bootstraps_file
@@ -111,14 +109,13 @@ def load_program(path: _Path) -> MappedProgram:
         raise MalformedBytesError(
             f"cannot read {path}: its bootstraps tell more boxes apart than those under {name}"
         )
-    failure = failure_of(program, target)
-    if failure.worst > LOG2_FAILURE:
+    mapped = MappedProgram.of(program, target, threads)
+    if mapped.failure.worst > LOG2_FAILURE:
         raise NoiseBudgetError(
             f"cannot read {path}: expected bootstraps that go wrong under {name} with a "
-            f"probability of 2^{LOG2_FAILURE:g} or less, got 2^{failure.worst:.1f}"
+            f"probability of 2^{LOG2_FAILURE:g} or less, got 2^{mapped.failure.worst:.1f}"
         )
-    seconds = data_flow_seconds(program, target, threads)
-    return MappedProgram(program, target, threads, seconds, failure)
+    return mapped
 
 
 def save_client(client: BooleanClient, path: _Path) -> None:

@@ -49,6 +49,12 @@ class MappedProgram:
     seconds: float
     failure: Failure
 
+    @classmethod
+    def of(cls, program: BootstrapProgram, target: Target, threads: int) -> MappedProgram:
+        """A bootstrap program with what it takes and how likely it goes wrong for a target."""
+        seconds = data_flow_seconds(program, target, threads)
+        return cls(program, target, threads, seconds, failure_of(program, target))
+
     def keygen(self) -> tuple[BooleanClient, BooleanEvaluator]:
         """Fresh keys for the two parties, at 128 bits of security.
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from cloakwork import _native
+from cloakwork.plan import cache_folder
 
 
 def identity(of: Mapping[str, Any]) -> dict[str, Any]:
@@ -24,26 +23,17 @@ def identity(of: Mapping[str, Any]) -> dict[str, Any]:
     return {**of, "engine": _engine(), "processor": _processor()}
 
 
-def folder() -> Path:
-    """The folder `cloakwork` in the user's cache; it need not be there yet."""
-    # The specification has a relative path ignored as an empty one is.
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(given):
-        return Path(given) / "cloakwork"
-    # Where nobody has a home the path stays as it is, and is refused when it is used.
-    return Path(os.path.expanduser("~/.cache")) / "cloakwork"
-
-
 def cache_path(of: Mapping[str, Any]) -> Path:
     """Where the costs of an identity are kept."""
     digest = hashlib.sha256(json.dumps(of).encode()).hexdigest()
-    return folder() / f"costs-{digest[:32]}.json"
+    return cache_folder.folder() / f"costs-{digest[:32]}.json"
 
 
 def read(of: Mapping[str, Any]) -> Any:
     """The costs kept of an identity, as JSON has them; None where there are none.
 
     Example:
+        >>> import os
         >>> import tempfile
         >>> from unittest import mock
         >>> with (
@@ -65,17 +55,8 @@ def read(of: Mapping[str, Any]) -> Any:
 
 def write(of: Mapping[str, Any], costs: Any) -> None:
     """Keep costs; where they cannot be written they are measured again next time."""
-    path = cache_path(of)
     text = json.dumps({"of": of, "costs": costs})
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text)
-        partial.replace(path)
-    except OSError:
-        # A folder in the place of the file, for one.
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
+    cache_folder.keep(cache_path(of), text.encode())
 
 
 def _engine() -> list[int]:

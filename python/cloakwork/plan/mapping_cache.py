@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import math
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from cloakwork.errors import CloakworkError
 from cloakwork.plan.boolean_mapping import MappedProgram, map_gates
-from cloakwork.plan.boolean_noise import failure_of
-from cloakwork.plan.boolean_schedule import data_flow_seconds
 from cloakwork.plan.boolean_target import LOG2_FAILURE, Target
-from cloakwork.plan.cost_cache import folder
+from cloakwork.plan.cache_folder import folder, keep
 from cloakwork.programs import bootstraps_file, gates_file
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.gates import GateProgram
@@ -35,6 +31,7 @@ def kept_mapping(program: GateProgram, targets: Sequence[Target], threads: int) 
         InvalidArgumentError, NoiseBudgetError: As `map_gates`.
 
     Example:
+        >>> import os
         >>> import tempfile
         >>> from unittest import mock
         >>> from cloakwork.plan.boolean_target import published_target
@@ -56,7 +53,8 @@ def kept_mapping(program: GateProgram, targets: Sequence[Target], threads: int) 
     if kept is not None:
         return kept
     made = map_gates(program, targets, threads)
-    _write(path, made)
+    data = bootstraps_file.to_bytes(made.program)
+    keep(path, made.target.name.encode() + b"\0" + data)
     return made
 
 
@@ -77,25 +75,9 @@ def _read(
     target = next((each for each in targets if each.name.encode() == name), None)
     if target is None or not _fits(made, program):
         return None
-    failure = failure_of(made, target)
-    if failure.worst > LOG2_FAILURE or math.isnan(failure.worst):
-        return None
-    seconds = data_flow_seconds(made, target, threads)
-    return MappedProgram(made, target, threads, seconds, failure)
+    mapped = MappedProgram.of(made, target, threads)
+    return None if mapped.failure.worst > LOG2_FAILURE else mapped
 
 
 def _fits(made: BootstrapProgram, program: GateProgram) -> bool:
     return (made.inputs, made.outputs) == (program.inputs, program.outputs)
-
-
-def _write(path: Path, made: MappedProgram) -> None:
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(
-            made.target.name.encode() + b"\0" + bootstraps_file.to_bytes(made.program)
-        )
-        partial.replace(path)
-    except OSError:
-        # Made again next time.
-        return

@@ -17,13 +17,14 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.ports import MAX_PORT_BITS, Port
+from cloakwork.programs.legal_parts import distinct_ports, owned
+from cloakwork.programs.ports import Port
 
 LINEAR = 0
 BOOTSTRAP = 1
@@ -117,9 +118,9 @@ class BootstrapProgram:
         if not isinstance(self.title, str):
             _refuse(f"its title is of type {type(self.title).__name__}, not text")
         for name in ("inputs", "outputs"):
-            object.__setattr__(self, name, _ports(getattr(self, name), name))
+            object.__setattr__(self, name, distinct_ports(getattr(self, name), name, _refuse))
         for name, dtype in _DTYPES.items():
-            object.__setattr__(self, name, _owned(getattr(self, name), dtype, name))
+            object.__setattr__(self, name, owned(getattr(self, name), dtype, name, _refuse))
         self._require_inputs()
         self._require_nodes()
         self._require_terms()
@@ -414,32 +415,5 @@ def _require_encodings(encodings: NDArray[np.uint32], what: str) -> None:
         )
 
 
-def _ports(given: Any, what: str) -> tuple[Port, ...]:
-    ports = tuple(given)
-    if not all(isinstance(port, Port) for port in ports):
-        _refuse(f"expected its {what} to be ports")
-    if len({port.name for port in ports}) != len(ports):
-        _refuse(f"a name comes twice among its {what}")
-    bits = sum(port.bits for port in ports)
-    if bits > MAX_PORT_BITS:
-        _refuse(f"expected up to {MAX_PORT_BITS} bits of {what}, got {bits}")
-    return ports
-
-
-def _owned(given: Any, dtype: type[np.integer[Any]], what: str) -> NDArray[Any]:
-    """A copy that nobody else can change."""
-    array = np.asarray(given)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        _refuse(f"expected {what} to be a list of integers, got {array.dtype} {array.shape}")
-    if array.dtype != dtype and array.size:
-        low, high = int(array.min()), int(array.max())
-        limits = np.iinfo(dtype)
-        if low < limits.min or high > limits.max:
-            _refuse(f"expected {what} to fit {np.dtype(dtype)}, got {low} to {high}")
-    owned = array.astype(dtype)
-    owned.setflags(write=False)
-    return owned
-
-
-def _refuse(reason: str) -> None:
+def _refuse(reason: str) -> NoReturn:
     raise InvalidProgramError(f"cannot make the bootstrap program: {reason}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 import zlib
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from cloakwork.programs.bootstraps import (
     BootstrapProgram,
     counts_between,
 )
-from cloakwork.programs.packed import read_header, require_within, unpack
+from cloakwork.programs.packed import parts_after, read_header, require_within, unpack
 from cloakwork.programs.port_lines import port_lines, read_port_lines
 from cloakwork.programs.ports import MAX_PORT_BITS
 from cloakwork.programs.text import MEMORY
@@ -115,14 +114,11 @@ def from_bytes(data: bytes, *, memory: int = MEMORY) -> BootstrapProgram:
 def _read(data: bytes, memory: int) -> BootstrapProgram:
     data, facts = read_header(data, _HEADER, _MAGIC, _VERSION, "bootstrap program")
     inputs, nodes, terms, table_numbers, made, output_bits, text_size, *sizes = facts
-    if len(data) != _HEADER.size + sum(sizes):
-        raise MalformedBytesError(f"expected {_HEADER.size + sum(sizes)} bytes, got {len(data)}")
+    packed = parts_after(data, _HEADER, sizes)
     if nodes > MAX_NODES or output_bits > MAX_PORT_BITS:
         raise MalformedBytesError(f"{nodes} nodes, {output_bits} output bits")
     weight = _NODE_WEIGHT * (nodes + inputs + made + output_bits) + _TEXT_WEIGHT * text_size
     require_within(weight + _TERM_WEIGHT * (terms + table_numbers), memory)
-    ends = np.cumsum([_HEADER.size, *sizes]).tolist()
-    packed = [data[start:end] for start, end in pairwise(ends)]
     title, input_ports, output_ports = read_port_lines(unpack(packed[0], text_size))
     kinds, boxes_log = (np.frombuffer(unpack(part, nodes), np.uint8) for part in packed[1:3])
     if nodes and (int(kinds.max()) > BOOTSTRAP or int(boxes_log.max()) > MAX_BOXES_LOG):

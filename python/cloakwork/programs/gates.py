@@ -12,13 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.ports import MAX_PORT_BITS, Port
+from cloakwork.programs.legal_parts import distinct_ports, owned
+from cloakwork.programs.ports import Port
 
 # Gates that a program may have; all values have numbers of 32 bits.
 MAX_GATES = 1 << 28
@@ -117,14 +118,14 @@ class GateProgram:
         if not isinstance(self.title, str):
             _refuse(f"its title is of type {type(self.title).__name__}, not text")
         for name in ("inputs", "outputs"):
-            object.__setattr__(self, name, _ports(getattr(self, name), name))
+            object.__setattr__(self, name, distinct_ports(getattr(self, name), name, _refuse))
         for name, dtype in (
             ("kinds", np.uint8),
             ("operands", np.uint32),
             ("tables", np.uint64),
             ("output_values", np.uint32),
         ):
-            object.__setattr__(self, name, _owned(getattr(self, name), dtype, name))
+            object.__setattr__(self, name, owned(getattr(self, name), dtype, name, _refuse))
         self._require_kinds_and_tables()
         self._require_operands()
         self._require_outputs()
@@ -245,7 +246,7 @@ class GateBuilder:
 
     def __init__(self, title: str, inputs: Sequence[Port]) -> None:
         self._title = title
-        self._inputs = _ports(tuple(inputs), "inputs")
+        self._inputs = distinct_ports(inputs, "inputs", _refuse)
         self._next = sum(port.bits for port in self._inputs)
         self._kinds = array("B")
         self._operands = array("I")
@@ -318,33 +319,5 @@ class GateBuilder:
         )
 
 
-def _ports(given: Any, what: str) -> tuple[Port, ...]:
-    ports = tuple(given)
-    if not all(isinstance(port, Port) for port in ports):
-        _refuse(f"expected its {what} to be ports")
-    names = [port.name for port in ports]
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        _refuse(f"the name {twice!r} comes twice among its {what}")
-    bits = sum(port.bits for port in ports)
-    if bits > MAX_PORT_BITS:
-        _refuse(f"expected up to {MAX_PORT_BITS} bits of {what}, got {bits}")
-    return ports
-
-
-def _owned(given: Any, dtype: type[np.unsignedinteger[Any]], what: str) -> NDArray[Any]:
-    """A copy that nobody else can change."""
-    array = np.asarray(given)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        _refuse(f"expected {what} to be a list of integers, got {array.dtype} {array.shape}")
-    if array.dtype != dtype and array.size:
-        low, high = int(array.min()), int(array.max())
-        if low < 0 or high > np.iinfo(dtype).max:
-            _refuse(f"expected {what} to fit {np.dtype(dtype)}, got {low if low < 0 else high}")
-    owned = array.astype(dtype)
-    owned.setflags(write=False)
-    return owned
-
-
-def _refuse(reason: str) -> None:
+def _refuse(reason: str) -> NoReturn:
     raise InvalidProgramError(f"cannot make the gate program: {reason}")

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import struct
 import zlib
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import CloakworkError, MalformedBytesError
 from cloakwork.programs.gates import ARITIES, MAX_GATES, GateKind, GateProgram
-from cloakwork.programs.packed import read_header, require_within, unpack
+from cloakwork.programs.packed import parts_after, read_header, require_within, unpack
 from cloakwork.programs.port_lines import port_lines, read_port_lines
 from cloakwork.programs.ports import MAX_PORT_BITS
 from cloakwork.programs.text import MEMORY
@@ -88,14 +87,11 @@ def from_bytes(data: bytes, *, memory: int = MEMORY) -> GateProgram:
 def _read(data: bytes, memory: int) -> GateProgram:
     data, facts = read_header(data, _HEADER, _MAGIC, _VERSION, "gate program")
     gates, operands, tables, output_bits, text_size, *sizes = facts
-    if len(data) != _HEADER.size + sum(sizes):
-        raise MalformedBytesError(f"expected {_HEADER.size + sum(sizes)} bytes, got {len(data)}")
+    packed = parts_after(data, _HEADER, sizes)
     if gates > MAX_GATES or tables > gates or output_bits > MAX_PORT_BITS:
         raise MalformedBytesError(f"{gates} gates, {tables} tables, {output_bits} output bits")
     weight = _GATE_WEIGHT * gates + _OPERAND_WEIGHT * operands + _TEXT_WEIGHT * text_size
     require_within(weight, memory)
-    ends = np.cumsum([_HEADER.size, *sizes]).tolist()
-    packed = [data[start:end] for start, end in pairwise(ends)]
     title, inputs, outputs = read_port_lines(unpack(packed[0], text_size))
     kinds = np.frombuffer(unpack(packed[1], gates), dtype=np.uint8)
     if gates and int(kinds.max()) >= len(ARITIES):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 from cloakwork.errors import MalformedBytesError
@@ -42,6 +44,22 @@ def read_header(
     if found_version != version:
         raise MalformedBytesError(f"expected version {version}, got {found_version}")
     return data, tuple(facts)
+
+
+def parts_after(data: bytes, header: struct.Struct, sizes: Sequence[int]) -> list[bytes]:
+    """The parts that follow a header, one after another to the end of the data.
+
+    Raises:
+        MalformedBytesError: The data have more or fewer bytes.
+
+    Example:
+        >>> parts_after(b"head" + b"abc", struct.Struct("4s"), [1, 2])
+        [b'a', b'bc']
+    """
+    ends = list(accumulate(sizes, initial=header.size))
+    if len(data) != ends[-1]:
+        raise MalformedBytesError(f"expected {ends[-1]} bytes, got {len(data)}")
+    return [data[start:end] for start, end in pairwise(ends)]
 
 
 def require_within(needed: int, memory: int) -> None:

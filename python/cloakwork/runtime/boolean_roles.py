@@ -238,12 +238,14 @@ def signals_of(program: BootstrapProgram, ports: Sequence[Port]) -> NDArray[np.i
         >>> signals_of(builder.finish(), [b])
         array([0])
     """
-    wanted = np.zeros(sum(port.bits for port in program.inputs), dtype=bool)
-    start = 0
-    for port in program.inputs:
-        wanted[start : start + port.bits] = port in ports
-        start += port.bits
-    return np.flatnonzero(wanted[program.input_bits])
+    return np.flatnonzero(_belonging(program, ports)[program.input_bits])
+
+
+def _belonging(program: BootstrapProgram, ports: Sequence[Port]) -> NDArray[np.bool_]:
+    """Which bits of a program's inputs are of these ports."""
+    among = np.array([port in ports for port in program.inputs], dtype=bool)
+    bits = np.array([port.bits for port in program.inputs], dtype=np.int64)
+    return np.repeat(among, bits)
 
 
 def _wanted(
@@ -253,12 +255,8 @@ def _wanted(
     signals = signals_of(program, ports)
     bits = program.input_bits[signals].astype(np.int64)
     # Bits of the ports by themselves are numbered without those of the ports left out.
-    numbers = np.zeros(sum(port.bits for port in program.inputs), dtype=np.int64)
-    start = 0
-    for port in program.inputs:
-        numbers[start : start + port.bits] = port in ports
-        start += port.bits
-    return np.cumsum(numbers)[bits] - 1, program.input_encodings[signals]
+    numbers = np.cumsum(_belonging(program, ports)) - 1
+    return numbers[bits], program.input_encodings[signals]
 
 
 def _named(ports: Sequence[Port], arguments: Mapping[str, Any], action: str) -> tuple[Port, ...]:

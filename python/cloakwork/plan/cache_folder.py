@@ -1,0 +1,38 @@
+"""The user's cache folder: what is kept there can be made anew."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+
+def folder() -> Path:
+    """The folder `cloakwork` in the user's cache; it need not be there yet."""
+    # The specification has a relative path ignored as an empty one is.
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(given):
+        return Path(given) / "cloakwork"
+    # Where nobody has a home the path stays as it is, and is refused when it is used.
+    return Path(os.path.expanduser("~/.cache")) / "cloakwork"
+
+
+def keep(path: Path, data: bytes) -> None:
+    """Write a file at once or not at all; where it cannot be written, nothing is kept.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as made:
+        ...     keep(Path(made) / "new" / "file", b"abc")
+        ...     (Path(made) / "new" / "file").read_bytes()
+        b'abc'
+    """
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(data)
+        partial.replace(path)
+    except OSError:
+        # A folder in the place of the file, for one.
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
