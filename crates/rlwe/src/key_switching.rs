@@ -7,6 +7,9 @@
 //! rotations of one ciphertext share it: keys are kept so that the automorphism
 //! comes after the inner product (Halevi and Shoup 2018, section 5).
 //!
+//! What is to be divided by P is held, modulo the primes of Q, divided already, keys included:
+//! there a product with P takes nothing, and the quotient is what is held, less the remainder.
+//!
 //! Noise: with D digits below P / 2^4, centred, and error deviation 3.2, the
 //! deviation of an added coefficient before division is at most
 //! `3.2 sqrt(D N / 12) P / 2^4`, below that of the division's own rounding,
@@ -118,14 +121,13 @@ impl Decomposition<'_> {
             ring.primes[position].inverse_unnormalised(first);
             ring.primes[position].inverse_unnormalised(second);
         });
-        division.finish(ring, remainders.each_ref(), |position, factor, limbs| {
+        division.finish(ring, remainders.each_ref(), |position, _, limbs| {
             let digits = self.limbs(parameters, position);
             let terms = digit_terms(ring, &digits, key, &places, position);
             inner_products::add_inner_product_permuted(
                 ring.modulus(position),
                 terms,
                 terms.tile,
-                factor,
                 addend.limb(position),
                 automorphism,
                 limbs,
@@ -143,8 +145,7 @@ impl Decomposition<'_> {
         automorphism: &Automorphism,
     ) -> [Poly; 2] {
         self.permuted(parameters, key, automorphism, |position| {
-            let inside = addend.basis.contains(position);
-            inside.then(|| (addend.limb(position), parameters.special_product(position)))
+            addend.basis.contains(position).then(|| addend.limb(position))
         })
     }
 
@@ -157,18 +158,16 @@ impl Decomposition<'_> {
         addend: &Poly,
         automorphism: &Automorphism,
     ) -> [Poly; 2] {
-        self.permuted(parameters, key, automorphism, |position| {
-            Some((addend.limb(position), parameters.ring().modulus(position).r))
-        })
+        self.permuted(parameters, key, automorphism, |position| Some(addend.limb(position)))
     }
 
-    /// `addend` gives, for the prime at a position, a limb and a factor in Montgomery form.
+    /// `addend` gives a limb for the prime at a position.
     fn permuted<'b>(
         &self,
         parameters: &Parameters,
         key: &SwitchingKey,
         automorphism: &Automorphism,
-        addend: impl Fn(usize) -> Option<(&'b [u32], u32)> + Sync,
+        addend: impl Fn(usize) -> Option<&'b [u32]> + Sync,
     ) -> [Poly; 2] {
         let ring = parameters.ring();
         let basis = self.extended(parameters);

@@ -37,7 +37,8 @@ pub struct PublicKey {
     pub(crate) parameters: Parameters,
     pub(crate) id: KeyId,
     pub(crate) seed: Seed,
-    /// Both halves over every prime, in Montgomery form; the second is expanded from the seed.
+    /// Both halves over every prime, held divided, in Montgomery form; the second is expanded
+    /// from the seed.
     pub(crate) halves: [Poly; 2],
 }
 
@@ -49,7 +50,7 @@ pub struct SwitchingKey {
     pub(crate) seed: Seed,
     /// The numbers of the digits of the chain that have primes at the level.
     pub(crate) digits: Vec<usize>,
-    /// Two halves for each of them, in Montgomery form.
+    /// Two halves for each of them, held divided, in Montgomery form.
     pub(crate) halves: Bundle,
 }
 
@@ -140,7 +141,7 @@ impl SecretKey {
         })
     }
 
-    /// e - half * secret, in Montgomery form as `half` and `secret` are.
+    /// e - half * secret for an e held divided, in Montgomery form as `half` and `secret` are.
     fn encryption_of_zero(
         &self,
         generator: &mut Generator,
@@ -151,6 +152,7 @@ impl SecretKey {
         let error = sampling::gaussian(generator, ring.n());
         let mut error = SecretPoly(ring.small(&half.basis, &error));
         ring.to_montgomery(&mut error.0);
+        self.parameters.hold_divided(&mut error.0);
         let mut mask = SecretPoly(half.clone());
         ring.mul_montgomery(&mut mask.0, &secret.0);
         ring.sub(&mut error.0, &mask.0);
@@ -227,9 +229,7 @@ impl SecretKey {
             let half = expand_half(&self.parameters, &seed, index, &basis)?;
             let mut first = self.encryption_of_zero(&mut generator, to, &half);
             for (position, limb) in first.limbs_mut().filter(|(p, _)| own.contains(*p)) {
-                let factor = self.parameters.special_product(position);
-                let modulus = ring.modulus(position);
-                kernels::add_scaled(modulus, limb, from.0.limb(position), factor);
+                kernels::add(ring.modulus(position), limb, from.0.limb(position));
             }
             digits.push(index);
             halves.extend([first, half]);

@@ -228,24 +228,26 @@ impl Parameters {
         &self.0.special
     }
 
-    /// P modulo the prime at `position`, in Montgomery form.
-    pub(crate) fn special_product(&self, position: usize) -> u32 {
+    /// Divides `x` by P, the product of the key-switching primes, modulo every other prime.
+    pub(crate) fn hold_divided(&self, x: &mut Poly) {
         let ring = self.ring();
-        let modulus = ring.modulus(position);
-        let special = self.0.special.iter().map(|p| ring.modulus(p).q);
-        modulus.to_montgomery(product(modulus, special))
+        let special = || self.0.special.iter().map(|p| ring.modulus(p).q);
+        let limbs = x.par_limbs_mut().filter(|(position, _)| !self.0.special.contains(*position));
+        limbs.for_each(|(position, limb)| {
+            let modulus = ring.modulus(position);
+            let inverse = modulus.inv(product(modulus, special()));
+            kernels::scale(modulus, limb, modulus.to_montgomery(inverse));
+        });
     }
 
-    /// P times `x`, over the primes of `level` and the key-switching primes.
+    /// P times `x`, over the primes of `level` and the key-switching primes, held divided.
     pub(crate) fn special_multiple(&self, level: usize, x: &Poly) -> Poly {
         let ring = self.ring();
         let mut multiple = ring.zero(self.extended_basis(level));
-        multiple.par_limbs_mut().filter(|(position, _)| x.basis.contains(*position)).for_each(
-            |(position, limb)| {
-                limb.copy_from_slice(x.limb(position));
-                kernels::scale(ring.modulus(position), limb, self.special_product(position));
-            },
-        );
+        multiple
+            .par_limbs_mut()
+            .filter(|(position, _)| x.basis.contains(*position))
+            .for_each(|(position, limb)| limb.copy_from_slice(x.limb(position)));
         multiple
     }
 
@@ -301,12 +303,16 @@ impl Parameters {
         Digit { index, own, others, conversion }
     }
 
-    /// Division by the key-switching primes, at a level.
+    /// Division by the key-switching primes, at a level, of what is held divided.
     pub(crate) fn division_by_special(&self, level: usize) -> &Division {
         let tables = &self.0.levels[level];
         tables
             .division_by_special
-            .get_or_init(|| Division::new(&self.0.ring, &tables.extended, &tables.basis))
+            .get_or_init(|| self.division_of_divided(&tables.extended, &tables.basis))
+    }
+
+    fn division_of_divided(&self, from: &Basis, to: &Basis) -> Division {
+        Division::of_divided(&self.0.ring, from, to, &self.0.special)
     }
 
     /// Rescaling from `level`, at least 1.
@@ -315,12 +321,13 @@ impl Parameters {
         tables.rescale.get_or_init(|| Division::new(&self.0.ring, &tables.basis, &below.basis))
     }
 
-    /// Division by the key-switching primes and rescaling in one, from `level`, at least 1.
+    /// Division by the key-switching primes and rescaling in one, from `level`, at least 1, of
+    /// what is held divided.
     pub(crate) fn rescale_from_extended(&self, level: usize) -> &Division {
         let (tables, below) = (&self.0.levels[level], &self.0.levels[level - 1]);
         tables
             .rescale_from_extended
-            .get_or_init(|| Division::new(&self.0.ring, &tables.extended, &below.basis))
+            .get_or_init(|| self.division_of_divided(&tables.extended, &below.basis))
     }
 
     /// Refuses objects of other parameters.

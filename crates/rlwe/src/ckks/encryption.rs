@@ -172,7 +172,8 @@ impl PublicKey {
         let mut polys = Vec::with_capacity(2);
         for half in &self.halves {
             let error = sampling::gaussian(&mut generator, ring.n());
-            let error = SecretPoly(ring.small(extended, &error));
+            let mut error = SecretPoly(ring.small(extended, &error));
+            self.parameters.hold_divided(&mut error.0);
             let mut zero = SecretPoly(ephemeral.0.clone());
             ring.mul_montgomery(&mut zero.0, half);
             ring.add(&mut zero.0, &error.0);

@@ -290,8 +290,7 @@ impl Evaluator {
         for (sum, addend) in switched.iter_mut().zip(&*a.polys) {
             let limbs = sum.par_limbs_mut().filter(|(p, _)| addend.basis.contains(*p));
             limbs.for_each(|(p, limb)| {
-                let factor = parameters.special_product(p);
-                kernels::add_scaled(ring.modulus(p), limb, addend.limb(p), factor);
+                kernels::add(ring.modulus(p), limb, addend.limb(p));
             });
         }
         Ok(division.apply_to_all(ring, switched.each_ref()).into())

@@ -25,23 +25,35 @@ pub(crate) struct Division {
 impl Division {
     /// From `from` to `to`: what is in `from` alone leaves, what is in `to` alone joins.
     pub(crate) fn new(ring: &Ring, from: &Basis, to: &Basis) -> Self {
+        Self::of_divided(ring, from, to, &Basis::new([]))
+    }
+
+    /// [`Self::new`] for an x that is held, modulo every prime that is not in `special`, divided
+    /// by the product of those that are.
+    pub(crate) fn of_divided(ring: &Ring, from: &Basis, to: &Basis, special: &Basis) -> Self {
         let leaving = from.difference(to);
         let joining = to.difference(from);
         let product_of = |basis: &Basis, q: Modulus| {
             product(q, basis.iter().map(|position| ring.modulus(position).q))
         };
         let inverse = |q: Modulus| q.inv(product_of(&leaving, q));
+        let held = |q: Modulus| {
+            let whole = special.iter().any(|position| ring.modulus(position).q == q.q);
+            if whole { 1 } else { product_of(special, q) }
+        };
         let conversion = Conversion::new(
             ring.log_n,
             &ring.moduli(&leaving),
             &ring.moduli(to),
-            |q| product_of(&joining, q),
+            |q| q.mul(product_of(&joining, q), held(q)),
             |q| q.sub(0, inverse(q)),
         );
         let factors = ring
             .moduli(to)
             .into_iter()
-            .map(|q| q.to_montgomery(q.mul(product_of(&joining, q), inverse(q))))
+            .map(|q| q.mul(q.mul(product_of(&joining, q), held(q)), inverse(q)))
+            .zip(ring.moduli(to))
+            .map(|(factor, q)| q.to_montgomery(factor))
             .collect();
         Self { leaving, to: to.clone(), conversion, factors }
     }
@@ -62,7 +74,12 @@ impl Division {
         self.finish(ring, remainders, |position, factor, limbs| {
             for (limb, poly) in limbs.into_iter().zip(polys) {
                 if poly.basis.contains(position) {
-                    kernels::add_scaled(ring.modulus(position), limb, poly.limb(position), factor);
+                    let modulus = ring.modulus(position);
+                    if factor == modulus.r {
+                        kernels::add(modulus, limb, poly.limb(position));
+                    } else {
+                        kernels::add_scaled(modulus, limb, poly.limb(position), factor);
+                    }
                 }
             }
         })

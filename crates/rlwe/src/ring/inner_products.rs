@@ -180,7 +180,7 @@ struct InnerProductThenPermute<'a, T> {
     modulus: Modulus,
     terms: T,
     tile: usize,
-    addend: Option<(&'a [u32], u32)>,
+    addend: Option<&'a [u32]>,
     automorphism: &'a Automorphism,
     sums: [&'a mut [u32]; 2],
 }
@@ -196,14 +196,14 @@ impl<T: Terms> ByVectors for InnerProductThenPermute<'_, T> {
         let vectors = self.tile / L::WIDTH;
         let patterns = lanes.vectors(&self.automorphism.patterns);
         let [s0, s1] = self.sums.map(|s| lanes.vectors_mut(s));
-        let addend = self.addend.map(|(limb, factor)| (lanes.vectors(limb), lanes.splat(factor)));
+        let addend = self.addend.map(|limb| lanes.vectors(limb));
         for (index, moves) in self.automorphism.moves.chunks_exact(U).enumerate() {
             let (tile, at) = (index * U / vectors, index * U % vectors);
             let [mut t0, t1] = sums_at::<L, T, U>(lanes, q, self.terms, tile, at);
-            if let Some((limb, factor)) = addend {
+            if let Some(limb) = addend {
                 let limb = &limb[index * U..(index + 1) * U];
                 for u in 0..U {
-                    t0[u] = q.add(lanes, t0[u], q.mul_montgomery(lanes, limb[u], factor));
+                    t0[u] = q.add(lanes, t0[u], limb[u]);
                 }
             }
             for u in 0..U {
@@ -216,13 +216,13 @@ impl<T: Terms> ByVectors for InnerProductThenPermute<'_, T> {
     }
 }
 
-/// The sums of `terms`, the first with `addend * factor` (factor in Montgomery form)
-/// added where there is one, moved by `automorphism`.
+/// The sums of `terms`, the first with `addend` added where there is one, moved by
+/// `automorphism`.
 pub(crate) fn inner_product_then_permute(
     modulus: Modulus,
     terms: impl Terms,
     tile: usize,
-    addend: Option<(&[u32], u32)>,
+    addend: Option<&[u32]>,
     automorphism: &Automorphism,
     sums: [&mut [u32]; 2],
 ) {
@@ -233,7 +233,6 @@ struct AddInnerProductPermuted<'a, T> {
     modulus: Modulus,
     terms: T,
     tile: usize,
-    factor: u32,
     addend: &'a [u32],
     automorphism: &'a Automorphism,
     to: [&'a mut [u32]; 2],
@@ -250,7 +249,7 @@ impl<T: Terms> ByVectors for AddInnerProductPermuted<'_, T> {
         let vectors = self.tile / L::WIDTH;
         let patterns = lanes.vectors(&self.automorphism.patterns);
         let [to0, to1] = self.to.map(|to| lanes.vectors_mut(to));
-        let (addend, factor) = (lanes.vectors(self.addend), lanes.splat(self.factor));
+        let addend = lanes.vectors(self.addend);
         for (index, moves) in self.automorphism.moves.chunks_exact(U).enumerate() {
             let (tile, at) = (index * U / vectors, index * U % vectors);
             let [t0, t1] = sums_at::<L, T, U>(lanes, q, self.terms, tile, at);
@@ -258,28 +257,26 @@ impl<T: Terms> ByVectors for AddInnerProductPermuted<'_, T> {
             for u in 0..U {
                 let (target, pattern) = moves[u];
                 let pattern = patterns[pattern as usize];
-                let first = q.add(lanes, q.mul_montgomery(lanes, t0[u], factor), addend[u]);
-                let second = q.mul_montgomery(lanes, t1[u], factor);
+                let first = lanes.permute(q.add(lanes, t0[u], addend[u]), pattern);
+                let second = lanes.permute(t1[u], pattern);
                 let (to0, to1) = (&mut to0[target as usize], &mut to1[target as usize]);
-                *to0 = q.add(lanes, *to0, lanes.permute(first, pattern));
-                *to1 = q.add(lanes, *to1, lanes.permute(second, pattern));
+                *to0 = q.add(lanes, *to0, first);
+                *to1 = q.add(lanes, *to1, second);
             }
         }
     }
 }
 
-/// Adds to `to` the sums of `terms` times a factor in Montgomery form, the first with `addend`
-/// added, moved by `automorphism`.
+/// Adds to `to` the sums of `terms`, the first with `addend` added, moved by `automorphism`.
 pub(crate) fn add_inner_product_permuted(
     modulus: Modulus,
     terms: impl Terms,
     tile: usize,
-    factor: u32,
     addend: &[u32],
     automorphism: &Automorphism,
     to: [&mut [u32]; 2],
 ) {
-    dispatch(AddInnerProductPermuted { modulus, terms, tile, factor, addend, automorphism, to });
+    dispatch(AddInnerProductPermuted { modulus, terms, tile, addend, automorphism, to });
 }
 
 #[cfg(test)]
@@ -321,21 +318,12 @@ mod tests {
                     }
                 }
                 let addend = residues(q, 5, N);
-                let (before, factor) = ([residues(q, 6, N), residues(q, 7, N)], q.q / 3);
+                let before = [residues(q, 6, N), residues(q, 7, N)];
                 let mut added = before.clone();
                 let [a0, a1] = &mut added;
-                add_inner_product_permuted(
-                    q,
-                    terms,
-                    TILE,
-                    factor,
-                    &addend,
-                    &automorphism,
-                    [a0, a1],
-                );
+                add_inner_product_permuted(q, terms, TILE, &addend, &automorphism, [a0, a1]);
                 for (half, (before, added)) in before.iter().zip(&added).enumerate() {
                     let mut expected = sums[half].clone();
-                    kernels::scale(q, &mut expected, factor);
                     if half == 0 {
                         kernels::add(q, &mut expected, &addend);
                     }
@@ -346,7 +334,7 @@ mod tests {
                 }
                 let mut moved = [vec![0; N], vec![0; N]];
                 let [m0, m1] = &mut moved;
-                let one = Some((addend.as_slice(), q.r));
+                let one = Some(addend.as_slice());
                 inner_product_then_permute(q, terms, TILE, one, &automorphism, [m0, m1]);
                 kernels::add(q, &mut sums[0], &addend);
                 let mut expected = vec![0; N];
