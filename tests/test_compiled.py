@@ -428,3 +428,8 @@ def test_inputs_beyond_the_bound_of_their_spec_are_refused() -> None:
     large = client.party.encrypt(np.full(8, 1000.0), layout=packing.layout, level=packing.level)
     with pytest.raises(ValueOutOfRangeError, match="argument 0 to hold numbers of absolute value"):
         evaluator.run([large])
+
+
+def test_costs_that_are_no_function_are_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="expected costs to be a function"):
+        cw.compile(lambda x: x, (3,), costs=3)  # type: ignore[arg-type]

@@ -35,7 +35,7 @@ from cloakwork.plan.precision import predicted_precision
 from cloakwork.plan.search import Plan, Task, cheapest_plan, slot_bounds
 from cloakwork.programs.slots import Input, Output, Program, Vector
 from cloakwork.programs.tensors import Source
-from cloakwork.runtime.arguments import integer, positive, shown
+from cloakwork.runtime.arguments import integer, optional, positive, shown
 from cloakwork.runtime.arrays import real_array, require_bound
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.roles import Client, Evaluator
@@ -133,7 +133,8 @@ def compile(
         InvalidParametersError: No parameters have the depth and precision that are needed.
         InsecureParametersError: Those of the ring asked for fall short of 128-bit security.
         KeyBudgetError: The fewest keys that will do take more than the budget.
-        InvalidArgumentError: The function does not take or return tensors as it should.
+        InvalidArgumentError: The function does not take or return tensors as it should, or
+            `costs` is no function.
         ShapeMismatchError: Shapes do not fit.
 
     Example:
@@ -143,6 +144,11 @@ def compile(
         >>> bool(np.allclose(p.run(a, b), 32, atol=1e-4))
         True
     """
+    if not callable(costs):
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected costs to be a function of parameters such as "
+            f"cloakwork.measured_costs, got {shown(costs)}"
+        )
     precision = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
     rings = list(_RINGS)
     if log_n is not None:
@@ -460,7 +466,8 @@ class CompiledEvaluator:
         _require_tensors(inputs, layouts, f"run {compiled.title}")
         if self.party.hidden:
             _require_bounds(compiled, inputs)
-        profile = Profile() if profile is None else profile
+        action = f"run {compiled.title}"
+        profile = optional(profile, Profile, "profile", action) or Profile()
         values = iter(
             self.party.run(
                 compiled.program,

@@ -246,6 +246,8 @@ def test_a_run_is_cancelled() -> None:
     with pytest.raises(RunCancelledError):
         EVALUATOR.run(both(), cancel=cancel)
     assert CLIENT.decrypt(EVALUATOR.run(both(), cancel=threading.Event()))["above"] == 0
+    with pytest.raises(InvalidArgumentError, match="expected cancel to be a Event or None"):
+        EVALUATOR.run(both(), cancel=True)  # type: ignore[arg-type]
 
 
 def test_an_interrupt_from_the_keyboard_stops_a_run() -> None:

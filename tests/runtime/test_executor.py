@@ -332,6 +332,13 @@ def test_a_run_is_cancelled_after_the_operations_under_way(threads: int) -> None
     assert not threads_left()
 
 
+def test_what_is_no_profile_and_no_event_is_refused_by_name() -> None:
+    program = chains(2, length=2)
+    for wrong in ({"profile": 3}, {"cancel": True}):
+        with pytest.raises(InvalidArgumentError, match=r"cannot run chains: expected .* or None"):
+            run(program, ClearBackend(), [ClearVector(X, 3)], **wrong)
+
+
 def test_a_run_that_is_cancelled_before_it_starts_does_nothing() -> None:
     cancel = threading.Event()
     cancel.set()

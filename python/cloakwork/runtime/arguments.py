@@ -1,11 +1,11 @@
-"""Reads the numbers that users pass as arguments, and shows in refusals what came."""
+"""Reads what users pass as arguments, and shows in refusals what came."""
 
 from __future__ import annotations
 
 import math
 import operator
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from cloakwork.errors import InvalidArgumentError
 # Longer reprs would bury the message that they are in.
 _SHOWN_CHARACTERS = 60
 _SHOWN_BITS = 128
+
+T = TypeVar("T")
 
 
 def integer(value: Any, name: str, action: str, *, least: int, most: int) -> int:
@@ -65,6 +67,23 @@ def positive(value: Any, name: str, action: str) -> float:
     if not (math.isfinite(number) and number > 0):
         raise InvalidArgumentError(f"{expected}, got {shown(value)}")
     return number
+
+
+def optional(value: Any, kind: type[T], name: str, action: str) -> T | None:
+    """The value, where it is None or of a kind.
+
+    Raises:
+        InvalidArgumentError: It is something else.
+
+    Example:
+        >>> optional(None, dict, "prices", "compile") is None
+        True
+    """
+    if value is None or isinstance(value, kind):
+        return value
+    raise InvalidArgumentError(
+        f"cannot {action}: expected {name} to be a {kind.__qualname__} or None, got {shown(value)}"
+    )
 
 
 def shown(value: Any) -> str:

@@ -28,7 +28,7 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.ports import Port
-from cloakwork.runtime.arguments import integer, shown
+from cloakwork.runtime.arguments import integer, optional, shown
 from cloakwork.runtime.port_values import bits_of_arguments, results_of_bits
 from cloakwork.runtime.progress import progress_bar
 
@@ -172,7 +172,7 @@ class BooleanEvaluator:
 
         Raises:
             InvalidArgumentError: An input is missing or given twice, or is none of the program's;
-                or the number of threads is none.
+                or the number of threads or the event is none.
             RunCancelledError: `cancel` was set.
             ProgramMismatchError: The inputs were encrypted for another program.
             KeyMismatchError: The inputs were encrypted with another key.
@@ -182,6 +182,7 @@ class BooleanEvaluator:
         _require_bits(encrypted, "inputs", self.program, "run")
         if threads is not None:
             threads = integer(threads, "threads", "run", least=1, most=MOST_THREADS)
+        cancel = optional(cancel, threading.Event, "cancel", "run")
         clear = {} if clear is None else clear
         if not isinstance(clear, Mapping):
             raise InvalidArgumentError(

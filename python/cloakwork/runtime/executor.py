@@ -31,7 +31,7 @@ from cloakwork.programs.slots import (
     Vector,
     name_of,
 )
-from cloakwork.runtime.arguments import integer
+from cloakwork.runtime.arguments import integer, optional
 from cloakwork.runtime.memory import LiveValues, Stored
 from cloakwork.runtime.profile import Measurement, Profile
 from cloakwork.runtime.progress import progress_bar
@@ -101,8 +101,8 @@ def run(
             alone would have to assume the worst of every slot.
 
     Raises:
-        InvalidArgumentError: The inputs do not fit the program in number or level, or the
-            number of threads is out of range.
+        InvalidArgumentError: The inputs do not fit the program in number or level, the number
+            of threads is out of range, or the profile or the event is none.
         RunCancelledError: The run was cancelled.
         CloakworkError: An operation failed; a note names it, the program and the user's line.
 
@@ -136,8 +136,9 @@ def run(
         least=1,
         most=_MAX_THREADS,
     )
-    profile = Profile() if profile is None else profile
-    cancel = threading.Event() if cancel is None else cancel
+    action = f"run {program.title}"
+    profile = optional(profile, Profile, "profile", action) or Profile()
+    cancel = optional(cancel, threading.Event, "cancel", action) or threading.Event()
     plan = schedule(program)
     threads = max(1, min(threads, len(plan.tasks)))
     with progress_bar(program.title, total=sum(map(len, plan.tasks)), unit="operation") as bar:
