@@ -42,9 +42,10 @@ MOST = {
     "adder-32-bristol": (32, 32),
     "adder-64": (64, 64),
     "calculator": (279, 27),
-    "relu": (112, 1),
+    "relu": (48, 1),
     "sort": (439, 58),
-    "pir-100-table": (200, 6),
+    "pir-100": (1182, 7),
+    "pir-100-table": (90, 7),
 }
 
 names_to_map = [

@@ -3,10 +3,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use crate::bootstrap::{Bootstrapper, MAX_BATCH, Tables, Task};
+use crate::bootstrap::{Bootstrapper, MAX_BATCH, Task};
 use crate::encryption::Signal;
 use crate::keys::SecretKey;
 use crate::parameters::{MAX_TABLES_LOG, Parameters};
+use crate::tables::Tables;
 use crate::{Error, Result};
 
 const QUARTER: u32 = 1 << 30;
@@ -38,7 +39,8 @@ pub fn seconds(parameters: Parameters, repetitions: usize) -> Result<Seconds> {
     let key = secret.evaluation_key()?;
     let mut bootstrapper = Bootstrapper::new(&key);
     let bits = secret.encrypt(&[0, 1], &[QUARTER; 2])?.signals;
-    let values = [QUARTER; 2 << MAX_TABLES_LOG];
+    // No two of these tables are rotations of one another.
+    let values: Vec<u32> = (1..=2 << MAX_TABLES_LOG).map(|n| n * (QUARTER >> 4)).collect();
     let tasks = |count: usize, tables: usize| -> Vec<Task<'_>> {
         let tables = Tables { boxes_log: 2, values: &values[..2 * tables] };
         (0..count).map(|_| Task { signal: bits[0].to_vec(), tables }).collect()

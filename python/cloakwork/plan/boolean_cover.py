@@ -1,31 +1,31 @@
 """Which bootstraps compute the ANDs of a network, and in which order.
 
-With four boxes (phases of v/4 turns) one bootstrap does one of these:
-
-- A *product*: x in quarter and y in half encoding, v = x + 2y, gives x AND y, and from the same
-  blind rotation y and x XOR y in finer encodings.
-- A *majority*: three bits in quarter encoding (one may be 0: then it is an AND) and d in half
-  encoding, v = a + b + c + 2d, gives majority(a, b, c) XOR d in any encoding.
-- A *re-encoding*: y in half encoding, and if wanted x in quarter encoding, v = x + 2y, gives y and
-  x XOR y in finer encodings.
-
-XORs are sums of signals in half encoding. So each AND takes one bootstrap once one of its operands
-or their XOR, its *plane*, is in quarter encoding; what is to be saved are re-encodings. The program
-inputs are in all encodings. The plan is made greedily: products whose other operand is wanted in
-quarter encoding give it on the way; a majority that completes a wanted XOR gives that directly;
-where neither helps, what most ANDs want is re-encoded.
+The steps are those of `plan.boolean_steps`. XORs are sums of signals in half encoding. So each AND
+takes one bootstrap once one of its operands or their XOR, its *plane*, is in quarter encoding; what
+is to be saved are re-encodings. The program inputs are in all encodings. The plan is made greedily:
+ANDs that can share a bootstrap do; products whose other operand is wanted in quarter encoding give
+it on the way; a majority that completes a wanted XOR gives that directly; where nothing helps,
+what most ANDs want is re-encoded.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from heapq import nsmallest
+from dataclasses import dataclass
+from heapq import heappop, heappush, nsmallest
 from itertools import combinations, islice
 from random import Random
 
 from cloakwork.plan.boolean_network import Network
+from cloakwork.plan.boolean_steps import (
+    Cover,
+    Majority,
+    Product,
+    Reencoding,
+    SharedProducts,
+    Step,
+)
 
 # Ready ANDs that are looked at to choose the next bootstrap, or what to re-encode.
 _WINDOW = 256
@@ -36,88 +36,27 @@ _URGENT = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
-    """An AND, (x XOR x_inverted) AND (y XOR y_inverted), of x in quarter and y in half encoding.
+class Abilities:
+    """What the bootstraps of a target can do.
 
     Args:
-        node: The AND.
-        x: A node of its plane.
-        y: Another one.
-        x_inverted: Whether x is complemented.
-        y_inverted: Whether y is complemented.
-        makes: The nodes made in finer encodings: y, x XOR y, or the AND, alone or XOR x, y, both.
+        most_outputs: The most outputs of one with four boxes.
+        longest_chain: How many products in finer encodings may follow one another, each of which
+            takes an operand in an encoding finer still.
+        most_shared: The most ANDs of one that share an operand.
     """
 
-    node: int
-    x: int
-    y: int
-    x_inverted: int
-    y_inverted: int
-    makes: tuple[int, ...]
+    most_outputs: int
+    longest_chain: int
+    most_shared: int
 
 
-@dataclass(frozen=True, slots=True)
-class Majority:
-    """The majority of two literals and a node, XOR some more nodes.
-
-    Args:
-        node: The AND that this does: the majority XOR its last operand.
-        literals: The first two operands.
-        last: The last operand, 0 for none.
-        added: Nodes in half encoding that are added.
-        makes: What is made: the node whose value the sum is.
-    """
-
-    node: int
-    literals: tuple[int, int]
-    last: int
-    added: tuple[int, ...]
-    makes: tuple[int]
-
-
-@dataclass(frozen=True, slots=True)
-class Reencoding:
-    """Nodes in finer encodings.
-
-    Args:
-        x: A node in quarter encoding, 0 for none.
-        y: A node in half encoding.
-        makes: y, x XOR y, or both.
-    """
-
-    x: int
-    y: int
-    makes: tuple[int, ...]
-
-
-Step = Product | Majority | Reencoding
-
-
-@dataclass(slots=True)
-class Cover:
-    """Steps that compute all ANDs of a network that are needed.
-
-    Args:
-        steps: In an order of evaluation.
-        made_at: For every node that is made in finer encodings the first step that does so.
-        replaces: Nodes whose sum is to be taken from what was made, not from its parts.
-    """
-
-    steps: list[Step] = field(default_factory=list)
-    made_at: dict[int, int] = field(default_factory=dict)
-    replaces: set[int] = field(default_factory=set)
-
-
-def cover(
-    network: Network, most_outputs: int, longest_chain: int, slack: float, *, generous: bool
-) -> Cover:
+def cover(network: Network, abilities: Abilities, slack: float, *, generous: bool) -> Cover:
     """Plan the bootstraps of a network.
 
     Args:
         network: The network.
-        most_outputs: The most outputs of a bootstrap.
-        longest_chain: How many products in finer encodings may follow one another, each of which
-            takes an operand in an encoding finer still.
+        abilities: What bootstraps can do.
         slack: How many bootstraps deeper than needed a step may come for the sake of a
             re-encoding saved; infinite for the fewest bootstraps.
         generous: Whether products also give operands that are not yet wanted but might spare a
@@ -126,26 +65,26 @@ def cover(
     Example:
         >>> network = Network(3)
         >>> a, b, c = network.inputs()
-        >>> network.outputs = [network.land(network.xor(a, b), c)]
-        >>> len(cover(network, 2, 1, 0, generous=False).steps)
+        >>> network.outputs = [network.land(network.xor(a, b), c), network.land(a, c)]
+        >>> for most_shared in (1, 2):
+        ...     len(cover(network, Abilities(2, 1, most_shared), 0, generous=False).steps)
+        2
         1
     """
-    return _Planner(network, most_outputs, longest_chain, slack, generous=generous).plan()
+    return _Planner(network, abilities, slack, generous=generous).plan()
 
 
 class _Planner:
     def __init__(
         self,
         network: Network,
-        most_outputs: int,
-        longest_chain: int,
+        abilities: Abilities,
         slack: float,
         *,
         generous: bool,
     ) -> None:
         self._network = network
-        self._most_outputs = most_outputs
-        self._longest_chain = longest_chain
+        self._abilities = abilities
         self._slack = slack
         self._generous = generous
         self._made = Cover()
@@ -176,6 +115,9 @@ class _Planner:
         self._products: dict[int, None] = {}
         self._majorities: dict[int, None] = {}
         self._infeasible: dict[int, None] = {}
+        # Of those by an operand, with the other one; and operands by how many share them.
+        self._sharing: dict[int, dict[int, int]] = defaultdict(dict)
+        self._most_shared: list[tuple[int, int]] = []
         for node in range(1, 1 + network.input_count):
             self._marked[self._mark(node)] = node
         # The wanted XOR whose ANDs are being done.
@@ -190,6 +132,8 @@ class _Planner:
                 level = min(self._groups)
                 for node in self._groups.pop(level):
                     self._classify(node)
+            elif shared := self._largest_sharing():
+                self._do_shared(shared)
             elif self._products:
                 self._do_product(next(iter(self._products)))
             elif self._infeasible:
@@ -348,6 +292,8 @@ class _Planner:
             self._products[node] = None
         else:
             self._infeasible[node] = None
+        if self._abilities.most_shared > 1:
+            self._share(node)
 
     def _in_time(self, node: int) -> bool:
         """Whether a node is in quarter encoding, and about as early as by a re-encoding."""
@@ -356,6 +302,42 @@ class _Planner:
             and self._quarter[node] <= self._half_level(node) + 1 + self._slack
         )
 
+    # What can share a bootstrap.
+
+    def _share(self, node: int) -> None:
+        """Note the operands that a ready AND could share with others."""
+        for shared in self._planes[node]:
+            finer = [
+                each
+                for each in self._planes[node]
+                if each != shared
+                and each in self._quarter
+                and not self._chain.get(each, 0)
+                and self._quarter[each] <= self._half_level(shared) + self._slack
+            ]
+            if finer:
+                self._sharing[shared][node] = min(finer, key=self._quarter.__getitem__)
+                self._count_sharing(shared)
+            else:
+                self._share_no_more(node, shared)
+
+    def _share_no_more(self, node: int, shared: int) -> None:
+        if self._sharing[shared].pop(node, None) is not None:
+            self._count_sharing(shared)
+
+    def _count_sharing(self, shared: int) -> None:
+        if len(self._sharing[shared]) > 1:
+            heappush(self._most_shared, (-len(self._sharing[shared]), shared))
+
+    def _largest_sharing(self) -> int:
+        """The operand that most ready ANDs share, 0 if there is none that two do."""
+        while self._most_shared:
+            count, shared = self._most_shared[0]
+            if len(self._sharing[shared]) == -count:
+                return shared
+            heappop(self._most_shared)
+        return 0
+
     # What is done.
 
     def _step(self, step: Step, level: int) -> None:
@@ -363,11 +345,12 @@ class _Planner:
         self._made.steps.append(step)
         for node in step.makes:
             self._made.made_at.setdefault(node, number)
-        if not isinstance(step, Reencoding):
-            node = step.node
+        for node in step.nodes:
             self._level[node] = level
             for group in (self._products, self._majorities, self._infeasible):
                 group.pop(node, None)
+            for each in self._planes[node]:
+                self._share_no_more(node, each)
             self._want_no_more(node)
             self._follow(node)
         for node in step.makes:
@@ -440,13 +423,13 @@ class _Planner:
         y = others[0]
         level = 1 + max(quarter[x], self._half_level(y))
         makes = [each for each in others if self._wish(each)]
-        if self._chain.get(x, 0) < self._longest_chain:
+        if self._chain.get(x, 0) < self._abilities.longest_chain:
             shifted = [self._moved(node, by) for by in (0, *plane)]
             closed = [each for each in shifted if each is not None and self._wish(each)]
             makes += closed
         makes.sort(key=self._wish, reverse=True)
         # The AND itself in a finer encoding is also the AND in half encoding.
-        room = self._most_outputs - (node not in makes[: self._most_outputs])
+        room = self._abilities.most_outputs - (node not in makes[: self._abilities.most_outputs])
         for each in makes[:room]:
             if each not in plane:
                 self._chain[each] = self._chain.get(x, 0) + 1
@@ -459,6 +442,15 @@ class _Planner:
             tuple(makes[:room]),
         )
         self._step(step, level)
+
+    def _do_shared(self, shared: int) -> None:
+        chosen = list(islice(self._sharing[shared].items(), self._abilities.most_shared))
+        products = [
+            Product(node, x, shared, self._inverted(node, x), self._inverted(node, shared), ())
+            for node, x in chosen
+        ]
+        levels = [self._half_level(shared), *(self._quarter[x] for _, x in chosen)]
+        self._step(SharedProducts(tuple(products)), 1 + max(levels))
 
     def _moved(self, node: int, by: int) -> int | None:
         forms = self._network.forms
@@ -485,7 +477,7 @@ class _Planner:
         node = min(left, key=self._potential.__getitem__)
         plane = self._planes[node]
         third = [each for each in plane if self._wish(each)]
-        if third and self._most_outputs > 1 and any(map(self._in_time, plane)):
+        if third and self._abilities.most_outputs > 1 and any(map(self._in_time, plane)):
             self._do_product(node)
         else:
             self._do_sum(node, node)
@@ -581,7 +573,7 @@ class _Planner:
             for each in wishes
         ]
         best = max(alone)
-        if self._most_outputs > 1:
+        if self._abilities.most_outputs > 1:
             for x, y, other in pairs:
                 gain = (
                     counts[y] + counts[other],

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cloakwork.errors import NoiseBudgetError
-from cloakwork.plan.boolean_cover import Cover, Majority, Product, Reencoding
 from cloakwork.plan.boolean_network import Network
 from cloakwork.plan.boolean_noise import Sources
+from cloakwork.plan.boolean_steps import Cover, Majority, Product, Reencoding, SharedProducts
 from cloakwork.plan.boolean_target import Target
-from cloakwork.plan.boolean_uses import OWN, Use, Uses, plane_of
-from cloakwork.programs.bootstraps import HALF, QUARTER, BootstrapBuilder, BootstrapProgram
+from cloakwork.plan.boolean_uses import OWN, Use, Uses, plane_of, shared_encodings
+from cloakwork.programs.bootstraps import (
+    EIGHTH,
+    HALF,
+    QUARTER,
+    BootstrapBuilder,
+    BootstrapProgram,
+)
 from cloakwork.programs.gates import GateProgram
+from cloakwork.programs.table_rotations import distinct_tables, rotated_steps, step_rotation
 
 _TURN = 1 << 32
 _BOXES_LOG = 2
@@ -43,6 +50,8 @@ def written_out(
             writer.majority(at, step)
         elif isinstance(step, Product):
             writer.product(at, step)
+        elif isinstance(step, SharedProducts):
+            writer.shared(at, step)
         else:
             writer.reencode(at, step)
     return writer.finish()
@@ -52,7 +61,7 @@ class _Writer:
     def __init__(
         self, program: GateProgram, network: Network, cover: Cover, target: Target
     ) -> None:
-        if not target.most_outputs(_BOXES_LOG):
+        if not target.most_tables(_BOXES_LOG):
             raise NoiseBudgetError(
                 f"cannot map the gates to the target {target.name!r}: its bootstraps cannot tell "
                 "4 boxes apart with enough certainty; take other parameters"
@@ -90,7 +99,9 @@ class _Writer:
                 constant += QUARTER * (literal & 1)
         halves = [self._half(use) for use in uses.halves.values()]
         table = (-encoding // 2, -encoding // 2)
-        (signal,) = self._bootstrap(fine, halves, constant, [table], [encoding // 2], [encoding])
+        (signal,) = self._bootstrap(
+            fine, [QUARTER] * len(fine), halves, constant, [table], [encoding // 2], [encoding]
+        )
         self._make(at, made, signal, encoding)
         if uses.alone:
             parts = [(signal, HALF // encoding), *halves]
@@ -103,7 +114,7 @@ class _Writer:
         uses = self.uses.steps[at]
         _, y, third = plane_of(self._network, step)
         wanted = [(node, encoding) for node, encoding in uses.finest.items()]
-        wanted += [(OWN, HALF)] * uses.alone
+        wanted += [(OWN, HALF)] * len(uses.alone)
         tables, constants, periods = [], [], []
         for node, encoding in wanted:
             half = encoding // 2
@@ -119,7 +130,7 @@ class _Writer:
             periods.append(half)
         fine = [self._fine(uses.fine[step.x], QUARTER)]
         halves = [self._half(uses.halves[y])]
-        signals = self._bootstrap(fine, halves, 0, tables, constants, periods)
+        signals = self._bootstrap(fine, [QUARTER], halves, 0, tables, constants, periods)
         for signal, (node, encoding) in zip(signals, wanted, strict=True):
             if node in (y, third):
                 self._make(at, node, signal, encoding)
@@ -137,6 +148,36 @@ class _Writer:
                 if node == step.node:
                     self._own[node] = whole, HALF // encoding
 
+    def shared(self, at: int, step: SharedProducts) -> None:
+        """Several ANDs of one operand, each a sum of rotations of one step."""
+        uses = self.uses.steps[at]
+        products = shared_encodings(step, uses)
+        fine = [self._fine(uses.fine[each.x], encoding) for each, encoding in products]
+        encodings = [encoding for _, encoding in products]
+        halves = [self._half(uses.halves[step.products[0].y])]
+        size = 1 << len(products)
+        sums = [
+            rotated_steps(
+                [
+                    QUARTER * (bit ^ each.x_inverted) * (1 - 2 * each.y_inverted)
+                    for bit in _bits_of_boxes(size, place)
+                ],
+                EIGHTH,
+            )
+            for place, (each, _) in enumerate(products)
+        ]
+        rotations = sorted(set().union(*sums))
+        tables = [step_rotation(size, boxes, EIGHTH) for boxes in rotations]
+        steps = [EIGHTH] * len(tables)
+        signals = self._bootstrap(fine, encodings, halves, 0, tables, [0] * len(tables), steps)
+        signal_of = dict(zip(rotations, signals, strict=True))
+        for (each, _), weights in zip(products, sums, strict=True):
+            # The product is x, or its complement, less the function of the boxes.
+            signal, weight = self._fine(uses.fine[each.x], QUARTER)
+            parts = [(signal, -weight if each.x_inverted else weight)]
+            parts += [(signal_of[boxes], -times) for boxes, times in weights.items()]
+            self._own[each.node] = self._linear(parts, QUARTER * each.x_inverted), 1
+
     def reencode(self, at: int, step: Reencoding) -> None:
         """One or two nodes in finer encodings."""
         uses = self.uses.steps[at]
@@ -150,7 +191,8 @@ class _Writer:
         if step.y in uses.finest and len(uses.finest) == 1:
             fine = []
         summed = [self._half(use) for use in uses.halves.values()]
-        signals = self._bootstrap(fine, summed, 0, tables, halves, encodings)
+        quarters = [QUARTER] * len(fine)
+        signals = self._bootstrap(fine, quarters, summed, 0, tables, halves, encodings)
         for signal, (node, encoding) in zip(signals, uses.finest.items(), strict=True):
             self._make(at, node, signal, encoding)
 
@@ -247,7 +289,9 @@ class _Writer:
         terms = list(terms)
         while True:
             signed, constant, variance = self._added([], terms)
-            if variance <= self._most_variance or not self._refresh_noisiest(terms, HALF):
+            if variance <= self._most_variance:
+                break
+            if not self._refresh_noisiest(terms, [HALF] * len(terms)):
                 break
         return self._linear(signed, constant), 1
 
@@ -311,51 +355,62 @@ class _Writer:
     def _bootstrap(
         self,
         fine: Sequence[Term],
+        encodings: Sequence[int],
         halves: Sequence[Term],
         constant: int,
         tables: Sequence[Sequence[int]],
         constants: Sequence[int],
         steps: Sequence[int],
     ) -> list[int]:
-        """A bootstrap of bits in quarter and half encoding; outputs are multiples of `steps`."""
+        """A bootstrap of bits in finer and in half encoding; outputs are multiples of `steps`."""
         fine, halves = list(fine), list(halves)
-        budget = self._target.budget(_BOXES_LOG, len(tables))
+        boxes_log = len(tables[0]).bit_length()
+        distinct = distinct_tables(tuple(map(tuple, tables)))
+        budget = self._target.budget(boxes_log, distinct)
+        in_half = [HALF] * len(halves)
         while True:
             signed, offset, variance = self._added(fine, halves)
             if variance <= budget:
                 break
-            if not (self._refresh_noisiest(halves, HALF) or self._refresh_noisiest(fine, QUARTER)):
+            if not (
+                self._refresh_noisiest(halves, in_half) or self._refresh_noisiest(fine, encodings)
+            ):
                 self._refuse()
-        made = self._builder.bootstrap(signed, constant + offset, _BOXES_LOG, tables, constants)
+        made = self._builder.bootstrap(signed, constant + offset, boxes_log, tables, constants)
         self._sources.add_outputs(made)
         for signal, step in zip(made, steps, strict=True):
             self._sums[signal] = {signal: 1}
             self._period[signal] = _TURN // step
         return made
 
-    def _refresh_noisiest(self, terms: list[Term], encoding: int) -> bool:
+    def _refresh_noisiest(self, terms: list[Term], encodings: Sequence[int]) -> bool:
         """Put a bootstrap in place of the noisiest of some terms; whether there was one to."""
 
-        def noise(term: Term) -> float:
-            return term[1] ** 2 * self._sources.variance(self._sums[term[0]])
+        def noise(at: int) -> float:
+            signal, weight = terms[at]
+            return weight**2 * self._sources.variance(self._sums[signal])
 
-        worst = max(terms, key=noise, default=None)
+        worst = max(range(len(terms)), key=noise, default=None)
         if worst is None or noise(worst) <= self._target.bootstrap_variance:
             return False
         if noise(worst) > self._target.budget(_BOXES_LOG, 1):
             self._refuse()
-        signal, weight = worst
+        (signal, weight), encoding = terms[worst], encodings[worst]
         side = -1 if weight < 0 else 1
         key = (signal, weight * side), encoding
         if key not in self._refreshed:
             # A bit in half encoding is in box 0 or 2, one in quarter encoding in box 0 or 1.
             half = encoding // 2
-            table = (-half, -half if encoding == HALF else half)
-            fine, halves = ([key[0]], []) if encoding == QUARTER else ([], [key[0]])
-            (made,) = self._bootstrap(fine, halves, 0, [table], [half], [encoding])
+            if encoding == HALF:
+                (made,) = self._bootstrap([], [], [key[0]], 0, [(-half, -half)], [half], [encoding])
+            else:
+                quarter = signal, weight * side * (QUARTER // encoding)
+                (made,) = self._bootstrap(
+                    [quarter], [QUARTER], [], 0, [(-half, half)], [half], [encoding]
+                )
             self._refreshed[key] = made, 1
         fresh, _ = self._refreshed[key]
-        terms[terms.index(worst)] = fresh, side
+        terms[worst] = fresh, side
         return True
 
     def _refuse(self) -> None:
@@ -363,6 +418,11 @@ class _Writer:
             f"cannot map the gates to the target {self._target.name!r}: a sum of fresh signals is "
             "too noisy for a bootstrap; take other parameters"
         )
+
+
+def _bits_of_boxes(size: int, place: int) -> list[int]:
+    """For all boxes of half a turn the bit at a place, the first one the one worth most."""
+    return [box * (2 << place) // size & 1 for box in range(size)]
 
 
 def _centred(weight: int, period: int) -> int:
