@@ -11,7 +11,7 @@ what most ANDs want is re-encoded.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush, nsmallest
 from itertools import combinations, islice
@@ -65,7 +65,7 @@ def cover(network: Network, abilities: Abilities, slack: float, *, generous: boo
     Example:
         >>> network = Network(3)
         >>> a, b, c = network.inputs()
-        >>> network.outputs = [network.land(network.xor(a, b), c), network.land(a, c)]
+        >>> network.outputs = [network.land(a, c), network.land(b, c)]
         >>> for most_shared in (1, 2):
         ...     len(cover(network, Abilities(2, 1, most_shared), 0, generous=False).steps)
         2
@@ -85,6 +85,8 @@ class _Planner:
     ) -> None:
         self._network = network
         self._abilities = abilities
+        # An operand of a shared bootstrap is in an encoding finer by as many halves as others are.
+        self._sharing_chain = max(0, abilities.longest_chain - abilities.most_shared)
         self._slack = slack
         self._generous = generous
         self._made = Cover()
@@ -312,7 +314,7 @@ class _Planner:
                 for each in self._planes[node]
                 if each != shared
                 and each in self._quarter
-                and not self._chain.get(each, 0)
+                and self._chain.get(each, 0) <= self._sharing_chain
                 and self._quarter[each] <= self._half_level(shared) + self._slack
             ]
             if finer:
@@ -422,33 +424,35 @@ class _Planner:
         )
         y = others[0]
         level = 1 + max(quarter[x], self._half_level(y))
-        makes = [each for each in others if self._wish(each)]
-        if self._chain.get(x, 0) < self._abilities.longest_chain:
-            shifted = [self._moved(node, by) for by in (0, *plane)]
-            closed = [each for each in shifted if each is not None and self._wish(each)]
-            makes += closed
+        makes = self._could_make(node, x)
         makes.sort(key=self._wish, reverse=True)
         # The AND itself in a finer encoding is also the AND in half encoding.
         room = self._abilities.most_outputs - (node not in makes[: self._abilities.most_outputs])
-        for each in makes[:room]:
-            if each not in plane:
+        self._step(self._product(node, x, y, makes[:room]), level)
+
+    def _could_make(self, node: int, x: int) -> list[int]:
+        """What is wanted in quarter encoding that a product of x could make on the way."""
+        plane = self._planes[node]
+        makes = [each for each in plane if each != x and self._wish(each)]
+        if self._chain.get(x, 0) < self._abilities.longest_chain:
+            shifted = [self._moved(node, by) for by in (0, *plane)]
+            makes += [each for each in shifted if each is not None and self._wish(each)]
+        return makes
+
+    def _product(self, node: int, x: int, y: int, makes: Sequence[int]) -> Product:
+        for each in makes:
+            if each not in self._planes[node]:
                 self._chain[each] = self._chain.get(x, 0) + 1
-        step = Product(
-            node,
-            x,
-            y,
-            self._inverted(node, x),
-            self._inverted(node, y),
-            tuple(makes[:room]),
-        )
-        self._step(step, level)
+        inverted = self._inverted(node, x), self._inverted(node, y)
+        return Product(node, x, y, *inverted, tuple(makes))
 
     def _do_shared(self, shared: int) -> None:
         chosen = list(islice(self._sharing[shared].items(), self._abilities.most_shared))
-        products = [
-            Product(node, x, shared, self._inverted(node, x), self._inverted(node, shared), ())
-            for node, x in chosen
-        ]
+        products: list[Product] = []
+        for node, x in chosen:
+            made = {each for product in products for each in product.makes}
+            makes = [each for each in self._could_make(node, x) if each not in made]
+            products.append(self._product(node, x, shared, makes))
         levels = [self._half_level(shared), *(self._quarter[x] for _, x in chosen)]
         self._step(SharedProducts(tuple(products)), 1 + max(levels))
 

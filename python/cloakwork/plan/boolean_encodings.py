@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from cloakwork.errors import NoiseBudgetError
 from cloakwork.plan.boolean_network import Network
 from cloakwork.plan.boolean_noise import Sources
 from cloakwork.plan.boolean_steps import Cover, Majority, Product, Reencoding, SharedProducts
 from cloakwork.plan.boolean_target import Target
-from cloakwork.plan.boolean_uses import OWN, Use, Uses, plane_of, shared_encodings
+from cloakwork.plan.boolean_uses import OWN, StepUses, Use, Uses, plane_of, shared_encodings
 from cloakwork.programs.bootstraps import (
-    EIGHTH,
     HALF,
     QUARTER,
     BootstrapBuilder,
@@ -115,68 +114,86 @@ class _Writer:
         _, y, third = plane_of(self._network, step)
         wanted = [(node, encoding) for node, encoding in uses.finest.items()]
         wanted += [(OWN, HALF)] * len(uses.alone)
-        tables, constants, periods = [], [], []
-        for node, encoding in wanted:
-            half = encoding // 2
-            if node in (y, third):
-                tables.append((-half, half if node == third else -half))
-                constants.append(half)
-                periods.append(encoding)
-                continue
-            a, b, _ = self._shifted(step, node)
-            size = -half if b else half
-            tables.append((size * a, size * (1 - a)))
-            constants.append(0)
-            periods.append(half)
+        in_plane = [node in (y, third) for node, _ in wanted]
+        tables = [self._table(step, node, encoding) for node, encoding in wanted]
+        halved = [encoding // 2 for _, encoding in wanted]
+        constants = [half * inside for half, inside in zip(halved, in_plane, strict=True)]
+        periods = [half << inside for half, inside in zip(halved, in_plane, strict=True)]
         fine = [self._fine(uses.fine[step.x], QUARTER)]
         halves = [self._half(uses.halves[y])]
         signals = self._bootstrap(fine, [QUARTER], halves, 0, tables, constants, periods)
         for signal, (node, encoding) in zip(signals, wanted, strict=True):
             if node in (y, third):
                 self._make(at, node, signal, encoding)
-                continue
-            # The product is x, or its complement, less the output.
-            a, _, inverted = self._shifted(step, node)
-            side = -1 if inverted else 1
-            x_signal, x_weight = self._fine(uses.fine[step.x], encoding // 2)
-            parts = [(x_signal, x_weight * side * (-1 if a else 1)), (signal, -side)]
-            whole = self._linear(parts, side * a * (encoding // 2) + inverted * encoding)
-            if node == OWN:
-                self._own[step.node] = whole, 1
             else:
-                self._make(at, node, whole, encoding)
-                if node == step.node:
-                    self._own[node] = whole, HALF // encoding
+                self._keep_product(at, step, node, encoding, [(signal, 1)])
 
     def shared(self, at: int, step: SharedProducts) -> None:
-        """Several ANDs of one operand, each a sum of rotations of one step."""
+        """What several products of one operand make, each a sum of rotations of one step."""
         uses = self.uses.steps[at]
         products = shared_encodings(step, uses)
         fine = [self._fine(uses.fine[each.x], encoding) for each, encoding in products]
         encodings = [encoding for _, encoding in products]
-        halves = [self._half(uses.halves[step.products[0].y])]
+        halves = [self._half(use) for use in uses.halves.values()]
         size = 1 << len(products)
-        sums = [
-            rotated_steps(
-                [
-                    QUARTER * (bit ^ each.x_inverted) * (1 - 2 * each.y_inverted)
-                    for bit in _bits_of_boxes(size, place)
-                ],
-                EIGHTH,
-            )
-            for place, (each, _) in enumerate(products)
+        height = min([HALF, *uses.finest.values()]) // 4
+        made = [
+            (product, node, encoding, rotated_steps(function, height))
+            for place, (product, _) in enumerate(products)
+            for node, encoding, function in self._functions(uses, product, size, place)
         ]
-        rotations = sorted(set().union(*sums))
-        tables = [step_rotation(size, boxes, EIGHTH) for boxes in rotations]
-        steps = [EIGHTH] * len(tables)
+        rotations = sorted({boxes for *_, weights in made for boxes in weights})
+        tables = [step_rotation(size, boxes, height) for boxes in rotations]
+        steps = [height] * len(tables)
         signals = self._bootstrap(fine, encodings, halves, 0, tables, [0] * len(tables), steps)
         signal_of = dict(zip(rotations, signals, strict=True))
-        for (each, _), weights in zip(products, sums, strict=True):
-            # The product is x, or its complement, less the function of the boxes.
-            signal, weight = self._fine(uses.fine[each.x], QUARTER)
-            parts = [(signal, -weight if each.x_inverted else weight)]
-            parts += [(signal_of[boxes], -times) for boxes, times in weights.items()]
-            self._own[each.node] = self._linear(parts, QUARTER * each.x_inverted), 1
+        for product, node, encoding, weights in made:
+            parts = [(signal_of[boxes], times) for boxes, times in weights.items()]
+            if node in plane_of(self._network, product):
+                self._make(at, node, self._linear(parts, encoding // 2), encoding)
+            else:
+                self._keep_product(at, product, node, encoding, parts)
+
+    def _functions(
+        self, uses: StepUses, product: Product, size: int, place: int
+    ) -> Iterator[tuple[int, int, list[int]]]:
+        """What a product among several makes: nodes, encodings, functions of the boxes."""
+        bits = [box * (2 << place) // size & 1 for box in range(size)]
+        for node in product.makes:
+            if node in uses.finest:
+                encoding = uses.finest[node]
+                first, second = self._table(product, node, encoding)
+                yield node, encoding, [second if bit else first for bit in bits]
+        if product.node in uses.alone:
+            first, second = self._table(product, OWN, HALF)
+            yield OWN, HALF, [second if bit else first for bit in bits]
+
+    def _table(self, step: Product, node: int, encoding: int) -> tuple[int, int]:
+        """What a bootstrap gives for x = 0 and 1, y being 0, to make a node."""
+        _, y, third = plane_of(self._network, step)
+        half = encoding // 2
+        if node in (y, third):
+            return -half, half if node == third else -half
+        a, b, _ = self._shifted(step, node)
+        size = -half if b else half
+        return size * a, size * (1 - a)
+
+    def _keep_product(
+        self, at: int, step: Product, node: int, encoding: int, parts: Sequence[Term]
+    ) -> None:
+        """An AND, alone or XOR operands of its own: x, or its complement, less the parts."""
+        a, _, inverted = self._shifted(step, node)
+        side = -1 if inverted else 1
+        signal, weight = self._fine(self.uses.steps[at].fine[step.x], encoding // 2)
+        terms = [(signal, weight * side * (-1 if a else 1))]
+        terms += [(part, -side * times) for part, times in parts]
+        whole = self._linear(terms, side * a * (encoding // 2) + inverted * encoding)
+        if node == OWN:
+            self._own[step.node] = whole, 1
+            return
+        self._make(at, node, whole, encoding)
+        if node == step.node:
+            self._own[node] = whole, HALF // encoding
 
     def reencode(self, at: int, step: Reencoding) -> None:
         """One or two nodes in finer encodings."""
@@ -418,11 +435,6 @@ class _Writer:
             f"cannot map the gates to the target {self._target.name!r}: a sum of fresh signals is "
             "too noisy for a bootstrap; take other parameters"
         )
-
-
-def _bits_of_boxes(size: int, place: int) -> list[int]:
-    """For all boxes of half a turn the bit at a place, the first one the one worth most."""
-    return [box * (2 << place) // size & 1 for box in range(size)]
 
 
 def _centred(weight: int, period: int) -> int:

@@ -10,7 +10,7 @@ With four boxes (phases of v/4 turns) it is one of these:
   x XOR y in finer encodings.
 
 With more boxes there are *shared products*: y in half encoding, x in quarter, x' in eighth encoding
-and so on, with eight boxes v = 4y + 2x + x', give x AND y and x' AND y.
+and so on, with eight boxes v = 4y + 2x + x', give what the products of x and of x' with y give.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SharedProducts:
     """ANDs that share an operand y.
 
     Args:
-        products: Each AND with its x; what they make is nothing but the ANDs.
+        products: Each AND with its x, and with what is made by its product.
     """
 
     products: tuple[Product, ...]
@@ -61,8 +61,8 @@ class SharedProducts:
 
     @property
     def makes(self) -> tuple[int, ...]:
-        """Nothing in a finer encoding."""
-        return ()
+        """The nodes made in finer encodings."""
+        return tuple(node for product in self.products for node in product.makes)
 
 
 @dataclass(frozen=True, slots=True)

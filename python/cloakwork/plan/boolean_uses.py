@@ -111,20 +111,23 @@ class Uses:
         for step, uses in zip(reversed(self._cover.steps), reversed(self.steps), strict=True):
             if isinstance(step, Majority) and uses.alone:
                 uses.finest.setdefault(step.makes[0], HALF)
-            if isinstance(step, Product):
+            if not isinstance(step, Majority):
                 uses.alone -= uses.finest.keys()
             if not (uses.finest or uses.alone):
                 continue
             if isinstance(step, SharedProducts):
-                for product, encoding in shared_encodings(step, uses):
-                    self._need_fine(uses.fine[product.x], encoding)
+                products = shared_encodings(step, uses)
+            elif isinstance(step, Product):
+                products = [(step, QUARTER)]
             else:
+                products = []
                 for use in uses.fine.values():
                     self._need_fine(use, QUARTER)
-            if isinstance(step, Product):
-                for node, encoding in uses.finest.items():
-                    if node not in plane_of(self._network, step):
-                        self._need_fine(uses.fine[step.x], encoding // 2)
+            for product, encoding in products:
+                self._need_fine(uses.fine[product.x], encoding)
+                for node in uses.finest.keys() & set(product.makes):
+                    if node not in plane_of(self._network, product):
+                        self._need_fine(uses.fine[product.x], uses.finest[node] // 2)
             for use in uses.halves.values():
                 need_half(use)
 
@@ -136,9 +139,10 @@ class Uses:
 
 
 def shared_encodings(step: SharedProducts, uses: StepUses) -> list[tuple[Product, int]]:
-    """The products that are needed, and in which encodings they take their x."""
-    needed = [product for product in step.products if product.node in uses.alone]
-    return [(product, QUARTER >> place) for place, product in enumerate(needed)]
+    """The products that are needed, and in which encodings the bootstrap takes their x."""
+    needed = uses.alone | uses.finest.keys()
+    products = [each for each in step.products if needed & {each.node, *each.makes}]
+    return [(product, QUARTER >> place) for place, product in enumerate(products)]
 
 
 def plane_of(network: Network, step: Product) -> tuple[int, int, int | None]:
