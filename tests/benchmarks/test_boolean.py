@@ -44,8 +44,8 @@ MOST = {
     "calculator": (279, 27),
     "relu": (48, 1),
     "sort": (439, 58),
-    "pir-100": (1182, 7),
-    "pir-100-table": (90, 7),
+    "pir-100": (1149, 8),
+    "pir-100-table": (54, 6),
 }
 
 names_to_map = [

@@ -118,10 +118,8 @@ class Cover:
 
     Args:
         steps: In an order of evaluation.
-        made_at: For every node that is made in finer encodings the first step that does so.
         replaces: Nodes whose sum is to be taken from what was made, not from its parts.
     """
 
     steps: list[Step] = field(default_factory=list)
-    made_at: dict[int, int] = field(default_factory=dict)
     replaces: set[int] = field(default_factory=set)
