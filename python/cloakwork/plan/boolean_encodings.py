@@ -6,24 +6,19 @@ from collections.abc import Iterator, Sequence
 
 from cloakwork.errors import NoiseBudgetError
 from cloakwork.plan.boolean_network import Network
-from cloakwork.plan.boolean_noise import Sources
 from cloakwork.plan.boolean_steps import Cover, Majority, Product, Reencoding, SharedProducts
+from cloakwork.plan.boolean_sums import Sums, Term
 from cloakwork.plan.boolean_target import Target
 from cloakwork.plan.boolean_uses import OWN, StepUses, Use, Uses, plane_of, shared_encodings
 from cloakwork.programs.bootstraps import (
     HALF,
     QUARTER,
-    BootstrapBuilder,
     BootstrapProgram,
 )
 from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.table_rotations import distinct_tables, rotated_steps, step_rotation
 
-_TURN = 1 << 32
 _BOXES_LOG = 2
-
-# A signal and a weight.
-Term = tuple[int, int]
 
 
 def written_out(
@@ -69,14 +64,7 @@ class _Writer:
         self._program = program
         self._network = network
         self._target = target
-        self._builder = BootstrapBuilder(program.title, program.inputs)
-        self._sources = Sources(target)
-        # Of every signal: the sources that it is the sum of; of every source: of how many of it
-        # nothing is left but whole turns.
-        self._sums: dict[int, dict[int, int]] = {}
-        self._period: dict[int, int] = {}
-        # Of signals that are not the sum of their sources alone: what is added.
-        self._offset: dict[int, int] = {}
+        self._sums = Sums(program, target)
         # Nodes in half encoding, and by step those made in finer ones, as terms with encodings.
         self._own: dict[int, Term] = {}
         self._made: dict[Use, Term] = {}
@@ -150,7 +138,7 @@ class _Writer:
         for product, node, encoding, weights in made:
             parts = [(signal_of[boxes], times) for boxes, times in weights.items()]
             if node in plane_of(self._network, product):
-                self._make(at, node, self._linear(parts, encoding // 2), encoding)
+                self._make(at, node, self._sums.linear(parts, encoding // 2), encoding)
             else:
                 self._keep_product(at, product, node, encoding, parts)
 
@@ -187,7 +175,7 @@ class _Writer:
         signal, weight = self._fine(self.uses.steps[at].fine[step.x], encoding // 2)
         terms = [(signal, weight * side * (-1 if a else 1))]
         terms += [(part, -side * times) for part, times in parts]
-        whole = self._linear(terms, side * a * (encoding // 2) + inverted * encoding)
+        whole = self._sums.linear(terms, side * a * (encoding // 2) + inverted * encoding)
         if node == OWN:
             self._own[step.node] = whole, 1
             return
@@ -224,17 +212,17 @@ class _Writer:
                 if literal not in leaving:
                     leaving[literal] = self._leaving(literal)
                 signals.append(leaving[literal])
-            self._builder.output(port, signals, [HALF] * port.bits)
-        return self._builder.finish()
+            self._sums.builder.output(port, signals, [HALF] * port.bits)
+        return self._sums.builder.finish()
 
     def _leaving(self, literal: int) -> int:
         constant = HALF * (literal & 1)
         if not literal >> 1:
-            return self._builder.linear([], constant)
+            return self._sums.linear([], constant)
         signal, weight = self._half(self.uses.outputs[literal >> 1])
         if weight == 1 and not constant:
             return signal
-        return self._linear([(signal, weight)], constant)
+        return self._sums.linear([(signal, weight)], constant)
 
     def _shifted(self, step: Product, node: int) -> tuple[int, int, int]:
         """The product whose value, inverted or not, is an AND XOR operands of its own.
@@ -261,15 +249,9 @@ class _Writer:
         """A node in a finer encoding as a term."""
         node, maker = use
         if maker == OWN:
-            return self._input(node, encoding), 1
+            return self._sums.input(node - 1, encoding), 1
         signal, own = self._made[use]
         return signal, encoding // own
-
-    def _input(self, node: int, encoding: int) -> int:
-        signal = self._builder.input(node - 1, encoding)
-        self._sums.setdefault(signal, {signal: 1})
-        self._period.setdefault(signal, _TURN // encoding)
-        return signal
 
     def _half(self, use: Use) -> Term:
         """A node in half encoding as a term."""
@@ -279,7 +261,7 @@ class _Writer:
             if maker == OWN and node not in self._own:
                 parts = self.uses.parts[node]
                 if not parts:
-                    self._own[node] = self._input(node, HALF), 1
+                    self._own[node] = self._sums.input(node - 1, HALF), 1
                 else:
                     missing = [
                         part for part in parts if part[1] == OWN and part[0] not in self._own
@@ -305,69 +287,12 @@ class _Writer:
             return terms[0]
         terms = list(terms)
         while True:
-            signed, constant, variance = self._added([], terms)
+            signed, constant, variance = self._sums.added([], terms)
             if variance <= self._most_variance:
                 break
             if not self._refresh_noisiest(terms, [HALF] * len(terms)):
                 break
-        return self._linear(signed, constant), 1
-
-    def _added(self, fine: Sequence[Term], halves: Sequence[Term]) -> tuple[list[Term], int, float]:
-        """The least noisy sum: bits in half encoding may as well be subtracted.
-
-        Returns:
-            Terms, a constant to add to them, and the variance.
-        """
-        signed: list[Term] = []
-        whole: dict[int, int] = {}
-        for signal, weight in fine:
-            self._accumulate(whole, signal, weight)
-            signed.append((signal, weight))
-        shares = False
-        for signal, weight in halves:
-            if whole.keys().isdisjoint(self._sums[signal]):
-                chosen = weight
-            else:
-                shares = True
-                overlap = sum(
-                    whole.get(source, 0) * each * weight
-                    for source, each in self._sums[signal].items()
-                )
-                chosen = -weight if overlap > 0 else weight
-            self._accumulate(whole, signal, chosen)
-            signed.append((signal, chosen))
-        variance = self._sources.variance(whole)
-        if shares:
-            # Whole turns of a source are nothing but noise.
-            reduced = {
-                source: centred
-                for source, weight in whole.items()
-                if (centred := _centred(weight, self._period[source]))
-            }
-            less = self._sources.variance(reduced)
-            if less < variance / 2:
-                offset = sum(self._offset.get(signal, 0) * weight for signal, weight in signed)
-                return list(reduced.items()), offset, less
-        return signed, 0, variance
-
-    def _accumulate(self, whole: dict[int, int], signal: int, weight: int) -> None:
-        for source, each in self._sums[signal].items():
-            total = whole.get(source, 0) + each * weight
-            if total:
-                whole[source] = total
-            else:
-                whole.pop(source, None)
-
-    def _linear(self, terms: Sequence[Term], constant: int) -> int:
-        whole: dict[int, int] = {}
-        offset = constant
-        for signal, weight in terms:
-            self._accumulate(whole, signal, weight)
-            offset += self._offset.get(signal, 0) * weight
-        made = self._builder.linear(terms, constant)
-        self._sums[made] = whole
-        self._offset[made] = offset % _TURN
-        return made
+        return self._sums.linear(signed, constant), 1
 
     def _bootstrap(
         self,
@@ -386,26 +311,22 @@ class _Writer:
         budget = self._target.budget(boxes_log, distinct)
         in_half = [HALF] * len(halves)
         while True:
-            signed, offset, variance = self._added(fine, halves)
+            signed, offset, variance = self._sums.added(fine, halves)
             if variance <= budget:
                 break
             if not (
                 self._refresh_noisiest(halves, in_half) or self._refresh_noisiest(fine, encodings)
             ):
                 self._refuse()
-        made = self._builder.bootstrap(signed, constant + offset, boxes_log, tables, constants)
-        self._sources.add_outputs(made)
-        for signal, step in zip(made, steps, strict=True):
-            self._sums[signal] = {signal: 1}
-            self._period[signal] = _TURN // step
-        return made
+        constant += offset
+        return self._sums.bootstrap(signed, constant, boxes_log, tables, constants, steps)
 
     def _refresh_noisiest(self, terms: list[Term], encodings: Sequence[int]) -> bool:
         """Put a bootstrap in place of the noisiest of some terms; whether there was one to."""
 
         def noise(at: int) -> float:
             signal, weight = terms[at]
-            return weight**2 * self._sources.variance(self._sums[signal])
+            return weight**2 * self._sums.variance(signal)
 
         worst = max(range(len(terms)), key=noise, default=None)
         if worst is None or noise(worst) <= self._target.bootstrap_variance:
@@ -435,9 +356,3 @@ class _Writer:
             f"cannot map the gates to the target {self._target.name!r}: a sum of fresh signals is "
             "too noisy for a bootstrap; take other parameters"
         )
-
-
-def _centred(weight: int, period: int) -> int:
-    """What is left of a weight without whole turns, nearest to 0."""
-    left = weight % period
-    return left - period if 2 * left > period else left
