@@ -46,6 +46,7 @@ MOST = {
     "sort": (439, 58),
     "pir-100": (1149, 8),
     "pir-100-table": (54, 6),
+    "aes-encrypt": (5126, 167),
 }
 
 names_to_map = [
