@@ -62,6 +62,37 @@ def look_up() -> GateProgram:
     return builder.finish()
 
 
+def rectifier(numbers: int, width: int) -> GateProgram:
+    """Numbers of two's complement, 0 for those below 0."""
+    ports = [Port(name, "signed", width, numbers) for name in ("x", "y")]
+    builder = GateBuilder("rectifier", ports[:1])
+    kept = []
+    for end in range(width, (numbers + 1) * width, width):
+        positive = builder.append(GateKind.NOT, end - 1)
+        kept += [builder.append(GateKind.AND, positive, bit) for bit in range(end - width, end - 1)]
+        kept.append(builder.append(GateKind.ZERO))
+    builder.output(ports[1], kept)
+    return builder.finish()
+
+
+def retrieval(entries: int, index_bits: int, width: int) -> GateProgram:
+    """The entry of a number, 0 past the last one: all masked, and added."""
+    ports = Port("index", "unsigned", index_bits), Port("entries", "unsigned", width, entries)
+    builder = GateBuilder("retrieval", ports)
+    inverted = [builder.append(GateKind.NOT, bit) for bit in range(index_bits)]
+    sums = [builder.append(GateKind.ZERO)] * width
+    for entry in range(entries):
+        selected = 0 if entry & 1 else inverted[0]
+        for bit in range(1, index_bits):
+            literal = bit if entry >> bit & 1 else inverted[bit]
+            selected = builder.append(GateKind.AND, selected, literal)
+        first = index_bits + entry * width
+        masked = [builder.append(GateKind.AND, selected, first + bit) for bit in range(width)]
+        sums = [builder.append(GateKind.XOR, *pair) for pair in zip(sums, masked, strict=True)]
+    builder.output(Port("entry", "unsigned", width), sums)
+    return builder.finish()
+
+
 def sbox() -> GateProgram:
     """The S-box of AES."""
     builder = GateBuilder("S-box", (Port("byte", "unsigned", 8),))

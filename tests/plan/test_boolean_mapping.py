@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cloakwork.backends.clear_bootstraps import run_clear_bootstraps
 from cloakwork.backends.clear_gates import ClearGates
 from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
-from cloakwork.plan.boolean_cover import cover
+from cloakwork.plan.boolean_cover import Abilities, cover
 from cloakwork.plan.boolean_cuts import with_fewer_ands
 from cloakwork.plan.boolean_encodings import written_out
 from cloakwork.plan.boolean_gate_by_gate import gate_by_gate
@@ -35,7 +35,22 @@ NOISY = dataclasses.replace(TARGET, name="noisy", bootstrap_variance=TARGET.budg
 FOURFOLD = dataclasses.replace(
     TARGET, name="fourfold", switch_variance=(TARGET.switch_variance[0],) * 3
 )
-TARGETS = (TARGET, NOISY, FOURFOLD)
+# As published, with less noise on the way in: ANDs share bootstraps, in twos, in threes.
+EIGHT, SIXTEEN = (
+    dataclasses.replace(
+        TARGET,
+        name=f"{1 << boxes_log} boxes",
+        max_boxes_log=boxes_log,
+        switch_variance=tuple(each / 4 ** (boxes_log - 2) for each in TARGET.switch_variance),
+        bootstrap_seconds=(seconds,) * 3,
+    )
+    for boxes_log, seconds in ((3, 0.024), (4, 0.03))
+)
+# Half as noisy as can be: what bootstraps with more boxes take must be refreshed.
+NOISY_EIGHT = dataclasses.replace(
+    EIGHT, name="8 boxes, noisy", bootstrap_variance=EIGHT.budget(3, 1) / 64
+)
+TARGETS = (TARGET, NOISY, FOURFOLD, EIGHT, SIXTEEN, NOISY_EIGHT)
 MIXES = (
     list(GateKind),
     [GateKind.AND, GateKind.XOR, GateKind.XOR, GateKind.XOR],
@@ -66,10 +81,11 @@ def require_same(gates: GateProgram, made: BootstrapProgram, runs: int = 32) -> 
 
 
 def made_by(gates: GateProgram, target: Target, slack: float, generous: bool) -> BootstrapProgram:
+    """By shared bootstraps where the target can do them."""
     network = with_fewer_ands(network_of(gates))
     chain = max(0, target.doublings(2) - 1)
-    steps = cover(network, target.most_outputs(2), chain, slack, generous=generous)
-    return written_out(gates, network, steps, target)
+    abilities = Abilities(target.most_tables(2), chain, max(1, target.most_boxes_log() - 1))
+    return written_out(gates, network, cover(network, abilities, slack, generous=generous), target)
 
 
 @given(
@@ -126,6 +142,37 @@ def test_bootstraps_of_known_circuits(gates: GateProgram, bootstraps: int, one_b
     require_same(gates, mapped.program, 256)
     assert mapped.program.bootstrap_count <= bootstraps
     assert gate_by_gate(gates).bootstrap_count == one_by_one
+
+
+@pytest.mark.parametrize(
+    ("gates", "by_boxes"),
+    [
+        # 16 times 7 ANDs with a sign.
+        (circuits.rectifier(16, 8), {2: 112, 3: 64, 4: 48}),
+        # 16 times 12 ANDs with one of 16 lines, which take 13 or 10 bootstraps themselves.
+        (circuits.retrieval(16, 4, 12), {2: 205, 3: 106, 4: 74}),
+        (circuits.sbox(), {2: 38, 3: 31, 4: 31}),
+    ],
+    ids=lambda case: case.title if isinstance(case, GateProgram) else "",
+)
+def test_ands_that_share_an_operand_share_bootstraps(
+    gates: GateProgram, by_boxes: dict[int, int]
+) -> None:
+    for target in (TARGET, EIGHT, SIXTEEN):
+        made = made_by(gates, target, math.inf, generous=True)
+        require_same(gates, made)
+        assert failure_of(made, target).worst <= -64
+        assert made.bootstrap_count <= by_boxes[target.max_boxes_log], target.name
+
+
+def test_boxes_are_taken_where_they_pay() -> None:
+    cheap, dear = (
+        dataclasses.replace(EIGHT, bootstrap_seconds=(factor * TARGET.seconds(1),) * 3)
+        for factor in (1.7, 1.8)
+    )
+    gates = circuits.rectifier(1, 8)
+    assert map_gates(gates, [TARGET, cheap], 1).target is cheap
+    assert map_gates(gates, [TARGET, dear], 1).target is TARGET
 
 
 def test_the_sbox_is_that_of_aes() -> None:

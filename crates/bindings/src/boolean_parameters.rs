@@ -76,7 +76,7 @@ pub fn boolean_noise<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, Py
     Ok(noise)
 }
 
-/// Seconds on one thread, medians of `repetitions` under a fresh key.
+/// Seconds on one thread, the least of `repetitions` under a fresh key.
 ///
 /// "bootstrap" of one of four made together and "lone_bootstrap" of one made alone, each with
 /// 1, 2 and 4 outputs; "linear" of a sum of two bits; "gate" of one of four ordinary gates,

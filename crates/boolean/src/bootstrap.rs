@@ -12,7 +12,7 @@
 //!
 //! The phase is rounded to even places, so that after the rotation the coefficients 0 and 1
 //! are f and g of its box: PBSmanyLUT of Chillotti, Ligier, Orfila and Tap (ASIACRYPT 2021,
-//! eprint 2021/729).
+//! eprint 2021/729). Tables that are rotations of one another are one: see [`crate::tables`].
 //!
 //! One rotation reads the whole key, which no cache holds. Several that are made together
 //! read it once: four in a batch take about two thirds of the time that they take singly.
@@ -23,22 +23,15 @@ use tfhe::core_crypto::prelude::{
     ContiguousEntityContainerMut, GlweCiphertextList, GlweCiphertextListMutView, LweCiphertext,
     LweCiphertextOwned, LweDimension, ModulusSwitchedLweCiphertext, MonomialDegree,
     extract_lwe_sample_from_glwe_ciphertext, keyswitch_lwe_ciphertext,
-    lwe_ciphertext_centered_binary_modulus_switch,
+    lwe_ciphertext_centered_binary_modulus_switch, lwe_ciphertext_opposite_assign,
 };
 
 use crate::keys::{EvaluationKey, ExpandedKey};
 use crate::parameters::SIGNAL_MODULUS;
+use crate::tables::{Layout, Reading, Tables};
 
 /// Most bootstraps that are made together.
 pub(crate) const MAX_BATCH: usize = 4;
-
-/// The tables of one bootstrap, one after another: for each box `v < 2^(boxes_log - 1)` a
-/// torus number.
-#[derive(Clone, Copy)]
-pub(crate) struct Tables<'a> {
-    pub(crate) boxes_log: u32,
-    pub(crate) values: &'a [u32],
-}
 
 /// One bootstrap to do.
 pub(crate) struct Task<'a> {
@@ -52,21 +45,6 @@ pub(crate) struct Bootstrapper<'k> {
     switched: LweCiphertextOwned<u32>,
     accumulators: Vec<u32>,
     buffers: ComputationBuffers,
-}
-
-impl<'a> Tables<'a> {
-    fn iter(self) -> std::slice::ChunksExact<'a, u32> {
-        self.values.chunks_exact(1 << (self.boxes_log - 1))
-    }
-
-    pub(crate) fn count(self) -> usize {
-        self.iter().len()
-    }
-
-    /// log2 of the number of tables, rounded up.
-    pub(crate) fn count_log(self) -> u32 {
-        self.count().next_power_of_two().ilog2()
-    }
 }
 
 impl<'k> Bootstrapper<'k> {
@@ -90,12 +68,14 @@ impl<'k> Bootstrapper<'k> {
 
     /// What each of up to [`MAX_BATCH`] bootstraps gives, table by table.
     pub(crate) fn run(&mut self, tasks: &[Task<'_>]) -> Vec<Vec<Vec<u32>>> {
+        let layouts: Vec<_> = tasks.iter().map(|task| task.tables.layout()).collect();
         let rotations: Vec<_> = tasks
             .iter()
-            .map(|task| {
+            .zip(&layouts)
+            .map(|(task, layout)| {
                 let signal = LweCiphertext::from_container(&*task.signal, SIGNAL_MODULUS);
                 keyswitch_lwe_ciphertext(&self.key.switch, &signal, &mut self.switched);
-                self.rotations(task.tables.count_log())
+                self.rotations(layout.count_log())
             })
             .collect();
         let glwe_size = self.key.parameters.large_polynomials().to_glwe_size();
@@ -103,9 +83,9 @@ impl<'k> Bootstrapper<'k> {
         let used = &mut self.accumulators[..tasks.len() * glwe_size.0 * size.0];
         let mut accumulators: GlweCiphertextListMutView<'_, u32> =
             GlweCiphertextList::from_container(used, glwe_size, size, SIGNAL_MODULUS);
-        for (mut accumulator, task) in accumulators.iter_mut().zip(tasks) {
+        for (mut accumulator, layout) in accumulators.iter_mut().zip(&layouts) {
             accumulator.get_mut_mask().as_mut().fill(0);
-            write_test_polynomial(accumulator.get_mut_body().as_mut(), task.tables);
+            write_test_polynomial(accumulator.get_mut_body().as_mut(), layout);
         }
         self.key.bootstrap.as_view().batch_blind_rotate_assign(
             accumulators.as_mut_view(),
@@ -114,14 +94,20 @@ impl<'k> Bootstrapper<'k> {
             self.buffers.stack(),
         );
         let length = self.key.parameters.signal_length();
-        let extracted = accumulators.iter().zip(tasks).map(|(accumulator, task)| {
-            let extract = |place| {
+        let extracted = accumulators.iter().zip(&layouts).map(|(accumulator, layout)| {
+            let boxes = 2 * layout.kept[0].len();
+            let extract = |reading: &Reading| {
                 let mut output = LweCiphertext::from_container(vec![0; length], SIGNAL_MODULUS);
+                // Half a turn on, everything is negated.
+                let place = reading.boxes % (boxes / 2) * (2 * size.0 / boxes) + reading.table;
                 let place = MonomialDegree(place);
                 extract_lwe_sample_from_glwe_ciphertext(&accumulator, &mut output, place);
+                if reading.boxes >= boxes / 2 {
+                    lwe_ciphertext_opposite_assign(&mut output);
+                }
                 output.into_container()
             };
-            (0..task.tables.count()).map(extract).collect()
+            layout.readings.iter().map(extract).collect()
         });
         extracted.collect()
     }
@@ -140,11 +126,11 @@ impl<'k> Bootstrapper<'k> {
     }
 }
 
-fn write_test_polynomial(polynomial: &mut [u32], tables: Tables<'_>) {
-    let (count_log, half) = (tables.count_log(), 1 << (tables.boxes_log - 1));
-    let width = (2 * polynomial.len()) >> (tables.boxes_log + count_log);
+fn write_test_polynomial(polynomial: &mut [u32], layout: &Layout<'_>) {
+    let (count_log, half) = (layout.count_log(), layout.kept[0].len());
+    let width = (polynomial.len() / half) >> count_log;
     polynomial.fill(0);
-    for (place, table) in tables.iter().enumerate() {
+    for (place, table) in layout.kept.iter().enumerate() {
         let own = polynomial.iter_mut().skip(place).step_by(1 << count_log);
         for (index, coefficient) in own.enumerate() {
             let v = (index + width / 2) / width;
@@ -223,7 +209,10 @@ mod tests {
     fn the_test_polynomial_is_as_drawn() {
         let (f, g) = ([1, 2], [10, 20]);
         let mut polynomial = [7; 16];
-        write_test_polynomial(&mut polynomial, Tables { boxes_log: 2, values: &[f, g].concat() });
+        write_test_polynomial(
+            &mut polynomial,
+            &Tables { boxes_log: 2, values: &[f, g].concat() }.layout(),
+        );
         let minus = |x: u32| x.wrapping_neg();
         let expected =
             [1, 10, 1, 10, 2, 20, 2, 20, 2, 20, 2, 20, minus(1), minus(10), minus(1), minus(10)];
@@ -233,7 +222,10 @@ mod tests {
     #[test]
     fn three_tables_leave_the_fourth_place_empty() {
         let mut polynomial = [7; 8];
-        write_test_polynomial(&mut polynomial, Tables { boxes_log: 1, values: &[1, 2, 3] });
+        write_test_polynomial(
+            &mut polynomial,
+            &Tables { boxes_log: 1, values: &[1, 2, 3] }.layout(),
+        );
         let minus = |x: u32| x.wrapping_neg();
         assert_eq!(polynomial, [1, 2, 3, 0, minus(1), minus(2), minus(3), 0]);
     }

@@ -339,7 +339,8 @@ mod tests {
             constants: vec![0],
             boxes_log: vec![8],
             output_starts: vec![0, 4],
-            tables: vec![0; 4 << 7],
+            // No rotations of one another.
+            tables: (0..4 << 7).collect(),
             output_constants: vec![0; 4],
             output_signals: vec![1],
         })

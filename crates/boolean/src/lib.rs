@@ -45,6 +45,7 @@ mod parameters;
 mod program;
 mod randomness;
 mod schedule;
+mod tables;
 mod timing;
 
 pub use encryption::Ciphertexts;

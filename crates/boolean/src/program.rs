@@ -3,15 +3,17 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::bootstrap::Tables;
 use crate::parameters::MAX_TABLES_LOG;
 use crate::schedule::Schedule;
+use crate::tables::Tables;
 use crate::{Error, Result};
 
 const LINEAR: u8 = 0;
 const BOOTSTRAP: u8 = 1;
 /// Far above what any parameter set can tell apart.
 const MAX_BOXES_LOG: u8 = 8;
+/// Outputs of one bootstrap.
+const MAX_OUTPUTS: usize = 8;
 
 /// A program as flat arrays.
 ///
@@ -19,7 +21,8 @@ const MAX_BOXES_LOG: u8 = 8;
 /// node takes a weighted sum of earlier signals and a constant. A linear node gives the sum.
 /// A bootstrap, whose sum has phase v / 2^m turns but for noise, with m its `boxes_log`,
 /// gives for each of its outputs j the table's f_j(v) plus the output's constant, where
-/// f_j(v + 2^(m-1)) = -f_j(v). Constants and tables are torus numbers: 2^32 are one turn.
+/// f_j(v + 2^(m-1)) = -f_j(v). It has eight outputs at most, and four tables of which none is
+/// a rotation of another. Constants and tables are torus numbers: 2^32 are one turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProgramArrays {
     /// How many signals go in.
@@ -69,6 +72,8 @@ impl Program {
                 let reason = format!("expected tables up to {end}, got {}", arrays.tables.len());
                 return Err(refused(node, reason));
             }
+            check_tables(&arrays, node, table_starts[node]..end)
+                .map_err(|reason| refused(node, reason))?;
             table_starts.push(end);
         }
         check_length("tables", arrays.tables.len(), table_starts[arrays.kinds.len()])?;
@@ -211,13 +216,31 @@ fn check_node(arrays: &ProgramArrays, node: usize) -> std::result::Result<usize,
         BOOTSTRAP if !(1..=MAX_BOXES_LOG).contains(&boxes_log) => {
             Err(format!("expected a boxes_log from 1 to {MAX_BOXES_LOG}, got {boxes_log}"))
         }
-        BOOTSTRAP if !(1..=1 << MAX_TABLES_LOG).contains(&outputs.len()) => {
-            let most = 1 << MAX_TABLES_LOG;
-            Err(format!("expected 1 to {most} outputs of a bootstrap, got {}", outputs.len()))
-        }
+        BOOTSTRAP if !(1..=MAX_OUTPUTS).contains(&outputs.len()) => Err(format!(
+            "expected 1 to {MAX_OUTPUTS} outputs of a bootstrap, got {}",
+            outputs.len()
+        )),
         BOOTSTRAP => Ok(outputs.len() << (boxes_log - 1)),
         kind => Err(format!("expected kind {LINEAR} or {BOOTSTRAP}, got {kind}")),
     }
+}
+
+/// What is wrong with the tables of a node.
+fn check_tables(
+    arrays: &ProgramArrays,
+    node: usize,
+    numbers: Range<usize>,
+) -> std::result::Result<(), String> {
+    if numbers.is_empty() {
+        return Ok(());
+    }
+    let tables =
+        Tables { boxes_log: arrays.boxes_log[node].into(), values: &arrays.tables[numbers] };
+    let (kept, most) = (tables.layout().kept.len(), 1 << MAX_TABLES_LOG);
+    if kept > most {
+        return Err(format!("expected up to {most} tables that no rotation gives, got {kept}"));
+    }
+    Ok(())
 }
 
 fn refused(node: usize, reason: String) -> Error {

@@ -196,6 +196,26 @@ fn eight_and_sixteen_boxes_are_told_apart() {
     }
 }
 
+/// One rotation tells whether a number reaches each of its values, with all boxes it has.
+#[test]
+fn rotations_of_one_table_share_a_bootstrap_and_cost_no_boxes() {
+    for (keys, count) in [(&BOXES4, 2), (&BOXES8, 3), (&BOXES16, 4)] {
+        let encodings: Vec<u32> = (0..count).rev().map(|i| HALF >> i).collect();
+        let half = 1 << (count - 1);
+        let steps: Vec<Vec<u32>> = (0..half)
+            .map(|c| (0..half).map(|v| if v + c < half { EIGHTH } else { minus(EIGHTH) }).collect())
+            .collect();
+        let tables: Vec<&[u32]> = steps.iter().map(Vec::as_slice).collect();
+        for bits in choices(count) {
+            let mut builder = Builder::new(&phases(&bits, &encodings));
+            let terms: Vec<_> = (0..count).map(|i| (i, 1)).collect();
+            let first = builder.bootstrap(&terms, 0, &tables, &vec![EIGHTH; half]);
+            let outputs: Vec<_> = (0..half).map(|c| (first + c, QUARTER)).collect();
+            builder.check(keys, &bits, &encodings, &outputs);
+        }
+    }
+}
+
 /// A linear congruential generator: the same programs in every run.
 struct Numbers(u64);
 
@@ -426,6 +446,23 @@ fn programs_that_break_a_rule_are_refused() {
     }
 }
 
+#[test]
+fn too_many_outputs_or_tables_are_refused() {
+    let step = [1, 1, 1, 1];
+    let several = [[1, 1, 1, 1], [1, 2, 3, 4], [1, 3, 2, 4], [1, 4, 2, 3], [2, 4, 1, 3]];
+    let repeated = |times| vec![&step[..]; times];
+    let different = |times| several[..times].iter().map(|table| &table[..]).collect();
+    let cases: [(Vec<&[u32]>, bool); 4] =
+        [(repeated(8), true), (repeated(9), false), (different(4), true), (different(5), false)];
+    for (tables, legal) in cases {
+        let mut builder = Builder::new(&[0]);
+        builder.bootstrap(&[(0, 1)], 0, &tables, &vec![0; tables.len()]);
+        let made = Program::new(builder.arrays);
+        assert_eq!(made.is_ok(), legal, "{made:?}");
+        assert!(legal || matches!(made, Err(Error::InvalidProgram { .. })));
+    }
+}
+
 /// The variance of 400 samples is found to within 7 %, two times in three.
 #[test]
 fn signals_have_the_noise_that_is_stated() {
@@ -459,24 +496,29 @@ fn signals_of_one_bootstrap_are_correlated_as_stated() {
     const SAMPLES: usize = 400;
     let keys = &BOXES8;
     let mut builder = Builder::new(&[0; SAMPLES]);
-    let table = [minus(EIGHTH), EIGHTH];
+    // The last one is the first one, rotated.
+    let tables: [&[u32]; 3] =
+        [&[minus(EIGHTH), EIGHTH], &[minus(SIXTEENTH), SIXTEENTH], &[EIGHTH, EIGHTH]];
     for input in 0..SAMPLES {
-        let output = builder.bootstrap(&[(input, 1)], 0, &[&table, &table], &[EIGHTH; 2]);
-        builder.arrays.output_signals.extend([output as u32, output as u32 + 1]);
+        let output = builder.bootstrap(&[(input, 1)], 0, &tables, &[EIGHTH, SIXTEENTH, EIGHTH]);
+        builder.arrays.output_signals.extend((output as u32)..output as u32 + 3);
     }
     let program = Program::new(builder.arrays).unwrap();
     let inputs = keys.secret.encrypt(&[1; SAMPLES], &[QUARTER; SAMPLES]).unwrap();
     let outputs = keys.evaluation.run(&program, &inputs, 2, |_, _| true).unwrap();
-    let noise = keys.secret.noise(&outputs, &[QUARTER; 2 * SAMPLES]).unwrap();
-    let mean = |product: fn(&[f64]) -> f64| {
-        noise.chunks_exact(2).map(product).sum::<f64>() / SAMPLES as f64
+    let encodings = [QUARTER, EIGHTH, QUARTER].repeat(SAMPLES);
+    let noise = keys.secret.noise(&outputs, &encodings).unwrap();
+    let mean = |i: usize, j: usize| {
+        noise.chunks_exact(3).map(|three| three[i] * three[j]).sum::<f64>() / SAMPLES as f64
     };
-    let (first, second) = (mean(|pair| pair[0] * pair[0]), mean(|pair| pair[1] * pair[1]));
-    let correlation = mean(|pair| pair[0] * pair[1]) / (first * second).sqrt();
-    // A correlation is found to within 0.05, two times in three.
-    assert!((0.15..0.7).contains(&correlation), "{correlation}");
     let stated = bootstrap_variance(keys.secret.parameters());
-    for measured in [first, second] {
-        assert!((0.6..1.4).contains(&(measured / stated)), "{measured:e}, {stated:e}");
+    for i in 0..3 {
+        let measured = mean(i, i);
+        assert!((0.6..1.4).contains(&(measured / stated)), "{i}: {measured:e}, {stated:e}");
+    }
+    // A correlation is found to within 0.05, two times in three. Far places have next to none.
+    for (i, j, within) in [(0, 1, 0.15..0.7), (0, 2, -0.25..0.7), (1, 2, -0.25..0.7)] {
+        let correlation = mean(i, j) / (mean(i, i) * mean(j, j)).sqrt();
+        assert!(within.contains(&correlation), "{i}, {j}: {correlation}");
     }
 }

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from cloakwork.errors import NoiseBudgetError
-from cloakwork.plan.boolean_cover import Cover, Majority, Product, Reencoding
 from cloakwork.plan.boolean_network import Network
-from cloakwork.plan.boolean_noise import Sources
+from cloakwork.plan.boolean_steps import Cover, Majority, Product, Reencoding, SharedProducts
+from cloakwork.plan.boolean_sums import Sums, Term
 from cloakwork.plan.boolean_target import Target
-from cloakwork.plan.boolean_uses import OWN, Use, Uses, plane_of
-from cloakwork.programs.bootstraps import HALF, QUARTER, BootstrapBuilder, BootstrapProgram
+from cloakwork.plan.boolean_uses import OWN, StepUses, Use, Uses, plane_of, shared_encodings
+from cloakwork.programs.bootstraps import (
+    HALF,
+    QUARTER,
+    BootstrapProgram,
+)
 from cloakwork.programs.gates import GateProgram
+from cloakwork.programs.table_rotations import distinct_tables, rotated_steps, step_rotation
 
-_TURN = 1 << 32
 _BOXES_LOG = 2
-
-# A signal and a weight.
-Term = tuple[int, int]
 
 
 def written_out(
@@ -43,6 +44,8 @@ def written_out(
             writer.majority(at, step)
         elif isinstance(step, Product):
             writer.product(at, step)
+        elif isinstance(step, SharedProducts):
+            writer.shared(at, step)
         else:
             writer.reencode(at, step)
     return writer.finish()
@@ -52,7 +55,7 @@ class _Writer:
     def __init__(
         self, program: GateProgram, network: Network, cover: Cover, target: Target
     ) -> None:
-        if not target.most_outputs(_BOXES_LOG):
+        if not target.most_tables(_BOXES_LOG):
             raise NoiseBudgetError(
                 f"cannot map the gates to the target {target.name!r}: its bootstraps cannot tell "
                 "4 boxes apart with enough certainty; take other parameters"
@@ -61,14 +64,7 @@ class _Writer:
         self._program = program
         self._network = network
         self._target = target
-        self._builder = BootstrapBuilder(program.title, program.inputs)
-        self._sources = Sources(target)
-        # Of every signal: the sources that it is the sum of; of every source: of how many of it
-        # nothing is left but whole turns.
-        self._sums: dict[int, dict[int, int]] = {}
-        self._period: dict[int, int] = {}
-        # Of signals that are not the sum of their sources alone: what is added.
-        self._offset: dict[int, int] = {}
+        self._sums = Sums(program, target)
         # Nodes in half encoding, and by step those made in finer ones, as terms with encodings.
         self._own: dict[int, Term] = {}
         self._made: dict[Use, Term] = {}
@@ -90,7 +86,9 @@ class _Writer:
                 constant += QUARTER * (literal & 1)
         halves = [self._half(use) for use in uses.halves.values()]
         table = (-encoding // 2, -encoding // 2)
-        (signal,) = self._bootstrap(fine, halves, constant, [table], [encoding // 2], [encoding])
+        (signal,) = self._bootstrap(
+            fine, [QUARTER] * len(fine), halves, constant, [table], [encoding // 2], [encoding]
+        )
         self._make(at, made, signal, encoding)
         if uses.alone:
             parts = [(signal, HALF // encoding), *halves]
@@ -103,39 +101,87 @@ class _Writer:
         uses = self.uses.steps[at]
         _, y, third = plane_of(self._network, step)
         wanted = [(node, encoding) for node, encoding in uses.finest.items()]
-        wanted += [(OWN, HALF)] * uses.alone
-        tables, constants, periods = [], [], []
-        for node, encoding in wanted:
-            half = encoding // 2
-            if node in (y, third):
-                tables.append((-half, half if node == third else -half))
-                constants.append(half)
-                periods.append(encoding)
-                continue
-            a, b, _ = self._shifted(step, node)
-            size = -half if b else half
-            tables.append((size * a, size * (1 - a)))
-            constants.append(0)
-            periods.append(half)
+        wanted += [(OWN, HALF)] * len(uses.alone)
+        in_plane = [node in (y, third) for node, _ in wanted]
+        tables = [self._table(step, node, encoding) for node, encoding in wanted]
+        halved = [encoding // 2 for _, encoding in wanted]
+        constants = [half * inside for half, inside in zip(halved, in_plane, strict=True)]
+        periods = [half << inside for half, inside in zip(halved, in_plane, strict=True)]
         fine = [self._fine(uses.fine[step.x], QUARTER)]
         halves = [self._half(uses.halves[y])]
-        signals = self._bootstrap(fine, halves, 0, tables, constants, periods)
+        signals = self._bootstrap(fine, [QUARTER], halves, 0, tables, constants, periods)
         for signal, (node, encoding) in zip(signals, wanted, strict=True):
             if node in (y, third):
                 self._make(at, node, signal, encoding)
-                continue
-            # The product is x, or its complement, less the output.
-            a, _, inverted = self._shifted(step, node)
-            side = -1 if inverted else 1
-            x_signal, x_weight = self._fine(uses.fine[step.x], encoding // 2)
-            parts = [(x_signal, x_weight * side * (-1 if a else 1)), (signal, -side)]
-            whole = self._linear(parts, side * a * (encoding // 2) + inverted * encoding)
-            if node == OWN:
-                self._own[step.node] = whole, 1
             else:
-                self._make(at, node, whole, encoding)
-                if node == step.node:
-                    self._own[node] = whole, HALF // encoding
+                self._keep_product(at, step, node, encoding, [(signal, 1)])
+
+    def shared(self, at: int, step: SharedProducts) -> None:
+        """What several products of one operand make, each a sum of rotations of one step."""
+        uses = self.uses.steps[at]
+        products = shared_encodings(step, uses)
+        fine = [self._fine(uses.fine[each.x], encoding) for each, encoding in products]
+        encodings = [encoding for _, encoding in products]
+        halves = [self._half(use) for use in uses.halves.values()]
+        size = 1 << len(products)
+        height = min([HALF, *uses.finest.values()]) // 4
+        made = [
+            (product, node, encoding, rotated_steps(function, height))
+            for place, (product, _) in enumerate(products)
+            for node, encoding, function in self._functions(uses, product, size, place)
+        ]
+        rotations = sorted({boxes for *_, weights in made for boxes in weights})
+        tables = [step_rotation(size, boxes, height) for boxes in rotations]
+        steps = [height] * len(tables)
+        signals = self._bootstrap(fine, encodings, halves, 0, tables, [0] * len(tables), steps)
+        signal_of = dict(zip(rotations, signals, strict=True))
+        for product, node, encoding, weights in made:
+            parts = [(signal_of[boxes], times) for boxes, times in weights.items()]
+            if node in plane_of(self._network, product):
+                self._make(at, node, self._sums.linear(parts, encoding // 2), encoding)
+            else:
+                self._keep_product(at, product, node, encoding, parts)
+
+    def _functions(
+        self, uses: StepUses, product: Product, size: int, place: int
+    ) -> Iterator[tuple[int, int, list[int]]]:
+        """What a product among several makes: nodes, encodings, functions of the boxes."""
+        bits = [box * (2 << place) // size & 1 for box in range(size)]
+        for node in product.makes:
+            if node in uses.finest:
+                encoding = uses.finest[node]
+                first, second = self._table(product, node, encoding)
+                yield node, encoding, [second if bit else first for bit in bits]
+        if product.node in uses.alone:
+            first, second = self._table(product, OWN, HALF)
+            yield OWN, HALF, [second if bit else first for bit in bits]
+
+    def _table(self, step: Product, node: int, encoding: int) -> tuple[int, int]:
+        """What a bootstrap gives for x = 0 and 1, y being 0, to make a node."""
+        _, y, third = plane_of(self._network, step)
+        half = encoding // 2
+        if node in (y, third):
+            return -half, half if node == third else -half
+        a, b, _ = self._shifted(step, node)
+        size = -half if b else half
+        return size * a, size * (1 - a)
+
+    def _keep_product(
+        self, at: int, step: Product, node: int, encoding: int, parts: Sequence[Term]
+    ) -> None:
+        """An AND, alone or XOR operands of its own: x, or its complement, less the parts."""
+        a, _, inverted = self._shifted(step, node)
+        side = -1 if inverted else 1
+        signal, weight = self._fine(self.uses.steps[at].fine[step.x], encoding // 2)
+        terms = [(signal, weight * side * (-1 if a else 1))]
+        terms += [(part, -side * times) for part, times in parts]
+        whole = self._sums.linear(terms, side * a * (encoding // 2) + inverted * encoding)
+        if node == OWN:
+            self._own[step.node] = whole, 1
+            return
+        self._make(at, node, whole, encoding)
+        if node == step.node:
+            self._own[node] = whole, HALF // encoding
 
     def reencode(self, at: int, step: Reencoding) -> None:
         """One or two nodes in finer encodings."""
@@ -150,7 +196,8 @@ class _Writer:
         if step.y in uses.finest and len(uses.finest) == 1:
             fine = []
         summed = [self._half(use) for use in uses.halves.values()]
-        signals = self._bootstrap(fine, summed, 0, tables, halves, encodings)
+        quarters = [QUARTER] * len(fine)
+        signals = self._bootstrap(fine, quarters, summed, 0, tables, halves, encodings)
         for signal, (node, encoding) in zip(signals, uses.finest.items(), strict=True):
             self._make(at, node, signal, encoding)
 
@@ -165,17 +212,17 @@ class _Writer:
                 if literal not in leaving:
                     leaving[literal] = self._leaving(literal)
                 signals.append(leaving[literal])
-            self._builder.output(port, signals, [HALF] * port.bits)
-        return self._builder.finish()
+            self._sums.builder.output(port, signals, [HALF] * port.bits)
+        return self._sums.builder.finish()
 
     def _leaving(self, literal: int) -> int:
         constant = HALF * (literal & 1)
         if not literal >> 1:
-            return self._builder.linear([], constant)
+            return self._sums.linear([], constant)
         signal, weight = self._half(self.uses.outputs[literal >> 1])
         if weight == 1 and not constant:
             return signal
-        return self._linear([(signal, weight)], constant)
+        return self._sums.linear([(signal, weight)], constant)
 
     def _shifted(self, step: Product, node: int) -> tuple[int, int, int]:
         """The product whose value, inverted or not, is an AND XOR operands of its own.
@@ -202,15 +249,9 @@ class _Writer:
         """A node in a finer encoding as a term."""
         node, maker = use
         if maker == OWN:
-            return self._input(node, encoding), 1
+            return self._sums.input(node - 1, encoding), 1
         signal, own = self._made[use]
         return signal, encoding // own
-
-    def _input(self, node: int, encoding: int) -> int:
-        signal = self._builder.input(node - 1, encoding)
-        self._sums.setdefault(signal, {signal: 1})
-        self._period.setdefault(signal, _TURN // encoding)
-        return signal
 
     def _half(self, use: Use) -> Term:
         """A node in half encoding as a term."""
@@ -220,7 +261,7 @@ class _Writer:
             if maker == OWN and node not in self._own:
                 parts = self.uses.parts[node]
                 if not parts:
-                    self._own[node] = self._input(node, HALF), 1
+                    self._own[node] = self._sums.input(node - 1, HALF), 1
                 else:
                     missing = [
                         part for part in parts if part[1] == OWN and part[0] not in self._own
@@ -246,116 +287,68 @@ class _Writer:
             return terms[0]
         terms = list(terms)
         while True:
-            signed, constant, variance = self._added([], terms)
-            if variance <= self._most_variance or not self._refresh_noisiest(terms, HALF):
+            signed, constant, variance = self._sums.added([], terms)
+            if variance <= self._most_variance:
                 break
-        return self._linear(signed, constant), 1
-
-    def _added(self, fine: Sequence[Term], halves: Sequence[Term]) -> tuple[list[Term], int, float]:
-        """The least noisy sum: bits in half encoding may as well be subtracted.
-
-        Returns:
-            Terms, a constant to add to them, and the variance.
-        """
-        signed: list[Term] = []
-        whole: dict[int, int] = {}
-        for signal, weight in fine:
-            self._accumulate(whole, signal, weight)
-            signed.append((signal, weight))
-        shares = False
-        for signal, weight in halves:
-            if whole.keys().isdisjoint(self._sums[signal]):
-                chosen = weight
-            else:
-                shares = True
-                overlap = sum(
-                    whole.get(source, 0) * each * weight
-                    for source, each in self._sums[signal].items()
-                )
-                chosen = -weight if overlap > 0 else weight
-            self._accumulate(whole, signal, chosen)
-            signed.append((signal, chosen))
-        variance = self._sources.variance(whole)
-        if shares:
-            # Whole turns of a source are nothing but noise.
-            reduced = {
-                source: centred
-                for source, weight in whole.items()
-                if (centred := _centred(weight, self._period[source]))
-            }
-            less = self._sources.variance(reduced)
-            if less < variance / 2:
-                offset = sum(self._offset.get(signal, 0) * weight for signal, weight in signed)
-                return list(reduced.items()), offset, less
-        return signed, 0, variance
-
-    def _accumulate(self, whole: dict[int, int], signal: int, weight: int) -> None:
-        for source, each in self._sums[signal].items():
-            total = whole.get(source, 0) + each * weight
-            if total:
-                whole[source] = total
-            else:
-                whole.pop(source, None)
-
-    def _linear(self, terms: Sequence[Term], constant: int) -> int:
-        whole: dict[int, int] = {}
-        offset = constant
-        for signal, weight in terms:
-            self._accumulate(whole, signal, weight)
-            offset += self._offset.get(signal, 0) * weight
-        made = self._builder.linear(terms, constant)
-        self._sums[made] = whole
-        self._offset[made] = offset % _TURN
-        return made
+            if not self._refresh_noisiest(terms, [HALF] * len(terms)):
+                break
+        return self._sums.linear(signed, constant), 1
 
     def _bootstrap(
         self,
         fine: Sequence[Term],
+        encodings: Sequence[int],
         halves: Sequence[Term],
         constant: int,
         tables: Sequence[Sequence[int]],
         constants: Sequence[int],
         steps: Sequence[int],
     ) -> list[int]:
-        """A bootstrap of bits in quarter and half encoding; outputs are multiples of `steps`."""
+        """A bootstrap of bits in finer and in half encoding; outputs are multiples of `steps`."""
         fine, halves = list(fine), list(halves)
-        budget = self._target.budget(_BOXES_LOG, len(tables))
+        boxes_log = len(tables[0]).bit_length()
+        distinct = distinct_tables(tuple(map(tuple, tables)))
+        budget = self._target.budget(boxes_log, distinct)
+        in_half = [HALF] * len(halves)
         while True:
-            signed, offset, variance = self._added(fine, halves)
+            signed, offset, variance = self._sums.added(fine, halves)
             if variance <= budget:
                 break
-            if not (self._refresh_noisiest(halves, HALF) or self._refresh_noisiest(fine, QUARTER)):
+            if not (
+                self._refresh_noisiest(halves, in_half) or self._refresh_noisiest(fine, encodings)
+            ):
                 self._refuse()
-        made = self._builder.bootstrap(signed, constant + offset, _BOXES_LOG, tables, constants)
-        self._sources.add_outputs(made)
-        for signal, step in zip(made, steps, strict=True):
-            self._sums[signal] = {signal: 1}
-            self._period[signal] = _TURN // step
-        return made
+        constant += offset
+        return self._sums.bootstrap(signed, constant, boxes_log, tables, constants, steps)
 
-    def _refresh_noisiest(self, terms: list[Term], encoding: int) -> bool:
+    def _refresh_noisiest(self, terms: list[Term], encodings: Sequence[int]) -> bool:
         """Put a bootstrap in place of the noisiest of some terms; whether there was one to."""
 
-        def noise(term: Term) -> float:
-            return term[1] ** 2 * self._sources.variance(self._sums[term[0]])
+        def noise(at: int) -> float:
+            signal, weight = terms[at]
+            return weight**2 * self._sums.variance(signal)
 
-        worst = max(terms, key=noise, default=None)
+        worst = max(range(len(terms)), key=noise, default=None)
         if worst is None or noise(worst) <= self._target.bootstrap_variance:
             return False
         if noise(worst) > self._target.budget(_BOXES_LOG, 1):
             self._refuse()
-        signal, weight = worst
+        (signal, weight), encoding = terms[worst], encodings[worst]
         side = -1 if weight < 0 else 1
         key = (signal, weight * side), encoding
         if key not in self._refreshed:
             # A bit in half encoding is in box 0 or 2, one in quarter encoding in box 0 or 1.
             half = encoding // 2
-            table = (-half, -half if encoding == HALF else half)
-            fine, halves = ([key[0]], []) if encoding == QUARTER else ([], [key[0]])
-            (made,) = self._bootstrap(fine, halves, 0, [table], [half], [encoding])
+            if encoding == HALF:
+                (made,) = self._bootstrap([], [], [key[0]], 0, [(-half, -half)], [half], [encoding])
+            else:
+                quarter = signal, weight * side * (QUARTER // encoding)
+                (made,) = self._bootstrap(
+                    [quarter], [QUARTER], [], 0, [(-half, half)], [half], [encoding]
+                )
             self._refreshed[key] = made, 1
         fresh, _ = self._refreshed[key]
-        terms[terms.index(worst)] = fresh, side
+        terms[worst] = fresh, side
         return True
 
     def _refuse(self) -> None:
@@ -363,9 +356,3 @@ class _Writer:
             f"cannot map the gates to the target {self._target.name!r}: a sum of fresh signals is "
             "too noisy for a bootstrap; take other parameters"
         )
-
-
-def _centred(weight: int, period: int) -> int:
-    """What is left of a weight without whole turns, nearest to 0."""
-    left = weight % period
-    return left - period if 2 * left > period else left

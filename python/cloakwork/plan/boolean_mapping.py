@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from cloakwork._native import BooleanParameters, BooleanSecretKey
 from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
-from cloakwork.plan.boolean_cover import Cover, cover
+from cloakwork.plan.boolean_cover import Abilities, cover
 from cloakwork.plan.boolean_cuts import with_fewer_ands
 from cloakwork.plan.boolean_encodings import written_out
 from cloakwork.plan.boolean_exclusive import with_exclusive_ors
@@ -17,6 +17,7 @@ from cloakwork.plan.boolean_gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean_network import network_of
 from cloakwork.plan.boolean_noise import Failure, failure_of
 from cloakwork.plan.boolean_schedule import data_flow_seconds
+from cloakwork.plan.boolean_steps import Cover
 from cloakwork.plan.boolean_target import LOG2_FAILURE, Target
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.gates import GateProgram
@@ -136,20 +137,24 @@ class _Search:
         self._program = program
         self._threads = threads
         self._network = with_fewer_ands(network_of(with_exclusive_ors(program)))
-        self._covers: dict[tuple[tuple[int, int], tuple[float, bool]], Cover] = {}
+        self._covers: dict[tuple[Abilities, tuple[float, bool]], Cover] = {}
 
     def ranked(self, targets: Sequence[Target]) -> list[Target]:
         """The targets that any cover can be for, the most promising first."""
-        able = [target for target in targets if target.most_outputs(2)]
-        return sorted(able, key=lambda target: self._least(self._cover(target, _FEWEST), target))
+        able = [target for target in targets if target.most_tables(2)]
+        return sorted(able, key=self._least_of_all)
 
     def try_covers(self, target: Target) -> None:
         """Try all ways that could win for a target."""
-        fewest = self._cover(target, _FEWEST)
-        self._try_cover(fewest, target)
+        several = _abilities_of(target)
+        for abilities in several:
+            self._try_cover(self._cover(abilities, _FEWEST), target)
+        fewest = min(
+            several, key=lambda abilities: self._least(self._cover(abilities, _FEWEST), target)
+        )
         for way in _OTHER_WAYS:
-            if self._is_open(self._least(fewest, target) / (1 - _WAITING)):
-                self._try_cover(self._cover(target, way), target)
+            if self._is_open(self._least(self._cover(fewest, _FEWEST), target) / (1 - _WAITING)):
+                self._try_cover(self._cover(fewest, way), target)
 
     def try_gate_by_gate(self, targets: Sequence[Target]) -> None:
         """Try every gate as its own bootstrap."""
@@ -176,6 +181,12 @@ class _Search:
         """Whether a program of so many seconds would be better than the best so far."""
         return self.best is None or seconds < self.best.seconds
 
+    def _least_of_all(self, target: Target) -> float:
+        return min(
+            self._least(self._cover(abilities, _FEWEST), target)
+            for abilities in _abilities_of(target)
+        )
+
     def _least(self, cover: Cover, target: Target) -> float:
         return self._busy_seconds(len(cover.steps), target)
 
@@ -183,12 +194,15 @@ class _Search:
         """What so many bootstraps take if no thread ever waits."""
         return bootstraps * min(target.bootstrap_seconds) / self._threads
 
-    def _cover(self, target: Target, way: tuple[float, bool]) -> Cover:
-        # The most outputs of a bootstrap, the longest chain of products in finer encodings.
-        abilities = target.most_outputs(2), max(0, target.doublings(2) - 1)
+    def _cover(self, abilities: Abilities, way: tuple[float, bool]) -> Cover:
         if (abilities, way) not in self._covers:
             slack, generous = way
-            self._covers[abilities, way] = cover(
-                self._network, *abilities, slack, generous=generous
-            )
+            self._covers[abilities, way] = cover(self._network, abilities, slack, generous=generous)
         return self._covers[abilities, way]
+
+
+def _abilities_of(target: Target) -> list[Abilities]:
+    """What a target's bootstraps can do, without and with ANDs that share one."""
+    chain = max(0, target.doublings(2) - 1)
+    most_shared = max(1, target.most_boxes_log() - 1)
+    return [Abilities(target.most_tables(2), chain, shared) for shared in sorted({1, most_shared})]

@@ -85,7 +85,7 @@ def failure_of(program: BootstrapProgram, target: Target) -> Failure:
     sums: list[Sum] = [{signal: 1} for signal in range(program.input_count)]
     signals, weights = program.term_signals.tolist(), program.term_weights.tolist()
     starts, made = program.term_starts.tolist(), program.output_starts.tolist()
-    boxes_log = program.boxes_log.tolist()
+    boxes_log, tables = program.boxes_log.tolist(), program.table_counts.tolist()
     logs = []
     for node, kind in enumerate(program.kinds.tolist()):
         terms = range(starts[node], starts[node + 1])
@@ -96,9 +96,9 @@ def failure_of(program: BootstrapProgram, target: Target) -> Failure:
         if kind == LINEAR:
             sums.append(total)
             continue
-        outputs = made[node + 1] - made[node]
-        logs.append(target.log2_failure(boxes_log[node], outputs, sources.variance(total)))
-        own = list(range(len(sums), len(sums) + outputs))
+        variance = sources.variance(total)
+        logs.append(target.log2_failure(boxes_log[node], tables[node], variance))
+        own = list(range(len(sums), len(sums) + made[node + 1] - made[node]))
         sources.add_outputs(own)
         sums += [{signal: 1} for signal in own]
     for signal, encoding in zip(

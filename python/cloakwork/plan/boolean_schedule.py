@@ -90,12 +90,12 @@ def layered_seconds(program: BootstrapProgram, target: Target, threads: int) -> 
 
 def node_seconds(program: BootstrapProgram, target: Target) -> list[float]:
     """What each node costs on its own."""
-    outputs = counts_between(program.output_starts).tolist()
+    tables = program.table_counts.tolist()
     terms = counts_between(program.term_starts).tolist()
-    by_outputs = {count: target.seconds(count) for count in set(outputs)}
+    by_tables = {count: target.seconds(count) if count else 0.0 for count in set(tables)}
     return [
-        count * target.linear_seconds + (by_outputs[made] if kind == BOOTSTRAP else 0.0)
-        for kind, made, count in zip(program.kinds.tolist(), outputs, terms, strict=True)
+        count * target.linear_seconds + by_tables[made]
+        for made, count in zip(tables, terms, strict=True)
     ]
 
 

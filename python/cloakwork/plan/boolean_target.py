@@ -36,7 +36,7 @@ class Target:
 
     Example:
         >>> target = published_target()
-        >>> target.most_outputs(2)
+        >>> target.most_tables(2)
         2
         >>> target.log2_failure(2, 1, target.bootstrap_variance) < -64
         True
@@ -105,17 +105,17 @@ class Target:
                 f"cannot make the target {name!r}: its noise or seconds lack a number: {error}"
             ) from error
 
-    def seconds(self, outputs: int) -> float:
-        """Seconds of a bootstrap of so many outputs."""
-        return self.bootstrap_seconds[tables_log(outputs)]
+    def seconds(self, tables: int) -> float:
+        """Seconds of a bootstrap of so many tables."""
+        return self.bootstrap_seconds[tables_log(tables)]
 
-    def budget(self, boxes_log: int, outputs: int) -> float:
+    def budget(self, boxes_log: int, tables: int) -> float:
         """The most variance that a bootstrap's sum may have; below 0 where there is none."""
         margin = 2.0 ** -(boxes_log + 1)
-        return margin**2 / (2 * _ERFC_ARGUMENT**2) - self.switch_variance[tables_log(outputs)]
+        return margin**2 / (2 * _ERFC_ARGUMENT**2) - self.switch_variance[tables_log(tables)]
 
-    def most_outputs(self, boxes_log: int) -> int:
-        """The most outputs that leave room for sums of some bootstraps' outputs; 0 for none."""
+    def most_tables(self, boxes_log: int) -> int:
+        """The most tables that leave room for sums of some bootstraps' outputs; 0 for none."""
         room = _LEAST_ROOM * max(self.bootstrap_variance, self.fresh_variance)
         fitting = [
             1 << log
@@ -126,14 +126,19 @@ class Target:
 
     def doublings(self, boxes_log: int) -> int:
         """How often an output may be doubled until a quarter of the budget is gone."""
-        budget = self.budget(boxes_log, max(1, self.most_outputs(boxes_log)))
+        budget = self.budget(boxes_log, max(1, self.most_tables(boxes_log)))
         share = budget / (4 * max(self.bootstrap_variance, 2.0**-64))
         return min(_MOST_DOUBLINGS, math.floor(math.log(share, 4))) if share >= 1 else 0
 
-    def log2_failure(self, boxes_log: int, outputs: int, variance: float) -> float:
+    def most_boxes_log(self) -> int:
+        """log2 of the most boxes that bootstraps of one table tell apart; 0 for none."""
+        able = [each for each in range(2, self.max_boxes_log + 1) if self.most_tables(each)]
+        return max(able, default=0)
+
+    def log2_failure(self, boxes_log: int, tables: int, variance: float) -> float:
         """log2 of the probability that a bootstrap's sum of this variance misses its box."""
         return log2_beyond(
-            2.0 ** -(boxes_log + 1), variance + self.switch_variance[tables_log(outputs)]
+            2.0 ** -(boxes_log + 1), variance + self.switch_variance[tables_log(tables)]
         )
 
     def _refuse(self, reason: str) -> None:
@@ -147,14 +152,14 @@ _LEAST_ROOM = 32
 _MOST_DOUBLINGS = 8
 
 
-def tables_log(outputs: int) -> int:
-    """log2 of the tables that a bootstrap of so many outputs has.
+def tables_log(tables: int) -> int:
+    """log2 of the room that so many tables take, a power of two.
 
     Example:
-        >>> [tables_log(outputs) for outputs in (1, 2, 3, 4)]
+        >>> [tables_log(tables) for tables in (1, 2, 3, 4)]
         [0, 1, 2, 2]
     """
-    return (outputs - 1).bit_length()
+    return (tables - 1).bit_length()
 
 
 def log2_beyond(margin: float, variance: float) -> float:

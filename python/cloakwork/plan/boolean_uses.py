@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from cloakwork.plan.boolean_cover import Cover, Majority, Product, Step
 from cloakwork.plan.boolean_network import Network
+from cloakwork.plan.boolean_steps import Cover, Majority, Product, SharedProducts, Step
 from cloakwork.programs.bootstraps import HALF, QUARTER
 
 # What stands for the step that made a node, where a sum, an AND's own bootstrap or an input does.
@@ -28,13 +28,13 @@ class StepUses:
         fine: Nodes in quarter or finer encoding.
         halves: Nodes in half encoding.
         finest: For the nodes that it makes, as far as needed, the finest encoding needed.
-        alone: Whether the step's AND is needed in half encoding as such.
+        alone: Those of the step's ANDs that are needed in half encoding as such.
     """
 
     fine: dict[int, Use]
     halves: dict[int, Use]
     finest: dict[int, int] = field(default_factory=dict)
-    alone: bool = False
+    alone: set[int] = field(default_factory=set)
 
 
 class Uses:
@@ -67,6 +67,8 @@ class Uses:
         if isinstance(step, Majority):
             nodes = [literal >> 1 for literal in step.literals]
             fine, halves = [*nodes, step.last], list(step.added)
+        elif isinstance(step, SharedProducts):
+            fine, halves = [each.x for each in step.products], [step.products[0].y]
         else:
             fine, halves = [step.x], [step.y]
         return StepUses(
@@ -90,11 +92,7 @@ class Uses:
 
     def _find_needs(self) -> None:
         seen: set[int] = set()
-        step_of = {
-            step.node: at
-            for at, step in enumerate(self._cover.steps)
-            if isinstance(step, Majority | Product)
-        }
+        step_of = {node: at for at, step in enumerate(self._cover.steps) for node in step.nodes}
 
         def need_half(use: Use) -> None:
             pending = [use]
@@ -105,7 +103,7 @@ class Uses:
                 elif node not in seen:
                     seen.add(node)
                     if node in step_of:
-                        self.steps[step_of[node]].alone = True
+                        self.steps[step_of[node]].alone.add(node)
                     pending += self.parts.get(node, ())
 
         for use in self.outputs.values():
@@ -113,16 +111,23 @@ class Uses:
         for step, uses in zip(reversed(self._cover.steps), reversed(self.steps), strict=True):
             if isinstance(step, Majority) and uses.alone:
                 uses.finest.setdefault(step.makes[0], HALF)
-            if isinstance(step, Product) and step.node in uses.finest:
-                uses.alone = False
+            if not isinstance(step, Majority):
+                uses.alone -= uses.finest.keys()
             if not (uses.finest or uses.alone):
                 continue
-            for use in uses.fine.values():
-                self._need_fine(use, QUARTER)
-            if isinstance(step, Product):
-                for node, encoding in uses.finest.items():
-                    if node not in plane_of(self._network, step):
-                        self._need_fine(uses.fine[step.x], encoding // 2)
+            if isinstance(step, SharedProducts):
+                products = shared_encodings(step, uses)
+            elif isinstance(step, Product):
+                products = [(step, QUARTER)]
+            else:
+                products = []
+                for use in uses.fine.values():
+                    self._need_fine(use, QUARTER)
+            for product, encoding in products:
+                self._need_fine(uses.fine[product.x], encoding)
+                for node in uses.finest.keys() & set(product.makes):
+                    if node not in plane_of(self._network, product):
+                        self._need_fine(uses.fine[product.x], uses.finest[node] // 2)
             for use in uses.halves.values():
                 need_half(use)
 
@@ -131,6 +136,13 @@ class Uses:
         if maker != OWN:
             finest = self.steps[maker].finest
             finest[node] = min(encoding, finest.get(node, encoding))
+
+
+def shared_encodings(step: SharedProducts, uses: StepUses) -> list[tuple[Product, int]]:
+    """The products that are needed, and in which encodings the bootstrap takes their x."""
+    needed = uses.alone | uses.finest.keys()
+    products = [each for each in step.products if needed & {each.node, *each.makes}]
+    return [(product, QUARTER >> place) for place, product in enumerate(products)]
 
 
 def plane_of(network: Network, step: Product) -> tuple[int, int, int | None]:

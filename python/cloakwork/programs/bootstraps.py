@@ -9,6 +9,7 @@ each of its outputs j the table's f_j(v) plus a constant. Tables are negacyclic,
 f_j(v + 2^(m-1)) = -f_j(v), so that only their first halves are kept. Several outputs of one
 bootstrap share its blind rotation: Chillotti, Ligier, Orfila and Tap, "Improved programmable
 bootstrapping with larger precision and efficient arithmetic circuits for TFHE", ASIACRYPT 2021.
+Tables that are rotations of one another count as one there: see `programs.table_rotations`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.legal_parts import distinct_ports, owned
 from cloakwork.programs.ports import Port
+from cloakwork.programs.table_rotations import distinct_tables
 
 LINEAR = 0
 BOOTSTRAP = 1
@@ -35,8 +37,9 @@ EIGHTH = 1 << 29
 
 MAX_NODES = 1 << 26
 MAX_BOXES_LOG = 8
-# Outputs of one bootstrap.
-MAX_OUTPUTS = 4
+# Outputs of one bootstrap, and tables among theirs that are no rotations of one another.
+MAX_OUTPUTS = 8
+MAX_TABLES = 4
 # A finer encoding could not be told from the noise by any parameter set.
 _FINEST = 1 << 16
 
@@ -83,7 +86,8 @@ class BootstrapProgram:
 
     Raises:
         InvalidProgramError: A node is of no kind, uses a signal that is not before it, or has
-            boxes, outputs or tables that do not fit; or the ports do not fit the signals.
+            boxes, outputs or tables that do not fit or are too many; or the ports do not fit the
+            signals.
 
     Example:
         >>> a, y = Port("a", "bits", 1), Port("y", "bits", 1)
@@ -153,6 +157,17 @@ class BootstrapProgram:
         np.cumsum(_table_sizes(self.boxes_log, counts_between(self.output_starts)), out=starts[1:])
         starts.setflags(write=False)
         return starts
+
+    @cached_property
+    def table_counts(self) -> NDArray[np.int64]:
+        """For every bootstrap its tables that are no rotations of one another, 0 for linear."""
+        counts = self.kinds.astype(np.int64)
+        outputs, starts = counts_between(self.output_starts), self.table_starts
+        for node in np.flatnonzero(outputs > 1).tolist():
+            rows = self.tables[starts[node] : starts[node + 1]].reshape(outputs[node], -1)
+            counts[node] = distinct_tables(tuple(map(tuple, rows.tolist())))
+        counts.setflags(write=False)
+        return counts
 
     @cached_property
     def levels(self) -> NDArray[np.uint32]:
@@ -231,6 +246,13 @@ class BootstrapProgram:
             _refuse(
                 f"expected {int(self.table_starts[-1])} numbers in the tables, "
                 f"got {len(self.tables)}"
+            )
+        wrong = np.flatnonzero(self.table_counts > MAX_TABLES)
+        if wrong.size:
+            node = int(wrong[0])
+            _refuse(
+                f"node {node} has {int(self.table_counts[node])} tables that are no rotations of "
+                f"one another, expected up to {MAX_TABLES}"
             )
         made_by = np.repeat(self.kinds, outputs)
         if np.any(self.output_constants[made_by == LINEAR]):

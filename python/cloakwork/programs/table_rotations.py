@@ -1,0 +1,82 @@
+"""Tables of a bootstrap that are rotations of one another, which its blind rotation gives at once.
+
+After a blind rotation the coefficient p holds what coefficient 0 would hold for a phase of p places
+more: f(v) and f(v + c) are read from one table. Sums of rotations of one step are all functions of
+the boxes: Carpov, Izabachene and Mollimard, "New techniques for multi-value input homomorphic
+evaluation and applications", CT-RSA 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+_TURN = 1 << 32
+
+# Numbers of the boxes 0 to 2^(m-1) - 1.
+Table = tuple[int, ...]
+
+
+@lru_cache(maxsize=1 << 12)
+def distinct_tables(tables: tuple[Table, ...]) -> int:
+    """How many of some tables are no rotation of one before them.
+
+    Args:
+        tables: Of one length each, as `programs.bootstraps` has them.
+
+    Example:
+        >>> distinct_tables(((1, 2), (2, -1), (-1, -2), (1, 3)))
+        2
+    """
+    kept: list[Table] = []
+    for table in tables:
+        numbers = tuple(number % _TURN for number in table)
+        if not any(numbers in _rotations(each) for each in kept):
+            kept.append(numbers)
+    return len(kept)
+
+
+def step_rotation(size: int, boxes: int, height: int) -> Table:
+    """The step that is `height` in the first half turn, rotated by some boxes below half a turn.
+
+    Args:
+        size: Boxes of half a turn.
+        boxes: How many boxes earlier it falls to `-height`.
+        height: A torus number.
+
+    Example:
+        >>> step_rotation(4, 1, 5)
+        (5, 5, 5, -5)
+    """
+    return (height,) * (size - boxes) + (-height,) * boxes
+
+
+def rotated_steps(function: Sequence[int], height: int) -> dict[int, int]:
+    """The rotations of a step whose weighted sum is a function of the boxes.
+
+    Args:
+        function: Its values in the boxes of half a turn, even multiples of the height.
+        height: The step's.
+
+    Returns:
+        The weights, by the boxes that the step is rotated by.
+
+    Example:
+        >>> rotated_steps((0, 2, 0, 2), 1)
+        {3: -1, 2: 1, 1: -1, 0: 1}
+    """
+    size = len(function)
+    weights = {
+        size - box: (before - after) // (2 * height)
+        for box, (before, after) in enumerate(pairwise(function), 1)
+    }
+    weights[0] = function[0] // height - sum(weights.values())
+    return {boxes: weight for boxes, weight in weights.items() if weight}
+
+
+@lru_cache(maxsize=1 << 12)
+def _rotations(table: Table) -> frozenset[Table]:
+    whole = (*table, *(-number % _TURN for number in table)) * 2
+    size = len(table)
+    return frozenset(whole[at : at + size] for at in range(2 * size))
