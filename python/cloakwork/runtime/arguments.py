@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,6 +67,32 @@ def positive(value: Any, name: str, action: str) -> float:
     if not (math.isfinite(number) and number > 0):
         raise InvalidArgumentError(f"{expected}, got {shown(value)}")
     return number
+
+
+def file_path(value: Any, action: str) -> Path:
+    """The value as a path.
+
+    Args:
+        value: Text, or what has a path in text.
+        action: What the caller is about to do with the file, for the message of an error.
+
+    Raises:
+        InvalidArgumentError: It is no path, or one that no file can have.
+
+    Example:
+        >>> file_path("circuits/adder.txt", "read").name
+        'adder.txt'
+    """
+    text = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(text, str):
+        raise InvalidArgumentError(f"cannot {action} a file: expected a path, got {shown(value)}")
+    try:
+        encoded = os.fsencode(text)
+    except UnicodeEncodeError:
+        encoded = b""
+    if not encoded or b"\0" in encoded:
+        raise InvalidArgumentError(f"cannot {action} a file: {shown(text)} is no path")
+    return Path(text)
 
 
 def shown(value: Any) -> str:
