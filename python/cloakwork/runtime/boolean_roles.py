@@ -172,7 +172,7 @@ class BooleanEvaluator:
 
         Raises:
             InvalidArgumentError: An input is missing or given twice, or is none of the program's;
-                or the number of threads is none.
+                the number of threads is none; or `cancel` is no event.
             RunCancelledError: `cancel` was set.
             ProgramMismatchError: The inputs were encrypted for another program.
             KeyMismatchError: The inputs were encrypted with another key.
@@ -182,6 +182,10 @@ class BooleanEvaluator:
         _require_bits(encrypted, "inputs", self.program, "run")
         if threads is not None:
             threads = integer(threads, "threads", "run", least=1, most=MOST_THREADS)
+        if cancel is not None and not hasattr(cancel, "is_set"):
+            raise InvalidArgumentError(
+                f"cannot run: expected cancel to be a threading.Event, got {shown(cancel)}"
+            )
         clear = {} if clear is None else clear
         if not isinstance(clear, Mapping):
             raise InvalidArgumentError(
