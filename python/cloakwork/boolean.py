@@ -207,8 +207,7 @@ def chain(
             "cannot chain: expected inputs of the second by the names of outputs of the first, "
             f"got {shown(wires)}"
         )
-    both = (_gates(program, "chain") for program in (first, second))
-    return BooleanProgram(chained(*both, wires))
+    return BooleanProgram(chained(_gates(first, "chain"), _gates(second, "chain"), wires))
 
 
 def from_bristol(

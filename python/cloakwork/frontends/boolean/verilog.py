@@ -80,8 +80,8 @@ def from_verilog(
           output y: unsigned, 1 bit
           3 gates
     """
-    several = isinstance(path, Sequence) and not isinstance(path, str | bytes)
-    paths = [file_path(each, "read") for each in (path if several else [path])]
+    several = path if isinstance(path, Sequence) and not isinstance(path, str | bytes) else [path]
+    paths = [file_path(each, "read") for each in several]
     modules = netlist_of(paths, top, yosys).get("modules", {})
     if top not in modules:
         raise VerilogError(f"cannot read {paths[0].name}: Yosys wrote no module {top}")
