@@ -1,6 +1,8 @@
 """Programs over bits from file to result."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,3 +39,41 @@ def test_an_input_may_have_any_name() -> None:
     assert program.run_clear(**{"self": [0], "in 0": b"x"})["y"].tolist() == [1]
     with pytest.raises(InvalidArgumentError, match="the input 'in 0' is missing"):
         program.run_clear(self=[0])
+
+
+NO_PATHS = [None, 5, "", b"circuit.txt", "a\0b"]
+
+
+@pytest.mark.parametrize("path", NO_PATHS, ids=repr)
+@pytest.mark.parametrize(
+    "read",
+    [
+        cw.boolean.from_bristol,
+        lambda path: cw.boolean.from_verilog(path, top="m"),
+        lambda path: cw.boolean.from_verilog([path], top="m"),
+        lambda path: cw.boolean.from_haskell(path, top="f"),
+    ],
+)
+def test_what_is_no_path_is_not_read(read: Callable[[Any], Any], path: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"cannot read a file: .* path"):
+        read(path)
+
+
+@pytest.mark.parametrize("write", [cw.boolean.to_bristol, cw.boolean.to_old_bristol])
+def test_circuits_are_written_of_programs_to_paths(
+    write: Callable[[Any, Any], None], tmp_path: Path
+) -> None:
+    program = cw.boolean.from_bristol("examples/boolean/adder.txt")
+    for path in NO_PATHS:
+        with pytest.raises(InvalidArgumentError, match=r"cannot write a file: .* path"):
+            write(program, path)
+    for other in (None, program.gates):
+        with pytest.raises(InvalidArgumentError, match="expected a program over bits, got"):
+            write(other, tmp_path / "circuit.txt")
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_program_is_of_gates() -> None:
+    given: Any = 5
+    with pytest.raises(InvalidArgumentError, match="expected a GateProgram, got 5"):
+        cw.boolean.BooleanProgram(given)

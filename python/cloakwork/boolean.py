@@ -87,6 +87,12 @@ class BooleanProgram:
 
     gates: GateProgram
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.gates, GateProgram):
+            raise InvalidArgumentError(
+                f"cannot make a program over bits: expected a GateProgram, got {shown(self.gates)}"
+            )
+
     def run_clear(self, /, **inputs: Any) -> dict[str, Any]:
         """Run it on the bits themselves; nothing is encrypted.
 
@@ -196,12 +202,12 @@ def chain(
         >>> cw.boolean.chain(first, second, {"total": "more"}).run_clear(x0=1, x1=2, x2=39)
         {'y0': 42}
     """
-    for program in (first, second):
-        if not isinstance(program, BooleanProgram):
-            raise InvalidArgumentError(
-                f"cannot chain: expected two programs over bits, got {shown(program)}"
-            )
-    return BooleanProgram(chained(first.gates, second.gates, wires))
+    if not isinstance(wires, Mapping):
+        raise InvalidArgumentError(
+            "cannot chain: expected inputs of the second by the names of outputs of the first, "
+            f"got {shown(wires)}"
+        )
+    return BooleanProgram(chained(_gates(first, "chain"), _gates(second, "chain"), wires))
 
 
 def from_bristol(
@@ -254,7 +260,7 @@ def to_bristol(program: BooleanProgram, path: str | Path) -> None:
         <BLANKLINE>
         1 1 0 1 INV
     """
-    bristol.to_bristol(program.gates, path)
+    bristol.to_bristol(_gates(program, "write a circuit"), path)
 
 
 def to_old_bristol(program: BooleanProgram, path: str | Path) -> None:
@@ -277,7 +283,7 @@ def to_old_bristol(program: BooleanProgram, path: str | Path) -> None:
         <BLANKLINE>
         1 1 0 1 INV
     """
-    bristol.to_old_bristol(program.gates, path)
+    bristol.to_old_bristol(_gates(program, "write a circuit"), path)
 
 
 def from_verilog(
@@ -374,3 +380,11 @@ def from_haskell(
         >>> folder.cleanup()
     """
     return BooleanProgram(haskell.from_haskell(path, top, yosys, timeout))
+
+
+def _gates(program: BooleanProgram, action: str) -> GateProgram:
+    if not isinstance(program, BooleanProgram):
+        raise InvalidArgumentError(
+            f"cannot {action}: expected a program over bits, got {shown(program)}"
+        )
+    return program.gates

@@ -74,20 +74,27 @@ def negation(into: str, out: str, width: int = 1) -> BooleanProgram:
     [
         ({}, 1, "expected an output that becomes an input, got none"),
         ({"z": "x"}, 1, "the first has no output 'z'; it has y, y again"),
+        ({"y": ["x"]}, 1, r"the second has no input \['x'\]; it has x, key"),
         ({"y": "z"}, 1, "the second has no input 'z'; it has x, key"),
         ({"y": "x"}, 2, "the output 'y' has 1 bits, the input 'x' 2"),
         ({"y": "x", "y again": "x"}, 1, "two outputs become the input 'x'"),
         ({"y": "x"}, 1, "both programs have an input 'key'"),
     ],
 )
-def test_wires_that_do_not_fit(wires: Mapping[str, str], width: int, reason: str) -> None:
+def test_wires_that_do_not_fit(wires: Mapping[str, Any], width: int, reason: str) -> None:
     with pytest.raises(InvalidArgumentError, match=f"cannot chain .*{reason}"):
         cw.boolean.chain(negation("a", "y"), negation("x", "w", width), wires)
 
 
 def test_only_programs_over_bits_are_chained() -> None:
-    with pytest.raises(InvalidArgumentError, match="expected two programs over bits"):
+    with pytest.raises(InvalidArgumentError, match="cannot chain: expected a program over bits"):
         cw.boolean.chain(negation("a", "y"), "not a program", {"y": "x"})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wires", [None, 5, "yx", [("y", "x")]])
+def test_wires_are_names_by_names(wires: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="by the names of outputs of the first, got"):
+        cw.boolean.chain(negation("a", "y"), negation("x", "w"), wires)
 
 
 def test_a_second_input_of_one_name_may_be_wired_away() -> None:

@@ -154,6 +154,7 @@ def test_inputs_are_named_in_any_order() -> None:
         (lambda: run(both(), threads=1025), InvalidArgumentError, "threads"),
         (lambda: run(both(), threads=True), InvalidArgumentError, "threads"),
         (lambda: run(both(), threads=1.0), InvalidArgumentError, "threads"),
+        (lambda: run(both(), cancel=True), InvalidArgumentError, "a threading.Event, got True"),
         (lambda: run(both().ciphertexts), InvalidArgumentError, "expected encrypted bits, got"),
         (lambda: run(run(both())), InvalidArgumentError, "encrypted inputs, got the outputs"),
         (lambda: CLIENT.decrypt(both()), InvalidArgumentError, "encrypted outputs, got the inputs"),

@@ -95,6 +95,10 @@ def test_bytes_and_bits() -> None:
         (Port("a", "unsigned", 3), "1", NotRealError),
         (Port("a", "unsigned", 3), None, NotRealError),
         (Port("a", "unsigned", 3), [[1], [1, 2]], NotRealError),
+        (Port("a", "unsigned", 3), np.ma.MaskedArray([1, 2], mask=[False, True]), NotRealError),
+        pytest.param(Port("a", "unsigned", 3), 10**5000, ValueOutOfRangeError, id="5001 digits"),
+        (Port("a", "unsigned", 20000), -1, ValueOutOfRangeError),
+        pytest.param(Port("a", "signed", 20000), 1 << 19999, ValueOutOfRangeError, id="wide"),
         (Port("a", "bytes", 8), "a", NotRealError),
         (Port("a", "unsigned", 3), [[1]], ShapeMismatchError),
         (Port("a", "unsigned", 3), [np.eye(2), np.zeros((2, 3))], ShapeMismatchError),
@@ -114,7 +118,7 @@ def test_arguments_are_the_inputs() -> None:
     with pytest.raises(InvalidArgumentError, match="the input 'b' is missing"):
         bits_of_arguments(ports, {"a": 1})
     with pytest.raises(InvalidArgumentError, match="no input 'c'; expected a, b"):
-        bits_of_arguments(ports, {"a": 1, "b": 1, "c": 1})
+        bits_of_arguments(ports, {"a": 1, "c": 1})
     with pytest.raises(ShapeMismatchError, match="got 2 for a, 3 for b"):
         bits_of_arguments(ports, {"a": [1, 2], "b": [1, 2, 3]})
     bits, many = bits_of_arguments(ports, {"a": 1, "b": [1, 2, 3]})

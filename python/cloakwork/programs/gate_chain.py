@@ -81,7 +81,7 @@ def _sources(
     for out, into in wires.items():
         if out not in values:
             _refuse(first, second, f"the first has no output {out!r}; it has {_names(values)}")
-        if into not in inputs:
+        if not isinstance(into, str) or into not in inputs:
             _refuse(first, second, f"the second has no input {into!r}; it has {_names(inputs)}")
         if into in sources:
             _refuse(first, second, f"two outputs become the input {into!r}; give it one")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from numbers import Real
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -84,6 +86,32 @@ def optional(value: Any, kind: type[T], name: str, action: str) -> T | None:
     raise InvalidArgumentError(
         f"cannot {action}: expected {name} to be a {kind.__qualname__} or None, got {shown(value)}"
     )
+
+
+def file_path(value: Any, action: str) -> Path:
+    """The value as a path.
+
+    Args:
+        value: Text, or what has a path in text.
+        action: What the caller is about to do with the file, for the message of an error.
+
+    Raises:
+        InvalidArgumentError: It is no path, or one that no file can have.
+
+    Example:
+        >>> file_path("circuits/adder.txt", "read").name
+        'adder.txt'
+    """
+    text = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(text, str):
+        raise InvalidArgumentError(f"cannot {action} a file: expected a path, got {shown(value)}")
+    try:
+        encoded = os.fsencode(text)
+    except UnicodeEncodeError:
+        encoded = b""
+    if not encoded or b"\0" in encoded:
+        raise InvalidArgumentError(f"cannot {action} a file: {shown(text)} is no path")
+    return Path(text)
 
 
 def shown(value: Any) -> str:

@@ -12,11 +12,10 @@ import struct
 import tempfile
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, BinaryIO
 
-from cloakwork.errors import InvalidArgumentError, MalformedBytesError
-from cloakwork.runtime.arguments import shown
+from cloakwork.errors import MalformedBytesError
+from cloakwork.runtime.arguments import file_path
 
 _VERSION = 1
 _HEADER = "header.json"
@@ -57,7 +56,7 @@ def write(
         ...     read(f"{folder}/a", "note")
         ({'pages': 2}, {'text': b'...'})
     """
-    target = _path(path, "write")
+    target = file_path(path, "write")
     # Its name is no other's, so that two who write to one path do not meet; its mode is 0600.
     descriptor, partial = tempfile.mkstemp(suffix=".partial", dir=target.parent)
     try:
@@ -80,7 +79,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
         InvalidArgumentError: The path is none.
         OSError: The file cannot be opened.
     """
-    with open(_path(path, "read"), "rb") as file:
+    with open(file_path(path, "read"), "rb") as file:
         try:
             head, parts = _members(file, os.fstat(file.fileno()).st_size)
         except _DAMAGE as error:
@@ -96,19 +95,6 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     if not isinstance(facts, dict):
         raise MalformedBytesError(f"cannot read {path}: the header has no facts")
     return facts, parts
-
-
-def _path(path: object, action: str) -> Path:
-    text = os.fspath(path) if isinstance(path, os.PathLike) else path
-    if not isinstance(text, str):
-        raise InvalidArgumentError(f"cannot {action} a file: expected a path, got {shown(path)}")
-    try:
-        encoded = os.fsencode(text)
-    except UnicodeEncodeError:
-        encoded = b""
-    if not encoded or b"\0" in encoded:
-        raise InvalidArgumentError(f"cannot {action} a file: {shown(text)} is no path")
-    return Path(text)
 
 
 def _members(file: BinaryIO, size: int) -> tuple[Any, dict[str, bytes]]:

@@ -15,6 +15,7 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.programs.ports import Port
+from cloakwork.runtime.arguments import shown
 
 Bits = NDArray[np.uint8]
 
@@ -46,14 +47,14 @@ def bits_of_arguments(ports: Sequence[Port], arguments: Mapping[str, Any]) -> tu
                [0, 1, 1]], dtype=uint8), True)
     """
     names = [port.name for port in ports]
-    for name in names:
-        if name not in arguments:
-            raise InvalidArgumentError(f"cannot run the gates: the input {name!r} is missing")
     for name in arguments:
         if name not in names:
             raise InvalidArgumentError(
                 f"cannot run the gates: there is no input {name!r}; expected {', '.join(names)}"
             )
+    for name in names:
+        if name not in arguments:
+            raise InvalidArgumentError(f"cannot run the gates: the input {name!r} is missing")
     read = [_read(port, arguments[port.name]) for port in ports]
     batches = {len(bits): port for port, (bits, many) in zip(ports, read, strict=True) if many}
     if len(batches) > 1:
@@ -95,6 +96,11 @@ def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[st
 
 def _read(port: Port, value: Any) -> tuple[Bits, bool]:
     """The bits of one argument, a row per run, and whether it has a leading axis for runs."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise NotRealError(
+            f"cannot give {port.name!r} its value: expected {_expected(port)}, got an array with "
+            "a mask; give what stands for the values that it hides"
+        )
     numbers = _octets(value) if port.kind == "bytes" else value
     if not isinstance(numbers, np.ndarray):
         try:
@@ -117,7 +123,8 @@ def _read(port: Port, value: Any) -> tuple[Bits, bool]:
     if numbers.size and not (low <= int(numbers.min()) and int(numbers.max()) <= high):
         outside = int(numbers.min()) if int(numbers.min()) < low else int(numbers.max())
         raise ValueOutOfRangeError(
-            f"cannot give {port.name!r} its value: expected {low} to {high}, got {outside}"
+            f"cannot give {port.name!r} its value: expected {shown(low)} to {shown(high)}, got "
+            f"{shown(outside)}"
         )
     element = {"bits": 1, "bytes": 8}.get(port.kind, port.width)
     runs = len(numbers) if many else 1

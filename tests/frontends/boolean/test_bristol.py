@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,6 +125,12 @@ def test_ports_can_be_named(tmp_path: Path) -> None:
         boolean.from_bristol(tmp_path / "circuit.txt", ports[0][:1])
     with pytest.raises(InvalidArgumentError, match="with these outputs: expected 5 bits, got 8"):
         boolean.from_bristol(tmp_path / "circuit.txt", None, ports[0])
+    with pytest.raises(InvalidArgumentError, match="with these inputs: a name comes twice among"):
+        boolean.from_bristol(tmp_path / "circuit.txt", ports[0][:1] * 2)
+    no_ports: list[Any] = ["ab", 5, [("a", "signed", 8)]]
+    for given_ports in no_ports:
+        with pytest.raises(InvalidArgumentError, match="inputs: expected a list of ports, got"):
+            boolean.from_bristol(tmp_path / "circuit.txt", given_ports)
 
 
 @pytest.mark.parametrize(

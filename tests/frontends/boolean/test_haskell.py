@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -231,11 +232,13 @@ def test_the_message_of_the_compiler_names_file_and_line(tmp_path: Path) -> None
 
 def test_arguments_that_are_refused(tmp_path: Path) -> None:
     path = module(tmp_path, "f = low")
-    for name in ("", "F", "f; x", "f x", "-f", "f\n"):
+    names: list[Any] = ["", "F", "f; x", "f x", "-f", "f\n", None, b"f"]
+    for name in names:
         with pytest.raises(InvalidArgumentError, match="no name of a function"):
             boolean.from_haskell(path, top=name)
-    for seconds in (0, -1, float("nan")):
-        with pytest.raises(InvalidArgumentError, match="more than 0 seconds"):
+    times: list[Any] = [0, -1, float("nan"), float("inf"), "60", True]
+    for seconds in times:
+        with pytest.raises(InvalidArgumentError, match="timeout to be a finite number above 0"):
             boolean.from_haskell(path, top="f", timeout=seconds)
     with pytest.raises(FileNotFoundError, match="there is no file"):
         boolean.from_haskell(tmp_path / "None.hs", top="f")

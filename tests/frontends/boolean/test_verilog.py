@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -154,7 +155,8 @@ def test_the_top_is_a_module_of_the_design(tmp_path: Path) -> None:
     path = design(tmp_path, "module m(input a, output q); assign q = a; endmodule")
     with pytest.raises(VerilogError, match="`other' not found"):
         boolean.from_verilog(path, top="other")
-    for name in ("", "m; shell", "-m", "m\n"):
+    names: list[Any] = ["", "m; shell", "-m", "m\n", None, b"m"]
+    for name in names:
         with pytest.raises(InvalidArgumentError, match="no name of a module"):
             boolean.from_verilog(path, top=name)
     with pytest.raises(InvalidArgumentError, match="expected a file, got none"):

@@ -18,6 +18,7 @@ from cloakwork.errors import BristolSyntaxError, CloakworkError, InvalidArgument
 from cloakwork.frontends.boolean.bristol_gates import in_bristol_gates, in_old_bristol_gates
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 from cloakwork.programs.ports import Port
+from cloakwork.runtime.arguments import file_path, shown
 
 _KINDS = {"AND": GateKind.AND, "XOR": GateKind.XOR, "INV": GateKind.NOT, "EQW": GateKind.BUF}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
@@ -44,10 +45,11 @@ def from_bristol(
 
     Raises:
         BristolSyntaxError: The file is in neither format; the message names the line.
-        InvalidArgumentError: The ports given do not fit the file's.
+        InvalidArgumentError: The ports given do not fit the file's, or two have one name; or the
+            path is none.
         OSError: The file cannot be read.
     """
-    path = Path(path)
+    path = file_path(path, "read")
     # A character that is not ASCII is refused where it stands.
     with path.open(encoding="ascii", errors="replace") as file:
         numbered = ((number, line.split()) for number, line in enumerate(file, start=1))
@@ -95,7 +97,7 @@ def _write(program: GateProgram, widths: list[str], path: str | Path) -> None:
     # Outputs are the last wires, wherever their gates stand.
     inner = (value for value in range(values) if value not in is_output)
     wire_of = {value: wire for wire, value in enumerate(chain(inner, outputs))}
-    with Path(path).open("w", encoding="ascii") as file:
+    with file_path(path, "write").open("w", encoding="ascii") as file:
         file.write("\n".join([f"{program.gate_count} {values}", *widths, "", ""]))
         for value, (kind, operands, _) in enumerate(program.gates(), start=program.input_bits):
             if kind in _NAMES:
@@ -182,11 +184,15 @@ class _Reader:
     def _named(self, ports: list[Port], given: Sequence[Port] | None, what: str) -> list[Port]:
         if given is None:
             return ports
+        refused = f"cannot read {self._name} with these {what}:"
+        if not isinstance(given, Sequence) or not all(isinstance(port, Port) for port in given):
+            raise InvalidArgumentError(f"{refused} expected a list of ports, got {shown(given)}")
+        names = [port.name for port in given]
+        if len(set(names)) < len(names):
+            raise InvalidArgumentError(f"{refused} a name comes twice among {shown(names)}")
         expected, got = (sum(port.bits for port in each) for each in (ports, given))
         if expected != got:
-            raise InvalidArgumentError(
-                f"cannot read {self._name} with these {what}: expected {expected} bits, got {got}"
-            )
+            raise InvalidArgumentError(f"{refused} expected {expected} bits, got {got}")
         return list(given)
 
     def _gate(self, words: list[str], wires: int, builder: GateBuilder) -> None:

