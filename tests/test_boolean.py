@@ -77,3 +77,12 @@ def test_a_program_is_of_gates() -> None:
     given: Any = 5
     with pytest.raises(InvalidArgumentError, match="expected a GateProgram, got 5"):
         cw.boolean.BooleanProgram(given)
+
+
+def test_programs_show_themselves_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "adder.txt").write_text(adder(64))
+    program = cw.boolean.from_bristol(tmp_path / "adder.txt")
+    mapped = program.mapped()
+    for shown in map(repr, (program, program.gates, mapped, mapped.program)):
+        assert "x0, x1 -> y0" in shown
+        assert len(shown) <= 100

@@ -73,6 +73,9 @@ class MappedProgram:
         client = BooleanClient(secret, self.program)
         return client, BooleanEvaluator(secret.evaluation_key(), self.program)
 
+    def __repr__(self) -> str:
+        return f"MappedProgram({self.program!r}, {self.target.name}, {self.threads} threads)"
+
 
 def map_gates(
     program: GateProgram, targets: Target | Sequence[Target], threads: int

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.legal_parts import distinct_ports, owned
-from cloakwork.programs.ports import Port
+from cloakwork.programs.ports import Port, signature
 from cloakwork.programs.table_rotations import distinct_tables
 
 LINEAR = 0
@@ -208,6 +208,10 @@ class BootstrapProgram:
         return "\n".join(
             [self.title, *ports, f"  {counted}, {self.node_count - bootstraps} linear"]
         )
+
+    def __repr__(self) -> str:
+        ports = signature(self.inputs, self.outputs)
+        return f"BootstrapProgram({self.title}: {ports}; {self.bootstrap_count} bootstraps)"
 
     def _require_inputs(self) -> None:
         bits = sum(port.bits for port in self.inputs)

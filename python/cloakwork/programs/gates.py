@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.legal_parts import distinct_ports, owned
-from cloakwork.programs.ports import Port
+from cloakwork.programs.ports import Port, signature
 
 # Gates that a program may have; all values have numbers of 32 bits.
 MAX_GATES = 1 << 28
@@ -182,6 +182,10 @@ class GateProgram:
         ports = [f"  input {port}" for port in self.inputs]
         ports += [f"  output {port}" for port in self.outputs]
         return "\n".join([self.title, *ports, f"  {gates}"])
+
+    def __repr__(self) -> str:
+        ports = signature(self.inputs, self.outputs)
+        return f"GateProgram({self.title}: {ports}; {self.gate_count} gates)"
 
     def _require_kinds_and_tables(self) -> None:
         if self.gate_count > MAX_GATES:

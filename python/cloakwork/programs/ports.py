@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -72,3 +73,14 @@ class Port:
 
     def _refuse(self, reason: str) -> None:
         raise InvalidProgramError(f"cannot make the port {self.name!r}: {reason}")
+
+
+def signature(inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
+    """The names of inputs and outputs, as a repr shows them.
+
+    Example:
+        >>> signature([Port("a", "bits", 2), Port("b", "bits", 1)], [Port("y", "bits", 1)])
+        'a, b -> y'
+    """
+    named = (", ".join(port.name for port in ports) for ports in (inputs, outputs))
+    return " -> ".join(named)

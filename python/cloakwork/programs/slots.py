@@ -471,6 +471,9 @@ class Program:
             text.append(f"  {line:<{width}}      {level}{waiting}{place}")
         return "\n".join(text)
 
+    def __repr__(self) -> str:
+        return f"Program({self.title}: {len(self.operations)} operations, {self.slots} slots)"
+
     def line(self, number: int) -> str:
         """The text of one operation, without its level and layout."""
         operation = self.operations[number]
