@@ -23,7 +23,7 @@ class ClearIntegers:
     """A vector of integers, and the level that its ciphertext would have.
 
     Args:
-        slots: The numbers, as int64 or as Python's integers.
+        slots: The numbers, as int64 or as Python's integers, in one row or in several.
         level: The level.
     """
 
@@ -97,7 +97,7 @@ class ClearIntegersBackend(NoTransforms):
 
     def rotate(self, value: ClearIntegers, steps: int) -> ClearIntegers:
         """Slot i receives slot i + steps."""
-        return ClearIntegers(np.roll(value.slots, -steps), value.level)
+        return ClearIntegers(np.roll(value.slots, -steps, axis=-1), value.level)
 
     def rotate_many(self, value: ClearIntegers, steps: Sequence[int]) -> list[ClearIntegers]:
         """The rotations by each of the steps."""
@@ -110,6 +110,28 @@ class ClearIntegersBackend(NoTransforms):
     def drop_level(self, value: ClearIntegers, level: int) -> ClearIntegers:
         """The same numbers at a lower level."""
         return ClearIntegers(value.slots, level)
+
+
+class ClearIntegersKey:
+    """Stands where a secret key stands, and hides nothing.
+
+    Example:
+        >>> ClearIntegersKey().encrypt(np.zeros((2, 4), dtype=object), level=2).level
+        2
+    """
+
+    hidden = False
+
+    def encrypt(self, vector: NDArray[Any], *, level: int) -> ClearIntegers:
+        """The vector at a level."""
+        return exact(vector, level)
+
+    def decrypt(self, value: ClearIntegers) -> NDArray[Any]:
+        """The vector."""
+        return value.slots
+
+    def __repr__(self) -> str:
+        return "ClearIntegersKey(hides nothing)"
 
 
 def _computed(

@@ -9,9 +9,10 @@ from typing import Any
 
 from cloakwork.errors import InputNameError, InvalidArgumentError, ShapeMismatchError
 from cloakwork.frontends.circuit.declared import Declared
-from cloakwork.frontends.circuit.results import Form, form_of
+from cloakwork.frontends.circuit.returned import form_of
 from cloakwork.frontends.circuit.symbols import Symbol, Vector
 from cloakwork.programs.circuits import Circuit, CircuitBuilder
+from cloakwork.programs.result_form import Form
 from cloakwork.runtime.arguments import shown
 
 # The one output that a circuit has: all results in order.
@@ -23,7 +24,7 @@ class Staged:
     """What a function does on encrypted integers.
 
     Args:
-        circuit: What it does with them; None where no result depends on an input.
+        circuit: What it does with them.
         form: How its results stand in lists, tuples and dicts.
     """
 

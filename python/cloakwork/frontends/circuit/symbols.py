@@ -77,23 +77,23 @@ class Symbol:
         self.builder = builder
         self.number = number
 
-    def __add__(self, other: Any) -> Symbol:
+    def __add__(self, other: Any) -> Any:
         return self._joined(other, Sum)
 
-    def __sub__(self, other: Any) -> Symbol:
+    def __sub__(self, other: Any) -> Any:
         return self._joined(other, Difference)
 
-    def __mul__(self, other: Any) -> Symbol:
+    def __mul__(self, other: Any) -> Any:
         return self._joined(other, Product)
 
-    def __radd__(self, other: Any) -> Symbol:
+    def __radd__(self, other: Any) -> Any:
         # sum() starts from a clear 0.
         return self if _is_zero(other) else self._joined(other, lambda a, b: Sum(b, a))
 
-    def __rsub__(self, other: Any) -> Symbol:
+    def __rsub__(self, other: Any) -> Any:
         return self._joined(other, lambda a, b: Difference(b, a))
 
-    def __rmul__(self, other: Any) -> Symbol:
+    def __rmul__(self, other: Any) -> Any:
         return self._joined(other, lambda a, b: Product(b, a))
 
     def __neg__(self) -> Symbol:
@@ -116,7 +116,7 @@ class Symbol:
                 made = self if made is None else made * self
         return self._made(Integer(1)) if made is None else made
 
-    def _joined(self, other: Any, make: Callable[[int, int], ScalarOperation]) -> Symbol:
+    def _joined(self, other: Any, make: Callable[[int, int], ScalarOperation]) -> Any:
         if isinstance(other, Symbol):
             if other.builder is not self.builder:
                 raise InvalidArgumentError(
@@ -197,22 +197,22 @@ class Vector(Sequence["Symbol | Vector"]):
         found = self.items[index]
         return Vector(found) if isinstance(found, tuple) else found
 
-    def __add__(self, other: Any) -> Vector:
+    def __add__(self, other: Any) -> Any:
         return self._each(other, operator.add)
 
-    def __sub__(self, other: Any) -> Vector:
+    def __sub__(self, other: Any) -> Any:
         return self._each(other, operator.sub)
 
-    def __mul__(self, other: Any) -> Vector:
+    def __mul__(self, other: Any) -> Any:
         return self._each(other, operator.mul)
 
-    def __radd__(self, other: Any) -> Vector:
+    def __radd__(self, other: Any) -> Any:
         return self._each(other, lambda a, b: b + a)
 
-    def __rsub__(self, other: Any) -> Vector:
+    def __rsub__(self, other: Any) -> Any:
         return self._each(other, lambda a, b: b - a)
 
-    def __rmul__(self, other: Any) -> Vector:
+    def __rmul__(self, other: Any) -> Any:
         return self._each(other, lambda a, b: b * a)
 
     def __pow__(self, exponent: Any) -> Vector:
@@ -221,7 +221,7 @@ class Vector(Sequence["Symbol | Vector"]):
     def __neg__(self) -> Vector:
         return Vector([-item for item in self.items])
 
-    def _each(self, other: Any, compute: Callable[[Any, Any], Any]) -> Vector:
+    def _each(self, other: Any, compute: Callable[[Any, Any], Any]) -> Any:
         if isinstance(other, Symbol) or _clear(other) is not None:
             return Vector([compute(item, other) for item in self.items])
         if not isinstance(other, Vector | list | tuple):

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
-from cloakwork.errors import InvalidArgumentError, MalformedBytesError
-from cloakwork.frontends.circuit.symbols import Symbol, Vector
-from cloakwork.runtime.arguments import shown
+from cloakwork.errors import MalformedBytesError
 
 # So deep may lists lie in one another, in files too.
-_MAX_NESTING = 32
+MAX_NESTING = 32
 _MAX_PARTS = 1 << 16
 
 
@@ -45,46 +43,6 @@ class Keyed:
 
 
 Form: TypeAlias = Leaf | Known | Sequenced | Keyed
-
-
-def form_of(returned: Any) -> tuple[Form, list[Symbol]]:
-    """The form of what a function has returned, and its encrypted scalars in order.
-
-    Raises:
-        InvalidArgumentError: It has something else than integers in lists, tuples and dicts.
-
-    Example:
-        >>> form_of([1, (2,)])
-        (Sequenced(parts=(Known(value=1), Sequenced(parts=(Known(value=2),), is_tuple=True)),
-        is_tuple=False), [])
-    """
-    symbols: list[Symbol] = []
-    return _form(returned, symbols, 0), symbols
-
-
-def _form(part: Any, symbols: list[Symbol], nesting: int) -> Form:
-    if nesting > _MAX_NESTING:
-        _refuse(f"at most {_MAX_NESTING} lists in one another")
-    if isinstance(part, Symbol):
-        symbols.append(part)
-        return Leaf(len(symbols) - 1)
-    if isinstance(part, Vector | list | tuple):
-        parts = tuple(_form(each, symbols, nesting + 1) for each in part)
-        return Sequenced(parts, is_tuple=isinstance(part, tuple))
-    if isinstance(part, dict):
-        if not all(isinstance(key, str) for key in part):
-            _refuse("dicts whose keys are text")
-        return Keyed({key: _form(each, symbols, nesting + 1) for key, each in part.items()})
-    if isinstance(part, int):
-        return Known(int(part))
-    return _refuse(f"encrypted or clear integers, got {shown(part)}")
-
-
-def _refuse(expected: str) -> NoReturn:
-    raise InvalidArgumentError(
-        f"cannot make a program: expected the function to return lists, tuples or dicts of "
-        f"{expected}"
-    )
 
 
 def filled(form: Form, values: Sequence[Any]) -> Any:
@@ -143,7 +101,7 @@ def from_facts(facts: Any, results: int) -> Form:
 
 
 def _read(facts: Any, results: int, nesting: int) -> Form:
-    if nesting <= _MAX_NESTING:
+    if nesting <= MAX_NESTING:
         match facts:
             case bool():
                 pass
