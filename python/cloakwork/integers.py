@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from functools import update_wrapper
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from cloakwork._native import BgvParameters
+from cloakwork.backends.bgv import BgvBackend, BgvKey
 from cloakwork.backends.clear_integers import ClearIntegersBackend, ClearIntegersKey
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.explain.plot_integers import plot_integers
 from cloakwork.frontends.circuit.declared import Declared, signed_range
 from cloakwork.frontends.circuit.staging import (
     Staged,
@@ -17,12 +21,17 @@ from cloakwork.frontends.circuit.staging import (
     staged,
     title_of,
 )
-from cloakwork.plan.integer_slots import slot_plan
+from cloakwork.plan.integer_parameters import RINGS, integer_plan, require_fitting
+from cloakwork.plan.integer_ranges import result_ranges
+from cloakwork.plan.keys import demand_of
 from cloakwork.plan.scalar_lanes import scalar_lanes
 from cloakwork.programs.integers import MAX_BITS, IntegerPort, IntegerProgram
 from cloakwork.programs.slots import Program
 from cloakwork.runtime.arguments import integer, positive, shown
 from cloakwork.runtime.integer_roles import IntegerClient, IntegerEvaluator
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _ACTION = "compile a circuit"
 _MAX_BATCH = 1 << 16
@@ -104,14 +113,22 @@ class CircuitFunction:
         batch = integer(batch, "batch", _ACTION, least=1, most=_MAX_BATCH)
         seed = integer(seed, "seed", _ACTION, least=0, most=(1 << 63) - 1)
         effort = positive(effort, "effort", _ACTION)
+        rings = RINGS
+        if log_n is not None:
+            log_n = integer(log_n, "log_n", _ACTION, least=5, most=17)
+            rings = range(log_n, log_n + 1)
         made = self.staged()
-        plan = slot_plan(scalar_lanes(made.circuit), 4096)
+        plan = integer_plan(
+            scalar_lanes(made.circuit), bits, evaluations=batch, rings=rings, insecure=insecure
+        )
         ports = tuple(
             IntegerPort(name, each.shape, *(each.bounds or signed_range(bits)))
             for name, each in self.declared.items()
         )
-        public = IntegerProgram(plan.program, plan.packing, ports, made.form, bits, batch)
-        return CompiledCircuit(public, ())
+        ranges = result_ranges(made.circuit, {port.name: (port.low, port.high) for port in ports})
+        packing = plan.slots.packing
+        public = IntegerProgram(plan.program, packing, ports, made.form, bits, batch, ranges)
+        return CompiledCircuit(public, plan.parameter_sets)
 
     def __repr__(self) -> str:
         return f"CircuitFunction({title_of(self.function)}: {', '.join(self.declared)})"
@@ -167,14 +184,26 @@ class CompiledCircuit:
         -132
     """
 
-    def __init__(self, integers: IntegerProgram, parameter_sets: tuple[Any, ...]) -> None:
+    def __init__(self, integers: IntegerProgram, parameter_sets: tuple[BgvParameters, ...]) -> None:
+        require_fitting(integers, parameter_sets)
         self.integers = integers
         self.parameter_sets = parameter_sets
+
+    @property
+    def title(self) -> str:
+        """What it computes."""
+        return self.integers.title
 
     @property
     def program(self) -> Program:
         """The slot program."""
         return self.integers.program
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of the evaluation keys that the program needs."""
+        demand = demand_of(self.program)
+        return sum(demand.nbytes(each.evaluation_key_bytes) for each in self.parameter_sets)
 
     def keygen(
         self, backend: Literal["bgv", "clear"] = "bgv"
@@ -191,9 +220,17 @@ class CompiledCircuit:
         if backend == "clear":
             client = IntegerClient(ClearIntegersKey(), self.integers)
             return client, IntegerEvaluator(ClearIntegersBackend(), self.integers, hidden=False)
-        raise InvalidArgumentError(
-            f"cannot make keys: expected a backend of bgv, clear, got {shown(backend)}"
+        if backend != "bgv":
+            raise InvalidArgumentError(
+                f"cannot make keys: expected a backend of bgv, clear, got {shown(backend)}"
+            )
+        key = BgvKey.generate(self.parameter_sets)
+        demand = demand_of(self.program)
+        keys = key.evaluation_keys(demand.relinearisation_level, demand.rotations)
+        evaluator = IntegerEvaluator(
+            BgvBackend(self.parameter_sets, keys), self.integers, hidden=True
         )
+        return IntegerClient(key, self.integers), evaluator
 
     def run_clear(self, /, **inputs: Any) -> Any:
         """Run the very program on exact integers, slot for slot; nothing is encrypted or wraps.
@@ -209,5 +246,20 @@ class CompiledCircuit:
         client, evaluator = self.keygen("clear")
         return client.decrypt(evaluator.run(client.encrypt(**inputs), threads=1))
 
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw the plan: the slots of inputs and results, the graph by level, modelled times.
+
+        Args:
+            path: Where to write the figure; the ending says as what, such as `.png` or `.svg`.
+
+        Raises:
+            MissingDependencyError: Matplotlib is not installed.
+        """
+        return plot_integers(self, path)
+
     def __repr__(self) -> str:
-        return f"CompiledCircuit({self.integers.title})"
+        moduli = ", ".join(str(each.plaintext_modulus) for each in self.parameter_sets)
+        return (
+            f"CompiledCircuit({self.title}: {len(self.program.operations)} operations, "
+            f"results of {self.integers.bits} bits modulo {moduli}, {self.parameter_sets[0]})"
+        )

@@ -59,6 +59,8 @@ class IntegerProgram:
         form: How results stand in lists, tuples and dicts.
         bits: Results are signed numbers of so many bits.
         batch: Evaluations of one run, at most.
+        ranges: For each result the least and the greatest value that the ranges of the inputs
+            allow; for explanation.
 
     Raises:
         InvalidProgramError: The parts do not fit one another.
@@ -70,6 +72,7 @@ class IntegerProgram:
     form: Form
     bits: int
     batch: int
+    ranges: tuple[tuple[int, int], ...]
 
     def __post_init__(self) -> None:
         program, packing = self.program, self.packing
@@ -85,6 +88,7 @@ class IntegerProgram:
         for scalar in (scalar for scalars in packing.inputs for scalar in scalars):
             known = 0 <= scalar.index < counts.get(scalar.input, 0)
             self._require(known, "it packs a scalar that no input has")
+        self._require(len(self.ranges) == len(packing.results), "a range is missing")
         for place in packing.results:
             lies = not isinstance(place, ResultPlace) or place.output < outputs
             self._require(lies, "a result is of an output that it lacks")

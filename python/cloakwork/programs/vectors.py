@@ -177,3 +177,13 @@ def _read_item(
     numbers = _read_items(tokens, read, most, nesting=nesting + 1)
     tokens.expect(")")
     return numbers
+
+
+def uniform_integer(vector: NDArray[np.int64]) -> int | None:
+    """The integer that is in every slot, if it is one.
+
+    Example:
+        >>> uniform_integer(np.array([3, 3])), uniform_integer(np.array([3, 4]))
+        (3, None)
+    """
+    return int(vector[0]) if bool((vector == vector[0]).all()) else None

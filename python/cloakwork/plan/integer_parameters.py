@@ -1,0 +1,288 @@
+"""Which parameters of BGV serve a program over integers: primes, ring and chain of moduli."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import count, islice
+
+from cloakwork._native import BgvParameters
+from cloakwork.backends.bgv_estimates import BgvEstimates, Estimated
+from cloakwork.errors import (
+    CircuitTooDeepError,
+    InsecureParametersError,
+    InvalidParametersError,
+    InvalidProgramError,
+    NoiseExhaustedError,
+)
+from cloakwork.plan.cost import modelled, total_seconds
+from cloakwork.plan.integer_levels import Chain, levelled, switches
+from cloakwork.plan.integer_noise import NoiseModel
+from cloakwork.plan.integer_slots import SlotPlan, slot_plan
+from cloakwork.programs.integers import IntegerProgram
+from cloakwork.programs.lanes import LaneProgram
+from cloakwork.programs.packing import ROWS
+from cloakwork.programs.slots import Constant, Input, Program
+from cloakwork.programs.vectors import uniform_integer
+from cloakwork.runtime.executor import run
+
+# Base-2 logarithms of the degrees of those that are tried.
+RINGS = range(12, 17)
+
+# Of the engine: bits that a level adds, and that the first modulus has beyond those.
+_LEVEL_BITS = range(20, 61)
+_HEADROOM_BITS = range(2, 61)
+# Of a word that residues are kept in; the model of costs counts in these.
+_WORD_BITS = 30.5
+_MAX_PRIME_BITS = 30
+# Operations of all candidates together, about: longer programs have fewer candidates.
+_EFFORT = 60_000
+_FEWEST_STEPS = 4
+# Refusals of the engine that are put right by a slightly larger modulus.
+_RETRIES = 6
+_RETRY_BITS = 2.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntegerPlan:
+    """A program with its levels, where its scalars lie, and the parameters of every prime."""
+
+    slots: SlotPlan
+    parameter_sets: tuple[BgvParameters, ...]
+
+    @property
+    def program(self) -> Program:
+        """The program."""
+        return self.slots.program
+
+
+def integer_plan(
+    lanes: LaneProgram,
+    bits: int,
+    *,
+    evaluations: int = 1,
+    rings: Sequence[int] = RINGS,
+    insecure: bool = False,
+) -> IntegerPlan:
+    """The program on the smallest ring that is secure and wide enough, at least modelled cost.
+
+    Args:
+        lanes: The program without levels.
+        bits: Results are signed numbers of so many bits.
+        evaluations: How many a run is to have room for.
+        rings: Base-2 logarithms of the degrees to try, in order.
+        insecure: Whether parameters below 128-bit security are allowed.
+
+    Raises:
+        CircuitTooDeepError: No ring has a modulus that holds the noise.
+        InsecureParametersError: The ring asked for falls short of 128-bit security.
+    """
+    refusal: Exception | None = None
+    for log_n in rings:
+        slots = 1 << log_n - 1
+        if lanes.width > slots or ROWS * (slots // lanes.width) < evaluations:
+            continue
+        try:
+            return _in_ring(slot_plan(lanes, slots), bits, log_n, insecure)
+        except (InvalidParametersError, NoiseExhaustedError) as error:
+            refusal = error
+    if refusal is None:
+        raise CircuitTooDeepError(
+            f"cannot compile {lanes.title}: {evaluations} evaluation(s) of {lanes.width} slots "
+            f"each fit no ring; compile with a smaller batch"
+        )
+    if len(rings) == 1 and isinstance(refusal, InsecureParametersError):
+        raise refusal
+    raise CircuitTooDeepError(
+        f"cannot compile {lanes.title}: it multiplies more often in a row than the noise of any "
+        f"secure ring of degree 2^{rings[0]} to 2^{rings[-1]} allows at {bits} bits; "
+        f"multiply in a tree rather than in a row, or ask for fewer bits ({refusal})"
+    ) from refusal
+
+
+def _in_ring(plan: SlotPlan, bits: int, log_n: int, insecure: bool) -> IntegerPlan:
+    moduli = plaintext_moduli(bits, log_n)
+    # The largest prime has the most noise.
+    model = _model(log_n, moduli[-1])
+    norms = _norms(plan.program, log_n, moduli[-1])
+    refusal: Exception | None = None
+    for chain, program in _candidates(plan.program, model, norms):
+        try:
+            sets = _parameter_sets(program, chain, moduli, log_n, insecure)
+        except (InvalidParametersError, NoiseExhaustedError) as error:
+            refusal = error
+            continue
+        return IntegerPlan(replace(plan, program=program), sets)
+    assert refusal is not None
+    raise refusal
+
+
+def _candidates(
+    program: Program, model: NoiseModel, norms: dict[int, float]
+) -> Iterator[tuple[Chain, Program]]:
+    """Chains and the program on them, the cheapest by the model of costs first."""
+    steps = max(_FEWEST_STEPS, min(len(_LEVEL_BITS), _EFFORT // (5 * len(program.operations))))
+    found: list[tuple[float, int, Chain, Program]] = []
+    for level_bits in _spread(_LEVEL_BITS, steps):
+        asked = switches(program, model, norms, level_bits)
+        needed = [model.needed_bits(noise) for noise in asked.noises if noise is not None]
+        for base_bits in _bases(level_bits, max(needed)):
+            chain = Chain(level_bits, base_bits)
+            made = levelled(program, asked, model, chain)
+            found.append((_cost(made, chain), len(found), chain, made))
+    for _, _, chain, made in sorted(found, key=lambda each: each[:2]):
+        yield chain, made
+
+
+def _spread(numbers: range, most: int) -> list[int]:
+    step = -(-len(numbers) // most)
+    return list(numbers[::step])
+
+
+def _bases(level_bits: int, needed: float) -> list[float]:
+    """Moduli of level 0: the least, the most, and those with which the largest noise fits."""
+    low, high = level_bits + _HEADROOM_BITS[0], level_bits + _HEADROOM_BITS[-1]
+    fitting = [needed - n * level_bits for n in range(1 + int(needed // level_bits))]
+    return [low, *sorted({math.ceil(each) for each in fitting if low < each <= high}), high]
+
+
+def _cost(program: Program, chain: Chain) -> float:
+    top = top_level(program)
+    limbs = [
+        math.ceil((chain.base_bits + level * chain.level_bits) / _WORD_BITS)
+        for level in range(top + 1)
+    ]
+    return total_seconds(program, modelled(limbs, -(-limbs[-1] // 2)))
+
+
+def top_level(program: Program) -> int:
+    """The highest level of a program.
+
+    Example:
+        >>> top_level(Program("", 8, (Input("x", 3),), (None,)))
+        3
+    """
+    return max((state.level for state in program.states if state.level is not None), default=0)
+
+
+def _parameter_sets(
+    program: Program, chain: Chain, moduli: Sequence[int], log_n: int, insecure: bool
+) -> tuple[BgvParameters, ...]:
+    """The parameters of every prime on which the engine lets the program through."""
+    levels, level_bits = top_level(program), chain.level_bits
+    for attempt in count():
+        base_bits = min(chain.base_bits + attempt * _RETRY_BITS, level_bits + _HEADROOM_BITS[-1])
+        sets = tuple(
+            BgvParameters(
+                levels=levels,
+                plaintext_modulus=modulus,
+                level_bits=level_bits,
+                base_bits=base_bits,
+                log_n=log_n,
+                insecure=insecure,
+            )
+            for modulus in moduli
+        )
+        try:
+            for parameters in sets:
+                require_noise_within(program, parameters)
+        except NoiseExhaustedError:
+            if attempt == _RETRIES or base_bits < chain.base_bits + attempt * _RETRY_BITS:
+                raise
+            continue
+        return sets
+    raise AssertionError
+
+
+def require_noise_within(program: Program, parameters: BgvParameters) -> None:
+    """Refuse a program whose noise would destroy a result.
+
+    Raises:
+        NoiseExhaustedError: It would.
+    """
+    inputs = [
+        Estimated(parameters.fresh(operation.level))
+        for operation in program.operations
+        if isinstance(operation, Input)
+    ]
+    run(program, BgvEstimates(parameters), inputs, threads=1)
+
+
+def require_fitting(program: IntegerProgram, parameter_sets: Sequence[BgvParameters]) -> None:
+    """Refuse parameters on which a program does not run, or that do not hold its results.
+
+    Raises:
+        InvalidProgramError: They have other slots, too few levels, or primes that are too small.
+        NoiseExhaustedError: Noise would destroy a result.
+    """
+
+    def require(condition: bool, reason: str) -> None:
+        if not condition:
+            raise InvalidProgramError(f"cannot use {program.title}: {reason}")
+
+    moduli = [each.plaintext_modulus for each in parameter_sets]
+    require(math.prod(moduli) >> program.bits > 0, "its primes hold fewer bits than its results")
+    require(len(set(moduli)) == len(moduli), "a prime comes twice")
+    levels = top_level(program.program)
+    for parameters in parameter_sets:
+        require(parameters.slots == program.program.slots, "its slots are not its parameters'")
+        require(levels <= parameters.levels, "it has more levels than its parameters")
+        require_noise_within(program.program, parameters)
+
+
+@lru_cache(maxsize=64)
+def _model(log_n: int, modulus: int) -> NoiseModel:
+    return NoiseModel.of(_probe(log_n, modulus))
+
+
+@lru_cache(maxsize=8)
+def _probe(log_n: int, modulus: int) -> BgvParameters:
+    """Parameters to read the noise of a ring off, whose chain holds any product."""
+    return BgvParameters(
+        levels=3,
+        plaintext_modulus=modulus,
+        level_bits=60,
+        base_bits=120,
+        log_n=log_n,
+        insecure=True,
+    )
+
+
+def _norms(program: Program, log_n: int, modulus: int) -> dict[int, float]:
+    """The norms of constants that are not one number in every slot."""
+    estimates = BgvEstimates(_probe(log_n, modulus))
+    return {
+        number: estimates.norm_bits(operation.vector)
+        for number, operation in enumerate(program.operations)
+        if isinstance(operation, Constant) and uniform_integer(operation.vector) is None
+    }
+
+
+def plaintext_moduli(bits: int, log_n: int) -> tuple[int, ...]:
+    """Primes that are 1 modulo 2N whose product holds signed numbers of so many bits.
+
+    As few as can be, each below 2^30, and as small and alike as they come.
+
+    Example:
+        >>> plaintext_moduli(16, 13), plaintext_moduli(24, 13)
+        ((65537,), (16957441,))
+        >>> [modulus.bit_length() for modulus in plaintext_moduli(64, 13)]
+        [22, 22, 22]
+    """
+    for primes in count(1):
+        least = math.ceil(2 ** (bits / primes))
+        moduli = tuple(islice(_primes(least, 2 << log_n), primes))
+        if moduli[-1] >> _MAX_PRIME_BITS == 0:
+            return moduli
+    raise AssertionError
+
+
+def _primes(least: int, step: int) -> Iterator[int]:
+    """Primes from a number on that are 1 modulo a step, in order."""
+    return filter(_is_prime, count(-(-(least - 1) // step) * step + 1, step))
+
+
+def _is_prime(number: int) -> bool:
+    return number > 1 and all(number % factor for factor in range(2, math.isqrt(number) + 1))
