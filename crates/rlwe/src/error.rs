@@ -43,6 +43,16 @@ pub enum Error {
         "cannot {operation}: by the bounds of the inputs a value may reach {bound:.4e}, and the modulus holds {capacity:.4e}; give the inputs tighter bounds (bound= of encrypt or of the session), scale them down, or make parameters with more headroom"
     )]
     BoundOverflow { operation: &'static str, bound: f64, capacity: f64 },
+    /// By the bound on the noise of what it was made from, a result may be a wrong one.
+    #[error(
+        "cannot {operation}: noise may reach 2^{noise_bits:.1}, and the modulus holds 2^{capacity_bits:.1}; switch the modulus down earlier, or make parameters with more or larger levels"
+    )]
+    NoiseExhausted { operation: &'static str, noise_bits: f64, capacity_bits: f64 },
+    /// A whole number does not lie in the range of the plaintext modulus.
+    #[error(
+        "cannot {operation}: {value} is beyond {bound}, half the plaintext modulus; use a larger plaintext modulus"
+    )]
+    IntegerOutOfRange { operation: &'static str, value: i64, bound: i64 },
     /// A value is NaN or infinite.
     #[error("cannot {operation}: value number {index} is not finite")]
     NotFinite { operation: &'static str, index: usize },

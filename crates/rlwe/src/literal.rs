@@ -72,6 +72,8 @@ pub struct ParametersLiteral {
     pub headroom_bits: f64,
     /// The key-switching digits, at most; `None` takes the number with the cheapest rotation.
     pub digits: Option<usize>,
+    /// The modulus of BGV's numbers, a prime that is 1 modulo 2N; `None` for CKKS.
+    pub plaintext_modulus: Option<u32>,
     /// How secret keys are drawn.
     pub secret: SecretDistribution,
     /// Allows parameters that the security table does not cover.
@@ -87,6 +89,7 @@ impl Default for ParametersLiteral {
             scale_bits: 40.0,
             headroom_bits: 10.0,
             digits: None,
+            plaintext_modulus: None,
             secret: SecretDistribution::Ternary,
             insecure: false,
         }
@@ -128,6 +131,11 @@ impl ParametersLiteral {
             && max_log_qp(log_n).is_some_and(|largest| chain.log_qp() <= largest)
     }
 
+    /// Whether a ring of degree 2^`log_n` may be secure, going by the least size of the modulus.
+    pub(crate) fn may_fit(&self, log_n: u32) -> bool {
+        ChainRequest { max_log_qp: max_log_qp(log_n), ..self.request(log_n) }.may_fit()
+    }
+
     fn smallest_secure_chain(&self) -> Result<(u32, Chain)> {
         self.request(MAX_SECURE_LOG_N).check()?;
         let mut refusal = None;
@@ -158,6 +166,7 @@ impl ParametersLiteral {
             headroom_bits: self.headroom_bits,
             digits: self.digits,
             max_log_qp: if self.insecure { None } else { max_log_qp(log_n) },
+            avoided: self.plaintext_modulus,
         }
     }
 

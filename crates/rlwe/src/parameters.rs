@@ -7,6 +7,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
+use crate::bgv::slots::SlotEncoder;
 use crate::chain::Chain;
 use crate::ckks::encoder::Encoder;
 use crate::literal::{ParametersLiteral, SecretDistribution};
@@ -43,6 +44,7 @@ struct Tables {
     chain: Chain,
     ring: Ring,
     encoder: Encoder,
+    slot_encoder: Option<SlotEncoder>,
     special: Basis,
     levels: Vec<Level>,
     fingerprint: [u8; 16],
@@ -79,6 +81,8 @@ impl Parameters {
     /// say that it may be insecure.
     pub fn new(literal: ParametersLiteral) -> Result<Self> {
         let (log_n, chain) = literal.chain()?;
+        let modulus = literal.plaintext_modulus;
+        let slot_encoder = modulus.map(|t| SlotEncoder::new(log_n, t)).transpose()?;
         let primes: Vec<u32> = chain.q_primes.iter().chain(&chain.p_primes).copied().collect();
         let ring = Ring::new(log_n, &primes)?;
         let special = Basis::new(chain.q_primes.len()..primes.len());
@@ -98,10 +102,12 @@ impl Parameters {
                 }
             })
             .collect();
-        let fingerprint = fingerprint(&ring, &chain, &literal.secret);
+        let fingerprint = fingerprint(&ring, &chain, &literal);
         let encoder = Encoder::new(log_n)?;
         let literal = ParametersLiteral { log_n: Some(log_n), ..literal };
-        Ok(Self(Arc::new(Tables { literal, chain, ring, encoder, special, levels, fingerprint })))
+        let tables =
+            Tables { literal, chain, ring, encoder, slot_encoder, special, levels, fingerprint };
+        Ok(Self(Arc::new(tables)))
     }
 
     /// The request that these parameters answer, with the ring degree filled in.
@@ -208,8 +214,8 @@ impl Parameters {
         Ok(seconds[repetitions / 2])
     }
 
-    /// A digest of the primes, their roots of unity, the secret's distribution, the levels and
-    /// the digits:
+    /// A digest of the primes, their roots of unity, the secret's distribution, the levels, the
+    /// digits and the plaintext modulus:
     /// equal exactly when objects may be mixed.
     pub fn fingerprint(&self) -> [u8; 16] {
         self.0.fingerprint
@@ -221,6 +227,11 @@ impl Parameters {
 
     pub(crate) fn encoder(&self) -> &Encoder {
         &self.0.encoder
+    }
+
+    /// The encoder of numbers modulo the plaintext modulus, where there is one.
+    pub(crate) fn slot_encoder(&self) -> Option<&SlotEncoder> {
+        self.0.slot_encoder.as_ref()
     }
 
     /// The key-switching primes.
@@ -330,7 +341,7 @@ impl Parameters {
 }
 
 /// The roots of unity are part of it: values in the evaluation domain mean nothing without them.
-fn fingerprint(ring: &Ring, chain: &Chain, secret: &SecretDistribution) -> [u8; 16] {
+fn fingerprint(ring: &Ring, chain: &Chain, literal: &ParametersLiteral) -> [u8; 16] {
     let mut hash = Sha256::new();
     hash.update(b"cloakwork parameters 1");
     hash.update(ring.log_n.to_le_bytes());
@@ -341,9 +352,9 @@ fn fingerprint(ring: &Ring, chain: &Chain, secret: &SecretDistribution) -> [u8; 
         hash.update(prime.modulus.q.to_le_bytes());
         hash.update(x[0].to_le_bytes());
     }
-    let weight = match secret {
+    let weight = match literal.secret {
         SecretDistribution::Ternary => 0,
-        SecretDistribution::FixedWeight(weight) => *weight as u64,
+        SecretDistribution::FixedWeight(weight) => weight as u64,
     };
     hash.update(weight.to_le_bytes());
     for level in &chain.levels {
@@ -354,6 +365,10 @@ fn fingerprint(ring: &Ring, chain: &Chain, secret: &SecretDistribution) -> [u8; 
     for digit in &chain.digits {
         hash.update((digit.len() as u64).to_le_bytes());
         digit.iter().for_each(|&p| hash.update((p as u64).to_le_bytes()));
+    }
+    if let Some(modulus) = literal.plaintext_modulus {
+        hash.update(b"plaintext modulus");
+        hash.update(modulus.to_le_bytes());
     }
     let digest = hash.finalize();
     std::array::from_fn(|i| digest[i])
@@ -370,13 +385,20 @@ impl Eq for Parameters {}
 impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let security = self.security();
+        let (log_n, slots, levels) = (self.log_n(), self.slots(), self.max_level());
+        let bits = self.0.literal.scale_bits;
+        match self.0.literal.plaintext_modulus {
+            None => {
+                write!(f, "CKKS, N = 2^{log_n}, {slots} slots, {levels} levels of scale 2^{bits}")?
+            }
+            Some(modulus) => write!(
+                f,
+                "BGV modulo {modulus}, N = 2^{log_n}, 2 x {slots} slots, {levels} levels of {bits} bits"
+            )?,
+        }
         write!(
             f,
-            "CKKS, N = 2^{}, {} slots, {} levels of scale 2^{}, log2 QP = {:.1} in {} primes, {} key-switching digits, {security}",
-            self.log_n(),
-            self.slots(),
-            self.max_level(),
-            self.0.literal.scale_bits,
+            ", log2 QP = {:.1} in {} primes, {} key-switching digits, {security}",
             self.log_qp(),
             self.key_limbs(),
             self.0.chain.digits.len(),

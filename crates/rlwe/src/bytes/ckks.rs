@@ -4,9 +4,8 @@ use super::envelope::{Kind, open_under, seal};
 use super::residues;
 use crate::Result;
 use crate::ckks::{Ciphertext, Estimate, Plaintext};
-use crate::keys::{KeyId, expand_half};
+use crate::keys::KeyId;
 use crate::parameters::Parameters;
-use crate::sampling::Seed;
 
 use super::reader::Reader;
 
@@ -91,27 +90,7 @@ impl Ciphertext {
         let Values { level, slots, scale, estimate } = Values::read(&mut reader, parameters)?;
         let [count] = reader.array()?;
         let is_fresh = reader.flag("a seed")?;
-        let basis = parameters.level_basis(level);
-        let mut polys = Vec::new();
-        let seed = match (count, is_fresh) {
-            (2, true) => {
-                let seed = Seed(reader.array()?);
-                polys.push(reader.poly(parameters, basis)?);
-                polys.push(expand_half(parameters, &seed, 0, basis)?);
-                Some(seed)
-            }
-            (2 | 3, false) => {
-                for _ in 0..count {
-                    polys.push(reader.poly(parameters, basis)?);
-                }
-                None
-            }
-            (_, is_fresh) => {
-                let expected = if is_fresh { "2" } else { "2 or 3" };
-                let reason = format!("expected {expected} polynomials, got {count}");
-                return Err(reader.malformed(reason));
-            }
-        };
+        let (seed, polys) = reader.polys(parameters, level, count, is_fresh)?;
         reader.end()?;
         let parameters = parameters.clone();
         Ok(Self { parameters, key, level, scale, slots, estimate, polys: polys.into(), seed })

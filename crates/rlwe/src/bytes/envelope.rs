@@ -20,16 +20,22 @@ pub(super) enum Kind {
     EvaluationKeys = 4,
     Ciphertext = 5,
     Plaintext = 6,
+    BgvParameters = 7,
+    BgvCiphertext = 8,
+    BgvPlaintext = 9,
 }
 
 impl Kind {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 9] = [
         Self::Parameters,
         Self::SecretKey,
         Self::PublicKey,
         Self::EvaluationKeys,
         Self::Ciphertext,
         Self::Plaintext,
+        Self::BgvParameters,
+        Self::BgvCiphertext,
+        Self::BgvPlaintext,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -40,6 +46,9 @@ impl Kind {
             Self::EvaluationKeys => "evaluation keys",
             Self::Ciphertext => "a ciphertext",
             Self::Plaintext => "a plaintext",
+            Self::BgvParameters => "BGV parameters",
+            Self::BgvCiphertext => "a BGV ciphertext",
+            Self::BgvPlaintext => "a BGV plaintext",
         }
     }
 
@@ -51,6 +60,9 @@ impl Kind {
             Self::EvaluationKeys => "read evaluation keys",
             Self::Ciphertext => "read a ciphertext",
             Self::Plaintext => "read a plaintext",
+            Self::BgvParameters => "read BGV parameters",
+            Self::BgvCiphertext => "read a BGV ciphertext",
+            Self::BgvPlaintext => "read a BGV plaintext",
         }
     }
 

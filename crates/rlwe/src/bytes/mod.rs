@@ -6,7 +6,7 @@
 //!   0   4  "CLWK"
 //!   4   2  format version, 1
 //!   6   2  kind: 1 parameters, 2 secret key, 3 public key, 4 evaluation keys,
-//!          5 ciphertext, 6 plaintext
+//!          5 ciphertext, 6 plaintext, 7 BGV parameters, 8 BGV ciphertext, 9 BGV plaintext
 //!   8  16  fingerprint of the parameters
 //!  24   8  length of the body
 //!  32  16  SHA-256 of the 32 bytes before and of the body, its first half
@@ -24,6 +24,7 @@
 //! [`ParametersLiteral::from_bytes`](crate::ParametersLiteral::from_bytes) first where
 //! that matters.
 
+mod bgv;
 mod ckks;
 mod envelope;
 mod keys;

@@ -12,6 +12,7 @@ const FIXED_WEIGHT: u32 = 1;
 /// Stands for the number of digits that is left to the engine.
 const CHEAPEST_DIGITS: u32 = 0;
 const LENGTH: usize = 4 + 4 + 8 + 8 + 4 + 4 + 4 + 1;
+const PLAINTEXT_MODULUS_LENGTH: usize = 4;
 
 impl Parameters {
     /// The bytes of the request, ring degree filled in, and of the fingerprint.
@@ -22,12 +23,20 @@ impl Parameters {
             SecretDistribution::Ternary => (TERNARY, 0),
             SecretDistribution::FixedWeight(weight) => (FIXED_WEIGHT, weight as u32),
         };
-        seal(Kind::Parameters, self, LENGTH, |bytes| {
+        let (kind, length) = match literal.plaintext_modulus {
+            None => (Kind::Parameters, LENGTH),
+            Some(_) => (Kind::BgvParameters, LENGTH + PLAINTEXT_MODULUS_LENGTH),
+        };
+        seal(kind, self, length, |bytes| {
             bytes.extend_from_slice(&self.log_n().to_le_bytes());
             bytes.extend_from_slice(&(literal.levels as u32).to_le_bytes());
             bytes.extend_from_slice(&literal.scale_bits.to_le_bytes());
             bytes.extend_from_slice(&literal.headroom_bits.to_le_bytes());
             bytes.extend_from_slice(&digits.to_le_bytes());
+            literal
+                .plaintext_modulus
+                .iter()
+                .for_each(|t| bytes.extend_from_slice(&t.to_le_bytes()));
             bytes.extend_from_slice(&distribution.to_le_bytes());
             bytes.extend_from_slice(&weight.to_le_bytes());
             bytes.push(u8::from(literal.insecure));
@@ -50,12 +59,17 @@ impl Parameters {
     /// # Ok::<(), rlwe::Error>(())
     /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let (stored, literal) = read(bytes)?;
+        Self::read(Kind::Parameters, bytes)
+    }
+
+    /// [`Self::from_bytes`] for either scheme.
+    pub(super) fn read(kind: Kind, bytes: &[u8]) -> Result<Self> {
+        let (stored, literal) = read(kind, bytes)?;
         let parameters = Self::new(literal)?;
         let compiled = parameters.fingerprint();
         if stored != compiled {
             let [stored, compiled] = [stored, compiled].map(u128::from_be_bytes);
-            return Err(Kind::Parameters.malformed(format!(
+            return Err(kind.malformed(format!(
                 "expected the fingerprint {stored:032x}, but the request compiles to {compiled:032x}; another version made it"
             )));
         }
@@ -78,12 +92,12 @@ impl ParametersLiteral {
     /// # Ok::<(), rlwe::Error>(())
     /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Ok(read(bytes)?.1)
+        Ok(read(Kind::Parameters, bytes)?.1)
     }
 }
 
-fn read(bytes: &[u8]) -> Result<([u8; 16], ParametersLiteral)> {
-    let (fingerprint, mut reader) = open(Kind::Parameters, bytes)?;
+pub(super) fn read(kind: Kind, bytes: &[u8]) -> Result<([u8; 16], ParametersLiteral)> {
+    let (fingerprint, mut reader) = open(kind, bytes)?;
     let log_n = reader.u32()?;
     if !(MIN_LOG_N..=MAX_LOG_N).contains(&log_n) {
         let reason = format!("expected log_n between {MIN_LOG_N} and {MAX_LOG_N}, got {log_n}");
@@ -95,11 +109,16 @@ fn read(bytes: &[u8]) -> Result<([u8; 16], ParametersLiteral)> {
         scale_bits: reader.f64()?,
         headroom_bits: reader.f64()?,
         digits: Some(reader.u32()?).filter(|&d| d != CHEAPEST_DIGITS).map(|d| d as usize),
+        plaintext_modulus: plaintext_modulus(kind, &mut reader)?,
         secret: secret(&mut reader, 1 << log_n)?,
         insecure: reader.flag("the leave to be insecure")?,
     };
     reader.end()?;
     Ok((fingerprint, literal))
+}
+
+fn plaintext_modulus(kind: Kind, reader: &mut Reader<'_>) -> Result<Option<u32>> {
+    if kind == Kind::BgvParameters { reader.u32().map(Some) } else { Ok(None) }
 }
 
 fn secret(reader: &mut Reader<'_>, n: u32) -> Result<SecretDistribution> {

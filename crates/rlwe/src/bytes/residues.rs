@@ -2,8 +2,10 @@
 
 use super::reader::Reader;
 use crate::Result;
+use crate::keys::expand_half;
 use crate::parameters::Parameters;
 use crate::ring::poly::{Basis, Poly};
+use crate::sampling::Seed;
 
 const WORD: usize = size_of::<u32>();
 
@@ -41,5 +43,34 @@ impl Reader<'_> {
             }
         }
         Ok(poly)
+    }
+
+    /// The `count` polynomials of a ciphertext at `level`, and the seed of the second while it
+    /// is fresh.
+    pub(super) fn polys(
+        &mut self,
+        parameters: &Parameters,
+        level: usize,
+        count: u8,
+        is_fresh: bool,
+    ) -> Result<(Option<Seed>, Vec<Poly>)> {
+        let basis = parameters.level_basis(level);
+        match (count, is_fresh) {
+            (2, true) => {
+                let seed = Seed(self.array()?);
+                let first = self.poly(parameters, basis)?;
+                let second = expand_half(parameters, &seed, 0, basis)?;
+                Ok((Some(seed), vec![first, second]))
+            }
+            (2 | 3, false) => {
+                let polys = (0..count).map(|_| self.poly(parameters, basis));
+                Ok((None, polys.collect::<Result<_>>()?))
+            }
+            (_, is_fresh) => {
+                let expected = if is_fresh { "2" } else { "2 or 3" };
+                let reason = format!("expected {expected} polynomials, got {count}");
+                Err(self.malformed(reason))
+            }
+        }
     }
 }

@@ -52,6 +52,7 @@ const MAX_LOG_Q: f64 = 4096.0;
 ///     headroom_bits: 10.0,
 ///     digits: None,
 ///     max_log_qp: Some(430.0),
+///     avoided: None,
 /// };
 /// let chain = Chain::new(&request)?;
 /// assert_eq!(chain.levels.len(), 7);
@@ -74,6 +75,8 @@ pub struct ChainRequest {
     /// The largest modulus allowed, key-switching primes included, in bits; `None` sets
     /// no limit.
     pub max_log_qp: Option<f64>,
+    /// A prime that stays out of the chain: the plaintext modulus of BGV.
+    pub avoided: Option<u32>,
 }
 
 /// The primes of one level and its scale.
@@ -146,6 +149,7 @@ impl Chain {
     ///     headroom_bits: 10.0,
     ///     digits: Some(3),
     ///     max_log_qp: Some(430.0),
+    ///     avoided: None,
     /// };
     /// assert_eq!(Chain::max_levels(&request)?, 6);
     /// # Ok::<(), rlwe::Error>(())
@@ -274,7 +278,7 @@ impl ChainRequest {
                 ))),
             };
         }
-        let mut pool = PrimePool::new(self.log_n);
+        let mut pool = PrimePool::new(self.log_n, self.avoided);
         let moduli = Moduli::find(self, &pool).ok_or_else(|| self.too_few_primes())?;
         pool.take(&moduli.chosen);
         self.with_digits(&mut pool, moduli)
@@ -376,8 +380,8 @@ mod tests {
     use super::*;
 
     fn request(log_n: u32, levels: usize, scale_bits: f64) -> ChainRequest {
-        let max_log_qp = None;
-        ChainRequest { log_n, levels, scale_bits, headroom_bits: 10.0, digits: None, max_log_qp }
+        let (digits, max_log_qp, avoided) = (None, None, None);
+        ChainRequest { log_n, levels, scale_bits, headroom_bits: 10.0, digits, max_log_qp, avoided }
     }
 
     fn product(chain: &Chain, positions: &[usize]) -> BigInt {
@@ -529,6 +533,18 @@ mod tests {
                 assert!(deviation(&chain, scale_bits) <= scale_bound(log_n, scale_bits).unwrap());
                 assert_eq!(chain, Chain::new(&asked).unwrap());
             }
+        }
+    }
+
+    #[test]
+    fn a_prime_to_be_avoided_is_in_no_chain() {
+        let asked = request(5, 3, 40.0);
+        let chain = Chain::new(&asked).unwrap();
+        for &prime in chain.q_primes.iter().chain(&chain.p_primes) {
+            let asked = ChainRequest { avoided: Some(prime), ..asked };
+            let other = Chain::new(&asked).unwrap();
+            assert!(!other.q_primes.contains(&prime) && !other.p_primes.contains(&prime));
+            check_chain(&other, &asked);
         }
     }
 

@@ -38,7 +38,8 @@ pub(super) struct PrimePool {
 }
 
 impl PrimePool {
-    pub(super) fn new(log_n: u32) -> Self {
+    /// All of them but the `avoided` one.
+    pub(super) fn new(log_n: u32, avoided: Option<u32>) -> Self {
         let primes: Vec<u32> = (SMALLEST_BITS..WORD_BITS)
             .flat_map(|octave| {
                 // A prime that is 1 modulo a larger power of two is 1 modulo 2N too.
@@ -46,6 +47,7 @@ impl PrimePool {
                 ntt_primes(thinned, 1 << octave..2 << octave)
             })
             .map(|p| p as u32)
+            .filter(|&p| Some(p) != avoided)
             .collect();
         let sizes = primes.iter().map(|&p| bits(f64::from(p).log2())).collect();
         let taken = vec![false; primes.len()];
@@ -160,7 +162,7 @@ mod tests {
     #[test]
     fn primes_rise_and_have_a_transform() {
         for log_n in [5, 10, 13, 16, 17] {
-            let pool = PrimePool::new(log_n);
+            let pool = PrimePool::new(log_n, None);
             assert!(pool.primes.is_sorted());
             assert!(pool.primes.iter().all(|p| p % (2 << log_n) == 1 && p >> WORD_BITS == 0));
             assert!(pool.primes.len() > 400, "{log_n}: {}", pool.primes.len());
@@ -169,7 +171,7 @@ mod tests {
 
     #[test]
     fn sums_come_near_and_take_only_free_primes() {
-        let mut pool = PrimePool::new(15);
+        let mut pool = PrimePool::new(15, None);
         for count in 1..=4 {
             let target = count as Bits * bits(28.3);
             let chosen = pool.sum_near(count, target, Fit::NotBelow).unwrap();

@@ -4,11 +4,11 @@ use rustfft::num_complex::Complex64;
 use zeroize::Zeroizing;
 
 use super::ciphertext::Ciphertext;
-use super::estimate::{self, ERROR_DEVIATION, Estimate};
+use super::estimate::{self, Estimate};
 use super::plaintext::{Plaintext, reconstruct};
-use crate::keys::{PublicKey, SecretKey, expand_half};
+use crate::deviation::{self, ERROR_DEVIATION};
+use crate::keys::{PublicKey, SecretKey};
 use crate::parameters::Parameters;
-use crate::ring::poly::SecretPoly;
 use crate::sampling::{self, Generator};
 use crate::{Error, Result};
 
@@ -30,17 +30,8 @@ impl SecretKey {
     pub fn encrypt(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
         let operation = "encrypt";
         self.parameters.check_same(&plaintext.parameters, operation)?;
-        let ring = self.parameters.ring();
-        let basis = self.parameters.basis(plaintext.level, operation)?;
-        let mut generator = Generator::from_os()?;
-        let seed = generator.public_seed();
-        let half = expand_half(&self.parameters, &seed, 0, basis)?;
-        let mut mask = SecretPoly(half.clone());
-        ring.mul_montgomery(&mut mask.0, &self.values.0);
-        let error = sampling::gaussian(&mut generator, ring.n());
-        let mut first = ring.small(basis, &error);
-        ring.sub(&mut first, &mask.0);
-        ring.add(&mut first, &plaintext.poly);
+        let ([mut first, half], seed) = self.encrypt_zero(plaintext.level, operation)?;
+        self.parameters.ring().add(&mut first, &plaintext.poly);
         let mut ciphertext = fresh(plaintext, self.id, [first, half], ERROR_DEVIATION);
         ciphertext.seed = Some(seed);
         Ok(ciphertext)
@@ -96,15 +87,7 @@ impl SecretKey {
         }
         let (level, scale) = (ciphertext.level, ciphertext.scale);
         self.parameters.check_room(level, scale, ciphertext.estimate.bound, operation)?;
-        let ring = self.parameters.ring();
-        // Horner's rule in the secret.
-        let mut polys = ciphertext.polys.iter().rev();
-        let mut message = SecretPoly(polys.next().expect("a polynomial").clone());
-        for poly in polys {
-            ring.mul_montgomery(&mut message.0, &self.values.0);
-            ring.add(&mut message.0, poly);
-        }
-        reconstruct(ring, &message.0)
+        reconstruct(self.parameters.ring(), &self.phase(&ciphertext.polys).0)
     }
 
     fn decrypted(
@@ -152,35 +135,16 @@ impl Decrypted {
 }
 
 impl PublicKey {
-    /// Encrypts `plaintext`.
-    ///
-    /// The zero that hides it is encrypted modulo Q P and divided by P, so that the
-    /// coefficient error is that of the division's rounding, not of the key.
+    /// Encrypts `plaintext`; the coefficient error is that of a division's rounding.
     ///
     /// # Errors
     /// [`Error::ParametersMismatch`], [`Error::Randomness`].
     pub fn encrypt(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
         let operation = "encrypt";
         self.parameters.check_same(&plaintext.parameters, operation)?;
-        let ring = self.parameters.ring();
-        let level = plaintext.level;
-        self.parameters.check_level(level, operation)?;
-        let extended = self.parameters.extended_basis(level);
-        let mut generator = Generator::from_os()?;
-        let ephemeral = sampling::ternary(&mut generator, ring.n());
-        let ephemeral = SecretPoly(ring.small(extended, &ephemeral));
-        let mut polys = Vec::with_capacity(2);
-        for half in &self.halves {
-            let error = sampling::gaussian(&mut generator, ring.n());
-            let error = SecretPoly(ring.small(extended, &error));
-            let mut zero = SecretPoly(ephemeral.0.clone());
-            ring.mul_montgomery(&mut zero.0, half);
-            ring.add(&mut zero.0, &error.0);
-            polys.push(self.parameters.division_by_special(level).apply(ring, &zero.0));
-        }
-        let [mut c0, c1] = <[_; 2]>::try_from(polys).expect("two halves");
-        ring.add(&mut c0, &plaintext.poly);
-        let deviation = estimate::public_encryption(&self.parameters);
+        let [mut c0, c1] = self.encrypt_zero(plaintext.level, operation)?;
+        self.parameters.ring().add(&mut c0, &plaintext.poly);
+        let deviation = deviation::public_encryption(&self.parameters);
         Ok(fresh(plaintext, self.id, [c0, c1], deviation))
     }
 

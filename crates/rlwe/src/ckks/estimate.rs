@@ -1,12 +1,7 @@
 //! The tracked estimate of how precise a ciphertext is.
 
 use super::ciphertext::Ciphertext;
-use crate::literal::SecretDistribution;
-use crate::parameters::Parameters;
-use crate::ring::poly::Basis;
-
-/// Deviation of the error of an encryption (coefficients).
-pub(crate) const ERROR_DEVIATION: f64 = 3.2;
+use crate::deviation;
 
 /// Double-precision transforms are exact to about this much of the largest value.
 const DOUBLE_DEVIATION: f64 = 1.0 / (1u64 << 50) as f64;
@@ -29,11 +24,10 @@ impl Estimate {
     /// one is below 2^-20.
     ///
     /// Errors are mostly products of two Gaussians, one of them the secret's or a digit's
-    /// value at the slot, with the tail `P(|XY| > t) = 2 t K1(2 t) < sqrt(4 pi t) exp(-2 t)`.
+    /// value at the slot.
     pub fn precision(self, slots: usize) -> f64 {
         let exponent = (slots as f64).ln() + 20.0 * std::f64::consts::LN_2;
-        let tail = (exponent + 0.5 * (2.0 * std::f64::consts::PI * exponent).ln()) / 2.0;
-        -(self.deviation * tail).log2()
+        -(self.deviation * deviation::product_tail(exponent)).log2()
     }
 
     /// A value known exactly but for double precision.
@@ -79,45 +73,7 @@ pub(crate) fn in_coefficients(ciphertext: &Ciphertext) -> f64 {
     ciphertext.estimate.deviation * ciphertext.scale / (2.0 * slots).sqrt()
 }
 
-/// Mean square norm of the secret.
-fn secret_weight(parameters: &Parameters) -> f64 {
-    match parameters.literal().secret {
-        SecretDistribution::Ternary => parameters.n() as f64 * 2.0 / 3.0,
-        SecretDistribution::FixedWeight(weight) => weight as f64,
-    }
-}
-
-/// Coefficient deviation that a division with rounding adds to a ciphertext of degree 1.
-pub(crate) fn rounding(parameters: &Parameters) -> f64 {
-    ((1.0 + secret_weight(parameters)) / 12.0).sqrt()
-}
-
-/// [`rounding`] for a ciphertext of degree 2: the third polynomial's rounding meets the
-/// square of the secret, whose mean square at a slot is twice its mean's square. Its tail is
-/// heavier than [`Estimate::precision`] allows for, by less than a factor of 3 up to 2^17.
-pub(crate) fn rounding_of_square(parameters: &Parameters) -> f64 {
-    let weight = secret_weight(parameters);
-    3.0 * ((1.0 + weight + 2.0 * weight * weight) / 12.0).sqrt()
-}
-
 /// Coefficient deviation of encoding: every coefficient is rounded.
 pub(crate) fn encoding() -> f64 {
     (1.0f64 / 12.0).sqrt()
-}
-
-/// Coefficient deviation of a public-key encryption.
-pub(crate) fn public_encryption(parameters: &Parameters) -> f64 {
-    let spread = parameters.n() as f64 * 2.0 / 3.0 + secret_weight(parameters) + 1.0;
-    let p = parameters.ring().bits(parameters.special()).exp2();
-    rounding(parameters).hypot(ERROR_DEVIATION * spread.sqrt() / p)
-}
-
-/// Coefficient deviation that key switching at a level adds, division by P done but its
-/// rounding left out.
-pub(crate) fn key_switching(parameters: &Parameters, level: usize) -> f64 {
-    let bits = |basis: &Basis| parameters.ring().bits(basis);
-    let p = bits(parameters.special());
-    let digits = parameters.digits(level).iter();
-    let squares: f64 = digits.map(|digit| (2.0 * (bits(&digit.own) - p)).exp2() / 12.0).sum();
-    ERROR_DEVIATION * (squares * parameters.n() as f64).sqrt()
 }

@@ -2,18 +2,15 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use rustfft::num_complex::Complex64;
 
 use super::ciphertext::Ciphertext;
 use super::estimate::{self, Estimate};
 use super::plaintext::{Encoding, Plaintext};
-use crate::key_switching::decompose;
+use crate::deviation;
 use crate::keys::EvaluationKeys;
+use crate::multiplication::tensor;
 use crate::parameters::Parameters;
-use crate::ring::division::Division;
-use crate::ring::kernels;
-use crate::ring::poly::Poly;
 use crate::{Error, Result};
 
 /// Two scales within this ratio count as one: the error that it causes is tracked.
@@ -200,16 +197,7 @@ impl Evaluator {
         b.check_degree(1, operation)?;
         let scale = a.scale * b.scale;
         self.parameters().check_scale(a.level, scale, operation)?;
-        let ring = self.parameters().ring();
-        let mut polys = [(); 3].map(|()| ring.unwritten(&a.polys[0].basis));
-        let [p0, p1, p2] = &mut polys;
-        let rows = p0.limbs_mut().zip(p1.limbs_mut()).zip(p2.limbs_mut());
-        let rows: Vec<_> = rows.map(|(((p, x), (_, y)), (_, z))| (p, [x, y, z])).collect();
-        rows.into_par_iter().for_each(|(position, products)| {
-            let a = [a.polys[0].limb(position), a.polys[1].limb(position)];
-            let b = [b.polys[0].limb(position), b.polys[1].limb(position)];
-            kernels::tensor(ring.modulus(position), a, b, products);
-        });
+        let polys = tensor(self.parameters().ring(), &a.polys, &b.polys, |_, _| ());
         Ok(Ciphertext {
             scale,
             estimate: a.estimate.mul(b.estimate),
@@ -241,8 +229,8 @@ impl Evaluator {
         if a.degree() == 1 {
             return Ok(a.clone());
         }
-        let polys =
-            self.relinearize_and_divide(a, self.parameters().division_by_special(a.level))?;
+        let division = self.parameters().division_by_special(a.level);
+        let polys = self.keys.relinearize(&a.polys, a.level, division)?.into();
         let estimate = a.estimate.with_error(self.key_switching_error(a));
         Ok(Ciphertext { polys, estimate, seed: None, ..Self::header(a) })
     }
@@ -272,36 +260,21 @@ impl Evaluator {
         let level = a.level - 1;
         parameters.check_scale(level, scale, "rescale")?;
         parameters.check_room(level, scale, a.estimate.bound, "rescale")?;
-        let polys = self.relinearize_and_divide(a, parameters.rescale_from_extended(a.level))?;
-        let switching = estimate::key_switching(parameters, a.level);
+        let division = parameters.rescale_from_extended(a.level);
+        let polys = self.keys.relinearize(&a.polys, a.level, division)?.into();
+        let switching = deviation::key_switching(parameters, a.level);
         let estimate = a
             .estimate
             .with_error(estimate::in_slots(switching, a.slots, a.scale))
-            .with_error(estimate::in_slots(estimate::rounding(parameters), a.slots, scale));
+            .with_error(estimate::in_slots(deviation::rounding(parameters), a.slots, scale));
         Ok(Ciphertext { level, scale, polys, estimate, seed: None, ..Self::header(a) })
-    }
-
-    /// P times a, of degree 2, as a ciphertext of degree 1 over Q P, divided.
-    fn relinearize_and_divide(&self, a: &Ciphertext, division: &Division) -> Result<Arc<[Poly]>> {
-        let parameters = self.parameters();
-        let ring = parameters.ring();
-        let key = self.keys.relinearisation_key(a.level, "relinearise")?;
-        let mut switched = decompose(parameters, a.level, &a.polys[2]).switch(parameters, key);
-        for (sum, addend) in switched.iter_mut().zip(&*a.polys) {
-            let limbs = sum.par_limbs_mut().filter(|(p, _)| addend.basis.contains(*p));
-            limbs.for_each(|(p, limb)| {
-                let factor = parameters.special_product(p);
-                kernels::add_scaled(ring.modulus(p), limb, addend.limb(p), factor);
-            });
-        }
-        Ok(division.apply_to_all(ring, switched.each_ref()).into())
     }
 
     /// Slot deviation that switching a ciphertext's key adds, the division's rounding included.
     pub(crate) fn key_switching_error(&self, a: &Ciphertext) -> f64 {
         let parameters = self.parameters();
         let deviation =
-            estimate::key_switching(parameters, a.level).hypot(estimate::rounding(parameters));
+            deviation::key_switching(parameters, a.level).hypot(deviation::rounding(parameters));
         estimate::in_slots(deviation, a.slots, a.scale)
     }
 
@@ -436,8 +409,8 @@ impl Evaluator {
 /// Coefficient deviation that a division with rounding adds.
 pub(super) fn rounding(a: &Ciphertext) -> f64 {
     match a.degree() {
-        1 => estimate::rounding(&a.parameters),
-        _ => estimate::rounding_of_square(&a.parameters),
+        1 => deviation::rounding(&a.parameters),
+        _ => deviation::rounding_of_square(&a.parameters),
     }
 }
 

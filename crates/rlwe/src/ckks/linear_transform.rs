@@ -10,18 +10,13 @@ use super::ciphertext::Ciphertext;
 use super::estimate::{self, Estimate};
 use super::evaluator::Evaluator;
 use super::plaintext::{Encoding, check_values, magnitude};
-use crate::key_switching::decompose;
-use crate::keys::SwitchingKey;
+use crate::deviation;
+use crate::diagonal_sums::Giant;
 use crate::parameters::Parameters;
-use crate::ring::automorphism::Automorphism;
-use crate::ring::buffers;
-use crate::ring::bundle::{Bundle, TILE};
-use crate::ring::inner_products::{self, DiagonalTerms};
+use crate::ring::bundle::Bundle;
 use crate::ring::poly::Poly;
+use crate::split::Split;
 use crate::{Error, Result};
-
-/// Coefficients worked on together: a block of every baby step fits the second-level cache.
-const BLOCK: usize = 1024;
 
 /// y = sum over diagonals d of `diag_d * rotate(x, d)`, ready to be applied.
 ///
@@ -65,81 +60,8 @@ enum Storage {
     Streamed(Diagonals),
 }
 
-/// The diagonals of one giant step, rotated back by it.
-#[derive(Clone)]
-struct Giant {
-    /// For each diagonal, the position of its baby step.
-    babies: Vec<usize>,
-    /// Over Q P, in Montgomery form.
-    diagonals: Bundle,
-}
-
 /// Diagonals by their index; each of as many entries as there are slots.
 pub type Diagonals = BTreeMap<i64, Vec<Complex64>>;
-
-/// How diagonals are split into baby and giant steps.
-///
-/// A diagonal may be counted from 0 up or from minus the slots up, as its index says: those of a
-/// transpose are multiples of one number to both sides of 0, and modulo the slots are not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Split {
-    /// Baby rotations, zero among them if used.
-    pub baby_steps: Vec<i64>,
-    /// Giant rotations in `0..slots`, zero among them if used.
-    pub giant_steps: Vec<i64>,
-    slots: i64,
-    width: i64,
-}
-
-impl Split {
-    /// Diagonals `d = g + b` with `b` in `0..width`, g a multiple of `width`.
-    fn of_width(indices: &[i64], slots: i64, width: i64) -> Self {
-        let empty = Self { baby_steps: Vec::new(), giant_steps: Vec::new(), slots, width };
-        let (giants, babies): (BTreeSet<i64>, BTreeSet<i64>) =
-            indices.iter().map(|&index| empty.steps(index)).unzip();
-        Self {
-            baby_steps: babies.into_iter().collect(),
-            giant_steps: giants.into_iter().collect(),
-            ..empty
-        }
-    }
-
-    /// The giant and the baby step of a diagonal.
-    fn steps(&self, index: i64) -> (i64, i64) {
-        // In 128 bits, as slots may be as many as an i64 counts.
-        let (slots, index) = (i128::from(self.slots), i128::from(index % self.slots));
-        let baby = index.rem_euclid(i128::from(self.width));
-        ((index - baby).rem_euclid(slots) as i64, baby as i64)
-    }
-
-    /// The cheapest split of `indices`, which count modulo `slots`, or that of a given width.
-    ///
-    /// A giant step costs about three baby steps: it has a decomposition and a division.
-    pub fn choose(indices: &[i64], slots: usize, width: Option<usize>) -> Self {
-        let slots = i64::try_from(slots).unwrap_or(i64::MAX).max(1);
-        if let Some(width) = width {
-            let width = i64::try_from(width).unwrap_or(i64::MAX);
-            return Self::of_width(indices, slots, width.clamp(1, slots));
-        }
-        let widths = (0..=slots.ilog2()).map(|bits| 1i64 << bits);
-        let splits = widths.map(|width| Self::of_width(indices, slots, width));
-        let cost = |split: &Self| {
-            let moving = |steps: &[i64]| steps.iter().filter(|&&step| step != 0).count();
-            moving(&split.baby_steps) + GIANT_COST * moving(&split.giant_steps)
-        };
-        splits.min_by_key(cost).unwrap_or_else(|| Self::of_width(indices, slots, 1))
-    }
-
-    /// The rotations that need a Galois key.
-    pub fn rotations(&self) -> Vec<i64> {
-        let steps: BTreeSet<i64> =
-            self.baby_steps.iter().chain(&self.giant_steps).copied().filter(|&k| k != 0).collect();
-        steps.into_iter().collect()
-    }
-}
-
-/// What a giant step costs, in baby steps.
-const GIANT_COST: usize = 3;
 
 impl LinearTransform {
     /// Encodes the diagonals of a transform of vectors of `slots` slots, for ciphertexts at
@@ -339,16 +261,6 @@ fn row_sums(diagonals: &Diagonals, slots: usize) -> (f64, f64) {
     (largest(&sums), largest(&squares))
 }
 
-/// Writes tiles of every limb side by side, from `start` on until `to` is full.
-fn interleave(limbs: &[&[u32]], start: usize, tile: usize, to: &mut [u32]) {
-    for (index, tiles) in to.chunks_exact_mut(tile * limbs.len()).enumerate() {
-        let from = start + index * tile;
-        for (tile_of, limb) in tiles.chunks_exact_mut(tile).zip(limbs) {
-            tile_of.copy_from_slice(&limb[from..from + tile]);
-        }
-    }
-}
-
 impl Evaluator {
     /// Applies a linear transform; not rescaled: the scale is multiplied by that of the
     /// transform.
@@ -378,28 +290,24 @@ impl Evaluator {
         }
         let scale = a.scale * transform.scale;
         parameters.check_scale(a.level, scale, operation)?;
-        let find = |&k: &i64| match k {
-            0 => Ok(None),
-            k => self.rotation_key(k, a.level, operation).map(Some),
-        };
-        let split = &transform.split;
-        let baby_keys = split.baby_steps.iter().map(find).collect::<Result<Vec<_>>>()?;
-        let giant_keys = split.giant_steps.iter().map(find).collect::<Result<Vec<_>>>()?;
+        let (keys, split) = (&self.keys, &transform.split);
+        let baby_keys = keys.steps(&split.baby_steps, a.level, operation)?;
+        let giant_keys = keys.steps(&split.giant_steps, a.level, operation)?;
 
-        let babies = self.baby_steps(a, &baby_keys);
+        let babies = keys.baby_steps(a.level, &a.polys, &baby_keys);
         let sums = match &transform.diagonals {
-            Storage::Encoded(giants) => self.inner_sums(a.level, giants, &babies),
+            Storage::Encoded(giants) => keys.inner_sums(a.level, giants, &babies),
             Storage::Streamed(diagonals) => {
                 let mut sums = Vec::with_capacity(split.giant_steps.len());
                 for &step in &split.giant_steps {
                     let giant = transform.encode(diagonals, step)?;
-                    sums.extend(self.inner_sums(a.level, &[giant], &babies));
+                    sums.extend(keys.inner_sums(a.level, &[giant], &babies));
                 }
                 sums
             }
         };
         drop(babies);
-        let total = self.giant_steps(a.level, sums, &giant_keys);
+        let total = keys.giant_steps(a.level, sums, &giant_keys);
         let division = parameters.division_by_special(a.level);
         let polys = division.apply_to_all(parameters.ring(), total.each_ref()).into();
         Ok(Ciphertext {
@@ -411,105 +319,15 @@ impl Evaluator {
         })
     }
 
-    /// P times every baby rotation of a, modulo Q P.
-    fn baby_steps(
-        &self,
-        a: &Ciphertext,
-        keys: &[Option<(usize, &SwitchingKey)>],
-    ) -> Vec<[Poly; 2]> {
-        let parameters = self.parameters();
-        let decomposition = decompose(parameters, a.level, &a.polys[1]);
-        keys.par_iter()
-            .map(|key| match key {
-                Some((element, key)) => {
-                    let automorphism = Automorphism::new(parameters.log_n(), *element);
-                    decomposition.switch_then_permute(parameters, key, &a.polys[0], &automorphism)
-                }
-                None => [0, 1].map(|i| parameters.special_multiple(a.level, &a.polys[i])),
-            })
-            .collect()
-    }
-
-    /// For every giant step the sum of its diagonals times the baby rotations.
-    fn inner_sums(&self, level: usize, giants: &[Giant], babies: &[[Poly; 2]]) -> Vec<[Poly; 2]> {
-        let ring = self.parameters().ring();
-        let basis = self.parameters().extended_basis(level);
-        let mut sums: Vec<[Poly; 2]> =
-            giants.iter().map(|_| [ring.unwritten(basis), ring.unwritten(basis)]).collect();
-        // One row a prime: the limbs of all giant steps, filled block by block so that the
-        // baby rotations are read from memory once.
-        let mut rows: Vec<Vec<[&mut [u32]; 2]>> = basis.iter().map(|_| Vec::new()).collect();
-        for [first, second] in &mut sums {
-            let limbs = first.limbs_mut().zip(second.limbs_mut());
-            for (row, ((_, first), (_, second))) in rows.iter_mut().zip(limbs) {
-                row.push([first, second]);
-            }
-        }
-        rows.into_par_iter().zip(basis.positions()).for_each(|(mut row, &position)| {
-            let position = usize::from(position);
-            let modulus = ring.modulus(position);
-            let limbs: Vec<&[u32]> =
-                babies.iter().flatten().map(|half| half.limb(position)).collect();
-            let (block, tile) = (BLOCK.min(ring.n()), TILE.min(ring.n()));
-            let mut rotations = buffers::take(limbs.len() * block);
-            for start in (0..ring.n()).step_by(block) {
-                interleave(&limbs, start, tile, &mut rotations);
-                for (giant, [first, second]) in giants.iter().zip(&mut row) {
-                    let count = giant.babies.len();
-                    let terms = DiagonalTerms {
-                        diagonals: &giant.diagonals.limb(position)[start * count..]
-                            [..block * count],
-                        babies: &giant.babies,
-                        rotations: &rotations,
-                        baby_count: babies.len(),
-                        tile,
-                    };
-                    let span = start..start + block;
-                    let sums = [&mut first[span.clone()], &mut second[span]];
-                    inner_products::inner_product(modulus, terms, tile, sums);
-                }
-            }
-            buffers::give(rotations);
-        });
-        sums
-    }
-
-    /// The sum of the giant rotations of `sums`, modulo Q P.
-    fn giant_steps(
-        &self,
-        level: usize,
-        sums: Vec<[Poly; 2]>,
-        keys: &[Option<(usize, &SwitchingKey)>],
-    ) -> [Poly; 2] {
-        let parameters = self.parameters();
-        let ring = parameters.ring();
-        let basis = parameters.extended_basis(level);
-        let rotated = sums.into_par_iter().zip(keys).map(|(sum, key)| match key {
-            Some((element, key)) => {
-                let automorphism = Automorphism::new(parameters.log_n(), *element);
-                let [first, second] = sum;
-                let second = parameters.division_by_special(level).apply(ring, &second);
-                let decomposition = decompose(parameters, level, &second);
-                decomposition.switch_sum_then_permute(parameters, key, &first, &automorphism)
-            }
-            None => sum,
-        });
-        let add = |mut a: [Poly; 2], b: [Poly; 2]| {
-            a.iter_mut().zip(&b).for_each(|(a, b)| ring.add(a, b));
-            a
-        };
-        rotated.reduce_with(add).unwrap_or_else(|| [ring.zero(basis), ring.zero(basis)])
-    }
-
     /// Row sums bound values and errors; each key switch and division adds its own.
     fn transformed_estimate(&self, a: &Ciphertext, transform: &LinearTransform) -> Estimate {
         let parameters = self.parameters();
         let spread = transform.row_squares.sqrt();
         let in_slots = |deviation: f64, scale: f64| estimate::in_slots(deviation, a.slots, scale);
-        let switching = estimate::key_switching(parameters, a.level);
+        let switching = deviation::key_switching(parameters, a.level);
         let scale = a.scale * transform.scale;
         let moving = transform.split.giant_steps.iter().filter(|&&step| step != 0).count() as f64;
-        let rounding = estimate::rounding(parameters);
+        let rounding = deviation::rounding(parameters);
         let encoding = in_slots(estimate::encoding(), transform.scale);
         let errors = [
             spread * in_slots(switching, a.scale),

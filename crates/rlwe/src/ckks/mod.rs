@@ -14,11 +14,12 @@ mod polynomial;
 mod rotation;
 pub mod rounding;
 
+pub use crate::split::Split;
 pub use ciphertext::Ciphertext;
 pub use encryption::Decrypted;
 pub use estimate::Estimate;
 pub use evaluator::Evaluator;
-pub use linear_transform::{Diagonals, LinearTransform, Split};
+pub use linear_transform::{Diagonals, LinearTransform};
 pub use plaintext::{Encoding, Plaintext};
 pub use polynomial::{Polynomial, PolynomialBasis};
 pub use rotation::inner_sum_rotations;

@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use super::estimate::{self, Estimate};
 use crate::parameters::Parameters;
+use crate::ring::mixed_radix::MixedRadix;
 use crate::ring::modulus::Modulus;
 use crate::ring::poly::{Basis, Poly, Ring};
 use crate::{Error, Result};
@@ -286,84 +287,59 @@ pub(crate) fn reconstruct(ring: &Ring, poly: &Poly) -> Result<Zeroizing<Vec<i128
     let limb = |&p: &usize| Zeroizing::new(poly.limb(p).to_vec());
     let mut limbs: Vec<Zeroizing<Vec<u32>>> = positions.iter().map(limb).collect();
     limbs.par_iter_mut().zip(&positions).for_each(|(limb, &p)| ring.primes[p].inverse(limb));
-    let (limbs, witness) = limbs.split_at(exact);
-    let radix = MixedRadix::new(ring, &positions, exact);
+    let moduli: Vec<Modulus> = positions.iter().map(|&p| ring.modulus(p)).collect();
+    let centring = Centring::new(&moduli, exact);
     let mut coefficients = Zeroizing::new(vec![0; ring.n()]);
     let places = coefficients.par_iter_mut().with_min_len(1024).enumerate();
     places.try_for_each(|(i, coefficient)| {
-        let residues = limbs.iter().chain(witness).map(|limb| limb[i]);
-        *coefficient = radix.centred(residues).ok_or(Error::DecryptionOverflow)?;
+        let mut residues = [0; MAX_EXACT + 1];
+        residues.iter_mut().zip(&limbs).for_each(|(residue, limb)| *residue = limb[i]);
+        *coefficient = centring.centred(&residues).ok_or(Error::DecryptionOverflow)?;
         Ok(())
     })?;
     Ok(coefficients)
 }
 
-/// Mixed-radix reconstruction over a few primes, the last of which may be a witness:
-/// x = d_0 + d_1 q_0 + d_2 q_0 q_1 + ...
-struct MixedRadix {
-    primes: Vec<RadixPrime>,
-    /// Primes that the value is made of.
-    exact: usize,
+/// Whole numbers from their residues, the last of which may be a witness.
+struct Centring {
+    radix: MixedRadix,
+    /// For each exact prime the product of those before it.
+    weights: Vec<i128>,
+    /// The product of the exact primes.
     modulus: i128,
+    has_witness: bool,
 }
 
-struct RadixPrime {
-    modulus: Modulus,
-    /// The product of the primes before it modulo this one, for each prefix, in Montgomery form.
-    prefixes: Vec<u32>,
-    /// The inverse of the product of the exact primes before it, in Montgomery form.
-    inverse: u32,
-    /// The product of the primes before it.
-    weight: i128,
-}
-
-impl MixedRadix {
-    fn new(ring: &Ring, positions: &[usize], exact: usize) -> Self {
-        let mut modulus = 1i128;
-        let mut primes = Vec::new();
-        for (k, &position) in positions.iter().enumerate() {
-            let q = ring.modulus(position);
-            let mut prefixes = vec![1];
-            for &before in &positions[..k.min(exact)] {
-                let last = prefixes[prefixes.len() - 1];
-                prefixes.push(q.mul(last, ring.modulus(before).q % q.q));
-            }
-            let inverse = q.to_montgomery(q.inv(prefixes[prefixes.len() - 1]));
-            let prefixes = prefixes.into_iter().map(|x| q.to_montgomery(x)).collect();
-            primes.push(RadixPrime { modulus: q, prefixes, inverse, weight: modulus });
-            if k < exact {
-                modulus *= i128::from(q.q);
-            }
+impl Centring {
+    fn new(moduli: &[Modulus], exact: usize) -> Self {
+        let mut modulus = 1;
+        let mut weights = Vec::with_capacity(exact);
+        for q in &moduli[..exact] {
+            weights.push(modulus);
+            modulus *= i128::from(q.q);
         }
-        Self { primes, exact, modulus }
+        let radix = MixedRadix::new(moduli, exact);
+        Self { radix, weights, modulus, has_witness: moduli.len() > exact }
     }
 
     /// The centred value, unless it fills the modulus or the witness contradicts it.
     ///
     /// Without a branch on the residues but for that refusal.
-    fn centred(&self, residues: impl Iterator<Item = u32>) -> Option<i128> {
+    fn centred(&self, residues: &[u32]) -> Option<i128> {
         let mut digits = [0u32; MAX_EXACT];
-        let mut x = 0i128;
-        let mut agrees = true;
-        for (k, (residue, prime)) in residues.zip(&self.primes).enumerate() {
-            let q = prime.modulus;
-            let known = digits
-                .iter()
-                .zip(&prime.prefixes)
-                .fold(0, |known, (&digit, &prefix)| q.add(known, q.mul_montgomery(digit, prefix)));
-            if k < self.exact {
-                digits[k] = q.mul_montgomery(q.sub(residue, known), prime.inverse);
-                x += prime.weight * i128::from(digits[k]);
-            } else {
-                // The witness comes last, when x is whole.
-                let wraps = u32::from(2 * x > self.modulus);
-                let modulus = (self.modulus % i128::from(q.q)) as u32;
-                agrees = residue == q.sub(known, wraps * modulus);
-            }
-        }
-        let wraps = i128::from(2 * x > self.modulus);
-        let centred = x - wraps * self.modulus;
-        let fits = self.primes.len() > self.exact || 4 * centred.abs() < self.modulus;
-        (agrees && fits).then_some(centred)
+        let digits = &mut digits[..self.weights.len()];
+        self.radix.digits(residues, digits);
+        let weighted = digits.iter().zip(&self.weights);
+        let x: i128 = weighted.map(|(&digit, weight)| weight * i128::from(digit)).sum();
+        let wraps = u32::from(2 * x > self.modulus);
+        let centred = x - i128::from(wraps) * self.modulus;
+        let agrees = if self.has_witness {
+            let (q, known) = self.radix.residue(digits.len(), digits);
+            let modulus = (self.modulus % i128::from(q.q)) as u32;
+            residues[digits.len()] == q.sub(known, wraps * modulus)
+        } else {
+            4 * centred.abs() < self.modulus
+        };
+        agrees.then_some(centred)
     }
 }

@@ -1,12 +1,10 @@
 //! Rotations, conjugation and inner sums.
 
-use rayon::prelude::*;
-
 use super::ciphertext::Ciphertext;
 use super::evaluator::Evaluator;
-use crate::key_switching::{Decomposition, decompose};
-use crate::keys::{SwitchingKey, check_element};
-use crate::ring::automorphism::{Automorphism, conjugation_element, rotation_element};
+use crate::keys::check_element;
+use crate::ring::automorphism::conjugation_element;
+use crate::ring::poly::Poly;
 use crate::{Error, Result};
 
 impl Evaluator {
@@ -30,38 +28,13 @@ impl Evaluator {
         self.check(a, operation)?;
         a.check_degree(1, operation)?;
         let slots = a.slots as i64;
-        let keys: Vec<_> =
-            ks.iter()
-                .map(|k| k.rem_euclid(slots))
-                .map(|k| {
-                    if k == 0 {
-                        Ok(None)
-                    } else {
-                        self.rotation_key(k, a.level, operation).map(Some)
-                    }
-                })
-                .collect::<Result<_>>()?;
-        if keys.iter().all(Option::is_none) {
-            return Ok(vec![a.clone(); ks.len()]);
-        }
-        let decomposition = decompose(self.parameters(), a.level, &a.polys[1]);
-        let rotate = |key: &Option<(usize, &SwitchingKey)>| match key {
-            Some((element, key)) => self.apply_automorphism(a, &decomposition, *element, key),
-            None => a.clone(),
-        };
-        Ok(keys.par_iter().map(rotate).collect())
-    }
-
-    /// The Galois element and key of a rotation by `k`, which is in `0..slots`.
-    pub(crate) fn rotation_key(
-        &self,
-        k: i64,
-        level: usize,
-        operation: &'static str,
-    ) -> Result<(usize, &SwitchingKey)> {
-        let element = rotation_element(self.parameters().log_n(), k);
-        let name = || format!("Galois key for a rotation by {k}");
-        Ok((element, self.keys.galois_key(element, level, operation, name)?))
+        let ks: Vec<i64> = ks.iter().map(|k| k.rem_euclid(slots)).collect();
+        let steps = self.keys.steps(&ks, a.level, operation)?;
+        let rotated = self.keys.rotate_hoisted(&a.polys, a.level, &steps);
+        let each = rotated.into_iter();
+        Ok(each
+            .map(|polys| polys.map_or_else(|| a.clone(), |polys| self.switched(a, polys)))
+            .collect())
     }
 
     /// The complex conjugate of every slot.
@@ -98,24 +71,14 @@ impl Evaluator {
             return Ok(a.clone());
         }
         let key = self.keys.galois_key(element, a.level, operation, name)?;
-        let decomposition = decompose(self.parameters(), a.level, &a.polys[1]);
-        Ok(self.apply_automorphism(a, &decomposition, element, key))
+        let polys = self.keys.apply_automorphism(&a.polys, a.level, (element, key));
+        Ok(self.switched(a, polys))
     }
 
-    fn apply_automorphism(
-        &self,
-        a: &Ciphertext,
-        decomposition: &Decomposition<'_>,
-        element: usize,
-        key: &SwitchingKey,
-    ) -> Ciphertext {
-        let parameters = self.parameters();
-        let automorphism = Automorphism::new(parameters.log_n(), element);
-        let polys = decomposition
-            .switch_divide_then_permute(parameters, key, &a.polys[0], &automorphism)
-            .into();
+    /// a with the polynomials that switching its key has given it.
+    fn switched(&self, a: &Ciphertext, polys: [Poly; 2]) -> Ciphertext {
         let estimate = a.estimate.with_error(self.key_switching_error(a));
-        Ciphertext { polys, estimate, seed: None, ..Self::header(a) }
+        Ciphertext { polys: polys.into(), estimate, seed: None, ..Self::header(a) }
     }
 
     /// Slot i of the result is the sum of slots i, i + stride, ..., i + (length - 1) stride

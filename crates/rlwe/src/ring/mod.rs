@@ -8,6 +8,7 @@ pub(crate) mod division;
 pub(crate) mod inner_products;
 pub(crate) mod kernels;
 pub(crate) mod lanes;
+pub(crate) mod mixed_radix;
 pub(crate) mod modulus;
 pub(crate) mod poly;
 pub mod primes;

@@ -1,0 +1,181 @@
+//! Encryption, decryption and the measurement of noise.
+
+use rayon::prelude::*;
+use zeroize::Zeroizing;
+
+use super::ciphertext::Ciphertext;
+use super::parameters::Parameters;
+use super::plaintext::Plaintext;
+use crate::keys::{PublicKey, SecretKey};
+use crate::ring::mixed_radix::MixedRadix;
+use crate::ring::modulus::{Modulus, product};
+use crate::{Error, Result};
+
+/// Coefficients put together at once.
+const BLOCK: usize = 1024;
+
+/// The noise that a ciphertext has, as log2: for tests of the bounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredNoise {
+    /// The largest absolute value at a root of X^N + 1, the message included.
+    pub canonical_bits: f64,
+    /// The largest absolute coefficient, the message included.
+    pub coefficient_bits: f64,
+}
+
+/// The polynomial v of a ciphertext.
+struct Phase {
+    /// Modulo t.
+    residues: Zeroizing<Vec<u32>>,
+    /// As parts of 2^`modulus_bits`.
+    reals: Zeroizing<Vec<f64>>,
+    modulus_bits: f64,
+}
+
+impl SecretKey {
+    /// Encrypts integers; the ciphertext takes half the bytes while it is fresh.
+    ///
+    /// # Errors
+    /// [`Error::ParametersMismatch`], [`Error::NoiseExhausted`] when the modulus of the level is
+    /// too small for any ciphertext, [`Error::Randomness`].
+    pub fn encrypt_integers(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
+        let operation = "encrypt";
+        let parameters = &plaintext.parameters;
+        self.parameters.check_same(parameters.lattice(), operation)?;
+        let estimate = parameters.fresh(plaintext.level)?;
+        let (mut polys, seed) = self.encrypt_zero(plaintext.level, operation)?;
+        parameters.add_message(&mut polys[0], &plaintext.poly);
+        Ok(Ciphertext { estimate, key: self.id, polys: polys.into(), seed: Some(seed) })
+    }
+
+    /// Decrypts: the first row of integers in (-t / 2, t / 2) and then the second.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`], [`Error::ParametersMismatch`], [`Error::NoiseExhausted`] when by
+    /// its estimate the result may be wrong, [`Error::DecryptionOverflow`] when it is, which is
+    /// that the estimate was a lie.
+    pub fn decrypt_integers(&self, ciphertext: &Ciphertext) -> Result<Vec<i64>> {
+        let mut phase = self.integer_phase(ciphertext)?;
+        let parameters = ciphertext.parameters();
+        let t = parameters.t();
+        let inverse = t.to_montgomery(t.inv(ciphertext.estimate.factor));
+        phase.residues.iter_mut().for_each(|x| *x = t.mul_montgomery(*x, inverse));
+        Ok(parameters.slot_encoder().project(&phase.residues))
+    }
+
+    /// The noise of a ciphertext, which tells of the secret key: it is for tests.
+    ///
+    /// # Errors
+    /// As [`Self::decrypt_integers`].
+    pub fn measure_noise(&self, ciphertext: &Ciphertext) -> Result<MeasuredNoise> {
+        let Phase { reals, modulus_bits, .. } = self.integer_phase(ciphertext)?;
+        let bits = |parts: f64| parts.log2() + modulus_bits;
+        let slots = self.parameters.encoder().project(&reals, self.parameters.slots())?;
+        let canonical = slots.iter().map(|x| x.norm()).fold(0.0, f64::max);
+        let coefficient = reals.iter().map(|x| x.abs()).fold(0.0, f64::max);
+        Ok(MeasuredNoise { canonical_bits: bits(canonical), coefficient_bits: bits(coefficient) })
+    }
+
+    /// v, from as many of the largest primes as its bound needs.
+    fn integer_phase(&self, ciphertext: &Ciphertext) -> Result<Phase> {
+        let operation = "decrypt";
+        let parameters = ciphertext.parameters();
+        self.parameters.check_same(parameters.lattice(), operation)?;
+        if self.id != ciphertext.key {
+            return Err(Error::KeyMismatch { operation });
+        }
+        ciphertext.estimate.check(operation)?;
+        let ring = self.parameters.ring();
+        let phase = self.phase(&ciphertext.polys);
+        let mut positions: Vec<usize> = phase.0.basis.iter().collect();
+        positions.sort_by_key(|&p| std::cmp::Reverse(ring.modulus(p).q));
+        let mut modulus_bits = 0.0;
+        let needed = ciphertext.estimate.noise.coefficient_bits + 2.0;
+        let enough = positions.iter().position(|&p| {
+            modulus_bits += f64::from(ring.modulus(p).q).log2();
+            modulus_bits >= needed
+        });
+        positions.truncate(enough.map_or(positions.len(), |last| last + 1));
+        let limbs: Vec<Zeroizing<Vec<u32>>> = positions
+            .par_iter()
+            .map(|&p| {
+                let mut limb = Zeroizing::new(phase.0.limb(p).to_vec());
+                ring.primes[p].inverse(&mut limb);
+                parameters.scale_by_modulus(ring.modulus(p), &mut limb);
+                limb
+            })
+            .collect();
+        let moduli: Vec<Modulus> = positions.iter().map(|&p| ring.modulus(p)).collect();
+        let centring = Centring::new(&moduli, parameters.t());
+        let mut residues = Zeroizing::new(vec![0; ring.n()]);
+        let mut reals = Zeroizing::new(vec![0.0; ring.n()]);
+        let blocks = residues.par_chunks_mut(BLOCK).zip(reals.par_chunks_mut(BLOCK)).enumerate();
+        blocks.for_each(|(block, (residues, reals))| {
+            let mut digits = Zeroizing::new(vec![0; moduli.len()]);
+            let mut sources = Zeroizing::new(vec![0; moduli.len()]);
+            for (i, (residue, real)) in residues.iter_mut().zip(reals).enumerate() {
+                let limbs = limbs.iter().map(|limb| limb[block * BLOCK + i]);
+                sources.iter_mut().zip(limbs).for_each(|(source, x)| *source = x);
+                (*residue, *real) = centring.read(&sources, &mut digits);
+            }
+        });
+        if reals.iter().any(|x| x.abs() >= 0.25) {
+            return Err(Error::DecryptionOverflow);
+        }
+        Ok(Phase { residues, reals, modulus_bits })
+    }
+}
+
+/// Centred representatives from residues.
+struct Centring {
+    radix: MixedRadix,
+    moduli: Vec<Modulus>,
+    /// The product of the moduli modulo t.
+    whole: u32,
+}
+
+impl Centring {
+    fn new(moduli: &[Modulus], t: Modulus) -> Self {
+        let radix = MixedRadix::new(&[moduli, &[t]].concat(), moduli.len());
+        let whole = product(t, moduli.iter().map(|q| q.q));
+        Self { radix, moduli: moduli.to_vec(), whole }
+    }
+
+    /// The centred representative modulo t, and as a part of the product of the moduli.
+    ///
+    /// Without a branch on the residues.
+    fn read(&self, residues: &[u32], digits: &mut [u32]) -> (u32, f64) {
+        self.radix.digits(residues, digits);
+        let (t, value) = self.radix.residue(digits.len(), digits);
+        // Above half the product, of which every digit is half its prime.
+        let beyond = digits.iter().zip(&self.moduli).fold(0, |beyond, (&digit, q)| {
+            let (half, equal) = (q.q / 2, u32::from(digit == q.q / 2));
+            u32::from(digit > half) | (equal & beyond)
+        });
+        // Of what is missing to the product, less 1, the digits are what is missing to each prime.
+        let part = digits.iter().zip(&self.moduli).fold(0.0, |part, (&digit, q)| {
+            let missing = q.q - 1 - digit;
+            let magnitude = digit * (1 - beyond) + missing * beyond;
+            (part + f64::from(magnitude)) / f64::from(q.q)
+        });
+        let sign = 1.0 - 2.0 * f64::from(beyond);
+        (t.sub(value, beyond * self.whole), sign * part)
+    }
+}
+
+impl PublicKey {
+    /// Encrypts integers.
+    ///
+    /// # Errors
+    /// [`Error::ParametersMismatch`], [`Error::NoiseExhausted`] when the modulus of the level is
+    /// too small for any ciphertext, [`Error::Randomness`].
+    pub fn encrypt_integers(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
+        let operation = "encrypt";
+        let parameters: &Parameters = &plaintext.parameters;
+        self.parameters.check_same(parameters.lattice(), operation)?;
+        let estimate = parameters.fresh_public(plaintext.level)?;
+        let mut polys = self.encrypt_zero(plaintext.level, operation)?;
+        parameters.add_message(&mut polys[0], &plaintext.poly);
+        Ok(Ciphertext { estimate, key: self.id, polys: polys.into(), seed: None })
+    }
+}

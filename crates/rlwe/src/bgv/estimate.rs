@@ -1,0 +1,402 @@
+//! What operations do to noise, levels and plaintext factors.
+
+use std::fmt;
+
+use super::alignment;
+use super::linear_transform::LinearTransform;
+use super::noise::Noise;
+use super::parameters::Parameters;
+use super::slots::centred;
+use crate::{Error, Result};
+
+/// What is known of a ciphertext without decrypting it: level, degree, plaintext factor, noise.
+///
+/// Operations are refused or let through on this alone, and change it as they change the
+/// ciphertext, so that a planner can try a whole program on estimates before anything runs: a
+/// program that estimates allow does run, with these very results.
+///
+/// ```
+/// use rlwe::bgv::{Parameters, ParametersLiteral};
+/// let parameters = Parameters::new(ParametersLiteral { levels: 2, ..Default::default() })?;
+/// let fresh = parameters.fresh(2)?;
+/// let square = fresh.multiply(&fresh)?;
+/// assert!(square.noise().canonical_bits > 2.0 * fresh.noise().canonical_bits - 1.0);
+/// let switched = square.switch_down()?;
+/// assert!(switched.level() < 2 && switched.multiply(&switched).is_ok());
+/// # Ok::<(), rlwe::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    pub(crate) parameters: Parameters,
+    pub(crate) level: usize,
+    pub(crate) degree: usize,
+    pub(crate) factor: u32,
+    pub(crate) noise: Noise,
+}
+
+/// How a ciphertext comes to another level or factor.
+pub(crate) struct Switch {
+    /// What it is multiplied by at first.
+    pub(crate) multiplier: i64,
+    /// Whether it is then divided by the primes that leave, which are dropped otherwise.
+    pub(crate) divides: bool,
+    pub(crate) estimate: Estimate,
+}
+
+impl Parameters {
+    /// A ciphertext that the secret key makes at `level`.
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`]; [`Error::NoiseExhausted`] when the modulus of the level is too
+    /// small for any.
+    pub fn fresh(&self, level: usize) -> Result<Estimate> {
+        self.encrypted(level, self.encryption_noise())
+    }
+
+    /// A ciphertext that a public key makes at `level`.
+    ///
+    /// # Errors
+    /// As [`Self::fresh`].
+    pub fn fresh_public(&self, level: usize) -> Result<Estimate> {
+        self.encrypted(level, self.public_encryption_noise())
+    }
+
+    fn encrypted(&self, level: usize, noise: Noise) -> Result<Estimate> {
+        self.lattice().check_level(level, "encrypt")?;
+        let parameters = self.clone();
+        Estimate { parameters, level, degree: 1, factor: 1, noise }.checked("encrypt")
+    }
+}
+
+impl Estimate {
+    /// The parameters of the ciphertext.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// How often its modulus can still be switched.
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// 1, or 2 for a product that was not relinearised.
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// The plaintext factor: what the message is multiplied by modulo t.
+    pub fn factor(&self) -> u32 {
+        self.factor
+    }
+
+    /// The bounds of the noise.
+    pub fn noise(&self) -> Noise {
+        self.noise
+    }
+
+    /// log2 of what a coefficient of the noise must stay below.
+    pub fn capacity_bits(&self) -> f64 {
+        self.modulus_bits(self.level) - 2.0
+    }
+
+    /// Bits between the bound of the noise and the capacity: 0 or more.
+    pub fn budget_bits(&self) -> f64 {
+        self.capacity_bits() - self.noise.coefficient_bits
+    }
+
+    fn modulus_bits(&self, level: usize) -> f64 {
+        let lattice = self.parameters.lattice();
+        lattice.ring().bits(lattice.level_basis(level))
+    }
+
+    /// Refuses noise that may make a result wrong.
+    pub(crate) fn check(&self, operation: &'static str) -> Result<()> {
+        let (noise_bits, capacity_bits) = (self.noise.coefficient_bits, self.capacity_bits());
+        if noise_bits <= capacity_bits {
+            return Ok(());
+        }
+        Err(Error::NoiseExhausted { operation, noise_bits, capacity_bits })
+    }
+
+    fn checked(self, operation: &'static str) -> Result<Self> {
+        self.check(operation).map(|()| self)
+    }
+
+    fn with_noise(&self, noise: Noise) -> Self {
+        Self { noise, ..self.clone() }
+    }
+
+    fn check_level(&self, level: usize, operation: &'static str) -> Result<()> {
+        if self.level == level {
+            return Ok(());
+        }
+        Err(Error::LevelMismatch { operation, expected: self.level, actual: level })
+    }
+
+    fn check_degree_1(&self, operation: &'static str) -> Result<()> {
+        if self.degree == 1 {
+            return Ok(());
+        }
+        Err(Error::DegreeMismatch { operation, expected: 1, actual: self.degree })
+    }
+
+    /// A sum or difference. Unequal factors cost noise: both sides are multiplied until they
+    /// agree, each by about the root of t at most.
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`], [`Error::NoiseExhausted`], [`Error::ParametersMismatch`].
+    pub fn add(&self, other: &Self) -> Result<Self> {
+        Ok(self.aligned(other, "add")?.1)
+    }
+
+    /// What both sides of a sum are multiplied by, and the sum.
+    pub(crate) fn aligned(
+        &self,
+        other: &Self,
+        operation: &'static str,
+    ) -> Result<([i64; 2], Self)> {
+        self.parameters.check_same(&other.parameters, operation)?;
+        self.check_level(other.level, operation)?;
+        let t = self.parameters.t();
+        let noises = [self.noise, other.noise];
+        let bits = noises.map(|noise| noise.canonical_bits);
+        let multipliers = alignment::multipliers(t, [self.factor, other.factor], bits);
+        let [a, b] = [0, 1].map(|i| noises[i].scaled(magnitude_bits(multipliers[i])));
+        let sum = Self {
+            degree: self.degree.max(other.degree),
+            factor: t.mul(self.factor, residue(t.q, multipliers[0])),
+            noise: a.plus(b),
+            ..self.clone()
+        };
+        Ok((multipliers, sum.checked(operation)?))
+    }
+
+    /// A sum or difference with a plaintext or a scalar.
+    ///
+    /// # Errors
+    /// [`Error::NoiseExhausted`].
+    pub fn add_plain(&self) -> Result<Self> {
+        let noise = self.noise.plus(self.parameters.message_noise());
+        self.with_noise(noise).checked("add a plaintext")
+    }
+
+    /// A product with a plaintext of the norm that [`super::Plaintext::norm_bits`] tells; any
+    /// plaintext where it is `None`.
+    ///
+    /// # Errors
+    /// [`Error::NoiseExhausted`]; [`Error::InvalidArgument`] for a norm that is no number.
+    pub fn multiply_plain(&self, norm_bits: Option<f64>) -> Result<Self> {
+        let operation = "multiply by a plaintext";
+        let any = self.parameters.message_noise().canonical_bits;
+        let norm_bits = norm_bits.unwrap_or(any);
+        if norm_bits.is_nan() {
+            let reason = "the norm is not a number".to_string();
+            return Err(Error::InvalidArgument { operation, reason });
+        }
+        self.with_noise(self.noise.embedded_times(norm_bits)).checked(operation)
+    }
+
+    /// A product with an integer.
+    ///
+    /// # Errors
+    /// [`Error::NoiseExhausted`], [`Error::IntegerOutOfRange`].
+    pub fn multiply_scalar(&self, value: i64) -> Result<Self> {
+        let operation = "multiply by a scalar";
+        self.parameters.check_range(value, operation)?;
+        self.with_noise(self.noise.scaled(magnitude_bits(value))).checked(operation)
+    }
+
+    /// A product of degree 2.
+    ///
+    /// # Errors
+    /// [`Error::DegreeMismatch`], and those of [`Self::add`].
+    pub fn multiply_lazily(&self, other: &Self) -> Result<Self> {
+        let operation = "multiply";
+        self.parameters.check_same(&other.parameters, operation)?;
+        self.check_level(other.level, operation)?;
+        self.check_degree_1(operation)?;
+        other.check_degree_1(operation)?;
+        let product = Self {
+            degree: 2,
+            factor: self.parameters.t().mul(self.factor, other.factor),
+            noise: self.noise.times(other.noise),
+            ..self.clone()
+        };
+        product.checked(operation)
+    }
+
+    /// A product, relinearised.
+    ///
+    /// # Errors
+    /// As [`Self::multiply_lazily`].
+    pub fn multiply(&self, other: &Self) -> Result<Self> {
+        self.multiply_lazily(other)?.relinearize()
+    }
+
+    /// The same message at degree 1.
+    ///
+    /// # Errors
+    /// [`Error::NoiseExhausted`].
+    pub fn relinearize(&self) -> Result<Self> {
+        if self.degree == 1 {
+            return Ok(self.clone());
+        }
+        let noise = self.noise.plus(self.parameters.rotation_noise(self.level));
+        Self { degree: 1, ..self.with_noise(noise) }.checked("relinearise")
+    }
+
+    /// The same message at degree 1 and one level down, in one division.
+    ///
+    /// # Errors
+    /// [`Error::LevelExhausted`] at level 0, [`Error::NoiseExhausted`].
+    pub fn relinearize_and_switch(&self) -> Result<Self> {
+        let operation = "switch the modulus";
+        if self.level == 0 {
+            return Err(Error::LevelExhausted { operation, needed: 1, available: 0 });
+        }
+        let switched = self.noise.plus(self.parameters.key_switching_noise(self.level));
+        let whole = self.with_noise(switched).checked(operation)?;
+        Self { degree: 1, ..whole }.divided(self.level - 1, 1).checked(operation)
+    }
+
+    /// A rotation, or the rows swapped.
+    ///
+    /// # Errors
+    /// [`Error::DegreeMismatch`], [`Error::NoiseExhausted`].
+    pub fn rotate(&self) -> Result<Self> {
+        self.check_degree_1("rotate")?;
+        let noise = self.noise.plus(self.parameters.rotation_noise(self.level));
+        self.with_noise(noise).checked("rotate")
+    }
+
+    /// A linear transform.
+    ///
+    /// # Errors
+    /// [`Error::DegreeMismatch`], [`Error::LevelMismatch`], [`Error::NoiseExhausted`],
+    /// [`Error::ParametersMismatch`].
+    pub fn linear_transform(&self, transform: &LinearTransform) -> Result<Self> {
+        let operation = "apply a linear transform";
+        self.parameters.check_same(&transform.parameters, operation)?;
+        self.check_degree_1(operation)?;
+        self.check_level(transform.level, operation)?;
+        let switching = self.parameters.key_switching_noise(self.level);
+        let rotated = self.noise.plus(switching).embedded_times(transform.norm_bits);
+        let moving = transform.split.giant_steps.iter().filter(|&&step| step != 0).count();
+        let moved = self.parameters.rotation_noise(self.level).scaled((moving as f64).log2());
+        let noise = rotated.plus(moved).plus(self.parameters.rounding_noise(1));
+        self.with_noise(noise).checked(operation)
+    }
+
+    /// The same message at `level`, not above this one, and with `factor`; with the factor that
+    /// comes of itself where that is `None`.
+    ///
+    /// Primes are dropped or divided by, whichever leaves less noise: a fresh ciphertext has
+    /// less than a division's rounding. A factor asked for costs a multiplication, by half of t
+    /// at most, and nothing worth mention where there are primes to divide by.
+    ///
+    /// # Errors
+    /// [`Error::LevelExhausted`] for a level above, [`Error::InvalidArgument`] for a factor that
+    /// is not in `1..t`, [`Error::NoiseExhausted`].
+    pub fn switch_to(&self, level: usize, factor: Option<u32>) -> Result<Self> {
+        Ok(self.switching(level, factor)?.estimate)
+    }
+
+    /// How [`Self::switch_to`] goes about it.
+    pub(crate) fn switching(&self, level: usize, factor: Option<u32>) -> Result<Switch> {
+        let operation = "switch the modulus";
+        if level > self.level {
+            let (needed, available) = (level, self.level);
+            return Err(Error::LevelExhausted { operation, needed, available });
+        }
+        let t = self.parameters.t();
+        if factor.is_some_and(|factor| factor == 0 || factor >= t.q) {
+            let reason = format!("expected a factor in 1..{}, got {factor:?}", t.q);
+            return Err(Error::InvalidArgument { operation, reason });
+        }
+        let multiplier = |own: u32| match factor {
+            Some(factor) => centred(t, t.mul(factor, t.inv(own))),
+            None => 1,
+        };
+        let multiplied = |multiplier: i64| {
+            let noise = self.noise.scaled(magnitude_bits(multiplier));
+            let factor = t.mul(self.factor, residue(t.q, multiplier));
+            Self { factor, ..self.with_noise(noise) }.checked(operation)
+        };
+        let lattice = self.parameters.lattice();
+        let (from, to) = (lattice.level_basis(self.level), lattice.level_basis(level));
+        let dropped = to.is_subset(from).then(|| {
+            let multiplier = multiplier(self.factor);
+            let estimate = Self { level, ..multiplied(multiplier)? }.checked(operation)?;
+            Ok(Switch { multiplier, divides: false, estimate })
+        });
+        let divided = (level < self.level).then(|| {
+            let multiplier = multiplier(self.divided(level, 1).factor);
+            let estimate =
+                multiplied(multiplier)?.divided(level, self.degree).checked(operation)?;
+            Ok(Switch { multiplier, divides: true, estimate })
+        });
+        let quiet = |switch: &Switch| switch.estimate.noise.canonical_bits;
+        match (dropped, divided) {
+            (Some(Ok(a)), Some(Ok(b))) => Ok(if quiet(&a) <= quiet(&b) { a } else { b }),
+            (Some(Err(_)), Some(way)) | (Some(way), _) | (None, Some(way)) => way,
+            (None, None) => unreachable!("a level is made of its own primes"),
+        }
+    }
+
+    /// After a division by the primes that leave on the way to a lower level, and rounding.
+    fn divided(&self, level: usize, degree: usize) -> Self {
+        let lattice = self.parameters.lattice();
+        let (from, to) = (lattice.level_basis(self.level), lattice.level_basis(level));
+        let t = self.parameters.t();
+        let product = |basis: crate::ring::poly::Basis| {
+            let primes = basis.iter().map(|position| lattice.ring().modulus(position).q);
+            crate::ring::modulus::product(t, primes)
+        };
+        let ratio = t.mul(product(to.difference(from)), t.inv(product(from.difference(to))));
+        let shrunk = self.noise.scaled(self.modulus_bits(level) - self.modulus_bits(self.level));
+        let noise = shrunk.plus(self.parameters.rounding_noise(degree));
+        Self { level, factor: t.mul(self.factor, ratio), ..self.with_noise(noise) }
+    }
+
+    /// At the level, not above this one, where most room is left for a product with its like:
+    /// as far down as noise falls by half of what the modulus does.
+    ///
+    /// # Errors
+    /// [`Error::NoiseExhausted`], where it was before.
+    pub fn switch_down(&self) -> Result<Self> {
+        self.check("switch the modulus")?;
+        let room = |switched: &Self| {
+            switched.modulus_bits(switched.level) - 2.0 * switched.noise.canonical_bits
+        };
+        let below = (0..self.level).filter_map(|level| self.switch_to(level, None).ok());
+        // The lowest of levels that are as good.
+        let best = below.reduce(|best, next| if room(&next) > room(&best) { next } else { best });
+        Ok(best.filter(|best| room(best) >= room(self)).unwrap_or_else(|| self.clone()))
+    }
+}
+
+/// log2 of an absolute value.
+fn magnitude_bits(x: i64) -> f64 {
+    (x.unsigned_abs() as f64).log2()
+}
+
+/// The residue of an integer.
+pub(crate) fn residue(q: u32, x: i64) -> u32 {
+    x.rem_euclid(i64::from(q)) as u32
+}
+
+impl fmt::Display for Estimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "modulo {}, level {} of {}, noise below 2^{:.1} of 2^{:.1}, N = 2^{}, {}",
+            self.parameters.plaintext_modulus(),
+            self.level,
+            self.parameters.max_level(),
+            self.noise.coefficient_bits,
+            self.capacity_bits(),
+            self.parameters.log_n(),
+            self.parameters.lattice().security(),
+        )
+    }
+}

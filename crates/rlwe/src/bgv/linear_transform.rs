@@ -1,0 +1,169 @@
+//! Linear transforms of rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use rayon::prelude::*;
+
+use super::ciphertext::Ciphertext;
+use super::evaluator::Evaluator;
+use super::parameters::Parameters;
+use crate::diagonal_sums::Giant;
+use crate::ring::bundle::Bundle;
+use crate::split::Split;
+use crate::{Error, Result};
+
+/// Diagonals by their index: each the first row of N / 2 entries and then the second, or one row
+/// that stands for both.
+pub type Diagonals = BTreeMap<i64, Vec<i64>>;
+
+/// y = sum over diagonals d of `diag_d * rotate(x, d)` within each row, ready to be applied.
+///
+/// As the linear transform of [`crate::ckks`], by the same code, and at its cost.
+#[derive(Clone)]
+pub struct LinearTransform {
+    pub(crate) parameters: Parameters,
+    pub(crate) level: usize,
+    pub(crate) split: Split,
+    giants: Vec<Giant>,
+    /// log2 of the sum of the norms of all diagonals.
+    pub(crate) norm_bits: f64,
+}
+
+impl LinearTransform {
+    /// Encodes the diagonals of a transform for ciphertexts at `level`.
+    ///
+    /// `baby_steps` fixes the number of baby steps; `None` chooses it. Memory: N words of 4
+    /// bytes for each diagonal and each prime of the level and of key switching.
+    ///
+    /// # Errors
+    /// [`Error::SlotMismatch`] for a diagonal of another length, [`Error::InvalidArgument`]
+    /// without diagonals or for one given twice, [`Error::IntegerOutOfRange`],
+    /// [`Error::LevelMismatch`].
+    pub fn new(
+        parameters: &Parameters,
+        diagonals: &Diagonals,
+        level: usize,
+        baby_steps: Option<usize>,
+    ) -> Result<Self> {
+        let operation = "make a linear transform";
+        parameters.lattice().check_level(level, operation)?;
+        let slots = parameters.slots();
+        let indices = distinct_indices(diagonals, slots as i64)?;
+        let split = Split::choose(&indices, slots, baby_steps);
+        let encoded: Vec<_> = diagonals
+            .par_iter()
+            .map(|(index, values)| {
+                let (giant, baby) = split.steps(index % slots as i64);
+                // Refuses lengths that are of no row before they are cut into rows.
+                parameters.embed(values, operation)?;
+                let turned: Vec<i64> = values
+                    .chunks_exact(slots)
+                    .flat_map(|row| {
+                        let (left, right) = row.split_at(slots - giant as usize);
+                        right.iter().chain(left).copied()
+                    })
+                    .collect();
+                let coefficients = parameters.embed(&turned, operation)?;
+                let norm = parameters.norm_bits(&coefficients).exp2();
+                let basis = parameters.lattice().extended_basis(level);
+                let mut poly = parameters.lifted(&coefficients, 1, basis);
+                parameters.lattice().ring().to_montgomery(&mut poly);
+                Ok((giant, baby, norm, poly))
+            })
+            .collect::<Result<_>>()?;
+        let norm: f64 = encoded.iter().map(|(_, _, norm, _)| norm).sum();
+        let mut giants: BTreeMap<i64, (Vec<usize>, Vec<_>)> = BTreeMap::new();
+        for (giant, baby, _, poly) in encoded {
+            let (babies, polys) = giants.entry(giant).or_default();
+            babies.extend(split.baby_steps.binary_search(&baby));
+            polys.push(poly);
+        }
+        let basis = parameters.lattice().extended_basis(level);
+        let bundle = |(babies, polys): (Vec<usize>, Vec<_>)| {
+            let diagonals = Bundle::new(parameters.n(), basis, &polys);
+            Giant { babies, diagonals }
+        };
+        let giants = giants.into_values().map(bundle).collect();
+        Ok(Self { parameters: parameters.clone(), level, split, giants, norm_bits: norm.log2() })
+    }
+
+    /// The rotations that need a Galois key at [`Self::level`], in `0..slots`.
+    pub fn rotations(&self) -> Vec<i64> {
+        self.split.rotations()
+    }
+
+    /// The level of the ciphertexts that it transforms.
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// The number of diagonals.
+    pub fn diagonals(&self) -> usize {
+        self.giants.iter().map(|giant| giant.babies.len()).sum()
+    }
+
+    /// Bytes in memory.
+    pub fn nbytes(&self) -> usize {
+        self.giants.iter().map(|giant| giant.diagonals.nbytes()).sum()
+    }
+}
+
+/// Indices between minus and plus `slots`, no two the same rotation.
+fn distinct_indices(diagonals: &Diagonals, slots: i64) -> Result<Vec<i64>> {
+    let operation = "make a linear transform";
+    if diagonals.is_empty() {
+        let reason = "there are no diagonals".to_string();
+        return Err(Error::InvalidArgument { operation, reason });
+    }
+    let mut seen = BTreeSet::new();
+    for index in diagonals.keys() {
+        if !seen.insert(index.rem_euclid(slots)) {
+            let reason = format!("diagonal {index} is given twice, modulo {slots} slots");
+            return Err(Error::InvalidArgument { operation, reason });
+        }
+    }
+    Ok(diagonals.keys().map(|index| index % slots).collect())
+}
+
+impl fmt::Debug for LinearTransform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LinearTransform({self})")
+    }
+}
+
+impl fmt::Display for LinearTransform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (diagonals, rotations) = (self.diagonals(), self.rotations().len());
+        let (level, highest) = (self.level, self.parameters.max_level());
+        write!(f, "{diagonals} diagonals, {rotations} rotations, level {level} of {highest}, ")?;
+        self.parameters.fmt(f)
+    }
+}
+
+impl Evaluator {
+    /// Applies a linear transform.
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`], [`Error::MissingKey`], [`Error::DegreeMismatch`],
+    /// [`Error::NoiseExhausted`], [`Error::KeyMismatch`], [`Error::ParametersMismatch`].
+    pub fn linear_transform(
+        &self,
+        a: &Ciphertext,
+        transform: &LinearTransform,
+    ) -> Result<Ciphertext> {
+        let operation = "apply a linear transform";
+        self.check(a, operation)?;
+        let estimate = a.estimate.linear_transform(transform)?;
+        let (keys, split) = (&self.keys, &transform.split);
+        let baby_keys = keys.steps(&split.baby_steps, a.level(), operation)?;
+        let giant_keys = keys.steps(&split.giant_steps, a.level(), operation)?;
+        let babies = keys.baby_steps(a.level(), &a.polys, &baby_keys);
+        let sums = keys.inner_sums(a.level(), &transform.giants, &babies);
+        drop(babies);
+        let total = keys.giant_steps(a.level(), sums, &giant_keys);
+        let lattice = self.parameters().lattice();
+        let division = lattice.division_by_special(a.level());
+        Ok(a.with(estimate, division.apply_to_all(lattice.ring(), total.each_ref())))
+    }
+}

@@ -1,0 +1,167 @@
+//! Plaintexts: two rows of integers as polynomials.
+
+use std::fmt;
+
+use rayon::prelude::*;
+use zeroize::Zeroizing;
+
+use super::parameters::Parameters;
+use super::slots::centred;
+use crate::ring::kernels;
+use crate::ring::poly::{Basis, Poly};
+use crate::{Error, Result};
+
+/// Double-precision transforms are exact to far less than this part of the largest value.
+const TRANSFORM_ERROR: f64 = 1.0 / (1u64 << 30) as f64;
+
+/// Integers modulo t in two rows of slots, encoded at a level.
+#[derive(Clone, PartialEq)]
+pub struct Plaintext {
+    pub(crate) parameters: Parameters,
+    pub(crate) level: usize,
+    /// Modulo t.
+    pub(crate) coefficients: Zeroizing<Vec<u32>>,
+    /// The centred coefficients.
+    pub(crate) poly: Poly,
+    pub(crate) norm_bits: f64,
+}
+
+impl Parameters {
+    /// Encodes integers in (-t / 2, t / 2) for ciphertexts of `level`: the first row of N / 2
+    /// and then the second, or one row that stands for both.
+    ///
+    /// # Errors
+    /// [`Error::SlotMismatch`] for another number of them, [`Error::IntegerOutOfRange`],
+    /// [`Error::LevelMismatch`].
+    ///
+    /// ```
+    /// use rlwe::bgv::{Parameters, ParametersLiteral};
+    /// let parameters = Parameters::new(ParametersLiteral::default())?;
+    /// let row: Vec<i64> = (0..parameters.slots() as i64).collect();
+    /// let values = parameters.encode(&row, 0)?.decode();
+    /// assert_eq!(values, [row.clone(), row].concat());
+    /// # Ok::<(), rlwe::Error>(())
+    /// ```
+    pub fn encode(&self, values: &[i64], level: usize) -> Result<Plaintext> {
+        let operation = "encode";
+        self.lattice().basis(level, operation)?;
+        let coefficients = self.embed(values, operation)?;
+        Ok(self.plaintext(coefficients, level))
+    }
+
+    /// Coefficients modulo t of the polynomial with these slots.
+    pub(crate) fn embed(
+        &self,
+        values: &[i64],
+        operation: &'static str,
+    ) -> Result<Zeroizing<Vec<u32>>> {
+        let both;
+        let values = if values.len() == self.slots() {
+            both = Zeroizing::new([values, values].concat());
+            &both
+        } else {
+            values
+        };
+        if values.len() != self.n() {
+            let (expected, actual) = (self.n(), values.len());
+            return Err(Error::SlotMismatch { operation, expected, actual });
+        }
+        values.iter().try_for_each(|&value| self.check_range(value, operation))?;
+        Ok(self.slot_encoder().embed(values))
+    }
+
+    /// The plaintext of coefficients modulo t, at a level that there is.
+    pub(crate) fn plaintext(&self, coefficients: Zeroizing<Vec<u32>>, level: usize) -> Plaintext {
+        let poly = self.lifted(&coefficients, 1, self.lattice().level_basis(level));
+        let norm_bits = self.norm_bits(&coefficients);
+        Plaintext { parameters: self.clone(), level, coefficients, poly, norm_bits }
+    }
+
+    /// The polynomial whose coefficients are these times `factor`, modulo t and centred; in
+    /// constant time.
+    pub(crate) fn lifted(&self, coefficients: &[u32], factor: u32, basis: &Basis) -> Poly {
+        let (ring, t) = (self.lattice().ring(), self.t());
+        let factor = t.to_montgomery(factor);
+        let scaled: Zeroizing<Vec<u32>> =
+            Zeroizing::new(coefficients.iter().map(|&x| t.mul_montgomery(x, factor)).collect());
+        let mut poly = ring.unwritten(basis);
+        poly.par_limbs_mut().for_each(|(position, limb)| {
+            let prime = &ring.primes[position];
+            let q = prime.modulus;
+            let whole = q.mul_montgomery(t.q, q.r);
+            for (residue, &x) in limb.iter_mut().zip(scaled.iter()) {
+                let beyond = u32::from(x > t.q / 2);
+                *residue = q.sub(q.mul_montgomery(x, q.r), beyond * whole);
+            }
+            prime.forward(limb);
+        });
+        poly
+    }
+
+    /// log2 of the largest absolute value of the centred polynomial at a root of X^N + 1.
+    pub(crate) fn norm_bits(&self, coefficients: &[u32]) -> f64 {
+        let t = self.t();
+        let reals: Vec<f64> = coefficients.iter().map(|&x| centred(t, x) as f64).collect();
+        let any = self.message_noise().canonical_bits;
+        let values = self.lattice().encoder().project(&Zeroizing::new(reals), self.slots());
+        let Ok(values) = values else { return any };
+        let largest = values.iter().map(|x| x.norm()).fold(1.0, f64::max);
+        (largest * (1.0 + TRANSFORM_ERROR)).log2().min(any)
+    }
+
+    pub(crate) fn check_range(&self, value: i64, operation: &'static str) -> Result<()> {
+        let bound = i64::from(self.plaintext_modulus() / 2);
+        if (-bound..=bound).contains(&value) {
+            return Ok(());
+        }
+        Err(Error::IntegerOutOfRange { operation, value, bound })
+    }
+
+    /// t^-1 times `poly` is added to `sum`, which has its primes.
+    pub(crate) fn add_message(&self, sum: &mut Poly, poly: &Poly) {
+        let t = self.plaintext_modulus();
+        self.lattice().ring().add_scaled(sum, poly, |q| q.inv(t % q.q));
+    }
+
+    /// t times every limb of a polynomial, one by one.
+    pub(crate) fn scale_by_modulus(&self, q: crate::ring::modulus::Modulus, limb: &mut [u32]) {
+        kernels::scale(q, limb, q.to_montgomery(self.plaintext_modulus() % q.q));
+    }
+}
+
+impl Plaintext {
+    /// The level that it is encoded at.
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// Its parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// log2 of what a product with it multiplies noise by: the norm of its polynomial in the
+    /// canonical embedding.
+    pub fn norm_bits(&self) -> f64 {
+        self.norm_bits
+    }
+
+    /// The first row and then the second.
+    pub fn decode(&self) -> Vec<i64> {
+        self.parameters.slot_encoder().project(&self.coefficients)
+    }
+}
+
+/// Tells nothing of the values.
+impl fmt::Debug for Plaintext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Plaintext({self})")
+    }
+}
+
+impl fmt::Display for Plaintext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (level, highest) = (self.level, self.parameters.max_level());
+        write!(f, "level {level} of {highest}, {}", self.parameters)
+    }
+}

@@ -1,0 +1,310 @@
+//! Every operation of BGV at every level, against integers modulo t: results are equal, and
+//! measured noise stays under the ciphertext's own bound.
+
+use rlwe::Error;
+use rlwe::bgv::{
+    Ciphertext, Diagonals, Evaluator, LinearTransform, Parameters, ParametersLiteral, Split,
+};
+use rlwe::keys::{EvaluationKeysRequest, SecretKey};
+
+/// Integers modulo t, the same on every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 >> 20
+    }
+}
+
+const DIAGONALS: [i64; 7] = [-1, 0, 1, 2, 4, 5, 7];
+const BABY_STEPS: [Option<usize>; 4] = [None, Some(1), Some(4), Some(8)];
+
+/// Bounds may be this much too careful for what an operation makes of fresh ciphertexts, in bits.
+const SLACK_BITS: f64 = 24.0;
+
+struct Bench {
+    parameters: Parameters,
+    secret: SecretKey,
+    evaluator: Evaluator,
+}
+
+impl Bench {
+    fn new(literal: ParametersLiteral) -> Self {
+        let parameters = Parameters::new(literal).unwrap();
+        let secret = SecretKey::generate(parameters.lattice()).unwrap();
+        let (top, slots) = (parameters.max_level(), parameters.slots());
+        let splits = BABY_STEPS.map(|steps| Split::choose(&DIAGONALS, slots, steps));
+        let transforms = splits.iter().flat_map(Split::rotations);
+        let moves = [1, 2, -1, slots as i64 / 2].into_iter().chain(transforms);
+        let request = EvaluationKeysRequest {
+            relinearisation_level: Some(top),
+            rotations: moves.map(|k| (k, top)).collect(),
+            conjugation_level: Some(top),
+            automorphisms: Vec::new(),
+        };
+        let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap()).unwrap();
+        Self { parameters, secret, evaluator }
+    }
+
+    fn centred(&self, x: i128) -> i64 {
+        let t = i128::from(self.parameters.plaintext_modulus());
+        let residue = x.rem_euclid(t);
+        (if residue > t / 2 { residue - t } else { residue }) as i64
+    }
+
+    fn vector(&self, seed: u64) -> Vec<i64> {
+        let mut numbers = Numbers(seed);
+        (0..self.parameters.n()).map(|_| self.centred(i128::from(numbers.next()))).collect()
+    }
+
+    fn encrypt(&self, values: &[i64], level: usize) -> Ciphertext {
+        self.secret.encrypt_integers(&self.parameters.encode(values, level).unwrap()).unwrap()
+    }
+
+    /// A ciphertext of the level whose factor is not 1: far from it where there is room.
+    fn worn(&self, values: &[i64], level: usize) -> Ciphertext {
+        let fresh = self.encrypt(values, level);
+        let far =
+            self.evaluator.switch_to(&fresh, level, Some(self.parameters.plaintext_modulus() / 3));
+        match far {
+            Ok(far) if far.estimate().budget_bits() > 24.0 => far,
+            _ => self.evaluator.switch_to(&fresh, level, Some(3)).unwrap(),
+        }
+    }
+
+    /// The values are right, and noise is under its bound.
+    fn check(&self, name: &str, ciphertext: &Ciphertext, expected: &[i64]) {
+        let values = self.secret.decrypt_integers(ciphertext).unwrap();
+        assert!(values == expected, "{name} at level {}", ciphertext.level());
+        let measured = self.secret.measure_noise(ciphertext).unwrap();
+        let bound = ciphertext.estimate().noise();
+        assert!(
+            measured.canonical_bits <= bound.canonical_bits
+                && measured.coefficient_bits <= bound.coefficient_bits,
+            "{name} at level {}: {measured:?}, bounded by {bound:?}",
+            ciphertext.level()
+        );
+        assert!(
+            measured.canonical_bits + SLACK_BITS >= bound.canonical_bits,
+            "{name} at level {}: {measured:?}, bounded by only {bound:?}",
+            ciphertext.level()
+        );
+    }
+
+    fn map(&self, x: &[i64], y: &[i64], f: impl Fn(i128, i128) -> i128) -> Vec<i64> {
+        x.iter().zip(y).map(|(&x, &y)| self.centred(f(x.into(), y.into()))).collect()
+    }
+
+    fn rotated(&self, x: &[i64], k: i64) -> Vec<i64> {
+        let slots = self.parameters.slots();
+        let rows = x.chunks_exact(slots);
+        let at = |i: usize| (i as i64 + k).rem_euclid(slots as i64) as usize;
+        rows.flat_map(|row| (0..slots).map(move |i| row[at(i)])).collect()
+    }
+
+    fn linear(&self, level: usize) {
+        let (x, y) = (self.vector(level as u64 + 5), self.vector(level as u64 + 55));
+        let e = &self.evaluator;
+        let plain = self.parameters.encode(&y, level).unwrap();
+        assert_eq!(plain.decode(), y);
+        let public = self.secret.public_key().unwrap().encrypt_integers(&plain).unwrap();
+        self.check("encrypt under the public key", &public, &y);
+        let b = self.encrypt(&y, level);
+        self.check("encrypt", &b, &y);
+        let (sums, differences) = (self.map(&x, &y, |x, y| x + y), self.map(&x, &y, |x, y| x - y));
+        for a in [self.encrypt(&x, level), self.worn(&x, level)] {
+            self.check("add", &e.add(&a, &b).unwrap(), &sums);
+            self.check("add", &e.add(&b, &a).unwrap(), &sums);
+            self.check("subtract", &e.sub(&a, &b).unwrap(), &differences);
+            self.check("negate", &e.negate(&a).unwrap(), &self.map(&x, &y, |x, _| -x));
+            self.check("add a plaintext", &e.add_plain(&a, &plain).unwrap(), &sums);
+            self.check("subtract a plaintext", &e.sub_plain(&a, &plain).unwrap(), &differences);
+            let c = self.centred(0x1234_5678_9abc);
+            let with_c = self.map(&x, &y, |x, _| x + i128::from(c));
+            self.check("add a scalar", &e.add_scalar(&a, c).unwrap(), &with_c);
+            let triple = self.map(&x, &y, |x, _| -3 * x);
+            self.check("multiply by a scalar", &e.multiply_scalar(&a, -3).unwrap(), &triple);
+            let zero = e.multiply_scalar(&a, 0).unwrap();
+            assert!(self.secret.decrypt_integers(&zero).unwrap().iter().all(|&x| x == 0));
+        }
+    }
+
+    fn moves(&self, level: usize) {
+        let x = self.vector(level as u64 + 6);
+        let e = &self.evaluator;
+        let slots = self.parameters.slots() as i64;
+        for a in [self.encrypt(&x, level), self.worn(&x, level)] {
+            for k in [0, 1, -1, slots / 2, slots + 2] {
+                self.check("rotate", &e.rotate(&a, k).unwrap(), &self.rotated(&x, k));
+            }
+            for (k, c) in [1, 0, 2].into_iter().zip(e.rotate_hoisted(&a, &[1, 0, 2]).unwrap()) {
+                self.check("rotate hoisted", &c, &self.rotated(&x, k));
+            }
+            let (first, second) = x.split_at(slots as usize);
+            let swapped = [second, first].concat();
+            self.check("swap rows", &e.swap_rows(&a).unwrap(), &swapped);
+        }
+    }
+
+    fn products(&self, level: usize) {
+        let (x, y) = (self.vector(level as u64 + 7), self.vector(level as u64 + 77));
+        let e = &self.evaluator;
+        let (a, b) = (self.worn(&x, level), self.encrypt(&y, level));
+        let products = self.map(&x, &y, |x, y| x * y);
+        if a.estimate().multiply_lazily(b.estimate()).is_err() {
+            let refused = e.multiply_lazily(&a, &b);
+            assert!(matches!(refused, Err(Error::NoiseExhausted { .. })), "{refused:?}");
+            return;
+        }
+        let lazy = e.multiply_lazily(&a, &b).unwrap();
+        self.check("multiply lazily", &lazy, &products);
+        self.check("relinearise", &e.relinearize(&lazy).unwrap(), &products);
+        let product = e.multiply(&a, &b).unwrap();
+        self.check("multiply", &product, &products);
+        let tripled = self.map(&x, &y, |x, y| x * y + y);
+        self.check("add at degree 2", &e.add(&lazy, &b).unwrap(), &tripled);
+        self.check("add at degree 2", &e.add(&b, &lazy).unwrap(), &tripled);
+        self.check("square", &e.square(&b).unwrap(), &self.map(&y, &y, |x, y| x * y));
+        let plain = self.parameters.encode(&y, level).unwrap();
+        self.check("multiply by a plaintext", &e.multiply_plain(&a, &plain).unwrap(), &products);
+        let row = &y[..self.parameters.slots()];
+        let both = self.parameters.encode(row, level).unwrap();
+        let rows = self.map(&x, &[row, row].concat(), |x, y| x * y);
+        self.check("multiply by one row", &e.multiply_plain(&a, &both).unwrap(), &rows);
+        if level > 0 {
+            for product in [&lazy, &product] {
+                let switched = e.relinearize_and_switch(product).unwrap();
+                assert_eq!((switched.level(), switched.degree()), (level - 1, 1));
+                self.check("relinearise and switch", &switched, &products);
+            }
+        }
+        for factor in [None, Some(1), Some(12)] {
+            for lower in 0..=level {
+                for product in [&lazy, &product] {
+                    let Ok(expected) = product.estimate().switch_to(lower, factor) else {
+                        let refused = e.switch_to(product, lower, factor);
+                        assert!(matches!(refused, Err(Error::NoiseExhausted { .. })));
+                        continue;
+                    };
+                    let switched = e.switch_to(product, lower, factor).unwrap();
+                    assert_eq!(*switched.estimate(), expected);
+                    assert!(factor.is_none_or(|factor| expected.factor() == factor));
+                    self.check("switch a product", &switched, &products);
+                }
+                let switched = e.switch_to(&b, lower, factor).unwrap();
+                assert_eq!(switched.level(), lower);
+                self.check("switch", &switched, &y);
+            }
+        }
+        let down = e.switch_down(&product).unwrap();
+        self.check("switch down", &down, &products);
+        let (matched, with) = e.match_levels(&b, &down).unwrap();
+        assert_eq!(matched.level(), down.level());
+        self.check(
+            "match levels",
+            &e.sub(&with, &matched).unwrap(),
+            &self.map(&x, &y, |x, y| x * y - y),
+        );
+    }
+
+    fn transforms(&self, level: usize) {
+        let x = self.vector(level as u64 + 8);
+        let diagonals: Diagonals =
+            DIAGONALS.into_iter().map(|d| (d, self.vector((d + 100) as u64))).collect();
+        let terms: Vec<(&Vec<i64>, Vec<i64>)> =
+            diagonals.iter().map(|(d, v)| (v, self.rotated(&x, *d))).collect();
+        let sum = |i: usize| -> i128 {
+            terms.iter().map(|(v, r)| i128::from(v[i]) * i128::from(r[i])).sum()
+        };
+        let expected: Vec<i64> = (0..x.len()).map(|i| self.centred(sum(i))).collect();
+        let a = self.worn(&x, level);
+        for baby_steps in BABY_STEPS {
+            let transform =
+                LinearTransform::new(&self.parameters, &diagonals, level, baby_steps).unwrap();
+            assert_eq!(transform.diagonals(), diagonals.len());
+            let transformed = self.evaluator.linear_transform(&a, &transform);
+            if a.estimate().linear_transform(&transform).is_err() {
+                assert!(matches!(transformed, Err(Error::NoiseExhausted { .. })));
+                continue;
+            }
+            self.check("linear transform", &transformed.unwrap(), &expected);
+        }
+    }
+
+    fn every_level(&self) {
+        for level in 0..=self.parameters.max_level() {
+            self.linear(level);
+            self.moves(level);
+            self.products(level);
+            self.transforms(level);
+        }
+        let bottom = self.encrypt(&self.vector(1), 0);
+        let refused = self.evaluator.relinearize_and_switch(&bottom);
+        assert!(matches!(refused, Err(Error::LevelExhausted { .. })), "{refused:?}");
+    }
+
+    /// As many squarings in a row as there are levels, switched down after each.
+    fn squarings(&self) {
+        let mut x = self.vector(3);
+        let mut a = self.encrypt(&x, self.parameters.max_level());
+        for _ in 0..self.parameters.max_level() {
+            a = self.evaluator.square(&a).unwrap();
+            a = self.evaluator.switch_down(&a).unwrap();
+            x = self.map(&x, &x, |x, y| x * y);
+            self.check("square in a row", &a, &x);
+        }
+    }
+}
+
+fn small(log_n: u32, levels: usize, plaintext_modulus: u32) -> ParametersLiteral {
+    let plaintext_modulus = Some(plaintext_modulus);
+    ParametersLiteral {
+        log_n: Some(log_n),
+        levels,
+        plaintext_modulus,
+        insecure: true,
+        ..Default::default()
+    }
+}
+
+fn secure(log_n: u32, levels: usize) -> ParametersLiteral {
+    ParametersLiteral { log_n: Some(log_n), levels, ..Default::default() }
+}
+
+#[test]
+fn the_default_modulus_in_a_small_ring() {
+    let bench = Bench::new(small(8, 4, 65537));
+    bench.every_level();
+    bench.squarings();
+}
+
+#[test]
+fn the_smallest_ring_and_modulus() {
+    let bench = Bench::new(small(5, 3, 193));
+    bench.every_level();
+    bench.squarings();
+}
+
+#[test]
+fn a_modulus_of_30_bits_and_one_digit() {
+    let bench = Bench::new(ParametersLiteral { digits: Some(1), ..small(9, 3, 1_073_738_753) });
+    bench.every_level();
+    bench.squarings();
+}
+
+#[test]
+fn ring_of_degree_2_13_at_128_bits() {
+    let bench = Bench::new(secure(13, 2));
+    assert!(bench.parameters.is_secure());
+    bench.every_level();
+    bench.squarings();
+}
+
+#[test]
+fn ring_of_degree_2_14_at_128_bits() {
+    let bench = Bench::new(secure(14, 5));
+    assert!(bench.parameters.is_secure());
+    bench.every_level();
+    bench.squarings();
+}
