@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cloakwork.programs.circuits import (
     Circuit,
@@ -170,9 +170,7 @@ def random_polynomial(depth: int, regime: str, seed: int) -> Circuit:
     return builder.finish()
 
 
-def _products(
-    builder: CircuitBuilder, size: int, a: Sequence[int], b: Sequence[int]
-) -> list[int]:
+def _products(builder: CircuitBuilder, size: int, a: Sequence[int], b: Sequence[int]) -> list[int]:
     return [
         _inner(builder, a[row * size : (row + 1) * size], b[column::size])
         for row in range(size)
@@ -220,9 +218,7 @@ def _split_matrix_product(split: Callable[[str, int, int], tuple[str, int]]) -> 
     counts: dict[str, int] = {}
     for name, _ in homes.values():
         counts[name] = counts.get(name, 0) + 1
-    numbers = {
-        name: builder.input(CircuitInput(name, (count,))) for name, count in counts.items()
-    }
+    numbers = {name: builder.input(CircuitInput(name, (count,))) for name, count in counts.items()}
     a, b = (
         [
             numbers[homes[matrix, row, column][0]][homes[matrix, row, column][1]]

@@ -258,9 +258,7 @@ class _Assembler:
                 return supports[operand]
 
 
-def _needed(
-    operations: Sequence[VectorOperation], places: Sequence[Place | Clear]
-) -> Assembled:
+def _needed(operations: Sequence[VectorOperation], places: Sequence[Place | Clear]) -> Assembled:
     """The operations that the places are computed from."""
     needed = {place.vector for place in places if isinstance(place, Place)}
     for number in range(len(operations) - 1, -1, -1):

@@ -107,7 +107,9 @@ class _Layer:
     def _place_operands(self, node: int) -> None:
         lane = self._lanes[node]
         ordinals: dict[Stage, int] = {}
-        operands = {term: None for form in forms_of(self._forms.nodes[node]) for term, _ in form.terms}
+        operands = {
+            term: None for form in forms_of(self._forms.nodes[node]) for term, _ in form.terms
+        }
         for operand in operands:
             stage = self._stages.get(operand)
             if stage is None:
