@@ -299,6 +299,23 @@ def evaluate(circuit: Circuit, inputs: Mapping[str, Sequence[int]]) -> dict[str,
     return {each.name: [values[value] for value in each.values] for each in circuit.outputs}
 
 
+def needed_values(circuit: Circuit) -> set[int]:
+    """The values that the outputs are computed from.
+
+    Example:
+        >>> builder = CircuitBuilder("first")
+        >>> x, y = builder.input(CircuitInput("x", (2,)))
+        >>> builder.output("z", (), (x,))
+        >>> needed_values(builder.finish())
+        {0}
+    """
+    needed = {value for output in circuit.outputs for value in output.values}
+    for number in range(len(circuit.operations) - 1, -1, -1):
+        if number in needed:
+            needed.update(operands_of(circuit.operations[number]))
+    return needed
+
+
 class CircuitBuilder:
     """Collects inputs, operations and outputs into a circuit.
 
