@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable, Mapping
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-from cloakwork._native import BgvParameters
-from cloakwork.backends.bgv import BgvBackend, BgvKey
-from cloakwork.backends.clear_integers import ClearIntegersBackend, ClearIntegersKey
+from cloakwork.compiled_circuit import CompiledCircuit
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.explain.plot_integers import plot_integers
 from cloakwork.frontends.circuit.declared import Declared, signed_range
 from cloakwork.frontends.circuit.staging import (
     Staged,
@@ -21,17 +17,39 @@ from cloakwork.frontends.circuit.staging import (
     staged,
     title_of,
 )
-from cloakwork.plan.integer_parameters import RINGS, integer_plan, require_fitting
+from cloakwork.integers_store import (
+    load_client,
+    load_evaluator,
+    load_integers,
+    load_program,
+    save_client,
+    save_evaluator,
+    save_integers,
+    save_program,
+)
+from cloakwork.plan.integer_parameters import RINGS, integer_plan
 from cloakwork.plan.integer_ranges import result_ranges
-from cloakwork.plan.keys import demand_of
-from cloakwork.plan.scalar_lanes import scalar_lanes
+from cloakwork.plan.lanes_search import vectorise
 from cloakwork.programs.integers import MAX_BITS, IntegerPort, IntegerProgram
-from cloakwork.programs.slots import Program
 from cloakwork.runtime.arguments import integer, positive, shown
-from cloakwork.runtime.integer_roles import IntegerClient, IntegerEvaluator
+from cloakwork.runtime.integer_roles import EncryptedIntegers, IntegerClient, IntegerEvaluator
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+__all__ = [
+    "CircuitFunction",
+    "CompiledCircuit",
+    "EncryptedIntegers",
+    "IntegerClient",
+    "IntegerEvaluator",
+    "circuit",
+    "load_client",
+    "load_evaluator",
+    "load_integers",
+    "load_program",
+    "save_client",
+    "save_evaluator",
+    "save_integers",
+    "save_program",
+]
 
 _ACTION = "compile a circuit"
 _MAX_BATCH = 1 << 16
@@ -119,7 +137,11 @@ class CircuitFunction:
             rings = range(log_n, log_n + 1)
         made = self.staged()
         plan = integer_plan(
-            scalar_lanes(made.circuit), bits, evaluations=batch, rings=rings, insecure=insecure
+            vectorise(made.circuit, effort=effort, seed=seed),
+            bits,
+            evaluations=batch,
+            rings=rings,
+            insecure=insecure,
         )
         ports = tuple(
             IntegerPort(name, each.shape, *(each.bounds or signed_range(bits)))
@@ -165,101 +187,3 @@ def circuit(**declared: Declared) -> Callable[[Callable[..., Any]], CircuitFunct
                 f"cw.vector(n) or cw.matrix(m, n), got {shown(each)}"
             )
     return lambda function: CircuitFunction(function, declared)
-
-
-class CompiledCircuit:
-    """A circuit as a public program, with the parameters that it runs under.
-
-    Args:
-        integers: The program, its inputs and results.
-        parameter_sets: One for every prime that results are computed modulo.
-
-    Example:
-        >>> import cloakwork as cw
-        >>> @cw.circuit(a=cw.scalar(), b=cw.scalar())
-        ... def product(a, b):
-        ...     return a * b
-        >>> client, evaluator = product.compile(bits=16).keygen()
-        >>> client.decrypt(evaluator.run(client.encrypt(a=-12, b=11)))
-        -132
-    """
-
-    def __init__(self, integers: IntegerProgram, parameter_sets: tuple[BgvParameters, ...]) -> None:
-        require_fitting(integers, parameter_sets)
-        self.integers = integers
-        self.parameter_sets = parameter_sets
-
-    @property
-    def title(self) -> str:
-        """What it computes."""
-        return self.integers.title
-
-    @property
-    def program(self) -> Program:
-        """The slot program."""
-        return self.integers.program
-
-    @property
-    def key_bytes(self) -> int:
-        """Bytes of the evaluation keys that the program needs."""
-        demand = demand_of(self.program)
-        return sum(demand.nbytes(each.evaluation_key_bytes) for each in self.parameter_sets)
-
-    def keygen(
-        self, backend: Literal["bgv", "clear"] = "bgv"
-    ) -> tuple[IntegerClient, IntegerEvaluator]:
-        """A client with a new secret key, and an evaluator with exactly the keys needed.
-
-        Args:
-            backend: `bgv` for ciphertexts; `clear` for the same program on exact integers, which
-                hides nothing.
-
-        Raises:
-            InvalidArgumentError: There is no such backend.
-        """
-        if backend == "clear":
-            client = IntegerClient(ClearIntegersKey(), self.integers)
-            return client, IntegerEvaluator(ClearIntegersBackend(), self.integers, hidden=False)
-        if backend != "bgv":
-            raise InvalidArgumentError(
-                f"cannot make keys: expected a backend of bgv, clear, got {shown(backend)}"
-            )
-        key = BgvKey.generate(self.parameter_sets)
-        demand = demand_of(self.program)
-        keys = key.evaluation_keys(demand.relinearisation_level, demand.rotations)
-        evaluator = IntegerEvaluator(
-            BgvBackend(self.parameter_sets, keys), self.integers, hidden=True
-        )
-        return IntegerClient(key, self.integers), evaluator
-
-    def run_clear(self, /, **inputs: Any) -> Any:
-        """Run the very program on exact integers, slot for slot; nothing is encrypted or wraps.
-
-        Args:
-            inputs: As `IntegerClient.encrypt` takes them.
-
-        Raises:
-            ResultOverflowError: A result has more bits than the program was compiled for.
-            InputNameError, ShapeMismatchError, NotIntegerError, ValueOutOfRangeError: As
-                `IntegerClient.encrypt` raises them.
-        """
-        client, evaluator = self.keygen("clear")
-        return client.decrypt(evaluator.run(client.encrypt(**inputs), threads=1))
-
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draw the plan: the slots of inputs and results, the graph by level, modelled times.
-
-        Args:
-            path: Where to write the figure; the ending says as what, such as `.png` or `.svg`.
-
-        Raises:
-            MissingDependencyError: Matplotlib is not installed.
-        """
-        return plot_integers(self, path)
-
-    def __repr__(self) -> str:
-        moduli = ", ".join(str(each.plaintext_modulus) for each in self.parameter_sets)
-        return (
-            f"CompiledCircuit({self.title}: {len(self.program.operations)} operations, "
-            f"results of {self.integers.bits} bits modulo {moduli}, {self.parameter_sets[0]})"
-        )

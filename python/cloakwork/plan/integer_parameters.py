@@ -26,7 +26,7 @@ from cloakwork.programs.lanes import LaneProgram
 from cloakwork.programs.packing import ROWS
 from cloakwork.programs.slots import Constant, Input, Program
 from cloakwork.programs.vectors import uniform_integer
-from cloakwork.runtime.executor import run
+from cloakwork.runtime.executor import run_in_order
 
 # Base-2 logarithms of the degrees of those that are tried.
 RINGS = range(12, 17)
@@ -207,7 +207,7 @@ def require_noise_within(program: Program, parameters: BgvParameters) -> None:
         for operation in program.operations
         if isinstance(operation, Input)
     ]
-    run(program, BgvEstimates(parameters), inputs, threads=1)
+    run_in_order(program, BgvEstimates(parameters), inputs)
 
 
 def require_fitting(program: IntegerProgram, parameter_sets: Sequence[BgvParameters]) -> None:
