@@ -71,6 +71,10 @@ class BoundOverflowError(CloakworkError, ArithmeticError):
     """By the bounds of the inputs a value may wrap around the modulus, unseen."""
 
 
+class NoiseExhaustedError(CloakworkError, ArithmeticError):
+    """By the bounds on noise a result may be a wrong number: more or larger levels are needed."""
+
+
 class PrecisionLostError(CloakworkError, ArithmeticError):
     """Too few bits of a result are right for it to be worth having."""
 

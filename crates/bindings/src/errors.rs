@@ -42,6 +42,8 @@ fn class_name(error: &Error) -> &'static str {
         Error::SlotMismatch { .. } => "SlotMismatchError",
         Error::ValueOutOfRange { .. } => "ValueOutOfRangeError",
         Error::BoundOverflow { .. } => "BoundOverflowError",
+        Error::NoiseExhausted { .. } => "NoiseExhaustedError",
+        Error::IntegerOutOfRange { .. } => "ValueOutOfRangeError",
         Error::NotFinite { .. } => "NotFiniteError",
         Error::ParametersMismatch { .. } => "ParametersMismatchError",
         Error::KeyMismatch { .. } => "KeyMismatchError",

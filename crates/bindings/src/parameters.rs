@@ -48,6 +48,7 @@ impl Parameters {
             scale_bits: scale_bits.0,
             headroom_bits: headroom_bits.0,
             digits: digits.map(|x| x.0),
+            plaintext_modulus: None,
             secret: secret_weight
                 .map_or(SecretDistribution::Ternary, |x| SecretDistribution::FixedWeight(x.0)),
             insecure,

@@ -63,7 +63,7 @@ impl Parameters {
             values
         };
         if values.len() != self.n() {
-            let (expected, actual) = (self.n(), values.len());
+            let (expected, actual) = (self.slots(), values.len());
             return Err(Error::SlotMismatch { operation, expected, actual });
         }
         values.iter().try_for_each(|&value| self.check_range(value, operation))?;
