@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from cloakwork._native import BgvParameters
@@ -10,15 +11,53 @@ from cloakwork.backends.bgv import BgvBackend, BgvKey
 from cloakwork.backends.clear_integers import ClearIntegersBackend, ClearIntegersKey
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.plot_integers import plot_integers
-from cloakwork.plan.integer_parameters import require_fitting
+from cloakwork.plan.integer_parameters import RINGS, integer_plan, require_fitting
+from cloakwork.plan.integer_ranges import Range, result_ranges
 from cloakwork.plan.keys import demand_of
-from cloakwork.programs.integers import IntegerProgram
+from cloakwork.programs.circuits import Circuit
+from cloakwork.programs.integers import IntegerPort, IntegerProgram
+from cloakwork.programs.lanes import LaneProgram
+from cloakwork.programs.result_form import Form
 from cloakwork.programs.slots import Program
 from cloakwork.runtime.arguments import shown
 from cloakwork.runtime.integer_roles import IntegerClient, IntegerEvaluator
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def compile_lanes(
+    lanes: LaneProgram,
+    circuit: Circuit,
+    form: Form,
+    bounds: Mapping[str, Range],
+    bits: int,
+    *,
+    batch: int = 1,
+    rings: Sequence[int] = RINGS,
+    insecure: bool = False,
+) -> CompiledCircuit:
+    """Give a lane program of a circuit levels and parameters.
+
+    Args:
+        lanes: What runs.
+        circuit: What it computes.
+        form: How its results stand in lists, tuples and dicts.
+        bounds: The least and the greatest value of the scalars of each input.
+        bits: Results are signed numbers of so many bits.
+        batch: Evaluations of one run, at most.
+        rings: Base-2 logarithms of the ring degrees to try, in order.
+        insecure: Whether parameters below 128-bit security are allowed.
+
+    Raises:
+        CircuitTooDeepError: No parameters take as many products in a row.
+        InsecureParametersError: The ring asked for falls short of 128-bit security.
+    """
+    plan = integer_plan(lanes, bits, evaluations=batch, rings=rings, insecure=insecure)
+    ports = tuple(IntegerPort(each.name, each.shape, *bounds[each.name]) for each in circuit.inputs)
+    ranges = result_ranges(circuit, bounds)
+    program = IntegerProgram(plan.program, plan.slots.packing, ports, form, bits, batch, ranges)
+    return CompiledCircuit(program, plan.parameter_sets)
 
 
 class CompiledCircuit:

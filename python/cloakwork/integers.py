@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import update_wrapper
 from typing import Any
 
-from cloakwork.compiled_circuit import CompiledCircuit
+from cloakwork.compiled_circuit import CompiledCircuit, compile_lanes
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit.declared import Declared, signed_range
 from cloakwork.frontends.circuit.staging import (
@@ -27,10 +27,9 @@ from cloakwork.integers_store import (
     save_integers,
     save_program,
 )
-from cloakwork.plan.integer_parameters import RINGS, integer_plan
-from cloakwork.plan.integer_ranges import result_ranges
+from cloakwork.plan.integer_parameters import RINGS
 from cloakwork.plan.lanes_search import vectorise
-from cloakwork.programs.integers import MAX_BITS, IntegerPort, IntegerProgram
+from cloakwork.programs.integers import MAX_BITS
 from cloakwork.runtime.arguments import integer, positive, shown
 from cloakwork.runtime.integer_roles import EncryptedIntegers, IntegerClient, IntegerEvaluator
 
@@ -136,21 +135,18 @@ class CircuitFunction:
             log_n = integer(log_n, "log_n", _ACTION, least=5, most=17)
             rings = range(log_n, log_n + 1)
         made = self.staged()
-        plan = integer_plan(
-            vectorise(made.circuit, effort=effort, seed=seed),
+        bounds = {name: each.bounds or signed_range(bits) for name, each in self.declared.items()}
+        lanes = vectorise(made.circuit, effort=effort, seed=seed)
+        return compile_lanes(
+            lanes,
+            made.circuit,
+            made.form,
+            bounds,
             bits,
-            evaluations=batch,
+            batch=batch,
             rings=rings,
             insecure=insecure,
         )
-        ports = tuple(
-            IntegerPort(name, each.shape, *(each.bounds or signed_range(bits)))
-            for name, each in self.declared.items()
-        )
-        ranges = result_ranges(made.circuit, {port.name: (port.low, port.high) for port in ports})
-        packing = plan.slots.packing
-        public = IntegerProgram(plan.program, packing, ports, made.form, bits, batch, ranges)
-        return CompiledCircuit(public, plan.parameter_sets)
 
     def __repr__(self) -> str:
         return f"CircuitFunction({title_of(self.function)}: {', '.join(self.declared)})"

@@ -9,7 +9,6 @@ higher than needed.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cloakwork.plan.integer_noise import Noise, NoiseModel
@@ -39,10 +38,12 @@ class Chain:
     Args:
         level_bits: What each level adds.
         base_bits: The modulus of level 0.
+        spare_bits: Of each modulus, what noise is kept away from.
     """
 
     level_bits: float
     base_bits: float
+    spare_bits: float = 0.0
 
     def level_for(self, bits: float) -> int:
         """The lowest level whose modulus has so many bits.
@@ -51,7 +52,7 @@ class Chain:
             >>> Chain(30, 50).level_for(50), Chain(30, 50).level_for(81)
             (0, 2)
         """
-        return max(0, math.ceil((bits - self.base_bits) / self.level_bits))
+        return max(0, math.ceil((bits + self.spare_bits - self.base_bits) / self.level_bits))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,15 +68,12 @@ class Switches:
     before_use: tuple[int, ...]
 
 
-def switches(
-    program: Program, model: NoiseModel, norms: Mapping[int, float], level_bits: float
-) -> Switches:
+def switches(program: Program, model: NoiseModel, level_bits: float) -> Switches:
     """How often values are switched down, by the model of noise.
 
     Args:
         program: A program over integers of one level.
         model: The model.
-        norms: The norm of constants, by number; any plaintext's where it is not known.
         level_bits: By how many bits a switch shrinks the modulus.
     """
     noises: list[Noise | None] = []
@@ -101,7 +99,7 @@ def switches(
                 noise = at[0].times(at[1]).plus(model.rotation)
             case Mul(left=left, right=right):
                 constant = left if noises[left] is None else right
-                noise = _scaled(at[0], program.operations[constant], norms.get(constant), model)
+                noise = _scaled(at[0], program.operations[constant], model)
             case Rotate():
                 noise = at[0].plus(model.rotation)
             case _:
@@ -134,10 +132,10 @@ def _uniform(operation: Operation) -> int | None:
     return uniform_integer(operation.vector) if isinstance(operation, Constant) else None
 
 
-def _scaled(noise: Noise, constant: Operation, norm: float | None, model: NoiseModel) -> Noise:
+def _scaled(noise: Noise, constant: Operation, model: NoiseModel) -> Noise:
     number = _uniform(constant)
     if number is None:
-        return noise.embedded(model.message if norm is None else norm)
+        return noise.embedded(model.mask)
     half = model.modulus // 2
     centred = abs((number + half) % model.modulus - half)
     return noise.scaled(math.log2(max(centred, 1)))
@@ -156,8 +154,8 @@ def levelled(program: Program, asked: Switches, model: NoiseModel, chain: Chain)
         >>> x = Input("x", 0)
         >>> operations = (x, Mul(0, 0), Mul(1, 1), Output(2))
         >>> program = Program("fourth power", 4, operations, (None,) * 4, numbers="integer")
-        >>> model = NoiseModel(17, Noise(20, 10), Noise(20, 12), Noise(21, 13), 15.0)
-        >>> asked = switches(program, model, {}, 20)
+        >>> model = NoiseModel(17, Noise(20, 10), Noise(20, 12), Noise(21, 13), 15, 9)
+        >>> asked = switches(program, model, 20)
         >>> print(levelled(program, asked, model, Chain(20, 50)))
         fourth power, 4 slots of integers
           %0 = input x         level 1

@@ -9,12 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from cloakwork._native import BgvParameters
-
 # The engine wants noise this far below the modulus.
 _CLEAR_BITS = 2.0
-# What the model may be off by.
-_SLACK_BITS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +61,7 @@ class NoiseModel:
         rounding: What a switch to a smaller modulus adds.
         rotation: What a rotation adds.
         message: The norm of any plaintext.
+        mask: The norm of a plaintext whose slots hold different numbers, as a rule.
     """
 
     modulus: int
@@ -72,32 +69,34 @@ class NoiseModel:
     rounding: Noise
     rotation: Noise
     message: float
+    mask: float
 
     @classmethod
-    def of(cls, parameters: BgvParameters) -> NoiseModel:
-        """Read off what the engine estimates, at the top of parameters of two levels or more."""
-        top = parameters.levels
-        fresh = parameters.fresh(top)
-        norm = fresh.multiply_lazily(fresh).noise_bits / 2
-        noise = Noise(norm, fresh.noise_bits)
-        # Whatever it was before, a switched product has the noise of the rounding alone.
-        switched = fresh.multiply(fresh).switch_to(top - 2)
-        floor = Noise(switched.multiply_lazily(switched).noise_bits / 2, switched.noise_bits)
-        rotated = fresh.rotate()
-        moved = Noise(rotated.multiply_lazily(rotated).noise_bits / 2, rotated.noise_bits)
+    def of(cls, modulus: int, log_n: int) -> NoiseModel:
+        """The model for a plaintext modulus and a ring of degree 2^log_n.
+
+        The engine's bounds grow with both as written here, whatever the chain of moduli.
+
+        Example:
+            >>> round(NoiseModel.of(65537, 13).fresh.norm, 1)
+            28.7
+        """
+        message = math.log2(modulus)
+        norm, coefficient = message + log_n, message + log_n / 2
         return cls(
-            parameters.plaintext_modulus,
-            noise,
-            floor,
-            Noise(max(moved.norm, floor.norm), max(moved.coefficient, floor.coefficient)),
-            fresh.multiply_plain().noise_bits - norm,
+            modulus,
+            Noise(norm - 0.3, message + 4.85),
+            Noise(norm + 2.3, coefficient + 2.3),
+            Noise(norm + 2.5, coefficient + 2.4),
+            norm - 1,
+            coefficient + 1,
         )
 
     def switched(self, noise: Noise, bits: float) -> Noise:
         """After a switch to a modulus smaller by so many bits, or dropping as many.
 
         Example:
-            >>> model = NoiseModel(17, Noise(20, 10), Noise(30, 20), Noise(31, 21), 15.0)
+            >>> model = NoiseModel(17, Noise(20, 10), Noise(30, 20), Noise(31, 21), 15, 9)
             >>> round(model.switched(Noise(70, 60), 20).norm), model.switched(Noise(9, 5), 20).norm
             (50, 9)
         """
@@ -112,7 +111,7 @@ class NoiseModel:
         As far as noise falls by half of what the modulus does.
 
         Example:
-            >>> model = NoiseModel(17, Noise(20, 10), Noise(30, 20), Noise(31, 21), 15.0)
+            >>> model = NoiseModel(17, Noise(20, 10), Noise(30, 20), Noise(31, 21), 15, 9)
             >>> model.switches(Noise(70, 60), 20), model.switches(Noise(20, 10), 20)
             (2, 0)
         """
@@ -125,4 +124,4 @@ class NoiseModel:
 
     def needed_bits(self, noise: Noise) -> float:
         """Of a modulus that holds a noise."""
-        return noise.coefficient + _CLEAR_BITS + _SLACK_BITS
+        return noise.coefficient + _CLEAR_BITS

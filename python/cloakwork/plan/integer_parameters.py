@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import count, islice
 
 from cloakwork._native import BgvParameters
@@ -24,9 +23,10 @@ from cloakwork.plan.integer_slots import SlotPlan, slot_plan
 from cloakwork.programs.integers import IntegerProgram
 from cloakwork.programs.lanes import LaneProgram
 from cloakwork.programs.packing import ROWS
-from cloakwork.programs.slots import Constant, Input, Program
-from cloakwork.programs.vectors import uniform_integer
+from cloakwork.programs.slots import Input, Program
 from cloakwork.runtime.executor import run_in_order
+
+_LIMITS = (106, 214, 430, 868, 1747, 3523)
 
 # Base-2 logarithms of the degrees of those that are tried.
 RINGS = range(12, 17)
@@ -37,12 +37,16 @@ _HEADROOM_BITS = range(2, 61)
 # Of a word that residues are kept in; the model of costs counts in these.
 _WORD_BITS = 30.5
 _MAX_PRIME_BITS = 30
-# Operations of all candidates together, about: longer programs have fewer candidates.
-_EFFORT = 60_000
+# Operations of the programs that are tried together, about: long ones are tried less often.
+_EFFORT = 10_000
 _FEWEST_STEPS = 4
-# Refusals of the engine that are put right by a slightly larger modulus.
-_RETRIES = 6
-_RETRY_BITS = 2.0
+# What the model of noise may be off by, tried in order.
+_SPARE_BITS = (0.5, 3.0, 8.0)
+# Of the ciphertext modulus by log_n: the limit for 128 bits of security in the engine's table,
+# less the least that key switching takes.
+_MOST_BITS: Mapping[int, float] = {
+    log_n: limit - 28 for log_n, limit in zip(range(12, 18), _LIMITS, strict=True)
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,35 +109,44 @@ def integer_plan(
 def _in_ring(plan: SlotPlan, bits: int, log_n: int, insecure: bool) -> IntegerPlan:
     moduli = plaintext_moduli(bits, log_n)
     # The largest prime has the most noise.
-    model = _model(log_n, moduli[-1])
-    norms = _norms(plan.program, log_n, moduli[-1])
+    model = NoiseModel.of(moduli[-1], log_n)
+    most_bits = math.inf if insecure else _MOST_BITS.get(log_n, 0.0)
     refusal: Exception | None = None
-    for chain, program in _candidates(plan.program, model, norms):
+    for spare_bits in _SPARE_BITS:
+        found = _cheapest(plan.program, model, spare_bits, most_bits)
+        if found is None:
+            break
+        chain, program = found
         try:
             sets = _parameter_sets(program, chain, moduli, log_n, insecure)
         except (InvalidParametersError, NoiseExhaustedError) as error:
             refusal = error
             continue
         return IntegerPlan(replace(plan, program=program), sets)
-    assert refusal is not None
-    raise refusal
+    raise refusal or InsecureParametersError(
+        f"cannot make parameters: no modulus of up to {most_bits:g} bits, those that are secure "
+        f"for log_n = {log_n}, holds the noise of {plan.program.title}"
+    )
 
 
-def _candidates(
-    program: Program, model: NoiseModel, norms: dict[int, float]
-) -> Iterator[tuple[Chain, Program]]:
-    """Chains and the program on them, the cheapest by the model of costs first."""
-    steps = max(_FEWEST_STEPS, min(len(_LEVEL_BITS), _EFFORT // (5 * len(program.operations))))
-    found: list[tuple[float, int, Chain, Program]] = []
+def _cheapest(
+    program: Program, model: NoiseModel, spare_bits: float, most_bits: float
+) -> tuple[Chain, Program] | None:
+    """The chain of at most so many bits on which the program costs least by the model."""
+    steps = max(_FEWEST_STEPS, min(len(_LEVEL_BITS), _EFFORT // len(program.operations)))
+    best: tuple[float, Chain, Program] | None = None
     for level_bits in _spread(_LEVEL_BITS, steps):
-        asked = switches(program, model, norms, level_bits)
+        asked = switches(program, model, level_bits)
         needed = [model.needed_bits(noise) for noise in asked.noises if noise is not None]
-        for base_bits in _bases(level_bits, max(needed)):
-            chain = Chain(level_bits, base_bits)
+        for base_bits in _bases(level_bits, max(needed) + spare_bits):
+            chain = Chain(level_bits, base_bits, spare_bits)
             made = levelled(program, asked, model, chain)
-            found.append((_cost(made, chain), len(found), chain, made))
-    for _, _, chain, made in sorted(found, key=lambda each: each[:2]):
-        yield chain, made
+            if base_bits + top_level(made) * level_bits > most_bits:
+                continue
+            cost = _cost(made, chain)
+            if best is None or cost < best[0]:
+                best = cost, chain, made
+    return None if best is None else best[1:]
 
 
 def _spread(numbers: range, most: int) -> list[int]:
@@ -170,30 +183,21 @@ def top_level(program: Program) -> int:
 def _parameter_sets(
     program: Program, chain: Chain, moduli: Sequence[int], log_n: int, insecure: bool
 ) -> tuple[BgvParameters, ...]:
-    """The parameters of every prime on which the engine lets the program through."""
-    levels, level_bits = top_level(program), chain.level_bits
-    for attempt in count():
-        base_bits = min(chain.base_bits + attempt * _RETRY_BITS, level_bits + _HEADROOM_BITS[-1])
-        sets = tuple(
-            BgvParameters(
-                levels=levels,
-                plaintext_modulus=modulus,
-                level_bits=level_bits,
-                base_bits=base_bits,
-                log_n=log_n,
-                insecure=insecure,
-            )
-            for modulus in moduli
+    """The parameters of every prime, on which the engine lets the program through."""
+    sets = tuple(
+        BgvParameters(
+            levels=top_level(program),
+            plaintext_modulus=modulus,
+            level_bits=chain.level_bits,
+            base_bits=chain.base_bits,
+            log_n=log_n,
+            insecure=insecure,
         )
-        try:
-            for parameters in sets:
-                require_noise_within(program, parameters)
-        except NoiseExhaustedError:
-            if attempt == _RETRIES or base_bits < chain.base_bits + attempt * _RETRY_BITS:
-                raise
-            continue
-        return sets
-    raise AssertionError
+        for modulus in moduli
+    )
+    for parameters in sets:
+        require_noise_within(program, parameters)
+    return sets
 
 
 def require_noise_within(program: Program, parameters: BgvParameters) -> None:
@@ -230,34 +234,6 @@ def require_fitting(program: IntegerProgram, parameter_sets: Sequence[BgvParamet
         require(parameters.slots == program.program.slots, "its slots are not its parameters'")
         require(levels <= parameters.levels, "it has more levels than its parameters")
         require_noise_within(program.program, parameters)
-
-
-@lru_cache(maxsize=64)
-def _model(log_n: int, modulus: int) -> NoiseModel:
-    return NoiseModel.of(_probe(log_n, modulus))
-
-
-@lru_cache(maxsize=8)
-def _probe(log_n: int, modulus: int) -> BgvParameters:
-    """Parameters to read the noise of a ring off, whose chain holds any product."""
-    return BgvParameters(
-        levels=3,
-        plaintext_modulus=modulus,
-        level_bits=60,
-        base_bits=120,
-        log_n=log_n,
-        insecure=True,
-    )
-
-
-def _norms(program: Program, log_n: int, modulus: int) -> dict[int, float]:
-    """The norms of constants that are not one number in every slot."""
-    estimates = BgvEstimates(_probe(log_n, modulus))
-    return {
-        number: estimates.norm_bits(operation.vector)
-        for number, operation in enumerate(program.operations)
-        if isinstance(operation, Constant) and uniform_integer(operation.vector) is None
-    }
 
 
 def plaintext_moduli(bits: int, log_n: int) -> tuple[int, ...]:
