@@ -9,6 +9,8 @@ higher than needed.
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cloakwork.plan.integer_noise import Noise, NoiseModel
@@ -29,6 +31,9 @@ from cloakwork.programs.slots import (
     with_operands,
 )
 from cloakwork.programs.vectors import uniform_integer
+
+# Noises that differ by less are the same.
+_SAME_BITS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +67,29 @@ class Switches:
     Args:
         noises: Of every value before it is switched; None for constants.
         before_use: How often every value is switched before it is multiplied or rotated.
+        of_operands: How often each operand of an operation has to be switched at least, for the
+            noises to be these.
     """
 
     noises: tuple[Noise | None, ...]
     before_use: tuple[int, ...]
+    of_operands: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of a value, from the inputs on.
+
+    Args:
+        noise: Its noise.
+        depth: How far below the top it stands.
+        factor: What its message is multiplied by, as powers: each switch by division brings one
+            in. Only values with one factor can be added as they are.
+    """
+
+    noise: Noise
+    depth: int = 0
+    factor: tuple[tuple[int, int], ...] = ()
 
 
 def switches(program: Program, model: NoiseModel, level_bits: float) -> Switches:
@@ -76,43 +100,87 @@ def switches(program: Program, model: NoiseModel, level_bits: float) -> Switches
         model: The model.
         level_bits: By how many bits a switch shrinks the modulus.
     """
-    noises: list[Noise | None] = []
+    known: list[_Known | None] = []
     before_use: list[int] = []
-    # How far below the top each value stands.
-    depths: list[int] = []
-    for operation in program.operations:
-        noise: Noise | None
-        used = [number for number in operands(operation) if noises[number] is not None]
-        switched = _switches_operands(operation, program)
-        depth = max((depths[n] + (before_use[n] if switched else 0) for n in used), default=0)
-        at = [model.switched(_known(noises[n]), (depth - depths[n]) * level_bits) for n in used]
-        match operation:
-            case Input():
-                noise = model.fresh
-            case Constant():
-                noise = None
-            case Add() | Sub() if len(used) == 2:
-                noise = at[0].plus(at[1])
-            case Add() | Sub():
-                noise = at[0].plus(Noise(model.message, model.message))
-            case Mul() if len(used) == 2:
-                noise = at[0].times(at[1]).plus(model.rotation)
-            case Mul(left=left, right=right):
-                constant = left if noises[left] is None else right
-                noise = _scaled(at[0], program.operations[constant], model)
-            case Rotate():
-                noise = at[0].plus(model.rotation)
-            case _:
-                noise = at[0]
-        noises.append(noise)
-        depths.append(depth)
-        before_use.append(0 if noise is None else model.switches(noise, level_bits))
-    return Switches(tuple(noises), tuple(before_use))
+    of_operands: list[tuple[int, ...]] = []
+    for number, operation in enumerate(program.operations):
+        used = [
+            (value, before_use[operand] if _switches_operands(operation, program) else 0)
+            for operand in operands(operation)
+            if (value := known[operand]) is not None
+        ]
+        depth = max((value.depth + count for value, count in used), default=0)
+        at = [_lowered(value, depth, model, level_bits) for value, _ in used]
+        made = None if isinstance(operation, Constant) else _made(operation, at, program, model)
+        if made is not None and len({each.factor for each in at}) > 1 and _adds(operation):
+            # No other value has the factor that the two are brought to.
+            made = _Known(made.noise, depth, ((-1 - number, 1),))
+        known.append(None if made is None else _Known(made.noise, depth, made.factor))
+        before_use.append(0 if made is None else model.switches(made.noise, level_bits))
+        of_operands.append(
+            tuple(
+                _least(value, lowered.noise, depth - value.depth, model, level_bits)
+                for (value, _), lowered in zip(used, at, strict=True)
+            )
+        )
+    noises = tuple(None if value is None else value.noise for value in known)
+    return Switches(noises, tuple(before_use), tuple(of_operands))
 
 
-def _known(noise: Noise | None) -> Noise:
-    assert noise is not None
-    return noise
+def _lowered(value: _Known, depth: int, model: NoiseModel, level_bits: float) -> _Known:
+    steps = depth - value.depth
+    noise = model.switched(value.noise, steps * level_bits)
+    if noise == value.noise:
+        return _Known(noise, depth, value.factor)
+    divided = tuple((step, 1) for step in range(value.depth, depth))
+    return _Known(noise, depth, _product(value.factor, divided))
+
+
+def _least(value: _Known, wanted: Noise, most: int, model: NoiseModel, level_bits: float) -> int:
+    """The fewest switches after which a value has no more noise than is wanted."""
+    for count in range(most):
+        if model.switched(value.noise, count * level_bits).norm <= wanted.norm + _SAME_BITS:
+            return count
+    return most
+
+
+def _made(
+    operation: Operation, at: Sequence[_Known], program: Program, model: NoiseModel
+) -> _Known:
+    """What an operation makes of operands that stand at its own depth."""
+    match operation:
+        case Input():
+            return _Known(model.fresh)
+        case Add() | Sub() if len(at) == 2:
+            # Both are multiplied by about the root of the modulus where their factors differ.
+            extra = 0.0 if at[0].factor == at[1].factor else math.log2(model.modulus) / 2
+            noise = at[0].noise.scaled(extra).plus(at[1].noise.scaled(extra))
+        case Add() | Sub():
+            noise = at[0].noise.plus(Noise(model.message, model.message))
+        case Mul() if len(at) == 2:
+            noise = at[0].noise.times(at[1].noise).plus(model.rotation)
+            return _Known(noise, 0, _product(at[0].factor, at[1].factor))
+        case Mul(left=left, right=right):
+            constants = (program.operations[each] for each in (left, right))
+            constant = next(each for each in constants if isinstance(each, Constant))
+            noise = _scaled(at[0].noise, constant, model)
+        case Rotate():
+            noise = at[0].noise.plus(model.rotation)
+        case _:
+            noise = at[0].noise
+    return _Known(noise, 0, at[0].factor)
+
+
+def _adds(operation: Operation) -> bool:
+    return isinstance(operation, Add | Sub)
+
+
+def _product(
+    left: Sequence[tuple[int, int]], right: Sequence[tuple[int, int]]
+) -> tuple[tuple[int, int], ...]:
+    powers = Counter(dict(left))
+    powers.update(dict(right))
+    return tuple(sorted(powers.items()))
 
 
 def _switches_operands(operation: Operation, program: Program) -> bool:
@@ -211,8 +279,7 @@ def _lowest(program: Program, asked: Switches, model: NoiseModel, chain: Chain) 
         levels[number] = (
             wanted[number] if isinstance(operation, Output) else max(wanted[number], held)
         )
-        switched = _switches_operands(operation, program)
-        for operand in operands(operation):
-            extra = asked.before_use[operand] if switched else 0
-            wanted[operand] = max(wanted[operand], levels[number] + extra)
+        encrypted = [each for each in operands(operation) if asked.noises[each] is not None]
+        for operand, count in zip(encrypted, asked.of_operands[number], strict=True):
+            wanted[operand] = max(wanted[operand], levels[number] + count)
     return levels

@@ -135,7 +135,8 @@ def _cheapest(
     """The chain of at most so many bits on which the program costs least by the model."""
     steps = max(_FEWEST_STEPS, min(len(_LEVEL_BITS), _EFFORT // len(program.operations)))
     best: tuple[float, Chain, Program] | None = None
-    for level_bits in _spread(_LEVEL_BITS, steps):
+    # Of chains that cost the same, the one with the fewest levels.
+    for level_bits in reversed(_spread(_LEVEL_BITS, steps)):
         asked = switches(program, model, level_bits)
         needed = [model.needed_bits(noise) for noise in asked.noises if noise is not None]
         for base_bits in _bases(level_bits, max(needed) + spare_bits):
