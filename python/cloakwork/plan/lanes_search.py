@@ -89,9 +89,9 @@ def vectorise(
           %0 = pack 0:a[0] 1:a[1] 2:a[2] 3:a[3]
           %1 = pack 0:b[0] 1:b[1] 2:b[2] 3:b[3]
           %2 = mul %0 %1
-          %3 = rotate %2 by 1
+          %3 = rotate %2 by 2
           %4 = add %2 %3
-          %5 = rotate %4 by 2
+          %5 = rotate %4 by 1
           %6 = add %4 %5
           output y = %6@0
     """
@@ -233,6 +233,5 @@ def _folded(schedule: Schedule, most_width: int) -> Schedule:
 
 
 def _size(forms: Forms) -> int:
-    return sum(
-        1 + sum(len(form.terms) for form in forms_of(forms.nodes[node])) for node in forms.live()
-    )
+    terms = (len(form.terms) for node in forms.live() for form in forms_of(forms.nodes[node]))
+    return 1 + len(forms.live()) + sum(terms)
