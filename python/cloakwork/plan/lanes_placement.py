@@ -73,6 +73,13 @@ def scheduled(forms: Forms, shape: Shape) -> Schedule:
     return _Layer(forms, shape).schedule()
 
 
+def one_by_one(forms: Forms, *, late: bool) -> Schedule:
+    """The schedule in which every node has a vector of its own, all in one lane."""
+    at = stages(forms, late=late)
+    nodes = sorted(at, key=lambda node: (at[node], node))
+    return Schedule(tuple((node,) for node in nodes), dict.fromkeys(nodes, 0))
+
+
 class _Layer:
     def __init__(self, forms: Forms, shape: Shape) -> None:
         self._forms = forms

@@ -21,7 +21,7 @@ from cloakwork.plan.lanes_assembly import assemble
 from cloakwork.plan.lanes_cost import LaneCosts, cost_of
 from cloakwork.plan.lanes_forms import Forms, forms_of, forms_of_circuit
 from cloakwork.plan.lanes_inputs import Spread
-from cloakwork.plan.lanes_placement import Shape, scheduled, stages
+from cloakwork.plan.lanes_placement import Shape, one_by_one, scheduled, stages
 from cloakwork.plan.lanes_scalar import scalar_program
 from cloakwork.plan.lanes_targets import Schedule
 from cloakwork.programs.circuits import Circuit
@@ -29,10 +29,10 @@ from cloakwork.programs.lanes import LaneProgram
 
 # Terms of nodes that a search of effort 1 may go through, over all schedules that it tries: some
 # seconds. Half of them are for shapes.
-_VISITS = 90_000
+_VISITS = 200_000
 _RESTARTS = 4
 # More steps than this for one node do not pay.
-_STEPS_PER_NODE = 100
+_STEPS_PER_NODE = 250
 _GAPS = (0, 1, 2, 3)
 # Above this depth, levels go apart all together, or one at a time.
 _ALL_SUBSETS = 4
@@ -180,8 +180,10 @@ def _shaped(
         for (number, forms), shape in zip(enumerate(variants), row, strict=True):
             if shape is None:
                 continue
-            schedule = _folded(scheduled(forms, shape), most_width)
-            for spread in spreads:
+            schedules = [_folded(scheduled(forms, shape), most_width)]
+            if shape == Shape():
+                schedules.append(one_by_one(forms, late=False))
+            for schedule, spread in itertools.product(schedules, spreads):
                 key = (number, schedule.packs, tuple(sorted(schedule.lanes.items())), spread)
                 if key in tried:
                     continue
