@@ -20,7 +20,7 @@ Spread: TypeAlias = Literal["beside", "alone"]
 # Slots that are tried for one scalar.
 _CANDIDATES = 96
 # Look-ups for all scalars of a ciphertext, after which each takes the first slot.
-_WORK = 400_000
+_WORK = 600_000
 # A slot in the way costs a mask, a new offset a rotation.
 _CONFLICT = 0.7
 
@@ -254,7 +254,7 @@ class _Aligner:
             added = asked - offsets
             new |= asked - self._all_offsets
             lanes, wanted = self._targets[each[0]].forms, self._wanted[each]
-            self._work += len(offsets) + len(added) * len(self._held)
+            self._work += 4 + len(offsets) + len(added) * len(self._held)
             for offset in itertools.chain(offsets, added):
                 lane = slot - offset
                 conflicts += lane in lanes and (lane, node) not in wanted

@@ -180,7 +180,7 @@ def _shaped(
         for (number, forms), shape in zip(enumerate(variants), row, strict=True):
             if shape is None:
                 continue
-            schedules = [_folded(scheduled(forms, shape), most_width)]
+            schedules = [_fitted(forms, shape, most_width)]
             if shape == Shape():
                 schedules.append(one_by_one(forms, late=False))
             for schedule, spread in itertools.product(schedules, spreads):
@@ -220,17 +220,42 @@ def _shapes(depth: int) -> Iterator[Shape]:
                 yield Shape(late, apart, sums_apart, gap)
 
 
-def _folded(schedule: Schedule, most_width: int) -> Schedule:
+def _fitted(forms: Forms, shape: Shape, most_width: int) -> Schedule:
+    """A schedule of the shape, cut into blocks where its vectors would be too long."""
+    schedule = scheduled(forms, shape)
+    if _span(schedule) <= most_width:
+        return schedule
+    levels = frozenset(range(1, max(forms.levels()) + 1))
+    block = max(len(form.terms) for node in forms.nodes for form in forms_of(node))
+    while block > 1 and _span(schedule) > most_width:
+        block = -(-block // 2)
+        schedule = scheduled(forms, replace(shape, apart=levels, block=block))
+    return _folded(schedule, _whole_rows(forms, most_width))
+
+
+def _span(schedule: Schedule) -> int:
+    lanes = schedule.lanes.values()
+    return max(lanes, default=0) - min(lanes, default=0) + 1
+
+
+def _whole_rows(forms: Forms, most_width: int) -> int:
+    """The most slots that hold whole rows of the widest result."""
+    shapes = [output.shape for output in forms.circuit.outputs if output.shape]
+    row = max((shape[-1] for shape in shapes), default=1)
+    return most_width - most_width % row if row <= most_width else most_width
+
+
+def _folded(schedule: Schedule, width: int) -> Schedule:
     """The schedule with vectors that are too long cut into several."""
-    if all(0 <= lane < most_width for lane in schedule.lanes.values()):
+    if all(0 <= lane < width for lane in schedule.lanes.values()):
         return schedule
     packs: list[tuple[int, ...]] = []
     for pack in schedule.packs:
         parts: dict[int, list[int]] = {}
         for node in pack:
-            parts.setdefault(schedule.lanes[node] // most_width, []).append(node)
+            parts.setdefault(schedule.lanes[node] // width, []).append(node)
         packs += [tuple(parts[part]) for part in sorted(parts)]
-    lanes = {node: lane % most_width for node, lane in schedule.lanes.items()}
+    lanes = {node: lane % width for node, lane in schedule.lanes.items()}
     return Schedule(tuple(packs), lanes, schedule.flipped)
 
 
