@@ -19,6 +19,8 @@ Spread: TypeAlias = Literal["beside", "alone"]
 
 # Slots that are tried for one scalar.
 _CANDIDATES = 96
+# Look-ups for all scalars of a ciphertext, after which each takes the first slot.
+_WORK = 600_000
 # A slot in the way costs a mask, a new offset a rotation.
 _CONFLICT = 0.7
 
@@ -214,19 +216,17 @@ class _Aligner:
         self._all_offsets: set[int] = set()
         self._slots: dict[int, int] = {}
         self._held: dict[int, int] = {}
+        self._work = 0
 
     def align(self) -> Iterator[tuple[int, int]]:
         order = sorted(self._by_node, key=lambda node: (-len(self._by_node[node]), node))
         for node in order:
-            best = min(
-                ((self._score(node, slot), rank, slot) for rank, slot in self._candidates(node)),
-                default=None,
-            )
-            slot = max(self._held) + 1 if best is None else best[2]
+            _, _, slot = min(self._candidates(node))
             self._take(node, slot)
             yield node, slot
 
-    def _candidates(self, node: int) -> Iterator[tuple[int, int]]:
+    def _candidates(self, node: int) -> Iterator[tuple[float, int, int]]:
+        """Slots to take, each after its score and its rank; none after one that costs nothing."""
         lanes = dict.fromkeys(use[2] for use in self._by_node[node])
         found: dict[int, None] = {}
         for offset in sorted(self._all_offsets | {0}, key=abs):
@@ -238,8 +238,9 @@ class _Aligner:
         if not found:
             found[max(self._held) + 1] = None
         for rank, slot in enumerate(found):
-            yield rank, slot
-            if self._score(node, slot) == 0:
+            score = self._score(node, slot)
+            yield score, rank, slot
+            if score == 0 or self._work > _WORK:
                 return
 
     def _score(self, node: int, slot: int) -> float:
@@ -253,6 +254,7 @@ class _Aligner:
             added = asked - offsets
             new |= asked - self._all_offsets
             lanes, wanted = self._targets[each[0]].forms, self._wanted[each]
+            self._work += 4 + len(offsets) + len(added) * len(self._held)
             for offset in itertools.chain(offsets, added):
                 lane = slot - offset
                 conflicts += lane in lanes and (lane, node) not in wanted

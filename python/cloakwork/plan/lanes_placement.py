@@ -24,16 +24,18 @@ class Shape:
 
     Args:
         late: Whether products come as late as they can, not as early.
-        apart: Levels whose products go to one vector per operand of a user, instead of lying
-            a stride apart in one.
-        sums_apart: Likewise for sums.
+        apart: Levels whose products go to several vectors, so many operands of a user to each,
+            instead of all lying a stride apart in one.
+        sums_apart: Whether every sum that a user needs goes to another vector.
         gap: Lanes between strides.
+        block: Operands of a user that lie in one vector at the levels that go apart.
     """
 
     late: bool = False
     apart: frozenset[int] = frozenset()
     sums_apart: bool = True
     gap: int = 0
+    block: int = 1
 
 
 def stages(forms: Forms, *, late: bool) -> dict[int, Stage]:
@@ -71,6 +73,13 @@ def _late(forms: Forms, live: Sequence[int], levels: Sequence[int]) -> list[int]
 def scheduled(forms: Forms, shape: Shape) -> Schedule:
     """A schedule of this shape."""
     return _Layer(forms, shape).schedule()
+
+
+def one_by_one(forms: Forms, *, late: bool) -> Schedule:
+    """The schedule in which every node has a vector of its own, all in one lane."""
+    at = stages(forms, late=late)
+    nodes = sorted(at, key=lambda node: (at[node], node))
+    return Schedule(tuple((node,) for node in nodes), dict.fromkeys(nodes, 0))
 
 
 class _Layer:
@@ -121,9 +130,11 @@ class _Layer:
             stride = self._strides.setdefault(stage, self._most - self._least + 1 + self._shape.gap)
             is_apart = self._shape.sums_apart if stage[1] else stage[0] in self._shape.apart
             if is_apart:
-                while (stage, ordinal, lane) in self._taken:
-                    ordinal += 1
-                self._take(operand, ordinal, lane)
+                part, place = divmod(ordinal, 1 if stage[1] else self._shape.block)
+                lane_there = lane + place * stride
+                while (stage, part, lane_there) in self._taken:
+                    part += 1
+                self._take(operand, part, lane_there)
             else:
                 free = lane + ordinal * stride
                 while (stage, 0, free) in self._taken:

@@ -91,10 +91,10 @@ class _Translator:
             case Product(left=left, right=right):
                 return self._product(values[left], values[right])
             case Negative(operand=operand):
-                value = values[operand]
-                if isinstance(value, Clear):
-                    return Clear(-value.value)
-                return self._append(VectorNegative(value))
+                positive = values[operand]
+                if isinstance(positive, Clear):
+                    return Clear(-positive.value)
+                return self._append(VectorNegative(positive))
 
     def _scalar(self, declared: CircuitInput, index: int) -> int:
         if not declared.grouped:

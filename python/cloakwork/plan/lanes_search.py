@@ -21,7 +21,7 @@ from cloakwork.plan.lanes_assembly import assemble
 from cloakwork.plan.lanes_cost import LaneCosts, cost_of
 from cloakwork.plan.lanes_forms import Forms, forms_of, forms_of_circuit
 from cloakwork.plan.lanes_inputs import Spread
-from cloakwork.plan.lanes_placement import Shape, scheduled, stages
+from cloakwork.plan.lanes_placement import Shape, one_by_one, scheduled, stages
 from cloakwork.plan.lanes_scalar import scalar_program
 from cloakwork.plan.lanes_targets import Schedule
 from cloakwork.programs.circuits import Circuit
@@ -29,10 +29,10 @@ from cloakwork.programs.lanes import LaneProgram
 
 # Terms of nodes that a search of effort 1 may go through, over all schedules that it tries: some
 # seconds. Half of them are for shapes.
-_VISITS = 90_000
+_VISITS = 200_000
 _RESTARTS = 4
 # More steps than this for one node do not pay.
-_STEPS_PER_NODE = 100
+_STEPS_PER_NODE = 250
 _GAPS = (0, 1, 2, 3)
 # Above this depth, levels go apart all together, or one at a time.
 _ALL_SUBSETS = 4
@@ -89,9 +89,9 @@ def vectorise(
           %0 = pack 0:a[0] 1:a[1] 2:a[2] 3:a[3]
           %1 = pack 0:b[0] 1:b[1] 2:b[2] 3:b[3]
           %2 = mul %0 %1
-          %3 = rotate %2 by 1
+          %3 = rotate %2 by 2
           %4 = add %2 %3
-          %5 = rotate %4 by 2
+          %5 = rotate %4 by 1
           %6 = add %4 %5
           output y = %6@0
     """
@@ -180,8 +180,10 @@ def _shaped(
         for (number, forms), shape in zip(enumerate(variants), row, strict=True):
             if shape is None:
                 continue
-            schedule = _folded(scheduled(forms, shape), most_width)
-            for spread in spreads:
+            schedules = [_fitted(forms, shape, most_width)]
+            if shape == Shape():
+                schedules.append(one_by_one(forms, late=False))
+            for schedule, spread in itertools.product(schedules, spreads):
                 key = (number, schedule.packs, tuple(sorted(schedule.lanes.items())), spread)
                 if key in tried:
                     continue
@@ -218,21 +220,45 @@ def _shapes(depth: int) -> Iterator[Shape]:
                 yield Shape(late, apart, sums_apart, gap)
 
 
-def _folded(schedule: Schedule, most_width: int) -> Schedule:
+def _fitted(forms: Forms, shape: Shape, most_width: int) -> Schedule:
+    """A schedule of the shape, cut into blocks where its vectors would be too long."""
+    schedule = scheduled(forms, shape)
+    if _span(schedule) <= most_width:
+        return schedule
+    levels = frozenset(range(1, max(forms.levels()) + 1))
+    block = max(len(form.terms) for node in forms.nodes for form in forms_of(node))
+    while block > 1 and _span(schedule) > most_width:
+        block = -(-block // 2)
+        schedule = scheduled(forms, replace(shape, apart=levels, block=block))
+    return _folded(schedule, _whole_rows(forms, most_width))
+
+
+def _span(schedule: Schedule) -> int:
+    lanes = schedule.lanes.values()
+    return max(lanes, default=0) - min(lanes, default=0) + 1
+
+
+def _whole_rows(forms: Forms, most_width: int) -> int:
+    """The most slots that hold whole rows of the widest result."""
+    shapes = [output.shape for output in forms.circuit.outputs if output.shape]
+    row = max((shape[-1] for shape in shapes), default=1)
+    return most_width - most_width % row if row <= most_width else most_width
+
+
+def _folded(schedule: Schedule, width: int) -> Schedule:
     """The schedule with vectors that are too long cut into several."""
-    if all(0 <= lane < most_width for lane in schedule.lanes.values()):
+    if all(0 <= lane < width for lane in schedule.lanes.values()):
         return schedule
     packs: list[tuple[int, ...]] = []
     for pack in schedule.packs:
         parts: dict[int, list[int]] = {}
         for node in pack:
-            parts.setdefault(schedule.lanes[node] // most_width, []).append(node)
+            parts.setdefault(schedule.lanes[node] // width, []).append(node)
         packs += [tuple(parts[part]) for part in sorted(parts)]
-    lanes = {node: lane % most_width for node, lane in schedule.lanes.items()}
+    lanes = {node: lane % width for node, lane in schedule.lanes.items()}
     return Schedule(tuple(packs), lanes, schedule.flipped)
 
 
 def _size(forms: Forms) -> int:
-    return sum(
-        1 + sum(len(form.terms) for form in forms_of(forms.nodes[node])) for node in forms.live()
-    )
+    terms = (len(form.terms) for node in forms.live() for form in forms_of(forms.nodes[node]))
+    return 1 + len(forms.live()) + sum(terms)

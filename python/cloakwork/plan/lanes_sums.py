@@ -41,7 +41,7 @@ def summed(offsets: tuple[int, ...]) -> Direct | Doubled:
 
     Example:
         >>> summed((0, 1, 2, 3))
-        Doubled(half=Direct(offsets=(0, 1)), distance=2, rest=None)
+        Doubled(half=Direct(offsets=(0, 2)), distance=1, rest=None)
     """
     return _best(offsets)[2]
 
