@@ -4,6 +4,9 @@
 //! hold without a fuzzer too. The header is built by hand after the description of the
 //! format in `rlwe::bytes`, which is thereby tested.
 
+#[path = "bgv_bodies.rs"]
+pub mod bgv;
+
 use std::sync::OnceLock;
 
 use rlwe::ckks::{Ciphertext, Encoding, Evaluator, Plaintext};
@@ -21,16 +24,25 @@ pub struct Target {
     /// Also the folder of its corpus.
     pub name: &'static str,
     kind: u16,
+    parameters: fn() -> &'static Parameters,
     pub body: fn(&[u8]) -> Result<()>,
 }
 
-pub const TARGETS: [Target; 6] = [
-    Target { name: "parameters", kind: 1, body: read_parameters },
-    Target { name: "secret_key", kind: 2, body: secret_key },
-    Target { name: "public_key", kind: 3, body: public_key },
-    Target { name: "evaluation_keys", kind: 4, body: evaluation_keys },
-    Target { name: "ciphertext", kind: 5, body: ciphertext },
-    Target { name: "plaintext", kind: 6, body: plaintext },
+pub const TARGETS: [Target; 9] = [
+    Target { name: "parameters", kind: 1, parameters, body: read_parameters },
+    Target { name: "secret_key", kind: 2, parameters, body: secret_key },
+    Target { name: "public_key", kind: 3, parameters, body: public_key },
+    Target { name: "evaluation_keys", kind: 4, parameters, body: evaluation_keys },
+    Target { name: "ciphertext", kind: 5, parameters, body: ciphertext },
+    Target { name: "plaintext", kind: 6, parameters, body: plaintext },
+    Target {
+        name: "bgv_parameters",
+        kind: 7,
+        parameters: bgv::lattice,
+        body: bgv::read_parameters,
+    },
+    Target { name: "bgv_ciphertext", kind: 8, parameters: bgv::lattice, body: bgv::ciphertext },
+    Target { name: "bgv_plaintext", kind: 9, parameters: bgv::lattice, body: bgv::plaintext },
 ];
 
 /// Runs the body of a target on `bytes`, and on the same bytes with a right header.
@@ -44,7 +56,7 @@ pub fn attack(name: &str, bytes: &[u8]) {
 impl Target {
     /// `body` under a header that fits it.
     pub fn sealed(&self, body: &[u8]) -> Vec<u8> {
-        self.sealed_under(parameters(), body)
+        self.sealed_under((self.parameters)(), body)
     }
 
     /// `body` under a header that fits it and `parameters`.
@@ -82,13 +94,17 @@ pub fn parameters() -> &'static Parameters {
 /// The key of every object in the corpus, of which the bytes are known in advance.
 pub fn secret() -> &'static SecretKey {
     static SECRET: OnceLock<SecretKey> = OnceLock::new();
-    SECRET.get_or_init(|| {
-        let id = *b"the fuzzed key, ";
-        // Coefficients 0, -1, 1, -1 in the first byte, and so on.
-        let coefficients = [0b00_10_00_01, 0b01_10_10_00, 0b10_00_01_10, 0b00_01_00_10];
-        let body = [&id[..], &coefficients, &coefficients].concat();
-        SecretKey::from_bytes(parameters(), &TARGETS[1].sealed(&body)).expect("a secret key")
-    })
+    SECRET.get_or_init(|| secret_under(parameters()))
+}
+
+/// The same key under any parameters of the smallest ring.
+fn secret_under(parameters: &Parameters) -> SecretKey {
+    let id = *b"the fuzzed key, ";
+    // Coefficients 0, -1, 1, -1 in the first byte, and so on.
+    let coefficients = [0b00_10_00_01, 0b01_10_10_00, 0b10_00_01_10, 0b00_01_00_10];
+    let body = [&id[..], &coefficients, &coefficients].concat();
+    let bytes = TARGETS[1].sealed_under(parameters, &body);
+    SecretKey::from_bytes(parameters, &bytes).expect("a secret key")
 }
 
 fn evaluator() -> &'static Evaluator {

@@ -308,3 +308,152 @@ fn ring_of_degree_2_14_at_128_bits() {
     bench.every_level();
     bench.squarings();
 }
+
+#[test]
+fn exhausted_noise_is_refused_before_a_number_is_wrong() {
+    let bench = Bench::new(small(8, 2, 65537));
+    let e = &bench.evaluator;
+    let mut x = bench.vector(9);
+    let mut a = bench.encrypt(&x, 2);
+    let refusal = loop {
+        match e.square(&a) {
+            Ok(square) => a = square,
+            Err(refusal) => break refusal,
+        }
+        x = bench.map(&x, &x, |x, y| x * y);
+        bench.check("square without switching", &a, &x);
+    };
+    assert!(matches!(refusal, Error::NoiseExhausted { .. }), "{refusal}");
+    assert!(refusal.to_string().contains("switch the modulus down earlier"), "{refusal}");
+    let mut sum = bench.encrypt(&x, 0);
+    let mut doubled = x.clone();
+    let refusal = loop {
+        match e.add(&sum, &sum) {
+            Ok(next) => sum = next,
+            Err(refusal) => break refusal,
+        }
+        doubled = bench.map(&doubled, &doubled, |x, y| x + y);
+        assert_eq!(bench.secret.decrypt_integers(&sum).unwrap(), doubled);
+    };
+    assert!(matches!(refusal, Error::NoiseExhausted { .. }), "{refusal}");
+    let huge = small(8, 0, 1_073_738_753);
+    let cramped = ParametersLiteral { level_bits: Some(20.0), base_bits: Some(30.0), ..huge };
+    let cramped = Parameters::new(cramped).unwrap();
+    assert!(matches!(cramped.fresh(0), Err(Error::NoiseExhausted { .. })));
+    let secret = SecretKey::generate(cramped.lattice()).unwrap();
+    let plaintext = cramped.encode(&vec![1; cramped.slots()], 0).unwrap();
+    let refused = secret.encrypt_integers(&plaintext);
+    assert!(matches!(refused, Err(Error::NoiseExhausted { .. })));
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused() {
+    let bench = Bench::new(small(8, 2, 65537));
+    let other = Bench::new(small(8, 2, 65537));
+    let narrow = Bench::new(small(8, 2, 7681));
+    let x = bench.vector(4);
+    let (a, low) = (bench.encrypt(&x, 2), bench.encrypt(&x, 1));
+    let e = &bench.evaluator;
+    let foreign = narrow.encrypt(&narrow.vector(4), 2);
+    assert!(matches!(e.add(&a, &low), Err(Error::LevelMismatch { .. })));
+    assert!(matches!(e.multiply(&a, &low), Err(Error::LevelMismatch { .. })));
+    assert!(matches!(e.add(&a, &other.encrypt(&x, 2)), Err(Error::KeyMismatch { .. })));
+    assert!(matches!(other.secret.decrypt_integers(&a), Err(Error::KeyMismatch { .. })));
+    assert!(matches!(e.negate(&foreign), Err(Error::ParametersMismatch { .. })));
+    assert!(matches!(
+        bench.secret.decrypt_integers(&foreign),
+        Err(Error::ParametersMismatch { .. })
+    ));
+    assert!(matches!(e.rotate(&a, 77), Err(Error::MissingKey { .. })));
+    let lazy = e.multiply_lazily(&a, &a).unwrap();
+    assert!(matches!(e.rotate(&lazy, 1), Err(Error::DegreeMismatch { .. })));
+    assert!(matches!(e.swap_rows(&lazy), Err(Error::DegreeMismatch { .. })));
+    assert!(matches!(e.multiply(&lazy, &a), Err(Error::DegreeMismatch { .. })));
+    assert!(matches!(e.switch_to(&low, 2, None), Err(Error::LevelExhausted { .. })));
+    for factor in [0, 65537, u32::MAX] {
+        let refused = e.switch_to(&a, 1, Some(factor));
+        assert!(matches!(refused, Err(Error::InvalidArgument { .. })), "{refused:?}");
+    }
+    assert!(matches!(e.add_scalar(&a, 40_000), Err(Error::IntegerOutOfRange { .. })));
+    assert!(matches!(e.multiply_scalar(&a, i64::MIN), Err(Error::IntegerOutOfRange { .. })));
+    let encode = |values: &[i64], level| bench.parameters.encode(values, level);
+    assert!(matches!(encode(&x[..3], 0), Err(Error::SlotMismatch { .. })));
+    assert!(matches!(encode(&x, 3), Err(Error::LevelMismatch { .. })));
+    for value in [32_769, -32_769, i64::MAX, i64::MIN] {
+        let refused = encode(&vec![value; bench.parameters.slots()], 0);
+        assert!(matches!(refused, Err(Error::IntegerOutOfRange { .. })), "{refused:?}");
+    }
+    let keyless = Evaluator::new(rlwe::keys::EvaluationKeys::none(&bench.secret)).unwrap();
+    assert!(matches!(keyless.multiply(&a, &a), Err(Error::MissingKey { .. })));
+    assert!(matches!(keyless.swap_rows(&a), Err(Error::MissingKey { .. })));
+    let transform =
+        |diagonals: Diagonals| LinearTransform::new(&bench.parameters, &diagonals, 1, None);
+    assert!(matches!(transform(Diagonals::new()), Err(Error::InvalidArgument { .. })));
+    let twice = [(1, x.clone()), (129, x.clone())].into();
+    assert!(matches!(transform(twice), Err(Error::InvalidArgument { .. })));
+    assert!(matches!(transform([(1, x[..5].to_vec())].into()), Err(Error::SlotMismatch { .. })));
+    let right = transform([(1, x.clone())].into()).unwrap();
+    assert!(matches!(e.linear_transform(&a, &right), Err(Error::LevelMismatch { .. })));
+    assert!(matches!(e.linear_transform(&lazy, &right), Err(Error::DegreeMismatch { .. })));
+}
+
+#[test]
+fn keys_of_ckks_are_refused() {
+    let literal = rlwe::ParametersLiteral::default();
+    let parameters = rlwe::Parameters::new(literal).unwrap();
+    let secret = SecretKey::generate(&parameters).unwrap();
+    let refused = Evaluator::new(rlwe::keys::EvaluationKeys::none(&secret));
+    assert!(matches!(refused, Err(Error::InvalidParameters(_))));
+}
+
+#[test]
+fn parameters_are_the_smallest_that_do() {
+    for (levels, smallest) in [(0, 12), (1, 12), (3, 13), (8, 14), (14, 15)] {
+        let parameters =
+            Parameters::new(ParametersLiteral { levels, ..Default::default() }).unwrap();
+        assert_eq!(parameters.log_n(), smallest, "{levels} levels");
+        assert!(parameters.is_secure());
+        assert_eq!(parameters.plaintext_modulus(), 65537);
+        let smaller = Parameters::new(secure(smallest - 1, levels));
+        assert!(matches!(smaller, Err(Error::InsecureParameters(_))), "{smaller:?}");
+        let insecure = ParametersLiteral { insecure: true, ..secure(smallest - 1, levels) };
+        let insecure = Parameters::new(insecure).unwrap();
+        assert!(insecure.to_string().ends_with("INSECURE"), "{insecure}");
+    }
+    let large = Parameters::new(secure(16, 1)).unwrap();
+    assert_eq!(large.plaintext_modulus(), 786_433);
+    let t = large.plaintext_modulus();
+    assert!(!large.lattice().chain().q_primes.contains(&t));
+    for levels in [200, usize::MAX] {
+        let refused = Parameters::new(ParametersLiteral { levels, ..Default::default() });
+        assert!(matches!(refused, Err(Error::InsecureParameters(_))), "{refused:?}");
+    }
+}
+
+#[test]
+fn requests_out_of_range_are_refused() {
+    let valid = small(8, 1, 65537);
+    for wrong in [
+        ParametersLiteral { plaintext_modulus: Some(65536), ..valid.clone() },
+        ParametersLiteral { plaintext_modulus: Some(65539), ..valid.clone() },
+        ParametersLiteral { plaintext_modulus: Some(512 * 3 + 1), ..valid.clone() },
+        ParametersLiteral { plaintext_modulus: Some(0), ..valid.clone() },
+        ParametersLiteral { plaintext_modulus: Some(1), ..valid.clone() },
+        ParametersLiteral { plaintext_modulus: Some(2_013_265_921), ..valid.clone() },
+        ParametersLiteral { plaintext_modulus: Some(786_433), log_n: Some(17), ..valid.clone() },
+        ParametersLiteral { level_bits: Some(19.0), ..valid.clone() },
+        ParametersLiteral { level_bits: Some(f64::NAN), ..valid.clone() },
+        ParametersLiteral { base_bits: Some(20.0), ..valid.clone() },
+        ParametersLiteral { base_bits: Some(f64::INFINITY), ..valid.clone() },
+        ParametersLiteral { log_n: Some(4), ..valid.clone() },
+        ParametersLiteral { log_n: Some(40), ..valid.clone() },
+        ParametersLiteral { digits: Some(0), ..valid.clone() },
+    ] {
+        let t = wrong.plaintext_modulus;
+        let refused = Parameters::new(wrong);
+        // 3 * 2^18 + 1 does for the largest ring.
+        let fits = t == Some(786_433);
+        assert_eq!(refused.is_ok(), fits, "{refused:?}");
+        assert!(fits || matches!(refused, Err(Error::InvalidParameters(_))), "{refused:?}");
+    }
+}

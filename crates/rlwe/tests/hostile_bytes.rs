@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use bodies::{TARGETS, Target, attack, parameters, secret};
 use peak_alloc::PeakAlloc;
+use rlwe::bgv;
 use rlwe::ckks::{Encoding, Evaluator};
 use rlwe::keys::{EvaluationKeys, EvaluationKeysRequest, SecretKey};
 use rlwe::{Error, Parameters, ParametersLiteral, SecretDistribution};
@@ -114,6 +115,39 @@ fn made(target: &str) -> Vec<(&'static str, Vec<u8>)> {
             ]
         }
         "plaintext" => vec![("dense", dense.to_bytes()), ("sparse", sparse.to_bytes())],
+        _ => made_of_bgv(target),
+    }
+}
+
+fn made_of_bgv(target: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let (parameters, secret) = (bodies::bgv::parameters(), bodies::bgv::secret());
+    let row: Vec<i64> = (0..parameters.slots() as i64).map(|i| i * i * i - 7).collect();
+    let plaintext = parameters.encode(&row, 2).unwrap();
+    match target {
+        "bgv_parameters" => {
+            let literal = bgv::ParametersLiteral {
+                log_n: Some(6),
+                base_bits: Some(70.0),
+                secret: SecretDistribution::FixedWeight(8),
+                insecure: true,
+                ..Default::default()
+            };
+            let sparse = bgv::Parameters::new(literal).unwrap();
+            vec![("ternary", parameters.to_bytes()), ("sparse", sparse.to_bytes())]
+        }
+        "bgv_ciphertext" => {
+            let fresh = secret.encrypt_integers(&plaintext).unwrap();
+            let public = secret.public_key().unwrap().encrypt_integers(&plaintext).unwrap();
+            let evaluator = bgv::Evaluator::new(EvaluationKeys::none(secret)).unwrap();
+            let square = evaluator.multiply_lazily(&fresh, &fresh).unwrap();
+            vec![
+                ("fresh", fresh.to_bytes()),
+                ("public", public.to_bytes()),
+                ("square", square.to_bytes()),
+                ("switched", evaluator.switch_to(&square, 0, Some(3)).unwrap().to_bytes()),
+            ]
+        }
+        "bgv_plaintext" => vec![("row", plaintext.to_bytes())],
         _ => unreachable!("no such target"),
     }
 }
@@ -238,6 +272,21 @@ fn plaintexts_withstand_damage() {
     withstands("plaintext", MUTATIONS);
 }
 
+#[test]
+fn bgv_parameters_withstand_damage() {
+    withstands("bgv_parameters", MUTATIONS_OF_PARAMETERS);
+}
+
+#[test]
+fn bgv_ciphertexts_withstand_damage() {
+    withstands("bgv_ciphertext", MUTATIONS);
+}
+
+#[test]
+fn bgv_plaintexts_withstand_damage() {
+    withstands("bgv_plaintext", MUTATIONS);
+}
+
 /// A file of the corpus with `field` written over the body from `at`, under a right header.
 fn with_field(name: &str, file: &str, at: usize, field: &[u8]) -> (&'static Target, Vec<u8>) {
     let target = TARGETS.iter().find(|target| target.name == name).expect("a target");
@@ -281,6 +330,19 @@ fn every_field_is_checked() {
         ("ciphertext", "fresh", 82, &most, "expected residues below"),
         ("plaintext", "dense", 8, &negative, "a scale of -1e0 does not fit"),
         ("plaintext", "dense", 32, &most, "expected residues below"),
+        ("bgv_parameters", "ternary", 28, &words(7938), "a prime below 2^30 that is 1 modulo 64"),
+        ("bgv_parameters", "ternary", 28, &words(12289), "the request compiles to"),
+        ("bgv_ciphertext", "fresh", 16, &most, "a level of at most 2"),
+        ("bgv_ciphertext", "fresh", 20, &words(0), "a factor in 1..7937, got 0"),
+        ("bgv_ciphertext", "fresh", 20, &words(7937), "a factor in 1..7937, got 7937"),
+        ("bgv_ciphertext", "fresh", 24, &nan, "finite noise of at least 0, got NaN"),
+        ("bgv_ciphertext", "fresh", 32, &1e9f64.to_le_bytes(), "exceeds its norm"),
+        ("bgv_ciphertext", "fresh", 40, &[3], "expected 2 polynomials, got 3"),
+        ("bgv_ciphertext", "public", 40, &[1], "expected 2 or 3 polynomials, got 1"),
+        ("bgv_ciphertext", "public", 41, &[2], "expected 0 or 1 for a seed, got 2"),
+        ("bgv_ciphertext", "public", 42, &most, "expected residues below"),
+        ("bgv_plaintext", "row", 0, &most, "a level of at most 2"),
+        ("bgv_plaintext", "row", 4, &words(7937), "expected residues below 7937, got 7937"),
     ];
     for (name, file, at, field, expected) in cases {
         let (target, bytes) = with_field(name, file, *at, field);

@@ -4,7 +4,9 @@ use std::fmt;
 
 use super::noise;
 use crate::bgv::slots::SlotEncoder;
-use crate::chain::{MAX_LOG_N, MAX_SCALE_BITS, MIN_HEADROOM_BITS, MIN_LOG_N, MIN_SCALE_BITS};
+use crate::chain::{
+    MAX_HEADROOM_BITS, MAX_LOG_N, MAX_SCALE_BITS, MIN_HEADROOM_BITS, MIN_LOG_N, MIN_SCALE_BITS,
+};
 use crate::literal::SecretDistribution;
 use crate::ring::modulus::Modulus;
 use crate::ring::primes::ntt_primes;
@@ -190,6 +192,9 @@ impl ParametersLiteral {
             needed.ceil().clamp(MIN_SCALE_BITS, MAX_SCALE_BITS)
         });
         let base_bits = self.base_bits.unwrap_or(level_bits + MIN_HEADROOM_BITS);
+        check_bits("level_bits", level_bits, MIN_SCALE_BITS, MAX_SCALE_BITS)?;
+        let [least, most] = [MIN_HEADROOM_BITS, MAX_HEADROOM_BITS].map(|bits| level_bits + bits);
+        check_bits("base_bits", base_bits, least, most)?;
         Ok(crate::ParametersLiteral {
             log_n: Some(log_n),
             levels: self.levels,
@@ -201,6 +206,14 @@ impl ParametersLiteral {
             insecure: self.insecure,
         })
     }
+}
+
+fn check_bits(name: &str, bits: f64, least: f64, most: f64) -> Result<()> {
+    if (least..=most).contains(&bits) {
+        return Ok(());
+    }
+    let reason = format!("{name} must lie between {least} and {most}, got {bits}");
+    Err(Error::InvalidParameters(reason))
 }
 
 fn default_modulus(log_n: u32) -> u32 {

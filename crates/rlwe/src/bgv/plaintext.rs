@@ -165,3 +165,53 @@ impl fmt::Display for Plaintext {
         write!(f, "level {level} of {highest}, {}", self.parameters)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bgv::ParametersLiteral;
+    use crate::keys::SecretKey;
+
+    #[test]
+    fn no_message_exceeds_the_bound_of_messages() {
+        for (log_n, modulus) in [(5, 193), (8, 65537), (10, 1_073_707_009)] {
+            let plaintext_modulus = Some(modulus);
+            let literal = ParametersLiteral { log_n: Some(log_n), plaintext_modulus, ..small() };
+            let parameters = Parameters::new(literal).unwrap();
+            let secret = SecretKey::generate(parameters.lattice()).unwrap();
+            let (half, t) = (modulus / 2, modulus);
+            // Coefficients of one absolute value, and such as pile up at one root.
+            let patterns: [&dyn Fn(usize) -> u32; 4] = [
+                &|_| half,
+                &|i| if i % 2 == 0 { half } else { t - half },
+                &|i| if (i / 3).is_multiple_of(2) { half } else { t - half },
+                &|i| if i == 0 { half } else { 0 },
+            ];
+            for pattern in patterns {
+                let coefficients = (0..parameters.n()).map(pattern).collect();
+                let plaintext = parameters.plaintext(Zeroizing::new(coefficients), 0);
+                assert!(plaintext.norm_bits <= parameters.message_noise().canonical_bits);
+                let ciphertext = secret.encrypt_integers(&plaintext).unwrap();
+                let measured = secret.measure_noise(&ciphertext).unwrap();
+                let bound = ciphertext.estimate().noise();
+                assert!(measured.canonical_bits <= bound.canonical_bits);
+                assert!(measured.coefficient_bits <= bound.coefficient_bits);
+                assert_eq!(secret.decrypt_integers(&ciphertext).unwrap(), plaintext.decode());
+            }
+        }
+    }
+
+    #[test]
+    fn norms_are_those_of_the_embedding() {
+        let parameters = Parameters::new(ParametersLiteral { log_n: Some(8), ..small() }).unwrap();
+        let norm = |row: &[i64]| parameters.encode(row, 0).unwrap().norm_bits();
+        let ones = vec![1; parameters.slots()];
+        assert!((norm(&ones) - 0.0).abs() < 1e-6);
+        let hundreds = vec![-100; parameters.slots()];
+        assert!((norm(&hundreds) - 100f64.log2()).abs() < 1e-6);
+    }
+
+    fn small() -> ParametersLiteral {
+        ParametersLiteral { insecure: true, ..ParametersLiteral::default() }
+    }
+}
