@@ -133,13 +133,13 @@ def _cheapest(
     program: Program, model: NoiseModel, spare_bits: float, most_bits: float
 ) -> tuple[Chain, Program] | None:
     """The chain of at most so many bits on which the program costs least by the model."""
-    steps = max(_FEWEST_STEPS, min(len(_LEVEL_BITS), _EFFORT // len(program.operations)))
+    steps = max(_FEWEST_STEPS, min(len(_LEVEL_BITS), _EFFORT // max(len(program.operations), 1)))
     best: tuple[float, Chain, Program] | None = None
     # Of chains that cost the same, the one with the fewest levels.
     for level_bits in reversed(_spread(_LEVEL_BITS, steps)):
         asked = switches(program, model, level_bits)
         needed = [model.needed_bits(noise) for noise in asked.noises if noise is not None]
-        for base_bits in _bases(level_bits, max(needed) + spare_bits):
+        for base_bits in _bases(level_bits, max(needed, default=0.0) + spare_bits):
             chain = Chain(level_bits, base_bits, spare_bits)
             made = levelled(program, asked, model, chain)
             if base_bits + top_level(made) * level_bits > most_bits:
@@ -248,7 +248,7 @@ def plaintext_moduli(bits: int, log_n: int) -> tuple[int, ...]:
         >>> [modulus.bit_length() for modulus in plaintext_moduli(64, 13)]
         [22, 22, 22]
     """
-    for primes in count(1):
+    for primes in count(1 + bits // _MAX_PRIME_BITS):
         least = math.ceil(2 ** (bits / primes))
         moduli = tuple(islice(_primes(least, 2 << log_n), primes))
         if moduli[-1] >> _MAX_PRIME_BITS == 0:
