@@ -28,18 +28,16 @@ from benchmarks.circuit_jobs import (
 from benchmarks.circuit_targets import targets
 from cloakwork import _native
 
-RUNS = 5
-
 _QUICK = ("dot.3", "mm.2")
 
 
-def benchmark(jobs: Sequence[CircuitJob], runs: int) -> Iterator[CircuitEvaluation]:
+def benchmark(jobs: Sequence[CircuitJob]) -> Iterator[CircuitEvaluation]:
     """Measure jobs, printing each."""
     tqdm.write(circuit_report.heading())
     with tqdm(total=len(jobs), disable=None, leave=False) as progress:
         for job in jobs:
             progress.set_description(f"{job.name}, {job.replication}")
-            evaluation = evaluated(job, runs)
+            evaluation = evaluated(job)
             tqdm.write(circuit_report.line(evaluation))
             yield evaluation
             progress.update()
@@ -51,16 +49,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks.circuit", description=(__doc__ or "").partition("\n")[2]
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
-    parser.add_argument(
-        "--quick", action="store_true", help=f"{' and '.join(_QUICK)} alone, run less often"
-    )
+    parser.add_argument("--quick", action="store_true", help=f"{' and '.join(_QUICK)} alone")
     asked = parser.parse_args(arguments)
     print(f"{_native.threads()} threads, load average {os.getloadavg()[0]:.2f} before the run")
     if asked.quick:
         jobs = [job for job in small_jobs() if job.name in _QUICK]
     else:
         jobs = [*small_jobs(), *layout_jobs(), *polynomial_jobs(), large_job()]
-    return finish(list(benchmark(jobs, 1 if asked.quick else RUNS)), asked.json)
+    return finish(list(benchmark(jobs)), asked.json)
 
 
 def finish(evaluations: Sequence[CircuitEvaluation], path: Path | None) -> int:

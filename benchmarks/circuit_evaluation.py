@@ -25,8 +25,8 @@ from cloakwork.runtime.integer_roles import IntegerEvaluator
 
 BITS = 16
 
-# A job of milliseconds is run more often than one of seconds: at least and at most so often, and
-# no further once it has taken so many seconds.
+# A job of milliseconds is run more often than one of seconds: at most so often, and no further
+# once it has taken so many seconds.
 _MOST_RUNS = 15
 _ENOUGH_SECONDS = 0.5
 _SEED = 582057
@@ -124,7 +124,7 @@ class _Relinearising(BgvBackend):
     multiply_lazily = BgvBackend.multiply
 
 
-def evaluated(job: CircuitJob, runs: int, effort: float = 1.0) -> CircuitEvaluation:
+def evaluated(job: CircuitJob, effort: float = 1.0) -> CircuitEvaluation:
     """Compile a job, run it in lanes and scalar by scalar, and compare with Python's integers."""
     circuit = job.circuit
     inputs, bounds = _inputs(circuit)
@@ -137,9 +137,9 @@ def evaluated(job: CircuitJob, runs: int, effort: float = 1.0) -> CircuitEvaluat
     )
     scalar = _compiled(scalar_program(replace(circuit, inputs=free)), circuit, bounds)
     arguments = {each.name: _shaped(each, inputs[each.name]) for each in circuit.inputs}
-    seconds, found = _measured(program, arguments, runs, BgvBackend)
-    scalar_seconds, scalar_found = _measured(scalar, arguments, runs, BgvBackend)
-    relinearised, eager_found = _measured(scalar, arguments, runs, _Relinearising)
+    seconds, found = _measured(program, arguments, BgvBackend)
+    scalar_seconds, scalar_found = _measured(scalar, arguments, BgvBackend)
+    relinearised, eager_found = _measured(scalar, arguments, _Relinearising)
     clear = program.run_clear(**arguments)
     counts = operation_counts(program.program)
     return CircuitEvaluation(
@@ -202,7 +202,6 @@ def _shaped(declared: CircuitInput, flat: list[int]) -> Any:
 def _measured(
     program: CompiledCircuit,
     arguments: Mapping[str, Any],
-    runs: int,
     kind: Callable[..., BgvBackend],
 ) -> tuple[float, Any]:
     """CPU seconds of a run, the median of several, and its results."""
@@ -213,8 +212,7 @@ def _measured(
     encrypted = client.encrypt(**arguments)
     found = client.decrypt(evaluator.run(encrypted, threads=1))
     seconds: list[float] = []
-    most = _MOST_RUNS if runs > 1 else 1
-    while len(seconds) < runs or (sum(seconds) < _ENOUGH_SECONDS and len(seconds) < most):
+    while not seconds or (sum(seconds) < _ENOUGH_SECONDS and len(seconds) < _MOST_RUNS):
         start = time.process_time()
         evaluator.run(encrypted, threads=1)
         seconds.append(time.process_time() - start)

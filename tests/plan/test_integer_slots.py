@@ -15,7 +15,14 @@ from cloakwork.plan.integer_noise import NoiseModel
 from cloakwork.plan.integer_slots import SlotPlan, slot_plan
 from cloakwork.plan.lanes_search import vectorise
 from cloakwork.programs.circuits import CircuitInput, CircuitOutput
-from cloakwork.programs.lanes import LaneProgram, Multiple, Packed, Place, PlacedScalar
+from cloakwork.programs.lanes import (
+    LaneProgram,
+    Multiple,
+    Packed,
+    Place,
+    PlacedScalar,
+    VectorOperation,
+)
 from cloakwork.programs.slots import Input, Program
 from cloakwork.runtime.executor import run_in_order
 from tests.frontends.circuit.random_functions import RandomFunction, functions
@@ -75,7 +82,7 @@ def require_equal(function: RandomFunction, replicated: bool, grouped: bool, see
     assert computed(plan, program, inputs) == expected
 
 
-def lanes_of(*operations: object, place: int) -> LaneProgram:
+def lanes_of(*operations: VectorOperation, place: int) -> LaneProgram:
     packed = Packed((PlacedScalar(0, "x", 0), PlacedScalar(1, "x", 1)))
     inputs = (CircuitInput("x", (2,)),)
     outputs = (CircuitOutput("y", (), (0,)),)
@@ -84,7 +91,7 @@ def lanes_of(*operations: object, place: int) -> LaneProgram:
         inputs,
         (packed, *operations),
         outputs,
-        ((Place(place, 1),),),  # type: ignore[arg-type]
+        ((Place(place, 1),),),
     )
 
 

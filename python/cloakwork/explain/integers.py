@@ -64,7 +64,8 @@ def operation_counts(program: Program) -> Counter[str]:
     Example:
         >>> from cloakwork.programs.slots import Input
         >>> operations = (Input("x", 0), Mul(0, 0), Rotate(1, 1), Add(1, 2))
-        >>> sorted(operation_counts(Program("", 4, operations, (None,) * 4)).items())
+        >>> program = Program("", 4, operations, (None,) * 4, numbers="integer")
+        >>> sorted(operation_counts(program).items())
         [('addition', 1), ('product', 1), ('rotation', 1)]
     """
     found: Counter[str] = Counter()
