@@ -173,3 +173,23 @@ class BoxMissedError(CloakworkError, ArithmeticError):
 
 class NoiseBudgetError(CloakworkError, ArithmeticError):
     """A bootstrap program cannot keep its noise within the bound with these parameters."""
+
+
+class EncryptedConditionError(CloakworkError, TypeError):
+    """An encrypted value is used where only a clear one will do: a condition, an index."""
+
+
+class InputNameError(CloakworkError, LookupError):
+    """An input is missing, or there is none of a name."""
+
+
+class NotIntegerError(CloakworkError, TypeError):
+    """A number is no integer."""
+
+
+class ResultOverflowError(CloakworkError, OverflowError):
+    """A result has more bits than its program was compiled for."""
+
+
+class CircuitTooDeepError(InvalidParametersError):
+    """A circuit multiplies more often in a row than any secure parameters allow."""

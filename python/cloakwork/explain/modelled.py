@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cloakwork._native import Parameters, ntt_seconds
+from cloakwork._native import BgvParameters, Parameters, ntt_seconds
 from cloakwork.plan.cost import seconds_of
 from cloakwork.plan.measured_cost import kept, modelled_for
 from cloakwork.programs.slots import Program
@@ -32,4 +32,15 @@ def modelled_seconds(program: Program, parameters: Parameters) -> list[float]:
     if known is not None:
         return seconds_of(program, known)
     transform = ntt_seconds(parameters, _TRANSFORMS)
+    return [transform * count for count in seconds_of(program, modelled_for(parameters))]
+
+
+def modelled_integer_seconds(program: Program, parameters: BgvParameters) -> list[float]:
+    """Seconds of every operation modulo one prime, by counting transforms and timing one.
+
+    Raises:
+        InvalidArgumentError: The program has a level that the parameters lack.
+    """
+    ring = Parameters(levels=0, log_n=parameters.log_n, insecure=True)
+    transform = ntt_seconds(ring, _TRANSFORMS)
     return [transform * count for count in seconds_of(program, modelled_for(parameters))]

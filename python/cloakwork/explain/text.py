@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 from cloakwork._native import Parameters
 from cloakwork.explain.bootstraps import ciphertext_lines, explain_mapped
 from cloakwork.explain.gates import explain_gates
+from cloakwork.explain.integers import Exact, explain_integers
 from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.picture import picture
 from cloakwork.explain.quantities import counted, duration, listed, signed, size
@@ -65,12 +66,13 @@ class Gated(Protocol):
     def mapped(self) -> MappedProgram: ...
 
 
-def explain(x: Tensor | Planned | Gated | MappedProgram) -> str:
+def explain(x: Tensor | Planned | Gated | MappedProgram | Exact) -> str:
     """What was planned and what it took, as text; no number inside a tensor is shown.
 
     Args:
         x: A tensor, of which the program that made it is told; or a compiled program; or a
-            program over bits, which is mapped for the threads of the engine; or one mapped.
+            program over bits, which is mapped for the threads of the engine; or one mapped; or
+            a compiled circuit.
 
     Raises:
         InvalidArgumentError: It is none of these.
@@ -92,6 +94,8 @@ def explain(x: Tensor | Planned | Gated | MappedProgram) -> str:
           levels  1 to 1
         ...
     """
+    if isinstance(x, Exact):
+        return explain_integers(x)
     if isinstance(x, Planned):
         return explain_program(x.program, x.parameters, hidden=True)
     if isinstance(x, Gated):

@@ -112,7 +112,7 @@ def _require_inputs(program: Program, inputs: Sequence[Vector]) -> None:
 def _applied(operation: Operation, slots: Mapping[int, Vector]) -> Vector:
     match operation:
         case Constant(vector=vector):
-            return np.abs(vector)
+            return np.abs(np.asarray(vector, dtype=np.float64))
         case Add(left=left, right=right) | Sub(left=left, right=right):
             return slots[left] + slots[right]
         case Mul(left=left, right=right):

@@ -386,7 +386,7 @@ def _affordable(
 
 
 def _rewritten(program: Program, choice: _Choice) -> Program:
-    builder = Builder(program.title, program.slots)
+    builder = Builder(program.title, program.slots, program.numbers)
     layouts = {
         (operation.operand, operation.steps): layout
         for operation, layout in zip(program.operations, program.layouts, strict=True)

@@ -86,7 +86,7 @@ def lowest_levels(program: Program, *, floor: int = 0, together: Sequence[int] =
     sources = _sources(program)
     wanted = _wanted_levels(program, sources, floor)
     wanted |= _common_levels(program, wanted, together)
-    builder = Builder(program.title, program.slots)
+    builder = Builder(program.title, program.slots, program.numbers)
     new_of: dict[int, int] = {}
     dropped: dict[tuple[int, int], int] = {}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork._native import Parameters, threads
+from cloakwork._native import BgvParameters, Parameters, threads
 from cloakwork.backends.timing import operation_seconds, run_seconds
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 from cloakwork.plan import cost_cache
@@ -19,7 +19,7 @@ from cloakwork.runtime.arguments import shown
 _VERSION = 2
 
 
-def modelled_for(parameters: Parameters) -> Costs:
+def modelled_for(parameters: Parameters | BgvParameters) -> Costs:
     """Costs in units of one transform by the limbs of a parameter set; see `plan.cost.modelled`.
 
     Example:

@@ -1,20 +1,22 @@
 """The bytes of one program: compact, versioned, and no longer than they say.
 
 A fixed header with all lengths; the title and the operations as in
-`programs.text`, compressed; the distinct vectors as float64, compressed.
+`programs.text`, compressed; the distinct vectors as float64 or int64, compressed.
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from cloakwork.errors import CloakworkError, MalformedBytesError
 from cloakwork.plan.layout import MAX_SLOTS
 from cloakwork.programs.packed import read_header, require_within, unpack
-from cloakwork.programs.slots import Builder, Program, Vector
+from cloakwork.programs.slots import DTYPES, Builder, Numbers, Program
 from cloakwork.programs.text import MEMORY, operation_lines, read_operation
 from cloakwork.programs.tokens import Tokens, quote
 from cloakwork.programs.vectors import DistinctVectors
@@ -25,7 +27,8 @@ _VERSION = 1
 _HEADER = struct.Struct("<8sIIQQQQ")
 
 # Numbers stand in the file in one byte order, whatever the machine's.
-_NUMBER = np.dtype("<f8")
+_TYPES: Mapping[Numbers, np.dtype[Any]] = {"real": np.dtype("<f8"), "integer": np.dtype("<i8")}
+_NUMBER_BYTES = 8
 
 # An operation takes up to this many times its text in memory.
 _TEXT_WEIGHT = 64
@@ -44,10 +47,12 @@ def to_bytes(program: Program) -> bytes:
           %2 = output %1      level 1
     """
     distinct = DistinctVectors()
-    lines = [quote(program.title), *operation_lines(program, distinct)]
+    kind = "" if program.numbers == "real" else f" {program.numbers}"
+    lines = [quote(program.title) + kind, *operation_lines(program, distinct)]
     text = "\n".join(lines).encode("utf-8", "surrogatepass")
     packer = zlib.compressobj()
-    vectors = [packer.compress(vector.astype(_NUMBER).tobytes()) for vector in distinct.vectors]
+    number = _TYPES[program.numbers]
+    vectors = [packer.compress(vector.astype(number).tobytes()) for vector in distinct.vectors]
     packed_vectors = b"".join([*vectors, packer.flush()])
     packed_text = zlib.compress(text)
     header = _HEADER.pack(
@@ -89,22 +94,24 @@ def _read(data: bytes, memory: int) -> Program:
         raise MalformedBytesError(
             f"expected {text_end + packed_vectors_size} bytes, got {len(data)}"
         )
-    vectors_size = count * slots * _NUMBER.itemsize
+    vectors_size = count * slots * _NUMBER_BYTES
     require_within(vectors_size + _TEXT_WEIGHT * text_size, memory)
     text = unpack(data[_HEADER.size : text_end], text_size)
-    numbers = np.frombuffer(unpack(data[text_end:], vectors_size), dtype=_NUMBER)
-    vectors = numbers.astype(np.float64, copy=False).reshape(count, slots)
-    return _program(text, slots, list(vectors))
+    return _program(text, slots, unpack(data[text_end:], vectors_size))
 
 
-def _program(text: bytes, slots: int, vectors: list[Vector]) -> Program:
+def _program(text: bytes, slots: int, packed: bytes) -> Program:
     try:
         first, *lines = text.decode("utf-8", "surrogatepass").split("\n")
     except UnicodeDecodeError as error:
         raise MalformedBytesError(f"the operations are no text: {error}") from error
-    title = Tokens(first)
-    builder = Builder(title.quoted(), slots)
-    title.end()
+    head = Tokens(first)
+    title = head.quoted()
+    numbers: Numbers = "integer" if head.accept("integer") else "real"
+    head.end()
+    builder = Builder(title, slots, numbers)
+    read = np.frombuffer(packed, dtype=_TYPES[numbers])
+    vectors = list(read.astype(DTYPES[numbers], copy=False).reshape(-1, slots))
     for line in lines:
         read_operation(line, vectors, builder)
     return builder.finish()

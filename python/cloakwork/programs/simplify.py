@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.slots import (
@@ -27,7 +29,6 @@ from cloakwork.programs.slots import (
     Rescale,
     Rotate,
     Sub,
-    Vector,
     operands,
     with_operands,
 )
@@ -181,6 +182,7 @@ class _Rebuilt:
             tuple(program.layouts[old] for old in self._old_of),
             tuple(program.origins[old] for old in self._old_of),
             tuple(program.stages[old] for old in self._old_of),
+            program.numbers,
         )
 
 
@@ -212,7 +214,7 @@ class _Uniform:
 
     def __init__(self) -> None:
         # With the object itself, so that no other takes its identity.
-        self._known: dict[int, tuple[Vector, float | None]] = {}
+        self._known: dict[int, tuple[NDArray[Any], float | None]] = {}
 
     def number(self, operation: Operation) -> float | None:
         """The number; None where there is none, or the operation is no constant."""

@@ -6,8 +6,9 @@ whole of what makes an operation legal.
 
 Conventions, the same on every backend: after `Rotate` by k, slot i holds what
 slot i + k held (to the left, cyclic); `Linear` computes the sum over d of
-diagonal d times its operand rotated by d. Levels are explicit: a product
-(`Mul`, `Linear`) waits for a `Rescale`, which takes it one level down.
+diagonal d times its operand rotated by d. Levels are explicit. Over reals a product
+(`Mul`, `Linear`) waits for a `Rescale`, which takes it one level down. Integers have no scale:
+a product of them waits for nothing, and a `Rescale` takes away noise wherever it stands.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, assert_never, get_args
+from typing import Any, Literal, TypeAlias, assert_never, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +26,18 @@ from cloakwork.plan.layout import MAX_SLOTS, Layout
 from cloakwork.programs.diagonals import SparseDiagonals
 
 Vector: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+# What a program computes with.
+Numbers: TypeAlias = Literal["real", "integer"]
 Basis: TypeAlias = Literal["monomial", "chebyshev"]
 
 _INTEGERS = (int, np.integer)
+DTYPES: Mapping[Numbers, np.dtype[Any]] = {
+    "real": np.dtype(np.float64),
+    "integer": np.dtype(np.int64),
+}
+# Its negative is an int64 as well.
+MAX_INTEGER = (1 << 63) - 1
 
 # Far above every chain of moduli: a program may be deeper than its chain while it is planned.
 MAX_LEVEL = 1_000_000
@@ -43,9 +53,12 @@ class Input:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constant:
-    """A clear vector; only `Add`, `Sub` and `Mul` take one, beside an encrypted operand."""
+    """A clear vector; only `Add`, `Sub` and `Mul` take one, beside an encrypted operand.
 
-    vector: Vector
+    It is of float64 in a program over reals, of int64 in one over integers.
+    """
+
+    vector: NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +79,7 @@ class Sub:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mul:
-    """left * right, slot by slot; waits for a rescale."""
+    """left * right, slot by slot; over reals it waits for a rescale."""
 
     left: int
     right: int
@@ -115,7 +128,7 @@ class Polynomial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rescale:
-    """The same numbers one level down, at that level's scale."""
+    """The same numbers one level down: at that level's scale, or with less noise."""
 
     operand: int
 
@@ -201,7 +214,9 @@ def polynomial_depth(coefficients: Sequence[float]) -> int:
     return max((n for n, c in enumerate(coefficients) if c), default=0).bit_length()
 
 
-def state_after(operation: Operation, states: Sequence[State], slots: int) -> State:
+def state_after(
+    operation: Operation, states: Sequence[State], slots: int, numbers: Numbers = "real"
+) -> State:
     """The state of the value that an operation makes out of operands in these states.
 
     This is the one list of rules; an operation that it passes is legal.
@@ -210,6 +225,7 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
         operation: The operation.
         states: States of its operands, in order.
         slots: Slots of every value of the program.
+        numbers: What the program computes with.
 
     Raises:
         InvalidProgramError: The operation is not legal on these operands.
@@ -226,9 +242,11 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
             _require(level <= MAX_LEVEL, operation, f"its level is above {MAX_LEVEL}")
             return State(level)
         case Constant(vector=vector):
-            _require_vector(vector, slots, operation)
+            _require_vector(vector, slots, operation, numbers)
             return State(None)
         case Add() | Sub():
+            return _joined(operation, states)
+        case Mul() if numbers == "integer":
             return _joined(operation, states)
         case Mul():
             state = _joined(operation, states)
@@ -245,6 +263,11 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
             _require_integer(steps, "its number of steps", operation)
             _require(0 < steps < slots, operation, f"{steps} steps are outside 1..{slots - 1}")
             return states[0]
+        case Linear() | Polynomial() if numbers == "integer":
+            raise InvalidProgramError(
+                f"cannot use {name_of(operation)}: programs over integers have none; expand it "
+                "into rotations, products and sums"
+            )
         case Linear(diagonals=diagonals, baby_steps=baby_steps):
             _require_ready(operation, states[0], levels=1)
             _require(isinstance(diagonals, Mapping), operation, "its diagonals are no mapping")
@@ -265,6 +288,8 @@ def state_after(operation: Operation, states: Sequence[State], slots: int) -> St
             depth = polynomial_depth(coefficients)
             _require(depth >= 1, operation, "its degree is below 1")
             return State(_require_ready(operation, states[0], levels=depth) - depth)
+        case Rescale() if numbers == "integer":
+            return State(_require_ready(operation, states[0], levels=1) - 1)
         case Rescale():
             level = _require_encrypted(operation, states[0])
             _require(states[0].waiting, operation, "its operand is no product")
@@ -301,11 +326,17 @@ def _require_ready(operation: Operation, state: State, *, levels: int) -> int:
     return level
 
 
-def _require_vector(vector: Vector, slots: int, operation: Operation) -> None:
-    is_vector = isinstance(vector, np.ndarray) and vector.dtype == np.float64
-    _require(is_vector, operation, f"expected an array of float64, got {_kind(vector)}")
+def _require_vector(
+    vector: NDArray[Any], slots: int, operation: Operation, numbers: Numbers
+) -> None:
+    dtype = DTYPES[numbers]
+    is_vector = isinstance(vector, np.ndarray) and vector.dtype == dtype
+    _require(is_vector, operation, f"expected an array of {dtype}, got {_kind(vector)}")
     _require(vector.shape == (slots,), operation, f"expected {slots} slots, got {vector.shape}")
-    _require(bool(np.isfinite(vector).all()), operation, "a number is not finite")
+    if numbers == "integer":
+        _require(bool((vector >= -MAX_INTEGER).all()), operation, "a number is -2^63")
+    else:
+        _require(bool(np.isfinite(vector).all()), operation, "a number is not finite")
 
 
 def _require_diagonals(diagonals: Mapping[int, Vector], slots: int, operation: Operation) -> None:
@@ -326,7 +357,7 @@ def _require_diagonals(diagonals: Mapping[int, Vector], slots: int, operation: O
     )
     for number, vector in diagonals.items():
         _require(-slots < number < slots, operation, f"diagonal {number} does not exist")
-        _require_vector(vector, slots, operation)
+        _require_vector(vector, slots, operation, "real")
 
 
 def _require_integer(value: object, what: str, operation: Operation) -> None:
@@ -365,7 +396,12 @@ def _operand_states(operation: Operation, states: Sequence[State]) -> list[State
     return [states[number] for number in numbers]
 
 
-def _require_frame(title: str, slots: int) -> None:
+def _require_frame(title: str, slots: int, numbers: Numbers) -> None:
+    if not isinstance(numbers, str) or numbers not in DTYPES:
+        raise InvalidProgramError(
+            f"cannot make a program: expected numbers to be of {', '.join(DTYPES)}, "
+            f"got {numbers!r:.40}"
+        )
     if not isinstance(title, str):
         raise InvalidProgramError(f"cannot make a program: its title is {_kind(title)}, not text")
     if not isinstance(slots, _INTEGERS) or isinstance(slots, bool):
@@ -414,6 +450,7 @@ class Program:
         origins: The line of the user's program that asked for each operation; empty where
             unknown, and all of them where none are given.
         stages: What the planner wanted each operation for, in a few words; likewise.
+        numbers: Whether it computes with reals, which may be off, or exactly with integers.
 
     Raises:
         InvalidProgramError: An operation is not legal.
@@ -432,13 +469,15 @@ class Program:
     layouts: tuple[Layout | None, ...]
     origins: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
+    numbers: Numbers = "real"
     states: tuple[State, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        _require_frame(self.title, self.slots)
+        _require_frame(self.title, self.slots, self.numbers)
         states: list[State] = []
         for operation in self.operations:
-            states.append(state_after(operation, _operand_states(operation, states), self.slots))
+            of_operands = _operand_states(operation, states)
+            states.append(state_after(operation, of_operands, self.slots, self.numbers))
         if len(self.layouts) != len(self.operations):
             raise InvalidProgramError("cannot make the program: expected a layout per operation")
         for layout in self.layouts:
@@ -463,7 +502,8 @@ class Program:
     def __str__(self) -> str:
         lines = [self.line(number) for number in range(len(self.operations))]
         width = max((len(line) for line in lines), default=0)
-        text = [f"{self.title}, {self.slots} slots"]
+        kind = " of integers" if self.numbers == "integer" else ""
+        text = [f"{self.title}, {self.slots} slots{kind}"]
         for line, state, layout in zip(lines, self.states, self.layouts, strict=True):
             level = "clear" if state.level is None else f"level {state.level}"
             waiting = ", waits for rescale" if state.waiting else ""
@@ -509,10 +549,11 @@ class Builder:
         0
     """
 
-    def __init__(self, title: str, slots: int) -> None:
-        _require_frame(title, slots)
+    def __init__(self, title: str, slots: int, numbers: Numbers = "real") -> None:
+        _require_frame(title, slots, numbers)
         self._title = title
         self.slots = slots
+        self.numbers = numbers
         self._constants: dict[bytes, int] = {}
         self._operations: list[Operation] = []
         self._layouts: list[Layout | None] = []
@@ -529,14 +570,14 @@ class Builder:
             InvalidProgramError: The operation is not legal here.
         """
         operand_states = _operand_states(operation, self._states)
-        self._states.append(state_after(operation, operand_states, self.slots))
+        self._states.append(state_after(operation, operand_states, self.slots, self.numbers))
         self._operations.append(operation)
         self._layouts.append(layout)
         self._origins.append(self.origin)
         self._stages.append(self.stage)
         return len(self._operations) - 1
 
-    def constant(self, vector: Vector) -> int:
+    def constant(self, vector: NDArray[Any]) -> int:
         """The number of a constant with these numbers, made where there is none yet."""
         content = vector.tobytes()
         if content not in self._constants:
@@ -572,4 +613,5 @@ class Builder:
             tuple(self._layouts),
             tuple(self._origins),
             tuple(self._stages),
+            self.numbers,
         )

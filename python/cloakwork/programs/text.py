@@ -16,13 +16,17 @@ line of the user's program that it comes from and the stage of the plan:
     %4 = rescale %3
     %5 = output %4
 
+A program over integers says so after its slots, by the line `numbers integer`.
+
 `str(program)` is the summary for people only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import assert_never
+from typing import Any, assert_never
+
+from numpy.typing import NDArray
 
 from cloakwork.errors import CloakworkError, InvalidProgramError
 from cloakwork.plan.layout import Axis, Layout
@@ -43,7 +47,6 @@ from cloakwork.programs.slots import (
     Rescale,
     Rotate,
     Sub,
-    Vector,
     name_of,
     operands,
 )
@@ -75,7 +78,10 @@ def to_text(program: Program) -> str:
     """
     distinct = DistinctVectors()
     body = operation_lines(program, distinct)
-    lines = [_FIRST_LINE, f"title {quote(program.title)}", f"slots {program.slots}", ""]
+    lines = [_FIRST_LINE, f"title {quote(program.title)}", f"slots {program.slots}"]
+    if program.numbers != "real":
+        lines.append(f"numbers {program.numbers}")
+    lines.append("")
     for number, vector in enumerate(distinct.vectors):
         lines.append(f"v{number} = {vector_text(vector)}")
     if distinct.vectors:
@@ -129,7 +135,7 @@ def operation_lines(program: Program, distinct: DistinctVectors) -> list[str]:
     ]
 
 
-def read_operation(line: str, vectors: Sequence[Vector], builder: Builder) -> None:
+def read_operation(line: str, vectors: Sequence[NDArray[Any]], builder: Builder) -> None:
     """Append the operation that a line holds.
 
     Args:
@@ -206,8 +212,8 @@ class _Reader:
         self._memory = memory
         self._has_begun = False
         self._title: str | None = None
-        self._slots = 0
-        self._vectors: list[Vector] = []
+        self._slots: int | None = None
+        self._vectors: list[NDArray[Any]] = []
         self._builder: Builder | None = None
 
     def read(self, line: str) -> None:
@@ -223,24 +229,39 @@ class _Reader:
             tokens.expect("title")
             self._title = tokens.quoted()
             tokens.end()
-        elif self._builder is None:
+        elif self._slots is None:
             tokens.expect("slots")
             self._slots = tokens.integer()
             tokens.end()
+            # Checked here, so that the error names this line.
             self._builder = Builder(self._title, self._slots)
+        elif tokens.accept("numbers"):
+            self._read_integers(tokens)
         elif tokens.peek().startswith("v"):
             self._read_vector(tokens)
         else:
-            _append(tokens, self._vectors, self._builder)
+            _append(tokens, self._vectors, self._begun())
+
+    def _begun(self) -> Builder:
+        assert self._builder is not None
+        return self._builder
+
+    def _read_integers(self, tokens: Tokens) -> None:
+        if self._vectors or len(self._begun()):
+            raise InvalidProgramError("what the numbers are comes before vectors and operations")
+        tokens.expect("integer")
+        tokens.end()
+        self._builder = Builder(self._title or "", self._begun().slots, "integer")
 
     def _read_vector(self, tokens: Tokens) -> None:
+        slots = self._begun().slots
         _expect_number(tokens, "v", len(self._vectors))
-        if 8 * self._slots * (len(self._vectors) + 1) > self._memory:
+        if 8 * slots * (len(self._vectors) + 1) > self._memory:
             raise InvalidProgramError(
                 f"the vectors take more than {self._memory} bytes; "
                 "if the program is to be trusted, read it with more memory"
             )
-        self._vectors.append(read_vector(tokens, self._slots))
+        self._vectors.append(read_vector(tokens, slots, self._begun().numbers))
 
     def finish(self) -> Program:
         if self._builder is None:
@@ -250,7 +271,7 @@ class _Reader:
         return self._builder.finish()
 
 
-def _append(tokens: Tokens, vectors: Sequence[Vector], builder: Builder) -> None:
+def _append(tokens: Tokens, vectors: Sequence[NDArray[Any]], builder: Builder) -> None:
     _expect_number(tokens, "%", len(builder))
     name = tokens.word()
     if name not in _READERS:
@@ -268,7 +289,7 @@ def _expect_number(tokens: Tokens, prefix: str, number: int) -> None:
     tokens.expect("=")
 
 
-def _read_reference(tokens: Tokens, vectors: Sequence[Vector]) -> Vector:
+def _read_reference(tokens: Tokens, vectors: Sequence[NDArray[Any]]) -> NDArray[Any]:
     number = tokens.numbered("v")
     if number >= len(vectors):
         raise InvalidProgramError(f"v{number} is not given before it is used")
@@ -279,25 +300,25 @@ def _read_value(tokens: Tokens) -> int:
     return tokens.numbered("%")
 
 
-def _read_input(tokens: Tokens, _: Sequence[Vector]) -> Operation:
+def _read_input(tokens: Tokens, _: Sequence[NDArray[Any]]) -> Operation:
     name = tokens.quoted()
     tokens.expect("at")
     return Input(name, tokens.integer())
 
 
-def _read_constant(tokens: Tokens, vectors: Sequence[Vector]) -> Operation:
+def _read_constant(tokens: Tokens, vectors: Sequence[NDArray[Any]]) -> Operation:
     return Constant(_read_reference(tokens, vectors))
 
 
-def _read_rotate(tokens: Tokens, _: Sequence[Vector]) -> Operation:
+def _read_rotate(tokens: Tokens, _: Sequence[NDArray[Any]]) -> Operation:
     operand = _read_value(tokens)
     tokens.expect("by")
     return Rotate(operand, tokens.integer())
 
 
-def _read_linear(tokens: Tokens, vectors: Sequence[Vector]) -> Operation:
+def _read_linear(tokens: Tokens, vectors: Sequence[NDArray[Any]]) -> Operation:
     operand = _read_value(tokens)
-    diagonals: dict[int, Vector] = {}
+    diagonals: dict[int, NDArray[Any]] = {}
     tokens.expect("{")
     while True:
         number = tokens.signed()
@@ -312,7 +333,7 @@ def _read_linear(tokens: Tokens, vectors: Sequence[Vector]) -> Operation:
     return Linear(operand, diagonals, tokens.integer())
 
 
-def _read_polynomial(tokens: Tokens, _: Sequence[Vector]) -> Operation:
+def _read_polynomial(tokens: Tokens, _: Sequence[NDArray[Any]]) -> Operation:
     operand = _read_value(tokens)
     basis: Basis
     if tokens.accept("monomial"):
@@ -328,13 +349,13 @@ def _read_polynomial(tokens: Tokens, _: Sequence[Vector]) -> Operation:
     return Polynomial(operand, tuple(coefficients), basis)
 
 
-def _read_drop_level(tokens: Tokens, _: Sequence[Vector]) -> Operation:
+def _read_drop_level(tokens: Tokens, _: Sequence[NDArray[Any]]) -> Operation:
     operand = _read_value(tokens)
     tokens.expect("to")
     return DropLevel(operand, tokens.integer())
 
 
-_READERS: Mapping[str, Callable[[Tokens, Sequence[Vector]], Operation]] = {
+_READERS: Mapping[str, Callable[[Tokens, Sequence[NDArray[Any]]], Operation]] = {
     "input": _read_input,
     "constant": _read_constant,
     "add": lambda tokens, _: Add(_read_value(tokens), _read_value(tokens)),

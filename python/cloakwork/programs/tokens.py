@@ -118,6 +118,19 @@ class Tokens:
         magnitude = self._digits(token.removeprefix("-"), "an integer")
         return -magnitude if token.startswith("-") else magnitude
 
+    def long(self) -> int:
+        """Take an integer of up to 63 bits that may be negative.
+
+        Raises:
+            InvalidProgramError: Something else comes.
+        """
+        token = self.peek()
+        digits = token.removeprefix("-")
+        if not digits.isdecimal() or len(digits) > _MAX_DIGITS + 1 or int(digits) >> 63:
+            raise self._unexpected("an integer of up to 63 bits")
+        self._next += 1
+        return int(token)
+
     def real(self) -> float:
         """Take a finite number.
 

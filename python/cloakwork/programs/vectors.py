@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.slots import Vector
+from cloakwork.programs.slots import DTYPES, Numbers
 from cloakwork.programs.tokens import Tokens
 
 # A group in brackets repeats at least twice, so that deeper ones outnumber the slots.
@@ -31,10 +33,10 @@ class VectorTable:
 
     def __init__(self) -> None:
         # Weakly, so that vectors made on demand can go; the next may take their identity.
-        self._by_identity: dict[int, tuple[weakref.ref[Vector], int]] = {}
+        self._by_identity: dict[int, tuple[weakref.ref[NDArray[Any]], int]] = {}
         self._by_content: dict[bytes, int] = {}
 
-    def number_of(self, vector: Vector) -> int:
+    def number_of(self, vector: NDArray[Any]) -> int:
         """The number of the first vector seen that holds the same."""
         known = self._by_identity.get(id(vector))
         if known is not None and known[0]() is vector:
@@ -57,10 +59,10 @@ class DistinctVectors:
     """
 
     def __init__(self) -> None:
-        self.vectors: list[Vector] = []
+        self.vectors: list[NDArray[Any]] = []
         self._table = VectorTable()
 
-    def number_of(self, vector: Vector) -> int:
+    def number_of(self, vector: NDArray[Any]) -> int:
         """The number of a vector among the distinct ones."""
         number = self._table.number_of(vector)
         if number == len(self.vectors):
@@ -68,7 +70,7 @@ class DistinctVectors:
         return number
 
 
-def vector_text(vector: Vector) -> str:
+def vector_text(vector: NDArray[Any]) -> str:
     """A vector as text: runs of equal numbers, and patterns that repeat in brackets.
 
     Example:
@@ -128,12 +130,13 @@ def _repetition(runs: Sequence[str], following: Sequence[int], start: int) -> tu
     return best
 
 
-def read_vector(tokens: Tokens, slots: int) -> Vector:
+def read_vector(tokens: Tokens, slots: int, numbers: Numbers = "real") -> NDArray[Any]:
     """Read what `vector_text` wrote, to the end of the line.
 
     Args:
         tokens: The line.
         slots: Numbers that there must be; no more are ever held.
+        numbers: What they are.
 
     Raises:
         InvalidProgramError: It is no vector of this length.
@@ -142,17 +145,20 @@ def read_vector(tokens: Tokens, slots: int) -> Vector:
         >>> read_vector(Tokens("1.0 x2, 0.5"), 3).tolist()
         [1.0, 1.0, 0.5]
     """
-    numbers = _read_items(tokens, slots, nesting=0)
+    read = tokens.real if numbers == "real" else tokens.long
+    items = _read_items(tokens, read, slots, nesting=0)
     tokens.end()
-    if len(numbers) != slots:
-        raise InvalidProgramError(f"expected {slots} numbers, got {len(numbers)}")
-    return np.array(numbers, dtype=np.float64)
+    if len(items) != slots:
+        raise InvalidProgramError(f"expected {slots} numbers, got {len(items)}")
+    return np.array(items, dtype=DTYPES[numbers])
 
 
-def _read_items(tokens: Tokens, most: int, *, nesting: int) -> list[float]:
+def _read_items(
+    tokens: Tokens, read: Callable[[], float], most: int, *, nesting: int
+) -> list[float]:
     numbers: list[float] = []
     while True:
-        item = _read_item(tokens, most, nesting=nesting)
+        item = _read_item(tokens, read, most, nesting=nesting)
         repeats = tokens.numbered("x") if tokens.peek().startswith("x") else 1
         if repeats < 1 or len(numbers) + repeats * len(item) > most:
             raise InvalidProgramError(f"expected {most} numbers, got fewer than one or more")
@@ -161,11 +167,23 @@ def _read_items(tokens: Tokens, most: int, *, nesting: int) -> list[float]:
             return numbers
 
 
-def _read_item(tokens: Tokens, most: int, *, nesting: int) -> list[float]:
+def _read_item(
+    tokens: Tokens, read: Callable[[], float], most: int, *, nesting: int
+) -> list[float]:
     if not tokens.accept("("):
-        return [tokens.real()]
+        return [read()]
     if nesting == _MAX_NESTING:
         raise InvalidProgramError(f"expected at most {_MAX_NESTING} brackets in one another")
-    numbers = _read_items(tokens, most, nesting=nesting + 1)
+    numbers = _read_items(tokens, read, most, nesting=nesting + 1)
     tokens.expect(")")
     return numbers
+
+
+def uniform_integer(vector: NDArray[np.int64]) -> int | None:
+    """The integer that is in every slot, if it is one.
+
+    Example:
+        >>> uniform_integer(np.array([3, 3])), uniform_integer(np.array([3, 4]))
+        (3, None)
+    """
+    return int(vector[0]) if bool((vector == vector[0]).all()) else None

@@ -7,6 +7,7 @@ from collections import Counter
 from cloakwork.programs.slots import (
     Add,
     Constant,
+    DropLevel,
     Mul,
     Neg,
     Program,
@@ -20,9 +21,11 @@ from cloakwork.programs.slots import (
 def degrees(program: Program) -> tuple[int, ...]:
     """The degree of every value as a ciphertext: 2 where it is not relinearised, else 1.
 
-    A product of ciphertexts stays at degree 2, and so do sums of such, until a rescale or a
-    rotation takes degree 1: a sum of many products is relinearised once. Products that meet
-    in sums are treated alike: they are relinearised at once where that is less often.
+    A product of ciphertexts stays at degree 2, and so do sums of such and their products with
+    constants, until a rescale or a rotation takes degree 1: a sum of many products is
+    relinearised once. Products that meet in sums are treated alike: they are relinearised at
+    once where that is less often, and where one of them is multiplied or dropped, which only
+    integers are. One that is a result stays as it is.
 
     Args:
         program: The program.
@@ -38,10 +41,15 @@ def degrees(program: Program) -> tuple[int, ...]:
     relinearisations: Counter[int] = Counter()
     # Rotations of one value are made together, after one relinearisation.
     rotated: set[int] = set()
+    # These want degree 1 and have no relinearisation of their own.
+    at_once: set[int] = set()
     for number, operation in enumerate(program.operations):
         match operation:
-            case Mul() if number in families:
+            case Mul() if _multiplies_ciphertexts(operation, program):
                 products[families[number]] += 1
+                at_once.update(families[each] for each in operands(operation) if each in families)
+            case DropLevel(operand=operand) if operand in families:
+                at_once.add(families[operand])
             case Rescale(operand=operand) if operand in families:
                 relinearisations[families[operand]] += 1
             case Rotate(operand=operand) if operand in families:
@@ -49,10 +57,19 @@ def degrees(program: Program) -> tuple[int, ...]:
             case _:
                 pass
     relinearisations.update(families[operand] for operand in rotated)
-    waiting = {family for family in products if relinearisations[family] <= products[family]}
+    waiting = {
+        family
+        for family in products
+        if relinearisations[family] <= products[family] and family not in at_once
+    }
     return tuple(
         2 if families.get(number) in waiting else 1 for number in range(len(program.operations))
     )
+
+
+def _multiplies_ciphertexts(product: Mul, program: Program) -> bool:
+    factors = (program.operations[operand] for operand in operands(product))
+    return not any(isinstance(factor, Constant) for factor in factors)
 
 
 def _families(program: Program) -> dict[int, int]:
@@ -67,11 +84,9 @@ def _families(program: Program) -> dict[int, int]:
 
     for number, operation in enumerate(program.operations):
         match operation:
-            case Mul():
-                factors = (program.operations[operand] for operand in operands(operation))
-                if not any(isinstance(factor, Constant) for factor in factors):
-                    parents[number] = number
-            case Add() | Sub() | Neg():
+            case Mul() if _multiplies_ciphertexts(operation, program):
+                parents[number] = number
+            case Add() | Sub() | Neg() | Mul():
                 for operand in operands(operation):
                     if operand in parents:
                         parents.setdefault(number, number)

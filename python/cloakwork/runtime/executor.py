@@ -6,8 +6,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from time import perf_counter
-from typing import Generic, NoReturn, Protocol, TypeVar, assert_never
+from typing import Any, Generic, NoReturn, Protocol, TypeVar, assert_never
 
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from cloakwork import _native
@@ -57,10 +58,10 @@ class Backend(Protocol[V]):
 
     def level(self, value: V) -> int: ...
     def add(self, left: V, right: V) -> V: ...
-    def add_constant(self, value: V, constant: Vector) -> V: ...
+    def add_constant(self, value: V, constant: NDArray[Any]) -> V: ...
     def multiply(self, left: V, right: V) -> V: ...
     def multiply_lazily(self, left: V, right: V) -> V: ...
-    def multiply_constant(self, value: V, constant: Vector) -> V: ...
+    def multiply_constant(self, value: V, constant: NDArray[Any]) -> V: ...
     def negate(self, value: V) -> V: ...
     def rotate(self, value: V, steps: int) -> V: ...
     def rotate_many(self, value: V, steps: Sequence[int]) -> Sequence[V]: ...
@@ -152,6 +153,32 @@ def run(
             return execution.outputs()
         finally:
             execution.close()
+
+
+def run_in_order(program: Program, backend: Backend[V], inputs: Sequence[V]) -> list[V]:
+    """Run a program on this thread without a bar or a profile: for values that cost nothing.
+
+    Args:
+        program: The program.
+        backend: Where it runs.
+        inputs: One value per input operation, in order.
+
+    Example:
+        >>> from cloakwork.backends.clear import ClearBackend, ClearVector
+        >>> import numpy as np
+        >>> program = Program("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
+        >>> inputs = [ClearVector(np.array([1.0, 2.0]), 0)]
+        >>> run_in_order(program, ClearBackend(), inputs)[0].slots.tolist()
+        [2.0, 4.0]
+    """
+    plan = schedule(program)
+    live: LiveValues[V] = LiveValues(plan)
+    entries = [n for n, operation in enumerate(program.operations) if isinstance(operation, Input)]
+    live.add(entries, inputs)
+    for task, numbers in enumerate(plan.tasks):
+        live.add(numbers, _made(numbers, program, plan, backend, live))
+        live.finish(task)
+    return [live[value] for value in plan.outputs]
 
 
 def _work_on_threads(execution: _Execution[V], threads: int) -> None:
@@ -261,7 +288,8 @@ class _Execution(Generic[V]):
         numbers = self._plan.tasks[task]
         start = perf_counter()
         try:
-            made = self._bounded(numbers, self._make(numbers))
+            made = _made(numbers, self._program, self._plan, self._backend, self._live)
+            made = self._bounded(numbers, made)
         except Exception as error:
             error.add_note(self._place(numbers))
             raise
@@ -279,19 +307,6 @@ class _Execution(Generic[V]):
             if self._queue.exhausted:
                 self._changed.notify_all()
 
-    def _make(self, numbers: Sequence[int]) -> Sequence[V]:
-        operations = [self._program.operations[number] for number in numbers]
-        match operations:
-            case [Mul(left=left, right=right)] if self._plan.degrees[numbers[0]] == 2:
-                return [self._backend.multiply_lazily(self._live[left], self._live[right])]
-            case [operation]:
-                return [_apply(operation, self._program, self._backend, self._live)]
-            case [Rotate(operand=operand), *_]:
-                steps = [rotation.steps for rotation in operations if isinstance(rotation, Rotate)]
-                return self._backend.rotate_many(self._live[operand], steps)
-            case _:
-                raise AssertionError("only rotations are done together")
-
     def _bounded(self, numbers: Sequence[int], made: Sequence[V]) -> Sequence[V]:
         if self.bounds is None:
             return made
@@ -308,6 +323,29 @@ class _Execution(Generic[V]):
         if others:
             place += f" and {len(others)} more rotations made with it"
         return f"{place}, from {origin}" if origin else place
+
+
+def _made(
+    numbers: Sequence[int],
+    program: Program,
+    plan: Schedule,
+    backend: Backend[V],
+    values: LiveValues[V],
+) -> Sequence[V]:
+    """The values of one task."""
+    operations = [program.operations[number] for number in numbers]
+    match operations:
+        case [Mul(left=left, right=right)] if plan.degrees[numbers[0]] == 2 and _constants(
+            program, left, right
+        ) == (None, None):
+            return [backend.multiply_lazily(values[left], values[right])]
+        case [operation]:
+            return [_apply(operation, program, backend, values)]
+        case [Rotate(operand=operand), *_]:
+            steps = [rotation.steps for rotation in operations if isinstance(rotation, Rotate)]
+            return backend.rotate_many(values[operand], steps)
+        case _:
+            raise AssertionError("only rotations are done together")
 
 
 def _apply(operation: Operation, program: Program, backend: Backend[V], values: LiveValues[V]) -> V:

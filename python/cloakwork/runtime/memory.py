@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from cloakwork._native import Parameters
+from cloakwork._native import BgvParameters, Parameters
 from cloakwork.errors import MemoryBudgetError
 from cloakwork.programs.slots import Input, Program, State
 from cloakwork.runtime.schedule import Schedule, schedule
@@ -16,7 +16,7 @@ from cloakwork.runtime.schedule import Schedule, schedule
 _WORD_BYTES = 4
 
 
-def ciphertext_bytes(parameters: Parameters, level: int) -> int:
+def ciphertext_bytes(parameters: Parameters | BgvParameters, level: int) -> int:
     """Bytes of a ciphertext of degree 1, of two polynomials.
 
     Raises:

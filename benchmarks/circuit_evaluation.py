@@ -1,0 +1,219 @@
+"""What was measured of one circuit, and how it is measured."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from benchmarks.circuit_jobs import CircuitJob
+from benchmarks.measurement import Row
+from cloakwork import _native
+from cloakwork.backends.bgv import BgvBackend
+from cloakwork.compiled_circuit import CompiledCircuit, compile_lanes
+from cloakwork.explain.integers import operation_counts
+from cloakwork.plan.integer_parameters import top_level
+from cloakwork.plan.lanes_scalar import scalar_program
+from cloakwork.plan.lanes_search import vectorise
+from cloakwork.programs.circuits import Circuit, CircuitInput, evaluate
+from cloakwork.programs.lanes import LaneCounts, LaneProgram
+from cloakwork.programs.result_form import Leaf, Sequenced
+from cloakwork.runtime.integer_roles import IntegerEvaluator
+
+BITS = 16
+
+# A job of milliseconds is run more often than one of seconds: at most so often, and no further
+# once it has taken so many seconds.
+_MOST_RUNS = 15
+_ENOUGH_SECONDS = 0.5
+_SEED = 582057
+# Inputs are drawn anew until the results have so many bits, the last from few numbers.
+_BOUNDS = (50, 10, 3, 1)
+_DRAWS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class CircuitEvaluation:
+    """One circuit, evaluated.
+
+    Args:
+        job: Its name.
+        replication: What tells it from others of the name.
+        n: Ring degree of the vectorised program.
+        levels: Its levels.
+        threads: Threads of the engine.
+        additions: Its additions, subtractions and negations.
+        products: Its products of ciphertexts.
+        rotations: Its rotations.
+        masks: Its products with clear vectors.
+        compile_seconds: Of the vectorised program, parameters included.
+        seconds: CPU seconds of one run of it.
+        scalar_n: Ring degree of the scalar program: each scalar a ciphertext of its own.
+        scalar_seconds: CPU seconds of one run of the scalar program.
+        relinearised_seconds: The same, every product relinearised at once, as the paper has it.
+        key_bytes: Bytes of the evaluation keys of the vectorised program.
+        right: Whether all results on ciphertexts and in the clear are Python's.
+    """
+
+    job: str
+    replication: str
+    n: int
+    levels: int
+    threads: int
+    additions: int
+    products: int
+    rotations: int
+    masks: int
+    compile_seconds: float
+    seconds: float
+    scalar_n: int
+    scalar_seconds: float
+    relinearised_seconds: float
+    key_bytes: int
+    right: bool
+
+    @property
+    def name(self) -> str:
+        """Name and replication."""
+        return f"{self.job}, {self.replication}"
+
+    @property
+    def counts(self) -> LaneCounts:
+        """Operations by kind, as the paper counts them."""
+        return LaneCounts(self.additions, self.products, self.rotations, self.masks)
+
+    @property
+    def moves(self) -> int:
+        """Rotations and products."""
+        return self.rotations + self.products
+
+    @property
+    def speed_up(self) -> float:
+        """Against the scalar program with every product relinearised at once."""
+        return self.relinearised_seconds / self.seconds
+
+    @property
+    def lazy_speed_up(self) -> float:
+        """Against the scalar program as Cloakwork runs it."""
+        return self.scalar_seconds / self.seconds
+
+    def rows(self) -> Iterator[Row]:
+        """Every figure."""
+        figures = {
+            ("additions", "count"): self.additions,
+            ("products", "count"): self.products,
+            ("rotations", "count"): self.rotations,
+            ("masks", "count"): self.masks,
+            ("compile time", "s"): self.compile_seconds,
+            ("CPU time", "ms"): 1e3 * self.seconds,
+            ("CPU time, scalar", "ms"): 1e3 * self.scalar_seconds,
+            ("CPU time, scalar, relinearised at once", "ms"): 1e3 * self.relinearised_seconds,
+            ("keys", "bytes"): self.key_bytes,
+            ("right", "truth"): float(self.right),
+        }
+        for (figure, unit), value in figures.items():
+            yield Row(self.name, self.n, self.levels, self.threads, figure, unit, value)
+
+
+class _Relinearising(BgvBackend):
+    """Relinearises every product at once."""
+
+    multiply_lazily = BgvBackend.multiply
+
+
+def evaluated(job: CircuitJob, effort: float = 1.0) -> CircuitEvaluation:
+    """Compile a job, run it in lanes and scalar by scalar, and compare with Python's integers."""
+    circuit = job.circuit
+    inputs, bounds = _inputs(circuit)
+    expected = [value for values in evaluate(circuit, inputs).values() for value in values]
+    start = time.perf_counter()
+    program = _compiled(vectorise(circuit, effort=effort), circuit, bounds)
+    compile_seconds = time.perf_counter() - start
+    free = tuple(
+        replace(each, replicated=False, grouped=False, slots=None) for each in circuit.inputs
+    )
+    scalar = _compiled(scalar_program(replace(circuit, inputs=free)), circuit, bounds)
+    arguments = {each.name: _shaped(each, inputs[each.name]) for each in circuit.inputs}
+    seconds, found = _measured(program, arguments, BgvBackend)
+    scalar_seconds, scalar_found = _measured(scalar, arguments, BgvBackend)
+    relinearised, eager_found = _measured(scalar, arguments, _Relinearising)
+    clear = program.run_clear(**arguments)
+    counts = operation_counts(program.program)
+    return CircuitEvaluation(
+        job.name,
+        job.replication,
+        program.parameter_sets[0].n,
+        top_level(program.program),
+        _native.threads(),
+        counts["addition"],
+        counts["product"],
+        counts["rotation"],
+        counts["mask"],
+        compile_seconds,
+        seconds,
+        scalar.parameter_sets[0].n,
+        scalar_seconds,
+        relinearised,
+        program.key_bytes,
+        found == scalar_found == eager_found == clear == expected,
+    )
+
+
+def _compiled(
+    lanes: LaneProgram, circuit: Circuit, bounds: Mapping[str, tuple[int, int]]
+) -> CompiledCircuit:
+    count = sum(output.count for output in circuit.outputs)
+    form = Sequenced(tuple(map(Leaf, range(count))))
+    return compile_lanes(lanes, circuit, form, bounds, BITS)
+
+
+def _inputs(circuit: Circuit) -> tuple[dict[str, list[int]], dict[str, tuple[int, int]]]:
+    """Random scalars whose results fit the bits, and the range that each input has."""
+    generator = random.Random(_SEED)
+    limit = 1 << BITS - 1
+    for bound in _BOUNDS:
+        bounds = {
+            each.name: (0, 1) if each.name == "c" else (-bound, bound) for each in circuit.inputs
+        }
+        for _ in range(_DRAWS):
+            drawn = {
+                each.name: [generator.randint(*bounds[each.name]) for _ in range(each.count)]
+                for each in circuit.inputs
+            }
+            results = [value for values in evaluate(circuit, drawn).values() for value in values]
+            if all(-limit <= value < limit for value in results):
+                return drawn, bounds
+    raise AssertionError(f"no results of {circuit.title} fit {BITS} bits")
+
+
+def _shaped(declared: CircuitInput, flat: list[int]) -> Any:
+    match declared.shape:
+        case ():
+            return flat[0]
+        case (_,):
+            return flat
+        case shape:
+            return [flat[start : start + shape[1]] for start in range(0, len(flat), shape[1])]
+
+
+def _measured(
+    program: CompiledCircuit,
+    arguments: Mapping[str, Any],
+    kind: Callable[..., BgvBackend],
+) -> tuple[float, Any]:
+    """CPU seconds of a run, the median of several, and its results."""
+    client, made = program.keygen()
+    assert isinstance(made.backend, BgvBackend)
+    backend = kind(made.backend.parameter_sets, made.backend.keys)
+    evaluator = IntegerEvaluator(backend, program.integers, hidden=True)
+    encrypted = client.encrypt(**arguments)
+    found = client.decrypt(evaluator.run(encrypted, threads=1))
+    seconds: list[float] = []
+    while not seconds or (sum(seconds) < _ENOUGH_SECONDS and len(seconds) < _MOST_RUNS):
+        start = time.process_time()
+        evaluator.run(encrypted, threads=1)
+        seconds.append(time.process_time() - start)
+    return statistics.median(seconds), found

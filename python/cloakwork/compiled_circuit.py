@@ -1,0 +1,158 @@
+"""A circuit that was compiled: its program, its parameters, and the keys made for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from cloakwork._native import BgvParameters
+from cloakwork.backends.bgv import BgvBackend, BgvKey
+from cloakwork.backends.clear_integers import ClearIntegersBackend, ClearIntegersKey
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.explain.plot_integers import plot_integers
+from cloakwork.plan.integer_parameters import RINGS, integer_plan, require_fitting
+from cloakwork.plan.integer_ranges import Range, result_ranges
+from cloakwork.plan.keys import demand_of
+from cloakwork.programs.circuits import Circuit
+from cloakwork.programs.integers import IntegerPort, IntegerProgram
+from cloakwork.programs.lanes import LaneProgram
+from cloakwork.programs.result_form import Form
+from cloakwork.programs.slots import Program
+from cloakwork.runtime.arguments import shown
+from cloakwork.runtime.integer_roles import IntegerClient, IntegerEvaluator
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def compile_lanes(
+    lanes: LaneProgram,
+    circuit: Circuit,
+    form: Form,
+    bounds: Mapping[str, Range],
+    bits: int,
+    *,
+    batch: int = 1,
+    rings: Sequence[int] = RINGS,
+    insecure: bool = False,
+) -> CompiledCircuit:
+    """Give a lane program of a circuit levels and parameters.
+
+    Args:
+        lanes: What runs.
+        circuit: What it computes.
+        form: How its results stand in lists, tuples and dicts.
+        bounds: The least and the greatest value of the scalars of each input.
+        bits: Results are signed numbers of so many bits.
+        batch: Evaluations of one run, at most.
+        rings: Base-2 logarithms of the ring degrees to try, in order.
+        insecure: Whether parameters below 128-bit security are allowed.
+
+    Raises:
+        CircuitTooDeepError: No parameters take as many products in a row.
+        InsecureParametersError: The ring asked for falls short of 128-bit security.
+    """
+    plan = integer_plan(lanes, bits, evaluations=batch, rings=rings, insecure=insecure)
+    ports = tuple(IntegerPort(each.name, each.shape, *bounds[each.name]) for each in circuit.inputs)
+    ranges = result_ranges(circuit, bounds)
+    program = IntegerProgram(plan.program, plan.slots.packing, ports, form, bits, batch, ranges)
+    return CompiledCircuit(program, plan.parameter_sets)
+
+
+class CompiledCircuit:
+    """A circuit as a public program, with the parameters that it runs under.
+
+    Args:
+        integers: The program, its inputs and results.
+        parameter_sets: One for every prime that results are computed modulo.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> @cw.circuit(a=cw.scalar(), b=cw.scalar())
+        ... def product(a, b):
+        ...     return a * b
+        >>> client, evaluator = product.compile(bits=16).keygen()
+        >>> client.decrypt(evaluator.run(client.encrypt(a=-12, b=11)))
+        -132
+    """
+
+    def __init__(self, integers: IntegerProgram, parameter_sets: tuple[BgvParameters, ...]) -> None:
+        require_fitting(integers, parameter_sets)
+        self.integers = integers
+        self.parameter_sets = parameter_sets
+
+    @property
+    def title(self) -> str:
+        """What it computes."""
+        return self.integers.title
+
+    @property
+    def program(self) -> Program:
+        """The slot program."""
+        return self.integers.program
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of the evaluation keys that the program needs."""
+        demand = demand_of(self.program)
+        return sum(demand.nbytes(each.evaluation_key_bytes) for each in self.parameter_sets)
+
+    def keygen(
+        self, backend: Literal["bgv", "clear"] = "bgv"
+    ) -> tuple[IntegerClient, IntegerEvaluator]:
+        """A client with a new secret key, and an evaluator with exactly the keys needed.
+
+        Args:
+            backend: `bgv` for ciphertexts; `clear` for the same program on exact integers, which
+                hides nothing.
+
+        Raises:
+            InvalidArgumentError: There is no such backend.
+        """
+        if backend == "clear":
+            client = IntegerClient(ClearIntegersKey(), self.integers)
+            return client, IntegerEvaluator(ClearIntegersBackend(), self.integers, hidden=False)
+        if backend != "bgv":
+            raise InvalidArgumentError(
+                f"cannot make keys: expected a backend of bgv, clear, got {shown(backend)}"
+            )
+        key = BgvKey.generate(self.parameter_sets)
+        demand = demand_of(self.program)
+        keys = key.evaluation_keys(demand.relinearisation_level, demand.rotations)
+        evaluator = IntegerEvaluator(
+            BgvBackend(self.parameter_sets, keys), self.integers, hidden=True
+        )
+        return IntegerClient(key, self.integers), evaluator
+
+    def run_clear(self, /, **inputs: Any) -> Any:
+        """Run the very program on exact integers, slot for slot; nothing is encrypted or wraps.
+
+        Args:
+            inputs: As `IntegerClient.encrypt` takes them.
+
+        Raises:
+            ResultOverflowError: A result has more bits than the program was compiled for.
+            InputNameError, ShapeMismatchError, NotIntegerError, ValueOutOfRangeError: As
+                `IntegerClient.encrypt` raises them.
+        """
+        client, evaluator = self.keygen("clear")
+        return client.decrypt(evaluator.run(client.encrypt(**inputs), threads=1))
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw the plan: the slots of inputs and results, the graph by level, modelled times.
+
+        Args:
+            path: Where to write the figure; the ending says as what, such as `.png` or `.svg`.
+
+        Raises:
+            MissingDependencyError: Matplotlib is not installed.
+        """
+        return plot_integers(self, path)
+
+    def __repr__(self) -> str:
+        moduli = ", ".join(str(each.plaintext_modulus) for each in self.parameter_sets)
+        return (
+            f"CompiledCircuit({self.title}: {len(self.program.operations)} operations, "
+            f"results of {self.integers.bits} bits modulo {moduli}, {self.parameter_sets[0]})"
+        )

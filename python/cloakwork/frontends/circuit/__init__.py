@@ -1,0 +1,1 @@
+"""Python functions over encrypted integers, staged by running them on symbols."""

@@ -1,0 +1,285 @@
+"""Levels of programs over integers: the modulus is switched where noise asks for it.
+
+From the inputs on, noise says how far each value is switched down before it is multiplied or
+rotated: as far as that leaves more room for a product. From the outputs back, each operation is
+given the lowest level from which its result can still be used, so that inputs are encrypted no
+higher than needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cloakwork.plan.integer_noise import Noise, NoiseModel
+from cloakwork.programs.slots import (
+    Add,
+    Builder,
+    Constant,
+    DropLevel,
+    Input,
+    Mul,
+    Operation,
+    Output,
+    Program,
+    Rescale,
+    Rotate,
+    Sub,
+    operands,
+    with_operands,
+)
+from cloakwork.programs.vectors import uniform_integer
+
+# Noises that differ by less are the same.
+_SAME_BITS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The moduli of the levels.
+
+    Args:
+        level_bits: What each level adds.
+        base_bits: The modulus of level 0.
+        spare_bits: Of each modulus, what noise is kept away from.
+    """
+
+    level_bits: float
+    base_bits: float
+    spare_bits: float = 0.0
+
+    def level_for(self, bits: float) -> int:
+        """The lowest level whose modulus has so many bits.
+
+        Example:
+            >>> Chain(30, 50).level_for(50), Chain(30, 50).level_for(81)
+            (0, 2)
+        """
+        return max(0, math.ceil((bits + self.spare_bits - self.base_bits) / self.level_bits))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Switches:
+    """What noise asks for, from the inputs on.
+
+    Args:
+        noises: Of every value before it is switched; None for constants.
+        before_use: How often every value is switched before it is multiplied or rotated.
+        of_operands: How often each operand of an operation has to be switched at least, for the
+            noises to be these.
+    """
+
+    noises: tuple[Noise | None, ...]
+    before_use: tuple[int, ...]
+    of_operands: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of a value, from the inputs on.
+
+    Args:
+        noise: Its noise.
+        depth: How far below the top it stands.
+        factor: What its message is multiplied by, as powers: each switch by division brings one
+            in. Only values with one factor can be added as they are.
+    """
+
+    noise: Noise
+    depth: int = 0
+    factor: tuple[tuple[int, int], ...] = ()
+
+
+def switches(program: Program, model: NoiseModel, level_bits: float) -> Switches:
+    """How often values are switched down, by the model of noise.
+
+    Args:
+        program: A program over integers of one level.
+        model: The model.
+        level_bits: By how many bits a switch shrinks the modulus.
+    """
+    known: list[_Known | None] = []
+    before_use: list[int] = []
+    of_operands: list[tuple[int, ...]] = []
+    for number, operation in enumerate(program.operations):
+        used = [
+            (value, before_use[operand] if _switches_operands(operation, program) else 0)
+            for operand in operands(operation)
+            if (value := known[operand]) is not None
+        ]
+        depth = max((value.depth + count for value, count in used), default=0)
+        at = [_lowered(value, depth, model, level_bits) for value, _ in used]
+        made = None if isinstance(operation, Constant) else _made(operation, at, program, model)
+        if made is not None and len({each.factor for each in at}) > 1 and _adds(operation):
+            # No other value has the factor that the two are brought to.
+            made = _Known(made.noise, depth, ((-1 - number, 1),))
+        known.append(None if made is None else _Known(made.noise, depth, made.factor))
+        before_use.append(0 if made is None else model.switches(made.noise, level_bits))
+        of_operands.append(
+            tuple(
+                _least(value, lowered.noise, depth - value.depth, model, level_bits)
+                for (value, _), lowered in zip(used, at, strict=True)
+            )
+        )
+    noises = tuple(None if value is None else value.noise for value in known)
+    return Switches(noises, tuple(before_use), tuple(of_operands))
+
+
+def _lowered(value: _Known, depth: int, model: NoiseModel, level_bits: float) -> _Known:
+    steps = depth - value.depth
+    noise = model.switched(value.noise, steps * level_bits)
+    if noise == value.noise:
+        return _Known(noise, depth, value.factor)
+    divided = tuple((step, 1) for step in range(value.depth, depth))
+    return _Known(noise, depth, _product(value.factor, divided))
+
+
+def _least(value: _Known, wanted: Noise, most: int, model: NoiseModel, level_bits: float) -> int:
+    """The fewest switches after which a value has no more noise than is wanted."""
+    for count in range(most):
+        if model.switched(value.noise, count * level_bits).norm <= wanted.norm + _SAME_BITS:
+            return count
+    return most
+
+
+def _made(
+    operation: Operation, at: Sequence[_Known], program: Program, model: NoiseModel
+) -> _Known:
+    """What an operation makes of operands that stand at its own depth."""
+    match operation:
+        case Input():
+            return _Known(model.fresh)
+        case Add() | Sub() if len(at) == 2:
+            # Both are multiplied by about the root of the modulus where their factors differ.
+            extra = 0.0 if at[0].factor == at[1].factor else math.log2(model.modulus) / 2
+            noise = at[0].noise.scaled(extra).plus(at[1].noise.scaled(extra))
+        case Add() | Sub():
+            noise = at[0].noise.plus(Noise(model.message, model.message))
+        case Mul() if len(at) == 2:
+            noise = at[0].noise.times(at[1].noise).plus(model.rotation)
+            return _Known(noise, 0, _product(at[0].factor, at[1].factor))
+        case Mul(left=left, right=right):
+            constants = (program.operations[each] for each in (left, right))
+            constant = next(each for each in constants if isinstance(each, Constant))
+            noise = _scaled(at[0].noise, constant, model)
+        case Rotate():
+            noise = at[0].noise.plus(model.rotation)
+        case _:
+            noise = at[0].noise
+    return _Known(noise, 0, at[0].factor)
+
+
+def _adds(operation: Operation) -> bool:
+    return isinstance(operation, Add | Sub)
+
+
+def _product(
+    left: Sequence[tuple[int, int]], right: Sequence[tuple[int, int]]
+) -> tuple[tuple[int, int], ...]:
+    powers = Counter(dict(left))
+    powers.update(dict(right))
+    return tuple(sorted(powers.items()))
+
+
+def _switches_operands(operation: Operation, program: Program) -> bool:
+    """Whether operands are switched down first: sums and outputs take them as they are."""
+    match operation:
+        case Rotate():
+            return True
+        case Mul(left=left, right=right):
+            factors = (program.operations[left], program.operations[right])
+            # A product with one number is as cheap as a sum.
+            return not any(_uniform(factor) is not None for factor in factors)
+        case _:
+            return False
+
+
+def _uniform(operation: Operation) -> int | None:
+    return uniform_integer(operation.vector) if isinstance(operation, Constant) else None
+
+
+def _scaled(noise: Noise, constant: Operation, model: NoiseModel) -> Noise:
+    number = _uniform(constant)
+    if number is None:
+        return noise.embedded(model.mask)
+    half = model.modulus // 2
+    centred = abs((number + half) % model.modulus - half)
+    return noise.scaled(math.log2(max(centred, 1)))
+
+
+def levelled(program: Program, asked: Switches, model: NoiseModel, chain: Chain) -> Program:
+    """The program with every operation at the lowest level from which its result can be used.
+
+    Args:
+        program: A program over integers of one level.
+        asked: How often its values are switched.
+        model: The model of noise.
+        chain: The moduli.
+
+    Example:
+        >>> x = Input("x", 0)
+        >>> operations = (x, Mul(0, 0), Mul(1, 1), Output(2))
+        >>> program = Program("fourth power", 4, operations, (None,) * 4, numbers="integer")
+        >>> model = NoiseModel(17, Noise(20, 10), Noise(20, 12), Noise(21, 13), 15, 9)
+        >>> asked = switches(program, model, 20)
+        >>> print(levelled(program, asked, model, Chain(20, 50)))
+        fourth power, 4 slots of integers
+          %0 = input x         level 1
+          %1 = mul %0 %0       level 1
+          %2 = rescale %1      level 0
+          %3 = mul %2 %2       level 0
+          %4 = output %3       level 0
+    """
+    levels = _lowest(program, asked, model, chain)
+    builder = Builder(program.title, program.slots, "integer")
+    new_of: dict[int, int] = {}
+    lowered: dict[tuple[int, int], int] = {}
+
+    def at(value: int, level: int) -> int:
+        """The new number of an old value at a level, at or below its own."""
+        if value not in levels or levels[value] == level:
+            return new_of[value]
+        if (value, level) not in lowered:
+            switched = levels[value] - asked.before_use[value]
+            if level >= switched:
+                step: Operation = Rescale(at(value, level + 1))
+            else:
+                step = DropLevel(at(value, switched), level)
+            builder.origin, builder.stage = program.origins[value], program.stages[value]
+            lowered[value, level] = builder.append(step, program.layouts[value])
+        return lowered[value, level]
+
+    for number, operation in enumerate(program.operations):
+        match operation:
+            case Input(name=name):
+                moved: Operation = Input(name, levels[number])
+            case Constant():
+                moved = operation
+            case Output(operand=operand):
+                moved = Output(new_of[operand])
+            case _:
+                used = [at(operand, levels[number]) for operand in operands(operation)]
+                moved = with_operands(operation, used)
+        builder.origin, builder.stage = program.origins[number], program.stages[number]
+        new_of[number] = builder.append(moved, program.layouts[number])
+    return builder.finish()
+
+
+def _lowest(program: Program, asked: Switches, model: NoiseModel, chain: Chain) -> dict[int, int]:
+    """The level of every encrypted value: what its uses want of it, and its noise."""
+    wanted = [0] * len(program.operations)
+    levels: dict[int, int] = {}
+    for number in range(len(program.operations) - 1, -1, -1):
+        operation, noise = program.operations[number], asked.noises[number]
+        if noise is None:
+            continue
+        held = chain.level_for(model.needed_bits(noise))
+        levels[number] = (
+            wanted[number] if isinstance(operation, Output) else max(wanted[number], held)
+        )
+        encrypted = [each for each in operands(operation) if asked.noises[each] is not None]
+        for operand, count in zip(encrypted, asked.of_operands[number], strict=True):
+            wanted[operand] = max(wanted[operand], levels[number] + count)
+    return levels

@@ -1,0 +1,265 @@
+"""Which parameters of BGV serve a program over integers: primes, ring and chain of moduli."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count, islice
+
+from cloakwork._native import BgvParameters
+from cloakwork.backends.bgv_estimates import BgvEstimates, Estimated
+from cloakwork.errors import (
+    CircuitTooDeepError,
+    InsecureParametersError,
+    InvalidParametersError,
+    InvalidProgramError,
+    NoiseExhaustedError,
+)
+from cloakwork.plan.cost import modelled, total_seconds
+from cloakwork.plan.integer_levels import Chain, levelled, switches
+from cloakwork.plan.integer_noise import NoiseModel
+from cloakwork.plan.integer_slots import SlotPlan, slot_plan
+from cloakwork.programs.integers import IntegerProgram
+from cloakwork.programs.lanes import LaneProgram
+from cloakwork.programs.packing import ROWS
+from cloakwork.programs.slots import Input, Program
+from cloakwork.runtime.executor import run_in_order
+
+_LIMITS = (106, 214, 430, 868, 1747, 3523)
+
+# Base-2 logarithms of the degrees of those that are tried.
+RINGS = range(12, 17)
+
+# Of the engine: bits that a level adds, and that the first modulus has beyond those.
+_LEVEL_BITS = range(20, 61)
+_HEADROOM_BITS = range(2, 61)
+# Of a word that residues are kept in; the model of costs counts in these.
+_WORD_BITS = 30.5
+_MAX_PRIME_BITS = 30
+# Operations of the programs that are tried together, about: long ones are tried less often.
+_EFFORT = 10_000
+_FEWEST_STEPS = 4
+# What the model of noise may be off by, tried in order.
+_SPARE_BITS = (0.5, 3.0, 8.0)
+# Of the ciphertext modulus by log_n: the limit for 128 bits of security in the engine's table,
+# less the least that key switching takes.
+_MOST_BITS: Mapping[int, float] = {
+    log_n: limit - 28 for log_n, limit in zip(range(12, 18), _LIMITS, strict=True)
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntegerPlan:
+    """A program with its levels, where its scalars lie, and the parameters of every prime."""
+
+    slots: SlotPlan
+    parameter_sets: tuple[BgvParameters, ...]
+
+    @property
+    def program(self) -> Program:
+        """The program."""
+        return self.slots.program
+
+
+def integer_plan(
+    lanes: LaneProgram,
+    bits: int,
+    *,
+    evaluations: int = 1,
+    rings: Sequence[int] = RINGS,
+    insecure: bool = False,
+) -> IntegerPlan:
+    """The program on the smallest ring that is secure and wide enough, at least modelled cost.
+
+    Args:
+        lanes: The program without levels.
+        bits: Results are signed numbers of so many bits.
+        evaluations: How many a run is to have room for.
+        rings: Base-2 logarithms of the degrees to try, in order.
+        insecure: Whether parameters below 128-bit security are allowed.
+
+    Raises:
+        CircuitTooDeepError: No ring has a modulus that holds the noise.
+        InsecureParametersError: The ring asked for falls short of 128-bit security.
+    """
+    refusal: Exception | None = None
+    for log_n in rings:
+        slots = 1 << log_n - 1
+        if lanes.width > slots or ROWS * (slots // lanes.width) < evaluations:
+            continue
+        try:
+            return _in_ring(slot_plan(lanes, slots), bits, log_n, insecure)
+        except (InvalidParametersError, NoiseExhaustedError) as error:
+            refusal = error
+    if refusal is None:
+        raise CircuitTooDeepError(
+            f"cannot compile {lanes.title}: {evaluations} evaluation(s) of {lanes.width} slots "
+            f"each fit no ring; compile with a smaller batch"
+        )
+    if len(rings) == 1 and isinstance(refusal, InsecureParametersError):
+        raise refusal
+    raise CircuitTooDeepError(
+        f"cannot compile {lanes.title}: it multiplies more often in a row than the noise of any "
+        f"secure ring of degree 2^{rings[0]} to 2^{rings[-1]} allows at {bits} bits; "
+        f"multiply in a tree rather than in a row, or ask for fewer bits ({refusal})"
+    ) from refusal
+
+
+def _in_ring(plan: SlotPlan, bits: int, log_n: int, insecure: bool) -> IntegerPlan:
+    moduli = plaintext_moduli(bits, log_n)
+    # The largest prime has the most noise.
+    model = NoiseModel.of(moduli[-1], log_n)
+    most_bits = math.inf if insecure else _MOST_BITS.get(log_n, 0.0)
+    refusal: Exception | None = None
+    for spare_bits in _SPARE_BITS:
+        found = _cheapest(plan.program, model, spare_bits, most_bits)
+        if found is None:
+            break
+        chain, program = found
+        try:
+            sets = _parameter_sets(program, chain, moduli, log_n, insecure)
+        except (InvalidParametersError, NoiseExhaustedError) as error:
+            refusal = error
+            continue
+        return IntegerPlan(replace(plan, program=program), sets)
+    raise refusal or InsecureParametersError(
+        f"cannot make parameters: no modulus of up to {most_bits:g} bits, those that are secure "
+        f"for log_n = {log_n}, holds the noise of {plan.program.title}"
+    )
+
+
+def _cheapest(
+    program: Program, model: NoiseModel, spare_bits: float, most_bits: float
+) -> tuple[Chain, Program] | None:
+    """The chain of at most so many bits on which the program costs least by the model."""
+    steps = max(_FEWEST_STEPS, min(len(_LEVEL_BITS), _EFFORT // max(len(program.operations), 1)))
+    best: tuple[float, Chain, Program] | None = None
+    # Of chains that cost the same, the one with the fewest levels.
+    for level_bits in reversed(_spread(_LEVEL_BITS, steps)):
+        asked = switches(program, model, level_bits)
+        needed = [model.needed_bits(noise) for noise in asked.noises if noise is not None]
+        for base_bits in _bases(level_bits, max(needed, default=0.0) + spare_bits):
+            chain = Chain(level_bits, base_bits, spare_bits)
+            made = levelled(program, asked, model, chain)
+            if base_bits + top_level(made) * level_bits > most_bits:
+                continue
+            cost = _cost(made, chain)
+            if best is None or cost < best[0]:
+                best = cost, chain, made
+    return None if best is None else best[1:]
+
+
+def _spread(numbers: range, most: int) -> list[int]:
+    step = -(-len(numbers) // most)
+    return list(numbers[::step])
+
+
+def _bases(level_bits: int, needed: float) -> list[float]:
+    """Moduli of level 0: the least, the most, and those with which the largest noise fits."""
+    low, high = level_bits + _HEADROOM_BITS[0], level_bits + _HEADROOM_BITS[-1]
+    fitting = [needed - n * level_bits for n in range(1 + int(needed // level_bits))]
+    return [low, *sorted({math.ceil(each) for each in fitting if low < each <= high}), high]
+
+
+def _cost(program: Program, chain: Chain) -> float:
+    top = top_level(program)
+    limbs = [
+        math.ceil((chain.base_bits + level * chain.level_bits) / _WORD_BITS)
+        for level in range(top + 1)
+    ]
+    return total_seconds(program, modelled(limbs, -(-limbs[-1] // 2)))
+
+
+def top_level(program: Program) -> int:
+    """The highest level of a program.
+
+    Example:
+        >>> top_level(Program("", 8, (Input("x", 3),), (None,)))
+        3
+    """
+    return max((state.level for state in program.states if state.level is not None), default=0)
+
+
+def _parameter_sets(
+    program: Program, chain: Chain, moduli: Sequence[int], log_n: int, insecure: bool
+) -> tuple[BgvParameters, ...]:
+    """The parameters of every prime, on which the engine lets the program through."""
+    sets = tuple(
+        BgvParameters(
+            levels=top_level(program),
+            plaintext_modulus=modulus,
+            level_bits=chain.level_bits,
+            base_bits=chain.base_bits,
+            log_n=log_n,
+            insecure=insecure,
+        )
+        for modulus in moduli
+    )
+    for parameters in sets:
+        require_noise_within(program, parameters)
+    return sets
+
+
+def require_noise_within(program: Program, parameters: BgvParameters) -> None:
+    """Refuse a program whose noise would destroy a result.
+
+    Raises:
+        NoiseExhaustedError: It would.
+    """
+    inputs = [
+        Estimated(parameters.fresh(operation.level))
+        for operation in program.operations
+        if isinstance(operation, Input)
+    ]
+    run_in_order(program, BgvEstimates(parameters), inputs)
+
+
+def require_fitting(program: IntegerProgram, parameter_sets: Sequence[BgvParameters]) -> None:
+    """Refuse parameters on which a program does not run, or that do not hold its results.
+
+    Raises:
+        InvalidProgramError: They have other slots, too few levels, or primes that are too small.
+        NoiseExhaustedError: Noise would destroy a result.
+    """
+
+    def require(condition: bool, reason: str) -> None:
+        if not condition:
+            raise InvalidProgramError(f"cannot use {program.title}: {reason}")
+
+    moduli = [each.plaintext_modulus for each in parameter_sets]
+    require(math.prod(moduli) >> program.bits > 0, "its primes hold fewer bits than its results")
+    require(len(set(moduli)) == len(moduli), "a prime comes twice")
+    levels = top_level(program.program)
+    for parameters in parameter_sets:
+        require(parameters.slots == program.program.slots, "its slots are not its parameters'")
+        require(levels <= parameters.levels, "it has more levels than its parameters")
+        require_noise_within(program.program, parameters)
+
+
+def plaintext_moduli(bits: int, log_n: int) -> tuple[int, ...]:
+    """Primes that are 1 modulo 2N whose product holds signed numbers of so many bits.
+
+    As few as can be, each below 2^30, and as small and alike as they come.
+
+    Example:
+        >>> plaintext_moduli(16, 13), plaintext_moduli(24, 13)
+        ((65537,), (16957441,))
+        >>> [modulus.bit_length() for modulus in plaintext_moduli(64, 13)]
+        [22, 22, 22]
+    """
+    for primes in count(1 + bits // _MAX_PRIME_BITS):
+        least = math.ceil(2 ** (bits / primes))
+        moduli = tuple(islice(_primes(least, 2 << log_n), primes))
+        if moduli[-1] >> _MAX_PRIME_BITS == 0:
+            return moduli
+    raise AssertionError
+
+
+def _primes(least: int, step: int) -> Iterator[int]:
+    """Primes from a number on that are 1 modulo a step, in order."""
+    return filter(_is_prime, count(-(-(least - 1) // step) * step + 1, step))
+
+
+def _is_prime(number: int) -> bool:
+    return number > 1 and all(number % factor for factor in range(2, math.isqrt(number) + 1))

@@ -1,0 +1,93 @@
+"""What lane programs cost, in units of one rotation of a fresh ciphertext at the lowest level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cloakwork.programs.lanes import (
+    Masked,
+    Multiple,
+    Offset,
+    Packed,
+    Rotation,
+    VectorDifference,
+    VectorNegative,
+    VectorOperation,
+    VectorProduct,
+    VectorSum,
+    vectors_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LaneCosts:
+    """Prices of operations relative to one another.
+
+    Args:
+        rotation: A rotation of a vector not rotated before.
+        hoisted: A further rotation of the same vector.
+        product: A product of two ciphertexts with relinearisation.
+        mask: A product with a clear vector.
+        multiple: A product with one clear integer.
+        addition: A sum, a difference, a negation, or a sum with a clear vector.
+        level: What an operation costs more for each product or mask that its result still goes
+            through, as a part of its price: its ciphertext carries so many more primes.
+    """
+
+    rotation: float = 1.0
+    hoisted: float = 0.5
+    product: float = 1.1
+    mask: float = 0.2
+    multiple: float = 0.05
+    addition: float = 0.03
+    level: float = 0.5
+
+
+def levels_left(operations: Sequence[VectorOperation]) -> list[int]:
+    """For every operation, the most products and masks on a way from its result.
+
+    Example:
+        >>> levels_left([Packed(()), VectorProduct(0, 0), Rotation(1, 1)])
+        [1, 0, 0]
+    """
+    left = [0] * len(operations)
+    for number in range(len(operations) - 1, -1, -1):
+        operation = operations[number]
+        below = left[number] + isinstance(operation, VectorProduct | Masked)
+        for vector in vectors_of(operation):
+            left[vector] = max(left[vector], below)
+    return left
+
+
+def cost_of(operations: Sequence[VectorOperation], costs: LaneCosts) -> float:
+    """The cost of operations that are all needed.
+
+    Example:
+        >>> cost_of([Packed(()), Rotation(0, 1), Rotation(0, 2), Rotation(1, 1)], LaneCosts())
+        2.5
+    """
+    total = 0.0
+    rotated: set[int] = set()
+    for operation, left in zip(operations, levels_left(operations), strict=True):
+        total += _price(operation, costs, rotated) * (1 + costs.level * left)
+    return total
+
+
+def _price(operation: VectorOperation, costs: LaneCosts, rotated: set[int]) -> float:
+    match operation:
+        case Packed():
+            return 0.0
+        case Rotation(operand=operand):
+            if operand in rotated:
+                return costs.hoisted
+            rotated.add(operand)
+            return costs.rotation
+        case VectorProduct():
+            return costs.product
+        case Masked():
+            return costs.mask
+        case Multiple():
+            return costs.multiple
+        case VectorSum() | VectorDifference() | VectorNegative() | Offset():
+            return costs.addition

@@ -1,0 +1,307 @@
+"""Where the client puts the scalars of the inputs, so that few rotations bring them to lanes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from cloakwork.plan.lanes_forms import Forms, InputNode
+from cloakwork.plan.lanes_targets import Target
+from cloakwork.programs.circuits import CircuitInput
+
+# A place where a scalar of an input is wanted: target, coefficient, lane, node.
+Use: TypeAlias = tuple[int, int, int, int]
+
+# How scalars that may lie anywhere are spread: with those that the same target wants, or alone.
+Spread: TypeAlias = Literal["beside", "alone"]
+
+# Slots that are tried for one scalar.
+_CANDIDATES = 96
+# Look-ups for all scalars of a ciphertext, after which each takes the first slot.
+_WORK = 600_000
+# A slot in the way costs a mask, a new offset a rotation.
+_CONFLICT = 0.7
+
+
+@dataclass
+class Homes:
+    """The ciphertexts of the inputs, and from where each use takes its scalar.
+
+    Args:
+        ciphertexts: For each, the node in every slot in use.
+        shared: The one place of every scalar that has only one.
+        own: The place for one use, where a replicated scalar has several.
+    """
+
+    ciphertexts: list[dict[int, int]] = field(default_factory=list)
+    shared: dict[int, tuple[int, int]] = field(default_factory=dict)
+    own: dict[Use, tuple[int, int]] = field(default_factory=dict)
+
+    def of(self, use: Use) -> tuple[int, int]:
+        """Ciphertext and slot from which a use takes its scalar."""
+        place = self.shared.get(use[3])
+        return self.own[use] if place is None else place
+
+    def new(self) -> int:
+        """A further ciphertext."""
+        self.ciphertexts.append({})
+        return len(self.ciphertexts) - 1
+
+    def put(self, node: int, ciphertext: int, slot: int) -> None:
+        """Place a scalar that has one place."""
+        self.ciphertexts[ciphertext][slot] = node
+        self.shared[node] = (ciphertext, slot)
+
+
+def place_inputs(forms: Forms, targets: Sequence[Target], spread: Spread) -> Homes:
+    """Place every scalar that a target or an output asks for.
+
+    Args:
+        forms: The circuit.
+        targets: The vectors asked for.
+        spread: How scalars of ungrouped inputs are spread.
+    """
+    return _Placer(forms, targets, spread).place()
+
+
+class _Placer:
+    def __init__(self, forms: Forms, targets: Sequence[Target], spread: Spread) -> None:
+        self._nodes = forms.nodes
+        self._targets = targets
+        self._spread = spread
+        self._declared = {each.name: each for each in forms.circuit.inputs}
+        self._homes = Homes()
+        self._uses: dict[str, list[Use]] = {}
+        for number, target in enumerate(targets):
+            for lane, form in target.forms.items():
+                for node, coefficient in form.terms:
+                    made = self._nodes[node]
+                    if isinstance(made, InputNode):
+                        use = (number, coefficient, lane, node)
+                        self._uses.setdefault(made.input, []).append(use)
+        self._read = [
+            node
+            for form in forms.outputs
+            for node, _ in form.terms
+            if isinstance(self._nodes[node], InputNode)
+        ]
+
+    def place(self) -> Homes:
+        apart: list[Use] = []
+        for name, uses in self._uses.items():
+            declared = self._declared[name]
+            if declared.replicated:
+                self._copy(uses, declared.grouped)
+            elif declared.slots is not None:
+                home = self._homes.new()
+                for node in dict.fromkeys(use[3] for use in uses):
+                    self._homes.put(node, home, self._fixed_slot(node, declared.slots))
+            elif declared.grouped:
+                self._align(uses, self._homes.new())
+            else:
+                apart += uses
+        self._scatter(apart)
+        self._place_outputs()
+        return self._homes
+
+    def _fixed_slot(self, node: int, slots: Sequence[int]) -> int:
+        made = self._nodes[node]
+        assert isinstance(made, InputNode)
+        return slots[made.index]
+
+    def _copy(self, uses: Sequence[Use], grouped: bool) -> None:
+        """Copies of replicated scalars for every target, moved aside only where slots are taken."""
+        homes = [self._homes.new()] if grouped else []
+        # Slots that a target reads as zeros.
+        zeros: dict[int, set[int]] = {home: set() for home in homes}
+        for patch in _patches(uses):
+            lanes = self._targets[patch[0][0]].forms
+            for home, offset in _places_to_try(homes, grouped):
+                held = self._homes.ciphertexts[home]
+                moved = {lane + offset: node for _, _, lane, node in patch}
+                if zeros[home].isdisjoint(moved) and _fits(held, lanes, moved, offset):
+                    break
+            else:
+                home, offset = self._homes.new(), 0
+                homes.append(home)
+                zeros[home] = set()
+            zeros[home] |= {lane + offset for lane in lanes} - {use[2] + offset for use in patch}
+            for use in patch:
+                self._homes.ciphertexts[home][use[2] + offset] = use[3]
+                self._homes.own[use] = (home, use[2] + offset)
+
+    def _scatter(self, uses: Sequence[Use]) -> None:
+        """Scalars that may lie in any ciphertexts, each where it is wanted first."""
+        by_node: dict[int, list[Use]] = {}
+        for use in uses:
+            by_node.setdefault(use[3], []).append(use)
+        homes: dict[tuple[int, int], list[int]] = {}
+        for node, asked in by_node.items():
+            target, coefficient, lane, _ = asked[0]
+            lanes = {use[2] for use in asked}
+            if self._spread == "alone" and len(lanes) > 1:
+                self._homes.put(node, self._homes.new(), lane)
+                continue
+            group = homes.setdefault((target, coefficient), [])
+            for home in group:
+                if lane not in self._homes.ciphertexts[home]:
+                    break
+            else:
+                home = self._homes.new()
+                group.append(home)
+            self._homes.put(node, home, lane)
+
+    def _align(self, uses: Sequence[Use], home: int) -> None:
+        """One slot for each scalar of a ciphertext, so that all uses share few offsets."""
+        aligner = _Aligner(self._targets, uses)
+        for node, slot in aligner.align():
+            self._homes.put(node, home, slot)
+
+    def _place_outputs(self) -> None:
+        """Scalars that are results themselves and that nothing else uses."""
+        placed = {node for held in self._homes.ciphertexts for node in held.values()}
+        homes: dict[str, int] = {}
+        for node in self._read:
+            made = self._nodes[node]
+            assert isinstance(made, InputNode)
+            declared = self._declared[made.input]
+            if node in placed:
+                continue
+            placed.add(node)
+            if made.input not in homes:
+                homes[made.input] = self._home_of(made.input, declared)
+            held = self._homes.ciphertexts[homes[made.input]]
+            if declared.slots is not None:
+                slot = declared.slots[made.index]
+            else:
+                # Beyond all that is there, where it is in no one's way.
+                slot = 1 + max((*held, *self._lanes_in_use()), default=-1)
+            if declared.replicated:
+                held[slot] = node
+                self._homes.own[-1, 1, 0, node] = (homes[made.input], slot)
+            else:
+                self._homes.put(node, homes[made.input], slot)
+
+    def _home_of(self, name: str, declared: CircuitInput) -> int:
+        if declared.grouped:
+            for number, held in enumerate(self._homes.ciphertexts):
+                for node in held.values():
+                    made = self._nodes[node]
+                    if isinstance(made, InputNode) and made.input == name:
+                        return number
+        return self._homes.new()
+
+    def _lanes_in_use(self) -> Iterable[int]:
+        slots = [slot for held in self._homes.ciphertexts for slot in held]
+        lanes = [lane for target in self._targets for lane in target.forms]
+        width = max(slots + lanes, default=0) - min(slots + lanes, default=0) + 1
+        yield max(slots + lanes, default=0) + width
+
+
+class _Aligner:
+    """Chooses slots one scalar after the other, those wanted in most lanes first."""
+
+    def __init__(self, targets: Sequence[Target], uses: Sequence[Use]) -> None:
+        self._targets = targets
+        self._by_node: dict[int, list[Use]] = {}
+        for use in uses:
+            self._by_node.setdefault(use[3], []).append(use)
+        # By class of uses, which is a target and a coefficient.
+        self._wanted: dict[tuple[int, int], set[tuple[int, int]]] = {}
+        for target, coefficient, lane, node in uses:
+            self._wanted.setdefault((target, coefficient), set()).add((lane, node))
+        self._offsets: dict[tuple[int, int], set[int]] = {each: set() for each in self._wanted}
+        self._all_offsets: set[int] = set()
+        self._slots: dict[int, int] = {}
+        self._held: dict[int, int] = {}
+        self._work = 0
+
+    def align(self) -> Iterator[tuple[int, int]]:
+        order = sorted(self._by_node, key=lambda node: (-len(self._by_node[node]), node))
+        for node in order:
+            _, _, slot = min(self._candidates(node))
+            self._take(node, slot)
+            yield node, slot
+
+    def _candidates(self, node: int) -> Iterator[tuple[float, int, int]]:
+        """Slots to take, each after its score and its rank; none after one that costs nothing."""
+        lanes = dict.fromkeys(use[2] for use in self._by_node[node])
+        found: dict[int, None] = {}
+        for offset in sorted(self._all_offsets | {0}, key=abs):
+            for lane in lanes:
+                if lane + offset not in self._held:
+                    found.setdefault(lane + offset)
+            if len(found) > _CANDIDATES:
+                break
+        if not found:
+            found[max(self._held) + 1] = None
+        for rank, slot in enumerate(found):
+            score = self._score(node, slot)
+            yield score, rank, slot
+            if score == 0 or self._work > _WORK:
+                return
+
+    def _score(self, node: int, slot: int) -> float:
+        new: set[int] = set()
+        conflicts = 0
+        by_class: dict[tuple[int, int], set[int]] = {}
+        for target, coefficient, lane, _ in self._by_node[node]:
+            by_class.setdefault((target, coefficient), set()).add(slot - lane)
+        for each, offsets in self._offsets.items():
+            asked = by_class.get(each, set())
+            added = asked - offsets
+            new |= asked - self._all_offsets
+            lanes, wanted = self._targets[each[0]].forms, self._wanted[each]
+            self._work += 4 + len(offsets) + len(added) * len(self._held)
+            for offset in itertools.chain(offsets, added):
+                lane = slot - offset
+                conflicts += lane in lanes and (lane, node) not in wanted
+            for offset in added:
+                for other, held in self._held.items():
+                    lane = other - offset
+                    conflicts += lane in lanes and (lane, held) not in wanted
+        return len(new - {0}) + _CONFLICT * conflicts
+
+    def _take(self, node: int, slot: int) -> None:
+        self._slots[node] = slot
+        self._held[slot] = node
+        for target, coefficient, lane, _ in self._by_node[node]:
+            self._offsets[target, coefficient].add(slot - lane)
+            self._all_offsets.add(slot - lane)
+
+
+def _patches(uses: Sequence[Use]) -> Iterator[list[Use]]:
+    """Uses of one target and coefficient, with one scalar in a lane."""
+    classes: dict[tuple[int, int], list[list[Use]]] = {}
+    for use in uses:
+        layers = classes.setdefault((use[0], use[1]), [])
+        for layer in layers:
+            if all(use[2] != other[2] for other in layer[-1:]):
+                layer.append(use)
+                break
+        else:
+            layers.append([use])
+    for layers in classes.values():
+        yield from layers
+
+
+def _places_to_try(homes: Sequence[int], grouped: bool) -> Iterator[tuple[int, int]]:
+    if not grouped:
+        yield from ((home, 0) for home in homes)
+        return
+    yield homes[0], 0
+    for distance in itertools.count(1):
+        yield homes[0], distance
+        yield homes[0], -distance
+
+
+def _fits(
+    held: Mapping[int, int], lanes: Mapping[int, object], patch: Mapping[int, int], offset: int
+) -> bool:
+    """Whether a patch finds its slots free, and the other lanes of its target read zeros."""
+    for slot, node in patch.items():
+        if held.get(slot, node) != node:
+            return False
+    return all(lane + offset in patch or lane + offset not in held for lane in lanes)

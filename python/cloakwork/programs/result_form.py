@@ -1,0 +1,133 @@
+"""The form of what a circuit returns: which scalars stand where in lists, tuples and dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from cloakwork.errors import MalformedBytesError
+
+# So deep may lists lie in one another, in files too.
+MAX_NESTING = 32
+_MAX_PARTS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The result with this number, counted from 0."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A clear integer that the function returns as it is."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sequenced:
+    """A list, or a tuple, of parts."""
+
+    parts: tuple[Form, ...]
+    is_tuple: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A dict of parts by name."""
+
+    parts: Mapping[str, Form]
+
+
+Form: TypeAlias = Leaf | Known | Sequenced | Keyed
+
+
+def filled(form: Form, values: Sequence[Any]) -> Any:
+    """The results in their form.
+
+    Example:
+        >>> filled(Sequenced((Leaf(1), Leaf(0), Known(5))), [7, 8])
+        [8, 7, 5]
+    """
+    match form:
+        case Leaf(number=number):
+            return values[number]
+        case Known(value=value):
+            return value
+        case Sequenced(parts=parts, is_tuple=is_tuple):
+            made = [filled(part, values) for part in parts]
+            return tuple(made) if is_tuple else made
+        case Keyed(parts=named):
+            return {name: filled(part, values) for name, part in named.items()}
+
+
+def to_facts(form: Form) -> Any:
+    """The form as JSON holds it.
+
+    Example:
+        >>> to_facts(Sequenced((Leaf(1), Known(5)), is_tuple=True))
+        {'tuple': [1, {'known': '5'}]}
+    """
+    match form:
+        case Leaf(number=number):
+            return number
+        case Known(value=value):
+            return {"known": str(value)}
+        case Sequenced(parts=parts, is_tuple=is_tuple):
+            made = [to_facts(part) for part in parts]
+            return {"tuple": made} if is_tuple else made
+        case Keyed(parts=named):
+            return {"dict": [[name, to_facts(part)] for name, part in named.items()]}
+
+
+def from_facts(facts: Any, results: int) -> Form:
+    """The form that `to_facts` told.
+
+    Args:
+        facts: What it made.
+        results: How many results there are.
+
+    Raises:
+        MalformedBytesError: It is something else, or names a result that does not exist.
+
+    Example:
+        >>> from_facts([0, {"known": "5"}], 1)
+        Sequenced(parts=(Leaf(number=0), Known(value=5)), is_tuple=False)
+    """
+    return _read(facts, results, 0)
+
+
+def _read(facts: Any, results: int, nesting: int) -> Form:
+    if nesting <= MAX_NESTING:
+        match facts:
+            case bool():
+                pass
+            case int(number) if 0 <= number < results:
+                return Leaf(number)
+            case {"known": str(digits)} if len(digits) <= 20 and _is_integer(digits):
+                return Known(int(digits))
+            case {"tuple": list(parts)} if len(parts) <= _MAX_PARTS:
+                read = tuple(_read(part, results, nesting + 1) for part in parts)
+                return Sequenced(read, is_tuple=True)
+            case {"dict": list(pairs)} if len(pairs) <= _MAX_PARTS:
+                return Keyed(dict(_read_pair(pair, results, nesting + 1) for pair in pairs))
+            case list(parts) if len(parts) <= _MAX_PARTS:
+                return Sequenced(tuple(_read(part, results, nesting + 1) for part in parts))
+            case _:
+                pass
+    raise MalformedBytesError("the form of its results is none")
+
+
+def _read_pair(pair: Any, results: int, nesting: int) -> tuple[str, Form]:
+    match pair:
+        case [str(name), part]:
+            return name, _read(part, results, nesting)
+        case _:
+            raise MalformedBytesError("the form of its results is none")
+
+
+def _is_integer(digits: str) -> bool:
+    return digits.isascii() and digits.removeprefix("-").isdecimal()

@@ -1,0 +1,117 @@
+"""From lane programs to programs over integers: random circuits, and placement on real rows."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cloakwork.backends.clear_integers import ClearIntegersBackend, ClearIntegersKey
+from cloakwork.errors import InvalidProgramError
+from cloakwork.frontends.circuit.declared import vector
+from cloakwork.frontends.circuit.staging import staged
+from cloakwork.plan.integer_levels import Chain, levelled, switches
+from cloakwork.plan.integer_noise import NoiseModel
+from cloakwork.plan.integer_slots import SlotPlan, slot_plan
+from cloakwork.plan.lanes_search import vectorise
+from cloakwork.programs.circuits import CircuitInput, CircuitOutput
+from cloakwork.programs.lanes import (
+    LaneProgram,
+    Multiple,
+    Packed,
+    Place,
+    PlacedScalar,
+    VectorOperation,
+)
+from cloakwork.programs.slots import Input, Program
+from cloakwork.runtime.executor import run_in_order
+from tests.frontends.circuit.random_functions import RandomFunction, functions
+
+MODEL = NoiseModel.of(65537, 12)
+
+
+def computed(plan: SlotPlan, program: Program, inputs: list[list[int]]) -> list[list[int]]:
+    """The results of several evaluations of a program in the clear."""
+    vectors = plan.packing.pack([{"x": each} for each in inputs])
+    key = ClearIntegersKey()
+    entries = [each for each in program.operations if isinstance(each, Input)]
+    values = [
+        key.encrypt(vector, level=entry.level)
+        for vector, entry in zip(vectors, entries, strict=True)
+    ]
+    made = run_in_order(program, ClearIntegersBackend(), values)
+    return plan.packing.unpack([key.decrypt(each) for each in made], len(inputs))
+
+
+ANY = (functions(), st.booleans(), st.booleans(), st.integers(0, 2**32))
+
+
+@settings(max_examples=50, deadline=None)
+@given(*ANY)
+def test_random_circuits_equal_pythons_integers(
+    function: RandomFunction, replicated: bool, grouped: bool, seed: int
+) -> None:
+    require_equal(function, replicated, grouped, seed)
+
+
+@pytest.mark.slow
+@settings(max_examples=500, deadline=None)
+@given(*ANY)
+def test_many_random_circuits_equal_pythons_integers(
+    function: RandomFunction, replicated: bool, grouped: bool, seed: int
+) -> None:
+    require_equal(function, replicated, grouped, seed)
+
+
+def require_equal(function: RandomFunction, replicated: bool, grouped: bool, seed: int) -> None:
+    declared = {"x": vector(function.length, replicated=replicated, grouped=grouped)}
+    lanes = vectorise(staged(function, declared).circuit, effort=0.02)
+    # Rows that are no multiple of the width, and of which evaluations fill both.
+    slots = 3 * lanes.width + seed % lanes.width
+    plan = slot_plan(lanes, slots)
+    asked = switches(plan.program, MODEL, 40)
+    program = levelled(plan.program, asked, MODEL, Chain(40, 60))
+    rng = random.Random(seed)
+    bound = 10 ** rng.randint(0, 12)
+    inputs = [
+        [rng.randint(-bound, bound) for _ in range(function.length)]
+        for _ in range(plan.packing.capacity)
+    ]
+    expected = [function(each) for each in inputs]
+    assert computed(plan, plan.program, inputs) == expected
+    assert computed(plan, program, inputs) == expected
+
+
+def lanes_of(*operations: VectorOperation, place: int) -> LaneProgram:
+    packed = Packed((PlacedScalar(0, "x", 0), PlacedScalar(1, "x", 1)))
+    inputs = (CircuitInput("x", (2,)),)
+    outputs = (CircuitOutput("y", (), (0,)),)
+    return LaneProgram(
+        "some",
+        inputs,
+        (packed, *operations),
+        outputs,
+        ((Place(place, 1),),),
+    )
+
+
+def test_a_program_needs_a_row_as_wide_as_it_is() -> None:
+    with pytest.raises(InvalidProgramError, match="takes 2 slots, a row has 1"):
+        slot_plan(lanes_of(place=0), 1)
+
+
+def test_a_clear_integer_has_at_most_63_bits() -> None:
+    assert "mul" in str(slot_plan(lanes_of(Multiple(0, 2**63 - 1), place=1), 2).program)
+    with pytest.raises(InvalidProgramError, match="64 bits"):
+        slot_plan(lanes_of(Multiple(0, 2**63), place=1), 2)
+
+
+def test_results_of_one_vector_share_an_output() -> None:
+    lanes = lanes_of(place=0)
+    outputs = (CircuitOutput("y", (2,), (0, 1)),)
+    both = LaneProgram(
+        lanes.title, lanes.inputs, lanes.operations, outputs, ((Place(0, 1), Place(0, 0)),)
+    )
+    plan = slot_plan(both, 4)
+    assert len(plan.program.operations) == 2
+    assert computed(plan, plan.program, [[5, 7]]) == [[7, 5]]

@@ -1,0 +1,83 @@
+"""The circuits of the Coyote paper: right, and with no more rotations and products than its own."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from benchmarks.circuit_jobs import (
+    CircuitJob,
+    large_job,
+    layout_jobs,
+    polynomial_jobs,
+    small_jobs,
+)
+from benchmarks.circuit_paper import PAPER
+from cloakwork.plan.lanes_cost import LaneCosts, cost_of
+from cloakwork.plan.lanes_scalar import scalar_program
+from cloakwork.plan.lanes_search import vectorise
+from tests.plan.lane_evaluation import assert_right, random_inputs, results
+
+SUITE = [*small_jobs(), large_job()]
+OTHERS = [*layout_jobs(), *polynomial_jobs()]
+
+
+def name(job: CircuitJob) -> str:
+    return f"{job.name} {job.replication}"
+
+
+def moves(job: CircuitJob, effort: float) -> int:
+    counts = vectorise(job.circuit, effort=effort).counts
+    return counts.rotations + counts.products
+
+
+@pytest.mark.parametrize("job", SUITE, ids=name)
+def test_rotations_and_products_are_at_most_the_papers(job: CircuitJob) -> None:
+    assert moves(job, 0.1) <= PAPER[job.name, job.replication].moves
+
+
+def test_most_rows_take_fewer_rotations_and_products_than_the_papers() -> None:
+    fewer = [job for job in SUITE if moves(job, 0.1) < PAPER[job.name, job.replication].moves]
+    assert len(SUITE) == len(PAPER) == 33
+    assert len(fewer) >= 22
+
+
+@pytest.mark.parametrize(
+    ("job", "replication", "counts"),
+    [
+        ("dot.3", "un", "2/1/2/0"),
+        ("conv.5.3", "un", "6/1/6/0"),
+        ("dist.5", "fully", "1/1/0/0"),
+        ("dist.5", "un", "7/1/6/0"),
+        ("mm.3", "un", "6/1/6/0"),
+        ("mm.16", "un", "12/1/12/0"),
+    ],
+)
+def test_regular_circuits_take_one_product_and_rotations_by_doubling(
+    job: str, replication: str, counts: str
+) -> None:
+    circuit = next(
+        each.circuit for each in SUITE if (each.name, each.replication) == (job, replication)
+    )
+    assert str(vectorise(circuit, effort=0.1).counts) == counts
+
+
+@pytest.mark.parametrize("job", [*SUITE, *OTHERS], ids=name)
+def test_a_program_is_right_and_no_dearer_than_the_circuit_as_written(job: CircuitJob) -> None:
+    generator = random.Random(name(job))
+    program = vectorise(job.circuit, effort=0.1)
+    if program.width < 1000:
+        assert_right(job.circuit, program, generator)
+    else:
+        inputs = random_inputs(job.circuit, generator)
+        got = results(program, {0: inputs}, program.width)[0]["c"]
+        a, b = inputs["a"], inputs["b"]
+        assert got == [
+            sum(a[16 * row + k] * b[16 * k + column] for k in range(16))
+            for row in range(16)
+            for column in range(16)
+        ]
+    costs = LaneCosts()
+    as_written = scalar_program(job.circuit)
+    assert cost_of(program.operations, costs) <= cost_of(as_written.operations, costs)

@@ -1,0 +1,319 @@
+"""Circuits from Python functions to results, in the clear and on BGV."""
+
+from __future__ import annotations
+
+import random
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cloakwork as cw
+from cloakwork.errors import (
+    CircuitTooDeepError,
+    EncryptedConditionError,
+    InputNameError,
+    InsecureParametersError,
+    InvalidArgumentError,
+    KeyMismatchError,
+    NoiseExhaustedError,
+    NotIntegerError,
+    ProgramMismatchError,
+    ResultOverflowError,
+    RunCancelledError,
+    ShapeMismatchError,
+    ValueOutOfRangeError,
+)
+from cloakwork.frontends.circuit.declared import Declared
+from cloakwork.integers import CompiledCircuit
+from cloakwork.programs.slots import Rescale
+from cloakwork.runtime.profile import Profile
+from tests.frontends.circuit.random_functions import RandomFunction, functions
+
+
+@cw.circuit(a=cw.vector(3), b=cw.vector(3))
+def distance(a: Any, b: Any) -> Any:
+    return sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
+
+
+@cw.circuit(x=cw.matrix(2, 3, bounds=(-9, 9)), y=cw.matrix(3, 2, bounds=(-9, 9)))
+def product(x: Any, y: Any) -> Any:
+    return [[sum(x[i, k] * y[k][j] for k in range(3)) for j in range(2)] for i in range(2)]
+
+
+@cw.circuit(bit=cw.scalar(bounds=(0, 1)), x=cw.scalar(bits=10), y=cw.scalar(bits=10))
+def chosen(bit: Any, x: Any, y: Any) -> Any:
+    return {"chosen": cw.select(bit, x, y), "others": (cw.select(bit, y, x), 3)}
+
+
+def small(function: Any, declared: Declared, **settings: Any) -> CompiledCircuit:
+    return cw.circuit(x=declared)(function).compile(**{"bits": 16, "effort": 0.1, **settings})
+
+
+def on_ciphertexts(program: CompiledCircuit, **inputs: Any) -> Any:
+    client, evaluator = program.keygen()
+    return client.decrypt(evaluator.run(client.encrypt(**inputs)))
+
+
+def test_a_distance() -> None:
+    program = distance.compile(bits=24)
+    assert program.run_clear(a=[1, 2, 3], b=[4, 6, 8]) == 50
+    assert on_ciphertexts(program, a=[1, 2, 3], b=[4, 6, 8]) == 50
+    assert distance([1, 2, 3], [4, 6, 8]) == 50
+    assert not any(each.insecure for each in program.parameter_sets)
+
+
+def test_results_come_in_the_form_that_the_function_returns() -> None:
+    x, y = [[1, -2, 3], [4, 5, -6]], [[7, 8], [-9, 1], [2, 3]]
+    expected = (np.array(x) @ np.array(y)).tolist()
+    program = product.compile(bits=16)
+    assert program.run_clear(x=x, y=y) == expected
+    assert on_ciphertexts(program, x=np.array(x), y=y) == expected
+    taken = {"chosen": 5, "others": (-7, 3)}
+    assert chosen.compile(bits=16).run_clear(bit=1, x=5, y=-7) == taken
+    assert on_ciphertexts(chosen.compile(bits=16), bit=1, x=5, y=-7) == taken
+
+
+def test_a_batch_shares_a_run() -> None:
+    program = distance.compile(bits=16, batch=1500)
+    rng = random.Random(0)
+    a, b = ([[rng.randint(-30, 30) for _ in range(3)] for _ in range(1500)] for _ in "ab")
+    expected = [distance(x, y) for x, y in zip(a, b, strict=True)]
+    assert program.run_clear(a=a, b=b) == expected
+    assert on_ciphertexts(program, a=a, b=b) == expected
+    assert program.run_clear(a=a[:2], b=b[:2]) == expected[:2]
+
+
+def test_results_of_64_bits_take_several_primes() -> None:
+    program = small(lambda x: x[0] * x[1] - x[0], cw.vector(2, bits=32), bits=64)
+    assert len(program.parameter_sets) == 3
+    for pair in ([2**31 - 1, 2**31 - 1], [-(2**31), 2**31 - 1], [-(2**31), -(2**31)]):
+        assert on_ciphertexts(program, x=pair) == pair[0] * pair[1] - pair[0]
+
+
+def test_circuits_call_circuits() -> None:
+    @cw.circuit(points=cw.matrix(2, 3), a=cw.vector(3))
+    def both(points: Any, a: Any) -> Any:
+        return [distance(a, point) for point in points]
+
+    points = [[1, 2, 3], [4, 5, 6]]
+    assert both.compile(bits=16).run_clear(points=points, a=[0, 0, 1]) == [9, 66]
+    with pytest.raises(ShapeMismatchError, match="expected b of shape"):
+        cw.circuit(a=cw.vector(3))(lambda a: distance(a, a[:2])).compile(bits=8)
+
+
+@settings(max_examples=6, deadline=None)
+@given(functions(most=30, depth=2), st.integers(0, 2**32))
+def test_random_circuits_on_ciphertexts(function: RandomFunction, seed: int) -> None:
+    require_right_on_ciphertexts(function, seed)
+
+
+@pytest.mark.slow
+@settings(max_examples=50, deadline=None)
+@given(functions(most=200, depth=4), st.integers(0, 2**32))
+def test_many_random_circuits_on_ciphertexts(function: RandomFunction, seed: int) -> None:
+    require_right_on_ciphertexts(function, seed)
+
+
+def require_right_on_ciphertexts(function: RandomFunction, seed: int) -> None:
+    rng = random.Random(seed)
+    inputs = [rng.randint(-2, 2) for _ in range(function.length)]
+    expected = function(inputs)
+    bits = max(8, *(abs(each).bit_length() + 1 for each in expected))
+    if bits > 64:
+        return
+    program = small(function, cw.vector(function.length, bits=3), bits=bits, effort=0.02)
+    assert not any(each.insecure for each in program.parameter_sets)
+    assert program.run_clear(x=inputs) == expected
+    assert on_ciphertexts(program, x=inputs) == expected
+
+
+def test_a_seed_makes_one_program() -> None:
+    programs = [str(product.compile(bits=16, seed=seed, effort=0.2).program) for seed in (1, 1)]
+    assert programs[0] == programs[1]
+
+
+def test_levels_are_switched_where_noise_asks_for_it() -> None:
+    program = small(lambda x: x**8, cw.scalar(bits=2))
+    assert on_ciphertexts(program, x=-2) == 256
+    assert sum(isinstance(each, Rescale) for each in program.program.operations) >= 2
+    flat = small(lambda x: x + x + 1, cw.scalar(bits=2))
+    assert not any(isinstance(each, Rescale) for each in flat.program.operations)
+
+
+def test_overflow_is_refused_in_the_clear() -> None:
+    program = small(lambda x: x * x, cw.scalar(bits=16), bits=16)
+    assert program.run_clear(x=181) == 32761
+    with pytest.raises(ResultOverflowError, match=r"16 bits, result 0 is 33124.*bits=17"):
+        program.run_clear(x=182)
+    assert "may exceed 16 bits" in cw.explain(program)
+    assert "may exceed" not in cw.explain(small(lambda x: x * x, cw.scalar(bits=8)))
+
+
+def test_a_result_seen_to_overflow_is_refused() -> None:
+    program = small(lambda x: x, cw.scalar(bits=17), bits=16)
+    with pytest.raises(ResultOverflowError, match="result 0 is 32768"):
+        on_ciphertexts(program, x=32768)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "error"),
+    [
+        ({"a": [1, 2, 3]}, InputNameError),
+        ({"a": [1, 2, 3], "b": [1, 2, 3], "c": 1}, InputNameError),
+        ({"a": [1, 2], "b": [1, 2, 3]}, ShapeMismatchError),
+        ({"a": 1, "b": [1, 2, 3]}, ShapeMismatchError),
+        ({"a": [[1], [2], [3]], "b": [1, 2, 3]}, ShapeMismatchError),
+        ({"a": [1, 2, 2.5], "b": [1, 2, 3]}, NotIntegerError),
+        ({"a": [1, 2, "3"], "b": [1, 2, 3]}, NotIntegerError),
+        ({"a": [1, 2, 2**15], "b": [1, 2, 3]}, ValueOutOfRangeError),
+    ],
+)
+def test_wrong_inputs_are_refused(inputs: dict[str, Any], error: type[Exception]) -> None:
+    program = distance.compile(bits=16, effort=0.1)
+    with pytest.raises(error, match="cannot encrypt for distance"):
+        program.run_clear(**inputs)
+
+
+def test_wrong_batches_are_refused() -> None:
+    program = distance.compile(bits=16, batch=2, effort=0.1)
+    with pytest.raises(ShapeMismatchError, match="1 to 2 evaluations"):
+        program.run_clear(a=[[1, 2, 3]] * 3, b=[[1, 2, 3]] * 3)
+    with pytest.raises(ShapeMismatchError, match="as many evaluations"):
+        program.run_clear(a=[[1, 2, 3]] * 2, b=[[1, 2, 3]])
+
+
+def test_a_circuit_too_deep_for_every_ring_is_refused() -> None:
+    with pytest.raises(CircuitTooDeepError, match="multiplies more often in a row"):
+        small(lambda x: ((x**4096) ** 4096) ** 4096, cw.scalar(bits=2), bits=64)
+
+
+def test_a_batch_too_large_for_every_ring_is_refused() -> None:
+    with pytest.raises(CircuitTooDeepError, match="smaller batch"):
+        small(lambda x: x[0] * x[1], cw.vector(2, layout=[0, 60]), batch=60000)
+
+
+def test_a_ring_that_is_not_secure_is_refused_unless_wanted() -> None:
+    with pytest.raises(InsecureParametersError):
+        small(lambda x: x * x, cw.scalar(bits=4), log_n=11)
+    program = small(lambda x: x * x, cw.scalar(bits=4), log_n=11, insecure=True)
+    assert "INSECURE" in cw.explain(program)
+    assert on_ciphertexts(program, x=-7) == 49
+
+
+def test_keys_and_programs_do_not_mix() -> None:
+    program = distance.compile(bits=16, effort=0.1)
+    client, evaluator = program.keygen()
+    other, _ = program.keygen()
+    inputs = {"a": [1, 2, 3], "b": [3, 2, 1]}
+    encrypted = client.encrypt(**inputs)
+    with pytest.raises(KeyMismatchError):
+        evaluator.run(other.encrypt(**inputs))
+    with pytest.raises(KeyMismatchError):
+        other.decrypt(evaluator.run(encrypted))
+    with pytest.raises(InvalidArgumentError, match="expected results, got the inputs"):
+        client.decrypt(encrypted)
+    with pytest.raises(InvalidArgumentError, match="expected encrypted integers"):
+        evaluator.run([1, 2, 3])  # type: ignore[arg-type]
+    clear, _ = program.keygen("clear")
+    with pytest.raises(KeyMismatchError, match="on the clear backend"):
+        evaluator.run(clear.encrypt(**inputs))
+    another = distance.compile(bits=20, effort=0.1).keygen()[0]
+    with pytest.raises(ProgramMismatchError):
+        evaluator.run(another.encrypt(**inputs))
+    with pytest.raises(InvalidArgumentError, match="backend of bgv, clear"):
+        program.keygen("ckks")  # type: ignore[arg-type]
+
+
+def test_a_run_is_measured_and_cancelled() -> None:
+    program = product.compile(bits=16, effort=0.1)
+    client, evaluator = program.keygen()
+    encrypted = client.encrypt(x=[[1, 2, 3]] * 2, y=[[1, 2]] * 3)
+    profile = Profile()
+    evaluator.run(encrypted, threads=1, profile=profile)
+    assert profile.totals()["mul"].operations >= 1
+    cancel = threading.Event()
+    cancel.set()
+    with pytest.raises(RunCancelledError):
+        evaluator.run(encrypted, cancel=cancel)
+
+
+def test_exhausted_noise_is_refused_before_a_number_is_wrong() -> None:
+    program = small(lambda x: x**4, cw.scalar(bits=2))
+    client, evaluator = program.keygen()
+    value = client.encrypt(x=1).values[0]
+
+    def multiply(times: int) -> None:
+        product = value
+        for _ in range(times):
+            product = evaluator.backend.multiply(product, product)
+
+    multiply(1)
+    with pytest.raises(NoiseExhaustedError, match="noise may reach"):
+        multiply(9)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: 1 if x else 0,
+        lambda x: x > 3,
+        lambda x: x == 3,
+        lambda x: [1, 2][x],
+        lambda x: x / 2,
+        lambda x: 2 // x,
+        lambda x: x % 2,
+        lambda x: {x: 1},
+        lambda x: int(x) + 1,
+        lambda x: float(x) + 1,
+        lambda x: abs(x) + 1,
+        lambda x: list(range(x)),
+        lambda x: x in [1, 2],
+        lambda x: 2**x,
+        lambda x: x & 1,
+        lambda x: x >> 1,
+        lambda x: not x,
+        lambda x: max(x, 3),
+    ],
+)
+def test_what_needs_a_clear_value_names_the_line(function: Any) -> None:
+    with pytest.raises(EncryptedConditionError, match=r"test_integers\.py:\d+"):
+        small(function, cw.scalar())
+
+
+def test_a_condition_suggests_select() -> None:
+    with pytest.raises(EncryptedConditionError, match=r"write cw\.select\(bit, x, y\)"):
+        small(lambda x: 1 if x else 0, cw.scalar())
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x: None, "encrypted or clear integers, got None"),
+        (lambda x: 5, "returns no encrypted integer"),
+        (lambda x: [x, 0.5], "got 0.5"),
+        (lambda x: {1: x}, "dicts whose keys are text"),
+        (lambda x: x**-1, "clear exponent from 0"),
+    ],
+)
+def test_what_cannot_be_a_result_is_refused(function: Any, reason: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=reason):
+        small(function, cw.scalar())
+
+
+def test_inputs_are_declared_by_the_names_of_parameters() -> None:
+    with pytest.raises(InputNameError, match="expected its parameters a, b"):
+        cw.circuit(a=cw.scalar())(lambda a, b: a + b)
+    with pytest.raises(InputNameError):
+        cw.circuit(a=cw.scalar(), c=cw.scalar())(lambda a: a)
+    with pytest.raises(InvalidArgumentError, match="declared by"):
+        cw.circuit(a=3)  # type: ignore[arg-type]
+
+
+def test_compiling_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    distance.compile(bits=16, effort=0.1)
+    captured = capfd.readouterr()
+    assert (captured.out, captured.err) == ("", "")
