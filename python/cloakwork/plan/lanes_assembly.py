@@ -7,8 +7,8 @@ where it is zero; otherwise it is masked, before the rotations, after them, or a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from cloakwork.plan.lanes_cost import LaneCosts, cost_of
 from cloakwork.plan.lanes_forms import Form, Forms, InputNode, ProductNode
@@ -49,16 +49,50 @@ class Assembled:
         return cost_of(self.operations, costs)
 
     def program(self, forms: Forms) -> LaneProgram:
-        """The operations as a program."""
+        """The operations as a program; slots count from 0 unless the caller fixes some."""
         circuit = forms.circuit
+        is_fixed = any(each.slots is not None for each in circuit.inputs)
+        first = 0 if is_fixed else min(self._slots(), default=0)
         places = iter(self.places)
         return LaneProgram(
             circuit.title,
             circuit.inputs,
-            self.operations,
+            tuple(_moved(operation, -first) for operation in self.operations),
             circuit.outputs,
-            tuple(tuple(next(places) for _ in output.values) for output in circuit.outputs),
+            tuple(
+                tuple(_moved_place(next(places), -first) for _ in output.values)
+                for output in circuit.outputs
+            ),
         )
+
+    def _slots(self) -> Iterator[int]:
+        for place in self.places:
+            if isinstance(place, Place):
+                yield place.slot
+        for operation in self.operations:
+            match operation:
+                case Packed(scalars=scalars):
+                    yield from (scalar.slot for scalar in scalars)
+                case Masked(factors=pairs) | Offset(addends=pairs):
+                    yield from (slot for slot, _ in pairs)
+                case _:
+                    pass
+
+
+def _moved_place(place: Place | Clear, by: int) -> Place | Clear:
+    return Place(place.vector, place.slot + by) if isinstance(place, Place) else place
+
+
+def _moved(operation: VectorOperation, by: int) -> VectorOperation:
+    match operation:
+        case Packed(scalars=scalars):
+            return Packed(tuple(replace(scalar, slot=scalar.slot + by) for scalar in scalars))
+        case Masked(operand=operand, factors=factors):
+            return Masked(operand, tuple((slot + by, factor) for slot, factor in factors))
+        case Offset(operand=operand, addends=addends):
+            return Offset(operand, tuple((slot + by, addend) for slot, addend in addends))
+        case _:
+            return operation
 
 
 def assemble(forms: Forms, schedule: Schedule, spread: Spread) -> Assembled:

@@ -175,7 +175,7 @@ def _shaped(
     if any(not each.grouped and not each.replicated for each in circuit.inputs):
         spreads.append("alone")
     tried: set[tuple[int, tuple[tuple[int, ...], ...], tuple[tuple[int, int], ...], Spread]] = set()
-    shapes = [_shapes(max(forms.levels(), default=0)) for forms in variants]
+    shapes = [_shapes(max(forms.levels, default=0)) for forms in variants]
     for row in itertools.zip_longest(*shapes):
         for (number, forms), shape in zip(enumerate(variants), row, strict=True):
             if shape is None:
@@ -225,7 +225,7 @@ def _fitted(forms: Forms, shape: Shape, most_width: int) -> Schedule:
     schedule = scheduled(forms, shape)
     if _span(schedule) <= most_width:
         return schedule
-    levels = frozenset(range(1, max(forms.levels()) + 1))
+    levels = frozenset(range(1, max(forms.levels) + 1))
     block = max(len(form.terms) for node in forms.nodes for form in forms_of(node))
     while block > 1 and _span(schedule) > most_width:
         block = -(-block // 2)
@@ -260,5 +260,5 @@ def _folded(schedule: Schedule, width: int) -> Schedule:
 
 
 def _size(forms: Forms) -> int:
-    terms = (len(form.terms) for node in forms.live() for form in forms_of(forms.nodes[node]))
-    return 1 + len(forms.live()) + sum(terms)
+    terms = (len(form.terms) for node in forms.live for form in forms_of(forms.nodes[node]))
+    return 1 + len(forms.live) + sum(terms)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-# Distances that are tried for a split.
-_DISTANCES = 6
+# Up to so many offsets all distances are tried for a split, above it the least and the middle.
+_FEW = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ def _splits(
     offsets: tuple[int, ...],
 ) -> Iterator[tuple[tuple[int, ...], int, tuple[int, ...]]]:
     distances = sorted({each - offsets[0] for each in offsets[1:]})
-    if len(distances) > 2 * _DISTANCES:
-        distances = distances[:_DISTANCES] + distances[len(distances) // 2 :][:_DISTANCES]
+    if len(distances) > _FEW:
+        distances = [distances[0], distances[len(distances) // 2]]
     for distance in distances:
         left = set(offsets)
         half: list[int] = []
