@@ -104,7 +104,8 @@ def assemble(forms: Forms, schedule: Schedule, spread: Spread) -> Assembled:
         spread: How scalars of ungrouped inputs are spread.
     """
     asked = targets_of(forms, schedule)
-    homes = place_inputs(forms, [target for each in asked for target in each], spread)
+    targets = [target for each in asked for target in each]
+    homes = place_inputs(forms, targets, spread, schedule.first)
     return _Assembler(forms, schedule, homes).assemble(asked)
 
 

@@ -55,19 +55,25 @@ class Homes:
         self.shared[node] = (ciphertext, slot)
 
 
-def place_inputs(forms: Forms, targets: Sequence[Target], spread: Spread) -> Homes:
+def place_inputs(
+    forms: Forms, targets: Sequence[Target], spread: Spread, first: Sequence[int] = ()
+) -> Homes:
     """Place every scalar that a target or an output asks for.
 
     Args:
         forms: The circuit.
         targets: The vectors asked for.
         spread: How scalars of ungrouped inputs are spread.
+        first: Scalars that are placed before others of their ciphertexts.
     """
-    return _Placer(forms, targets, spread).place()
+    return _Placer(forms, targets, spread, first).place()
 
 
 class _Placer:
-    def __init__(self, forms: Forms, targets: Sequence[Target], spread: Spread) -> None:
+    def __init__(
+        self, forms: Forms, targets: Sequence[Target], spread: Spread, first: Sequence[int]
+    ) -> None:
+        self._first = {node: number for number, node in enumerate(first)}
         self._nodes = forms.nodes
         self._targets = targets
         self._spread = spread
@@ -155,7 +161,7 @@ class _Placer:
 
     def _align(self, uses: Sequence[Use], home: int) -> None:
         """One slot for each scalar of a ciphertext, so that all uses share few offsets."""
-        aligner = _Aligner(self._targets, uses)
+        aligner = _Aligner(self._targets, uses, self._first)
         for node, slot in aligner.align():
             self._homes.put(node, home, slot)
 
@@ -203,8 +209,11 @@ class _Placer:
 class _Aligner:
     """Chooses slots one scalar after the other, those wanted in most lanes first."""
 
-    def __init__(self, targets: Sequence[Target], uses: Sequence[Use]) -> None:
+    def __init__(
+        self, targets: Sequence[Target], uses: Sequence[Use], first: Mapping[int, int]
+    ) -> None:
         self._targets = targets
+        self._first = first
         self._by_node: dict[int, list[Use]] = {}
         for use in uses:
             self._by_node.setdefault(use[3], []).append(use)
@@ -220,7 +229,11 @@ class _Aligner:
         self._work = 0
 
     def align(self) -> Iterator[tuple[int, int]]:
-        order = sorted(self._by_node, key=lambda node: (-len(self._by_node[node]), node))
+        last = len(self._first)
+        order = sorted(
+            self._by_node,
+            key=lambda node: (self._first.get(node, last), -len(self._by_node[node]), node),
+        )
         for node in order:
             _, _, slot = min(self._candidates(node))
             self._take(node, slot)

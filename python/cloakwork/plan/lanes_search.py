@@ -27,12 +27,14 @@ from cloakwork.plan.lanes_targets import Schedule
 from cloakwork.programs.circuits import Circuit
 from cloakwork.programs.lanes import LaneProgram
 
-# Terms of nodes that a search of effort 1 may go through, over all schedules that it tries: some
-# seconds. Half of them are for shapes.
-_VISITS = 200_000
-_RESTARTS = 4
-# More steps than this for one node do not pay.
-_STEPS_PER_NODE = 250
+# Terms of nodes that a search of effort 1 may go through, over all schedules that it tries: for
+# shapes, and for each time of annealing. Together they take some seconds.
+_SHAPE_VISITS = 100_000
+_ANNEALING_VISITS = 40_000
+_RESTARTS = 6
+# More steps than this for one node do not pay, and fewer than this in all do nothing.
+_STEPS_PER_NODE = 150
+_LEAST_STEPS = 20
 _GAPS = (0, 1, 2, 3)
 # Above this depth, levels go apart all together, or one at a time.
 _ALL_SUBSETS = 4
@@ -144,8 +146,10 @@ def _anneal(task: _Annealing) -> _Candidate:
     start = task.candidate
     forms, spread = start.forms, start.spread
     nodes = len(start.schedule.lanes)
-    visits = task.effort * _VISITS / (2 * _RESTARTS)
+    visits = task.effort * _ANNEALING_VISITS
     steps = min(int(visits / _size(forms)), int(task.effort * _STEPS_PER_NODE * nodes))
+    if steps < _LEAST_STEPS:
+        return start
 
     def cost(schedule: Schedule) -> float:
         return assemble(forms, schedule, spread).cost(task.costs)
@@ -170,7 +174,7 @@ def _shaped(
 ) -> Iterator[_Candidate]:
     """Candidates of all shapes that the effort allows, the plainest first."""
     variants = _variants(circuit)
-    visits = effort * _VISITS / 2
+    visits = effort * _SHAPE_VISITS
     spreads: list[Spread] = ["beside"]
     if any(not each.grouped and not each.replicated for each in circuit.inputs):
         spreads.append("alone")
@@ -256,7 +260,7 @@ def _folded(schedule: Schedule, width: int) -> Schedule:
             parts.setdefault(schedule.lanes[node] // width, []).append(node)
         packs += [tuple(parts[part]) for part in sorted(parts)]
     lanes = {node: lane % width for node, lane in schedule.lanes.items()}
-    return Schedule(tuple(packs), lanes, schedule.flipped)
+    return replace(schedule, packs=tuple(packs), lanes=lanes)
 
 
 def _size(forms: Forms) -> int:
