@@ -30,7 +30,7 @@ from cloakwork.programs.lanes import LaneProgram
 # Terms of nodes that a search of effort 1 may go through, over all schedules that it tries: for
 # shapes, and for each time of annealing. Together they take some seconds.
 _SHAPE_VISITS = 100_000
-_ANNEALING_VISITS = 40_000
+_ANNEALING_VISITS = 80_000
 _RESTARTS = 6
 # More steps than this for one node do not pay, and fewer than this in all do nothing.
 _STEPS_PER_NODE = 150
