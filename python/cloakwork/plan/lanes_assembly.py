@@ -33,9 +33,6 @@ from cloakwork.programs.lanes import (
     vectors_of,
 )
 
-# A mask and the level that it takes, in rotations, for choosing between ways to one vector.
-_MASK = 0.7
-
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
@@ -95,22 +92,26 @@ def _moved(operation: VectorOperation, by: int) -> VectorOperation:
             return operation
 
 
-def assemble(forms: Forms, schedule: Schedule, spread: Spread) -> Assembled:
+def assemble(forms: Forms, schedule: Schedule, spread: Spread, costs: LaneCosts) -> Assembled:
     """Make every vector of a schedule.
 
     Args:
         forms: The circuit.
         schedule: Which nodes are made in one vector, and where.
         spread: How scalars of ungrouped inputs are spread.
+        costs: What operations cost, for choosing between ways to one vector.
     """
     asked = targets_of(forms, schedule)
     targets = [target for each in asked for target in each]
     homes = place_inputs(forms, targets, spread, schedule.first)
-    return _Assembler(forms, schedule, homes).assemble(asked)
+    return _Assembler(forms, schedule, homes, costs).assemble(asked)
 
 
 class _Assembler:
-    def __init__(self, forms: Forms, schedule: Schedule, homes: Homes) -> None:
+    def __init__(self, forms: Forms, schedule: Schedule, homes: Homes, costs: LaneCosts) -> None:
+        # In rotations; a mask takes a level too.
+        self._hoisted = costs.hoisted / costs.rotation
+        self._mask = costs.mask / costs.rotation + costs.level
         self._forms = forms
         self._schedule = schedule
         self._homes = homes
@@ -224,18 +225,18 @@ class _Assembler:
             return self._multiple(self._summed(vector, clean), factor)
         everything = tuple(sorted(by_offset))
         ways: list[tuple[float, int]] = [
-            (self._rotations(clean) + self._rotations(tuple(dirty)) + _MASK * len(dirty), 0)
+            (self._rotations(clean) + self._rotations(tuple(dirty)) + self._mask * len(dirty), 0)
         ]
         wanted_lanes = {lane for lane, _ in entries}
         if all(wanted_lanes.isdisjoint(found) for found in in_the_way.values()):
-            ways.append((self._rotations(everything) + _MASK, 1))
+            ways.append((self._rotations(everything) + self._mask, 1))
         used = {lane + offset for lane, offset in entries}
         if not any(
             lane + offset in used and lane not in wanted
             for offset, wanted in by_offset.items()
             for lane in lanes
         ):
-            ways.append((self._rotations(everything) + _MASK, 2))
+            ways.append((self._rotations(everything) + self._mask, 2))
         way = min(ways)[1]
         if way == 1:
             pairs = tuple((lane, factor) for lane in sorted(wanted_lanes))
@@ -250,11 +251,11 @@ class _Assembler:
         return self._total(parts, ())
 
     def _rotations(self, offsets: tuple[int, ...]) -> float:
-        return rotations(offsets) if offsets else 0.0
+        return rotations(offsets, self._hoisted) if offsets else 0.0
 
     def _summed(self, vector: int, offsets: tuple[int, ...]) -> int:
         return emit(
-            summed(offsets),
+            summed(offsets, self._hoisted),
             vector,
             self._rotated,
             lambda left, right: self._append(VectorSum(left, right)),

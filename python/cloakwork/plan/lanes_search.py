@@ -118,7 +118,7 @@ def vectorise(
     for candidate in sorted(improved + found, key=lambda each: each.cost):
         if candidate.cost >= scalar_cost:
             break
-        program = _program(candidate)
+        program = _program(candidate, costs)
         if program.width <= most_width:
             return program
     if scalar.width > most_width:
@@ -129,8 +129,8 @@ def vectorise(
     return scalar
 
 
-def _program(candidate: _Candidate) -> LaneProgram:
-    made = assemble(candidate.forms, candidate.schedule, candidate.spread)
+def _program(candidate: _Candidate, costs: LaneCosts) -> LaneProgram:
+    made = assemble(candidate.forms, candidate.schedule, candidate.spread, costs)
     return made.program(candidate.forms)
 
 
@@ -152,7 +152,7 @@ def _anneal(task: _Annealing) -> _Candidate:
         return start
 
     def cost(schedule: Schedule) -> float:
-        return assemble(forms, schedule, spread).cost(task.costs)
+        return assemble(forms, schedule, spread, task.costs).cost(task.costs)
 
     at = stages(forms, late=start.shape.late)
     schedule = annealed(forms, start.schedule, at, cost, steps, task.seed)
@@ -192,7 +192,7 @@ def _shaped(
                 if key in tried:
                     continue
                 tried.add(key)
-                cost = assemble(forms, schedule, spread).cost(costs)
+                cost = assemble(forms, schedule, spread, costs).cost(costs)
                 yield _Candidate(cost, len(tried), forms, schedule, shape, spread)
                 visits -= _size(forms)
         if visits < 0:
