@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
+from cloakwork.errors import InvalidArgumentError
 from cloakwork.programs.lanes import (
     Masked,
     Multiple,
@@ -33,6 +34,9 @@ class LaneCosts:
         addition: A sum, a difference, a negation, or a sum with a clear vector.
         level: What an operation costs more for each product or mask that its result still goes
             through, as a part of its price: its ciphertext carries so many more primes.
+
+    Raises:
+        InvalidArgumentError: A price is below 0, or a rotation is free.
     """
 
     rotation: float = 1.0
@@ -42,6 +46,13 @@ class LaneCosts:
     multiple: float = 0.05
     addition: float = 0.03
     level: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not self.rotation > 0 or not all(price >= 0 for price in astuple(self)):
+            raise InvalidArgumentError(
+                f"cannot price lane programs by {self}: expected prices from 0 up, and a "
+                f"rotation above 0"
+            )
 
 
 def levels_left(operations: Sequence[VectorOperation]) -> list[int]:
