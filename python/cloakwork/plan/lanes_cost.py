@@ -28,7 +28,9 @@ class LaneCosts:
     Args:
         rotation: A rotation of a vector not rotated before.
         hoisted: A further rotation of the same vector.
-        product: A product of two ciphertexts with relinearisation.
+        product: A product of two ciphertexts, not relinearised.
+        relinearisation: A relinearisation: of a sum of products before it is rotated or
+            multiplied, and not of a result.
         mask: A product with a clear vector.
         multiple: A product with one clear integer.
         addition: A sum, a difference, a negation, or a sum with a clear vector.
@@ -41,7 +43,8 @@ class LaneCosts:
 
     rotation: float = 1.0
     hoisted: float = 0.5
-    product: float = 1.1
+    product: float = 0.5
+    relinearisation: float = 0.8
     mask: float = 0.2
     multiple: float = 0.05
     addition: float = 0.03
@@ -77,11 +80,23 @@ def cost_of(operations: Sequence[VectorOperation], costs: LaneCosts) -> float:
     Example:
         >>> cost_of([Packed(()), Rotation(0, 1), Rotation(0, 2), Rotation(1, 1)], LaneCosts())
         2.5
+        >>> round(cost_of([Packed(()), VectorProduct(0, 0), Rotation(1, 1)], LaneCosts()), 6)
+        2.3
     """
     total = 0.0
     rotated: set[int] = set()
-    for operation, left in zip(operations, levels_left(operations), strict=True):
+    levels = levels_left(operations)
+    # Vectors that are sums of products not relinearised yet.
+    waiting: set[int] = set()
+    for number, (operation, left) in enumerate(zip(operations, levels, strict=True)):
         total += _price(operation, costs, rotated) * (1 + costs.level * left)
+        vectors = set(vectors_of(operation))
+        if isinstance(operation, Rotation | VectorProduct):
+            for vector in vectors & waiting:
+                waiting.remove(vector)
+                total += costs.relinearisation * (1 + costs.level * levels[vector])
+        if isinstance(operation, VectorProduct) or vectors & waiting:
+            waiting.add(number)
     return total
 
 
