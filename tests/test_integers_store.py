@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -84,12 +85,13 @@ def test_integers_of_others_are_refused(
 
 def test_what_hides_nothing_is_not_saved(tmp_path: Path, program: CompiledCircuit) -> None:
     client, evaluator = program.keygen("clear")
-    for save in (
+    saves: tuple[Callable[[], None], ...] = (
         lambda: cw.integers.save_client(client, tmp_path / "a"),
         lambda: cw.integers.save_evaluator(evaluator, tmp_path / "a"),
         lambda: cw.integers.save_integers(client.encrypt(**INPUTS), tmp_path / "a"),
         lambda: cw.integers.save_program(3, tmp_path / "a"),  # type: ignore[arg-type]
-    ):
+    )
+    for save in saves:
         with pytest.raises(InvalidArgumentError, match="cannot save"):
             save()
     with pytest.raises(InvalidArgumentError, match="cannot read"):
