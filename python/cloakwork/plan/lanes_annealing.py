@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Callable, Mapping
 
-from cloakwork.plan.lanes_forms import Forms, ProductNode, forms_of
+from cloakwork.plan.lanes_forms import Forms, InputNode, ProductNode, forms_of
 from cloakwork.plan.lanes_placement import Stage
 from cloakwork.plan.lanes_targets import Schedule
 
@@ -62,6 +62,8 @@ class _State:
         self._lanes = dict(start.lanes)
         self._parts: dict[int, int] = {}
         self._flipped = set(start.flipped)
+        self._first = start.first
+        self._scalars = [n for n in forms.live if isinstance(forms.nodes[n], InputNode)]
         first: dict[Stage, int] = {}
         for pack in start.packs:
             part = first.get(stages[pack[0]], 0)
@@ -89,10 +91,13 @@ class _State:
             tuple(tuple(packs[key]) for key in sorted(packs)),
             dict(self._lanes),
             frozenset(self._flipped),
+            self._first,
         )
 
     def move(self, generator: random.Random) -> Callable[[], None] | None:
         """Change something; what takes it back, or None where the change is not legal."""
+        if generator.random() < 0.15:
+            return self._reorder(generator)
         node = generator.choice(self._nodes)
         peers = self._peers[self._stages[node]]
         chance = generator.random()
@@ -125,6 +130,17 @@ class _State:
 
         def undo() -> None:
             self._lanes, self._parts = lanes, parts
+
+        return undo
+
+    def _reorder(self, generator: random.Random) -> Callable[[], None]:
+        before = self._first
+        node = generator.choice(self._scalars)
+        rest = tuple(each for each in before if each != node)
+        self._first = rest if node in before and generator.random() < 0.5 else (node, *rest)
+
+        def undo() -> None:
+            self._first = before
 
         return undo
 

@@ -7,8 +7,8 @@ where it is zero; otherwise it is masked, before the rotations, after them, or a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from cloakwork.plan.lanes_cost import LaneCosts, cost_of
 from cloakwork.plan.lanes_forms import Form, Forms, InputNode, ProductNode
@@ -33,9 +33,6 @@ from cloakwork.programs.lanes import (
     vectors_of,
 )
 
-# A mask and the level that it takes, in rotations, for choosing between ways to one vector.
-_MASK = 0.7
-
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
@@ -49,33 +46,72 @@ class Assembled:
         return cost_of(self.operations, costs)
 
     def program(self, forms: Forms) -> LaneProgram:
-        """The operations as a program."""
+        """The operations as a program; slots count from 0 unless the caller fixes some."""
         circuit = forms.circuit
+        is_fixed = any(each.slots is not None for each in circuit.inputs)
+        first = 0 if is_fixed else min(self._slots(), default=0)
         places = iter(self.places)
         return LaneProgram(
             circuit.title,
             circuit.inputs,
-            self.operations,
+            tuple(_moved(operation, -first) for operation in self.operations),
             circuit.outputs,
-            tuple(tuple(next(places) for _ in output.values) for output in circuit.outputs),
+            tuple(
+                tuple(_moved_place(next(places), -first) for _ in output.values)
+                for output in circuit.outputs
+            ),
         )
 
+    def _slots(self) -> Iterator[int]:
+        for place in self.places:
+            if isinstance(place, Place):
+                yield place.slot
+        for operation in self.operations:
+            match operation:
+                case Packed(scalars=scalars):
+                    yield from (scalar.slot for scalar in scalars)
+                case Masked(factors=pairs) | Offset(addends=pairs):
+                    yield from (slot for slot, _ in pairs)
+                case _:
+                    pass
 
-def assemble(forms: Forms, schedule: Schedule, spread: Spread) -> Assembled:
+
+def _moved_place(place: Place | Clear, by: int) -> Place | Clear:
+    return Place(place.vector, place.slot + by) if isinstance(place, Place) else place
+
+
+def _moved(operation: VectorOperation, by: int) -> VectorOperation:
+    match operation:
+        case Packed(scalars=scalars):
+            return Packed(tuple(replace(scalar, slot=scalar.slot + by) for scalar in scalars))
+        case Masked(operand=operand, factors=factors):
+            return Masked(operand, tuple((slot + by, factor) for slot, factor in factors))
+        case Offset(operand=operand, addends=addends):
+            return Offset(operand, tuple((slot + by, addend) for slot, addend in addends))
+        case _:
+            return operation
+
+
+def assemble(forms: Forms, schedule: Schedule, spread: Spread, costs: LaneCosts) -> Assembled:
     """Make every vector of a schedule.
 
     Args:
         forms: The circuit.
         schedule: Which nodes are made in one vector, and where.
         spread: How scalars of ungrouped inputs are spread.
+        costs: What operations cost, for choosing between ways to one vector.
     """
     asked = targets_of(forms, schedule)
-    homes = place_inputs(forms, [target for each in asked for target in each], spread)
-    return _Assembler(forms, schedule, homes).assemble(asked)
+    targets = [target for each in asked for target in each]
+    homes = place_inputs(forms, targets, spread, schedule.first)
+    return _Assembler(forms, schedule, homes, costs).assemble(asked)
 
 
 class _Assembler:
-    def __init__(self, forms: Forms, schedule: Schedule, homes: Homes) -> None:
+    def __init__(self, forms: Forms, schedule: Schedule, homes: Homes, costs: LaneCosts) -> None:
+        # In rotations; a mask takes a level too.
+        self._hoisted = costs.hoisted / costs.rotation
+        self._mask = costs.mask / costs.rotation + costs.level
         self._forms = forms
         self._schedule = schedule
         self._homes = homes
@@ -189,18 +225,18 @@ class _Assembler:
             return self._multiple(self._summed(vector, clean), factor)
         everything = tuple(sorted(by_offset))
         ways: list[tuple[float, int]] = [
-            (self._rotations(clean) + self._rotations(tuple(dirty)) + _MASK * len(dirty), 0)
+            (self._rotations(clean) + self._rotations(tuple(dirty)) + self._mask * len(dirty), 0)
         ]
         wanted_lanes = {lane for lane, _ in entries}
         if all(wanted_lanes.isdisjoint(found) for found in in_the_way.values()):
-            ways.append((self._rotations(everything) + _MASK, 1))
+            ways.append((self._rotations(everything) + self._mask, 1))
         used = {lane + offset for lane, offset in entries}
         if not any(
             lane + offset in used and lane not in wanted
             for offset, wanted in by_offset.items()
             for lane in lanes
         ):
-            ways.append((self._rotations(everything) + _MASK, 2))
+            ways.append((self._rotations(everything) + self._mask, 2))
         way = min(ways)[1]
         if way == 1:
             pairs = tuple((lane, factor) for lane in sorted(wanted_lanes))
@@ -215,11 +251,11 @@ class _Assembler:
         return self._total(parts, ())
 
     def _rotations(self, offsets: tuple[int, ...]) -> float:
-        return rotations(offsets) if offsets else 0.0
+        return rotations(offsets, self._hoisted) if offsets else 0.0
 
     def _summed(self, vector: int, offsets: tuple[int, ...]) -> int:
         return emit(
-            summed(offsets),
+            summed(offsets, self._hoisted),
             vector,
             self._rotated,
             lambda left, right: self._append(VectorSum(left, right)),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
+from cloakwork.errors import InvalidArgumentError
 from cloakwork.programs.lanes import (
     Masked,
     Multiple,
@@ -27,21 +28,34 @@ class LaneCosts:
     Args:
         rotation: A rotation of a vector not rotated before.
         hoisted: A further rotation of the same vector.
-        product: A product of two ciphertexts with relinearisation.
+        product: A product of two ciphertexts, not relinearised.
+        relinearisation: A relinearisation: of a sum of products before it is rotated or
+            multiplied, and not of a result.
         mask: A product with a clear vector.
         multiple: A product with one clear integer.
         addition: A sum, a difference, a negation, or a sum with a clear vector.
         level: What an operation costs more for each product or mask that its result still goes
             through, as a part of its price: its ciphertext carries so many more primes.
+
+    Raises:
+        InvalidArgumentError: A price is below 0, or a rotation is free.
     """
 
     rotation: float = 1.0
     hoisted: float = 0.5
-    product: float = 1.1
+    product: float = 0.5
+    relinearisation: float = 0.8
     mask: float = 0.2
     multiple: float = 0.05
     addition: float = 0.03
     level: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not self.rotation > 0 or not all(price >= 0 for price in astuple(self)):
+            raise InvalidArgumentError(
+                f"cannot price lane programs by {self}: expected prices from 0 up, and a "
+                f"rotation above 0"
+            )
 
 
 def levels_left(operations: Sequence[VectorOperation]) -> list[int]:
@@ -66,11 +80,23 @@ def cost_of(operations: Sequence[VectorOperation], costs: LaneCosts) -> float:
     Example:
         >>> cost_of([Packed(()), Rotation(0, 1), Rotation(0, 2), Rotation(1, 1)], LaneCosts())
         2.5
+        >>> round(cost_of([Packed(()), VectorProduct(0, 0), Rotation(1, 1)], LaneCosts()), 6)
+        2.3
     """
     total = 0.0
     rotated: set[int] = set()
-    for operation, left in zip(operations, levels_left(operations), strict=True):
+    levels = levels_left(operations)
+    # Vectors that are sums of products not relinearised yet.
+    waiting: set[int] = set()
+    for number, (operation, left) in enumerate(zip(operations, levels, strict=True)):
         total += _price(operation, costs, rotated) * (1 + costs.level * left)
+        vectors = set(vectors_of(operation))
+        if isinstance(operation, Rotation | VectorProduct):
+            for vector in vectors & waiting:
+                waiting.remove(vector)
+                total += costs.relinearisation * (1 + costs.level * levels[vector])
+        if isinstance(operation, VectorProduct) or vectors & waiting:
+            waiting.add(number)
     return total
 
 

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 from cloakwork.programs.circuits import (
@@ -118,6 +119,7 @@ class Forms:
     nodes: list[Node] = field(default_factory=list)
     outputs: list[Form] = field(default_factory=list)
 
+    @cached_property
     def live(self) -> list[int]:
         """The nodes that the outputs need, in order."""
         needed = {node for form in self.outputs for node, _ in form.terms}
@@ -129,8 +131,9 @@ class Forms:
 
     def products(self) -> int:
         """The products that the outputs need."""
-        return sum(isinstance(self.nodes[number], ProductNode) for number in self.live())
+        return sum(isinstance(self.nodes[number], ProductNode) for number in self.live)
 
+    @cached_property
     def levels(self) -> list[int]:
         """For every node, the most products on a way from an input to it."""
         levels: list[int] = []

@@ -55,19 +55,25 @@ class Homes:
         self.shared[node] = (ciphertext, slot)
 
 
-def place_inputs(forms: Forms, targets: Sequence[Target], spread: Spread) -> Homes:
+def place_inputs(
+    forms: Forms, targets: Sequence[Target], spread: Spread, first: Sequence[int] = ()
+) -> Homes:
     """Place every scalar that a target or an output asks for.
 
     Args:
         forms: The circuit.
         targets: The vectors asked for.
         spread: How scalars of ungrouped inputs are spread.
+        first: Scalars that are placed before others of their ciphertexts.
     """
-    return _Placer(forms, targets, spread).place()
+    return _Placer(forms, targets, spread, first).place()
 
 
 class _Placer:
-    def __init__(self, forms: Forms, targets: Sequence[Target], spread: Spread) -> None:
+    def __init__(
+        self, forms: Forms, targets: Sequence[Target], spread: Spread, first: Sequence[int]
+    ) -> None:
+        self._first = {node: number for number, node in enumerate(first)}
         self._nodes = forms.nodes
         self._targets = targets
         self._spread = spread
@@ -155,7 +161,7 @@ class _Placer:
 
     def _align(self, uses: Sequence[Use], home: int) -> None:
         """One slot for each scalar of a ciphertext, so that all uses share few offsets."""
-        aligner = _Aligner(self._targets, uses)
+        aligner = _Aligner(self._targets, uses, self._first)
         for node, slot in aligner.align():
             self._homes.put(node, home, slot)
 
@@ -203,8 +209,11 @@ class _Placer:
 class _Aligner:
     """Chooses slots one scalar after the other, those wanted in most lanes first."""
 
-    def __init__(self, targets: Sequence[Target], uses: Sequence[Use]) -> None:
+    def __init__(
+        self, targets: Sequence[Target], uses: Sequence[Use], first: Mapping[int, int]
+    ) -> None:
         self._targets = targets
+        self._first = first
         self._by_node: dict[int, list[Use]] = {}
         for use in uses:
             self._by_node.setdefault(use[3], []).append(use)
@@ -214,12 +223,17 @@ class _Aligner:
             self._wanted.setdefault((target, coefficient), set()).add((lane, node))
         self._offsets: dict[tuple[int, int], set[int]] = {each: set() for each in self._wanted}
         self._all_offsets: set[int] = set()
-        self._slots: dict[int, int] = {}
         self._held: dict[int, int] = {}
+        # By slot, the lanes of all classes that read it by some offset.
+        self._readers: dict[int, int] = {}
         self._work = 0
 
     def align(self) -> Iterator[tuple[int, int]]:
-        order = sorted(self._by_node, key=lambda node: (-len(self._by_node[node]), node))
+        last = len(self._first)
+        order = sorted(
+            self._by_node,
+            key=lambda node: (self._first.get(node, last), -len(self._by_node[node]), node),
+        )
         for node in order:
             _, _, slot = min(self._candidates(node))
             self._take(node, slot)
@@ -245,31 +259,33 @@ class _Aligner:
 
     def _score(self, node: int, slot: int) -> float:
         new: set[int] = set()
-        conflicts = 0
-        by_class: dict[tuple[int, int], set[int]] = {}
+        # Lanes that would read the scalar unasked, by the offsets that there are.
+        conflicts = self._readers.get(slot, 0)
         for target, coefficient, lane, _ in self._by_node[node]:
-            by_class.setdefault((target, coefficient), set()).add(slot - lane)
-        for each, offsets in self._offsets.items():
-            asked = by_class.get(each, set())
-            added = asked - offsets
-            new |= asked - self._all_offsets
-            lanes, wanted = self._targets[each[0]].forms, self._wanted[each]
-            self._work += 4 + len(offsets) + len(added) * len(self._held)
-            for offset in itertools.chain(offsets, added):
-                lane = slot - offset
-                conflicts += lane in lanes and (lane, node) not in wanted
-            for offset in added:
-                for other, held in self._held.items():
-                    lane = other - offset
-                    conflicts += lane in lanes and (lane, held) not in wanted
+            each = target, coefficient
+            offset = slot - lane
+            if offset in self._offsets[each]:
+                conflicts -= 1
+                continue
+            if offset not in self._all_offsets:
+                new.add(offset)
+            lanes, wanted = self._targets[target].forms, self._wanted[each]
+            self._work += len(self._held)
+            for other, held in self._held.items():
+                conflicts += other - offset in lanes and (other - offset, held) not in wanted
+        self._work += len(self._by_node[node])
         return len(new - {0}) + _CONFLICT * conflicts
 
     def _take(self, node: int, slot: int) -> None:
-        self._slots[node] = slot
         self._held[slot] = node
         for target, coefficient, lane, _ in self._by_node[node]:
-            self._offsets[target, coefficient].add(slot - lane)
-            self._all_offsets.add(slot - lane)
+            offset = slot - lane
+            offsets = self._offsets[target, coefficient]
+            if offset not in offsets:
+                offsets.add(offset)
+                for reader in self._targets[target].forms:
+                    self._readers[reader + offset] = self._readers.get(reader + offset, 0) + 1
+            self._all_offsets.add(offset)
 
 
 def _patches(uses: Sequence[Use]) -> Iterator[list[Use]]:

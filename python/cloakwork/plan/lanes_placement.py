@@ -40,8 +40,8 @@ class Shape:
 
 def stages(forms: Forms, *, late: bool) -> dict[int, Stage]:
     """When each node is made, inputs not counted."""
-    live = forms.live()
-    levels = forms.levels()
+    live = forms.live
+    levels = forms.levels
     if late:
         levels = _late(forms, live, levels)
     found: dict[int, Stage] = {}

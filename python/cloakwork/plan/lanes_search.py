@@ -27,12 +27,14 @@ from cloakwork.plan.lanes_targets import Schedule
 from cloakwork.programs.circuits import Circuit
 from cloakwork.programs.lanes import LaneProgram
 
-# Terms of nodes that a search of effort 1 may go through, over all schedules that it tries: some
-# seconds. Half of them are for shapes.
-_VISITS = 200_000
-_RESTARTS = 4
-# More steps than this for one node do not pay.
-_STEPS_PER_NODE = 250
+# Terms of nodes that a search of effort 1 may go through, over all schedules that it tries: for
+# shapes, and for each time of annealing. Together they take some seconds.
+_SHAPE_VISITS = 100_000
+_ANNEALING_VISITS = 80_000
+_RESTARTS = 6
+# More steps than this for one node do not pay, and fewer than this in all do nothing.
+_STEPS_PER_NODE = 150
+_LEAST_STEPS = 20
 _GAPS = (0, 1, 2, 3)
 # Above this depth, levels go apart all together, or one at a time.
 _ALL_SUBSETS = 4
@@ -116,7 +118,7 @@ def vectorise(
     for candidate in sorted(improved + found, key=lambda each: each.cost):
         if candidate.cost >= scalar_cost:
             break
-        program = _program(candidate)
+        program = _program(candidate, costs)
         if program.width <= most_width:
             return program
     if scalar.width > most_width:
@@ -127,8 +129,8 @@ def vectorise(
     return scalar
 
 
-def _program(candidate: _Candidate) -> LaneProgram:
-    made = assemble(candidate.forms, candidate.schedule, candidate.spread)
+def _program(candidate: _Candidate, costs: LaneCosts) -> LaneProgram:
+    made = assemble(candidate.forms, candidate.schedule, candidate.spread, costs)
     return made.program(candidate.forms)
 
 
@@ -144,11 +146,13 @@ def _anneal(task: _Annealing) -> _Candidate:
     start = task.candidate
     forms, spread = start.forms, start.spread
     nodes = len(start.schedule.lanes)
-    visits = task.effort * _VISITS / (2 * _RESTARTS)
+    visits = task.effort * _ANNEALING_VISITS
     steps = min(int(visits / _size(forms)), int(task.effort * _STEPS_PER_NODE * nodes))
+    if steps < _LEAST_STEPS:
+        return start
 
     def cost(schedule: Schedule) -> float:
-        return assemble(forms, schedule, spread).cost(task.costs)
+        return assemble(forms, schedule, spread, task.costs).cost(task.costs)
 
     at = stages(forms, late=start.shape.late)
     schedule = annealed(forms, start.schedule, at, cost, steps, task.seed)
@@ -170,12 +174,12 @@ def _shaped(
 ) -> Iterator[_Candidate]:
     """Candidates of all shapes that the effort allows, the plainest first."""
     variants = _variants(circuit)
-    visits = effort * _VISITS / 2
+    visits = effort * _SHAPE_VISITS
     spreads: list[Spread] = ["beside"]
     if any(not each.grouped and not each.replicated for each in circuit.inputs):
         spreads.append("alone")
     tried: set[tuple[int, tuple[tuple[int, ...], ...], tuple[tuple[int, int], ...], Spread]] = set()
-    shapes = [_shapes(max(forms.levels(), default=0)) for forms in variants]
+    shapes = [_shapes(max(forms.levels, default=0)) for forms in variants]
     for row in itertools.zip_longest(*shapes):
         for (number, forms), shape in zip(enumerate(variants), row, strict=True):
             if shape is None:
@@ -188,7 +192,7 @@ def _shaped(
                 if key in tried:
                     continue
                 tried.add(key)
-                cost = assemble(forms, schedule, spread).cost(costs)
+                cost = assemble(forms, schedule, spread, costs).cost(costs)
                 yield _Candidate(cost, len(tried), forms, schedule, shape, spread)
                 visits -= _size(forms)
         if visits < 0:
@@ -225,7 +229,7 @@ def _fitted(forms: Forms, shape: Shape, most_width: int) -> Schedule:
     schedule = scheduled(forms, shape)
     if _span(schedule) <= most_width:
         return schedule
-    levels = frozenset(range(1, max(forms.levels()) + 1))
+    levels = frozenset(range(1, max(forms.levels) + 1))
     block = max(len(form.terms) for node in forms.nodes for form in forms_of(node))
     while block > 1 and _span(schedule) > most_width:
         block = -(-block // 2)
@@ -256,9 +260,9 @@ def _folded(schedule: Schedule, width: int) -> Schedule:
             parts.setdefault(schedule.lanes[node] // width, []).append(node)
         packs += [tuple(parts[part]) for part in sorted(parts)]
     lanes = {node: lane % width for node, lane in schedule.lanes.items()}
-    return Schedule(tuple(packs), lanes, schedule.flipped)
+    return replace(schedule, packs=tuple(packs), lanes=lanes)
 
 
 def _size(forms: Forms) -> int:
-    terms = (len(form.terms) for node in forms.live() for form in forms_of(forms.nodes[node]))
-    return 1 + len(forms.live()) + sum(terms)
+    terms = (len(form.terms) for node in forms.live for form in forms_of(forms.nodes[node]))
+    return 1 + len(forms.live) + sum(terms)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-# Distances that are tried for a split.
-_DISTANCES = 6
+# Up to so many offsets all distances are tried for a split, above it the least and the middle.
+_FEW = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,50 +31,48 @@ class Doubled:
     rest: Direct | Doubled | None
 
 
-# A further rotation of the same vector.
-HOISTED = 0.5
+def summed(offsets: tuple[int, ...], hoisted: float) -> Direct | Doubled:
+    """The cheapest way to sum rotations of a vector.
 
-
-@lru_cache(maxsize=65536)
-def summed(offsets: tuple[int, ...]) -> Direct | Doubled:
-    """How to sum the rotations of a vector by these offsets, which are sorted and different.
+    Args:
+        offsets: What it is rotated by, sorted and different.
+        hoisted: What a further rotation of the same vector costs, in first rotations.
 
     Example:
-        >>> summed((0, 1, 2, 3))
+        >>> summed((0, 1, 2, 3), hoisted=0.5)
         Doubled(half=Direct(offsets=(0, 2)), distance=1, rest=None)
     """
-    return _best(offsets)[2]
+    return _best(offsets, hoisted)[2]
 
 
-@lru_cache(maxsize=65536)
-def rotations(offsets: tuple[int, ...]) -> float:
-    """What `summed` costs.
+def rotations(offsets: tuple[int, ...], hoisted: float) -> float:
+    """What `summed` costs, in first rotations.
 
     Example:
-        >>> rotations((0, 1, 2, 3))
+        >>> rotations((0, 1, 2, 3), hoisted=0.5)
         2.0
     """
-    return _best(offsets)[0]
+    return _best(offsets, hoisted)[0]
 
 
 @lru_cache(maxsize=65536)
-def _best(offsets: tuple[int, ...]) -> tuple[float, int, Direct | Doubled]:
+def _best(offsets: tuple[int, ...], hoisted: float) -> tuple[float, int, Direct | Doubled]:
     turns = sum(offset != 0 for offset in offsets)
     best: tuple[float, int, Direct | Doubled] = (
-        1 + HOISTED * (turns - 1) if turns else 0.0,
+        1 + hoisted * (turns - 1) if turns else 0.0,
         turns,
         Direct(offsets),
     )
     if len(offsets) < 4:
         return best
     for half, distance, rest in _splits(offsets):
-        cost, count, first = _best(half)
+        cost, count, first = _best(half, hoisted)
         cost, count = cost + 1, count + 1
         second = None
         if rest:
-            more, further, second = _best(rest)
+            more, further, second = _best(rest, hoisted)
             # The rest is mostly a rotation beside others of the same vector.
-            cost += more - (HOISTED if more else 0)
+            cost += more - ((1 - hoisted) if more else 0)
             count += further
         if (cost, count) < best[:2]:
             best = (cost, count, Doubled(first, distance, second))
@@ -85,8 +83,8 @@ def _splits(
     offsets: tuple[int, ...],
 ) -> Iterator[tuple[tuple[int, ...], int, tuple[int, ...]]]:
     distances = sorted({each - offsets[0] for each in offsets[1:]})
-    if len(distances) > 2 * _DISTANCES:
-        distances = distances[:_DISTANCES] + distances[len(distances) // 2 :][:_DISTANCES]
+    if len(distances) > _FEW:
+        distances = [distances[0], distances[len(distances) // 2]]
     for distance in distances:
         left = set(offsets)
         half: list[int] = []

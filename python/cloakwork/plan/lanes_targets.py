@@ -17,11 +17,13 @@ class Schedule:
             or all are sums.
         lanes: The slot of every node of a pack in its vector.
         flipped: Products whose operands change places.
+        first: Scalars of inputs that are placed before the others, in order.
     """
 
     packs: tuple[tuple[int, ...], ...]
     lanes: Mapping[int, int]
     flipped: frozenset[int] = frozenset()
+    first: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
