@@ -7,8 +7,8 @@ use crate::ring::modulus::Modulus;
 /// noises v1 and v2 given as log2.
 ///
 /// They are a short vector of the lattice of all such pairs, found among the convergents of
-/// f1 / f2 (as HElib aligns its correction factors: Halevi and Shoup 2020, "Design and
-/// implementation of HElib", section 6).
+/// f1 / f2 (as HElib brings its correction factors together: Halevi and Shoup 2020, "HElib
+/// design principles").
 pub(super) fn multipliers(t: Modulus, factors: [u32; 2], noise_bits: [f64; 2]) -> [i64; 2] {
     if factors[0] == factors[1] {
         return [1, 1];

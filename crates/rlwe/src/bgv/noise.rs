@@ -4,12 +4,12 @@
 //! bounded in the canonical embedding, whose norm is the largest absolute value of v at a root
 //! of X^N + 1: a product is bounded by the product of the bounds, whatever the factors have to
 //! do with each other, and a coefficient by the norm (Gentry, Halevi, Smart 2012, "Homomorphic
-//! evaluation of the AES circuit", section 3; Costache and Smart 2016). What an encryption, a
-//! rounding or a key switch adds is a sum of many independent terms, in the embedding close to
-//! Gaussian or to a product of two Gaussians (Mono, Marcolla, Land, Güneysu, Aaraj 2023,
-//! "Finding and evaluating parameters for BGV", section 3), and exceeds its bound with a chance
-//! below 2^-40. For these the coefficients are bounded too, by less than the norm: what is
-//! decrypted or switched down needs no more.
+//! evaluation of the AES circuit"; Costache and Smart 2016, "Which ring based somewhat
+//! homomorphic encryption scheme is best?"). What an encryption, a rounding or a key switch adds
+//! is a sum of many independent terms, in the embedding close to Gaussian or to a product of two
+//! Gaussians (Mono, Marcolla, Land, Güneysu, Aaraj 2023, "Finding and evaluating parameters for
+//! BGV"), and exceeds its bound with a chance below 2^-40. For these the coefficients are bounded
+//! too, by less than the norm: what is decrypted or switched down needs no more.
 
 use std::f64::consts::LN_2;
 
