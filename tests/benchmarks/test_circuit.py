@@ -1,0 +1,61 @@
+"""The circuit benchmark: its measurement, its report and its checks."""
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import circuit
+from benchmarks.circuit_evaluation import CircuitEvaluation, evaluated
+from benchmarks.circuit_jobs import small_jobs
+from benchmarks.circuit_targets import targets
+
+
+def evaluation_of(job: str, **changed: Any) -> CircuitEvaluation:
+    figures: dict[str, Any] = {field.name: 1 for field in fields(CircuitEvaluation)}
+    figures |= {"job": job, "replication": "un", "right": True, "n": 4096}
+    return CircuitEvaluation(**(figures | changed))
+
+
+def test_a_job_is_measured_and_right() -> None:
+    job = next(job for job in small_jobs() if job.name == "dot.3")
+    made = evaluated(job, effort=0.1)
+    assert made.right
+    assert made.seconds > 0
+    assert made.moves == 3
+    assert made.n == made.scalar_n == 4096
+
+
+def test_targets_tell_met_from_not_met() -> None:
+    found = {
+        target.what: target.outcome
+        for target in targets(
+            [
+                evaluation_of("dot.3", rotations=3, compile_seconds=2.0),
+                evaluation_of("mm.3", rotations=4, seconds=0.5),
+                evaluation_of("polynomial.5"),
+            ]
+        )
+    }
+    assert found["dot.3, un, rotations and products"] == "not met"
+    assert found["dot.3, un, compile seconds"] == "not met"
+    assert found["mm.3, un, rotations and products"] == "met"
+    assert found["mm.3, un, compile seconds"] == "met"
+    assert found["mm.3, un, times scalar, relinearised at once"] == "met"
+    assert found["rows strictly below the paper, percent"] == "met"
+    assert len(found) == 8
+
+
+def test_every_figure_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "figures.json"
+    assert circuit.finish([evaluation_of("dot.3"), evaluation_of("mm.3")], path) == 0
+    rows = json.loads(path.read_text())
+    assert len({(row["job"], row["figure"]) for row in rows}) == len(rows) == 20
+    assert "dot.3, un" in capsys.readouterr().out
+
+
+def test_a_wrong_result_fails_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert circuit.finish([evaluation_of("dot.3", right=False)], None) == 1
+    assert "WRONG: dot.3, un" in capsys.readouterr().err

@@ -1,0 +1,75 @@
+"""Parameters for programs over integers: primes, the model of noise, refusals."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cloakwork._native import BgvEstimate, BgvParameters
+from cloakwork.errors import InvalidProgramError, NoiseExhaustedError
+from cloakwork.plan.integer_noise import Noise, NoiseModel
+from cloakwork.plan.integer_parameters import plaintext_moduli, require_noise_within
+from cloakwork.programs.slots import Input, Mul, Output, Polynomial, Program
+
+
+@given(st.integers(1, 64), st.integers(12, 16))
+def test_primes_hold_the_bits_and_suit_the_ring(bits: int, log_n: int) -> None:
+    moduli = plaintext_moduli(bits, log_n)
+    assert math.prod(moduli) > 1 << bits
+    assert len(set(moduli)) == len(moduli) <= 3
+    assert all(modulus < 1 << 30 and modulus % (2 << log_n) == 1 for modulus in moduli)
+
+
+def found(estimate: BgvEstimate) -> Noise:
+    return Noise(estimate.canonical_bits, estimate.noise_bits)
+
+
+def require_near(model: Noise, engine: Noise) -> None:
+    """The model is no lower than the engine, and no more than a bit higher."""
+    assert engine.norm - 0.1 <= model.norm <= engine.norm + 1
+    assert engine.coefficient - 0.1 <= model.coefficient <= engine.coefficient + 1
+
+
+@pytest.mark.parametrize("log_n", [12, 13, 14, 15])
+@pytest.mark.parametrize("bits", [8, 16, 29])
+def test_the_model_of_noise_is_the_engines(log_n: int, bits: int) -> None:
+    modulus = plaintext_moduli(bits, log_n)[0]
+    model = NoiseModel.of(modulus, log_n)
+    parameters = BgvParameters(
+        levels=2,
+        plaintext_modulus=modulus,
+        level_bits=60,
+        base_bits=120,
+        log_n=log_n,
+        insecure=True,
+    )
+    fresh = parameters.fresh(2)
+    require_near(model.fresh, found(fresh))
+    switched = fresh.multiply(fresh).switch_to(0)
+    require_near(model.rounding, found(switched))
+    rotated = found(fresh.rotate())
+    assert model.rotation.norm >= rotated.norm - 0.1
+    message = fresh.multiply_plain().canonical_bits - fresh.canonical_bits
+    assert abs(model.message - message) < 0.1
+
+
+def test_noise_that_would_destroy_a_result_is_refused() -> None:
+    operations = (Input("x", 0), Mul(0, 0), Mul(1, 1), Output(2))
+    program = Program("x^4", 2048, operations, (None,) * 4, numbers="integer")
+    parameters = BgvParameters(levels=0, base_bits=72, level_bits=20, log_n=12)
+    with pytest.raises(NoiseExhaustedError):
+        require_noise_within(program, parameters)
+    square = (Input("x", 0), Mul(0, 0), Output(1))
+    require_noise_within(Program("x^2", 2048, square, (None,) * 3, numbers="integer"), parameters)
+
+
+def test_programs_over_integers_have_no_transforms() -> None:
+    with pytest.raises(InvalidProgramError, match="programs over integers have none"):
+        Program(
+            "p",
+            4,
+            (Input("x", 3), Polynomial(0, (0.0, 1.0), "monomial")),
+            (None,) * 2,
+            numbers="integer",
+        )
