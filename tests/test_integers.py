@@ -188,7 +188,7 @@ def test_wrong_batches_are_refused() -> None:
 
 def test_a_circuit_too_deep_for_every_ring_is_refused() -> None:
     with pytest.raises(CircuitTooDeepError, match="multiplies more often in a row"):
-        small(lambda x: ((x**4096) ** 4096) ** 4096, cw.scalar(bits=2), bits=64)
+        small(lambda x: (((x**4096) ** 4096) ** 4096) ** 4096, cw.scalar(bits=2), bits=64)
 
 
 def test_a_batch_too_large_for_every_ring_is_refused() -> None:

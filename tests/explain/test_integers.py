@@ -10,7 +10,9 @@ from cloakwork.integers import CompiledCircuit
 
 @pytest.fixture(scope="module")
 def program() -> CompiledCircuit:
-    @cw.circuit(a=cw.vector(3, bounds=(0, 9)), b=cw.vector(3, bounds=(0, 9)))
+    @cw.circuit(
+        a=cw.vector(3, bounds=(0, 9), grouped=True), b=cw.vector(3, bounds=(0, 9), grouped=True)
+    )
     def distance(a: Any, b: Any) -> Any:
         return sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
 

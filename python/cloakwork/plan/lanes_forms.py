@@ -288,7 +288,8 @@ class _Reader:
                 terms[number] = self._sum(operation, terms)
             user = operations[self._users[number][0]] if self._users[number][0] >= 0 else None
             if len(self._users[number]) == 1 and user is not None:
-                if is_product and isinstance(user, Product):
+                # A square is of one value: to write out its factors would double them each time.
+                if is_product and isinstance(user, Product) and user.left != user.right:
                     continue
                 if not is_product and isinstance(user, Sum | Difference | Negative):
                     continue
