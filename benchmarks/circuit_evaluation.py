@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from cloakwork.compiled_circuit import CompiledCircuit, compile_lanes
 from cloakwork.explain.integers import operation_counts
 from cloakwork.plan.integer_parameters import top_level
 from cloakwork.plan.lanes_scalar import scalar_program
-from cloakwork.plan.lanes_search import vectorise
+from cloakwork.plan.lanes_search import candidates
 from cloakwork.programs.circuits import Circuit, CircuitInput, evaluate
 from cloakwork.programs.lanes import LaneCounts, LaneProgram
 from cloakwork.programs.result_form import Leaf, Sequenced
@@ -130,12 +130,12 @@ def evaluated(job: CircuitJob, effort: float = 1.0) -> CircuitEvaluation:
     inputs, bounds = _inputs(circuit)
     expected = [value for values in evaluate(circuit, inputs).values() for value in values]
     start = time.perf_counter()
-    program = _compiled(vectorise(circuit, effort=effort), circuit, bounds)
+    program = _compiled(candidates(circuit, effort=effort), circuit, bounds)
     compile_seconds = time.perf_counter() - start
     free = tuple(
         replace(each, replicated=False, grouped=False, slots=None) for each in circuit.inputs
     )
-    scalar = _compiled(scalar_program(replace(circuit, inputs=free)), circuit, bounds)
+    scalar = _compiled([scalar_program(replace(circuit, inputs=free))], circuit, bounds)
     arguments = {each.name: _shaped(each, inputs[each.name]) for each in circuit.inputs}
     seconds, found = _measured(program, arguments, BgvBackend)
     scalar_seconds, scalar_found = _measured(scalar, arguments, BgvBackend)
@@ -163,7 +163,7 @@ def evaluated(job: CircuitJob, effort: float = 1.0) -> CircuitEvaluation:
 
 
 def _compiled(
-    lanes: LaneProgram, circuit: Circuit, bounds: Mapping[str, tuple[int, int]]
+    lanes: Sequence[LaneProgram], circuit: Circuit, bounds: Mapping[str, tuple[int, int]]
 ) -> CompiledCircuit:
     count = sum(output.count for output in circuit.outputs)
     form = Sequenced(tuple(map(Leaf, range(count))))

@@ -11,7 +11,7 @@ from cloakwork.backends.bgv import BgvBackend, BgvKey
 from cloakwork.backends.clear_integers import ClearIntegersBackend, ClearIntegersKey
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.plot_integers import plot_integers
-from cloakwork.plan.integer_parameters import RINGS, integer_plan, require_fitting
+from cloakwork.plan.integer_parameters import RINGS, cheapest_integer_plan, require_fitting
 from cloakwork.plan.integer_ranges import Range, result_ranges
 from cloakwork.plan.keys import demand_of
 from cloakwork.programs.circuits import Circuit
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def compile_lanes(
-    lanes: LaneProgram,
+    candidates: Sequence[LaneProgram],
     circuit: Circuit,
     form: Form,
     bounds: Mapping[str, Range],
@@ -40,7 +40,7 @@ def compile_lanes(
     """Give a lane program of a circuit levels and parameters.
 
     Args:
-        lanes: What runs.
+        candidates: What may run; of these the one that costs least with its levels does.
         circuit: What it computes.
         form: How its results stand in lists, tuples and dicts.
         bounds: The least and the greatest value of the scalars of each input.
@@ -53,7 +53,9 @@ def compile_lanes(
         CircuitTooDeepError: No parameters take as many products in a row.
         InsecureParametersError: The ring asked for falls short of 128-bit security.
     """
-    plan = integer_plan(lanes, bits, evaluations=batch, rings=rings, insecure=insecure)
+    plan = cheapest_integer_plan(
+        candidates, bits, evaluations=batch, rings=rings, insecure=insecure
+    )
     ports = tuple(IntegerPort(each.name, each.shape, *bounds[each.name]) for each in circuit.inputs)
     ranges = result_ranges(circuit, bounds)
     program = IntegerProgram(plan.program, plan.slots.packing, ports, form, bits, batch, ranges)

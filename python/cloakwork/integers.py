@@ -28,7 +28,7 @@ from cloakwork.integers_store import (
     save_program,
 )
 from cloakwork.plan.integer_parameters import RINGS
-from cloakwork.plan.lanes_search import vectorise
+from cloakwork.plan.lanes_search import candidates
 from cloakwork.programs.integers import MAX_BITS
 from cloakwork.runtime.arguments import integer, positive, shown
 from cloakwork.runtime.integer_roles import EncryptedIntegers, IntegerClient, IntegerEvaluator
@@ -136,7 +136,7 @@ class CircuitFunction:
             rings = range(log_n, log_n + 1)
         made = self.staged()
         bounds = {name: each.bounds or signed_range(bits) for name, each in self.declared.items()}
-        lanes = vectorise(made.circuit, effort=effort, seed=seed)
+        lanes = candidates(made.circuit, effort=effort, seed=seed)
         return compile_lanes(
             lanes,
             made.circuit,

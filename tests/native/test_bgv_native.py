@@ -110,6 +110,9 @@ def test_every_operation_is_that_of_integers() -> None:
     assert holds(e.rotate(a, 1 - P.slots), np.roll(X, -1, axis=1))
     for steps, rotated in zip((2, 0, 3), e.rotate_hoisted(a, (2, 0, 3)), strict=True):
         assert holds(rotated, np.roll(X, -steps, axis=1))
+    summed = X + np.roll(X, -2, axis=1) - np.roll(X, -3, axis=1)
+    assert holds(e.rotate_sum(a, (0, 2), (3,)), summed)
+    assert a.estimate.rotate_sum(3, 2).noise_bits == e.rotate_sum(a, (0, 2), (3,)).noise_bits
     assert holds(e.swap_rows(a), X[::-1])
     diagonals = {0: X, 1: Y, -P.slots + 3: Y[0]}
     transform = BgvLinearTransform(P, diagonals, level=LEVELS, baby_steps=4)

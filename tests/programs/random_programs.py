@@ -24,6 +24,7 @@ from cloakwork.programs.slots import (
     Program,
     Rescale,
     Rotate,
+    RotateSum,
     State,
     Sub,
     Vector,
@@ -177,6 +178,8 @@ def _facts_of(operation: Operation) -> tuple[object, ...]:
             return (*numbers, vector.tobytes())
         case Rotate(steps=steps):
             return (*numbers, steps)
+        case RotateSum(added=added, subtracted=subtracted):
+            return (*numbers, added, subtracted)
         case Linear(diagonals=diagonals, baby_steps=baby_steps):
             return (*numbers, [(d, v.tobytes()) for d, v in diagonals.items()], baby_steps)
         case Polynomial(coefficients=coefficients, basis=basis):

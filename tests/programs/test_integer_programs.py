@@ -1,5 +1,7 @@
 """Slot programs over integers: legality, text, file, exact runs."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,6 +23,7 @@ from cloakwork.programs.slots import (
     Program,
     Rescale,
     Rotate,
+    RotateSum,
     Sub,
 )
 from cloakwork.programs.text import from_text, to_text
@@ -39,7 +42,8 @@ def program_of(numbers: list[int]) -> Program:
     square = builder.append(Mul(x, x))
     cube = builder.append(Mul(square, x))
     down = builder.append(Rescale(builder.append(Add(cube, constant))))
-    total = builder.append(Sub(down, builder.append(Rotate(y, 3))))
+    turned = builder.append(RotateSum(builder.append(Rotate(y, 3)), (0, 1), (2,)))
+    total = builder.append(Sub(down, turned))
     scaled = builder.append(Mul(builder.append(Neg(total)), constant))
     builder.append(Output(builder.append(DropLevel(scaled, 0))))
     return builder.finish()
@@ -62,7 +66,8 @@ def test_runs_are_exact_whatever_the_size(numbers: list[int]) -> None:
     x, y, c = numbers[:4], numbers[4:8], numbers[8:]
     inputs = [exact(x, 2), exact(y, 1)]
     program = program_of(c)
-    expected = [-(x[i] ** 3 + c[i] - y[(i + 3) % 4]) * c[i] for i in range(4)]
+    turned = [y[(i + 3) % 4] + y[i] - y[(i + 1) % 4] for i in range(4)]
+    expected = [-(x[i] ** 3 + c[i] - turned[i]) * c[i] for i in range(4)]
     for each in (program, simplified(program)):
         (result,) = run(each, ClearIntegersBackend(), inputs, threads=1)
         assert result.slots.tolist() == expected
@@ -83,6 +88,32 @@ def test_runs_are_exact_whatever_the_size(numbers: list[int]) -> None:
 def test_what_is_wrong_is_said(text: str, reason: str) -> None:
     with pytest.raises(InvalidProgramError, match=reason):
         from_text(f'cloakwork slot program 1\ntitle "t"\nslots 2\n{text}\n')
+
+
+@pytest.mark.parametrize(
+    ("added", "subtracted", "reason"),
+    [
+        ((1, 1), (), "a rotation comes twice"),
+        ((1,), (1,), "a rotation comes twice"),
+        ((0,), (), "it does not rotate"),
+        ((1,), (), "it does not sum"),
+        ((), (), "it does not rotate"),
+        ((0, 4), (), "outside 0..3"),
+        ((0, -1), (), "outside 0..3"),
+        ((0, 1.0), (), "not an integer"),
+        ([0, 1], (), "no tuple"),
+    ],
+)
+def test_sums_of_rotations_are_checked(added: Any, subtracted: Any, reason: str) -> None:
+    operations = (Input("x", 0), RotateSum(0, added, subtracted))
+    with pytest.raises(InvalidProgramError, match=reason):
+        Program("", 4, operations, (None,) * 2, numbers="integer")
+
+
+def test_programs_over_reals_have_no_sums_of_rotations() -> None:
+    operations = (Input("x", 0), RotateSum(0, (0, 1)))
+    with pytest.raises(InvalidProgramError, match="programs over reals have none"):
+        Program("", 4, operations, (None,) * 2)
 
 
 def test_numbers_are_of_one_kind() -> None:

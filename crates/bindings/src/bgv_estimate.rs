@@ -109,6 +109,16 @@ impl BgvEstimate {
         result(py, self.0.rotate())
     }
 
+    /// Of a sum of so many rotations, `moving` of them not by 0.
+    fn rotate_sum(
+        &self,
+        py: Python<'_>,
+        terms: Number<usize>,
+        moving: Number<usize>,
+    ) -> PyResult<Self> {
+        result(py, self.0.rotate_sum(terms.0, moving.0))
+    }
+
     /// A linear transform.
     fn linear_transform(
         &self,

@@ -223,6 +223,21 @@ impl BgvEvaluator {
         Ok(rotated.into_iter().map(BgvCiphertext).collect())
     }
 
+    /// The sum of rotations by each of `added`, less those by each of `subtracted`; 0 stands for
+    /// the ciphertext itself.
+    fn rotate_sum(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, BgvCiphertext>,
+        added: Vec<Number<i64>>,
+        subtracted: Vec<Number<i64>>,
+    ) -> PyResult<BgvCiphertext> {
+        let a = &ciphertext.get().0;
+        let [added, subtracted] =
+            [added, subtracted].map(|steps| steps.into_iter().map(|k| k.0).collect::<Vec<i64>>());
+        engine::run(py, || self.0.rotate_sum(a, &added, &subtracted)).map(BgvCiphertext)
+    }
+
     /// Each row where the other was.
     fn swap_rows(
         &self,

@@ -20,8 +20,11 @@ use rayon::prelude::*;
 use crate::keys::SwitchingKey;
 use crate::parameters::Parameters;
 use crate::ring::automorphism::Automorphism;
+use crate::ring::buffers;
 use crate::ring::bundle::TILE;
 use crate::ring::inner_products::{self, DigitTerms};
+use crate::ring::kernels;
+use crate::ring::modulus::Modulus;
 use crate::ring::poly::{Basis, Poly, Ring};
 
 /// The digits of a polynomial, each over all primes of a level and the key-switching primes.
@@ -31,6 +34,15 @@ pub(crate) struct Decomposition<'a> {
     whole: &'a Poly,
     /// Each digit modulo the primes that are not its own.
     extensions: Vec<Poly>,
+}
+
+/// A key that a decomposition is switched by, and the automorphism that follows.
+pub(crate) type Move<'a> = (&'a SwitchingKey, Automorphism);
+
+/// What is added up of a decomposition.
+pub(crate) struct Moves<'a> {
+    pub(crate) added: Vec<Move<'a>>,
+    pub(crate) subtracted: Vec<Move<'a>>,
 }
 
 /// Cuts `whole`, over the basis of `level`, into digits.
@@ -89,49 +101,32 @@ impl Decomposition<'_> {
         sums
     }
 
-    /// Two polynomials modulo Q that encrypt the whole under the key's secret, `addend` added to
-    /// the first, both moved by the automorphism of the key.
+    /// Two polynomials modulo Q that encrypt the whole under each key's secret, `addend` added to
+    /// the first, both moved by the key's automorphism, and all of these added up: those of
+    /// `moves.added` less those of `moves.subtracted`. One division serves them all.
     ///
     /// Only the residues modulo P of the inner products stand in memory; those modulo Q are
-    /// added to the quotients as they come.
+    /// added to the quotients as they come. `add` adds to these what else there is, limb by limb.
     pub(crate) fn switch_divide_then_permute(
         &self,
         parameters: &Parameters,
-        key: &SwitchingKey,
+        moves: &Moves<'_>,
         addend: &Poly,
-        automorphism: &Automorphism,
+        add: impl Fn(usize, [&mut [u32]; 2]) + Sync,
     ) -> [Poly; 2] {
         let ring = parameters.ring();
-        let places = key.places(parameters.digits(self.level));
         let division = parameters.division_by_special(self.level);
         let mut remainders = [ring.unwritten(&division.leaving), ring.unwritten(&division.leaving)];
         for_each_pair(&mut remainders, |position, [first, second]| {
-            let digits = self.limbs(parameters, position);
-            let terms = digit_terms(ring, &digits, key, &places, position);
-            let sums = [&mut *first, &mut *second];
-            let modulus = ring.modulus(position);
-            inner_products::inner_product_then_permute(
-                modulus,
-                terms,
-                terms.tile,
-                None,
-                automorphism,
-                sums,
-            );
+            let sums = MovedSums::new(self, parameters, position, None);
+            sums.write(moves, [&mut *first, &mut *second]);
             ring.primes[position].inverse_unnormalised(first);
             ring.primes[position].inverse_unnormalised(second);
         });
-        division.finish(ring, remainders.each_ref(), |position, _, limbs| {
-            let digits = self.limbs(parameters, position);
-            let terms = digit_terms(ring, &digits, key, &places, position);
-            inner_products::add_inner_product_permuted(
-                ring.modulus(position),
-                terms,
-                terms.tile,
-                addend.limb(position),
-                automorphism,
-                limbs,
-            );
+        division.finish(ring, remainders.each_ref(), |position, _, [first, second]| {
+            let sums = MovedSums::new(self, parameters, position, Some(addend.limb(position)));
+            sums.add(moves, [&mut *first, &mut *second]);
+            add(position, [first, second]);
         })
     }
 
@@ -186,6 +181,95 @@ impl Decomposition<'_> {
             );
         });
         sums
+    }
+}
+
+/// The sums of moved inner products modulo one prime.
+struct MovedSums<'a> {
+    parameters: &'a Parameters,
+    level: usize,
+    position: usize,
+    digits: Vec<&'a [u32]>,
+    addend: Option<&'a [u32]>,
+}
+
+impl<'a> MovedSums<'a> {
+    fn new(
+        decomposition: &'a Decomposition<'_>,
+        parameters: &'a Parameters,
+        position: usize,
+        addend: Option<&'a [u32]>,
+    ) -> Self {
+        let digits = decomposition.limbs(parameters, position);
+        Self { parameters, level: decomposition.level, position, digits, addend }
+    }
+
+    fn modulus(&self) -> Modulus {
+        self.parameters.ring().modulus(self.position)
+    }
+
+    /// Overwrites `limbs`.
+    fn write(&self, moves: &Moves<'_>, mut limbs: [&mut [u32]; 2]) {
+        match moves.added.split_first() {
+            Some((first, others)) => {
+                self.write_one(first, limbs.each_mut().map(|limb| &mut **limb));
+                self.add_all(others, limbs.each_mut().map(|limb| &mut **limb));
+            }
+            None => limbs.iter_mut().for_each(|limb| limb.fill(0)),
+        }
+        self.subtract_all(&moves.subtracted, limbs);
+    }
+
+    fn add(&self, moves: &Moves<'_>, mut limbs: [&mut [u32]; 2]) {
+        self.add_all(&moves.added, limbs.each_mut().map(|limb| &mut **limb));
+        self.subtract_all(&moves.subtracted, limbs);
+    }
+
+    fn add_all(&self, moves: &[Move<'_>], mut limbs: [&mut [u32]; 2]) {
+        for one in moves {
+            self.with_terms(one, |terms, automorphism| {
+                inner_products::add_inner_product_permuted(
+                    self.modulus(),
+                    terms,
+                    terms.tile,
+                    self.addend,
+                    automorphism,
+                    limbs.each_mut().map(|limb| &mut **limb),
+                );
+            });
+        }
+    }
+
+    fn subtract_all(&self, moves: &[Move<'_>], limbs: [&mut [u32]; 2]) {
+        let Some((first, others)) = moves.split_first() else { return };
+        let mut scratch = buffers::take(2 * limbs[0].len());
+        let (left, right) = scratch.split_at_mut(limbs[0].len());
+        self.write_one(first, [&mut *left, &mut *right]);
+        self.add_all(others, [&mut *left, &mut *right]);
+        for (limb, sum) in limbs.into_iter().zip([left, right]) {
+            kernels::sub(self.modulus(), limb, sum);
+        }
+        buffers::give(scratch);
+    }
+
+    fn write_one(&self, one: &Move<'_>, limbs: [&mut [u32]; 2]) {
+        self.with_terms(one, |terms, automorphism| {
+            inner_products::inner_product_then_permute(
+                self.modulus(),
+                terms,
+                terms.tile,
+                self.addend,
+                automorphism,
+                limbs,
+            );
+        });
+    }
+
+    fn with_terms(&self, one: &Move<'_>, work: impl FnOnce(DigitTerms<'_>, &Automorphism)) {
+        let (key, automorphism) = one;
+        let places = key.places(self.parameters.digits(self.level));
+        let ring = self.parameters.ring();
+        work(digit_terms(ring, &self.digits, key, &places, self.position), automorphism);
     }
 }
 

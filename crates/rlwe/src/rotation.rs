@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 
 use crate::Result;
-use crate::key_switching::{Decomposition, decompose};
+use crate::key_switching::{Decomposition, Moves, decompose};
 use crate::keys::{EvaluationKeys, SwitchingKey};
 use crate::ring::automorphism::{Automorphism, rotation_element};
+use crate::ring::kernels;
 use crate::ring::poly::Poly;
 
 /// The Galois element and key of a rotation; none for a rotation by 0.
@@ -46,6 +47,43 @@ impl EvaluationKeys {
         steps.par_iter().map(rotate).collect()
     }
 
+    /// The sum of rotations of one ciphertext, less the sum of others: all share the division of
+    /// key switching as well.
+    pub(crate) fn rotate_sum(
+        &self,
+        polys: &[Poly],
+        level: usize,
+        added: &[Step<'_>],
+        subtracted: &[Step<'_>],
+    ) -> [Poly; 2] {
+        let ring = self.parameters.ring();
+        let moves = [added, subtracted].map(|steps| {
+            let moving = steps.iter().flatten();
+            let automorphism =
+                |&(element, key)| (key, Automorphism::new(self.parameters.log_n(), element));
+            moving.map(automorphism).collect()
+        });
+        let staying = [added, subtracted].map(|steps| steps.iter().any(Option::is_none));
+        let [added, subtracted] = moves;
+        let decomposition = decompose(&self.parameters, level, &polys[1]);
+        let moves = Moves { added, subtracted };
+        decomposition.switch_divide_then_permute(
+            &self.parameters,
+            &moves,
+            &polys[0],
+            |position, limbs| {
+                let modulus = ring.modulus(position);
+                for (limb, poly) in limbs.into_iter().zip(polys) {
+                    match staying {
+                        [true, false] => kernels::add(modulus, limb, poly.limb(position)),
+                        [false, true] => kernels::sub(modulus, limb, poly.limb(position)),
+                        _ => (),
+                    }
+                }
+            },
+        )
+    }
+
     /// The image of a ciphertext under one automorphism, given by Galois element and key.
     pub(crate) fn apply_automorphism(
         &self,
@@ -64,6 +102,7 @@ impl EvaluationKeys {
         (element, key): (usize, &SwitchingKey),
     ) -> [Poly; 2] {
         let automorphism = Automorphism::new(self.parameters.log_n(), element);
-        decomposition.switch_divide_then_permute(&self.parameters, key, &polys[0], &automorphism)
+        let moves = Moves { added: vec![(key, automorphism)], subtracted: Vec::new() };
+        decomposition.switch_divide_then_permute(&self.parameters, &moves, &polys[0], |_, _| ())
     }
 }

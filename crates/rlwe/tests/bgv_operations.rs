@@ -141,6 +141,20 @@ impl Bench {
             for (k, c) in [1, 0, 2].into_iter().zip(e.rotate_hoisted(&a, &[1, 0, 2]).unwrap()) {
                 self.check("rotate hoisted", &c, &self.rotated(&x, k));
             }
+            for (added, subtracted) in
+                [(&[0, 1, 2][..], &[-1][..]), (&[1], &[0]), (&[], &[2, slots + 1, 0])]
+            {
+                let sum = e.rotate_sum(&a, added, subtracted).unwrap();
+                let signed = added.iter().map(|k| (1, k)).chain(subtracted.iter().map(|k| (-1, k)));
+                let expected = signed.fold(vec![0; x.len()], |sum, (sign, &k)| {
+                    self.map(&sum, &self.rotated(&x, k), |sum, x| sum + sign * x)
+                });
+                self.check("sum rotations", &sum, &expected);
+                let one_by_one = added.len() + subtracted.len();
+                let rotated = e.rotate(&a, 1).unwrap();
+                let bits = rotated.noise_bits() + (one_by_one as f64).log2();
+                assert!(sum.noise_bits() <= bits, "no more noise than one by one");
+            }
             let (first, second) = x.split_at(slots as usize);
             let swapped = [second, first].concat();
             self.check("swap rows", &e.swap_rows(&a).unwrap(), &swapped);
@@ -365,8 +379,14 @@ fn operands_that_do_not_fit_are_refused() {
         Err(Error::ParametersMismatch { .. })
     ));
     assert!(matches!(e.rotate(&a, 77), Err(Error::MissingKey { .. })));
+    assert!(matches!(e.rotate_sum(&a, &[0, 77], &[]), Err(Error::MissingKey { .. })));
+    for (added, subtracted) in [(&[1, 1][..], &[][..]), (&[1], &[1]), (&[0], &[]), (&[], &[])] {
+        let refused = e.rotate_sum(&a, added, subtracted);
+        assert!(matches!(refused, Err(Error::InvalidArgument { .. })), "{refused:?}");
+    }
     let lazy = e.multiply_lazily(&a, &a).unwrap();
     assert!(matches!(e.rotate(&lazy, 1), Err(Error::DegreeMismatch { .. })));
+    assert!(matches!(e.rotate_sum(&lazy, &[0, 1], &[]), Err(Error::DegreeMismatch { .. })));
     assert!(matches!(e.swap_rows(&lazy), Err(Error::DegreeMismatch { .. })));
     assert!(matches!(e.multiply(&lazy, &a), Err(Error::DegreeMismatch { .. })));
     assert!(matches!(e.switch_to(&low, 2, None), Err(Error::LevelExhausted { .. })));

@@ -29,6 +29,10 @@ from cloakwork.programs.vectors import uniform_integer
 _Each: TypeAlias = Callable[[BgvEvaluator, BgvCiphertext], BgvCiphertext]
 
 
+# Of encoded constants that are kept.
+_MOST_KEPT_BYTES = 1 << 28
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Residues:
     """Encrypted integers: a ciphertext modulo each prime.
@@ -64,6 +68,8 @@ class BgvBackend(NoTransforms):
         self.parameter_sets = tuple(parameter_sets)
         self.keys = tuple(keys)
         self._evaluators = tuple(BgvEvaluator(each) for each in keys)
+        self._kept: dict[tuple[int, int], tuple[Integers, tuple[BgvPlaintext, ...]]] = {}
+        self._kept_bytes = 0
 
     def bounded(self, value: Residues, bound: float) -> Residues:
         """The same value: integers modulo a prime have no bound."""
@@ -76,6 +82,10 @@ class BgvBackend(NoTransforms):
     def add(self, left: Residues, right: Residues) -> Residues:
         """left + right."""
         return self._both(left, right, BgvEvaluator.add)
+
+    def subtract(self, left: Residues, right: Residues) -> Residues:
+        """left - right."""
+        return self._both(left, right, BgvEvaluator.sub)
 
     def add_constant(self, value: Residues, constant: Integers) -> Residues:
         """value + constant."""
@@ -115,6 +125,16 @@ class BgvBackend(NoTransforms):
             for evaluator, ciphertext in zip(self._evaluators, value.ciphertexts, strict=True)
         ]
         return [Residues(each) for each in zip(*rotated, strict=True)]
+
+    def rotate_sum(
+        self, value: Residues, added: Sequence[int], subtracted: Sequence[int]
+    ) -> Residues:
+        """The sum of rotations, less others; 0 stands for the value itself."""
+
+        def summed(evaluator: BgvEvaluator, each: BgvCiphertext) -> BgvCiphertext:
+            return evaluator.rotate_sum(evaluator.relinearize(each), added, subtracted)
+
+        return self._each(value, summed)
 
     def rescale(self, value: Residues) -> Residues:
         """The same numbers one level down, with less noise."""
@@ -159,12 +179,29 @@ class BgvBackend(NoTransforms):
     ) -> Residues:
         return Residues(
             tuple(
-                compute(evaluator, each, encoded(parameters, constant, each.level))
-                for evaluator, each, parameters in zip(
-                    self._evaluators, value.ciphertexts, self.parameter_sets, strict=True
+                compute(evaluator, each, plaintext)
+                for evaluator, each, plaintext in zip(
+                    self._evaluators,
+                    value.ciphertexts,
+                    self._encoded(constant, value.level),
+                    strict=True,
                 )
             )
         )
+
+    def _encoded(self, constant: Integers, level: int) -> tuple[BgvPlaintext, ...]:
+        """A constant under each prime, kept from run to run while there is room."""
+        key = (id(constant), level)
+        known = self._kept.get(key)
+        if known is not None and known[0] is constant:
+            return known[1]
+        made = tuple(encoded(each, constant, level) for each in self.parameter_sets)
+        nbytes = sum(4 * each.n * each.prime_count(level) for each in self.parameter_sets)
+        if self._kept_bytes + nbytes <= _MOST_KEPT_BYTES:
+            # With the vector itself, so that no other takes its identity.
+            self._kept[key] = (constant, made)
+            self._kept_bytes += nbytes
+        return made
 
 
 def encoded(parameters: BgvParameters, row: Integers, level: int) -> BgvPlaintext:

@@ -51,6 +51,10 @@ class BgvEstimates(NoTransforms):
         """left + right."""
         return Estimated(left.noise.add(right.noise))
 
+    def subtract(self, left: Estimated, right: Estimated) -> Estimated:
+        """left - right."""
+        return self.add(left, right)
+
     def add_constant(self, value: Estimated, constant: Integers) -> Estimated:
         """value + constant."""
         return Estimated(value.noise.add_plain())
@@ -89,6 +93,14 @@ class BgvEstimates(NoTransforms):
     def rotate_many(self, value: Estimated, steps: Sequence[int]) -> list[Estimated]:
         """The rotations by each of the steps."""
         return [self.rotate(value, 1)] * len(steps)
+
+    def rotate_sum(
+        self, value: Estimated, added: Sequence[int], subtracted: Sequence[int]
+    ) -> Estimated:
+        """A sum of rotations; those not by 0 add noise."""
+        steps = [*added, *subtracted]
+        moving = sum(step != 0 for step in steps)
+        return Estimated(value.noise.relinearize().rotate_sum(len(steps), moving))
 
     def rescale(self, value: Estimated) -> Estimated:
         """One level down."""

@@ -18,11 +18,12 @@ from cloakwork._native import (
     Parameters,
     SecretKey,
 )
+from cloakwork.backends.no_rotate_sums import NoRotateSums
 from cloakwork.programs.slots import Basis, State, Vector
 from cloakwork.runtime.memory import ciphertext_bytes
 
 
-class CkksBackend:
+class CkksBackend(NoRotateSums):
     """Computes on ciphertexts what `runtime.executor.Backend` asks for.
 
     Args:
@@ -72,6 +73,10 @@ class CkksBackend:
     def add(self, left: Ciphertext, right: Ciphertext) -> Ciphertext:
         """left + right."""
         return self._evaluator.add(left, right)
+
+    def subtract(self, left: Ciphertext, right: Ciphertext) -> Ciphertext:
+        """left - right."""
+        return self._evaluator.sub(left, right)
 
     def add_constant(self, value: Ciphertext, constant: Vector) -> Ciphertext:
         """value + constant."""

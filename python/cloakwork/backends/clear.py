@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import chebyshev, polynomial
 
+from cloakwork.backends.no_rotate_sums import NoRotateSums
 from cloakwork.backends.noise import NoiseModel
 from cloakwork.programs.slots import Basis, Vector, polynomial_depth
 
@@ -45,7 +46,7 @@ class ClearVector:
         return self.slots.nbytes
 
 
-class ClearBackend:
+class ClearBackend(NoRotateSums):
     """Computes on `ClearVector` what `runtime.executor.Backend` asks for.
 
     Args:
@@ -74,6 +75,11 @@ class ClearBackend:
     def add(self, left: ClearVector, right: ClearVector) -> ClearVector:
         """left + right."""
         return ClearVector(left.slots + right.slots, left.level, left.waiting)
+
+    @_outgrowing
+    def subtract(self, left: ClearVector, right: ClearVector) -> ClearVector:
+        """left - right."""
+        return ClearVector(left.slots - right.slots, left.level, left.waiting)
 
     @_outgrowing
     def add_constant(self, value: ClearVector, constant: Vector) -> ClearVector:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,10 @@ class ClearIntegersBackend(NoTransforms):
         """left + right."""
         return _computed(np.add, left, right, left.largest + right.largest)
 
+    def subtract(self, left: ClearIntegers, right: ClearIntegers) -> ClearIntegers:
+        """left - right."""
+        return _computed(np.subtract, left, right, left.largest + right.largest)
+
     def add_constant(self, value: ClearIntegers, constant: Integers) -> ClearIntegers:
         """value + constant."""
         return self.add(value, ClearIntegers(constant, value.level))
@@ -102,6 +106,14 @@ class ClearIntegersBackend(NoTransforms):
     def rotate_many(self, value: ClearIntegers, steps: Sequence[int]) -> list[ClearIntegers]:
         """The rotations by each of the steps."""
         return [self.rotate(value, single) for single in steps]
+
+    def rotate_sum(
+        self, value: ClearIntegers, added: Sequence[int], subtracted: Sequence[int]
+    ) -> ClearIntegers:
+        """The sum of rotations, less others; 0 stands for the value itself."""
+        terms = [self.rotate(value, step) for step in added]
+        terms += [self.negate(self.rotate(value, step)) for step in subtracted]
+        return reduce(self.add, terms)
 
     def rescale(self, value: ClearIntegers) -> ClearIntegers:
         """The same numbers one level down."""

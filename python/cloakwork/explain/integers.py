@@ -14,7 +14,18 @@ from cloakwork.explain.quantities import counted, duration, listed, signed, size
 from cloakwork.plan.integer_ranges import fits
 from cloakwork.plan.keys import demand_of
 from cloakwork.programs.integers import IntegerProgram
-from cloakwork.programs.slots import Add, Constant, Mul, Neg, Program, Rotate, State, Sub, name_of
+from cloakwork.programs.slots import (
+    Add,
+    Constant,
+    Mul,
+    Neg,
+    Program,
+    Rotate,
+    RotateSum,
+    State,
+    Sub,
+    name_of,
+)
 from cloakwork.runtime.memory import ciphertext_bytes, predicted_peak_bytes
 
 _SHOWN_RESULTS = 6
@@ -75,6 +86,9 @@ def operation_counts(program: Program) -> Counter[str]:
                 found["addition"] += 1
             case Rotate():
                 found["rotation"] += 1
+            case RotateSum(added=added, subtracted=subtracted, moving=moving):
+                found["rotation"] += len(moving)
+                found["addition"] += len(added) + len(subtracted) - 1
             case Mul(left=left, right=right):
                 factors = (program.operations[left], program.operations[right])
                 clear = any(isinstance(factor, Constant) for factor in factors)

@@ -29,6 +29,7 @@ from cloakwork.programs.slots import (
     Program,
     Rescale,
     Rotate,
+    RotateSum,
     Sub,
     Vector,
     operands,
@@ -127,6 +128,8 @@ def _applied(operation: Operation, slots: Mapping[int, Vector]) -> Vector:
             return slots[operation.operand]
         case Input():
             raise AssertionError("inputs are not applied")
+        case RotateSum():
+            raise AssertionError("programs over reals have no sums of rotations")
 
 
 def transformed(slots: Vector, diagonals: Mapping[int, Vector]) -> Vector:

@@ -29,6 +29,7 @@ from cloakwork.programs.slots import (
     Program,
     Rescale,
     Rotate,
+    RotateSum,
     Sub,
     operands,
 )
@@ -246,7 +247,7 @@ def _relinearises(number: int, program: Program, degree: Sequence[int]) -> bool:
         case Mul(left=left, right=right):
             clear = any(isinstance(program.operations[each], Constant) for each in (left, right))
             return degree[number] == 1 and not clear
-        case Rescale(operand=operand) | Rotate(operand=operand):
+        case Rescale(operand=operand) | Rotate(operand=operand) | RotateSum(operand=operand):
             return degree[operand] == 2
         case _:
             return False
@@ -271,8 +272,10 @@ def _seconds(operation: Operation, program: Program, costs: Costs, level: int) -
     match operation:
         case Add():
             return prices.addition + _encoding(operation, program, prices)
-        case Sub():
-            return 2 * prices.addition + _encoding(operation, program, prices)
+        case Sub(left=left):
+            # From a constant what is subtracted is negated first.
+            negated = isinstance(program.operations[left], Constant)
+            return (1 + negated) * prices.addition + _encoding(operation, program, prices)
         case Mul():
             clear = _encoding(operation, program, prices) > 0
             return prices.plaintext_product if clear else prices.product
@@ -280,6 +283,9 @@ def _seconds(operation: Operation, program: Program, costs: Costs, level: int) -
             return prices.addition
         case Rotate():
             return prices.rotation
+        case RotateSum(added=added, subtracted=subtracted, moving=moving):
+            still = len(added) + len(subtracted) - len(moving)
+            return prices.rotation + prices.baby_step * (len(moving) - 1) + prices.addition * still
         case Linear(diagonals=diagonals, baby_steps=baby_steps):
             steps = split(diagonals, program.slots, baby_steps)
             return (

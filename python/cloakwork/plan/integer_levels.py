@@ -26,12 +26,16 @@ from cloakwork.programs.slots import (
     Program,
     Rescale,
     Rotate,
+    RotateSum,
     Sub,
     operands,
     with_operands,
 )
 from cloakwork.programs.vectors import uniform_integer
 
+# Before which operations values can be switched down: rotations are cheaper then, but ask for a
+# level of their own.
+BEFORE: tuple[tuple[type[Operation], ...], ...] = ((Mul, Rotate, RotateSum), (Mul,))
 # Noises that differ by less are the same.
 _SAME_BITS = 0.1
 
@@ -92,20 +96,26 @@ class _Known:
     factor: tuple[tuple[int, int], ...] = ()
 
 
-def switches(program: Program, model: NoiseModel, level_bits: float) -> Switches:
+def switches(
+    program: Program,
+    model: NoiseModel,
+    level_bits: float,
+    before: tuple[type[Operation], ...] = BEFORE[0],
+) -> Switches:
     """How often values are switched down, by the model of noise.
 
     Args:
         program: A program over integers of one level.
         model: The model.
         level_bits: By how many bits a switch shrinks the modulus.
+        before: The operations whose operands are switched down first, one of `BEFORE`.
     """
     known: list[_Known | None] = []
     before_use: list[int] = []
     of_operands: list[tuple[int, ...]] = []
     for number, operation in enumerate(program.operations):
         used = [
-            (value, before_use[operand] if _switches_operands(operation, program) else 0)
+            (value, before_use[operand] if _switches_operands(operation, program, before) else 0)
             for operand in operands(operation)
             if (value := known[operand]) is not None
         ]
@@ -166,6 +176,10 @@ def _made(
             noise = _scaled(at[0].noise, constant, model)
         case Rotate():
             noise = at[0].noise.plus(model.rotation)
+        case RotateSum(added=added, subtracted=subtracted, moving=moving):
+            terms = math.log2(len(added) + len(subtracted))
+            switched = model.rotation.scaled(math.log2(len(moving)))
+            noise = at[0].noise.scaled(terms).plus(switched)
         case _:
             noise = at[0].noise
     return _Known(noise, 0, at[0].factor)
@@ -183,17 +197,17 @@ def _product(
     return tuple(sorted(powers.items()))
 
 
-def _switches_operands(operation: Operation, program: Program) -> bool:
+def _switches_operands(
+    operation: Operation, program: Program, before: tuple[type[Operation], ...]
+) -> bool:
     """Whether operands are switched down first: sums and outputs take them as they are."""
     match operation:
-        case Rotate():
-            return True
-        case Mul(left=left, right=right):
+        case Mul(left=left, right=right) if Mul in before:
             factors = (program.operations[left], program.operations[right])
             # A product with one number is as cheap as a sum.
             return not any(_uniform(factor) is not None for factor in factors)
         case _:
-            return False
+            return isinstance(operation, before)
 
 
 def _uniform(operation: Operation) -> int | None:

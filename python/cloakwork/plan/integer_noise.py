@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 # The engine wants noise this far below the modulus.
 _CLEAR_BITS = 2.0
+# By how much a division has to be better than dropping primes.
+_DROPPED_BITS = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class NoiseModel:
         if bits <= 0:
             return noise
         divided = noise.scaled(-bits).plus(self.rounding)
-        return divided if divided.norm < noise.norm else noise
+        return divided if divided.norm + _DROPPED_BITS < noise.norm else noise
 
     def switches(self, noise: Noise, bits: float) -> int:
         """How many switches by so many bits each leave most room for a product.

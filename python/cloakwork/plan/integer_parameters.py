@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, islice
+from itertools import count, islice, product
 
 from cloakwork._native import BgvParameters
 from cloakwork.backends.bgv_estimates import BgvEstimates, Estimated
@@ -16,10 +16,12 @@ from cloakwork.errors import (
     InvalidProgramError,
     NoiseExhaustedError,
 )
-from cloakwork.plan.cost import modelled, total_seconds
-from cloakwork.plan.integer_levels import Chain, levelled, switches
+from cloakwork.plan.cost import total_seconds
+from cloakwork.plan.integer_costs import MARGIN_BITS, Limbs, counted_costs, expected_limbs
+from cloakwork.plan.integer_levels import BEFORE, Chain, levelled, switches
 from cloakwork.plan.integer_noise import NoiseModel
 from cloakwork.plan.integer_slots import SlotPlan, slot_plan
+from cloakwork.plan.rotate_sums import with_rotate_sums
 from cloakwork.programs.integers import IntegerProgram
 from cloakwork.programs.lanes import LaneProgram
 from cloakwork.programs.packing import ROWS
@@ -34,19 +36,21 @@ RINGS = range(12, 17)
 # Of the engine: bits that a level adds, and that the first modulus has beyond those.
 _LEVEL_BITS = range(20, 61)
 _HEADROOM_BITS = range(2, 61)
-# Of a word that residues are kept in; the model of costs counts in these.
-_WORD_BITS = 30.5
 _MAX_PRIME_BITS = 30
 # Operations of the programs that are tried together, about: long ones are tried less often.
 _EFFORT = 10_000
 _FEWEST_STEPS = 4
 # What the model of noise may be off by, tried in order.
 _SPARE_BITS = (0.5, 3.0, 8.0)
-# Of the ciphertext modulus by log_n: the limit for 128 bits of security in the engine's table,
-# less the least that key switching takes.
-_MOST_BITS: Mapping[int, float] = {
-    log_n: limit - 28 for log_n, limit in zip(range(12, 18), _LIMITS, strict=True)
-}
+# Of the chains that the model finds cheapest, those whose parameters are made and counted.
+_MOST_MADE = 4
+# Costs are told in transforms of so many coefficients, as a base-2 logarithm.
+_UNIT_LOG_N = 12
+# A modulus is asked to have this much more than it needs, for primes do not come in every size.
+_ROOM_BITS = 0.02
+# By log_n: of the modulus with the primes of key switching, the limit for 128 bits of security in
+# the engine's table.
+_MOST_BITS: Mapping[int, float] = dict(zip(range(12, 18), _LIMITS, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +64,39 @@ class IntegerPlan:
     def program(self) -> Program:
         """The program."""
         return self.slots.program
+
+    @property
+    def cost(self) -> float:
+        """What a run takes by the model, in transforms (NTTs) of 2^12 coefficients."""
+        return run_cost(self.program, self.parameter_sets)
+
+
+def cheapest_integer_plan(
+    candidates: Sequence[LaneProgram],
+    bits: int,
+    *,
+    evaluations: int = 1,
+    rings: Sequence[int] = RINGS,
+    insecure: bool = False,
+) -> IntegerPlan:
+    """Of several programs of one circuit the one whose plan costs least; see `integer_plan`.
+
+    Raises:
+        CircuitTooDeepError: No ring has a modulus that holds the noise of any.
+        InsecureParametersError: The ring asked for falls short of 128-bit security.
+    """
+    plans: list[IntegerPlan] = []
+    refusal: Exception | None = None
+    for lanes in candidates:
+        try:
+            plans.append(
+                integer_plan(lanes, bits, evaluations=evaluations, rings=rings, insecure=insecure)
+            )
+        except (CircuitTooDeepError, InsecureParametersError) as error:
+            refusal = refusal or error
+    if refusal is not None and not plans:
+        raise refusal
+    return min(plans, key=lambda plan: plan.cost)
 
 
 def integer_plan(
@@ -107,22 +144,23 @@ def integer_plan(
 
 
 def _in_ring(plan: SlotPlan, bits: int, log_n: int, insecure: bool) -> IntegerPlan:
+    program = with_rotate_sums(plan.program)
     moduli = plaintext_moduli(bits, log_n)
     # The largest prime has the most noise.
     model = NoiseModel.of(moduli[-1], log_n)
     most_bits = math.inf if insecure else _MOST_BITS.get(log_n, 0.0)
     refusal: Exception | None = None
     for spare_bits in _SPARE_BITS:
-        found = _cheapest(plan.program, model, spare_bits, most_bits)
-        if found is None:
-            break
-        chain, program = found
-        try:
-            sets = _parameter_sets(program, chain, moduli, log_n, insecure)
-        except (InvalidParametersError, NoiseExhaustedError) as error:
-            refusal = error
-            continue
-        return IntegerPlan(replace(plan, program=program), sets)
+        made: list[IntegerPlan] = []
+        for chain, levelled_program in _cheapest(program, model, spare_bits, most_bits, log_n):
+            try:
+                sets = _parameter_sets(levelled_program, chain, moduli, log_n, insecure)
+            except (InvalidParametersError, NoiseExhaustedError) as error:
+                refusal = error
+                continue
+            made.append(IntegerPlan(replace(plan, program=levelled_program), sets))
+        if made:
+            return min(made, key=lambda each: each.cost)
     raise refusal or InsecureParametersError(
         f"cannot make parameters: no modulus of up to {most_bits:g} bits, those that are secure "
         f"for log_n = {log_n}, holds the noise of {plan.program.title}"
@@ -130,24 +168,26 @@ def _in_ring(plan: SlotPlan, bits: int, log_n: int, insecure: bool) -> IntegerPl
 
 
 def _cheapest(
-    program: Program, model: NoiseModel, spare_bits: float, most_bits: float
-) -> tuple[Chain, Program] | None:
-    """The chain of at most so many bits on which the program costs least by the model."""
+    program: Program, model: NoiseModel, spare_bits: float, most_bits: float, log_n: int
+) -> list[tuple[Chain, Program]]:
+    """The chains on which the program costs least by the model, one for each count of primes."""
     steps = max(_FEWEST_STEPS, min(len(_LEVEL_BITS), _EFFORT // max(len(program.operations), 1)))
-    best: tuple[float, Chain, Program] | None = None
+    found: dict[Limbs, tuple[float, Chain, Program]] = {}
     # Of chains that cost the same, the one with the fewest levels.
-    for level_bits in reversed(_spread(_LEVEL_BITS, steps)):
-        asked = switches(program, model, level_bits)
+    for before, level_bits in product(BEFORE, reversed(_spread(_LEVEL_BITS, steps))):
+        asked = switches(program, model, level_bits, before)
         needed = [model.needed_bits(noise) for noise in asked.noises if noise is not None]
         for base_bits in _bases(level_bits, max(needed, default=0.0) + spare_bits):
             chain = Chain(level_bits, base_bits, spare_bits)
             made = levelled(program, asked, model, chain)
-            if base_bits + top_level(made) * level_bits > most_bits:
+            limbs = expected_limbs(base_bits, level_bits, top_level(made), most_bits)
+            if limbs is None:
                 continue
-            cost = _cost(made, chain)
-            if best is None or cost < best[0]:
-                best = cost, chain, made
-    return None if best is None else best[1:]
+            cost = total_seconds(made, counted_costs(limbs, log_n))
+            if limbs not in found or cost < found[limbs][0]:
+                found[limbs] = cost, chain, made
+    ranked = sorted(found.values(), key=lambda each: each[0])
+    return [(chain, made) for _, chain, made in ranked[:_MOST_MADE]]
 
 
 def _spread(numbers: range, most: int) -> list[int]:
@@ -158,17 +198,27 @@ def _spread(numbers: range, most: int) -> list[int]:
 def _bases(level_bits: int, needed: float) -> list[float]:
     """Moduli of level 0: the least, the most, and those with which the largest noise fits."""
     low, high = level_bits + _HEADROOM_BITS[0], level_bits + _HEADROOM_BITS[-1]
-    fitting = [needed - n * level_bits for n in range(1 + int(needed // level_bits))]
-    return [low, *sorted({math.ceil(each) for each in fitting if low < each <= high}), high]
+    fitting = [needed + _ROOM_BITS - n * level_bits for n in range(1 + int(needed // level_bits))]
+    return [low, *sorted({each for each in fitting if low < each <= high}), high]
 
 
-def _cost(program: Program, chain: Chain) -> float:
-    top = top_level(program)
-    limbs = [
-        math.ceil((chain.base_bits + level * chain.level_bits) / _WORD_BITS)
-        for level in range(top + 1)
-    ]
-    return total_seconds(program, modelled(limbs, -(-limbs[-1] // 2)))
+def run_cost(program: Program, parameter_sets: Sequence[BgvParameters]) -> float:
+    """What a run takes by the model, in transforms (NTTs) of 2^12 coefficients."""
+    parameters = parameter_sets[0]
+    costs = counted_costs(limbs_of(parameters), parameters.log_n)
+    transform = 2.0 ** (parameters.log_n - _UNIT_LOG_N)
+    return len(parameter_sets) * transform * total_seconds(program, costs)
+
+
+def limbs_of(parameters: BgvParameters) -> Limbs:
+    """The primes of parameters."""
+    levels = range(parameters.levels + 1)
+    counts = tuple(parameters.prime_count(level) for level in levels)
+    modulus_bits = parameters.log_q(parameters.levels)
+    special_bits = parameters.log_qp - modulus_bits
+    # As many as leave the primes of key switching larger than their product.
+    digit = (special_bits - MARGIN_BITS + _ROOM_BITS) / (modulus_bits / counts[-1])
+    return Limbs(counts, max(1, int(digit)), parameters.key_prime_count - counts[-1])
 
 
 def top_level(program: Program) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from cloakwork.plan.rotate import split
-from cloakwork.programs.slots import Constant, Linear, Mul, Polynomial, Program, Rotate
+from cloakwork.programs.slots import Constant, Linear, Mul, Polynomial, Program, Rotate, RotateSum
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,8 @@ def demand_of(program: Program) -> KeyDemand:
                 relinearisation = max(program.states[operand].level or 0, relinearisation or 0)
             case Rotate(steps=single):
                 steps = (single,)
+            case RotateSum(moving=moving):
+                steps = moving
             case Linear(diagonals=diagonals, baby_steps=baby_steps):
                 steps_split = split(diagonals, program.slots, baby_steps)
                 steps = steps_split.baby + steps_split.giant

@@ -32,6 +32,9 @@ from cloakwork.programs.lanes import LaneProgram
 _SHAPE_VISITS = 100_000
 _ANNEALING_VISITS = 80_000
 _RESTARTS = 6
+# Programs that levels are to decide among, and how much dearer than the cheapest they may be.
+_MOST_CANDIDATES = 5
+_DEAR = 2.0
 # More steps than this for one node do not pay, and fewer than this in all do nothing.
 _STEPS_PER_NODE = 150
 _LEAST_STEPS = 20
@@ -97,6 +100,44 @@ def vectorise(
           %6 = add %4 %5
           output y = %6@0
     """
+    return candidates(
+        circuit,
+        costs=costs,
+        effort=effort,
+        seed=seed,
+        most_width=most_width,
+        workers=workers,
+    )[0]
+
+
+def candidates(
+    circuit: Circuit,
+    *,
+    costs: LaneCosts | None = None,
+    effort: float = 1.0,
+    seed: int = 0,
+    most_width: int = 4096,
+    workers: int = 1,
+) -> list[LaneProgram]:
+    """The cheapest lane programs found for a circuit, and the circuit as it is written.
+
+    Levels decide among programs that cost about the same before they have any.
+
+    Args:
+        circuit: The circuit.
+        costs: What operations cost.
+        effort: How long to search, 1 being some seconds for a hundred operations.
+        seed: The same seed, effort and circuit give the same programs, whatever the workers.
+        most_width: Slots that one evaluation may take.
+        workers: Processes that search at once.
+
+    Returns:
+        The cheapest first; the circuit as it is written is left out where it costs far more.
+
+    Raises:
+        InvalidArgumentError: The effort is not positive, or there is no worker.
+        SlotMismatchError: No program of the circuit fits that width.
+    """
     if not effort > 0 or workers < 1:
         raise InvalidArgumentError(
             f"cannot search with effort {effort} and {workers} workers: expected both positive"
@@ -115,18 +156,23 @@ def vectorise(
         improved = [_anneal(task) for task in tasks]
     scalar = scalar_program(circuit)
     scalar_cost = cost_of(scalar.operations, costs)
+    chosen: dict[float, LaneProgram] = {}
     for candidate in sorted(improved + found, key=lambda each: each.cost):
-        if candidate.cost >= scalar_cost:
+        cost = round(candidate.cost, 6)
+        dear = chosen and cost > _DEAR * min(chosen)
+        if cost >= scalar_cost or dear or len(chosen) == _MOST_CANDIDATES:
             break
         program = _program(candidate, costs)
-        if program.width <= most_width:
-            return program
-    if scalar.width > most_width:
+        if cost not in chosen and program.width <= most_width:
+            chosen[cost] = program
+    if not chosen and scalar.width > most_width:
         raise SlotMismatchError(
             f"cannot put {circuit.title} into {most_width} slots: its narrowest program takes "
             f"{scalar.width}; allow more slots, or let its inputs be ungrouped"
         )
-    return scalar
+    if scalar.width <= most_width and (not chosen or scalar_cost < _DEAR * min(chosen)):
+        return [*chosen.values(), scalar]
+    return list(chosen.values())
 
 
 def _program(candidate: _Candidate, costs: LaneCosts) -> LaneProgram:

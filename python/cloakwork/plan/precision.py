@@ -29,6 +29,7 @@ from cloakwork.programs.slots import (
     Program,
     Rescale,
     Rotate,
+    RotateSum,
     State,
     Sub,
     operands,
@@ -133,6 +134,8 @@ def _deviation(
             return math.hypot(before[0], model.rounding(_scale(model, state)))
         case Neg() | Output():
             return before[0]
+        case RotateSum():
+            raise AssertionError("programs over reals have no sums of rotations")
 
 
 def _scale(model: NoiseModel, state: State) -> float:

@@ -28,6 +28,7 @@ from cloakwork.programs.slots import (
     Program,
     Rescale,
     Rotate,
+    RotateSum,
     Sub,
     operands,
     with_operands,
@@ -196,6 +197,8 @@ def _key(operation: Operation, table: VectorTable) -> Hashable:
             return (kind, table.number_of(vector))
         case Rotate(steps=steps):
             return (kind, *numbers, steps)
+        case RotateSum(added=added, subtracted=subtracted):
+            return (kind, *numbers, added, subtracted)
         case Linear(diagonals=SparseDiagonals() as diagonals, baby_steps=baby_steps):
             return (kind, *numbers, baby_steps, diagonals.digest())
         case Linear(diagonals=diagonals, baby_steps=baby_steps):

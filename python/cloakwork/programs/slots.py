@@ -101,6 +101,24 @@ class Rotate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RotateSum:
+    """The sum of rotations by each of `added`, less those by each of `subtracted`.
+
+    0 stands for the operand itself. Programs over integers have it, where it costs little more
+    than one rotation.
+    """
+
+    operand: int
+    added: tuple[int, ...]
+    subtracted: tuple[int, ...] = ()
+
+    @property
+    def moving(self) -> tuple[int, ...]:
+        """The steps that are not 0."""
+        return tuple(step for step in self.added + self.subtracted if step)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Linear:
     """The sum over d of diagonals[d] * rotate(operand, d); waits for a rescale.
 
@@ -156,6 +174,7 @@ Operation: TypeAlias = (
     | Mul
     | Neg
     | Rotate
+    | RotateSum
     | Linear
     | Polynomial
     | Rescale
@@ -258,10 +277,9 @@ def state_after(
         case Neg():
             _require_encrypted(operation, states[0])
             return states[0]
-        case Rotate(steps=steps):
+        case Rotate() | RotateSum():
             _require_encrypted(operation, states[0])
-            _require_integer(steps, "its number of steps", operation)
-            _require(0 < steps < slots, operation, f"{steps} steps are outside 1..{slots - 1}")
+            _require_steps(operation, slots, numbers)
             return states[0]
         case Linear() | Polynomial() if numbers == "integer":
             raise InvalidProgramError(
@@ -337,6 +355,28 @@ def _require_vector(
         _require(bool((vector >= -MAX_INTEGER).all()), operation, "a number is -2^63")
     else:
         _require(bool(np.isfinite(vector).all()), operation, "a number is not finite")
+
+
+def _require_steps(operation: Rotate | RotateSum, slots: int, numbers: Numbers) -> None:
+    if isinstance(operation, Rotate):
+        steps = operation.steps
+        _require_integer(steps, "its number of steps", operation)
+        _require(0 < steps < slots, operation, f"{steps} steps are outside 1..{slots - 1}")
+        return
+    if numbers == "real":
+        raise InvalidProgramError(
+            "cannot use rotate_sum: programs over reals have none; expand it into rotations and "
+            "sums"
+        )
+    for signed in (operation.added, operation.subtracted):
+        _require(isinstance(signed, tuple), operation, "its steps are no tuple")
+        for step in signed:
+            _require_integer(step, "its number of steps", operation)
+            _require(0 <= step < slots, operation, f"{step} steps are outside 0..{slots - 1}")
+    summed = operation.added + operation.subtracted
+    _require(len(set(summed)) == len(summed), operation, "a rotation comes twice")
+    _require(any(summed), operation, "it does not rotate")
+    _require(len(summed) > 1, operation, "it does not sum")
 
 
 def _require_diagonals(diagonals: Mapping[int, Vector], slots: int, operation: Operation) -> None:
@@ -430,6 +470,7 @@ _NAMES: Mapping[type[Operation], str] = {
     Mul: "mul",
     Neg: "neg",
     Rotate: "rotate",
+    RotateSum: "rotate_sum",
     Linear: "linear",
     Polynomial: "polynomial",
     Rescale: "rescale",
@@ -524,6 +565,9 @@ class Program:
                 words.append(name)
             case Rotate(steps=steps):
                 words.append(f"by {steps}")
+            case RotateSum(added=added, subtracted=subtracted):
+                less = f" less {', '.join(map(str, subtracted))}" if subtracted else ""
+                words.append(f"by {', '.join(map(str, added))}{less}")
             case Linear(diagonals=diagonals, baby_steps=baby_steps):
                 words.append(f"{{{len(diagonals)} diagonals, {baby_steps} baby steps}}")
             case Polynomial(coefficients=coefficients, basis=basis):

@@ -46,6 +46,7 @@ from cloakwork.programs.slots import (
     Program,
     Rescale,
     Rotate,
+    RotateSum,
     Sub,
     name_of,
     operands,
@@ -164,6 +165,8 @@ def _operation(operation: Operation, distinct: DistinctVectors) -> str:
             words.append(f"v{distinct.number_of(vector)}")
         case Rotate(steps=steps):
             words.append(f"by {steps}")
+        case RotateSum(added=added, subtracted=subtracted):
+            words.append(f"by {_steps(added)} less {_steps(subtracted)}")
         case Linear(diagonals=diagonals, baby_steps=baby_steps):
             entries = [f"{d}: v{distinct.number_of(vector)}" for d, vector in diagonals.items()]
             words.append(f"{{{', '.join(entries)}}} baby_steps {baby_steps}")
@@ -176,6 +179,10 @@ def _operation(operation: Operation, distinct: DistinctVectors) -> str:
         case _:
             assert_never(operation)
     return " ".join(words)
+
+
+def _steps(steps: Sequence[int]) -> str:
+    return f"[{', '.join(map(str, steps))}]"
 
 
 def _layout(layout: Layout | None) -> str:
@@ -316,6 +323,24 @@ def _read_rotate(tokens: Tokens, _: Sequence[NDArray[Any]]) -> Operation:
     return Rotate(operand, tokens.integer())
 
 
+def _read_rotate_sum(tokens: Tokens, _: Sequence[NDArray[Any]]) -> Operation:
+    operand = _read_value(tokens)
+    tokens.expect("by")
+    added = _read_steps(tokens)
+    tokens.expect("less")
+    return RotateSum(operand, added, _read_steps(tokens))
+
+
+def _read_steps(tokens: Tokens) -> tuple[int, ...]:
+    tokens.expect("[")
+    steps: list[int] = []
+    while not tokens.accept("]"):
+        if steps:
+            tokens.expect(",")
+        steps.append(tokens.integer())
+    return tuple(steps)
+
+
 def _read_linear(tokens: Tokens, vectors: Sequence[NDArray[Any]]) -> Operation:
     operand = _read_value(tokens)
     diagonals: dict[int, NDArray[Any]] = {}
@@ -363,6 +388,7 @@ _READERS: Mapping[str, Callable[[Tokens, Sequence[NDArray[Any]]], Operation]] = 
     "mul": lambda tokens, _: Mul(_read_value(tokens), _read_value(tokens)),
     "neg": lambda tokens, _: Neg(_read_value(tokens)),
     "rotate": _read_rotate,
+    "rotate_sum": _read_rotate_sum,
     "linear": _read_linear,
     "polynomial": _read_polynomial,
     "rescale": lambda tokens, _: Rescale(_read_value(tokens)),

@@ -13,6 +13,7 @@ from cloakwork.programs.slots import (
     Program,
     Rescale,
     Rotate,
+    RotateSum,
     Sub,
     operands,
 )
@@ -52,7 +53,7 @@ def degrees(program: Program) -> tuple[int, ...]:
                 at_once.add(families[operand])
             case Rescale(operand=operand) if operand in families:
                 relinearisations[families[operand]] += 1
-            case Rotate(operand=operand) if operand in families:
+            case Rotate(operand=operand) | RotateSum(operand=operand) if operand in families:
                 rotated.add(operand)
             case _:
                 pass

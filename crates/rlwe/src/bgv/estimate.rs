@@ -34,6 +34,10 @@ pub struct Estimate {
     pub(crate) noise: Noise,
 }
 
+/// By how many bits of noise a division has to be better than dropping primes, to be preferred.
+/// A rotated fresh ciphertext has less than one more than a rounded one.
+const DROPPED: f64 = 1.5;
+
 /// How a ciphertext comes to another level or factor.
 pub(crate) struct Switch {
     /// What it is multiplied by at first.
@@ -269,6 +273,19 @@ impl Estimate {
         self.with_noise(noise).checked("rotate")
     }
 
+    /// A sum of so many rotations of one ciphertext, signs aside, `moving` of them not by 0.
+    ///
+    /// # Errors
+    /// As [`Self::rotate`].
+    pub fn rotate_sum(&self, terms: usize, moving: usize) -> Result<Self> {
+        self.check_degree_1("sum rotations")?;
+        let switching = self.parameters.key_switching_noise(self.level);
+        let noise = self.noise.scaled((terms as f64).log2());
+        let noise = noise.plus(switching.scaled((moving as f64).log2()));
+        let noise = noise.plus(self.parameters.rounding_noise(1));
+        self.with_noise(noise).checked("sum rotations")
+    }
+
     /// A linear transform.
     ///
     /// # Errors
@@ -290,8 +307,9 @@ impl Estimate {
     /// The same message at `level`, not above this one, and with `factor`; with the factor that
     /// comes of itself where that is `None`.
     ///
-    /// Primes are dropped or divided by, whichever leaves less noise: a fresh ciphertext has
-    /// less than a division's rounding. A factor asked for costs a multiplication, by half of t
+    /// Primes are dropped where that leaves about as little noise as a division by them, whose
+    /// rounding is more than a fresh ciphertext has: dropping keeps the factor, so that sums with
+    /// what was dropped as well need no alignment. A factor asked for costs a multiplication, by half of t
     /// at most, and nothing worth mention where there are primes to divide by.
     ///
     /// # Errors
@@ -337,7 +355,7 @@ impl Estimate {
         });
         let quiet = |switch: &Switch| switch.estimate.noise.canonical_bits;
         match (dropped, divided) {
-            (Some(Ok(a)), Some(Ok(b))) => Ok(if quiet(&a) <= quiet(&b) { a } else { b }),
+            (Some(Ok(a)), Some(Ok(b))) => Ok(if quiet(&a) <= quiet(&b) + DROPPED { a } else { b }),
             (Some(Err(_)), Some(way)) | (Some(way), _) | (None, Some(way)) => way,
             (None, None) => unreachable!("a level is made of its own primes"),
         }

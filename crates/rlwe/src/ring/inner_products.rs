@@ -233,7 +233,7 @@ struct AddInnerProductPermuted<'a, T> {
     modulus: Modulus,
     terms: T,
     tile: usize,
-    addend: &'a [u32],
+    addend: Option<&'a [u32]>,
     automorphism: &'a Automorphism,
     to: [&'a mut [u32]; 2],
 }
@@ -249,15 +249,20 @@ impl<T: Terms> ByVectors for AddInnerProductPermuted<'_, T> {
         let vectors = self.tile / L::WIDTH;
         let patterns = lanes.vectors(&self.automorphism.patterns);
         let [to0, to1] = self.to.map(|to| lanes.vectors_mut(to));
-        let addend = lanes.vectors(self.addend);
+        let addend = self.addend.map(|limb| lanes.vectors(limb));
         for (index, moves) in self.automorphism.moves.chunks_exact(U).enumerate() {
             let (tile, at) = (index * U / vectors, index * U % vectors);
-            let [t0, t1] = sums_at::<L, T, U>(lanes, q, self.terms, tile, at);
-            let addend = &addend[index * U..(index + 1) * U];
+            let [mut t0, t1] = sums_at::<L, T, U>(lanes, q, self.terms, tile, at);
+            if let Some(limb) = addend {
+                let limb = &limb[index * U..(index + 1) * U];
+                for u in 0..U {
+                    t0[u] = q.add(lanes, t0[u], limb[u]);
+                }
+            }
             for u in 0..U {
                 let (target, pattern) = moves[u];
                 let pattern = patterns[pattern as usize];
-                let first = lanes.permute(q.add(lanes, t0[u], addend[u]), pattern);
+                let first = lanes.permute(t0[u], pattern);
                 let second = lanes.permute(t1[u], pattern);
                 let (to0, to1) = (&mut to0[target as usize], &mut to1[target as usize]);
                 *to0 = q.add(lanes, *to0, first);
@@ -267,12 +272,13 @@ impl<T: Terms> ByVectors for AddInnerProductPermuted<'_, T> {
     }
 }
 
-/// Adds to `to` the sums of `terms`, the first with `addend` added, moved by `automorphism`.
+/// Adds to `to` the sums of `terms`, the first with `addend` added where there is one, moved by
+/// `automorphism`.
 pub(crate) fn add_inner_product_permuted(
     modulus: Modulus,
     terms: impl Terms,
     tile: usize,
-    addend: &[u32],
+    addend: Option<&[u32]>,
     automorphism: &Automorphism,
     to: [&mut [u32]; 2],
 ) {
@@ -321,7 +327,8 @@ mod tests {
                 let before = [residues(q, 6, N), residues(q, 7, N)];
                 let mut added = before.clone();
                 let [a0, a1] = &mut added;
-                add_inner_product_permuted(q, terms, TILE, &addend, &automorphism, [a0, a1]);
+                let one = Some(addend.as_slice());
+                add_inner_product_permuted(q, terms, TILE, one, &automorphism, [a0, a1]);
                 for (half, (before, added)) in before.iter().zip(&added).enumerate() {
                     let mut expected = sums[half].clone();
                     if half == 0 {
@@ -334,7 +341,6 @@ mod tests {
                 }
                 let mut moved = [vec![0; N], vec![0; N]];
                 let [m0, m1] = &mut moved;
-                let one = Some(addend.as_slice());
                 inner_product_then_permute(q, terms, TILE, one, &automorphism, [m0, m1]);
                 kernels::add(q, &mut sums[0], &addend);
                 let mut expected = vec![0; N];
