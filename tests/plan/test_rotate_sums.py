@@ -46,18 +46,14 @@ def programs(draw: st.DrawFn) -> Program:
     values = [builder.append(Input("x", 0)), builder.append(Input("y", 0))]
     for _ in range(draw(st.integers(1, 14))):
         left, right = draw(st.sampled_from(values)), draw(st.sampled_from(values))
-        operation: Operation = draw(
-            st.sampled_from(
-                [
-                    Rotate(left, draw(st.integers(1, SLOTS - 1))),
-                    Add(left, right),
-                    Sub(left, right),
-                    Neg(left),
-                    Mul(left, right),
-                ]
-            )
-        )
-        values.append(builder.append(operation))
+        choices: list[Operation] = [
+            Rotate(left, draw(st.integers(1, SLOTS - 1))),
+            Add(left, right),
+            Sub(left, right),
+            Neg(left),
+            Mul(left, right),
+        ]
+        values.append(builder.append(draw(st.sampled_from(choices))))
     for value in draw(st.lists(st.sampled_from(values), min_size=1, max_size=3)):
         builder.append(Output(value))
     return builder.finish()

@@ -102,7 +102,7 @@ impl Bench {
         let (f, g) = (x.estimate(), y.estimate());
         let level = x.level();
         let encode = |slots: &[i64]| self.parameters.encode(slots, level).unwrap();
-        match choice.below(15) {
+        match choice.below(16) {
             0 => (e.add(x, y), f.add(g), self.zip(&a.slots, &b.slots, |x, y| x + y)),
             1 => (e.sub(x, y), f.add(g), self.zip(&a.slots, &b.slots, |x, y| x - y)),
             2 => (e.negate(x), Ok(f.clone()), self.zip(&a.slots, &a.slots, |x, _| -x)),
@@ -160,6 +160,11 @@ impl Bench {
                 let factor = (choice.below(2) == 0).then(|| 1 + choice.below(t - 1) as u32);
                 let switched = e.switch_to(x, lower, factor);
                 (switched, f.switch_to(lower, factor), a.slots.clone())
+            }
+            14 => {
+                let k = ROTATIONS[choice.below(ROTATIONS.len())];
+                let expected = self.zip(&a.slots, &self.rotated(&a.slots, k), |x, y| x - y);
+                (e.rotate_sum(x, &[0], &[k]), f.rotate_sum(2, 1), expected)
             }
             _ => (e.switch_down(x), f.switch_down(), a.slots.clone()),
         }
