@@ -6,10 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.circuit_jobs import small_jobs
 from cloakwork._native import BgvEstimate, BgvParameters
-from cloakwork.errors import InvalidProgramError, NoiseExhaustedError
+from cloakwork.errors import CircuitTooDeepError, InvalidProgramError, NoiseExhaustedError
+from cloakwork.plan.integer_costs import expected_limbs
 from cloakwork.plan.integer_noise import Noise, NoiseModel
-from cloakwork.plan.integer_parameters import plaintext_moduli, require_noise_within
+from cloakwork.plan.integer_parameters import (
+    cheapest_integer_plan,
+    integer_plan,
+    limbs_of,
+    plaintext_moduli,
+    require_noise_within,
+)
+from cloakwork.plan.lanes_scalar import scalar_program
+from cloakwork.plan.lanes_search import candidates
 from cloakwork.programs.slots import Input, Mul, Output, Polynomial, Program
 
 
@@ -52,6 +62,40 @@ def test_the_model_of_noise_is_the_engines(log_n: int, bits: int) -> None:
     assert model.rotation.norm >= rotated.norm - 0.1
     message = fresh.multiply_plain().canonical_bits - fresh.canonical_bits
     assert abs(model.message - message) < 0.1
+
+
+@pytest.mark.parametrize("job", ["dot.3", "mm.2", "conv.4.2", "sort[3]"])
+def test_no_plan_costs_more_than_the_circuit_as_it_is_written(job: str) -> None:
+    circuit = next(each.circuit for each in small_jobs() if each.name == job)
+    found = candidates(circuit, effort=0.05)
+    plans = [integer_plan(lanes, 16) for lanes in found]
+    scalar = integer_plan(scalar_program(circuit), 16)
+    assert plans[-1].cost == scalar.cost
+    assert cheapest_integer_plan(found, 16).cost == min(plan.cost for plan in plans)
+
+
+def test_a_circuit_of_which_no_program_fits_is_refused() -> None:
+    circuit = next(each.circuit for each in small_jobs() if each.name == "sort[3]")
+    found = candidates(circuit, effort=0.05)
+    with pytest.raises(CircuitTooDeepError, match="multiplies more often in a row"):
+        cheapest_integer_plan(found, 16, rings=(12,))
+    assert cheapest_integer_plan(found, 16, rings=(13,)).parameter_sets[0].log_n == 13
+
+
+@pytest.mark.parametrize(
+    ("base_bits", "level_bits", "levels"),
+    [(58.0, 30, 0), (64.0, 30, 0), (60.0, 28, 3), (70, 46, 2)],
+)
+def test_primes_are_foretold_to_within_one(
+    base_bits: float, level_bits: float, levels: int
+) -> None:
+    parameters = BgvParameters(levels=levels, base_bits=base_bits, level_bits=level_bits, log_n=14)
+    counted = limbs_of(parameters)
+    foretold = expected_limbs(base_bits, level_bits, levels, 430)
+    assert foretold is not None
+    assert len(counted.levels) == len(foretold.levels)
+    for found, expected in zip(counted.levels, foretold.levels, strict=True):
+        assert abs(found - expected) <= 1
 
 
 def test_noise_that_would_destroy_a_result_is_refused() -> None:

@@ -152,8 +152,9 @@ impl Bench {
                 self.check("sum rotations", &sum, &expected);
                 let one_by_one = added.len() + subtracted.len();
                 let rotated = e.rotate(&a, 1).unwrap();
-                let bits = rotated.noise_bits() + (one_by_one as f64).log2();
-                assert!(sum.noise_bits() <= bits, "no more noise than one by one");
+                let noise = |c: &Ciphertext| c.estimate().noise().coefficient_bits;
+                let bits = noise(&rotated) + (one_by_one as f64).log2();
+                assert!(noise(&sum) <= bits, "no more noise than one by one");
             }
             let (first, second) = x.split_at(slots as usize);
             let swapped = [second, first].concat();

@@ -12,7 +12,17 @@ from cloakwork.programs.slots import Input, Output, Program, name_of, operands
 # Programs of more operations are drawn by strands: what happens to one ciphertext in one stage.
 _MOST_OPERATIONS = 400
 # A strand is known by the first of these that it does.
-_WEIGHTIEST = ("linear", "polynomial", "mul", "rotate", "rescale", "add", "sub", "neg")
+_WEIGHTIEST = (
+    "linear",
+    "polynomial",
+    "mul",
+    "rotate_sum",
+    "rotate",
+    "rescale",
+    "add",
+    "sub",
+    "neg",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ COLOURS: Mapping[str, str] = {
     "polynomial": "#c2549c",
     "mul": "#c8202f",
     "rotate": "#1f6fb4",
+    "rotate_sum": "#17406d",
     "add": "#3a9b4a",
     "sub": "#3a9b4a",
     "neg": "#7a8b2a",

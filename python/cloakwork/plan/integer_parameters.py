@@ -38,7 +38,7 @@ _LEVEL_BITS = range(20, 61)
 _HEADROOM_BITS = range(2, 61)
 _MAX_PRIME_BITS = 30
 # Operations of the programs that are tried together, about: long ones are tried less often.
-_EFFORT = 10_000
+_EFFORT = 2_000
 _FEWEST_STEPS = 4
 # What the model of noise may be off by, tried in order.
 _SPARE_BITS = (0.5, 3.0, 8.0)

@@ -33,8 +33,10 @@ _SHAPE_VISITS = 100_000
 _ANNEALING_VISITS = 80_000
 _RESTARTS = 6
 # Programs that levels are to decide among, and how much dearer than the cheapest they may be.
-_MOST_CANDIDATES = 5
-_DEAR = 2.0
+_MOST_CANDIDATES = 3
+_DEAR = 1.5
+# Operations of a circuit as it is written that levels can still decide for.
+_LONGEST_SCALAR = 300
 # More steps than this for one node do not pay, and fewer than this in all do nothing.
 _STEPS_PER_NODE = 150
 _LEAST_STEPS = 20
@@ -132,7 +134,7 @@ def candidates(
         workers: Processes that search at once.
 
     Returns:
-        The cheapest first; the circuit as it is written is left out where it costs far more.
+        The cheapest first; the circuit as it is written last, unless it is long.
 
     Raises:
         InvalidArgumentError: The effort is not positive, or there is no worker.
@@ -170,7 +172,8 @@ def candidates(
             f"cannot put {circuit.title} into {most_width} slots: its narrowest program takes "
             f"{scalar.width}; allow more slots, or let its inputs be ungrouped"
         )
-    if scalar.width <= most_width and (not chosen or scalar_cost < _DEAR * min(chosen)):
+    is_short = len(scalar.operations) <= _LONGEST_SCALAR
+    if scalar.width <= most_width and (not chosen or is_short):
         return [*chosen.values(), scalar]
     return list(chosen.values())
 
