@@ -26,6 +26,7 @@ RANKS = {
     "cloakwork.boolean": 7,
     "cloakwork.boolean_store": 7,
     "cloakwork.compiled": 7,
+    "cloakwork.network": 7,
     "cloakwork.session": 7,
     "cloakwork.store": 7,
     "cloakwork": 8,

@@ -7,12 +7,14 @@ reaches. What calibration inputs reach, with room to spare, is the bound of a ne
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from cloakwork._native import Parameters
 from cloakwork.backends.clear import ClearBackend, ClearKey, ClearVector
 from cloakwork.backends.noise import noise_of
+from cloakwork.plan.packing import Packing
 from cloakwork.programs.slots import Constant, Input, Output, Program, Vector
 from cloakwork.runtime.executor import applied
 
@@ -64,6 +66,55 @@ def results(
         for number, operation in enumerate(program.operations)
         if isinstance(operation, Output)
     ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Watch:
+    """What a polynomial expects of the numbers that come to it.
+
+    Args:
+        layer: The name of its layer.
+        values: The ciphertexts of its operand, by number.
+        packing: How the operand is packed.
+        low: The least number expected.
+        high: The greatest.
+    """
+
+    layer: str
+    values: tuple[int, ...]
+    packing: Packing
+    low: float
+    high: float
+
+
+def outside(
+    program: Program, inputs: Sequence[Vector], watches: Sequence[Watch], batch: int
+) -> list[str]:
+    """What layers receive that they are not meant for, in words.
+
+    Args:
+        program: The program.
+        inputs: One vector for each input, in order.
+        watches: What is expected.
+        batch: Inputs that a ciphertext has room for.
+
+    Example:
+        >>> program = Program("x", 2, (Input("x", 0), Output(0)), (None,) * 2)
+        >>> watch = Watch("silu", (0,), Packing(2, np.array([0, 1])), -1.0, 1.0)
+        >>> outside(program, [np.array([0.5, -2.0])], [watch], 1)
+        ["layer 'silu' expects numbers from -1 to 1 times its scale, and got -2 to 0.5"]
+    """
+    values = _values(program, ClearBackend(), ClearKey(), inputs)
+    reports: list[str] = []
+    for watch in watches:
+        operands = watch.packing.unpack([values[each].slots for each in watch.values], batch)
+        least, greatest = float(operands.min()), float(operands.max())
+        if least < watch.low or greatest > watch.high:
+            reports.append(
+                f"layer {watch.layer!r} expects numbers from {watch.low:.4g} to {watch.high:.4g} "
+                f"times its scale, and got {least:.4g} to {greatest:.4g}"
+            )
+    return reports
 
 
 def _values(

@@ -21,6 +21,7 @@ from cloakwork.plan.clear_matrix import (
     product_cost,
 )
 from cloakwork.plan.cost import Costs
+from cloakwork.plan.observed import Watch
 from cloakwork.plan.packing import Packing
 from cloakwork.programs.slots import (
     Add,
@@ -43,18 +44,20 @@ class Lowered:
     """A network as a program.
 
     Args:
-        program: The slot program.
-        packings: How the result of each stage is packed.
-        stage_of: For each operation the stage that it belongs to.
+        program: The slot program; its stages name layers and packings.
+        input: How the input is packed.
+        output: How the result is packed.
+        watches: What every polynomial expects of its operand.
     """
 
     program: Program
-    packings: tuple[Packing, ...]
-    stage_of: tuple[int, ...]
+    input: Packing
+    output: Packing
+    watches: tuple[Watch, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class Staged:
     """The stages of a network and what follows from them alone.
 
     Args:
@@ -148,8 +151,10 @@ def _elements(matrix: Matrix) -> ClearMatrix:
     return ClearMatrix(rows, columns, np.asarray(found.data, dtype=np.float64))
 
 
-def chosen_packings(network: Network, slots: int, costs: Costs) -> tuple[Packing, ...]:
-    """The packing of every stage, those of all together being the cheapest.
+def chosen_packings(
+    network: Staged, slots: int, costs: Costs
+) -> tuple[tuple[Packing, ...], float]:
+    """The packing of every stage, those of all together being the cheapest, and their price.
 
     Args:
         network: The network.
@@ -176,10 +181,11 @@ def chosen_packings(network: Network, slots: int, costs: Costs) -> tuple[Packing
             order = (into, out) if into < out else (out, into)
             prices.append(Prices(order, table if into < out else table.T))
     chosen = cheapest(prices)
-    return tuple(options[group][chosen[group]][1] for group in network.groups)
+    price = sum(float(each.table[tuple(chosen[n] for n in each.choices)]) for each in prices)
+    return tuple(options[group][chosen[group]][1] for group in network.groups), price
 
 
-def _options(network: Network, slots: int) -> dict[int, list[tuple[Canvas | None, Packing]]]:
+def _options(network: Staged, slots: int) -> dict[int, list[tuple[Canvas | None, Packing]]]:
     """For each group the packings that it may have, and the canvas of each."""
     drawn = canvases(network.images)
     options: dict[int, list[tuple[Canvas | None, Packing]]] = {}
@@ -203,7 +209,7 @@ def _options(network: Network, slots: int) -> dict[int, list[tuple[Canvas | None
     return options
 
 
-def _own_price(network: Network, group: int, costs: Costs) -> float:
+def _own_price(network: Staged, group: int, costs: Costs) -> float:
     """What the stages of a group cost for each ciphertext, products with matrices aside."""
     price = 0.0
     for number, stage in enumerate(network.stages):
@@ -218,7 +224,7 @@ def _own_price(network: Network, group: int, costs: Costs) -> float:
 
 
 def lowered(
-    title: str, network: Network, packings: Sequence[Packing], slots: int, costs: Costs
+    title: str, network: Staged, packings: Sequence[Packing], slots: int, costs: Costs
 ) -> Lowered:
     """The slot program of a network, every level at its lowest.
 
@@ -231,22 +237,31 @@ def lowered(
     """
     builder = Builder(title, slots)
     writer = _Writer(network, packings, builder, costs)
-    stage_of: list[int] = []
     for number, stage in enumerate(network.stages):
-        builder.origin = builder.stage = stage.name
+        layers = stage.layers if isinstance(stage, Product) else (stage.name,)
+        builder.stage = f"{', '.join(layers)} | {packings[number].name}"
         writer.append(number, stage)
-        stage_of += [number] * (len(builder) - len(stage_of))
     for value in writer.values[-1]:
         builder.append(Output(value))
-    stage_of += [len(network.stages) - 1] * (len(builder) - len(stage_of))
-    return Lowered(builder.finish(), tuple(packings), tuple(stage_of))
+    watches = tuple(
+        Watch(
+            stage.name,
+            tuple(writer.values[stage.operand]),
+            packings[stage.operand],
+            stage.low,
+            stage.high,
+        )
+        for stage in network.stages
+        if isinstance(stage, Power)
+    )
+    return Lowered(builder.finish(), packings[0], packings[-1], watches)
 
 
 class _Writer:
     """Appends the operations of one stage after another."""
 
     def __init__(
-        self, network: Network, packings: Sequence[Packing], builder: Builder, costs: Costs
+        self, network: Staged, packings: Sequence[Packing], builder: Builder, costs: Costs
     ) -> None:
         self._network = network
         self._packings = packings

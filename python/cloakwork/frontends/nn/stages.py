@@ -79,13 +79,26 @@ def _is_multiple(matrix: Matrix, factor: float) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Power:
-    """A polynomial of each element of a stage; a square where the coefficients are 0, 0, 1."""
+    """A polynomial of each element of a stage; a square where the coefficients are 0, 0, 1.
+
+    Args:
+        name: Of the layer.
+        shape: Of the result.
+        operand: The stage that it works on.
+        coefficients: From degree 0 up.
+        basis: Of the coefficients.
+        low: The least operand that it is meant for.
+        high: The greatest.
+        node: The number of the layer.
+    """
 
     name: str
     shape: g.Shape
     operand: int
     coefficients: tuple[float, ...]
     basis: g.Basis
+    low: float
+    high: float
     node: int
 
     @property
@@ -250,12 +263,20 @@ def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _
             # top (t + centre)^2 + rest, the root of top moved into the matrix before.
             root = math.sqrt(abs(top))
             stage = merging.settled(operand, factor * root, (shift + centre) * root)
+            low, high = (
+                (factor * end + shift + centre) * root for end in (operation.low, operation.high)
+            )
             square = merging.of_stage(
-                Power(node.name, node.shape, stage, (0.0, 0.0, 1.0), "monomial", number)
+                Power(
+                    node.name, node.shape, stage, (0.0, 0.0, 1.0), "monomial", low, high, number
+                )
             )
             return square.scaled(math.copysign(1.0, top), constant - top * centre * centre)
     # A polynomial of degree 2 in the monomial basis is one in t already.
     basis: g.Basis = "monomial" if len(coefficients) <= _SQUARE else operation.basis
     stage = merging.settled(operand, factor, shift)
-    power = Power(node.name, node.shape, stage, tuple(map(float, coefficients)), basis, number)
-    return merging.of_stage(power)
+    low, high = (factor * end + shift for end in (operation.low, operation.high))
+    numbers = tuple(map(float, coefficients))
+    return merging.of_stage(
+        Power(node.name, node.shape, stage, numbers, basis, low, high, number)
+    )
