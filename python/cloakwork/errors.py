@@ -169,3 +169,23 @@ class BoxMissedError(CloakworkError, ArithmeticError):
 
 class NoiseBudgetError(CloakworkError, ArithmeticError):
     """A bootstrap program cannot keep its noise within the bound with these parameters."""
+
+
+class CaptureError(CloakworkError, ValueError):
+    """A module is not one network from one input to one output that torch.export follows."""
+
+
+class TrainingModeError(CaptureError):
+    """A module is in training mode, where its layers depend on the batch or on chance."""
+
+
+class UnsupportedLayerError(CaptureError, NotImplementedError):
+    """A network has a layer or an operation that cannot be computed on encrypted numbers."""
+
+
+class ActivationFitError(CloakworkError, ValueError):
+    """No polynomial within the degrees allowed is as close to an activation as asked."""
+
+
+class ActivationRangeError(ValueOutOfRangeError):
+    """An activation meets numbers outside the range that its polynomial was fitted to."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import assert_never
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.polynomial import Chebyshev, Polynomial as Monomial
+from numpy.polynomial import Chebyshev
+from numpy.polynomial import Polynomial as Monomial
 
 from cloakwork.errors import ShapeMismatchError
 from cloakwork.frontends.nn import graph as g
@@ -32,10 +34,7 @@ def evaluate(graph: g.Graph, batch: g.Array) -> g.Array:
     >>> evaluate(g.build(nodes), np.array([[1.0, 2.0, 3.0]]))
     array([[1., 4., 9.]])
     """
-    result = batch
-    for result in values(graph, batch):
-        pass
-    return result
+    return deque(values(graph, batch), maxlen=1)[0]
 
 
 def values(graph: g.Graph, batch: g.Array) -> Iterator[g.Array]:
@@ -127,7 +126,7 @@ def _pool(layer: g.AveragePool, x: g.Array) -> g.Array:
 def _windows(
     x: g.Array, kernel: g.Pair, stride: g.Pair, padding: g.Sides, dilation: g.Pair
 ) -> g.Array:
-    """Every window of each channel: (batch, channels, rows, columns, kernel rows, kernel columns)."""
+    """Every window of each channel, its rows and columns on two further axes."""
     padded = np.pad(x, ((0, 0), (0, 0), *padding))
     spans = tuple(spread * (width - 1) + 1 for width, spread in zip(kernel, dilation, strict=True))
     windows = sliding_window_view(padded, spans, axis=(2, 3))
