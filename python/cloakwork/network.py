@@ -242,7 +242,7 @@ class Network:
             costs: What operations cost, in CPU seconds; by default as measured on this machine,
                 which takes some seconds once.
         """
-        costs = measured(self.parameters) if costs is None else costs
+        costs = (measured(self.parameters) if costs is None else costs).kept()
         return summary(
             self.title, self.program, self.parameters, costs, self.batch, self.encoded_bytes, self.error
         )

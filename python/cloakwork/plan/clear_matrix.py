@@ -82,11 +82,13 @@ def product_cost(
     """
     sources, targets = operand.places[matrix.columns], result.places[matrix.rows]
     modulus = min(operand.period, result.period)
-    ciphertexts = sources // operand.slots * result.ciphertexts + targets // operand.slots
-    counts = np.bincount(
-        ciphertexts * modulus + (sources - targets) % modulus,
-        minlength=operand.ciphertexts * result.ciphertexts * modulus,
-    )
+    # Periods and slots are powers of two.
+    keys = sources - targets & modulus - 1
+    blocks = operand.ciphertexts * result.ciphertexts
+    if blocks > 1:
+        shift = operand.slots.bit_length() - 1
+        keys += ((sources >> shift) * result.ciphertexts + (targets >> shift)) * modulus
+    counts = np.bincount(keys, minlength=blocks * modulus)
     prices = costs.at(level)
     hoisted = costs.hoisted(level) / costs.rotation(level)
     rotations = diagonals = 0

@@ -41,7 +41,7 @@ _NOISE_BITS = 16
 _ERROR_MARGIN_BITS = 1.0
 _ATTEMPTS = 4
 # Calibration inputs that the packed program is run on.
-_RUNS = 4
+_RUNS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def _in_ring(
     """The plan for one ring and its price; None where that is no lower than a limit."""
     scale_bits = max(SCALE_BITS.start, wish.precision + _NOISE_BITS)
     parameters = _parameters(network, scale_bits, 0, log_n, wish.insecure)
-    costs = wish.costs(parameters)
+    costs = wish.costs(parameters).kept()
     packings, price = chosen_packings(network, slots, costs)
     if price >= limit:
         return None
