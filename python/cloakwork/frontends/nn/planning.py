@@ -30,6 +30,7 @@ from cloakwork.plan.cost import Costs
 from cloakwork.plan.layout import power_of_two
 from cloakwork.plan.observed import largest_values, results
 from cloakwork.plan.parameter_choice import SCALE_BITS
+from cloakwork.programs.slots import Polynomial, Program
 
 # Values of other inputs may exceed those of calibration by so many bits.
 _MARGIN_BITS = 2
@@ -151,7 +152,7 @@ def _in_ring(
         return None
     program = lowered(wish.title, network, packings, slots * wish.width, costs)
     inputs = [program.input.pack(batch) for batch in batches]
-    bounds = _bounds([largest_values(program.program, each) for each in inputs])
+    bounds = _bounds(program.program, [largest_values(program.program, each) for each in inputs])
     magnitude = math.ceil(math.log2(max(each for each in bounds if each is not None)))
     exact = [_result(program, each, wish) for each in inputs]
     for _ in range(_ATTEMPTS):
@@ -166,16 +167,18 @@ def _in_ring(
     return price, Planned(program, parameters, bounds, error)
 
 
-def _bounds(seen: Sequence[Sequence[float | None]]) -> tuple[float | None, ...]:
+def _bounds(program: Program, seen: Sequence[Sequence[float | None]]) -> tuple[float | None, ...]:
     """For each operation a power of two that what was seen is well below."""
     bounds: list[float | None] = []
     for each in zip(*seen, strict=True):
         known = [value for value in each if value is not None]
-        largest = max(known, default=None)
         # A value that was always 0 may still be a small number.
-        bounds.append(
-            None if largest is None else 2.0 ** (math.frexp(max(largest, 2**-20))[1] + _MARGIN_BITS)
-        )
+        largest = max([2.0**-20, *known])
+        bounds.append(2.0 ** (math.frexp(largest)[1] + _MARGIN_BITS) if known else None)
+    for operation in program.operations:
+        if isinstance(operation, Polynomial) and operation.basis == "chebyshev":
+            # The margin is in the range that the polynomial was fitted to.
+            bounds[operation.operand] = 1.0
     return tuple(bounds)
 
 
