@@ -130,9 +130,9 @@ def random_networks(draw: Draw, activations: Sequence[Layer] = ACTIVATIONS) -> R
 def _layer(draw: Draw, shape: Shape, activations: Sequence[Layer]) -> nn.Module | None:
     axes = len(shape) - 1
     common: list[Callable[[], nn.Module | None]] = [
-        lambda: draw(st.sampled_from(activations))(),
+        draw(st.sampled_from(activations)),
         lambda: _batch_norm(shape),
-        lambda: nn.Dropout(),
+        nn.Dropout,
         InPlace,
         lambda: Scale(shape[0], len(shape)),
         lambda: _join(draw, shape),

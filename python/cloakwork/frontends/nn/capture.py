@@ -121,6 +121,7 @@ def _exported(module: torch.nn.Module, inputs: torch.Tensor) -> ExportedProgram:
 
 def _read(exported: ExportedProgram, inputs: torch.Tensor) -> g.Graph:
     trace = Trace()
+    signature = exported.graph_signature
     known = dict(_known(exported))
     values: dict[str, Value] = {}
     for node in exported.graph.nodes:
@@ -132,7 +133,8 @@ def _read(exported: ExportedProgram, inputs: torch.Tensor) -> g.Graph:
             case "call_function":
                 values[node.name] = _called(trace, node, values, len(inputs))
             case "output":
-                _finish(trace, [values.get(result.name) for result in node.args[0]])
+                # Torch adds what was changed in place, of the input or a buffer, to the results.
+                _finish(trace, [values.get(name) for name in signature.user_outputs])
             case _:
                 raise _unread(node, f"a node of kind {node.op}")
     return g.build(trace.nodes)

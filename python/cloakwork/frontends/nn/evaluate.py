@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 import numpy as np
@@ -53,7 +53,7 @@ def values(graph: g.Graph, batch: g.Array) -> Iterator[g.Array]:
     kept: dict[int, g.Array] = {}
     for number, node in enumerate(graph.nodes):
         operands = [kept[operand] for operand in node.inputs]
-        kept[number] = value = _apply(node, operands) if operands else batch
+        kept[number] = value = applied(node.operation, operands) if operands else batch
         yield value
         for operand in {*node.inputs}:
             if graph.users[operand][-1] == number:
@@ -68,17 +68,18 @@ def polynomial_of(operation: g.Polynomial, x: g.Array) -> g.Array:
     return np.asarray(Chebyshev(operation.coefficients, domain=domain)(x))
 
 
-def _apply(node: g.Node, operands: list[g.Array]) -> g.Array:
+def applied(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
+    """What an operation makes of its operands, the batch along the first axis of each."""
     x = operands[0]
-    match node.operation:
+    match operation:
         case g.Input() | g.Output():
             return x
         case g.Linear(weight=weight, bias=bias):
             return np.asarray(x @ weight.T + bias)
         case g.Convolution():
-            return _convolve(node.operation, x)
+            return _convolve(operation, x)
         case g.AveragePool():
-            return _pool(node.operation, x)
+            return _pool(operation, x)
         case g.Affine(scale=scale, shift=shift):
             return x * scale + shift
         case g.Rearrange(indices=indices, shape=shape):
@@ -91,7 +92,7 @@ def _apply(node: g.Node, operands: list[g.Array]) -> g.Array:
         case g.Concatenate(axis=axis):
             return np.concatenate(operands, axis=axis + 1)
         case g.Polynomial():
-            return polynomial_of(node.operation, x)
+            return polynomial_of(operation, x)
         case g.Activation(function=function, parameters=parameters):
             return FUNCTIONS[function](x, *parameters)
         case _ as never:

@@ -8,12 +8,19 @@ from types import MappingProxyType
 from cloakwork.frontends.nn import arithmetic, layers
 from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.call import Call, Value
-from cloakwork.frontends.nn.rearranging import MOVING, moved
+from cloakwork.frontends.nn.rearranging import MOVING, moved, spread
 from cloakwork.frontends.nn.trace import Term
 
 
 def _same(call: Call) -> Term:
     return call.value()
+
+
+def _overwritten(call: Call) -> Term:
+    source = call.arguments["src"]
+    if not isinstance(source, Term):
+        raise call.unsupported("known numbers among the network's")
+    return spread(call, source, call.trace.shape(call.value()))
 
 
 def _normalised(call: Call) -> list[Value]:
@@ -60,6 +67,7 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "cat": _concatenated,
         "clone": _same,
         "contiguous": _same,
+        "copy": _overwritten,
         "conv1d": layers.convolution,
         "conv2d": layers.convolution,
         "convolution": layers.convolution,

@@ -136,7 +136,10 @@ def _gathered(call: Call, source: Term, numbers: torch.Tensor, total: int) -> Te
     found = numbers.numpy().astype(np.int64).reshape(call.batch, -1)
     first = found[0]
     following = np.arange(call.batch)[:, None] * total + first
-    if not np.array_equal(found, np.where(first == 0, 0, following)) or first.max() > total:
+    if (
+        not np.array_equal(found, np.where(first == 0, 0, following))
+        or first.max(initial=0) > total
+    ):
         raise call.unsupported("it mixes the inputs of a batch")
     shape = tuple(numbers.shape[1:])
     if np.array_equal(first, np.arange(1, total + 1)):
