@@ -90,9 +90,7 @@ def evaluate(job: Job, runs: int) -> Evaluation:
     graph = job.make()
     samples = np.random.default_rng(0).uniform(0, 1, (_SAMPLES, *graph.input.shape))
     start = time.perf_counter()
-    network = nn.compile_graph(
-        graph, samples, title=job.name, precision=PRECISION, batch=job.batch
-    )
+    network = nn.compile_graph(graph, samples, title=job.name, precision=PRECISION, batch=job.batch)
     compile_seconds = time.perf_counter() - start
     client, evaluator = network.keygen()
     inputs = np.random.default_rng(1).uniform(0, 1, (job.batch, *graph.input.shape))

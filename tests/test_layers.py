@@ -27,6 +27,8 @@ RANKS = {
     "cloakwork.boolean_store": 7,
     "cloakwork.compiled": 7,
     "cloakwork.network": 7,
+    "cloakwork.network_store": 7,
+    "cloakwork.nn": 7,
     "cloakwork.session": 7,
     "cloakwork.store": 7,
     "cloakwork": 8,

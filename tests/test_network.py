@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from benchmarks.nn_networks import SQUARE, Weights, flatten, lenet, lola, mlp, network
 from cloakwork import nn
 from cloakwork.errors import (
     InvalidArgumentError,
@@ -21,7 +22,6 @@ from cloakwork.frontends.nn.evaluate import evaluate
 from cloakwork.plan.cost import modelled
 from cloakwork.plan.keys import demand_of
 from cloakwork.plan.measured_cost import modelled_for
-from benchmarks.nn_networks import SQUARE, Weights, flatten, lenet, lola, mlp, network
 
 PRECISION = 16
 
@@ -139,7 +139,7 @@ def test_simulation_names_layers_that_numbers_are_not_meant_for() -> None:
     made = nn.compile_graph(graph, np.full((1, 3), 0.25), insecure=True, log_n=9)
     assert made.simulate(np.full(3, 0.25)).outside == ()
     [report] = made.simulate(np.full(3, 0.75)).outside
-    assert report == "layer '0' expects numbers from -1 to 1 times its scale, and got 1.5 to 1.5"
+    assert report == "layer '0' expects numbers from -0.5 to 0.5, and got 0.75 to 0.75"
 
 
 def test_refuses_inputs_that_it_was_not_compiled_for(compiled: nn.Network) -> None:

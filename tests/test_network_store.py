@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.nn_networks import SQUARE, Weights, network
 from cloakwork import load_client, load_evaluator, nn, save_client, save_evaluator
 from cloakwork.errors import MalformedBytesError, ParametersMismatchError
 from cloakwork.frontends.nn.evaluate import evaluate
-from benchmarks.nn_networks import SQUARE, Weights, network
 
 GRAPH = network((5,), Weights().linear(3, 5), SQUARE, Weights(1).linear(2, 3))
 SAMPLES = np.random.default_rng(3).uniform(-1, 1, (4, 5))

@@ -1,6 +1,6 @@
 """Cloakwork runs programs on data it cannot see."""
 
-from cloakwork import boolean, errors
+from cloakwork import boolean, errors, nn
 from cloakwork.compiled import Compiled, Spec, compile
 from cloakwork.explain.plot import plot
 from cloakwork.explain.text import explain
@@ -37,6 +37,7 @@ __all__ = [
     "load_program",
     "load_tensor",
     "measured_costs",
+    "nn",
     "plot",
     "save_client",
     "save_evaluator",

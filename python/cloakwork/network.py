@@ -130,8 +130,10 @@ class Network:
             and len(bounds) == len(program.operations)
             and (inputs, outputs) == (input.packing.ciphertexts, output.packing.ciphertexts)
             and 1 <= batch <= program.slots // input.packing.slots
-            and all(port.packing.slots * (program.slots // input.packing.slots) == program.slots
-                    for port in (input, output))
+            and all(
+                port.packing.slots * (program.slots // input.packing.slots) == program.slots
+                for port in (input, output)
+            )
         )
         if not fits:
             raise InvalidArgumentError(
@@ -162,9 +164,7 @@ class Network:
         """Bytes of all layers encoded, as an evaluator keeps them between runs."""
         return sum(
             transform_bytes(self.parameters, len(operation.diagonals), state.level or 0)
-            for operation, state in zip(
-                self.program.operations, self.program.states, strict=True
-            )
+            for operation, state in zip(self.program.operations, self.program.states, strict=True)
             if isinstance(operation, Linear)
         )
 
@@ -244,7 +244,13 @@ class Network:
         """
         costs = (measured(self.parameters) if costs is None else costs).kept()
         return summary(
-            self.title, self.program, self.parameters, costs, self.batch, self.encoded_bytes, self.error
+            self.title,
+            self.program,
+            self.parameters,
+            costs,
+            self.batch,
+            self.encoded_bytes,
+            self.error,
         )
 
     def read(self, inputs: ArrayLike, action: str, *, most: int | None) -> tuple[_Array, bool]:
@@ -365,9 +371,7 @@ class NetworkEvaluator:
         backend = party.backend
         if isinstance(backend, CkksBackend):
             backend = CkksBackend(network.parameters, backend.keys, kept=kept)
-        self.party = Evaluator(
-            party.parameters, backend, hidden=party.hidden, memory=party.memory
-        )
+        self.party = Evaluator(party.parameters, backend, hidden=party.hidden, memory=party.memory)
 
     def run(
         self,

@@ -46,7 +46,8 @@ def save_network(network: Network, path: _Path) -> None:
         "ports": [[list(port.shape), port.bound] for port in ports],
         "packings": [[packing.slots, packing.name] for packing in packings],
         "watches": [
-            [watch.layer, list(watch.values), watch.low, watch.high] for watch in network.watches
+            [watch.layer, list(watch.values), watch.low, watch.high, watch.scale, watch.shift]
+            for watch in network.watches
         ],
     }
     parts = {
@@ -90,8 +91,13 @@ def _network(facts: Mapping[str, Any], parts: Mapping[str, bytes]) -> Network:
         for (shape, bound), packing in zip(facts["ports"], packings[:2], strict=True)
     ]
     watches = [
-        Watch(str(layer), _values(values, len(program.operations)), packing, float(low), float(high))
-        for (layer, values, low, high), packing in zip(facts["watches"], packings[2:], strict=True)
+        Watch(
+            str(layer),
+            _values(values, len(program.operations)),
+            packing,
+            *(float(number) for number in numbers),
+        )
+        for (layer, values, *numbers), packing in zip(facts["watches"], packings[2:], strict=True)
     ]
     bounds = tuple(None if bound is None else float(bound) for bound in facts["bounds"])
     return Network(
@@ -129,8 +135,7 @@ def save_encrypted(encrypted: Encrypted, path: _Path) -> None:
     """
     if not isinstance(encrypted, Encrypted):
         raise InvalidArgumentError(
-            "cannot save: expected what encrypt or run of a network gave, got "
-            f"{shown(encrypted)}"
+            f"cannot save: expected what encrypt or run of a network gave, got {shown(encrypted)}"
         )
     facts = {
         "parameters": encrypted.parameters.fingerprint,

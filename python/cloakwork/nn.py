@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork._native import Parameters
-from cloakwork.errors import MissingDependencyError
+from cloakwork.errors import InvalidArgumentError, MissingDependencyError
 from cloakwork.frontends.nn import graph as g
-from cloakwork.frontends.nn.calibration import batches, bounded
+from cloakwork.frontends.nn.calibration import batches, bounded, calibrate
 from cloakwork.frontends.nn.capture import capture
+from cloakwork.frontends.nn.fit import fit
 from cloakwork.network import Encrypted, Network, NetworkClient, NetworkEvaluator, Port, Simulation
 from cloakwork.network_store import (
     load_encrypted,
@@ -49,10 +49,8 @@ _ACTION = "compile a network"
 # Base-2 logarithms of the degrees of those that are tried.
 _RINGS = range(12, 17)
 _MAX_BATCH = 1 << 15
-# Calibration inputs from which those are picked that the packed program is tried on.
-_TRIED = 64
-# By how much an input may exceed the calibration data.
-_INPUT_MARGIN = 1.25
+# Calibration inputs that are looked at; ranges hardly grow with more.
+_MOST_SAMPLES = 4096
 
 
 def compile(
@@ -62,6 +60,8 @@ def compile(
     *,
     precision: int = 16,
     batch: int = 1,
+    margin: float = 0.25,
+    degrees: Mapping[str, int] | None = None,
     log_n: int | None = None,
     insecure: bool = False,
     costs: Callable[[Parameters], Costs] = comparable,
@@ -81,6 +81,10 @@ def compile(
             and activations follow from them.
         precision: Bits after the binary point that results should have.
         batch: How many inputs go in at once, packed into the same ciphertexts.
+        margin: By how much inputs and activations may exceed the calibration data, as a part of
+            half the width of their range.
+        degrees: Degrees of activations, by the name of a layer or a function, instead of those
+            that the precision asks for.
         log_n: Base-2 logarithm of the ring degree; by default the cheapest.
         insecure: Whether parameters below 128-bit security are allowed, for tests.
         costs: What operations cost under given parameters, by default a model.
@@ -88,6 +92,7 @@ def compile(
     Raises:
         MissingDependencyError: PyTorch or SciPy is not installed.
         UnsupportedLayerError: A layer cannot be computed on encrypted numbers.
+        ActivationFitError: No polynomial of an activation is as precise.
         LevelExhaustedError: The network is too deep; the message names the layer.
         InvalidParametersError: No parameters have the precision that is needed.
         InvalidArgumentError: The batch does not fit a ciphertext.
@@ -100,6 +105,8 @@ def compile(
         title=type(module).__name__,
         precision=precision,
         batch=batch,
+        margin=margin,
+        degrees=degrees,
         log_n=log_n,
         insecure=insecure,
         costs=costs,
@@ -113,6 +120,8 @@ def compile_graph(
     title: str = "network",
     precision: int = 16,
     batch: int = 1,
+    margin: float = 0.25,
+    degrees: Mapping[str, int] | None = None,
     log_n: int | None = None,
     insecure: bool = False,
     costs: Callable[[Parameters], Costs] = comparable,
@@ -125,6 +134,8 @@ def compile_graph(
         title: What the network is called.
         precision: As of `compile`.
         batch: As of `compile`.
+        margin: As of `compile`.
+        degrees: As of `compile`.
         log_n: As of `compile`.
         insecure: As of `compile`.
         costs: As of `compile`.
@@ -149,10 +160,12 @@ def compile_graph(
     rings = list(_RINGS)
     if log_n is not None:
         rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
-    known = np.concatenate(list(_first(batches(graph.input.shape, samples))))
+    known = _first(batches(graph.input.shape, samples))
+    calibration = calibrate(graph, known)
     if not np.isfinite(graph.input.bound):
-        graph = bounded(graph, _INPUT_MARGIN * float(np.abs(known).max()) or 1.0)
-    plan = planned(graph, known, Wish(title, precision, batch, insecure, costs), rings)
+        graph = bounded(graph, max(map(abs, calibration.widened(0, margin))))
+    fitted, _ = fit(graph, calibration, precision, margin, degrees)
+    plan = planned(fitted, known, Wish(title, precision, batch, insecure, costs), rings)
     program = plan.lowered.program
     result = max(
         bound
@@ -172,14 +185,17 @@ def compile_graph(
     )
 
 
-def _first(found: Iterator[NDArray[np.float64]]) -> Iterator[NDArray[np.float64]]:
+def _first(found: Iterator[NDArray[np.float64]]) -> NDArray[np.float64]:
     """As many batches as have enough inputs."""
-    count = 0
-    for each in islice(found, _TRIED):
-        yield each
-        count += len(each)
-        if count >= _TRIED:
-            return
+    taken: list[NDArray[np.float64]] = []
+    while sum(map(len, taken)) < _MOST_SAMPLES and (batch := next(found, None)) is not None:
+        taken.append(batch)
+    if not any(map(len, taken)):
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected samples, got none; give some of the inputs that it was "
+            "trained on (an iterator runs only once)"
+        )
+    return np.concatenate(taken)
 
 
 def _require_scipy() -> None:

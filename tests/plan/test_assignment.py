@@ -23,9 +23,7 @@ def test_no_other_choices_are_cheaper(choices: int, joint: int, seed: int) -> No
     def total(chosen: dict[int, int]) -> float:
         return sum(float(each.table[tuple(chosen[n] for n in each.choices)]) for each in prices)
 
-    best = min(
-        total(dict(enumerate(chosen))) for chosen in itertools.product(*map(range, options))
-    )
+    best = min(total(dict(enumerate(chosen))) for chosen in itertools.product(*map(range, options)))
     assert np.isclose(total(cheapest(prices)), best)
 
 

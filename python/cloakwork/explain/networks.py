@@ -63,9 +63,7 @@ def _layer(program: Program, stage: str, numbers: Sequence[int], seconds: Sequen
         operation = program.operations[number]
         if isinstance(operation, Linear):
             diagonals += len(operation.diagonals)
-            rotations += split(
-                operation.diagonals, program.slots, operation.baby_steps
-            ).rotations
+            rotations += split(operation.diagonals, program.slots, operation.baby_steps).rotations
         rotations += isinstance(operation, Rotate)
     levels = [program.states[number].level for number in numbers]
     known = [level for level in levels if level is not None]
@@ -141,6 +139,7 @@ def summary(
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        "  "
+        + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]

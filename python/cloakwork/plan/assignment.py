@@ -65,7 +65,9 @@ def _spread(prices: Prices, choices: tuple[int, ...]) -> NDArray[np.float64]:
     """The table with an axis for each of these choices, of size 1 for those it has not."""
     order = [prices.choices.index(each) for each in choices if each in prices.choices]
     table = prices.table.transpose(order)
-    return table.reshape([
-        prices.table.shape[prices.choices.index(each)] if each in prices.choices else 1
-        for each in choices
-    ])
+    return table.reshape(
+        [
+            prices.table.shape[prices.choices.index(each)] if each in prices.choices else 1
+            for each in choices
+        ]
+    )

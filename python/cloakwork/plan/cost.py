@@ -34,7 +34,6 @@ from cloakwork.programs.slots import (
 )
 from cloakwork.runtime.degrees import degrees
 
-
 # What a diagonal takes that is encoded already, of one that is not.
 _KEPT_SHARE = 0.1
 

@@ -78,6 +78,8 @@ class Watch:
         packing: How the operand is packed.
         low: The least number expected.
         high: The greatest.
+        scale: What the slots hold is a number times this, plus a shift.
+        shift: The shift.
     """
 
     layer: str
@@ -85,6 +87,8 @@ class Watch:
     packing: Packing
     low: float
     high: float
+    scale: float = 1.0
+    shift: float = 0.0
 
 
 def outside(
@@ -102,17 +106,18 @@ def outside(
         >>> program = Program("x", 2, (Input("x", 0), Output(0)), (None,) * 2)
         >>> watch = Watch("silu", (0,), Packing(2, np.array([0, 1])), -1.0, 1.0)
         >>> outside(program, [np.array([0.5, -2.0])], [watch], 1)
-        ["layer 'silu' expects numbers from -1 to 1 times its scale, and got -2 to 0.5"]
+        ["layer 'silu' expects numbers from -1 to 1, and got -2 to 0.5"]
     """
     values = _values(program, ClearBackend(), ClearKey(), inputs)
     reports: list[str] = []
     for watch in watches:
         operands = watch.packing.unpack([values[each].slots for each in watch.values], batch)
-        least, greatest = float(operands.min()), float(operands.max())
+        numbers = (operands - watch.shift) / watch.scale
+        least, greatest = float(numbers.min()), float(numbers.max())
         if least < watch.low or greatest > watch.high:
             reports.append(
-                f"layer {watch.layer!r} expects numbers from {watch.low:.4g} to {watch.high:.4g} "
-                f"times its scale, and got {least:.4g} to {greatest:.4g}"
+                f"layer {watch.layer!r} expects numbers from {watch.low:.4g} to {watch.high:.4g}, "
+                f"and got {least:.4g} to {greatest:.4g}"
             )
     return reports
 

@@ -151,9 +151,7 @@ def _elements(matrix: Matrix) -> ClearMatrix:
     return ClearMatrix(rows, columns, np.asarray(found.data, dtype=np.float64))
 
 
-def chosen_packings(
-    network: Staged, slots: int, costs: Costs
-) -> tuple[tuple[Packing, ...], float]:
+def chosen_packings(network: Staged, slots: int, costs: Costs) -> tuple[tuple[Packing, ...], float]:
     """The packing of every stage, those of all together being the cheapest, and their price.
 
     Args:
@@ -250,6 +248,8 @@ def lowered(
             packings[stage.operand],
             stage.low,
             stage.high,
+            stage.scale,
+            stage.shift,
         )
         for stage in network.stages
         if isinstance(stage, Power)
@@ -326,9 +326,7 @@ class _Writer:
                 totals = values if sign > 0 else [builder.append(Neg(value)) for value in values]
                 continue
             joined = Add if sign > 0 else Sub
-            totals = [
-                builder.append(joined(*pair)) for pair in zip(totals, values, strict=True)
-            ]
+            totals = [builder.append(joined(*pair)) for pair in zip(totals, values, strict=True)]
         return totals
 
     def _transformed(self, number: int, stage: Product) -> list[int]:
@@ -349,7 +347,10 @@ class _Writer:
             )
             period = max(packing.period, result.period)
             before = sums[period][1] if period in sums else [None] * result.ciphertexts
-            sums[period] = (packing, [self._added(*pair) for pair in zip(before, made, strict=True)])
+            sums[period] = (
+                packing,
+                [self._added(*pair) for pair in zip(before, made, strict=True)],
+            )
         totals: list[int | None] = [None] * result.ciphertexts
         for packing, products in sums.values():
             for place, product in enumerate(products):

@@ -22,7 +22,6 @@ from cloakwork.frontends.nn.lowering import (
     Lowered,
     Staged,
     chosen_packings,
-    depth_of,
     lowered,
 )
 from cloakwork.frontends.nn.stages import stages_of
@@ -111,7 +110,9 @@ def planned(
         if not slots:
             continue
         try:
-            found = _in_ring(network, vectors, wish, log_n, slots, math.inf if best is None else best[0])
+            found = _in_ring(
+                network, vectors, wish, log_n, slots, math.inf if best is None else best[0]
+            )
         except InvalidParametersError as error:
             refusal = error
             continue

@@ -87,8 +87,10 @@ class Power:
         operand: The stage that it works on.
         coefficients: From degree 0 up.
         basis: Of the coefficients.
-        low: The least operand that it is meant for.
+        low: The least operand of the layer that it is meant for.
         high: The greatest.
+        scale: The stage that it works on is the layer's operand times this, plus a shift.
+        shift: The shift.
         node: The number of the layer.
     """
 
@@ -99,6 +101,8 @@ class Power:
     basis: g.Basis
     low: float
     high: float
+    scale: float
+    shift: float
     node: int
 
     @property
@@ -263,20 +267,35 @@ def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _
             # top (t + centre)^2 + rest, the root of top moved into the matrix before.
             root = math.sqrt(abs(top))
             stage = merging.settled(operand, factor * root, (shift + centre) * root)
-            low, high = (
-                (factor * end + shift + centre) * root for end in (operation.low, operation.high)
-            )
             square = merging.of_stage(
                 Power(
-                    node.name, node.shape, stage, (0.0, 0.0, 1.0), "monomial", low, high, number
+                    node.name,
+                    node.shape,
+                    stage,
+                    (0.0, 0.0, 1.0),
+                    "monomial",
+                    operation.low,
+                    operation.high,
+                    factor * root,
+                    (shift + centre) * root,
+                    number,
                 )
             )
             return square.scaled(math.copysign(1.0, top), constant - top * centre * centre)
     # A polynomial of degree 2 in the monomial basis is one in t already.
     basis: g.Basis = "monomial" if len(coefficients) <= _SQUARE else operation.basis
     stage = merging.settled(operand, factor, shift)
-    low, high = (factor * end + shift for end in (operation.low, operation.high))
-    numbers = tuple(map(float, coefficients))
     return merging.of_stage(
-        Power(node.name, node.shape, stage, numbers, basis, low, high, number)
+        Power(
+            node.name,
+            node.shape,
+            stage,
+            tuple(map(float, coefficients)),
+            basis,
+            operation.low,
+            operation.high,
+            factor,
+            shift,
+            number,
+        )
     )
