@@ -229,12 +229,13 @@ def _refused(
         except InvalidParametersError:
             break
         for number, stage in enumerate(network.stages):
-            if depth - network.levels[number] > levels:
+            taken = depth - network.levels[number]
+            if taken > levels:
                 return LevelExhaustedError(
-                    f"cannot compile {wish.title}: layer {stage.name!r} ends {depth - network.levels[number]} "
-                    f"levels below the input and the network takes {depth}, but at log_n={log_n} "
-                    f"and a precision of {wish.precision} bits there are {levels}; use activations "
-                    "of lower degree, fewer layers, less precision, or a larger ring"
+                    f"cannot compile {wish.title}: layer {stage.name!r} ends {taken} levels below "
+                    f"the input and the network takes {depth}, but at log_n={log_n} and a "
+                    f"precision of {wish.precision} bits there are {levels}; use activations of "
+                    "lower degree, fewer layers, less precision, or a larger ring"
                 )
     return InvalidParametersError(
         f"cannot compile {wish.title} at a precision of {wish.precision} bits: {refusal}"

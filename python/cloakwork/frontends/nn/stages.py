@@ -74,7 +74,7 @@ def _is_multiple(matrix: Matrix, factor: float) -> bool:
     rows, columns = matrix.shape
     if rows != columns or matrix.nnz != rows:
         return False
-    return (matrix - factor * identity(rows)).count_nonzero() == 0
+    return bool((matrix - factor * identity(rows)).count_nonzero() == 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -255,7 +255,7 @@ def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _
         width = operation.high - operation.low
         factor, shift = 2 / width, -(operation.low + operation.high) / width
     if operation.basis == "chebyshev" and len(coefficients) <= _SQUARE:
-        coefficients = np.polynomial.chebyshev.cheb2poly(coefficients)
+        coefficients = np.asarray(np.polynomial.chebyshev.cheb2poly(coefficients), np.float64)
     if len(coefficients) < _SQUARE:
         constant, slope = (*coefficients, 0.0, 0.0)[:2]
         before = merging.sums[operand].scaled(factor, shift).scaled(float(slope), float(constant))
