@@ -176,6 +176,9 @@ def _linear(
 ) -> Linear:
     """The transform of one ciphertext into one: elements repeated over all copies and inputs."""
     slots, operand_period, result_period, batch = periods
+    if not weights.any():
+        # A program has no transform without a diagonal.
+        return Linear(value, {0: np.zeros(slots * batch)}, 1)
     modulus = min(operand_period, result_period)
     numbers = (sources - targets) % modulus
     split = cheapest_split(np.unique(numbers), modulus, hoisted)

@@ -143,12 +143,16 @@ def depth_of(stage: Stage) -> int:
 
 def _elements(matrix: Matrix) -> ClearMatrix:
     found = matrix.tocoo()
-    rows, columns = (np.asarray(each, dtype=np.int64) for each in (found.row, found.col))
-    if not found.nnz:
-        # A program has no transform without a diagonal.
-        rows = columns = np.zeros(1, dtype=np.int64)
-        return ClearMatrix(rows, columns, np.zeros(1))
-    return ClearMatrix(rows, columns, np.asarray(found.data, dtype=np.float64))
+    used = found.data != 0
+    rows, columns, weights = found.row[used], found.col[used], found.data[used]
+    if not len(weights):
+        # A result of nothing is still a result: it takes one element, which is 0.
+        rows, columns, weights = np.zeros((3, 1))
+    return ClearMatrix(
+        np.asarray(rows, dtype=np.int64),
+        np.asarray(columns, dtype=np.int64),
+        np.asarray(weights, dtype=np.float64),
+    )
 
 
 def chosen_packings(network: Staged, slots: int, costs: Costs) -> tuple[tuple[Packing, ...], float]:
