@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebval
 
 from cloakwork.errors import ActivationFitError
 from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.activations import FUNCTIONS
 from cloakwork.frontends.nn.calibration import Calibration
-from cloakwork.frontends.nn.depth import polynomial_depth
 from cloakwork.frontends.nn.minimax import Approximation, interpolated, minimax
 from cloakwork.frontends.nn.sign import Stages, error_of, sign_stages
+from cloakwork.programs.slots import polynomial_depth
 
 MAX_DEGREE = 255
 
@@ -135,7 +136,7 @@ def _append(nodes: list[g.Node], made: _Made, node: g.Node, source: int) -> int:
 def _exact(layer: str, polynomial: g.Polynomial) -> Fit:
     degree = len(polynomial.coefficients) - 1
     low, high = polynomial.low, polynomial.high
-    depth = polynomial_depth(degree)
+    depth = polynomial_depth(polynomial.coefficients)
     return Fit(layer, "polynomial", low, high, (degree,), depth, 0.0, math.inf)
 
 
@@ -193,12 +194,17 @@ class _Fitting:
     def _nearest(self, degree: int) -> Approximation:
         candidates = [interpolated(self._of_t(), degree)]
         exchanged = minimax(self._of_t(), range(degree + 1), -1.0, 1.0)
-        return min(candidates + [exchanged] * (exchanged is not None), key=lambda each: each.error)
+        candidates += [] if exchanged is None else [exchanged]
+        best = min(candidates, key=lambda each: each.error)
+        # Where a function has a corner, the grid of a fit may step over the largest error.
+        corner = np.clip(np.array([-(self.high + self.low) / (self.high - self.low)]), -1, 1)
+        missed = np.abs(self._of_t()(corner) - chebval(corner, best.coefficients)).max()
+        return replace(best, error=max(best.error, float(missed)))
 
     def _single(self, approximation: Approximation) -> _Made:
         polynomial = g.Polynomial(approximation.coefficients, "chebyshev", self.low, self.high)
         degree = len(approximation.coefficients) - 1
-        made = self._fit((degree,), polynomial_depth(degree), approximation.error)
+        made = self._fit((degree,), polynomial_depth(polynomial.coefficients), approximation.error)
         return _Made(made, (polynomial,), False)
 
     def _composed(self, stages: Stages) -> _Made:
@@ -214,7 +220,7 @@ class _Fitting:
             for stage, end in zip(coefficients, ranges, strict=True)
         )
         degrees = tuple(len(stage) - 1 for stage in stages)
-        depth = sum(map(polynomial_depth, degrees)) + 1
+        depth = sum(map(polynomial_depth, coefficients)) + 1
         error = error_of(stages) * self._sign_error_weight()
         return _Made(self._fit(degrees, depth, error), polynomials, True)
 

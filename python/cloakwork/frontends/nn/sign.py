@@ -14,7 +14,6 @@ from functools import cache
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from cloakwork.frontends.nn.depth import polynomial_depth
 from cloakwork.frontends.nn.graph import Array
 from cloakwork.frontends.nn.minimax import minimax
 
@@ -39,9 +38,9 @@ def sign_stages(precision: float) -> Stages | None:
 
     >>> stages = sign_stages(2.0**-6)
     >>> [len(stage) - 1 for stage in stages]
-    [3, 15]
+    [7, 15]
     """
-    for depth in range(polynomial_depth(_DEGREES[0]), _MAX_DEPTH + 1):
+    for depth in range(_DEGREES[0].bit_length(), _MAX_DEPTH + 1):
         fitting = [
             stages
             for degrees in _of_depth(depth, 0)
@@ -73,7 +72,7 @@ def _of_depth(depth: int, first: int) -> Iterator[tuple[int, ...]]:
     if depth == 0:
         yield ()
     for position in range(first, len(_DEGREES)):
-        taken = polynomial_depth(_DEGREES[position])
+        taken = _DEGREES[position].bit_length()
         if taken <= depth:
             for rest in _of_depth(depth - taken, position):
                 yield (_DEGREES[position], *rest)
