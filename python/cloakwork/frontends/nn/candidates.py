@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
@@ -145,8 +144,3 @@ def strides_of(graph: g.Graph) -> list[g.Pair | None]:
             case _:
                 found.append(before)
     return found
-
-
-def elements(shape: g.Shape) -> int:
-    """How many elements a tensor has."""
-    return prod(shape)
