@@ -1,0 +1,83 @@
+"""The report of a run of networks: lines of text, and what they are to reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchmarks.nn_evaluation import Evaluation
+from benchmarks.nn_jobs import JOBS, PRECISION
+from benchmarks.targets import Target
+
+_JOBS = {job.name: job for job in JOBS}
+_NAME = 30
+_COLUMNS = (
+    ("log N", 6),
+    ("batch", 6),
+    ("CPU s", 8),
+    ("wall s", 8),
+    ("first s", 8),
+    ("compile s", 10),
+    ("model/CPU", 10),
+    ("bits", 6),
+    ("rotate", 7),
+    ("diagonals", 10),
+    ("levels", 7),
+    ("keys", 5),
+    ("keys MB", 8),
+    ("layers MB", 10),
+    ("peak MB", 8),
+    ("Orion/CPU", 10),
+)
+_MODELLED_PERCENT = 35.0
+_MOST_COMPILE_SECONDS = 20.0
+
+
+def heading() -> str:
+    """The names of the columns."""
+    return f"{'':<{_NAME}}" + "".join(f"{name:>{width}}" for name, width in _COLUMNS)
+
+
+def line(evaluation: Evaluation) -> str:
+    """One network."""
+    theirs = _JOBS[evaluation.job].orion_seconds
+    cells = (
+        f"{evaluation.n.bit_length() - 1}",
+        f"{evaluation.batch}",
+        f"{evaluation.cpu_seconds:.3f}",
+        f"{evaluation.wall_seconds:.3f}",
+        f"{evaluation.first_seconds:.2f}",
+        f"{evaluation.compile_seconds:.2f}",
+        f"{evaluation.modelled_seconds / evaluation.cpu_seconds:.2f}",
+        f"{evaluation.precision:.1f}",
+        f"{evaluation.rotations}",
+        f"{evaluation.diagonals}",
+        f"{evaluation.level}",
+        f"{evaluation.keys}",
+        f"{evaluation.key_bytes / 1e6:.0f}",
+        f"{evaluation.encoded_bytes / 1e6:.0f}",
+        f"{evaluation.process_bytes / 1e6:.0f}",
+        "" if theirs is None else f"{theirs / evaluation.cpu_seconds:.1f}",
+    )
+    figures = "".join(f"{cell:>{width}}" for cell, (_, width) in zip(cells, _COLUMNS, strict=True))
+    mark = "  WRONG" if is_wrong(evaluation) else ""
+    return f"{evaluation.job:<{_NAME}}{figures}{mark}".rstrip()
+
+
+def is_wrong(evaluation: Evaluation) -> bool:
+    """Whether the mean error is more than was asked; a NaN is."""
+    return not evaluation.precision >= PRECISION
+
+
+def targets(evaluations: Sequence[Evaluation]) -> Iterator[Target]:
+    """Every target for what was measured."""
+    for each in evaluations:
+        job = _JOBS[each.job]
+        if job.orion_seconds is not None and job.speed_up is not None:
+            found = job.orion_seconds / each.cpu_seconds
+            yield Target(f"{each.job}, times Orion", job.speed_up, found, False)
+            off = 100 * abs(each.modelled_seconds / each.cpu_seconds - 1)
+            yield Target(f"{each.job}, modelled time off, percent", _MODELLED_PERCENT, off)
+        if job.most_gb is not None:
+            yield Target(f"{each.job}, peak memory, GB", job.most_gb, each.process_bytes / 1e9)
+    slowest = max(each.compile_seconds for each in evaluations)
+    yield Target("compile seconds of every network", _MOST_COMPILE_SECONDS, slowest)
