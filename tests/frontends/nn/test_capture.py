@@ -48,7 +48,7 @@ class Function(nn.Module):
         (nn.Hardswish(), "SiLU"),
         (nn.ReLU6(), "SiLU"),
         (nn.ConvTranspose2d(1, 1, 2), "Upsample"),
-        (Function(lambda x: functional.dropout(x)), "self.training"),
+        (Function(functional.dropout), "self.training"),
         (Function(lambda x: x / x), "depends on the network's input"),
         (Function(lambda x: x**0.5), "whole powers"),
         (Function(lambda x: x @ x), "known matrix"),
@@ -93,7 +93,7 @@ def test_what_is_no_sample_is_refused(sample: Any) -> None:
 
 def test_what_is_no_module_is_refused() -> None:
     not_a_module: Any = functional.relu
-    with pytest.raises(InvalidArgumentError, match="expected a torch.nn.Module"):
+    with pytest.raises(InvalidArgumentError, match=r"expected a torch\.nn\.Module"):
         capture(not_a_module, IMAGE)
 
 

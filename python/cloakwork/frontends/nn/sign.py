@@ -97,5 +97,7 @@ def _composed(degrees: tuple[int, ...], gap: float) -> Stages | None:
 
 @cache
 def _stage(degree: int, gap: float) -> tuple[tuple[float, ...], float] | None:
-    found = minimax(np.ones_like, range(1, degree + 1, 2), gap, 1.0)
-    return None if found is None else (found.coefficients, found.error)
+    # Where a degree would be exact to rounding, a smaller one is too.
+    found = (minimax(np.ones_like, range(1, n + 1, 2), gap, 1.0) for n in range(degree, 0, -2))
+    best = next((each for each in found if each is not None), None)
+    return None if best is None else (best.coefficients, best.error)
