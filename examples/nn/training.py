@@ -62,10 +62,10 @@ def _trained(network: Callable[[], nn.Sequential], data: Digits, epochs: int) ->
     steps = epochs * -(-len(data.train) // BATCH)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=steps)
     for _ in range(epochs):
-        for chosen in torch.randperm(len(data.train)).split(BATCH):
+        for chosen in torch.split(torch.randperm(len(data.train)), BATCH):
             optimiser.zero_grad()
             scores = module(data.train[chosen])
-            functional.cross_entropy(scores, data.train_labels[chosen]).backward()
+            torch.autograd.backward(functional.cross_entropy(scores, data.train_labels[chosen]))
             # Squares of squares have steep gradients.
             nn.utils.clip_grad_norm_(module.parameters(), 1.0)
             optimiser.step()

@@ -78,7 +78,8 @@ class Join(nn.Module):
         y = self.inner(x)
         if self.kind == "concatenate":
             return torch.cat([x, y], dim=1)
-        return {"add": x + y, "subtract": x - y, "multiply": x * y}[self.kind]
+        joined: torch.Tensor = {"add": x + y, "subtract": x - y, "multiply": x * y}[self.kind]
+        return joined
 
 
 ACTIVATIONS: Sequence[Layer] = (

@@ -13,22 +13,10 @@ from torch import nn
 
 from cloakwork.errors import ActivationRangeError
 from cloakwork.frontends.nn import graph as g
-from cloakwork.frontends.nn.capture import capture
 from cloakwork.frontends.nn.evaluate import evaluate
-from cloakwork.frontends.nn.fold import fold
 from cloakwork.frontends.nn.prepare import prepare
 from cloakwork.frontends.nn.ranges import excesses, require_within_ranges
 from tests.frontends.nn.random_networks import POLYNOMIALS, RandomNetwork, random_networks
-
-
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
-@given(random_networks())
-def test_folding_changes_no_result(network: RandomNetwork) -> None:
-    graph = capture(network.module, network.sample)
-    expected = evaluate(graph, network.sample.numpy())
-    largest = max(1.0, float(np.abs(expected).max()))
-    got = evaluate(fold(graph), network.sample.numpy())
-    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-9 * largest)
 
 
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))

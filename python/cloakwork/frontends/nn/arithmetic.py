@@ -98,7 +98,7 @@ def _without_batch(call: Call, value: Term, known: g.Array) -> g.Array:
     known = known.reshape((1,) * (axes - known.ndim) + known.shape)
     if known.shape[0] not in (1, call.batch) or not np.array_equal(known, known[:1] + 0 * known):
         raise call.unsupported("a known tensor that differs along the batch")
-    return known[0]
+    return np.asarray(known[0])
 
 
 def _common(call: Call, left: Term, right: Term) -> g.Shape:

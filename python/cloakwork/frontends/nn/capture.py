@@ -109,7 +109,9 @@ def _exported(module: torch.nn.Module, inputs: torch.Tensor) -> ExportedProgram:
 
     try:
         # Without decompositions, what changes a tensor in place becomes what makes a new one.
-        return torch.export.export(module, (inputs,)).run_decompositions({})
+        exported: ExportedProgram = torch.export.export(module, (inputs,))
+        functional: ExportedProgram = exported.run_decompositions({})
+        return functional
     except Exception as error:
         told = " ".join(str(error).split())[:300]
         raise CaptureError(
@@ -161,8 +163,7 @@ def _known(exported: ExportedProgram) -> Iterator[tuple[str, torch.Tensor]]:
 
 def _called(trace: Trace, node: torch.fx.Node, values: dict[str, Value], batch: int) -> Value:
     if node.target is operator.getitem:
-        of, position = node.args
-        sequence: Any = _bound(of, values)
+        sequence, position = (_bound(each, values) for each in node.args)
         return sequence[position] if position < len(sequence) else []
     schema = getattr(node.target, "_schema", None)
     if schema is None:

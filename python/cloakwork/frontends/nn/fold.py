@@ -30,8 +30,9 @@ def fold(graph: g.Graph) -> g.Graph:
     >>> [node.name for node in fold(g.build(nodes)).nodes]
     ['x', 'fc', 'y']
     """
-    folding = _Folding(graph)
-    for number in range(len(graph.nodes)):
+    needed = pruned(graph.nodes)
+    folding = _Folding(needed)
+    for number in range(len(needed.nodes)):
         folding.add(number)
     return pruned(folding.nodes)
 
@@ -69,7 +70,9 @@ def pruned(nodes: Sequence[g.Node]) -> g.Graph:
     order = sorted(needed)
     renamed = {number: position for position, number in enumerate(order)}
     kept = (nodes[number] for number in order)
-    return g.build([replace(node, inputs=tuple(map(renamed.get, node.inputs))) for node in kept])
+    return g.build(
+        [replace(node, inputs=tuple(renamed[each] for each in node.inputs)) for node in kept]
+    )
 
 
 class _Folding:

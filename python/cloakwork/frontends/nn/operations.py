@@ -36,7 +36,8 @@ def _concatenated(call: Call) -> Term:
     axis = int(call.arguments["dim"]) % axes
     if axis == 0:
         raise call.unsupported("concatenation along the batch")
-    return call.append(g.Concatenate(axis - 1), *values)
+    filled = [value for value in values if call.trace.shape(value)[axis - 1]]
+    return call.append(g.Concatenate(axis - 1), *filled)
 
 
 def _activation(function: str, *parameters: str) -> Callable[[Call], Term]:

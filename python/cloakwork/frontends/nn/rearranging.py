@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cloakwork.frontends.nn import graph as g
-from cloakwork.frontends.nn.call import Call
+from cloakwork.frontends.nn.call import Call, Value
 from cloakwork.frontends.nn.trace import Term
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ MOVING = frozenset(
 )
 
 
-def moved(call: Call) -> Term | list[Term]:
+def moved(call: Call) -> Value:
     """What an operation that only moves elements makes of its operands.
 
     Elements are numbered from 1; a 0 that the operation puts in is a zero.
@@ -73,7 +73,7 @@ def moved(call: Call) -> Term | list[Term]:
     }
     arguments = {name: _replaced(value, numbered) for name, value in call.arguments.items()}
     result = call.function(**arguments)
-    source = _joined(call, operands)
+    source = _joined(call, [each for each in operands if prod(call.trace.shape(each))])
     if isinstance(result, (list, tuple)):
         return [_gathered(call, source, each, starts[-1]) for each in result]
     return _gathered(call, source, result, starts[-1])
@@ -121,6 +121,8 @@ def _numbers(call: Call, operand: Term, start: int, total: int) -> torch.Tensor:
 
 
 def _joined(call: Call, operands: list[Term]) -> Term:
+    if not operands:
+        raise call.unsupported("no elements")
     if len(operands) == 1:
         return operands[0]
     flat = [call.reshaped(each, (prod(call.trace.shape(each)),)) for each in operands]

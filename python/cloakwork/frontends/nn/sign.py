@@ -8,6 +8,7 @@ Lee et al. 2022 (eprint 2021/1688).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cache
 
@@ -20,6 +21,12 @@ from cloakwork.frontends.nn.minimax import minimax
 # Of each depth the largest odd degree: a smaller one of the same depth is less precise.
 _DEGREES = (3, 7, 15, 31)
 _MAX_DEPTH = 24
+
+_STEPS_PER_BIT = 8
+
+# Within the gap the error is its width times much less than 1 (zeta in section 4 of the paper on
+# ReLU): a wider gap leaves more error in it, a narrower one more outside it.
+_GAPS = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)
 
 Stages = tuple[tuple[float, ...], ...]
 
@@ -38,14 +45,20 @@ def sign_stages(precision: float) -> Stages | None:
 
     >>> stages = sign_stages(2.0**-6)
     >>> [len(stage) - 1 for stage in stages]
-    [7, 15]
+    [3, 3, 7]
     """
+    # Layers ask for slightly different precisions; one search serves those within this step.
+    return _least_deep(math.ceil(-_STEPS_PER_BIT * math.log2(precision)))
+
+
+@cache
+def _least_deep(steps: int) -> Stages | None:
+    precision = 2.0 ** (-steps / _STEPS_PER_BIT)
     for depth in range(_DEGREES[0].bit_length(), _MAX_DEPTH + 1):
         fitting = [
             stages
             for degrees in _of_depth(depth, 0)
-            # A wider gap leaves more errors in it, a narrower one more outside it.
-            for gap in (1.0, 2.0, 3.0, 4.0)
+            for gap in _GAPS
             if (stages := _composed(degrees, min(0.5, gap * precision))) is not None
             and error_of(stages) <= precision
         ]
@@ -57,7 +70,7 @@ def sign_stages(precision: float) -> Stages | None:
 def composed_value(stages: Stages, t: Array) -> Array:
     """The composition at t."""
     for coefficients in stages:
-        t = chebyshev.chebval(t, coefficients)
+        t = np.asarray(chebyshev.chebval(t, coefficients), dtype=np.float64)
     return t
 
 
@@ -97,5 +110,7 @@ def _composed(degrees: tuple[int, ...], gap: float) -> Stages | None:
 
 @cache
 def _stage(degree: int, gap: float) -> tuple[tuple[float, ...], float] | None:
-    found = minimax(np.ones_like, range(1, degree + 1, 2), gap, 1.0)
-    return None if found is None else (found.coefficients, found.error)
+    # Where a degree would be exact to rounding, a smaller one is too.
+    found = (minimax(np.ones_like, range(1, n + 1, 2), gap, 1.0) for n in range(degree, 0, -2))
+    best = next((each for each in found if each is not None), None)
+    return None if best is None else (best.coefficients, best.error)

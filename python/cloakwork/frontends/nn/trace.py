@@ -6,7 +6,7 @@ value is kept as a polynomial of a node until another kind of operation needs it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,5 +96,5 @@ def _operation(coefficients: tuple[float, ...], axes: int) -> g.Operation:
     return g.Affine(np.full((1,) * axes, scale), np.full((1,) * axes, shift))
 
 
-def _trimmed(coefficients: Sequence[float]) -> tuple[float, ...]:
-    return tuple(map(float, monomials.polytrim(coefficients)))
+def _trimmed(coefficients: Iterable[float]) -> tuple[float, ...]:
+    return tuple(map(float, monomials.polytrim([*coefficients])))
