@@ -19,7 +19,7 @@ from cloakwork.plan.boolean_gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean_mapping import map_gates
 from cloakwork.plan.boolean_network import network_of
 from cloakwork.plan.boolean_noise import failure_of
-from cloakwork.plan.boolean_schedule import data_flow_seconds
+from cloakwork.plan.boolean_schedule import data_flow_seconds, layered_seconds
 from cloakwork.plan.boolean_target import Target, published_target
 from cloakwork.programs.bootstrap_statistics import bootstrap_statistics_of
 from cloakwork.programs.bootstraps import BootstrapProgram
@@ -189,6 +189,16 @@ def test_more_threads_take_shallower_programs() -> None:
     assert depths[1] < depths[0]
     for each in (few, many):
         require_same(gates, each.program, 4)
+
+
+def test_many_threads_seldom_wait_for_a_layer() -> None:
+    gates = circuits.rounds_of_aes(2)
+    mapped = map_gates(gates, EIGHT, 64)
+    require_same(gates, mapped.program, 4)
+    # With no slack at all it would take 1424, and 4 % more time.
+    assert mapped.program.bootstrap_count <= 1348
+    assert mapped.seconds <= 22.1 * EIGHT.seconds(1)
+    assert layered_seconds(mapped.program, EIGHT, 64) >= 1.45 * mapped.seconds
 
 
 def test_the_faster_target_is_taken() -> None:

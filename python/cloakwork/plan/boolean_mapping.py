@@ -27,7 +27,7 @@ from cloakwork.runtime.progress import progress_bar
 # How many bootstraps deeper a re-encoding saved may make a program, and whether operands are
 # re-encoded in advance (see `plan.boolean_cover`): from few bootstraps to shallow programs.
 _FEWEST = (math.inf, True)
-_OTHER_WAYS = ((math.inf, False), (1.0, True), (0.0, False))
+_OTHER_WAYS = ((math.inf, False), (1.0, False), (0.0, False))
 # Other ways are tried where threads wait for more than this share of the time.
 _WAITING = 0.02
 
