@@ -186,7 +186,7 @@ def _convolution(draw: Draw, shape: Shape) -> nn.Module | None:
 
 def _average_pool(draw: Draw, shape: Shape) -> nn.Module:
     _, *sizes = shape
-    kernel = tuple(draw(st.integers(1, 3)) for _ in sizes)
+    kernel = tuple(draw(st.integers(1, min(3, size))) for size in sizes)
     stride = tuple(draw(st.integers(1, 3)) for _ in sizes)
     padding = tuple(draw(st.integers(0, width // 2)) for width in kernel)
     kind: Any = nn.AvgPool2d if len(sizes) == 2 else nn.AvgPool1d
