@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measurement import Measurement
 from benchmarks.parameter_sets import LARGEST_LOG_QP, largest_parameters
-from benchmarks.report import target_table, write_json
+from benchmarks.report import conclude, target_table
 from benchmarks.targets import Target
 from cloakwork import _native
 from cloakwork._native import (
@@ -177,11 +177,7 @@ def finish(measured: Sequence[Measurement], wrong: Sequence[str], path: Path | N
     """Print the tables, write the figures, and return 1 if any result was wrong, else 0."""
     print(table(measured))
     print(target_table("Targets", targets(measured)))
-    if path is not None:
-        write_json(path, measured)
-    for name in wrong:
-        print(f"WRONG: {name}", file=sys.stderr)
-    return 1 if wrong else 0
+    return conclude(measured, wrong, path)
 
 
 if __name__ == "__main__":

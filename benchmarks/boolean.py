@@ -72,12 +72,8 @@ def finish(evaluations: Sequence[Evaluation], path: Path | None) -> int:
     print(boolean_report.schedule_table(evaluations))
     print(report.target_table("Targets", targets(evaluations)))
     print(f"\nload average {os.getloadavg()[0]:.2f} after the run")
-    if path is not None:
-        report.write_json(path, evaluations)
-    wrong = [each for each in evaluations if not each.right]
-    for each in wrong:
-        print(f"WRONG: {each.job}", file=sys.stderr)
-    return 1 if wrong else 0
+    wrong = [each.job for each in evaluations if not each.right]
+    return report.conclude(evaluations, wrong, path)
 
 
 if __name__ == "__main__":

@@ -63,12 +63,8 @@ def finish(evaluations: Sequence[CircuitEvaluation], path: Path | None) -> int:
     """Print the targets, write the figures, and return 1 if any result was wrong, else 0."""
     print(report.target_table("Targets", targets(evaluations)))
     print(f"\nload average {os.getloadavg()[0]:.2f} after the run")
-    if path is not None:
-        report.write_json(path, evaluations)
-    wrong = [each for each in evaluations if not each.right]
-    for each in wrong:
-        print(f"WRONG: {each.name}", file=sys.stderr)
-    return 1 if wrong else 0
+    wrong = [each.name for each in evaluations if not each.right]
+    return report.conclude(evaluations, wrong, path)
 
 
 if __name__ == "__main__":

@@ -97,12 +97,8 @@ def finish(evaluations: Sequence[Evaluation], path: Path | None) -> int:
     print(einsum_report.summary(evaluations))
     print(report.target_table("Targets", targets(evaluations)))
     print(f"\nload average {os.getloadavg()[0]:.2f} after the run")
-    if path is not None:
-        report.write_json(path, evaluations)
-    wrong = [each for each in evaluations if is_wrong(each)]
-    for each in wrong:
-        print(f"WRONG: {each.job}, {each.way}", file=sys.stderr)
-    return 1 if wrong else 0
+    wrong = [f"{each.job}, {each.way}" for each in evaluations if is_wrong(each)]
+    return report.conclude(evaluations, wrong, path)
 
 
 if __name__ == "__main__":

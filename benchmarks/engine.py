@@ -205,15 +205,12 @@ def finish(measured: Sequence[Measurement], path: Path | None) -> int:
     print(report.reference_table(found))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(f"\npeak memory {peak / 1e9:.2f} GB")
-    if path is not None:
-        report.write_json(path, measured)
-    wrong = [each for each in measured if each.accuracy is not None and not each.accuracy.holds]
-    for each in wrong:
-        print(
-            f"WRONG: {each.job}, N = {each.n}, level {each.level}, {each.threads} threads",
-            file=sys.stderr,
-        )
-    return 1 if wrong else 0
+    wrong = [
+        f"{each.job}, N = {each.n}, level {each.level}, {each.threads} threads"
+        for each in measured
+        if each.accuracy is not None and not each.accuracy.holds
+    ]
+    return report.conclude(measured, wrong, path)
 
 
 if __name__ == "__main__":

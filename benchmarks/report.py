@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -84,3 +85,12 @@ def write_json(path: Path, measurements: Iterable[Measured]) -> None:
     """Every figure as one row."""
     rows = [asdict(row) for each in measurements for row in each.rows()]
     path.write_text(json.dumps(rows, indent=1, allow_nan=False) + "\n")
+
+
+def conclude(measurements: Iterable[Measured], wrong: Sequence[str], path: Path | None) -> int:
+    """Write the figures where asked, name what came out wrong, and return 1 if anything did."""
+    if path is not None:
+        write_json(path, measurements)
+    for name in wrong:
+        print(f"WRONG: {name}", file=sys.stderr)
+    return 1 if wrong else 0

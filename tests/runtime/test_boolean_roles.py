@@ -154,7 +154,11 @@ def test_inputs_are_named_in_any_order() -> None:
         (lambda: run(both(), threads=1025), InvalidArgumentError, "threads"),
         (lambda: run(both(), threads=True), InvalidArgumentError, "threads"),
         (lambda: run(both(), threads=1.0), InvalidArgumentError, "threads"),
-        (lambda: run(both(), cancel=True), InvalidArgumentError, "a threading.Event, got True"),
+        (
+            lambda: run(both(), cancel=True),
+            InvalidArgumentError,
+            "expected cancel to be a Event or None, got True",
+        ),
         (lambda: run(both().ciphertexts), InvalidArgumentError, "expected encrypted bits, got"),
         (lambda: run(run(both())), InvalidArgumentError, "encrypted inputs, got the outputs"),
         (lambda: CLIENT.decrypt(both()), InvalidArgumentError, "encrypted outputs, got the inputs"),
@@ -256,8 +260,6 @@ def test_a_run_is_cancelled() -> None:
     with pytest.raises(RunCancelledError):
         EVALUATOR.run(both(), cancel=cancel)
     assert CLIENT.decrypt(EVALUATOR.run(both(), cancel=threading.Event()))["above"] == 0
-    with pytest.raises(InvalidArgumentError, match="expected cancel to be a Event or None"):
-        EVALUATOR.run(both(), cancel=True)  # type: ignore[arg-type]
 
 
 def test_an_interrupt_from_the_keyboard_stops_a_run() -> None:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from cloakwork._native import Parameters
-from cloakwork.errors import MissingDependencyError
+from cloakwork.explain.figure import empty_figure
 from cloakwork.explain.graph import Node, nodes_of, seconds_of_nodes
 from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_of
@@ -52,16 +52,7 @@ def plot(x: Tensor | Planned, path: str | os.PathLike[str] | None = None) -> Fig
     """
     if not isinstance(x, Planned):
         require_tensor(x, "plot")
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingDependencyError(
-            "cannot plot: expected matplotlib, which is not installed; "
-            "run pip install 'cloakwork[plot]'"
-        ) from error
-    figure = Figure(layout="constrained", facecolor="white")
-    FigureCanvasAgg(figure)
+    figure = empty_figure()
     if isinstance(x, Tensor) and x.program is None:
         _draw_fresh(figure, x)
     elif isinstance(x, Tensor):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from cloakwork.errors import MissingDependencyError
+from cloakwork.explain.figure import empty_figure
 from cloakwork.explain.graph import nodes_of, seconds_of_nodes
 from cloakwork.explain.integer_slots import Strip, strips_of
 from cloakwork.explain.integers import Exact
@@ -35,14 +35,7 @@ def plot_integers(x: Exact, path: str | os.PathLike[str] | None = None) -> Figur
     Raises:
         MissingDependencyError: Matplotlib is not installed.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingDependencyError(
-            "cannot plot: expected matplotlib, which is not installed; "
-            "run pip install 'cloakwork[plot]'"
-        ) from error
+    figure = empty_figure()
     from cloakwork.explain.plot_graph import draw_graph  # noqa: PLC0415
     from cloakwork.explain.plot_time import draw_times  # noqa: PLC0415
 
@@ -50,8 +43,6 @@ def plot_integers(x: Exact, path: str | os.PathLike[str] | None = None) -> Figur
     strips = strips_of(x.integers)
     shown = strips[:_SHOWN_STRIPS]
     heights = [_STRIP_HEIGHT] * len(shown) + [_GRAPH_HEIGHT, _TIME_HEIGHT]
-    figure = Figure(layout="constrained", facecolor="white")
-    FigureCanvasAgg(figure)
     figure.set_size_inches(_WIDTH, sum(heights) + 0.9)
     left_out = len(strips) - len(shown)
     more = f", {left_out} vectors not drawn" if left_out else ""
