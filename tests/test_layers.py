@@ -30,6 +30,8 @@ RANKS = {
     "cloakwork.integers": 7,
     "cloakwork.integers_store": 7,
     "cloakwork.network": 7,
+    "cloakwork.network_program": 7,
+    "cloakwork.network_roles": 7,
     "cloakwork.network_store": 7,
     "cloakwork.nn": 7,
     "cloakwork.session": 7,

@@ -13,6 +13,7 @@ from cloakwork.errors import (
     InvalidArgumentError,
     LevelExhaustedError,
     ParametersMismatchError,
+    ProgramMismatchError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
@@ -150,9 +151,13 @@ def test_refuses_inputs_that_it_was_not_compiled_for(compiled: nn.Network) -> No
         client.encrypt(np.full((2, 6, 6), 1.5))
     with pytest.raises(InvalidArgumentError, match="expected what encrypt or run"):
         evaluator.run([np.zeros(4)])  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="expected encrypted results, got inputs"):
+        client.decrypt(client.encrypt(images(small(), 1)))
+    with pytest.raises(InvalidArgumentError, match="expected encrypted inputs, got results"):
+        evaluator.run(evaluator.run(client.encrypt(images(small(), 1))))
     other = nn.compile_graph(small(), images(small()), insecure=True, log_n=11)
     stranger, _ = other.keygen()
-    with pytest.raises(InvalidArgumentError, match="of another"):
+    with pytest.raises(ProgramMismatchError, match="of another network"):
         evaluator.run(stranger.encrypt(images(small(), 1)))
     with pytest.raises(ParametersMismatchError, match="was compiled for"):
         compiled.client(stranger.party)

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.nn_networks import SQUARE, Weights, network
 from cloakwork import load_client, load_evaluator, nn, save_client, save_evaluator
-from cloakwork.errors import MalformedBytesError, ParametersMismatchError
+from cloakwork.errors import InvalidArgumentError, MalformedBytesError, ProgramMismatchError
 from cloakwork.frontends.nn.evaluate import evaluate
 
 GRAPH = network((5,), Weights().linear(3, 5), SQUARE, Weights(1).linear(2, 3))
@@ -46,17 +46,20 @@ def test_a_loaded_network_is_the_same(tmp_path: Path) -> None:
     assert loaded.bounds == made.bounds
     assert (loaded.batch, loaded.error, loaded.title) == (made.batch, made.error, made.title)
     assert (loaded.input.shape, loaded.output.shape) == ((5,), (2,))
+    assert loaded.fingerprint == made.fingerprint
     assert np.array_equal(loaded.run_clear(SAMPLES), made.run_clear(SAMPLES))
     found = loaded.simulate(SAMPLES).outputs
     assert np.array_equal(found, made.simulate(SAMPLES).outputs)
 
 
-def test_refuses_what_is_of_other_parameters(tmp_path: Path) -> None:
+def test_refuses_what_is_of_another_network(tmp_path: Path) -> None:
     made = compiled()
     client, _ = made.keygen()
     nn.save_encrypted(client.encrypt(SAMPLES[0]), tmp_path / "inputs")
-    with pytest.raises(ParametersMismatchError, match="other parameters"):
+    with pytest.raises(ProgramMismatchError, match="another network"):
         nn.load_encrypted(tmp_path / "inputs", compiled(log_n=10))
+    with pytest.raises(InvalidArgumentError, match="expected the network that it is for"):
+        nn.load_encrypted(tmp_path / "inputs", client)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("place", range(0, 4000, 400))

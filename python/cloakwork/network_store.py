@@ -13,8 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from cloakwork._native import Ciphertext, Parameters
-from cloakwork.errors import InvalidArgumentError, MalformedBytesError, ParametersMismatchError
-from cloakwork.network import Encrypted, Network, Port
+from cloakwork.errors import InvalidArgumentError, MalformedBytesError, ProgramMismatchError
+from cloakwork.network import Network
+from cloakwork.network_program import Port
+from cloakwork.network_roles import Encrypted
 from cloakwork.plan.observed import Watch
 from cloakwork.plan.packing import Packing
 from cloakwork.programs import file as program_file
@@ -138,10 +140,10 @@ def save_encrypted(encrypted: Encrypted, path: _Path) -> None:
             f"cannot save: expected what encrypt or run of a network gave, got {shown(encrypted)}"
         )
     facts = {
-        "parameters": encrypted.parameters.fingerprint,
+        "side": encrypted.side,
+        "network": encrypted.network,
         "count": encrypted.count,
         "single": encrypted.single,
-        "ciphertexts": len(encrypted.values),
     }
     values = enumerate(encrypted.values)
     write(path, "encrypted", facts, {f"ciphertext{n}": value.to_bytes() for n, value in values})
@@ -152,25 +154,36 @@ def load_encrypted(path: _Path, network: Network) -> Encrypted:
 
     Raises:
         MalformedBytesError: The file is damaged or holds something else.
-        ParametersMismatchError: It was made under other parameters.
-        InvalidArgumentError: The path is none.
+        ProgramMismatchError: It is of another network.
+        InvalidArgumentError: The network is none, or the path is none.
         OSError: The file cannot be opened.
     """
+    if not isinstance(network, Network):
+        raise InvalidArgumentError(
+            f"cannot read {path}: expected the network that it is for, got {shown(network)}"
+        )
     facts, parts = read(path, "encrypted")
-    parameters = network.parameters
-    if facts.get("parameters") != parameters.fingerprint:
-        raise ParametersMismatchError(f"cannot read {path}: it was made under other parameters")
     match facts:
-        case {"count": int(count), "single": bool(single), "ciphertexts": int(ciphertexts)} if (
-            1 <= count <= network.width and ciphertexts == len(parts)
-        ):
-            try:
-                values = [
-                    Ciphertext.from_bytes(parameters, parts[f"ciphertext{number}"])
-                    for number in range(ciphertexts)
-                ]
-            except KeyError as error:
-                raise MalformedBytesError(f"cannot read {path}: it has no {error}") from error
-            return Encrypted(tuple(values), int(count), single, parameters)
+        case {"count": bool()}:
+            raise MalformedBytesError(f"cannot read {path}: a truth value is no number")
+        case {
+            "side": "inputs" | "results" as side,
+            "network": str(of),
+            "count": int(count),
+            "single": bool(single),
+        }:
+            pass
         case _:
             raise MalformedBytesError(f"cannot read {path}: it has no encrypted inputs or results")
+    if of != network.fingerprint:
+        raise ProgramMismatchError(
+            f"cannot read {path}: its {side} belong to another network than {network.title!r}"
+        )
+    if not 1 <= count <= network.batch or (single and count > 1):
+        raise MalformedBytesError(f"cannot read {path}: {count} {side} of {network.batch}")
+    port = network.input if side == "inputs" else network.output
+    names = [f"ciphertext{number}" for number in range(port.packing.ciphertexts)]
+    if parts.keys() != set(names):
+        raise MalformedBytesError(f"cannot read {path}: expected ciphertexts {names}")
+    values = [Ciphertext.from_bytes(network.parameters, parts[name]) for name in names]
+    return Encrypted(side, tuple(values), count, single, of)

@@ -15,7 +15,9 @@ from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.calibration import batches, bounded, calibrate
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.frontends.nn.fit import fit
-from cloakwork.network import Encrypted, Network, NetworkClient, NetworkEvaluator, Port, Simulation
+from cloakwork.network import Network, Simulation
+from cloakwork.network_program import Port
+from cloakwork.network_roles import Encrypted, NetworkClient, NetworkEvaluator
 from cloakwork.network_store import (
     load_encrypted,
     load_network,
