@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork._native import SecretKey
 from cloakwork.backends.ckks import CkksBackend, CkksKey
-from cloakwork.backends.kept_transforms import transform_bytes
+from cloakwork.backends.kept_transforms import default_budget, transform_bytes
 from cloakwork.explain.networks import summary
 from cloakwork.network_program import NetworkProgram
 from cloakwork.network_roles import NetworkClient, NetworkEvaluator
@@ -18,6 +18,7 @@ from cloakwork.plan.cost import Costs
 from cloakwork.plan.keys import demand_of
 from cloakwork.plan.measured_cost import measured
 from cloakwork.plan.observed import outside, results
+from cloakwork.plan.process_memory import ProcessMemory, process_memory
 from cloakwork.programs.slots import Linear
 from cloakwork.runtime.roles import Client, Evaluator
 
@@ -124,12 +125,22 @@ class Network(NetworkProgram):
         outputs = np.concatenate(found).reshape(len(array), *self.output.shape)
         return outputs[0] if single else outputs
 
-    def summary(self, costs: Costs | None = None) -> str:
+    def process_memory(self, memory: int | None = None) -> ProcessMemory:
+        """What a process takes at the most that loads an evaluator from files and runs it.
+
+        Args:
+            memory: Bytes that it may keep encoded layers in; see `evaluator`.
+        """
+        kept = default_budget() if memory is None else memory
+        return process_memory(self.program, self.parameters, kept)
+
+    def summary(self, costs: Costs | None = None, *, memory: int | None = None) -> str:
         """Per layer its packing, rotations, levels, keys and time; totals.
 
         Args:
             costs: What operations cost, in CPU seconds; by default as measured on this machine,
                 which takes some seconds once.
+            memory: Bytes that the evaluator may keep encoded layers in; see `evaluator`.
         """
         costs = (measured(self.parameters) if costs is None else costs).kept()
         return summary(
@@ -138,7 +149,7 @@ class Network(NetworkProgram):
             self.parameters,
             costs,
             self.batch,
-            self.encoded_bytes,
+            self.process_memory(memory),
             self.error,
         )
 

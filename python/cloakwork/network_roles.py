@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.backends.ckks import CkksBackend
+from cloakwork.backends.kept_transforms import default_budget
 from cloakwork.errors import (
     InvalidArgumentError,
     ParametersMismatchError,
@@ -20,13 +21,10 @@ from cloakwork.network_program import NetworkProgram
 from cloakwork.programs.slots import Input
 from cloakwork.runtime.arguments import shown
 from cloakwork.runtime.arrays import require_bound
-from cloakwork.runtime.memory import physical_bytes
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.roles import Client, Evaluator
 
 _Array: TypeAlias = NDArray[np.float64]
-# Of the machine's memory, what encoded layers may take by default.
-_KEPT_SHARE = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +140,7 @@ class NetworkEvaluator:
     ) -> None:
         _require_role(network, party, Evaluator, "evaluator")
         self._network = network
-        kept = physical_bytes() // _KEPT_SHARE if memory is None else memory
+        kept = default_budget() if memory is None else memory
         backend = party.backend
         if isinstance(backend, CkksBackend):
             backend = CkksBackend(network.parameters, backend.keys, kept=kept)

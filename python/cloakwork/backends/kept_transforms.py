@@ -8,10 +8,23 @@ from typing import TypeAlias
 
 from cloakwork._native import LinearTransform, Parameters
 from cloakwork.programs.slots import Vector
+from cloakwork.runtime.memory import physical_bytes
 
 _Diagonals: TypeAlias = Mapping[int, Vector]
 # Bytes of one residue.
 _WORD_BYTES = 4
+# Of the machine's memory, what encoded transforms may take by default.
+_SHARE = 4
+
+
+def default_budget() -> int:
+    """Bytes that encoded transforms may take where nothing else is said.
+
+    Example:
+        >>> default_budget() > 10**7
+        True
+    """
+    return physical_bytes() // _SHARE
 
 
 def transform_bytes(parameters: Parameters, diagonals: int, level: int) -> int:

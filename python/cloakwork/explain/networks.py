@@ -9,9 +9,9 @@ from cloakwork._native import Parameters
 from cloakwork.explain.quantities import duration, size
 from cloakwork.plan.cost import Costs, seconds_of
 from cloakwork.plan.keys import KeyDemand, demand_of
+from cloakwork.plan.process_memory import ProcessMemory
 from cloakwork.plan.rotate import split
 from cloakwork.programs.slots import Input, Linear, Output, Program, Rotate
-from cloakwork.runtime.memory import ciphertext_bytes, predicted_peak_bytes
 
 _HEAD = ("layer", "packing", "rotations", "diagonals", "levels", "keys", "time")
 
@@ -85,7 +85,7 @@ def summary(
     parameters: Parameters,
     costs: Costs,
     batch: int,
-    encoded_bytes: int,
+    memory: ProcessMemory,
     error: float,
 ) -> str:
     """The table of a network and its totals, as text.
@@ -96,7 +96,7 @@ def summary(
         parameters: What it runs under.
         costs: What operations cost, in CPU seconds.
         batch: Inputs of a run.
-        encoded_bytes: Bytes of its encoded layers.
+        memory: What an evaluator's process takes.
         error: The largest error to expect.
     """
     layers = layers_of(program, costs)
@@ -113,12 +113,7 @@ def summary(
         )
         for layer in layers
     ]
-    demand = demand_of(program)
     seconds = sum(layer.seconds for layer in layers) + costs.run
-    held = demand.nbytes(key_bytes)
-    peak = predicted_peak_bytes(
-        program, lambda state: ciphertext_bytes(parameters, state.level or 0)
-    )
     inputs = sum(isinstance(each, Input) for each in program.operations)
     lines = [
         f"{title} on {parameters}",
@@ -126,9 +121,11 @@ def summary(
         f"rotations   {sum(layer.rotations for layer in layers)}, "
         f"diagonals {sum(layer.diagonals for layer in layers)}, levels {layers[0].start}, "
         f"input ciphertexts {inputs}",
-        f"keys        {len(demand)}, {size(held)}",
-        f"memory      {size(held + encoded_bytes + peak)}: keys {size(held)}, layers kept encoded "
-        f"{size(encoded_bytes)}, ciphertexts {size(peak)}",
+        f"keys        {len(demand_of(program))}, {size(memory.keys)}",
+        f"memory      {size(memory.total)} at the peak of an evaluator's process: keys "
+        f"{size(memory.keys)}, layers encoded {size(memory.layers)}, as numbers "
+        f"{size(memory.numbers)}, work {size(memory.workspace)}, the rest "
+        f"{size(memory.interpreter)}",
         f"time        {duration(seconds)} of CPU by the model for {batch} input(s), "
         f"{batch / seconds:.3g} inputs a second",
         f"error       up to {error:.2g}",
