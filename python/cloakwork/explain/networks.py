@@ -11,7 +11,7 @@ from cloakwork.plan.cost import Costs, seconds_of
 from cloakwork.plan.keys import KeyDemand, demand_of
 from cloakwork.plan.process_memory import ProcessMemory
 from cloakwork.plan.rotate import split
-from cloakwork.programs.slots import Input, Linear, Output, Program, Rotate
+from cloakwork.programs.slots import Input, Linear, Output, Program, Rotate, operands
 
 _HEAD = ("layer", "packing", "rotations", "diagonals", "levels", "keys", "time")
 
@@ -65,15 +65,20 @@ def _layer(program: Program, stage: str, numbers: Sequence[int], seconds: Sequen
             diagonals += len(operation.diagonals)
             rotations += split(operation.diagonals, program.slots, operation.baby_steps).rotations
         rotations += isinstance(operation, Rotate)
-    levels = [program.states[number].level for number in numbers]
-    known = [level for level in levels if level is not None]
+    results = [program.states[number].level for number in numbers]
+    sources = [
+        program.states[operand].level
+        for number in numbers
+        for operand in operands(program.operations[number])
+    ]
+    ends = [level for level in results if level is not None]
     return Layer(
         name,
         packing,
         rotations,
         diagonals,
-        max(known, default=0),
-        known[-1] if known else 0,
+        max((level for level in sources if level is not None), default=0),
+        ends[-1] if ends else 0,
         demand_of(program, numbers),
         sum(seconds[number] for number in numbers),
     )
