@@ -19,6 +19,7 @@ from cloakwork.plan.keys import demand_of
 from cloakwork.plan.measured_cost import measured
 from cloakwork.plan.observed import outside, results
 from cloakwork.programs.slots import Linear
+from cloakwork.runtime.arguments import integer, optional
 from cloakwork.runtime.roles import Client, Evaluator
 
 _Array: TypeAlias = NDArray[np.float64]
@@ -30,7 +31,7 @@ class Simulation:
 
     Args:
         outputs: The results, with the errors of encryption as modelled.
-        error: The largest error to expect.
+        error: The largest error to expect, of encryption and of polynomials for activations.
         outside: For each layer that numbers came to which it is not meant for, what these were
             and what it is meant for.
     """
@@ -93,7 +94,11 @@ class Network(NetworkProgram):
 
         Raises:
             ShapeMismatchError: The inputs have another shape than was compiled for.
+            NotFiniteError: There is a NaN or an infinity.
+            NotRealError: They are complex, text or objects.
+            InvalidArgumentError: The seed is no integer from 0 up.
         """
+        seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
         array, single = self.read(inputs, "simulate", most=None)
         found: list[_Array] = []
         reports: dict[str, None] = {}
@@ -131,7 +136,8 @@ class Network(NetworkProgram):
             costs: What operations cost, in CPU seconds; by default as measured on this machine,
                 which takes some seconds once.
         """
-        costs = (measured(self.parameters) if costs is None else costs).kept()
+        given = optional(costs, Costs, "costs", "summarise a network")
+        costs = (measured(self.parameters) if given is None else given).kept()
         return summary(
             self.title,
             self.program,

@@ -119,8 +119,9 @@ class NetworkProgram:
         single = array.shape == shape
         if not single and (array.shape[1:] != shape or not len(array)):
             raise ShapeMismatchError(
-                f"cannot {action} for {self.title}: expected an input of shape {shape}, or a batch "
-                f"of them along a first axis, got {array.shape}"
+                f"cannot {action} for layer 'input' of {self.title}: expected an input of shape "
+                f"{shape}, or a batch of them along a first axis, got {array.shape}; give inputs "
+                "such as the sample that it was compiled with"
             )
         batch = array.reshape(-1, int(np.prod(shape)))
         if most is not None and len(batch) > most:

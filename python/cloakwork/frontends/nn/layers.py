@@ -61,8 +61,11 @@ def batch_norm(call: Call) -> Term:
     mean, variance = call.array("running_mean"), call.array("running_var")
     if mean is None or variance is None:
         raise call.unsupported("statistics of the batch; set track_running_stats=True")
+    spread = variance + call.number("eps")
+    if spread.min() <= 0:
+        raise call.unsupported(f"a variance of {variance.min():g}; train the network again")
     weight, bias = call.array("weight"), call.array("bias")
-    scale = 1.0 / np.sqrt(variance + call.number("eps"))
+    scale = 1.0 / np.sqrt(spread)
     scale = scale if weight is None else scale * weight
     shift = -mean * scale if bias is None else bias - mean * scale
     value = call.value()
