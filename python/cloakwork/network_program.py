@@ -132,7 +132,8 @@ class NetworkProgram:
         return batch, single
 
     def pack(self, batch: _Array) -> list[_Array]:
-        """The vectors of a batch of flat inputs."""
-        padded = np.zeros((self.width, batch.shape[1]))
-        padded[: len(batch)] = batch
-        return self.input.packing.pack(padded)
+        """The vectors of a batch of flat inputs; where there is room for more, they repeat.
+
+        A layer may be meant for no numbers that zeros would bring to it.
+        """
+        return self.input.packing.pack(batch[np.arange(self.width) % len(batch)])

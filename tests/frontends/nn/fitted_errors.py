@@ -13,6 +13,8 @@ from cloakwork.frontends.nn.fit import Fit
 
 # Above the steepest slope of any activation, GELU's of 1.13.
 _STEEPEST = 1.2
+# The largest error of a fit is sought on a grid, between whose points it is somewhat larger.
+_SEEN = 1.001
 
 
 def largest_difference(graph: g.Graph, fits: Sequence[Fit], batch: g.Array) -> float:
@@ -31,9 +33,10 @@ def largest_difference(graph: g.Graph, fits: Sequence[Fit], batch: g.Array) -> f
             fit = next(fitted)
             low, high = operands[0] - wrong[0], operands[0] + wrong[0]
             inside = fit.low <= low.min() and high.max() <= fit.high
-            errors.append(fit.error + _STEEPEST * wrong[0] if inside else np.full_like(low, np.inf))
+            own = _SEEN * fit.error if inside else np.inf
+            errors.append(own + _STEEPEST * wrong[0])
         else:
-            errors.append(_error_after(node.operation, operands, wrong))
+            errors.append(_error_after(node.operation, operands, wrong) if wrong else 0 * value)
     return float(errors[-1].max())
 
 
@@ -41,8 +44,6 @@ def _error_after(
     operation: g.Operation, operands: Sequence[g.Array], errors: Sequence[g.Array]
 ) -> g.Array:
     match operation:
-        case g.Input():
-            return np.zeros(1)
         case g.Linear(weight=weight, bias=bias) | g.Convolution(weight=weight, bias=bias):
             absolute = replace(operation, weight=np.abs(weight), bias=np.zeros_like(bias))
             return applied(absolute, errors)

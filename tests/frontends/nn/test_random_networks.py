@@ -53,7 +53,7 @@ def tolerated(graph: g.Graph, inputs: np.ndarray) -> float:
     _, fits = fit(graph, calibrate(graph, inputs), PRECISION, MARGIN)
     difference = largest_difference(graph, fits, inputs)
     assume(np.isfinite(difference))
-    largest = max(float(np.abs(each).max()) for each in values(graph, inputs))
+    largest = max(float(np.abs(each).max(initial=0)) for each in values(graph, inputs))
     return difference + ROUNDING * max(1.0, largest)
 
 
