@@ -17,7 +17,7 @@ from cloakwork.network_roles import NetworkClient, NetworkEvaluator
 from cloakwork.plan.cost import Costs
 from cloakwork.plan.keys import demand_of
 from cloakwork.plan.measured_cost import measured
-from cloakwork.plan.observed import outside, results
+from cloakwork.plan.observed import extremes, outside, results
 from cloakwork.programs.slots import Linear
 from cloakwork.runtime.arguments import integer, optional
 from cloakwork.runtime.roles import Client, Evaluator
@@ -100,15 +100,17 @@ class Network(NetworkProgram):
         """
         seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
         array, single = self.read(inputs, "simulate", most=None)
-        found: list[_Array] = []
-        reports: dict[str, None] = {}
+        made: list[_Array] = []
+        seen: list[_Array] = []
         for start in range(0, len(array), self.width):
             part = array[start : start + self.width]
             vectors = self.pack(part)
             noisy = results(self.program, vectors, self.parameters, seed)
-            found.append(self.output.packing.unpack(noisy, self.width)[: len(part)])
-            reports |= dict.fromkeys(outside(self.program, vectors, self.watches, self.width))
-        outputs = np.concatenate(found).reshape(len(array), *self.output.shape)
+            made.append(self.output.packing.unpack(noisy, self.width)[: len(part)])
+            seen.append(extremes(self.program, vectors, self.watches, self.width))
+        outputs = np.concatenate(made).reshape(len(array), *self.output.shape)
+        lows, highs = np.min(seen, axis=0)[:, 0], np.max(seen, axis=0)[:, 1]
+        reports = outside(self.watches, np.column_stack([lows, highs]))
         return Simulation(outputs[0] if single else outputs, self.error, tuple(reports))
 
     def run_clear(self, inputs: ArrayLike) -> _Array:

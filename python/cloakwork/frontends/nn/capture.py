@@ -39,7 +39,8 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
 
     Raises:
         MissingDependencyError: PyTorch is not installed.
-        InvalidArgumentError: The module is none, or the sample no batch of real numbers.
+        InvalidArgumentError: The module is none, the sample no batch of real numbers, or a
+            variance not above 0.
         TrainingModeError: The module is in training mode.
         UnsupportedLayerError: A layer cannot be computed on encrypted numbers; the message
             names it and says what would work.

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.call import Call
 from cloakwork.frontends.nn.trace import Term
@@ -63,7 +64,10 @@ def batch_norm(call: Call) -> Term:
         raise call.unsupported("statistics of the batch; set track_running_stats=True")
     spread = variance + call.number("eps")
     if spread.min() <= 0:
-        raise call.unsupported(f"a variance of {variance.min():g}; train the network again")
+        raise InvalidArgumentError(
+            f"cannot read layer {call.layer!r}: expected variances of batch norm above 0, got one "
+            f"of {variance.min():g}; train the network again"
+        )
     weight, bias = call.array("weight"), call.array("bias")
     scale = 1.0 / np.sqrt(spread)
     scale = scale if weight is None else scale * weight
