@@ -27,7 +27,7 @@ MARGIN = 0.25
 ROUNDING = 1e-9
 
 # Base-2 logarithms of ring degrees and inputs at once: one ciphertext, or several.
-RINGS = st.sampled_from([(8, 1), (9, 3), (10, 1), (11, 2)])
+RINGS = st.sampled_from([(7, 1), (8, 1), (9, 3), (11, 2)])
 
 
 def compiled(graph: g.Graph, inputs: np.ndarray, ring: tuple[int, int]) -> nn.Network:
