@@ -209,7 +209,3 @@ class UnsupportedLayerError(CaptureError, NotImplementedError):
 
 class ActivationFitError(CloakworkError, ValueError):
     """No polynomial within the degrees allowed is as close to an activation as asked."""
-
-
-class ActivationRangeError(ValueOutOfRangeError):
-    """An activation meets numbers outside the range that its polynomial was fitted to."""

@@ -17,9 +17,10 @@ from cloakwork.network_roles import NetworkClient, NetworkEvaluator
 from cloakwork.plan.cost import Costs
 from cloakwork.plan.keys import demand_of
 from cloakwork.plan.measured_cost import measured
-from cloakwork.plan.observed import outside, results
+from cloakwork.plan.observed import extremes, outside, results
 from cloakwork.plan.process_memory import ProcessMemory, process_memory
 from cloakwork.programs.slots import Linear
+from cloakwork.runtime.arguments import integer, optional
 from cloakwork.runtime.roles import Client, Evaluator
 
 _Array: TypeAlias = NDArray[np.float64]
@@ -31,7 +32,7 @@ class Simulation:
 
     Args:
         outputs: The results, with the errors of encryption as modelled.
-        error: The largest error to expect.
+        error: The largest error to expect, of encryption and of polynomials for activations.
         outside: For each layer that numbers came to which it is not meant for, what these were
             and what it is meant for.
     """
@@ -94,17 +95,23 @@ class Network(NetworkProgram):
 
         Raises:
             ShapeMismatchError: The inputs have another shape than was compiled for.
+            NotFiniteError: There is a NaN or an infinity.
+            NotRealError: They are complex, text or objects.
+            InvalidArgumentError: The seed is no integer from 0 up.
         """
+        seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
         array, single = self.read(inputs, "simulate", most=None)
-        found: list[_Array] = []
-        reports: dict[str, None] = {}
+        made: list[_Array] = []
+        seen: list[_Array] = []
         for start in range(0, len(array), self.width):
             part = array[start : start + self.width]
             vectors = self.pack(part)
             noisy = results(self.program, vectors, self.parameters, seed)
-            found.append(self.output.packing.unpack(noisy, self.width)[: len(part)])
-            reports |= dict.fromkeys(outside(self.program, vectors, self.watches, self.width))
-        outputs = np.concatenate(found).reshape(len(array), *self.output.shape)
+            made.append(self.output.packing.unpack(noisy, self.width)[: len(part)])
+            seen.append(extremes(self.program, vectors, self.watches, self.width))
+        outputs = np.concatenate(made).reshape(len(array), *self.output.shape)
+        lows, highs = np.min(seen, axis=0)[:, 0], np.max(seen, axis=0)[:, 1]
+        reports = outside(self.watches, np.column_stack([lows, highs]))
         return Simulation(outputs[0] if single else outputs, self.error, tuple(reports))
 
     def run_clear(self, inputs: ArrayLike) -> _Array:
@@ -142,7 +149,8 @@ class Network(NetworkProgram):
                 which takes some seconds once.
             memory: Bytes that the evaluator may keep encoded layers in; see `evaluator`.
         """
-        costs = (measured(self.parameters) if costs is None else costs).kept()
+        given = optional(costs, Costs, "costs", "summarise a network")
+        costs = (measured(self.parameters) if given is None else given).kept()
         return summary(
             self.title,
             self.program,

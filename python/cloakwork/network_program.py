@@ -119,8 +119,9 @@ class NetworkProgram:
         single = array.shape == shape
         if not single and (array.shape[1:] != shape or not len(array)):
             raise ShapeMismatchError(
-                f"cannot {action} for {self.title}: expected an input of shape {shape}, or a batch "
-                f"of them along a first axis, got {array.shape}"
+                f"cannot {action} for layer 'input' of {self.title}: expected an input of shape "
+                f"{shape}, or a batch of them along a first axis, got {array.shape}; give inputs "
+                "such as the sample that it was compiled with"
             )
         batch = array.reshape(-1, int(np.prod(shape)))
         if most is not None and len(batch) > most:
@@ -131,7 +132,8 @@ class NetworkProgram:
         return batch, single
 
     def pack(self, batch: _Array) -> list[_Array]:
-        """The vectors of a batch of flat inputs."""
-        padded = np.zeros((self.width, batch.shape[1]))
-        padded[: len(batch)] = batch
-        return self.input.packing.pack(padded)
+        """The vectors of a batch of flat inputs; where there is room for more, they repeat.
+
+        A layer may be meant for no numbers that zeros would bring to it.
+        """
+        return self.input.packing.pack(batch[np.arange(self.width) % len(batch)])

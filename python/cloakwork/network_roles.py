@@ -19,12 +19,12 @@ from cloakwork.errors import (
 )
 from cloakwork.network_program import NetworkProgram
 from cloakwork.programs.slots import Input
-from cloakwork.runtime.arguments import shown
-from cloakwork.runtime.arrays import require_bound
+from cloakwork.runtime.arguments import above, integer, shown
 from cloakwork.runtime.profile import Profile
-from cloakwork.runtime.roles import Client, Evaluator
+from cloakwork.runtime.roles import MAX_FLOOD_BITS, Client, Evaluator
 
 _Array: TypeAlias = NDArray[np.float64]
+_MAX_BYTES = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,10 +83,16 @@ class NetworkClient:
         """
         network = self._network
         batch, single = network.read(inputs, "encrypt", most=network.batch)
-        require_bound(batch, network.input.bound, f"encrypt for layer 'input' of {network.title}")
+        largest, bound = float(np.abs(batch).max()), network.input.bound
+        if largest > bound:
+            raise ValueOutOfRangeError(
+                f"cannot encrypt for layer 'input' of {network.title}: expected numbers from "
+                f"{-bound:g} to {bound:g}, got one of {above(largest, bound)}; calibrate with "
+                "inputs like these, or scale them as the network was trained"
+            )
         levels = [each.level for each in network.program.operations if isinstance(each, Input)]
         values = [
-            self.party.key.encrypt(vector, bound=network.input.bound, level=level)
+            self.party.key.encrypt(vector, bound=bound, level=level)
             for vector, level in zip(network.pack(batch), levels, strict=True)
         ]
         return Encrypted("inputs", tuple(values), len(batch), single, network.fingerprint)
@@ -107,6 +113,8 @@ class NetworkClient:
         """
         network = self._network
         _require_encrypted(network, result, "results", f"decrypt {network.title}")
+        if flood_bits is not None:
+            flood_bits = integer(flood_bits, "flood_bits", "decrypt", least=0, most=MAX_FLOOD_BITS)
         vectors = [self.party.key.decrypt(each, flood_bits=flood_bits) for each in result.values]
         rows = network.output.packing.unpack(vectors, network.width)[: result.count]
         if not np.abs(rows).max() <= network.output.bound:
@@ -132,7 +140,7 @@ class NetworkEvaluator:
 
     Raises:
         ParametersMismatchError: The keys are for other parameters.
-        InvalidArgumentError: It is no evaluator.
+        InvalidArgumentError: It is no evaluator, or memory no number of bytes.
     """
 
     def __init__(
@@ -140,7 +148,9 @@ class NetworkEvaluator:
     ) -> None:
         _require_role(network, party, Evaluator, "evaluator")
         self._network = network
-        kept = default_budget() if memory is None else memory
+        kept = default_budget()
+        if memory is not None:
+            kept = integer(memory, "memory", "make an evaluator", least=0, most=_MAX_BYTES)
         backend = party.backend
         if isinstance(backend, CkksBackend):
             backend = CkksBackend(network.parameters, backend.keys, kept=kept)

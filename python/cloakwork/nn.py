@@ -14,6 +14,7 @@ from cloakwork.errors import InvalidArgumentError, MissingDependencyError
 from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.calibration import batches, bounded, calibrate
 from cloakwork.frontends.nn.capture import capture
+from cloakwork.frontends.nn.evaluate import evaluate
 from cloakwork.frontends.nn.fit import fit
 from cloakwork.network import Network, Simulation
 from cloakwork.network_program import Port
@@ -28,7 +29,8 @@ from cloakwork.plan.cost import Costs
 from cloakwork.plan.measured_cost import comparable
 from cloakwork.plan.parameter_choice import SCALE_BITS
 from cloakwork.programs.slots import Output
-from cloakwork.runtime.arguments import integer
+from cloakwork.runtime.arguments import integer, positive, shown
+from cloakwork.runtime.arrays import real_array
 
 if TYPE_CHECKING:
     import torch
@@ -53,6 +55,10 @@ _RINGS = range(12, 17)
 _MAX_BATCH = 1 << 15
 # Calibration inputs that are looked at; ranges hardly grow with more.
 _MOST_SAMPLES = 4096
+# Of these, those that polynomials and activations are compared on.
+_MOST_COMPARED = 256
+# By how many times errors of polynomials may exceed those seen.
+_ERROR_MARGIN = 2.0
 
 
 def compile(
@@ -84,7 +90,7 @@ def compile(
         precision: Bits after the binary point that results should have.
         batch: How many inputs go in at once, packed into the same ciphertexts.
         margin: By how much inputs and activations may exceed the calibration data, as a part of
-            half the width of their range.
+            half the width of their range; above 0.
         degrees: Degrees of activations, by the name of a layer or a function, instead of those
             that the precision asks for.
         log_n: Base-2 logarithm of the ring degree; by default the cheapest.
@@ -94,13 +100,20 @@ def compile(
     Raises:
         MissingDependencyError: PyTorch or SciPy is not installed.
         UnsupportedLayerError: A layer cannot be computed on encrypted numbers.
+        TrainingModeError: A layer is in training mode.
+        CaptureError: The module is no network of one input and one result, or does not take the
+            sample, or torch.export cannot follow it.
+        NotFiniteError: Weights, samples or what comes of them are NaN or infinite.
+        NotRealError: Weights or samples are no real numbers.
+        ShapeMismatchError: The calibration data are not inputs of the network's shape.
         ActivationFitError: No polynomial of an activation is as precise.
         LevelExhaustedError: The network is too deep; the message names the layer.
         InvalidParametersError: No parameters have the precision that is needed.
-        InvalidArgumentError: The batch does not fit a ciphertext.
+        InvalidArgumentError: An argument is none that it takes, or the batch does not fit a
+            ciphertext.
     """
     graph = capture(module, sample)
-    samples = sample if calibration is None else calibration
+    samples = real_array(sample, _ACTION) if calibration is None else calibration
     return compile_graph(
         graph,
         samples,
@@ -157,6 +170,16 @@ def compile_graph(
     # Only to compile a network takes SciPy; to run one does not.
     from cloakwork.frontends.nn.planning import Wish, planned  # noqa: PLC0415
 
+    if not isinstance(graph, g.Graph):
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected a graph of layers, got {shown(graph)}; nn.compile takes a "
+            "torch.nn.Module"
+        )
+    if not callable(costs):
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected costs to be a function of parameters, got {shown(costs)}"
+        )
+    margin = positive(margin, "margin", _ACTION)
     precision = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
     batch = integer(batch, "batch", _ACTION, least=1, most=_MAX_BATCH)
     rings = list(_RINGS)
@@ -167,6 +190,8 @@ def compile_graph(
     if not np.isfinite(graph.input.bound):
         graph = bounded(graph, max(map(abs, calibration.widened(0, margin))))
     fitted, _ = fit(graph, calibration, precision, margin, degrees)
+    seen = known[:_MOST_COMPARED]
+    approximation = float(np.abs(evaluate(fitted, seen) - evaluate(graph, seen)).max())
     plan = planned(fitted, known, Wish(title, precision, batch, insecure, costs), rings)
     program = plan.lowered.program
     result = max(
@@ -182,7 +207,7 @@ def compile_graph(
         Port(graph.output_shape, plan.lowered.output, result),
         batch,
         plan.bounds,
-        plan.error,
+        plan.error + _ERROR_MARGIN * approximation,
         plan.lowered.watches,
     )
 

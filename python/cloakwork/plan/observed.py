@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork._native import Parameters
 from cloakwork.backends.clear import ClearBackend, ClearKey, ClearVector
@@ -91,35 +92,50 @@ class Watch:
     shift: float = 0.0
 
 
-def outside(
+def extremes(
     program: Program, inputs: Sequence[Vector], watches: Sequence[Watch], batch: int
-) -> list[str]:
-    """What layers receive that they are not meant for, in words.
+) -> NDArray[np.float64]:
+    """The least and the greatest number that comes to each layer that is watched.
 
     Args:
         program: The program.
         inputs: One vector for each input, in order.
-        watches: What is expected.
+        watches: The layers.
         batch: Inputs that a ciphertext has room for.
 
     Example:
         >>> program = Program("x", 2, (Input("x", 0), Output(0)), (None,) * 2)
         >>> watch = Watch("silu", (0,), Packing(2, np.array([0, 1])), -1.0, 1.0)
-        >>> outside(program, [np.array([0.5, -2.0])], [watch], 1)
-        ["layer 'silu' expects numbers from -1 to 1, and got -2 to 0.5"]
+        >>> extremes(program, [np.array([0.5, -2.0])], [watch], 1).tolist()
+        [[-2.0, 0.5]]
     """
     values = _values(program, ClearBackend(), ClearKey(), inputs)
-    reports: list[str] = []
-    for watch in watches:
+    found = np.empty((len(watches), 2))
+    for watch, row in zip(watches, found, strict=True):
         operands = watch.packing.unpack([values[each].slots for each in watch.values], batch)
         numbers = (operands - watch.shift) / watch.scale
-        least, greatest = float(numbers.min()), float(numbers.max())
-        if least < watch.low or greatest > watch.high:
-            reports.append(
-                f"layer {watch.layer!r} expects numbers from {watch.low:.4g} to {watch.high:.4g}, "
-                f"and got {least:.4g} to {greatest:.4g}"
-            )
-    return reports
+        row[:] = numbers.min(), numbers.max()
+    return found
+
+
+def outside(watches: Sequence[Watch], found: NDArray[np.float64]) -> list[str]:
+    """What layers receive that they are not meant for, in words.
+
+    Args:
+        watches: What is expected.
+        found: The least and the greatest number that came to each.
+
+    Example:
+        >>> watch = Watch("silu", (0,), Packing(2, np.array([0, 1])), -1.0, 1.0)
+        >>> outside([watch], np.array([[-2.0, 0.5]]))
+        ["layer 'silu' expects numbers from -1 to 1, and got -2 to 0.5"]
+    """
+    return [
+        f"layer {watch.layer!r} expects numbers from {watch.low:.4g} to {watch.high:.4g}, "
+        f"and got {least:.4g} to {greatest:.4g}"
+        for watch, (least, greatest) in zip(watches, found, strict=True)
+        if least < watch.low or greatest > watch.high
+    ]
 
 
 def _values(

@@ -110,12 +110,12 @@ class RandomNetwork:
 def random_networks(draw: Draw, activations: Sequence[Layer] = ACTIVATIONS) -> RandomNetwork:
     """A network of an image, a signal or a vector, with random weights and statistics."""
     torch.manual_seed(draw(st.integers(0, 2**31)))
-    axes = draw(st.integers(0, 2))
+    axes = draw(st.sampled_from([0, 1, 2, 2]))
     shape = (draw(st.integers(1, 4)), *(draw(st.integers(3, 8)) for _ in range(axes)))
     batch = draw(st.integers(1, 3))
     sample = torch.randn(batch, *shape, dtype=torch.float64)
     layers: list[nn.Module] = []
-    for _ in range(draw(st.integers(1, 5))):
+    for _ in range(draw(st.integers(2, 6))):
         layer = _layer(draw, shape, activations)
         if layer is not None:
             grown = _shape_after(layer, shape)
@@ -129,25 +129,28 @@ def random_networks(draw: Draw, activations: Sequence[Layer] = ACTIVATIONS) -> R
 
 
 def _layer(draw: Draw, shape: Shape, activations: Sequence[Layer]) -> nn.Module | None:
-    axes = len(shape) - 1
-    common: list[Callable[[], nn.Module | None]] = [
-        draw(st.sampled_from(activations)),
-        lambda: _batch_norm(shape),
-        nn.Dropout,
-        InPlace,
-        lambda: Scale(shape[0], len(shape)),
-        lambda: _join(draw, shape),
-    ]
-    windowed: list[Callable[[], nn.Module | None]] = [
-        lambda: _convolution(draw, shape),
-        lambda: _convolution(draw, shape),
-        lambda: _average_pool(draw, shape),
-        lambda: _adaptive_pool(draw, shape),
-        Shuffle,
-        Gate,
-    ]
-    dense = [lambda: nn.Linear(shape[-1], draw(st.integers(1, 6)), bias=draw(st.booleans()))]
-    return draw(st.sampled_from(common + (windowed if axes else dense)))()  # type: ignore[no-any-return]
+    """A layer of one kind in four, so that those with most variety are not rare."""
+    images: dict[str, list[Callable[[], nn.Module | None]]] = {
+        "convolution": [lambda: _convolution(draw, shape)],
+        "pool": [lambda: _average_pool(draw, shape), lambda: _adaptive_pool(draw, shape)],
+    }
+    vectors = {
+        "linear": [lambda: nn.Linear(shape[-1], draw(st.integers(1, 6)), bias=draw(st.booleans()))]
+    }
+    common: dict[str, list[Callable[[], nn.Module | None]]] = {
+        "join": [lambda: _join(draw, shape)] + ([Gate] if len(shape) > 1 else []),
+        "activation": [draw(st.sampled_from(activations))],
+        "other": [
+            lambda: _batch_norm(shape),
+            lambda: Scale(shape[0], len(shape)),
+            InPlace,
+            nn.Dropout,
+        ]
+        + ([Shuffle] if len(shape) > 1 else []),
+    }
+    kinds = {**(images if len(shape) > 1 else vectors), **common}
+    kind = draw(st.sampled_from(sorted(kinds)))
+    return draw(st.sampled_from(kinds[kind]))()  # type: ignore[no-any-return]
 
 
 def _convolution(draw: Draw, shape: Shape) -> nn.Module | None:

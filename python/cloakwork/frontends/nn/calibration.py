@@ -11,6 +11,8 @@ import numpy as np
 from cloakwork.errors import InvalidArgumentError, NotFiniteError, ShapeMismatchError
 from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.evaluate import values
+from cloakwork.runtime.arguments import shown
+from cloakwork.runtime.arrays import real_array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,18 +96,16 @@ def batches(shape: g.Shape, samples: Any) -> Iterator[g.Array]:
     Raises:
         InvalidArgumentError: The samples are neither arrays nor an iterable of them.
         ShapeMismatchError: A batch's inputs have another shape.
+        NotFiniteError: There is a NaN or an infinity.
+        NotRealError: They are complex, text or objects.
     """
     for each in [samples] if hasattr(samples, "shape") else _iterated(samples):
         inputs = each[0] if isinstance(each, (tuple, list)) and len(each) else each
-        inputs = inputs.detach().cpu() if hasattr(inputs, "detach") else inputs
-        try:
-            batch = np.asarray(inputs, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise _not_samples(type(inputs).__name__) from error
+        batch = real_array(inputs, "take samples of a network's input")
         if batch.ndim == 0 or batch.shape[1:] != shape:
             raise ShapeMismatchError(
                 "cannot take samples of a network's input: expected batches of shape (batch, "
-                f"{', '.join(map(str, shape))}), got {batch.shape}"
+                f"{', '.join(map(str, shape))}), got {batch.shape}; put inputs along a first axis"
             )
         yield batch
 
@@ -113,11 +113,7 @@ def batches(shape: g.Shape, samples: Any) -> Iterator[g.Array]:
 def _iterated(samples: Any) -> Iterable[Any]:
     if isinstance(samples, Iterable):
         return samples
-    raise _not_samples(type(samples).__name__)
-
-
-def _not_samples(came: str) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        "cannot take samples of a network's input: expected an array, a tensor or an iterable "
-        f"of batches, got {came}"
+    raise InvalidArgumentError(
+        "cannot take samples of a network's input: expected an array, a tensor or an iterable of "
+        f"batches, such as a DataLoader, got {shown(samples)}"
     )

@@ -12,6 +12,7 @@ from cloakwork.errors import (
     InvalidArgumentError,
     MissingDependencyError,
     NotFiniteError,
+    NotRealError,
     TrainingModeError,
     UnsupportedLayerError,
 )
@@ -38,13 +39,15 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
 
     Raises:
         MissingDependencyError: PyTorch is not installed.
-        InvalidArgumentError: The module is none, or the sample no batch of real numbers.
+        InvalidArgumentError: The module is none, the sample no batch of real numbers, or a
+            variance not above 0.
         TrainingModeError: The module is in training mode.
         UnsupportedLayerError: A layer cannot be computed on encrypted numbers; the message
             names it and says what would work.
         CaptureError: The module takes several inputs or gives several results, or torch.export
             cannot follow it: most often since it decides on values of its input.
         NotFiniteError: A weight is NaN or infinite.
+        NotRealError: A weight is complex, or has no numbers.
 
     >>> import pytest
     >>> torch = pytest.importorskip("torch")
@@ -108,17 +111,24 @@ def _exported(module: torch.nn.Module, inputs: torch.Tensor) -> ExportedProgram:
     import torch  # noqa: PLC0415
 
     try:
-        # Without decompositions, what changes a tensor in place becomes what makes a new one.
         exported: ExportedProgram = torch.export.export(module, (inputs,))
-        functional: ExportedProgram = exported.run_decompositions({})
-        return functional
+        if any(_is_mutable(node) for node in exported.graph.nodes):
+            # What changes a tensor in place becomes what makes a new one; this takes longer
+            # than all the rest.
+            exported = exported.run_decompositions({})
+        return exported
     except Exception as error:
         told = " ".join(str(error).split())[:300]
         raise CaptureError(
-            f"cannot read a network: torch.export cannot follow {type(module).__name__}: {told}; "
-            "make its forward take one tensor of the sample's shape and decide nothing by its "
-            "numbers"
+            f"cannot read a network: torch.export cannot follow {type(module).__name__} on a "
+            f"sample of shape {tuple(inputs.shape)}: {told}; give inputs that it takes along a "
+            "first axis, and make its forward take one tensor and decide nothing by its numbers"
         ) from error
+
+
+def _is_mutable(node: torch.fx.Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and bool(schema.is_mutable)
 
 
 def _read(exported: ExportedProgram, inputs: torch.Tensor) -> g.Graph:
@@ -153,6 +163,12 @@ def _known(exported: ExportedProgram) -> Iterator[tuple[str, torch.Tensor]]:
     }
     for name, target in names.items():
         tensor = tensors[target].detach()
+        if tensor.is_meta or tensor.is_complex():
+            came = "none, as it is on the device 'meta'" if tensor.is_meta else f"{tensor.dtype}"
+            raise NotRealError(
+                f"cannot read a network: expected real numbers in {target!r}, got {came}; load its "
+                "trained weights, or compute with real and imaginary parts"
+            )
         if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
             raise NotFiniteError(
                 f"cannot read a network: expected finite weights, got NaN or an infinity in "

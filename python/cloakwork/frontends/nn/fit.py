@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.polynomial.chebyshev import chebval
 
-from cloakwork.errors import ActivationFitError
+from cloakwork.errors import ActivationFitError, InvalidArgumentError
 from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.activations import FUNCTIONS
 from cloakwork.frontends.nn.calibration import Calibration
 from cloakwork.frontends.nn.minimax import Approximation, interpolated, minimax
 from cloakwork.frontends.nn.sign import Stages, error_of, sign_stages
 from cloakwork.programs.slots import polynomial_depth
+from cloakwork.runtime.arguments import integer, shown
 
 MAX_DEGREE = 255
 
@@ -79,6 +80,7 @@ def fit(
 
     Raises:
         ActivationFitError: No polynomial of degree up to 255, nor composition, is as precise.
+        InvalidArgumentError: A degree is no integer from 1 to 255, or of no activation here.
 
     >>> import numpy as np
     >>> from cloakwork.frontends.nn import graph as g
@@ -91,6 +93,7 @@ def fit(
     >>> fits[0].degrees, fits[0].depth
     ((8,), 4)
     """
+    given = _degrees(graph, degrees)
     nodes: list[g.Node] = []
     renamed: list[int] = []
     fits: list[Fit] = []
@@ -100,7 +103,7 @@ def fit(
         if isinstance(operation, (g.Activation, g.Polynomial)):
             low, high = calibration.widened(node.inputs[0], margin)
         if isinstance(operation, g.Activation):
-            asked = (degrees or {}).get(node.name, (degrees or {}).get(operation.function))
+            asked = given.get(node.name, given.get(operation.function))
             fitting = _Fitting(node.name, operation, low, high, precision)
             made = fitting.of_degree(asked) if asked is not None else fitting.precise()
             fits.append(made.fit)
@@ -112,6 +115,30 @@ def fit(
         nodes.append(g.node(node.name, operation, inputs, nodes))
         renamed.append(len(nodes) - 1)
     return g.build(nodes), tuple(fits)
+
+
+def _degrees(graph: g.Graph, degrees: Mapping[str, int] | None) -> Mapping[str, int]:
+    if not isinstance(degrees, Mapping | None):
+        raise InvalidArgumentError(
+            f"cannot fit activations: expected degrees by the names of layers or functions, got "
+            f"{shown(degrees)}"
+        )
+    known = {
+        name
+        for node in graph.nodes
+        if isinstance(node.operation, g.Activation)
+        for name in (node.name, node.operation.function)
+    }
+    for name in degrees or {}:
+        if name not in known:
+            raise InvalidArgumentError(
+                f"cannot fit activations: expected degrees of {sorted(known)}, got one of "
+                f"{shown(name)}; other layers are no activations, or polynomials already"
+            )
+    return {
+        name: integer(degree, f"the degree of {name!r}", "fit", least=1, most=MAX_DEGREE)
+        for name, degree in (degrees or {}).items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,28 +194,29 @@ class _Fitting:
 
     def of_degree(self, degree: int) -> _Made:
         """One polynomial of a given degree."""
-        if not 1 <= degree <= MAX_DEGREE:
-            raise self._refusal(f"a degree from 1 to {MAX_DEGREE}", f"{degree}")
         return self._single(self._nearest(degree))
 
     def _least_degree(self, allowed: float, highest: int) -> Approximation:
         # What Chebyshev's series leaves out bounds the error of its sections.
         series = interpolated(self._of_t(), 2 * highest + 1).coefficients
         tails = np.cumsum(np.abs(series[::-1]))[::-1]
-        enough = np.flatnonzero(tails[1:] <= allowed)
-        degree = min(int(enough[0]) if len(enough) else highest, highest)
+        small = np.flatnonzero(tails[1:] <= allowed)
+        degree = min(int(small[0]) if len(small) else highest, highest)
         best = self._nearest(max(degree, 1))
         if best.error > allowed:
             reached = math.log2(self._largest() / best.error)
             raise self._refusal(
                 f"{self.precision:g} bits by degree {highest} or less", f"{reached:.1f} bits"
             )
-        while degree > 1:
-            degree -= 1
-            smaller = self._nearest(degree)
-            if smaller.error > allowed:
-                break
-            best = smaller
+        # The least error falls as the degree rises.
+        too_low, enough = 0, max(degree, 1)
+        while enough - too_low > 1:
+            middle = (too_low + enough) // 2
+            tried = self._nearest(middle)
+            if tried.error > allowed:
+                too_low = middle
+            else:
+                enough, best = middle, tried
         return best
 
     def _nearest(self, degree: int) -> Approximation:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.call import Call
 from cloakwork.frontends.nn.trace import Term
@@ -61,8 +62,14 @@ def batch_norm(call: Call) -> Term:
     mean, variance = call.array("running_mean"), call.array("running_var")
     if mean is None or variance is None:
         raise call.unsupported("statistics of the batch; set track_running_stats=True")
+    spread = variance + call.number("eps")
+    if spread.min() <= 0:
+        raise InvalidArgumentError(
+            f"cannot read layer {call.layer!r}: expected variances of batch norm above 0, got one "
+            f"of {variance.min():g}; train the network again"
+        )
     weight, bias = call.array("weight"), call.array("bias")
-    scale = 1.0 / np.sqrt(variance + call.number("eps"))
+    scale = 1.0 / np.sqrt(spread)
     scale = scale if weight is None else scale * weight
     shift = -mean * scale if bias is None else bias - mean * scale
     value = call.value()

@@ -81,9 +81,7 @@ def minimax(
 
 def interpolated(function: Callable[[Array], Array], degree: int) -> Approximation:
     """The polynomial that meets a function at the Chebyshev points of [-1, 1]."""
-    points = chebyshev.chebpts1(degree + 1)
-    # At these points the fit by least squares is interpolation.
-    coefficients = chebyshev.chebfit(points, function(points), degree)
+    coefficients = chebyshev.chebinterpolate(function, degree)
     grid = _nodes(_POINTS_PER_TERM * (degree + 2), -1.0, 1.0)
     error = np.abs(function(grid) - chebyshev.chebval(grid, coefficients)).max()
     return Approximation(tuple(map(float, coefficients)), float(error))

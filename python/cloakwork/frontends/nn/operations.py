@@ -16,6 +16,12 @@ def _same(call: Call) -> Term:
     return call.value()
 
 
+def _dropout(call: Call) -> Term:
+    if call.arguments["train"]:
+        raise call.unsupported("chance")
+    return call.value()
+
+
 def _overwritten(call: Call) -> Term:
     source = call.arguments["src"]
     if not isinstance(source, Term):
@@ -58,6 +64,7 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         **dict.fromkeys(MOVING, moved),
         "_native_batch_norm_legit_no_training": _normalised,
         "_to_copy": _same,
+        "alpha_dropout": _dropout,
         "adaptive_avg_pool1d": layers.adaptive_average_pool,
         "_adaptive_avg_pool2d": layers.adaptive_average_pool,
         "adaptive_avg_pool2d": layers.adaptive_average_pool,
@@ -73,6 +80,9 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "conv2d": layers.convolution,
         "convolution": layers.convolution,
         "detach": _same,
+        "dropout": _dropout,
+        "feature_alpha_dropout": _dropout,
+        "feature_dropout": _dropout,
         "div": arithmetic.divided,
         "gelu": _gelu,
         "leaky_relu": _activation("leaky_relu", "negative_slope"),

@@ -249,7 +249,7 @@ def _total(parts: list[_Sum], name: str) -> _Sum:
 def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _Sum:
     operation = node.operation
     assert isinstance(operation, g.Polynomial)
-    coefficients = np.trim_zeros(np.asarray(operation.coefficients, dtype=np.float64), "b")
+    coefficients = np.polynomial.polynomial.polytrim(operation.coefficients)
     factor, shift = 1.0, 0.0
     if operation.basis == "chebyshev":
         width = operation.high - operation.low
