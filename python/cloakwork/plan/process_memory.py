@@ -77,10 +77,10 @@ def process_memory(program: Program, parameters: Parameters, kept: int) -> Proce
 
     Example:
         >>> import numpy as np
-        >>> from cloakwork.programs.slots import Input, Output
+        >>> from cloakwork.programs.slots import Input, Output, Rescale
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
-        >>> operations = (Input("x", 1), Linear(0, {0: np.ones(512)}, 1), Output(1))
-        >>> memory = process_memory(Program("", 512, operations, (None,) * 3), p, 10**9)
+        >>> operations = (Input("x", 1), Linear(0, {0: np.ones(512)}, 1), Rescale(1), Output(2))
+        >>> memory = process_memory(Program("", 512, operations, (None,) * 4), p, 10**9)
         >>> memory.numbers, memory.layers == transform_bytes(p, 1, 1)
         (4096, True)
     """
