@@ -23,7 +23,7 @@ def step(name: str) -> Iterator[None]:
     """Print how long a step took."""
     start = time.perf_counter()
     yield
-    print(f"  {name:<46} {time.perf_counter() - start:7.2f} s", flush=True)
+    print(f"  {name:<52} {time.perf_counter() - start:7.2f} s", flush=True)
 
 
 def classify(train: Callable[[], Trained]) -> None:

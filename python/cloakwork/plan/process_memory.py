@@ -33,6 +33,8 @@ _NUMBER_BYTES = 8
 # A layer that is being encoded stands as complex numbers twice: as given and as checked.
 _ENCODING_COPIES = 2
 _COMPLEX_BYTES = 16
+# What the engine keeps for later at most.
+_MOST_KEPT_BYTES = 512 << 20
 # Polynomials of two operands, a result and what is between.
 _OPERANDS = 8
 
@@ -93,10 +95,11 @@ def process_memory(program: Program, parameters: Parameters, kept: int) -> Proce
                 fits = layers + needed <= kept
                 layers += needed * fits
                 encoding = len(diagonals) * program.slots * _COMPLEX_BYTES * _ENCODING_COPIES
-                engine.encode(operation, level)
+                one_giant = engine.encode(operation, level)
                 peak = max(peak, layers + engine.nbytes + encoding)
                 engine.transform(operation, level)
-                peak = max(peak, layers + engine.nbytes + encoding * (not fits))
+                if not fits:
+                    peak = max(peak, layers + engine.nbytes + encoding + one_giant)
             case Polynomial():
                 engine.powers(operation, level)
                 engine.switch(level)
@@ -161,15 +164,18 @@ class _Workspace:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all that is kept."""
-        limbs = sum(length * count for length, count in self._kept.items())
-        return limbs * self._parameters.n * _WORD_BYTES
+        """Bytes of all that is kept, or of what is in use at once if that is more."""
+        polynomial = self._parameters.n * _WORD_BYTES
+        sizes = [polynomial * limbs * count for limbs, count in self._kept.items()]
+        return min(sum(sizes), max(_MOST_KEPT_BYTES, *sizes, 0))
 
-    def encode(self, operation: Linear, level: int) -> None:
-        """Encode the diagonals of each giant step at once."""
+    def encode(self, operation: Linear, level: int) -> int:
+        """Encode the diagonals of each giant step at once; the bytes that they come to."""
         steps = split(operation.diagonals, self._slots, operation.baby_steps)
         giants = Counter(number - number % steps.baby_steps for number in steps.numbers)
-        self._take(self._extended(level), max(giants.values()))
+        most = max(giants.values())
+        self._take(self._extended(level), most)
+        return transform_bytes(self._parameters, most, level)
 
     def transform(self, operation: Linear, level: int) -> None:
         """Two polynomials for each step, and what a key switch takes on every thread."""
