@@ -138,7 +138,7 @@ def _layer(draw: Draw, shape: Shape, activations: Sequence[Layer]) -> nn.Module 
         "linear": [lambda: nn.Linear(shape[-1], draw(st.integers(1, 6)), bias=draw(st.booleans()))]
     }
     common: dict[str, list[Callable[[], nn.Module | None]]] = {
-        "join": [lambda: _join(draw, shape)] + ([Gate] if len(shape) > 1 else []),
+        "join": [lambda: _join(draw, shape, activations)] + ([Gate] if len(shape) > 1 else []),
         "activation": [draw(st.sampled_from(activations))],
         "other": [
             lambda: _batch_norm(shape),
@@ -207,7 +207,7 @@ def _batch_norm(shape: Shape) -> nn.Module:
     return nn.BatchNorm2d(shape[0]) if len(shape) == 3 else nn.BatchNorm1d(shape[0])
 
 
-def _join(draw: Draw, shape: Shape) -> nn.Module:
+def _join(draw: Draw, shape: Shape, activations: Sequence[Layer]) -> nn.Module:
     kind = draw(st.sampled_from(["add", "subtract", "multiply", "concatenate"]))
     match len(shape):
         case 1:
@@ -216,6 +216,8 @@ def _join(draw: Draw, shape: Shape) -> nn.Module:
             inner = nn.Conv1d(shape[0], shape[0], 3, padding=1)
         case _:
             inner = nn.Conv2d(shape[0], shape[0], (1, 3), padding=(0, 1))
+    if draw(st.booleans()):
+        inner = nn.Sequential(inner, draw(st.sampled_from(activations))())
     return Join(inner, kind)
 
 
