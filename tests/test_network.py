@@ -124,6 +124,26 @@ def test_evaluates_chebyshev_polynomials_and_residual_sums() -> None:
     assert np.abs(got - evaluate(graph, x)).max() < 2**-PRECISION
 
 
+@pytest.mark.parametrize("signs", [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)])
+def test_sums_and_differences_of_stages_take_no_level(signs: tuple[float, float]) -> None:
+    nodes = [g.node("x", g.Input((3,), 1.0), (), [])]
+    for name, layer, inputs in (
+        ("square", SQUARE, (0,)),
+        ("left", g.Affine(np.full(1, signs[0]), np.zeros(1)), (1,)),
+        ("right", g.Affine(np.full(1, signs[1]), np.zeros(1)), (0,)),
+        ("sum", g.Add(), (2, 3)),
+        ("squared", SQUARE, (4,)),
+        ("output", g.Output(), (5,)),
+    ):
+        nodes.append(g.node(name, layer, inputs, nodes))
+    graph = g.build(nodes)
+    made = nn.compile_graph(graph, images(graph), insecure=True, log_n=6)
+    assert made.parameters.levels == 2
+    np.testing.assert_allclose(
+        made.run_clear(images(graph)), evaluate(graph, images(graph)), atol=1e-12
+    )
+
+
 def test_simulates_with_the_errors_of_encryption(compiled: nn.Network) -> None:
     x = images(small(), 2)
     simulation = compiled.simulate(x)
