@@ -89,6 +89,7 @@ def test_a_module_of_every_kind_of_layer_runs_encrypted_at_128_bits() -> None:
         (Forward(lambda layer, x: torch.sigmoid(layer(torch.sigmoid(layer(x))))), X),
         (Forward(lambda layer, x: layer(x.view(8, 6))), X),
         (Forward(lambda layer, x: layer(x)[:, 0]), X),
+        (Forward(lambda layer, x: layer(x) + torch.relu(x - 5)), X),
         (layers.Identity().eval(), X),
     ],
 )

@@ -19,6 +19,9 @@ from cloakwork.plan.packing import Packing
 from cloakwork.programs.slots import Constant, Input, Output, Program, Vector
 from cloakwork.runtime.executor import applied
 
+# What rounding may add at the end of a range, as a part of it.
+_ROUNDING = 1e-9
+
 
 def largest_values(program: Program, inputs: Sequence[Vector]) -> list[float | None]:
     """For each operation the largest absolute value of any slot, on given inputs.
@@ -134,8 +137,12 @@ def outside(watches: Sequence[Watch], found: NDArray[np.float64]) -> list[str]:
         f"layer {watch.layer!r} expects numbers from {watch.low:.4g} to {watch.high:.4g}, "
         f"and got {least:.4g} to {greatest:.4g}"
         for watch, (least, greatest) in zip(watches, found, strict=True)
-        if least < watch.low or greatest > watch.high
+        if _beyond(watch.low - least, watch) or _beyond(greatest - watch.high, watch)
     ]
+
+
+def _beyond(excess: float, watch: Watch) -> bool:
+    return excess > _ROUNDING * max(abs(watch.low), abs(watch.high))
 
 
 def _values(

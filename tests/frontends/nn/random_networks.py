@@ -13,6 +13,7 @@ from torch import nn
 Layer: TypeAlias = Callable[[], nn.Module]
 Draw: TypeAlias = Callable[[st.SearchStrategy[Any]], Any]
 Shape: TypeAlias = tuple[int, ...]
+_Kinds: TypeAlias = dict[str, list[Callable[[], nn.Module | None]]]
 
 _MAX_ELEMENTS = 400
 
@@ -129,28 +130,30 @@ def random_networks(draw: Draw, activations: Sequence[Layer] = ACTIVATIONS) -> R
 
 
 def _layer(draw: Draw, shape: Shape, activations: Sequence[Layer]) -> nn.Module | None:
-    """A layer of one kind in four, so that those with most variety are not rare."""
-    images: dict[str, list[Callable[[], nn.Module | None]]] = {
-        "convolution": [lambda: _convolution(draw, shape)],
-        "pool": [lambda: _average_pool(draw, shape), lambda: _adaptive_pool(draw, shape)],
-    }
-    vectors = {
-        "linear": [lambda: nn.Linear(shape[-1], draw(st.integers(1, 6)), bias=draw(st.booleans()))]
-    }
-    common: dict[str, list[Callable[[], nn.Module | None]]] = {
-        "join": [lambda: _join(draw, shape)] + ([Gate] if len(shape) > 1 else []),
+    """A layer, its kind drawn first, so that those with most variety are not rare."""
+    axes = len(shape) - 1
+    common: _Kinds = {
         "activation": [draw(st.sampled_from(activations))],
+        "join": [lambda: _join(draw, shape, activations)],
         "other": [
             lambda: _batch_norm(shape),
             lambda: Scale(shape[0], len(shape)),
             InPlace,
             nn.Dropout,
-        ]
-        + ([Shuffle] if len(shape) > 1 else []),
+        ],
     }
-    kinds = {**(images if len(shape) > 1 else vectors), **common}
+    images: _Kinds = {
+        "convolution": [lambda: _convolution(draw, shape)],
+        "pool": [lambda: _average_pool(draw, shape), lambda: _adaptive_pool(draw, shape)],
+        "channels": [Gate, Shuffle],
+    }
+    vectors: _Kinds = {
+        "linear": [lambda: nn.Linear(shape[-1], draw(st.integers(1, 6)), bias=draw(st.booleans()))],
+    }
+    kinds = {**common, **(images if axes else vectors)}
     kind = draw(st.sampled_from(sorted(kinds)))
-    return draw(st.sampled_from(kinds[kind]))()  # type: ignore[no-any-return]
+    made: nn.Module | None = draw(st.sampled_from(kinds[kind]))()
+    return made
 
 
 def _convolution(draw: Draw, shape: Shape) -> nn.Module | None:
@@ -207,7 +210,7 @@ def _batch_norm(shape: Shape) -> nn.Module:
     return nn.BatchNorm2d(shape[0]) if len(shape) == 3 else nn.BatchNorm1d(shape[0])
 
 
-def _join(draw: Draw, shape: Shape) -> nn.Module:
+def _join(draw: Draw, shape: Shape, activations: Sequence[Layer]) -> nn.Module:
     kind = draw(st.sampled_from(["add", "subtract", "multiply", "concatenate"]))
     match len(shape):
         case 1:
@@ -216,6 +219,8 @@ def _join(draw: Draw, shape: Shape) -> nn.Module:
             inner = nn.Conv1d(shape[0], shape[0], 3, padding=1)
         case _:
             inner = nn.Conv2d(shape[0], shape[0], (1, 3), padding=(0, 1))
+    if draw(st.booleans()):
+        inner = nn.Sequential(inner, draw(st.sampled_from(activations))())
     return Join(inner, kind)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.polynomial import chebyshev
+from numpy.polynomial import Chebyshev, chebyshev
 
 from cloakwork.frontends.nn.graph import Array
 
@@ -81,7 +81,7 @@ def minimax(
 
 def interpolated(function: Callable[[Array], Array], degree: int) -> Approximation:
     """The polynomial that meets a function at the Chebyshev points of [-1, 1]."""
-    coefficients = chebyshev.chebinterpolate(function, degree)
+    coefficients = Chebyshev.interpolate(function, degree).coef
     grid = _nodes(_POINTS_PER_TERM * (degree + 2), -1.0, 1.0)
     error = np.abs(function(grid) - chebyshev.chebval(grid, coefficients)).max()
     return Approximation(tuple(map(float, coefficients)), float(error))
