@@ -53,7 +53,8 @@ def trained() -> torch.nn.Module:
     optimiser = torch.optim.Adam(module.parameters(), lr=0.03)
     for _ in range(60):
         optimiser.zero_grad()
-        torch.nn.functional.cross_entropy(module(data.train), data.train_labels).backward()
+        loss = torch.nn.functional.cross_entropy(module(data.train), data.train_labels)
+        torch.autograd.backward(loss)
         optimiser.step()
     return module.eval()
 
@@ -69,7 +70,7 @@ def test_an_evaluator_process_classifies_images_from_files(tmp_path: Path) -> No
     kept.mkdir()
     cw.nn.save_network(network, given / "network")
     cw.save_evaluator(evaluator.party, given / "evaluator")
-    for number, part in enumerate(images.split(IMAGES)):
+    for number, part in enumerate(torch.split(images, IMAGES)):
         cw.nn.save_encrypted(client.encrypt(part), given / f"inputs{number}")
     cw.save_client(client.party, kept / "client")
 
