@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cloakwork.plan.clear_matrix import (
@@ -77,6 +77,14 @@ def test_equals_the_product(product: tuple[Packing, Packing, np.ndarray, int]) -
 
 @settings(deadline=None)
 @given(products())
+@example(
+    (
+        Packing(32, np.array([2, 5, 3, 7, 0, 4])),
+        Packing(32, np.array([10, 7])),
+        np.array([[1.0, 2.0, 0.0, 3.0, 0.0, 0.0], [4.0, 5.0, 6.0, 7.0, 0.0, 0.0]]),
+        1,
+    )
+)
 def test_costs_what_it_takes(product: tuple[Packing, Packing, np.ndarray, int]) -> None:
     operand, result, matrix, batch = product
     program = program_of(operand, result, matrix, batch)

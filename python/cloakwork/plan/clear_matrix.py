@@ -185,9 +185,13 @@ def _linear(
     baby_steps = split.baby_steps
     counted = rotations = np.asarray(split.numbers)
     if modulus < slots:
-        # Giant steps that differ by a period are one rotation only if they are one number.
+        # Giant steps that differ by a period are one rotation only if they are one number, and
+        # giant steps at all only if they are multiples of the baby steps.
         baby = counted % baby_steps
-        rotations = (counted - baby) % modulus + baby
+        giant = counted - baby
+        rest = giant % modulus
+        _, firsts, same = np.unique(rest, return_index=True, return_inverse=True)
+        rotations = np.where(rest % baby_steps == 0, rest, giant[firsts][same]) + baby
     by_number = np.zeros(modulus, dtype=np.int64)
     by_number[counted % modulus] = rotations
     steps = by_number[numbers]

@@ -21,6 +21,9 @@ from cloakwork.frontends.nn.fit import fit
 from tests.frontends.nn.fitted_errors import largest_difference
 from tests.frontends.nn.random_networks import RandomNetwork, random_networks
 
+# Torch tells once how it pads for kernels of even length.
+pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same'")
+
 PRECISION = 8
 MARGIN = 0.25
 # Of the largest number in a network, what float64 may lose on the way.
