@@ -1,6 +1,6 @@
 """Cloakwork runs programs on data it cannot see."""
 
-from cloakwork import boolean, errors, integers
+from cloakwork import boolean, errors, integers, nn
 from cloakwork.compiled import Compiled, Spec, compile
 from cloakwork.explain.plot import plot
 from cloakwork.explain.text import explain
@@ -43,6 +43,7 @@ __all__ = [
     "load_tensor",
     "matrix",
     "measured_costs",
+    "nn",
     "plot",
     "save_client",
     "save_evaluator",

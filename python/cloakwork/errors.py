@@ -193,3 +193,19 @@ class ResultOverflowError(CloakworkError, OverflowError):
 
 class CircuitTooDeepError(InvalidParametersError):
     """A circuit multiplies more often in a row than any secure parameters allow."""
+
+
+class CaptureError(CloakworkError, ValueError):
+    """A module is not one network from one input to one output that torch.export follows."""
+
+
+class TrainingModeError(CaptureError):
+    """A module is in training mode, where its layers depend on the batch or on chance."""
+
+
+class UnsupportedLayerError(CaptureError, NotImplementedError):
+    """A network has a layer or an operation that cannot be computed on encrypted numbers."""
+
+
+class ActivationFitError(CloakworkError, ValueError):
+    """No polynomial within the degrees allowed is as close to an activation as asked."""

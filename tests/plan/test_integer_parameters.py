@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from benchmarks.circuit_jobs import small_jobs
 from cloakwork._native import BgvEstimate, BgvParameters
-from cloakwork.errors import CircuitTooDeepError, InvalidProgramError, NoiseExhaustedError
+from cloakwork.errors import (
+    CircuitTooDeepError,
+    InsecureParametersError,
+    InvalidProgramError,
+    NoiseExhaustedError,
+)
 from cloakwork.plan.integer_costs import expected_limbs
 from cloakwork.plan.integer_noise import Noise, NoiseModel
 from cloakwork.plan.integer_parameters import (
@@ -77,8 +82,10 @@ def test_no_plan_costs_more_than_the_circuit_as_it_is_written(job: str) -> None:
 def test_a_circuit_of_which_no_program_fits_is_refused() -> None:
     circuit = next(each.circuit for each in small_jobs() if each.name == "sort[3]")
     found = candidates(circuit, effort=0.05)
-    with pytest.raises(CircuitTooDeepError, match="multiplies more often in a row"):
+    with pytest.raises(InsecureParametersError, match="no modulus of up to 106 bits"):
         cheapest_integer_plan(found, 16, rings=(12,))
+    with pytest.raises(CircuitTooDeepError, match="multiplies more often in a row"):
+        cheapest_integer_plan(found, 16, rings=(11, 12))
     assert cheapest_integer_plan(found, 16, rings=(13,)).parameter_sets[0].log_n == 13
 
 

@@ -14,10 +14,10 @@ from cloakwork._native import (
     Ciphertext,
     EvaluationKeys,
     Evaluator,
-    LinearTransform,
     Parameters,
     SecretKey,
 )
+from cloakwork.backends.kept_transforms import KeptTransforms
 from cloakwork.backends.no_rotate_sums import NoRotateSums
 from cloakwork.programs.slots import Basis, State, Vector
 from cloakwork.runtime.memory import ciphertext_bytes
@@ -29,6 +29,8 @@ class CkksBackend(NoRotateSums):
     Args:
         parameters: The parameter set.
         keys: The evaluation keys; it holds no other key.
+        kept: Bytes that encoded linear transforms may take, so that later runs need not encode
+            them again.
 
     Example:
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
@@ -39,9 +41,10 @@ class CkksBackend(NoRotateSums):
         {}
     """
 
-    def __init__(self, parameters: Parameters, keys: EvaluationKeys) -> None:
+    def __init__(self, parameters: Parameters, keys: EvaluationKeys, *, kept: int = 0) -> None:
         self.parameters = parameters
         self.keys = keys
+        self.transforms = KeptTransforms(parameters, kept)
         self._evaluator = Evaluator(keys)
 
     def extend_keys(self, keys: EvaluationKeys) -> None:
@@ -117,15 +120,7 @@ class CkksBackend(NoRotateSums):
         self, value: Ciphertext, diagonals: Mapping[int, Vector], baby_steps: int
     ) -> Ciphertext:
         """The sum over d of diagonals[d] * rotate(value, d), not rescaled."""
-        # It is applied once: kept encoded, all its diagonals would only take memory.
-        transform = LinearTransform.streamed(
-            self.parameters,
-            dict(diagonals),
-            slots=self.parameters.slots,
-            level=value.level,
-            scale=self.parameters.matching_scale(value.level, value.scale),
-            baby_steps=baby_steps,
-        )
+        transform = self.transforms.of(diagonals, value.level, value.scale, baby_steps)
         return self._evaluator.linear_transform(value, transform)
 
     def polynomial(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -85,8 +85,12 @@ class KeyDemand:
         return self.relinearisation_level is not None or bool(self.rotations)
 
 
-def demand_of(program: Program) -> KeyDemand:
+def demand_of(program: Program, numbers: Iterable[int] | None = None) -> KeyDemand:
     """The keys that a program needs, read off its operations.
+
+    Args:
+        program: The program.
+        numbers: Those of the operations that count, by default all.
 
     Example:
         >>> from cloakwork.programs.slots import Input, Output
@@ -95,8 +99,8 @@ def demand_of(program: Program) -> KeyDemand:
     """
     relinearisation: int | None = None
     rotations: dict[int, int] = {}
-    for operation, state in zip(program.operations, program.states, strict=True):
-        level = state.level
+    for number in range(len(program.operations)) if numbers is None else numbers:
+        operation, level = program.operations[number], program.states[number].level
         if level is None:
             continue
         steps: tuple[int, ...] = ()

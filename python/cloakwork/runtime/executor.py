@@ -41,6 +41,7 @@ from cloakwork.runtime.ready_queue import ReadyQueue
 from cloakwork.runtime.schedule import Schedule, schedule
 
 V = TypeVar("V", bound=Stored)
+V_co = TypeVar("V_co", covariant=True)
 
 _MAX_THREADS = 1024
 # Tasks by which every thread may run ahead of program order; each may hold a value.
@@ -343,7 +344,7 @@ def _made(
         ) == (None, None):
             return [backend.multiply_lazily(values[left], values[right])]
         case [operation]:
-            return [_apply(operation, program, backend, values)]
+            return [applied(operation, program, backend, values)]
         case [Rotate(operand=operand), *_]:
             steps = [rotation.steps for rotation in operations if isinstance(rotation, Rotate)]
             return backend.rotate_many(values[operand], steps)
@@ -351,7 +352,29 @@ def _made(
             raise AssertionError("only rotations are done together")
 
 
-def _apply(operation: Operation, program: Program, backend: Backend[V], values: LiveValues[V]) -> V:
+class Values(Protocol[V_co]):
+    """The values of a program so far, by number."""
+
+    def __getitem__(self, number: int, /) -> V_co: ...
+
+
+def applied(operation: Operation, program: Program, backend: Backend[V], values: Values[V]) -> V:
+    """What an operation makes on a backend.
+
+    Args:
+        operation: One that is no input, constant or output.
+        program: The program, which knows the constants.
+        backend: Where it runs.
+        values: Its operands, by number.
+
+    Example:
+        >>> from cloakwork.backends.clear import ClearBackend, ClearVector
+        >>> import numpy as np
+        >>> program = Program("x+x", 2, (Input("x", 0), Add(0, 0)), (None,) * 2)
+        >>> x = ClearVector(np.array([1.0, 2.0]), 0)
+        >>> applied(Add(0, 0), program, ClearBackend(), [x]).slots.tolist()
+        [2.0, 4.0]
+    """
     match operation:
         case Add(left=left, right=right):
             first, second = _constants(program, left, right)

@@ -37,7 +37,7 @@ from cloakwork.runtime.tensor import Tensor, require_tensor
 
 # The peak of a run on several threads is below this many times that in program order.
 _SPREAD = 2
-_MAX_FLOOD_BITS = 2**31 - 1
+MAX_FLOOD_BITS = 2**31 - 1
 
 
 class Key(Protocol):
@@ -159,7 +159,7 @@ class Client:
         require_tensor(tensor, "decrypt")
         self._require_own_kind(tensor)
         if flood_bits is not None:
-            flood_bits = integer(flood_bits, "flood_bits", "decrypt", least=0, most=_MAX_FLOOD_BITS)
+            flood_bits = integer(flood_bits, "flood_bits", "decrypt", least=0, most=MAX_FLOOD_BITS)
         vectors = [self.key.decrypt(value, flood_bits=flood_bits) for value in tensor.values]
         array = tensor.layout.unpack(vectors)
         precision = tensor.precision - (flood_bits or 0)

@@ -1,0 +1,48 @@
+"""The evaluator's side of a network: classify encrypted images, from files alone.
+
+Takes a folder with a network, evaluation keys and encrypted inputs, and leaves the encrypted
+results there. It needs neither PyTorch nor a secret key. Prints, as JSON, the CPU and wall
+seconds of every run and the most bytes that the process took.
+Run: python examples/nn/evaluator.py FOLDER
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from tqdm import tqdm
+
+import cloakwork as cw
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has taken.
+
+    Unlike getrusage's, it does not count the process that started this one.
+    """
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.partition("VmHWM:")[2].split()[0])
+
+
+def main() -> None:
+    """Run the network on each input in turn."""
+    folder = Path(sys.argv[1])
+    network = cw.nn.load_network(folder / "network")
+    evaluator = network.evaluator(cw.load_evaluator(folder / "evaluator"))
+    cpu: list[float] = []
+    wall: list[float] = []
+    for number in tqdm(range(len(list(folder.glob("input*")))), disable=None, leave=False):
+        encrypted = cw.nn.load_encrypted(folder / f"input{number}", network)
+        start, cpu_start = time.perf_counter(), time.process_time()
+        result = evaluator.run(encrypted)
+        cpu.append(time.process_time() - cpu_start)
+        wall.append(time.perf_counter() - start)
+        cw.nn.save_encrypted(result, folder / f"result{number}")
+    print(json.dumps({"cpu": cpu, "wall": wall, "peak_bytes": peak_bytes()}))
+
+
+if __name__ == "__main__":
+    main()

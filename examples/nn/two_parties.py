@@ -1,0 +1,72 @@
+"""A network between a client and an evaluator process that share a folder."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+import cloakwork as cw
+
+_EVALUATOR = Path(__file__).with_name("evaluator.py")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the client decrypts, and what the evaluator's process took.
+
+    Args:
+        outputs: The results, one for each input.
+        cpu: CPU seconds of every run; the first encodes the layers.
+        wall: Wall seconds of every run.
+        peak_bytes: The most memory that the process took.
+    """
+
+    outputs: NDArray[np.float64]
+    cpu: Sequence[float]
+    wall: Sequence[float]
+    peak_bytes: int
+
+
+def answers(network: cw.nn.Network, inputs: NDArray[np.float64]) -> Answers:
+    """Encrypt inputs, as many at once as the network takes; evaluate; decrypt.
+
+    Args:
+        network: The network.
+        inputs: Inputs along the first axis.
+    """
+    client, evaluator = network.keygen()
+    starts = range(0, len(inputs), network.batch)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        cw.nn.save_network(network, folder / "network")
+        cw.save_evaluator(evaluator.party, folder / "evaluator")
+        for number, start in enumerate(tqdm(starts, "encrypt", disable=None, leave=False)):
+            encrypted = client.encrypt(inputs[start : start + network.batch])
+            cw.nn.save_encrypted(encrypted, folder / f"input{number}")
+        took = _evaluated(folder)
+        results = [
+            client.decrypt(cw.nn.load_encrypted(folder / f"result{number}", network))
+            for number in range(len(starts))
+        ]
+    return Answers(np.concatenate(results), took["cpu"], took["wall"], took["peak_bytes"])
+
+
+def _evaluated(folder: Path) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, str(_EVALUATOR), str(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    took: dict[str, Any] = json.loads(done.stdout)
+    return took

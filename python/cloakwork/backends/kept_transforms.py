@@ -1,0 +1,92 @@
+"""Linear transforms encoded once and kept, as many as fit a number of bytes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from cloakwork._native import LinearTransform, Parameters
+from cloakwork.programs.slots import Vector
+from cloakwork.runtime.memory import physical_bytes
+
+_Diagonals: TypeAlias = Mapping[int, Vector]
+# Bytes of one residue.
+_WORD_BYTES = 4
+# Of the machine's memory, what encoded transforms may take by default.
+_SHARE = 4
+
+
+def default_budget() -> int:
+    """Bytes that encoded transforms may take where nothing else is said.
+
+    Example:
+        >>> default_budget() > 10**7
+        True
+    """
+    return physical_bytes() // _SHARE
+
+
+def transform_bytes(parameters: Parameters, diagonals: int, level: int) -> int:
+    """Bytes of so many encoded diagonals, which also have the limbs of the key-switching modulus.
+
+    Example:
+        >>> p = Parameters(levels=1, log_n=10, insecure=True)
+        >>> transform_bytes(p, 2, 1) == 2 * 1024 * p.key_prime_count * 4
+        True
+    """
+    special = parameters.key_prime_count - parameters.prime_count(parameters.levels)
+    limbs = parameters.prime_count(level) + special
+    return diagonals * limbs * parameters.n * _WORD_BYTES
+
+
+class KeptTransforms:
+    """Encodes linear transforms; those that fit stay encoded for later runs.
+
+    Args:
+        parameters: The parameter set.
+        budget: Bytes that encoded transforms may take. What does not fit is encoded diagonal by
+            diagonal in every run.
+
+    Example:
+        >>> import numpy as np
+        >>> p = Parameters(levels=1, log_n=10, insecure=True)
+        >>> kept = KeptTransforms(p, budget=10**6)
+        >>> diagonals = {0: np.ones(512)}
+        >>> kept.of(diagonals, 1, p.scale(1), 1) is kept.of(diagonals, 1, p.scale(1), 1)
+        True
+    """
+
+    def __init__(self, parameters: Parameters, budget: int) -> None:
+        self._parameters = parameters
+        self._budget = budget
+        # The diagonals stay with their transform, so that no other mapping takes their identity.
+        self._made: dict[tuple[int, int, int], tuple[_Diagonals, LinearTransform]] = {}
+        self._changing = threading.Lock()
+        self.nbytes = 0
+
+    def of(
+        self, diagonals: _Diagonals, level: int, scale: float, baby_steps: int
+    ) -> LinearTransform:
+        """The transform with these diagonals of a value at a level and scale."""
+        key = (id(diagonals), level, baby_steps)
+        with self._changing:
+            if key in self._made:
+                return self._made[key][1]
+            needed = transform_bytes(self._parameters, len(diagonals), level)
+            fits = self.nbytes + needed <= self._budget
+            if fits:
+                self.nbytes += needed
+        make = LinearTransform if fits else LinearTransform.streamed
+        transform = make(
+            self._parameters,
+            dict(diagonals),
+            slots=self._parameters.slots,
+            level=level,
+            scale=self._parameters.matching_scale(level, scale),
+            baby_steps=baby_steps,
+        )
+        if fits:
+            with self._changing:
+                self._made[key] = (diagonals, transform)
+        return transform

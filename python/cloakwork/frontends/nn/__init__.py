@@ -1,0 +1,1 @@
+"""PyTorch networks on encrypted inputs."""

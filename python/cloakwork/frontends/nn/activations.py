@@ -1,0 +1,68 @@
+"""The activation functions that are no polynomials, as numpy computes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from cloakwork.frontends.nn.graph import Array
+
+_ERF = np.vectorize(math.erf, otypes=[np.float64])
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x)), without overflow."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, -x)))
+
+
+def silu(x: Array) -> Array:
+    """x * sigmoid(x)."""
+    return x * sigmoid(x)
+
+
+def gelu(x: Array) -> Array:
+    """x times the probability that a standard normal number is below x."""
+    return np.asarray(0.5 * x * (1.0 + _ERF(x / math.sqrt(2.0))))
+
+
+def gelu_tanh(x: Array) -> Array:
+    """GELU with the error function replaced by a tanh, torch's `approximate="tanh"`."""
+    inner = math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)
+    return np.asarray(0.5 * x * (1.0 + np.tanh(inner)))
+
+
+def tanh(x: Array) -> Array:
+    """The hyperbolic tangent."""
+    return np.asarray(np.tanh(x))
+
+
+def softplus(x: Array, beta: float) -> Array:
+    """log(1 + exp(beta x)) / beta, without overflow."""
+    return np.asarray(np.logaddexp(0.0, beta * x) / beta)
+
+
+def relu(x: Array) -> Array:
+    """The larger of x and 0."""
+    return np.maximum(x, 0.0)
+
+
+def leaky_relu(x: Array, slope: float) -> Array:
+    """x above 0, slope * x below."""
+    return np.where(x > 0, x, slope * x)
+
+
+FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
+    {
+        "gelu": gelu,
+        "gelu_tanh": gelu_tanh,
+        "leaky_relu": leaky_relu,
+        "relu": relu,
+        "sigmoid": sigmoid,
+        "silu": silu,
+        "softplus": softplus,
+        "tanh": tanh,
+    }
+)

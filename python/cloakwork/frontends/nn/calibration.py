@@ -1,0 +1,119 @@
+"""What a network's layers see of sample inputs: the ranges that activations are fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cloakwork.errors import InvalidArgumentError, NotFiniteError, ShapeMismatchError
+from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.evaluate import values
+from cloakwork.runtime.arguments import shown
+from cloakwork.runtime.arrays import real_array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration:
+    """The smallest and largest element of every node's results.
+
+    Args:
+        lows: By the nodes' numbers.
+        highs: By the nodes' numbers.
+        samples: How many inputs were seen.
+    """
+
+    lows: g.Array
+    highs: g.Array
+    samples: int
+
+    def largest(self, number: int) -> float:
+        """A node's largest absolute value."""
+        return float(max(-self.lows[number], self.highs[number]))
+
+    def widened(self, number: int, margin: float) -> tuple[float, float]:
+        """A node's range with `margin` times its half width beyond both ends."""
+        low, high = float(self.lows[number]), float(self.highs[number])
+        # A node that never changes has no width, and a polynomial needs one.
+        more = margin * (high - low) / 2 or margin * abs(high) or 1.0
+        return low - more, high + more
+
+
+def calibrate(graph: g.Graph, samples: Any) -> Calibration:
+    """Run sample inputs through a network.
+
+    Args:
+        graph: The network.
+        samples: Inputs along the first axis of an array or a tensor, or an iterable, such as
+            torch's DataLoader, of batches, each alone or first of a tuple or list.
+
+    Raises:
+        InvalidArgumentError: There is no sample.
+        ShapeMismatchError: The samples are not inputs of the network's shape.
+        NotFiniteError: A sample, or what the network makes of one, is NaN or infinite.
+
+    >>> import numpy as np
+    >>> from cloakwork.frontends.nn import graph as g
+    >>> nodes = [g.node("x", g.Input((1,)), (), [])]
+    >>> nodes.append(g.node("square", g.Polynomial((0, 0, 1), "monomial", -9, 9), (0,), nodes))
+    >>> nodes.append(g.node("y", g.Output(), (1,), nodes))
+    >>> calibrate(g.build(nodes), np.array([[-2.0], [1.0]])).highs
+    array([1., 4., 4.])
+    """
+    lows = np.full(len(graph.nodes), np.inf)
+    highs = -lows
+    count = 0
+    for batch in batches(graph.input.shape, samples):
+        count += len(batch)
+        for number, result in enumerate(values(graph, batch)):
+            if not np.isfinite(result).all():
+                raise NotFiniteError(
+                    "cannot calibrate the network: expected finite numbers, got NaN or an "
+                    f"infinity at {graph.nodes[number].name!r}; look at the samples and weights"
+                )
+            lows[number] = min(lows[number], result.min(initial=np.inf))
+            highs[number] = max(highs[number], result.max(initial=-np.inf))
+    if not count:
+        raise InvalidArgumentError(
+            "cannot calibrate the network: expected samples, got none; give some of the inputs "
+            "that it was trained on (an iterator runs only once)"
+        )
+    return Calibration(lows, highs, count)
+
+
+def bounded(graph: g.Graph, bound: float) -> g.Graph:
+    """The same network with a bound for its input."""
+    first = graph.nodes[0]
+    checked = replace(first, operation=replace(graph.input, bound=bound))
+    return g.build([checked, *graph.nodes[1:]])
+
+
+def batches(shape: g.Shape, samples: Any) -> Iterator[g.Array]:
+    """Samples as batches of inputs of a shape, in float64.
+
+    Raises:
+        InvalidArgumentError: The samples are neither arrays nor an iterable of them.
+        ShapeMismatchError: A batch's inputs have another shape.
+        NotFiniteError: There is a NaN or an infinity.
+        NotRealError: They are complex, text or objects.
+    """
+    for each in [samples] if hasattr(samples, "shape") else _iterated(samples):
+        inputs = each[0] if isinstance(each, (tuple, list)) and len(each) else each
+        batch = real_array(inputs, "take samples of a network's input")
+        if batch.ndim == 0 or batch.shape[1:] != shape:
+            raise ShapeMismatchError(
+                "cannot take samples of a network's input: expected batches of shape (batch, "
+                f"{', '.join(map(str, shape))}), got {batch.shape}; put inputs along a first axis"
+            )
+        yield batch
+
+
+def _iterated(samples: Any) -> Iterable[Any]:
+    if isinstance(samples, Iterable):
+        return samples
+    raise InvalidArgumentError(
+        "cannot take samples of a network's input: expected an array, a tensor or an iterable of "
+        f"batches, such as a DataLoader, got {shown(samples)}"
+    )

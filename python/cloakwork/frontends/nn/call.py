@@ -1,0 +1,146 @@
+"""One call of torch's operations in an exported network: its arguments, and its refusal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from cloakwork.errors import UnsupportedLayerError
+from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.trace import Term, Trace
+
+if TYPE_CHECKING:
+    import torch
+
+Value: TypeAlias = "Term | torch.Tensor | float | list[Value]"
+
+_SUPPORTED = (
+    "Linear, Conv1d, Conv2d, average pooling, batch norm, reshapes, sums, products, "
+    "concatenation, polynomials and the activations ReLU, LeakyReLU, SiLU, GELU, sigmoid, tanh "
+    "and Softplus"
+)
+_AFTER = "leave it out and apply it to the decrypted result"
+_ACTIVATION = "use ReLU, LeakyReLU, SiLU, GELU, sigmoid, tanh, Softplus or a polynomial"
+_NORM = "use batch norm, whose statistics do not depend on the input"
+_CHANCE = "give dropout training=self.training, so that it is off after module.eval()"
+
+# What works instead of an operation whose name begins so.
+_INSTEAD: Mapping[str, str] = MappingProxyType(
+    {
+        "max_pool": "use average pooling, as torch.nn.AvgPool2d",
+        "adaptive_max_pool": "use torch.nn.AdaptiveAvgPool2d",
+        "softmax": _AFTER,
+        "_softmax": _AFTER,
+        "log_softmax": _AFTER,
+        "_log_softmax": _AFTER,
+        "argmax": _AFTER,
+        "argmin": _AFTER,
+        "topk": _AFTER,
+        "sort": _AFTER,
+        "max": _AFTER,
+        "layer_norm": _NORM,
+        "native_layer_norm": _NORM,
+        "group_norm": _NORM,
+        "native_group_norm": _NORM,
+        "instance_norm": _NORM,
+        "hardtanh": _ACTIVATION,
+        "hardswish": _ACTIVATION,
+        "hardsigmoid": _ACTIVATION,
+        "relu6": _ACTIVATION,
+        "clamp": _ACTIVATION,
+        "elu": _ACTIVATION,
+        "exp": _ACTIVATION,
+        "log": _ACTIVATION,
+        "abs": _ACTIVATION,
+        "bernoulli": _CHANCE,
+        "native_dropout": _CHANCE,
+        "dropout": _CHANCE,
+        "rand": _CHANCE,
+        "conv_transpose": "use torch.nn.Upsample and a convolution",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One operation of an exported network.
+
+    Args:
+        trace: The graph so far.
+        layer: The module it is in, by its qualified name.
+        name: The operation's name in torch, such as conv2d.
+        arguments: Its arguments by torch's names, defaults among them.
+        function: Torch's function, for running it on other tensors.
+        batch: How many inputs the sample has.
+    """
+
+    trace: Trace
+    layer: str
+    name: str
+    arguments: Mapping[str, Any]
+    function: Any
+    batch: int
+
+    def value(self) -> Term:
+        """The first argument, which depends on the network's input."""
+        first = next(iter(self.arguments))
+        value = self.arguments[first]
+        if isinstance(value, Term):
+            return value
+        raise self.unsupported(f"{first} does not depend on the network's input")
+
+    def number(self, argument: str) -> float:
+        """An argument that is a known number."""
+        value = self.arguments[argument]
+        if isinstance(value, Term):
+            raise self.unsupported(f"{argument} depends on the network's input")
+        return float(value)
+
+    def array(self, argument: str) -> g.Array | None:
+        """An argument that is a known tensor, or was left out."""
+        value = self.arguments[argument]
+        if value is None:
+            return None
+        if isinstance(value, Term):
+            raise self.unsupported(f"{argument} depends on the network's input")
+        return array_of(value)
+
+    def pair(self, argument: str) -> g.Pair:
+        """Numbers for down and to the right, of which one stands for both."""
+        values = self.arguments[argument]
+        first, *_ = last = tuple(values) if isinstance(values, (list, tuple)) else (values,)
+        return int(first), int(last[-1])
+
+    def append(self, operation: g.Operation, *values: Term) -> Term:
+        """The value of a new node of this layer."""
+        return self.trace.append(self.layer, operation, *values)
+
+    def reshaped(self, value: Term, shape: g.Shape) -> Term:
+        """The same elements in another shape."""
+        if self.trace.shape(value) == shape:
+            return value
+        return self.append(g.Rearrange(np.arange(math.prod(shape)), shape), value)
+
+    def unsupported(self, why: str = "") -> UnsupportedLayerError:
+        """The refusal of this call: the layer, the operation, and what would work."""
+        instead = next(
+            (advice for start, advice in _INSTEAD.items() if self.name.startswith(start)),
+            f"use what is supported: {_SUPPORTED}",
+        )
+        told = f" ({why})" if why else ""
+        return UnsupportedLayerError(
+            f"cannot compute layer {self.layer!r} on encrypted numbers: expected operations that "
+            f"are supported, got {self.name}{told}; {instead}"
+        )
+
+
+def array_of(value: Any) -> g.Array:
+    """A tensor or a number as numpy holds it."""
+    if isinstance(value, (int, float)):
+        return np.asarray(float(value))
+    return np.array(value.detach().cpu().double().numpy())

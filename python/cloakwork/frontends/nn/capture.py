@@ -1,0 +1,239 @@
+"""A PyTorch module read into a graph of layers, by torch.export."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from cloakwork.errors import (
+    CaptureError,
+    InvalidArgumentError,
+    MissingDependencyError,
+    NotFiniteError,
+    NotRealError,
+    TrainingModeError,
+    UnsupportedLayerError,
+)
+from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.call import Call, Value
+from cloakwork.frontends.nn.operations import READERS
+from cloakwork.frontends.nn.trace import Term, Trace
+
+if TYPE_CHECKING:
+    import torch
+    from torch.export import ExportedProgram
+
+# Checks that torch writes between the operations; nothing comes of them.
+_CHECKS = frozenset({"_assert_tensor_metadata", "sym_constrain_range_for_size"})
+
+
+def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
+    """Read a network.
+
+    Args:
+        module: The network, in eval mode: one tensor in, one out, the batch first in both.
+        sample: Inputs that the network takes, as a tensor or an array; their numbers do not
+            matter. Of the batch only the axis matters.
+
+    Raises:
+        MissingDependencyError: PyTorch is not installed.
+        InvalidArgumentError: The module is none, the sample no batch of real numbers, or a
+            variance not above 0.
+        TrainingModeError: The module is in training mode.
+        UnsupportedLayerError: A layer cannot be computed on encrypted numbers; the message
+            names it and says what would work.
+        CaptureError: The module takes several inputs or gives several results, or torch.export
+            cannot follow it: most often since it decides on values of its input.
+        NotFiniteError: A weight is NaN or infinite.
+        NotRealError: A weight is complex, or has no numbers.
+
+    >>> import pytest
+    >>> torch = pytest.importorskip("torch")
+    >>> module = torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.SiLU()).eval()
+    >>> [node.name for node in capture(module, torch.zeros(1, 4)).nodes]
+    ['input', '0', '1', 'output']
+    """
+    if find_spec("torch") is None:
+        raise MissingDependencyError(
+            "cannot read a network: it takes PyTorch; install it by pip install 'cloakwork[torch]'"
+        )
+    import torch  # noqa: PLC0415
+
+    if not isinstance(module, torch.nn.Module):
+        raise InvalidArgumentError(
+            f"cannot read a network: expected a torch.nn.Module, got {type(module).__name__}; "
+            "wrap a function in a module's forward"
+        )
+    _require_eval(module)
+    inputs = _sample(module, sample)
+    return _read(_exported(module, inputs), inputs)
+
+
+def _require_eval(module: torch.nn.Module) -> None:
+    training = [
+        name or type(module).__name__ for name, part in module.named_modules() if part.training
+    ]
+    if training:
+        raise TrainingModeError(
+            f"cannot read a network: expected every layer in eval mode, got {training[0]!r} in "
+            "training mode; call module.eval() first"
+        )
+
+
+def _sample(module: torch.nn.Module, sample: Any) -> torch.Tensor:
+    import torch  # noqa: PLC0415
+
+    if isinstance(sample, (tuple, dict)):
+        raise CaptureError(
+            f"cannot read a network: expected one input, got {len(sample)}; encrypt one tensor "
+            "and cut it inside the module"
+        )
+    try:
+        inputs = torch.as_tensor(sample)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InvalidArgumentError(
+            f"cannot read a network: expected a sample that is a tensor or an array, got "
+            f"{type(sample).__name__}; give one batch of inputs"
+        ) from error
+    if inputs.ndim < 2 or 0 in inputs.shape or inputs.is_complex():
+        raise InvalidArgumentError(
+            "cannot read a network: expected a sample of shape (batch, ...) of real numbers, got "
+            f"shape {tuple(inputs.shape)} of {inputs.dtype}; put inputs along a first axis"
+        )
+    weight = next((each for each in module.parameters() if each.is_floating_point()), None)
+    like = torch.empty((), dtype=torch.get_default_dtype()) if weight is None else weight
+    return inputs.to(like)
+
+
+def _exported(module: torch.nn.Module, inputs: torch.Tensor) -> ExportedProgram:
+    import torch  # noqa: PLC0415
+
+    try:
+        exported: ExportedProgram = torch.export.export(module, (inputs,))
+        if any(_is_mutable(node) for node in exported.graph.nodes):
+            # What changes a tensor in place becomes what makes a new one; this takes longer
+            # than all the rest.
+            exported = exported.run_decompositions({})
+        return exported
+    except Exception as error:
+        told = " ".join(str(error).split())[:300]
+        raise CaptureError(
+            f"cannot read a network: torch.export cannot follow {type(module).__name__} on a "
+            f"sample of shape {tuple(inputs.shape)}: {told}; give inputs that it takes along a "
+            "first axis, and make its forward take one tensor and decide nothing by its numbers"
+        ) from error
+
+
+def _is_mutable(node: torch.fx.Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and bool(schema.is_mutable)
+
+
+def _read(exported: ExportedProgram, inputs: torch.Tensor) -> g.Graph:
+    trace = Trace()
+    signature = exported.graph_signature
+    known = dict(_known(exported))
+    values: dict[str, Value] = {}
+    for node in exported.graph.nodes:
+        match node.op:
+            case "placeholder" if node.name in known:
+                values[node.name] = known[node.name]
+            case "placeholder":
+                values[node.name] = trace.append("input", g.Input(tuple(inputs.shape[1:])))
+            case "call_function":
+                values[node.name] = _called(trace, node, values, len(inputs))
+            case "output":
+                # Torch adds what was changed in place, of the input or a buffer, to the results.
+                _finish(trace, [values.get(name) for name in signature.user_outputs])
+            case _:
+                raise _unread(node, f"a node of kind {node.op}")
+    return g.build(trace.nodes)
+
+
+def _known(exported: ExportedProgram) -> Iterator[tuple[str, torch.Tensor]]:
+    """Parameters, buffers and constants, by the names of the graph's inputs for them."""
+    signature = exported.graph_signature
+    tensors = {**exported.constants, **exported.state_dict}
+    names = {
+        **signature.inputs_to_parameters,
+        **signature.inputs_to_buffers,
+        **signature.inputs_to_lifted_tensor_constants,
+    }
+    for name, target in names.items():
+        tensor = tensors[target].detach()
+        if tensor.is_meta or tensor.is_complex():
+            came = "none, as it is on the device 'meta'" if tensor.is_meta else f"{tensor.dtype}"
+            raise NotRealError(
+                f"cannot read a network: expected real numbers in {target!r}, got {came}; load its "
+                "trained weights, or compute with real and imaginary parts"
+            )
+        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+            raise NotFiniteError(
+                f"cannot read a network: expected finite weights, got NaN or an infinity in "
+                f"{target!r}; train the network again"
+            )
+        yield name, tensor
+
+
+def _called(trace: Trace, node: torch.fx.Node, values: dict[str, Value], batch: int) -> Value:
+    if node.target is operator.getitem:
+        sequence, position = (_bound(each, values) for each in node.args)
+        return sequence[position] if position < len(sequence) else []
+    schema = getattr(node.target, "_schema", None)
+    if schema is None:
+        raise _unread(node, f"a call of {node.target}")
+    name = schema.name.split("::")[-1]
+    if name in _CHECKS:
+        return []
+    given = [_bound(each, values) for each in node.args]
+    named = {key: _bound(each, values) for key, each in node.kwargs.items()}
+    function: Any = node.target
+    if not _depends([*given, *named.values()]):
+        return function(*given, **named)  # type: ignore[no-any-return]
+    arguments = {each.name: each.default_value for each in schema.arguments}
+    arguments |= dict(zip(arguments, given, strict=False)) | named
+    call = Call(trace, _layer(node), name, arguments, function, batch)
+    if name not in READERS:
+        raise call.unsupported()
+    return READERS[name](call)
+
+
+def _bound(argument: Any, values: dict[str, Value]) -> Any:
+    """An argument with the values of the nodes that it names."""
+    if isinstance(argument, (list, tuple)):
+        return [_bound(each, values) for each in argument]
+    return values[argument.name] if hasattr(argument, "op") else argument
+
+
+def _depends(argument: Any) -> bool:
+    if isinstance(argument, list):
+        return any(map(_depends, argument))
+    return isinstance(argument, Term)
+
+
+def _layer(node: torch.fx.Node) -> str:
+    """A layer of torch's by its qualified name; another module's operation by both names."""
+    stack = node.meta.get("nn_module_stack") or {"": ("", "")}
+    path, kind = list(stack.values())[-1]
+    kind = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
+    if path and kind.startswith("torch.nn."):
+        return str(path)
+    return f"{path}.{node.name}" if path else node.name
+
+
+def _finish(trace: Trace, results: list[Value | None]) -> None:
+    if len(results) != 1 or not isinstance(results[0], Term):
+        raise CaptureError(
+            f"cannot read a network: expected one result that depends on the input, got "
+            f"{len(results)}; let forward return one tensor"
+        )
+    trace.append("output", g.Output(), results[0])
+
+
+def _unread(node: torch.fx.Node, what: str) -> UnsupportedLayerError:
+    return UnsupportedLayerError(
+        f"cannot compute layer {_layer(node)!r} on encrypted numbers: expected operations of "
+        f"tensors, got {what}; write it without control flow on the network's values"
+    )

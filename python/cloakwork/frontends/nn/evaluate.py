@@ -1,0 +1,135 @@
+"""A graph of layers computed in the clear, in float64: what the encrypted run is held against."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.polynomial import Chebyshev
+from numpy.polynomial import Polynomial as Monomial
+
+from cloakwork.errors import ShapeMismatchError
+from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.activations import FUNCTIONS
+
+
+def evaluate(graph: g.Graph, batch: g.Array) -> g.Array:
+    """The network's outputs for a batch of inputs.
+
+    Args:
+        graph: The network.
+        batch: Inputs along the first axis.
+
+    Raises:
+        ShapeMismatchError: The batch is not one of inputs of the network's shape.
+
+    >>> import numpy as np
+    >>> from cloakwork.frontends.nn import graph as g
+    >>> nodes = [g.node("x", g.Input((3,)), (), [])]
+    >>> nodes.append(g.node("square", g.Polynomial((0, 0, 1), "monomial", -9, 9), (0,), nodes))
+    >>> nodes.append(g.node("y", g.Output(), (1,), nodes))
+    >>> evaluate(g.build(nodes), np.array([[1.0, 2.0, 3.0]]))
+    array([[1., 4., 9.]])
+    """
+    return deque(values(graph, batch), maxlen=1)[0]
+
+
+def values(graph: g.Graph, batch: g.Array) -> Iterator[g.Array]:
+    """What each node computes for a batch, in the order of the nodes; freed after its last use.
+
+    Raises:
+        ShapeMismatchError: The batch is not one of inputs of the network's shape.
+    """
+    batch = np.asarray(batch, dtype=np.float64)
+    if batch.shape[1:] != graph.input.shape or batch.ndim == 0:
+        raise ShapeMismatchError(
+            f"cannot evaluate the network: expected a batch of shape (batch, "
+            f"{', '.join(map(str, graph.input.shape))}), got {batch.shape}; put the inputs along "
+            "a first axis"
+        )
+    kept: dict[int, g.Array] = {}
+    for number, node in enumerate(graph.nodes):
+        operands = [kept[operand] for operand in node.inputs]
+        kept[number] = value = applied(node.operation, operands) if operands else batch
+        yield value
+        for operand in {*node.inputs}:
+            if graph.users[operand][-1] == number:
+                del kept[operand]
+
+
+def polynomial_of(operation: g.Polynomial, x: g.Array) -> g.Array:
+    """A polynomial of each element."""
+    if operation.basis == "monomial":
+        return np.asarray(Monomial(operation.coefficients)(x))
+    domain = [operation.low, operation.high]
+    return np.asarray(Chebyshev(operation.coefficients, domain=domain)(x))
+
+
+def applied(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
+    """What an operation makes of its operands, the batch along the first axis of each."""
+    x = operands[0]
+    match operation:
+        case g.Input() | g.Output():
+            return x
+        case g.Linear(weight=weight, bias=bias):
+            return np.asarray(x @ weight.T + bias)
+        case g.Convolution():
+            return _convolve(operation, x)
+        case g.AveragePool():
+            return _pool(operation, x)
+        case g.Affine(scale=scale, shift=shift):
+            return x * scale + shift
+        case g.Rearrange(indices=indices, shape=shape):
+            gathered = x.reshape(len(x), -1)[:, indices]
+            return np.where(indices < 0, 0.0, gathered).reshape(len(x), *shape)
+        case g.Add():
+            return x + operands[1]
+        case g.Multiply():
+            return x * operands[1]
+        case g.Concatenate(axis=axis):
+            return np.concatenate(operands, axis=axis + 1)
+        case g.Polynomial():
+            return polynomial_of(operation, x)
+        case g.Activation(function=function, parameters=parameters):
+            return FUNCTIONS[function](x, *parameters)
+        case _ as never:
+            assert_never(never)
+
+
+def _convolve(layer: g.Convolution, x: g.Array) -> g.Array:
+    _, inner, *kernel = layer.weight.shape
+    windows = _windows(x, (kernel[0], kernel[1]), layer.stride, layer.padding, layer.dilation)
+    parts = [
+        np.einsum(
+            "bchwij,ocij->bohw",
+            windows[:, group * inner : (group + 1) * inner],
+            weight,
+            optimize=True,
+        )
+        for group, weight in enumerate(np.split(layer.weight, layer.groups))
+    ]
+    return np.asarray(np.concatenate(parts, axis=1) + layer.bias[:, None, None])
+
+
+def _pool(layer: g.AveragePool, x: g.Array) -> g.Array:
+    def sums(image: g.Array) -> g.Array:
+        windows = _windows(image, layer.kernel, layer.stride, layer.padding, (1, 1))
+        return np.asarray(windows.sum(axis=(-2, -1)))
+
+    if layer.padding_counts:
+        return sums(x) / (layer.kernel[0] * layer.kernel[1])
+    return sums(x) / sums(np.ones((1, 1, *x.shape[2:])))
+
+
+def _windows(
+    x: g.Array, kernel: g.Pair, stride: g.Pair, padding: g.Sides, dilation: g.Pair
+) -> g.Array:
+    """Every window of each channel, its rows and columns on two further axes."""
+    padded = np.pad(x, ((0, 0), (0, 0), *padding))
+    spans = tuple(spread * (width - 1) + 1 for width, spread in zip(kernel, dilation, strict=True))
+    windows = sliding_window_view(padded, spans, axis=(2, 3))
+    down, right = stride
+    return windows[:, :, ::down, ::right, :: dilation[0], :: dilation[1]]

@@ -1,0 +1,294 @@
+"""Activations replaced by polynomials over the ranges that calibration saw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.polynomial.chebyshev import chebval
+
+from cloakwork.errors import ActivationFitError, InvalidArgumentError
+from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.activations import FUNCTIONS
+from cloakwork.frontends.nn.calibration import Calibration
+from cloakwork.frontends.nn.minimax import Approximation, interpolated, minimax
+from cloakwork.frontends.nn.sign import Stages, error_of, sign_stages
+from cloakwork.programs.slots import polynomial_depth
+from cloakwork.runtime.arguments import integer, shown
+
+MAX_DEGREE = 255
+
+# Of a function with a corner; more is worse than the composition that serves it.
+_MAX_DEGREE_AT_CORNERS = 63
+
+_SAMPLES = 10001
+
+Function = Callable[[g.Array], g.Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How one activation was fitted.
+
+    Args:
+        layer: Its name in the module.
+        function: The activation, or "polynomial" for what was one already.
+        low: Lower end of the range.
+        high: Upper end of the range.
+        degrees: Degree of each polynomial in turn; several are composed.
+        depth: Levels that it takes.
+        error: Largest absolute error over the range.
+        precision: Bits between the activation's largest absolute value and the error.
+    """
+
+    layer: str
+    function: str
+    low: float
+    high: float
+    degrees: tuple[int, ...]
+    depth: int
+    error: float
+    precision: float
+
+
+def fit(
+    graph: g.Graph,
+    calibration: Calibration,
+    precision: float = 16.0,
+    margin: float = 0.25,
+    degrees: Mapping[str, int] | None = None,
+) -> tuple[g.Graph, tuple[Fit, ...]]:
+    """Replace activations by polynomials, and give each polynomial its range.
+
+    ReLU and LeakyReLU, which have a corner, become x times a composition of polynomials near
+    the sign of x, unless one polynomial takes as few levels.
+
+    Args:
+        graph: The network.
+        calibration: What its layers see.
+        precision: Bits that the largest error lies below the activation's largest absolute
+            value over its range.
+        margin: What the range has beyond either end of what calibration saw, as a part of half
+            its width.
+        degrees: Degrees to take instead of those that precision asks for, by the name of a
+            layer or a function.
+
+    Returns:
+        The network without activations, and how each was fitted.
+
+    Raises:
+        ActivationFitError: No polynomial of degree up to 255, nor composition, is as precise.
+        InvalidArgumentError: A degree is no integer from 1 to 255, or of no activation here.
+
+    >>> import numpy as np
+    >>> from cloakwork.frontends.nn import graph as g
+    >>> from cloakwork.frontends.nn.calibration import calibrate
+    >>> nodes = [g.node("x", g.Input((1,)), (), [])]
+    >>> nodes.append(g.node("act", g.Activation("silu"), (0,), nodes))
+    >>> nodes.append(g.node("y", g.Output(), (1,), nodes))
+    >>> graph = g.build(nodes)
+    >>> fitted, fits = fit(graph, calibrate(graph, np.array([[-4.0], [4.0]])), precision=8)
+    >>> fits[0].degrees, fits[0].depth
+    ((8,), 4)
+    """
+    given = _degrees(graph, degrees)
+    nodes: list[g.Node] = []
+    renamed: list[int] = []
+    fits: list[Fit] = []
+    for node in graph.nodes:
+        inputs = tuple(renamed[operand] for operand in node.inputs)
+        operation = node.operation
+        if isinstance(operation, (g.Activation, g.Polynomial)):
+            low, high = calibration.widened(node.inputs[0], margin)
+        if isinstance(operation, g.Activation):
+            asked = given.get(node.name, given.get(operation.function))
+            fitting = _Fitting(node.name, operation, low, high, precision)
+            made = fitting.of_degree(asked) if asked is not None else fitting.precise()
+            fits.append(made.fit)
+            renamed.append(_append(nodes, made, node, inputs[0]))
+            continue
+        if isinstance(operation, g.Polynomial) and math.isinf(operation.high - operation.low):
+            operation = replace(operation, low=low, high=high)
+            fits.append(_exact(node.name, operation))
+        nodes.append(g.node(node.name, operation, inputs, nodes))
+        renamed.append(len(nodes) - 1)
+    return g.build(nodes), tuple(fits)
+
+
+def _degrees(graph: g.Graph, degrees: Mapping[str, int] | None) -> Mapping[str, int]:
+    if not isinstance(degrees, Mapping | None):
+        raise InvalidArgumentError(
+            f"cannot fit activations: expected degrees by the names of layers or functions, got "
+            f"{shown(degrees)}"
+        )
+    known = {
+        name
+        for node in graph.nodes
+        if isinstance(node.operation, g.Activation)
+        for name in (node.name, node.operation.function)
+    }
+    for name in degrees or {}:
+        if name not in known:
+            raise InvalidArgumentError(
+                f"cannot fit activations: expected degrees of {sorted(known)}, got one of "
+                f"{shown(name)}; other layers are no activations, or polynomials already"
+            )
+    return {
+        name: integer(degree, f"the degree of {name!r}", "fit", least=1, most=MAX_DEGREE)
+        for name, degree in (degrees or {}).items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The polynomials of an activation, composed, and whether x is multiplied by the last."""
+
+    fit: Fit
+    polynomials: tuple[g.Polynomial, ...]
+    times_x: bool
+
+
+def _append(nodes: list[g.Node], made: _Made, node: g.Node, source: int) -> int:
+    last = source
+    for polynomial in made.polynomials:
+        nodes.append(g.node(node.name, polynomial, (last,), nodes))
+        last = len(nodes) - 1
+    if made.times_x:
+        nodes.append(g.node(node.name, g.Multiply(), (source, last), nodes))
+    return len(nodes) - 1
+
+
+def _exact(layer: str, polynomial: g.Polynomial) -> Fit:
+    degree = len(polynomial.coefficients) - 1
+    low, high = polynomial.low, polynomial.high
+    depth = polynomial_depth(polynomial.coefficients)
+    return Fit(layer, "polynomial", low, high, (degree,), depth, 0.0, math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitting:
+    """One activation over its range."""
+
+    layer: str
+    activation: g.Activation
+    low: float
+    high: float
+    precision: float
+
+    def precise(self) -> _Made:
+        """Polynomials as precise as asked, of the least depth."""
+        allowed = self._largest() * 2.0**-self.precision
+        if self._slopes() is None:
+            return self._single(self._least_degree(allowed, MAX_DEGREE))
+        stages = sign_stages(allowed / self._sign_error_weight())
+        depth = math.inf if stages is None else self._composed(stages).fit.depth
+        try:
+            single = self._single(self._least_degree(allowed, _MAX_DEGREE_AT_CORNERS))
+        except ActivationFitError:
+            if stages is None:
+                raise
+            return self._composed(stages)
+        return single if stages is None or single.fit.depth <= depth else self._composed(stages)
+
+    def of_degree(self, degree: int) -> _Made:
+        """One polynomial of a given degree."""
+        return self._single(self._nearest(degree))
+
+    def _least_degree(self, allowed: float, highest: int) -> Approximation:
+        # What Chebyshev's series leaves out bounds the error of its sections.
+        series = interpolated(self._of_t(), 2 * highest + 1).coefficients
+        tails = np.cumsum(np.abs(series[::-1]))[::-1]
+        small = np.flatnonzero(tails[1:] <= allowed)
+        degree = min(int(small[0]) if len(small) else highest, highest)
+        best = self._nearest(max(degree, 1))
+        if best.error > allowed:
+            reached = math.log2(self._largest() / best.error)
+            raise self._refusal(
+                f"{self.precision:g} bits by degree {highest} or less", f"{reached:.1f} bits"
+            )
+        # The least error falls as the degree rises.
+        too_low, enough = 0, max(degree, 1)
+        while enough - too_low > 1:
+            middle = (too_low + enough) // 2
+            tried = self._nearest(middle)
+            if tried.error > allowed:
+                too_low = middle
+            else:
+                enough, best = middle, tried
+        return best
+
+    def _nearest(self, degree: int) -> Approximation:
+        candidates = [interpolated(self._of_t(), degree)]
+        exchanged = minimax(self._of_t(), range(degree + 1), -1.0, 1.0)
+        candidates += [] if exchanged is None else [exchanged]
+        best = min(candidates, key=lambda each: each.error)
+        # Where a function has a corner, the grid of a fit may step over the largest error.
+        corner = np.clip(np.array([-(self.high + self.low) / (self.high - self.low)]), -1, 1)
+        missed = np.abs(self._of_t()(corner) - chebval(corner, best.coefficients)).max()
+        return replace(best, error=max(best.error, float(missed)))
+
+    def _single(self, approximation: Approximation) -> _Made:
+        polynomial = g.Polynomial(approximation.coefficients, "chebyshev", self.low, self.high)
+        degree = len(approximation.coefficients) - 1
+        made = self._fit((degree,), polynomial_depth(polynomial.coefficients), approximation.error)
+        return _Made(made, (polynomial,), False)
+
+    def _composed(self, stages: Stages) -> _Made:
+        """x * (middle + half * sign(x)), the sign composed of stages."""
+        slope, bound = self._slopes() or 0.0, self._bound()
+        middle, half = (1.0 + slope) / 2, (1.0 - slope) / 2
+        *first, last = stages
+        first_of_last, *rest = (half * each for each in last)
+        coefficients = [*first, (middle + first_of_last, *rest)]
+        ranges = [bound] + [1.0] * (len(stages) - 1)
+        polynomials = tuple(
+            g.Polynomial(stage, "chebyshev", -end, end)
+            for stage, end in zip(coefficients, ranges, strict=True)
+        )
+        degrees = tuple(len(stage) - 1 for stage in stages)
+        depth = sum(map(polynomial_depth, coefficients)) + 1
+        error = error_of(stages) * self._sign_error_weight()
+        return _Made(self._fit(degrees, depth, error), polynomials, True)
+
+    def _fit(self, degrees: tuple[int, ...], depth: int, error: float) -> Fit:
+        bits = math.log2(self._largest() / error) if error else math.inf
+        function = self.activation.function
+        return Fit(self.layer, function, self.low, self.high, degrees, depth, error, bits)
+
+    def _slopes(self) -> float | None:
+        """The slope below 0 of an activation with a corner there, if it has one."""
+        if not self.low < 0 < self.high:
+            return None
+        match self.activation:
+            case g.Activation("relu"):
+                return 0.0
+            case g.Activation("leaky_relu", (slope,)):
+                return slope
+            case _:
+                return None
+
+    def _bound(self) -> float:
+        return max(-self.low, self.high)
+
+    def _sign_error_weight(self) -> float:
+        """What an error of x times the sign, over [-1, 1], makes of the activation's."""
+        return self._bound() * abs(1.0 - (self._slopes() or 0.0)) / 2
+
+    def _largest(self) -> float:
+        """The activation's largest absolute value over its range."""
+        values = self._of_t()(np.linspace(-1.0, 1.0, _SAMPLES))
+        return float(np.abs(values).max())
+
+    def _of_t(self) -> Function:
+        function = FUNCTIONS[self.activation.function]
+        half, middle = (self.high - self.low) / 2, (self.high + self.low) / 2
+        return lambda t: function(half * t + middle, *self.activation.parameters)
+
+    def _refusal(self, expected: str, came: str) -> ActivationFitError:
+        return ActivationFitError(
+            f"cannot fit {self.activation.function} of layer {self.layer!r} over "
+            f"[{self.low:.4g}, {self.high:.4g}]: expected {expected}, got {came}; ask for less "
+            "precision, calibrate on narrower inputs, or train with a smoother activation"
+        )

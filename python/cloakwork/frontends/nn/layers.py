@@ -1,0 +1,195 @@
+"""Torch's layers with weights and windows, read into nodes of the graph."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.call import Call
+from cloakwork.frontends.nn.trace import Term
+
+
+def linear(call: Call) -> Term:
+    """input @ weight.T + bias."""
+    weight, bias = call.array("weight"), call.array("bias")
+    assert weight is not None
+    return call.append(_linear(weight, bias), call.value())
+
+
+def matrix_product(call: Call) -> Term:
+    """self @ a known matrix or vector."""
+    second = "mat2" if "mat2" in call.arguments else "other"
+    known, value = call.arguments[second], call.arguments["self"]
+    if isinstance(known, Term) or not isinstance(value, Term):
+        raise call.unsupported("a product other than of the network's value by a known matrix")
+    matrix = call.array(second)
+    assert matrix is not None
+    if matrix.ndim > 2:
+        raise call.unsupported(f"a known tensor of {matrix.ndim} axes")
+    result = call.append(_linear(matrix.reshape(len(matrix), -1).T, None), value)
+    return result if matrix.ndim == 2 else call.reshaped(result, call.trace.shape(result)[:-1])
+
+
+def convolution(call: Call) -> Term:
+    """Convolution in one dimension or two, by numbers of padding or 'same' and 'valid'."""
+    weight, bias = call.array("weight"), call.array("bias")
+    assert weight is not None
+    kernel = weight.shape[2:]
+    value = call.value()
+    if call.arguments.get("transposed") or len(kernel) not in (1, 2):
+        raise call.unsupported("only Conv1d and Conv2d")
+    image = _as_image(call, value, len(kernel))
+    flat = len(kernel) == 1
+    dilation = _spatial(call, "dilation", flat, 1)
+    layer = g.Convolution(
+        weight[:, :, None] if flat else weight,
+        np.zeros(len(weight)) if bias is None else bias,
+        _spatial(call, "stride", flat, 1),
+        _padding(call, (1, *kernel) if flat else kernel, dilation, flat),
+        dilation,
+        int(call.arguments["groups"]),
+    )
+    return _from_image(call, call.append(layer, image), flat)
+
+
+def batch_norm(call: Call) -> Term:
+    """(input - mean) / sqrt(variance + eps) * weight + bias, each per channel."""
+    if call.arguments.get("training"):
+        raise call.unsupported("statistics of the batch; track running statistics")
+    mean, variance = call.array("running_mean"), call.array("running_var")
+    if mean is None or variance is None:
+        raise call.unsupported("statistics of the batch; set track_running_stats=True")
+    spread = variance + call.number("eps")
+    if spread.min() <= 0:
+        raise InvalidArgumentError(
+            f"cannot read layer {call.layer!r}: expected variances of batch norm above 0, got one "
+            f"of {variance.min():g}; train the network again"
+        )
+    weight, bias = call.array("weight"), call.array("bias")
+    scale = 1.0 / np.sqrt(spread)
+    scale = scale if weight is None else scale * weight
+    shift = -mean * scale if bias is None else bias - mean * scale
+    value = call.value()
+    along = (-1,) + (1,) * (len(call.trace.shape(value)) - 1)
+    return call.append(g.Affine(scale.reshape(along), shift.reshape(along)), value)
+
+
+def average_pool(call: Call) -> Term:
+    """Means over windows."""
+    flat = call.name.endswith("1d")
+    value = call.value()
+    kernel = _spatial(call, "kernel_size", flat, 1)
+    stride = _spatial(call, "stride", flat, 1) if call.arguments["stride"] else kernel
+    low, right = _spatial(call, "padding", flat, 0)
+    sizes = call.trace.shape(_as_image(call, value, 1 if flat else 2))[1:]
+    whole = all(
+        (size + 2 * pad - width) % step == 0
+        for size, pad, width, step in zip(sizes, (low, right), kernel, stride, strict=True)
+    )
+    if call.arguments.get("divisor_override") or (call.arguments["ceil_mode"] and not whole):
+        return spatial_map(call)
+    sides = ((low, low), (right, right))
+    pool = g.AveragePool(kernel, stride, sides, bool(call.arguments["count_include_pad"]))
+    image = _as_image(call, value, 1 if flat else 2)
+    return _from_image(call, call.append(pool, image), flat)
+
+
+def adaptive_average_pool(call: Call) -> Term:
+    """Means over as many windows as asked; equal ones are an average pool."""
+    flat = call.name.endswith("1d")
+    image = _as_image(call, call.value(), 1 if flat else 2)
+    sizes = call.trace.shape(image)[1:]
+    wanted = _spatial(call, "output_size", flat, 1)
+    if any(size % count for size, count in zip(sizes, wanted, strict=True)):
+        return spatial_map(call)
+    window = (sizes[0] // wanted[0], sizes[1] // wanted[1])
+    return _from_image(call, call.append(g.AveragePool(window, window), image), flat)
+
+
+def mean(call: Call) -> Term:
+    """The mean over some axes."""
+    value = call.value()
+    shape = call.trace.shape(value)
+    return _reduced(call, value, 1.0 / math.prod(shape[axis] for axis in _reduced_axes(call)))
+
+
+def total(call: Call) -> Term:
+    """The sum over some axes."""
+    return _reduced(call, call.value(), 1.0)
+
+
+def spatial_map(call: Call) -> Term:
+    """Any linear map of a channel's pixels, found by running it on each pixel alone."""
+    import torch  # noqa: PLC0415
+
+    value = call.value()
+    channels, *sizes = call.trace.shape(value)
+    pixels = math.prod(sizes)
+    ones = torch.eye(pixels, dtype=torch.float64).reshape(pixels, 1, *sizes)
+    first = next(iter(call.arguments))
+    images = call.function(**{**call.arguments, first: ones})
+    matrix = images.reshape(pixels, -1).numpy().T
+    flat = call.reshaped(value, (channels, pixels))
+    result = call.append(_linear(np.array(matrix), None), flat)
+    return call.reshaped(result, (channels, *images.shape[2:]))
+
+
+def _linear(weight: g.Array, bias: g.Array | None) -> g.Linear:
+    return g.Linear(weight, np.zeros(len(weight)) if bias is None else bias)
+
+
+def _reduced_axes(call: Call) -> tuple[int, ...]:
+    """The axes that a reduction takes, counted without the batch."""
+    axes = len(call.trace.shape(call.value())) + 1
+    asked = call.arguments.get("dim")
+    if not asked:
+        raise call.unsupported("a reduction over the batch; name the other axes")
+    taken = sorted({int(axis) % axes for axis in ([asked] if isinstance(asked, int) else asked)})
+    if taken[0] == 0:
+        raise call.unsupported("a reduction over the batch")
+    return tuple(axis - 1 for axis in taken)
+
+
+def _reduced(call: Call, value: Term, factor: float) -> Term:
+    """The sum over axes, times a factor: a linear map of those axes, brought to the end."""
+    shape = call.trace.shape(value)
+    taken = _reduced_axes(call)
+    left = [axis for axis in range(len(shape)) if axis not in taken]
+    count = math.prod(shape[axis] for axis in taken)
+    order = np.arange(math.prod(shape)).reshape(shape).transpose(*left, *taken)
+    lead = tuple(shape[axis] for axis in left)
+    together = call.append(g.Rearrange(order.ravel(), (*lead, count)), value)
+    sums = call.append(_linear(np.full((1, count), factor), None), together)
+    ones = tuple(1 if axis in taken else size for axis, size in enumerate(shape))
+    return call.reshaped(sums, ones if call.arguments["keepdim"] else lead)
+
+
+def _as_image(call: Call, value: Term, dimensions: int) -> Term:
+    shape = call.trace.shape(value)
+    if len(shape) != dimensions + 1:
+        raise call.unsupported(f"a batch of shape (batch, {', '.join(map(str, shape))})")
+    return call.reshaped(value, (shape[0], 1, shape[1])) if dimensions == 1 else value
+
+
+def _from_image(call: Call, image: Term, flat: bool) -> Term:
+    channels, _, width = call.trace.shape(image)
+    return call.reshaped(image, (channels, width)) if flat else image
+
+
+def _spatial(call: Call, argument: str, flat: bool, upright: int) -> g.Pair:
+    """An argument for down and to the right; of one dimension, `upright` stands for down."""
+    down, right = call.pair(argument)
+    return (upright if flat else down), right
+
+
+def _padding(call: Call, kernel: tuple[int, ...], dilation: g.Pair, flat: bool) -> g.Sides:
+    if call.arguments["padding"] == "valid":
+        return ((0, 0), (0, 0))
+    if call.arguments["padding"] == "same":
+        above, left = (spread * (width - 1) for width, spread in zip(kernel, dilation, strict=True))
+        return ((above // 2, above - above // 2), (left // 2, left - left // 2))
+    down, right = _spatial(call, "padding", flat, 0)
+    return ((down, down), (right, right))

@@ -1,0 +1,110 @@
+"""Which of torch's operations a network may use, and what reads each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from cloakwork.frontends.nn import arithmetic, layers
+from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.call import Call, Value
+from cloakwork.frontends.nn.rearranging import MOVING, moved, spread
+from cloakwork.frontends.nn.trace import Term
+
+
+def _same(call: Call) -> Term:
+    return call.value()
+
+
+def _dropout(call: Call) -> Term:
+    if call.arguments["train"]:
+        raise call.unsupported("chance")
+    return call.value()
+
+
+def _overwritten(call: Call) -> Term:
+    source = call.arguments["src"]
+    if not isinstance(source, Term):
+        raise call.unsupported("known numbers among the network's")
+    return spread(call, source, call.trace.shape(call.value()))
+
+
+def _normalised(call: Call) -> list[Value]:
+    # Torch's form for inference gives the result and two tensors that nothing uses.
+    return [layers.batch_norm(call)]
+
+
+def _concatenated(call: Call) -> Term:
+    values = call.arguments["tensors"]
+    if not all(isinstance(value, Term) for value in values):
+        raise call.unsupported("known numbers among the network's")
+    axes = len(call.trace.shape(values[0])) + 1
+    axis = int(call.arguments["dim"]) % axes
+    if axis == 0:
+        raise call.unsupported("concatenation along the batch")
+    filled = [value for value in values if call.trace.shape(value)[axis - 1]]
+    return call.append(g.Concatenate(axis - 1), *filled)
+
+
+def _activation(function: str, *parameters: str) -> Callable[[Call], Term]:
+    def read(call: Call) -> Term:
+        numbers = tuple(call.number(parameter) for parameter in parameters)
+        return call.append(g.Activation(function, numbers), call.value())
+
+    return read
+
+
+def _gelu(call: Call) -> Term:
+    exact = call.arguments["approximate"] == "none"
+    return call.append(g.Activation("gelu" if exact else "gelu_tanh"), call.value())
+
+
+READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
+    {
+        **dict.fromkeys(MOVING, moved),
+        "_native_batch_norm_legit_no_training": _normalised,
+        "_to_copy": _same,
+        "alpha_dropout": _dropout,
+        "adaptive_avg_pool1d": layers.adaptive_average_pool,
+        "_adaptive_avg_pool2d": layers.adaptive_average_pool,
+        "adaptive_avg_pool2d": layers.adaptive_average_pool,
+        "add": arithmetic.added,
+        "avg_pool1d": layers.average_pool,
+        "avg_pool2d": layers.average_pool,
+        "batch_norm": layers.batch_norm,
+        "cat": _concatenated,
+        "clone": _same,
+        "contiguous": _same,
+        "copy": _overwritten,
+        "conv1d": layers.convolution,
+        "conv2d": layers.convolution,
+        "convolution": layers.convolution,
+        "detach": _same,
+        "dropout": _dropout,
+        "feature_alpha_dropout": _dropout,
+        "feature_dropout": _dropout,
+        "div": arithmetic.divided,
+        "gelu": _gelu,
+        "leaky_relu": _activation("leaky_relu", "negative_slope"),
+        "lift_fresh_copy": _same,
+        "linear": layers.linear,
+        "matmul": layers.matrix_product,
+        "mean": layers.mean,
+        "mm": layers.matrix_product,
+        "mul": arithmetic.multiplied,
+        "neg": arithmetic.negated,
+        "pow": arithmetic.raised,
+        "relu": _activation("relu"),
+        "rsub": arithmetic.subtracted_from,
+        "sigmoid": _activation("sigmoid"),
+        "silu": _activation("silu"),
+        "softplus": _activation("softplus", "beta"),
+        "square": arithmetic.squared,
+        "sub": arithmetic.subtracted,
+        "sum": layers.total,
+        "tanh": _activation("tanh"),
+        "to": _same,
+        "upsample_bilinear2d": layers.spatial_map,
+        "upsample_linear1d": layers.spatial_map,
+    }
+)

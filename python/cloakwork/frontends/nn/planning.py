@@ -1,0 +1,249 @@
+"""The ring, the scale and the packings with which a network costs least."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork._native import Parameters
+from cloakwork.errors import (
+    InsecureParametersError,
+    InvalidArgumentError,
+    InvalidParametersError,
+    LevelExhaustedError,
+)
+from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.lowering import (
+    Lowered,
+    Staged,
+    chosen_packings,
+    lowered,
+)
+from cloakwork.frontends.nn.stages import stages_of
+from cloakwork.plan.cost import Costs
+from cloakwork.plan.layout import power_of_two
+from cloakwork.plan.observed import largest_values, results
+from cloakwork.plan.parameter_choice import SCALE_BITS
+from cloakwork.programs.slots import Polynomial, Program
+
+# Values of other inputs may exceed those of calibration by so many bits.
+_MARGIN_BITS = 2
+# Bits above the bounds within which a result that breaks them is still seen for what it is.
+_WATCH_BITS = 18
+# Bits of a scale below which noise lies in a network of a few layers; corrected by what is seen.
+_NOISE_BITS = 16
+# Errors of other inputs may exceed those seen by so many bits.
+_ERROR_MARGIN_BITS = 1.0
+_ATTEMPTS = 4
+# Calibration inputs that the packed program is run on.
+_RUNS = 2
+# Numbers with errors of their own that are looked at: of a few, all may be small by chance.
+_NOISY_RESULTS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked of a compiled network.
+
+    Args:
+        title: What it is called.
+        precision: Bits after the binary point that results should have.
+        batch: Inputs for each run.
+        insecure: Whether parameters below 128-bit security are allowed.
+        costs: What operations cost under given parameters, in one unit for all of them.
+    """
+
+    title: str
+    precision: int
+    batch: int
+    insecure: bool
+    costs: Callable[[Parameters], Costs]
+
+    @property
+    def width(self) -> int:
+        """Inputs that a ciphertext has room for."""
+        return power_of_two(self.batch)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A network's program and what it runs under.
+
+    Args:
+        lowered: The program.
+        parameters: The parameters.
+        bounds: For each operation the largest absolute value of its result, None for constants.
+        error: The largest error seen, in the clear with modelled noise.
+    """
+
+    lowered: Lowered
+    parameters: Parameters
+    bounds: tuple[float | None, ...]
+    error: float
+
+
+def planned(
+    graph: g.Graph, samples: NDArray[np.float64], wish: Wish, rings: Sequence[int]
+) -> Planned:
+    """The cheapest program of a network among several rings.
+
+    Args:
+        graph: A network whose activations are polynomials.
+        samples: Inputs such as it is to be run on, along the first axis.
+        wish: What is asked of it.
+        rings: Base-2 logarithms of the ring degrees that may be taken, upwards.
+
+    Raises:
+        LevelExhaustedError: No ring has as many levels; the message names the layer.
+        InvalidParametersError: No ring has the precision.
+        InvalidArgumentError: A batch does not fit a ciphertext.
+    """
+    network = Staged(graph, stages_of(graph))
+    vectors = _spread(samples.reshape(len(samples), -1), wish.width)
+    best: tuple[float, Planned] | None = None
+    refusal: InvalidParametersError | None = None
+    for log_n in rings:
+        slots = (1 << (log_n - 1)) // wish.width
+        if not slots:
+            continue
+        try:
+            found = _in_ring(
+                network, vectors, wish, log_n, slots, math.inf if best is None else best[0]
+            )
+        except InvalidParametersError as error:
+            refusal = error
+            continue
+        if found is None:
+            break
+        best = found
+    if best is not None:
+        return best[1]
+    if refusal is None:
+        raise InvalidArgumentError(
+            f"cannot compile {wish.title}: a batch of {wish.batch} has more inputs than the "
+            f"largest ring has slots; ask for fewer"
+        )
+    raise _refused(network, wish, rings[-1], refusal)
+
+
+def _spread(samples: NDArray[np.float64], width: int) -> list[NDArray[np.float64]]:
+    """Batches of a ciphertext's width that have all kinds of samples in them."""
+    runs = min(_RUNS, -(-len(samples) // width))
+    numbers = np.linspace(0, len(samples) - 1, runs * width).round().astype(np.int64)
+    return list(samples[numbers].reshape(runs, width, -1))
+
+
+def _in_ring(
+    network: Staged,
+    batches: Sequence[NDArray[np.float64]],
+    wish: Wish,
+    log_n: int,
+    slots: int,
+    limit: float,
+) -> tuple[float, Planned] | None:
+    """The plan for one ring and its price; None where that is no lower than a limit."""
+    scale_bits = max(SCALE_BITS.start, wish.precision + _NOISE_BITS)
+    parameters = _parameters(network, scale_bits, 0, log_n, wish.insecure)
+    costs = wish.costs(parameters).kept()
+    packings, price = chosen_packings(network, slots, costs)
+    if price >= limit:
+        return None
+    program = lowered(wish.title, network, packings, slots * wish.width, costs)
+    inputs = [program.input.pack(batch) for batch in batches]
+    bounds = _bounds(program.program, [largest_values(program.program, each) for each in inputs])
+    magnitude = math.ceil(math.log2(max(each for each in bounds if each is not None)))
+    exact = [_result(program, each, wish) for each in inputs]
+    repeats = -(-_NOISY_RESULTS // sum(each.size for each in exact))
+    for _ in range(_ATTEMPTS):
+        parameters = _parameters(network, scale_bits, magnitude, log_n, wish.insecure)
+        error = max(
+            float(np.abs(_result(program, each, wish, parameters, seed) - right).max())
+            for each, right in zip(inputs, exact, strict=True)
+            for seed in range(repeats)
+        )
+        error = max(error * 2**_ERROR_MARGIN_BITS, 2.0**-52)
+        lacking = math.ceil(math.log2(error) + wish.precision)
+        if lacking <= 0:
+            break
+        scale_bits += lacking
+    return price, Planned(program, parameters, bounds, error)
+
+
+def _bounds(program: Program, seen: Sequence[Sequence[float | None]]) -> tuple[float | None, ...]:
+    """For each operation a power of two that what was seen is well below."""
+    bounds: list[float | None] = []
+    for each in zip(*seen, strict=True):
+        known = [value for value in each if value is not None]
+        # A value that was always 0 may still be a small number.
+        largest = max([2.0**-20, *known])
+        bounds.append(2.0 ** (math.frexp(largest)[1] + _MARGIN_BITS) if known else None)
+    for operation in program.operations:
+        if isinstance(operation, Polynomial) and operation.basis == "chebyshev":
+            # The margin is in the range that the polynomial was fitted to.
+            bounds[operation.operand] = 1.0
+    return tuple(bounds)
+
+
+def _result(
+    program: Lowered,
+    inputs: list[NDArray[np.float64]],
+    wish: Wish,
+    parameters: Parameters | None = None,
+    seed: int = 0,
+) -> NDArray[np.float64]:
+    return program.output.unpack(results(program.program, inputs, parameters, seed), wish.width)
+
+
+@lru_cache(maxsize=256)
+def _built(levels: int, scale_bits: int, headroom: int, log_n: int, insecure: bool) -> Parameters:
+    return Parameters(
+        levels=levels,
+        scale_bits=scale_bits,
+        headroom_bits=headroom,
+        log_n=log_n,
+        insecure=insecure,
+    )
+
+
+def _parameters(
+    network: Staged, scale_bits: int, magnitude: int, log_n: int, insecure: bool
+) -> Parameters:
+    if scale_bits not in SCALE_BITS:
+        raise InvalidParametersError(
+            f"a scale of {scale_bits} bits is needed, at most {SCALE_BITS[-1]} work; ask for less "
+            "precision, or scale the layers down"
+        )
+    headroom = max(0, magnitude) + _WATCH_BITS
+    return _built(network.levels[0], scale_bits, headroom, log_n, insecure)
+
+
+def _refused(
+    network: Staged, wish: Wish, log_n: int, refusal: InvalidParametersError
+) -> InvalidParametersError | LevelExhaustedError:
+    """Why there is no plan: too deep at a layer, or too precise."""
+    depth = network.levels[0]
+    scale_bits = max(SCALE_BITS.start, wish.precision + _NOISE_BITS)
+    for levels in range(depth - 1, -1, -1):
+        try:
+            _built(levels, scale_bits, _WATCH_BITS, log_n, wish.insecure)
+        except InsecureParametersError:
+            continue
+        except InvalidParametersError:
+            break
+        for number, stage in enumerate(network.stages):
+            taken = depth - network.levels[number]
+            if taken > levels:
+                return LevelExhaustedError(
+                    f"cannot compile {wish.title}: layer {stage.name!r} ends {taken} levels below "
+                    f"the input and the network takes {depth}, but at log_n={log_n} and a "
+                    f"precision of {wish.precision} bits there are {levels}; use activations of "
+                    "lower degree, fewer layers, less precision, or a larger ring"
+                )
+    return InvalidParametersError(
+        f"cannot compile {wish.title} at a precision of {wish.precision} bits: {refusal}"
+    )

@@ -1,0 +1,149 @@
+"""Torch's operations that only move elements, read by running them on elements' numbers."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.call import Call, Value
+from cloakwork.frontends.nn.trace import Term
+
+if TYPE_CHECKING:
+    import torch
+
+MOVING = frozenset(
+    {
+        "alias",
+        "chunk",
+        "constant_pad_nd",
+        "expand",
+        "flatten",
+        "flip",
+        "movedim",
+        "narrow",
+        "pad",
+        "permute",
+        "pixel_shuffle",
+        "pixel_unshuffle",
+        "reflection_pad1d",
+        "reflection_pad2d",
+        "repeat",
+        "replication_pad1d",
+        "replication_pad2d",
+        "reshape",
+        "roll",
+        "select",
+        "slice",
+        "slice_scatter",
+        "split",
+        "split_with_sizes",
+        "squeeze",
+        "stack",
+        "t",
+        "transpose",
+        "unbind",
+        "unflatten",
+        "unsqueeze",
+        "upsample_nearest1d",
+        "upsample_nearest2d",
+        "view",
+    }
+)
+
+
+def moved(call: Call) -> Value:
+    """What an operation that only moves elements makes of its operands.
+
+    Elements are numbered from 1; a 0 that the operation puts in is a zero.
+    """
+    operands = _terms(call.arguments.values())
+    if any(hasattr(value, "detach") for value in call.arguments.values()):
+        raise call.unsupported("known numbers among the network's")
+    if call.arguments.get("value") not in (None, 0):
+        raise call.unsupported("padding by other numbers than zero")
+    sizes = [prod(call.trace.shape(operand)) for operand in operands]
+    starts = [0, *accumulate(sizes)]
+    numbered = {
+        operand: _numbers(call, operand, start, starts[-1])
+        for operand, start in zip(operands, starts, strict=False)
+    }
+    arguments = {name: _replaced(value, numbered) for name, value in call.arguments.items()}
+    result = call.function(**arguments)
+    source = _joined(call, [each for each in operands if prod(call.trace.shape(each))])
+    if isinstance(result, (list, tuple)):
+        return [_gathered(call, source, each, starts[-1]) for each in result]
+    return _gathered(call, source, result, starts[-1])
+
+
+def spread(call: Call, value: Term, shape: g.Shape) -> Term:
+    """A value repeated along axes of size 1, and along new ones before it, up to a shape."""
+    own = call.trace.shape(value)
+    if own == shape:
+        return value
+    # Torch lines up the batch with whatever axis stands as far from the last.
+    if len(own) != len(shape):
+        raise call.unsupported("operands with different numbers of axes")
+    indices = np.broadcast_to(np.arange(prod(own)).reshape(own), shape)
+    return call.append(g.Rearrange(indices.ravel(), shape), value)
+
+
+def _terms(values: Any) -> list[Term]:
+    found: list[Term] = []
+    for value in values:
+        if isinstance(value, Term):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += _terms(value)
+    return list(dict.fromkeys(found))
+
+
+def _replaced(value: Any, numbered: dict[Term, torch.Tensor]) -> Any:
+    if isinstance(value, Term):
+        return numbered[value]
+    if isinstance(value, (list, tuple)):
+        return [_replaced(each, numbered) for each in value]
+    return value
+
+
+def _numbers(call: Call, operand: Term, start: int, total: int) -> torch.Tensor:
+    """The numbers of an operand's elements; those of the next input follow after `total`."""
+    import torch  # noqa: PLC0415
+
+    shape = call.trace.shape(operand)
+    # Torch pads float64 in every mode, and it counts up to 2^53.
+    own = torch.arange(prod(shape), dtype=torch.float64).reshape(1, *shape)
+    inputs = torch.arange(call.batch, dtype=torch.float64).reshape(-1, *(1 for _ in shape))
+    return own + (start + 1) + total * inputs
+
+
+def _joined(call: Call, operands: list[Term]) -> Term:
+    if not operands:
+        raise call.unsupported("no elements")
+    if len(operands) == 1:
+        return operands[0]
+    flat = [call.reshaped(each, (prod(call.trace.shape(each)),)) for each in operands]
+    return call.append(g.Concatenate(0), *flat)
+
+
+def _gathered(call: Call, source: Term, numbers: torch.Tensor, total: int) -> Term:
+    if not numbers.shape or numbers.shape[0] != call.batch:
+        raise call.unsupported(
+            f"a result of shape {tuple(numbers.shape)} from a batch of {call.batch}: the first "
+            "axis must remain the batch"
+        )
+    found = numbers.numpy().astype(np.int64).reshape(call.batch, -1)
+    first = found[0]
+    following = np.arange(call.batch)[:, None] * total + first
+    if (
+        not np.array_equal(found, np.where(first == 0, 0, following))
+        or first.max(initial=0) > total
+    ):
+        raise call.unsupported("it mixes the inputs of a batch")
+    shape = tuple(numbers.shape[1:])
+    if np.array_equal(first, np.arange(1, total + 1)):
+        return call.reshaped(source, shape)
+    return call.append(g.Rearrange(first - 1, shape), source)

@@ -1,0 +1,100 @@
+"""The graph of a network while its operations are read, one after another.
+
+A polynomial that is written out takes many operations: x**2, times 0.5, plus x. So a
+value is kept as a polynomial of a node until another kind of operation needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import polynomial as monomials
+
+from cloakwork.frontends.nn import graph as g
+
+# A product of more is a node of its own: coefficients of high powers lose all precision.
+_MAX_MERGED_DEGREE = 15
+
+_IDENTITY = (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A polynomial of a node: its number, coefficients from degree 0 up, the layer it is of."""
+
+    number: int
+    coefficients: tuple[float, ...]
+    name: str
+
+
+class Trace:
+    """Nodes read so far, and the values made of them."""
+
+    def __init__(self) -> None:
+        """Begin with no node."""
+        self.nodes: list[g.Node] = []
+        self._settled: dict[tuple[int, tuple[float, ...]], int] = {}
+
+    def append(self, name: str, operation: g.Operation, *values: Term) -> Term:
+        """The value of a new node."""
+        inputs = [self.settled(value) for value in values]
+        self.nodes.append(g.node(name, operation, inputs, self.nodes))
+        return Term(len(self.nodes) - 1, _IDENTITY, name)
+
+    def shape(self, value: Term) -> g.Shape:
+        """A value's shape, without the batch."""
+        return self.nodes[value.number].shape
+
+    def settled(self, value: Term) -> int:
+        """The number of the node that holds a value; one is appended where none does."""
+        if value.coefficients == _IDENTITY:
+            return value.number
+        key = (value.number, value.coefficients)
+        if key not in self._settled:
+            operation = _operation(value.coefficients, len(self.shape(value)))
+            self.nodes.append(g.node(value.name, operation, (value.number,), self.nodes))
+            self._settled[key] = len(self.nodes) - 1
+        return self._settled[key]
+
+    def scaled(self, name: str, value: Term, scale: float, shift: float) -> Term:
+        """value * scale + shift."""
+        coefficients = [scale * each for each in value.coefficients]
+        coefficients[0] += shift
+        return Term(value.number, _trimmed(coefficients), name)
+
+    def sum(self, name: str, left: Term, right: Term) -> Term:
+        """left + right, of one shape."""
+        if left.number == right.number:
+            total = monomials.polyadd(left.coefficients, right.coefficients)
+            return Term(left.number, _trimmed(total), name)
+        return self.append(name, g.Add(), left, right)
+
+    def product(self, name: str, left: Term, right: Term) -> Term:
+        """left * right, of one shape."""
+        degree = len(left.coefficients) + len(right.coefficients) - 2
+        if left.number == right.number and degree <= _MAX_MERGED_DEGREE:
+            product = monomials.polymul(left.coefficients, right.coefficients)
+            return Term(left.number, _trimmed(product), name)
+        if left == right:
+            return self.power(name, left, 2)
+        return self.append(name, g.Multiply(), left, right)
+
+    def power(self, name: str, value: Term, exponent: int) -> Term:
+        """value ** exponent, the exponent at least 0."""
+        if (len(value.coefficients) - 1) * exponent > _MAX_MERGED_DEGREE:
+            value = Term(self.settled(value), _IDENTITY, name)
+        power = monomials.polypow(value.coefficients, exponent)
+        return Term(value.number, _trimmed(power), name)
+
+
+def _operation(coefficients: tuple[float, ...], axes: int) -> g.Operation:
+    if len(coefficients) > 2:
+        return g.Polynomial(coefficients, "monomial", -np.inf, np.inf)
+    shift, scale = (*coefficients, 0.0)[:2]
+    return g.Affine(np.full((1,) * axes, scale), np.full((1,) * axes, shift))
+
+
+def _trimmed(coefficients: Iterable[float]) -> tuple[float, ...]:
+    return tuple(map(float, monomials.polytrim([*coefficients])))

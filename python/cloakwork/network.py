@@ -1,0 +1,168 @@
+"""A compiled network: makes keys for it, runs it in the clear, tells what it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork._native import SecretKey
+from cloakwork.backends.ckks import CkksBackend, CkksKey
+from cloakwork.backends.kept_transforms import default_budget, transform_bytes
+from cloakwork.explain.networks import summary
+from cloakwork.network_program import NetworkProgram
+from cloakwork.network_roles import NetworkClient, NetworkEvaluator
+from cloakwork.plan.cost import Costs
+from cloakwork.plan.keys import demand_of
+from cloakwork.plan.measured_cost import measured
+from cloakwork.plan.observed import extremes, outside, results
+from cloakwork.plan.process_memory import ProcessMemory, process_memory
+from cloakwork.programs.slots import Linear
+from cloakwork.runtime.arguments import integer, optional
+from cloakwork.runtime.roles import Client, Evaluator
+
+_Array: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Simulation:
+    """What a network computes in the clear.
+
+    Args:
+        outputs: The results, with the errors of encryption as modelled.
+        error: The largest error to expect, of encryption and of polynomials for activations.
+        outside: For each layer that numbers came to which it is not meant for, what these were
+            and what it is meant for.
+    """
+
+    outputs: _Array
+    error: float
+    outside: tuple[str, ...]
+
+
+class Network(NetworkProgram):
+    """A compiled network; what it is made of is `NetworkProgram`'s."""
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of the evaluation keys that the network needs."""
+        return demand_of(self.program).nbytes(self.parameters.evaluation_key_bytes)
+
+    @property
+    def encoded_bytes(self) -> int:
+        """Bytes of all layers encoded, as an evaluator keeps them between runs."""
+        return sum(
+            transform_bytes(self.parameters, len(operation.diagonals), state.level or 0)
+            for operation, state in zip(self.program.operations, self.program.states, strict=True)
+            if isinstance(operation, Linear)
+        )
+
+    def keygen(self, *, memory: int | None = None) -> tuple[NetworkClient, NetworkEvaluator]:
+        """A client with a new secret key, and an evaluator with exactly the keys needed.
+
+        Args:
+            memory: Bytes that the evaluator may keep encoded layers in; see `evaluator`.
+        """
+        secret = CkksKey(self.parameters, SecretKey.generate(self.parameters))
+        demand = demand_of(self.program)
+        keys = secret.evaluation_keys(demand.relinearisation_level, demand.rotations)
+        client = Client(self.parameters, secret, bound=max(self.input.bound, self.output.bound))
+        evaluator = Evaluator(self.parameters, CkksBackend(self.parameters, keys))
+        return self.client(client), self.evaluator(evaluator, memory=memory)
+
+    def client(self, client: Client) -> NetworkClient:
+        """The network in the hands of a client, such as `cloakwork.load_client` gives."""
+        return NetworkClient(self, client)
+
+    def evaluator(self, evaluator: Evaluator, *, memory: int | None = None) -> NetworkEvaluator:
+        """The network in the hands of an evaluator, such as `cloakwork.load_evaluator` gives.
+
+        Args:
+            evaluator: Who holds the keys.
+            memory: Bytes for layers kept encoded between runs, by default a quarter of the
+                machine's. Layers that do not fit are encoded again in every run.
+        """
+        return NetworkEvaluator(self, evaluator, memory)
+
+    def simulate(self, inputs: ArrayLike, *, seed: int = 0) -> Simulation:
+        """Run the very program on float64 vectors, slot for slot, with modelled errors.
+
+        Args:
+            inputs: One input, or a batch of any size along a first axis.
+            seed: What the errors are drawn from.
+
+        Raises:
+            ShapeMismatchError: The inputs have another shape than was compiled for.
+            NotFiniteError: There is a NaN or an infinity.
+            NotRealError: They are complex, text or objects.
+            InvalidArgumentError: The seed is no integer from 0 up.
+        """
+        seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
+        array, single = self.read(inputs, "simulate", most=None)
+        made: list[_Array] = []
+        seen: list[_Array] = []
+        for start in range(0, len(array), self.width):
+            part = array[start : start + self.width]
+            vectors = self.pack(part)
+            noisy = results(self.program, vectors, self.parameters, seed)
+            made.append(self.output.packing.unpack(noisy, self.width)[: len(part)])
+            seen.append(extremes(self.program, vectors, self.watches, self.width))
+        outputs = np.concatenate(made).reshape(len(array), *self.output.shape)
+        lows, highs = np.min(seen, axis=0)[:, 0], np.max(seen, axis=0)[:, 1]
+        reports = outside(self.watches, np.column_stack([lows, highs]))
+        return Simulation(outputs[0] if single else outputs, self.error, tuple(reports))
+
+    def run_clear(self, inputs: ArrayLike) -> _Array:
+        """Run the very program on float64 vectors, slot for slot, without errors.
+
+        Raises:
+            ShapeMismatchError: The inputs have another shape than was compiled for.
+        """
+        array, single = self.read(inputs, "run", most=None)
+        found = [
+            self.output.packing.unpack(results(self.program, self.pack(part)), self.width)[
+                : len(part)
+            ]
+            for part in (
+                array[start : start + self.width] for start in range(0, len(array), self.width)
+            )
+        ]
+        outputs = np.concatenate(found).reshape(len(array), *self.output.shape)
+        return outputs[0] if single else outputs
+
+    def process_memory(self, memory: int | None = None) -> ProcessMemory:
+        """What a process takes at the most that loads an evaluator from files and runs it.
+
+        Args:
+            memory: Bytes that it may keep encoded layers in; see `evaluator`.
+        """
+        kept = default_budget() if memory is None else memory
+        return process_memory(self.program, self.parameters, kept)
+
+    def summary(self, costs: Costs | None = None, *, memory: int | None = None) -> str:
+        """Per layer its packing, rotations, levels, keys and time; totals.
+
+        Args:
+            costs: What operations cost, in CPU seconds; by default as measured on this machine,
+                which takes some seconds once.
+            memory: Bytes that the evaluator may keep encoded layers in; see `evaluator`.
+        """
+        given = optional(costs, Costs, "costs", "summarise a network")
+        costs = (measured(self.parameters) if given is None else given).kept()
+        return summary(
+            self.title,
+            self.program,
+            self.parameters,
+            costs,
+            self.batch,
+            self.process_memory(memory),
+            self.error,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Network({self.title}: {self.input.shape} to {self.output.shape}, batch {self.batch}; "
+            f"{len(self.program.operations)} operations, {self.parameters})"
+        )

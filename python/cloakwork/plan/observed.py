@@ -1,0 +1,163 @@
+"""How large values come to be, and how wrong, seen on runs in the clear.
+
+Bounds by interval arithmetic grow with every layer of a network far beyond what any input
+reaches. What calibration inputs reach, with room to spare, is the bound of a network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork._native import Parameters
+from cloakwork.backends.clear import ClearBackend, ClearKey, ClearVector
+from cloakwork.backends.noise import noise_of
+from cloakwork.plan.packing import Packing
+from cloakwork.programs.slots import Constant, Input, Output, Program, Vector
+from cloakwork.runtime.executor import applied
+
+# What rounding may add at the end of a range, as a part of it.
+_ROUNDING = 1e-9
+
+
+def largest_values(program: Program, inputs: Sequence[Vector]) -> list[float | None]:
+    """For each operation the largest absolute value of any slot, on given inputs.
+
+    Args:
+        program: The program.
+        inputs: One vector for each input, in order.
+
+    Returns:
+        For each operation the largest value; None for a constant.
+
+    Example:
+        >>> from cloakwork.programs.slots import Add
+        >>> program = Program("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
+        >>> largest_values(program, [np.array([1.0, -2.0])])
+        [2.0, 4.0, 4.0]
+    """
+    values = _values(program, ClearBackend(), ClearKey(), inputs)
+    return [
+        None if isinstance(operation, Constant) else float(np.abs(values[number].slots).max())
+        for number, operation in enumerate(program.operations)
+    ]
+
+
+def results(
+    program: Program, inputs: Sequence[Vector], parameters: Parameters | None = None, seed: int = 0
+) -> list[Vector]:
+    """The results of a program in the clear.
+
+    Args:
+        program: The program.
+        inputs: One vector for each input, in order.
+        parameters: Those whose noise is added; None for none.
+        seed: What the noise is drawn from.
+
+    Example:
+        >>> from cloakwork.programs.slots import Add
+        >>> program = Program("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
+        >>> results(program, [np.array([1.0, -2.0])])[0].tolist()
+        [2.0, -4.0]
+    """
+    noise = None if parameters is None else noise_of(parameters, seed)
+    values = _values(program, ClearBackend(noise), ClearKey(noise), inputs)
+    return [
+        values[number].slots
+        for number, operation in enumerate(program.operations)
+        if isinstance(operation, Output)
+    ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Watch:
+    """What a polynomial expects of the numbers that come to it.
+
+    Args:
+        layer: The name of its layer.
+        values: The ciphertexts of its operand, by number.
+        packing: How the operand is packed.
+        low: The least number expected.
+        high: The greatest.
+        scale: What the slots hold is a number times this, plus a shift.
+        shift: The shift.
+    """
+
+    layer: str
+    values: tuple[int, ...]
+    packing: Packing
+    low: float
+    high: float
+    scale: float = 1.0
+    shift: float = 0.0
+
+
+def extremes(
+    program: Program, inputs: Sequence[Vector], watches: Sequence[Watch], batch: int
+) -> NDArray[np.float64]:
+    """The least and the greatest number that comes to each layer that is watched.
+
+    Args:
+        program: The program.
+        inputs: One vector for each input, in order.
+        watches: The layers.
+        batch: Inputs that a ciphertext has room for.
+
+    Example:
+        >>> program = Program("x", 2, (Input("x", 0), Output(0)), (None,) * 2)
+        >>> watch = Watch("silu", (0,), Packing(2, np.array([0, 1])), -1.0, 1.0)
+        >>> extremes(program, [np.array([0.5, -2.0])], [watch], 1).tolist()
+        [[-2.0, 0.5]]
+    """
+    values = _values(program, ClearBackend(), ClearKey(), inputs)
+    found = np.empty((len(watches), 2))
+    for watch, row in zip(watches, found, strict=True):
+        operands = watch.packing.unpack([values[each].slots for each in watch.values], batch)
+        numbers = (operands - watch.shift) / watch.scale
+        row[:] = numbers.min(), numbers.max()
+    return found
+
+
+def outside(watches: Sequence[Watch], found: NDArray[np.float64]) -> list[str]:
+    """What layers receive that they are not meant for, in words.
+
+    Args:
+        watches: What is expected.
+        found: The least and the greatest number that came to each.
+
+    Example:
+        >>> watch = Watch("silu", (0,), Packing(2, np.array([0, 1])), -1.0, 1.0)
+        >>> outside([watch], np.array([[-2.0, 0.5]]))
+        ["layer 'silu' expects numbers from -1 to 1, and got -2 to 0.5"]
+    """
+    return [
+        f"layer {watch.layer!r} expects numbers from {watch.low:.4g} to {watch.high:.4g}, "
+        f"and got {least:.4g} to {greatest:.4g}"
+        for watch, (least, greatest) in zip(watches, found, strict=True)
+        if _beyond(watch.low - least, watch) or _beyond(greatest - watch.high, watch)
+    ]
+
+
+def _beyond(excess: float, watch: Watch) -> bool:
+    return excess > _ROUNDING * max(abs(watch.low), abs(watch.high))
+
+
+def _values(
+    program: Program, backend: ClearBackend, key: ClearKey, inputs: Sequence[Vector]
+) -> dict[int, ClearVector]:
+    waiting = iter(inputs)
+    values: dict[int, ClearVector] = {}
+    for number, operation in enumerate(program.operations):
+        match operation:
+            case Input(level=level):
+                values[number] = key.encrypt(next(waiting), bound=np.inf, level=level)
+            case Constant():
+                pass
+            case Output(operand=operand):
+                values[number] = values[operand]
+            case _:
+                values[number] = applied(operation, program, backend, values)
+    return values

@@ -1,0 +1,156 @@
+"""What cannot be read as a network is refused by name, and what can keeps its names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from cloakwork.errors import (
+    CaptureError,
+    InvalidArgumentError,
+    NotFiniteError,
+    TrainingModeError,
+    UnsupportedLayerError,
+)
+from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.capture import capture
+
+IMAGE = torch.zeros(2, 1, 8, 8)
+
+
+class Function(nn.Module):
+    """A module of one function."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.function(x)
+
+
+@pytest.mark.parametrize(
+    ("layer", "advice"),
+    [
+        (nn.MaxPool2d(2), "average pooling"),
+        (nn.Softmax(dim=1), "decrypted result"),
+        (nn.LayerNorm(8), "batch norm"),
+        (nn.Hardswish(), "SiLU"),
+        (nn.ReLU6(), "SiLU"),
+        (nn.ConvTranspose2d(1, 1, 2), "Upsample"),
+        (Function(functional.dropout), "self.training"),
+        (Function(lambda x: x / x), "depends on the network's input"),
+        (Function(lambda x: x**0.5), "whole powers"),
+        (Function(lambda x: x @ x), "known matrix"),
+        (Function(lambda x: x.mean()), "batch"),
+        (Function(lambda x: x.flip(0)), "mixes the inputs"),
+        (Function(lambda x: x.reshape(-1)), "first axis"),
+        (Function(lambda x: torch.cat([x, x])), "along the batch"),
+        (Function(lambda x: functional.pad(x, (1, 1), value=1.0)), "other numbers than zero"),
+    ],
+)
+def test_an_unsupported_layer_is_named_with_what_works(layer: nn.Module, advice: str) -> None:
+    module = nn.Sequential(nn.Sequential(nn.Identity(), layer)).eval()
+    with pytest.raises(UnsupportedLayerError, match=rf"'0\.1.*{advice}"):
+        capture(module, IMAGE)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x, x + 1),
+        lambda x: x if x.sum() > 0 else -x,
+        lambda x: torch.ones(2),
+    ],
+)
+def test_what_is_no_network_of_one_output_is_refused(function: Any) -> None:
+    with pytest.raises(CaptureError, match="cannot read a network"):
+        capture(Function(function).eval(), IMAGE)
+
+
+def test_training_mode_is_refused_by_the_layer() -> None:
+    module = nn.Sequential(nn.Flatten(), nn.Linear(64, 2)).eval()
+    module[1].train()
+    with pytest.raises(TrainingModeError, match="'1'"):
+        capture(module, IMAGE)
+
+
+@pytest.mark.parametrize(
+    "sample", [torch.zeros(3), torch.zeros(0, 1), "x", IMAGE.to(torch.complex64)]
+)
+def test_what_is_no_sample_is_refused(sample: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="sample"):
+        capture(nn.Flatten().eval(), sample)
+
+
+def test_what_is_no_module_is_refused() -> None:
+    not_a_module: Any = functional.relu
+    with pytest.raises(InvalidArgumentError, match=r"expected a torch\.nn\.Module"):
+        capture(not_a_module, IMAGE)
+
+
+def test_several_inputs_are_refused() -> None:
+    with pytest.raises(CaptureError, match="one input, got 2"):
+        capture(nn.Flatten().eval(), (IMAGE, IMAGE))
+
+
+def test_weights_that_are_not_finite_are_refused_by_name() -> None:
+    module = nn.Sequential(nn.Flatten(), nn.Linear(64, 2)).eval()
+    nn.init.constant_(module.get_parameter("1.weight"), torch.nan)
+    with pytest.raises(NotFiniteError, match=r"1\.weight"):
+        capture(module, IMAGE)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * x,
+        lambda x: x**2,
+        torch.square,
+        lambda x: x.pow(2),
+        lambda x: (x * 2) * x * 0.5,
+    ],
+)
+def test_every_way_to_square_is_one_polynomial(function: Any) -> None:
+    graph = capture(Function(function).eval(), IMAGE)
+    [polynomial] = [node.operation for node in graph.nodes[1:-1]]
+    assert isinstance(polynomial, g.Polynomial)
+    np.testing.assert_allclose(polynomial.coefficients, (0.0, 0.0, 1.0))
+
+
+def test_a_polynomial_written_out_is_one_node() -> None:
+    graph = capture(Function(lambda x: 1 + x * (0.5 + x * (0.25 - x / 8))).eval(), IMAGE)
+    [polynomial] = [node.operation for node in graph.nodes[1:-1]]
+    assert isinstance(polynomial, g.Polynomial)
+    np.testing.assert_allclose(polynomial.coefficients, (1.0, 0.5, 0.25, -0.125))
+
+
+def test_importing_cloakwork_does_not_import_torch() -> None:
+    check = "import sys, cloakwork.nn; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", check], check=True)
+
+
+def test_without_torch_the_install_command_is_told() -> None:
+    check = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from importlib import util; found = util.find_spec\n"
+        "util.find_spec = lambda name, package=None: None if name == 'torch' else "
+        "found(name, package)\n"
+        "from cloakwork.frontends.nn.capture import capture\n"
+        "capture(None, None)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", check], capture_output=True, text=True, check=False
+    )
+    assert "MissingDependencyError" in done.stderr
+    assert "pip install 'cloakwork[torch]'" in done.stderr

@@ -1,0 +1,84 @@
+"""Polynomials are as near to activations as is said, and not of more degree than they need."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cloakwork.errors import ActivationFitError, InvalidArgumentError, NotFiniteError
+from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.calibration import calibrate
+from cloakwork.frontends.nn.evaluate import evaluate
+from cloakwork.frontends.nn.fit import fit
+from cloakwork.frontends.nn.minimax import minimax
+from cloakwork.frontends.nn.sign import error_of, sign_stages
+
+
+def activation(function: str, *parameters: float) -> g.Graph:
+    nodes = [g.node("x", g.Input((1,)), (), [])]
+    nodes.append(g.node("act", g.Activation(function, parameters), (0,), nodes))
+    nodes.append(g.node("y", g.Output(), (1,), nodes))
+    return g.build(nodes)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        activation("silu"),
+        activation("gelu"),
+        activation("gelu_tanh"),
+        activation("sigmoid"),
+        activation("tanh"),
+        activation("softplus", 2.0),
+        activation("relu"),
+        activation("leaky_relu", 0.1),
+    ],
+    ids=lambda graph: graph.nodes[1].operation.function,
+)
+@settings(max_examples=5, deadline=None)
+@given(
+    ends=st.tuples(st.floats(-8, 8), st.floats(-8, 8)).filter(lambda e: e[0] + 0.5 < e[1]),
+    precision=st.integers(4, 12),
+)
+def test_the_error_over_the_range_is_the_one_told(
+    graph: g.Graph, ends: tuple[float, float], precision: int
+) -> None:
+    fitted, [made] = fit(graph, calibrate(graph, np.array(ends)[:, None]), precision)
+    assert made.precision >= precision
+    assert made.low < ends[0] < ends[1] < made.high
+    x = np.linspace(made.low, made.high, 20001)[:, None]
+    error = np.abs(evaluate(fitted, x) - evaluate(graph, x)).max()
+    assert error <= made.error * 1.01 + 1e-12
+
+
+def test_more_precision_than_any_degree_has_is_refused_by_name() -> None:
+    graph = activation("tanh")
+    with pytest.raises(ActivationFitError, match=r"'act'.*expected 30 bits"):
+        fit(graph, calibrate(graph, np.array([[-1000.0], [1000.0]])), 30)
+
+
+def test_the_best_line_and_parabola_are_found() -> None:
+    # The best quadratic to |t| is t^2 + 1/8.
+    best = minimax(np.abs, (0, 2), 0.0, 1.0)
+    assert best is not None
+    assert best.error == pytest.approx(1 / 8, abs=1e-4)
+
+
+@pytest.mark.parametrize(("bits", "depth"), [(6, 7), (8, 9), (12, 13)])
+def test_signs_have_the_depth_that_lee_et_al_find(bits: int, depth: int) -> None:
+    stages = sign_stages(2.0**-bits)
+    assert stages is not None
+    assert error_of(stages) <= 2.0**-bits
+    assert sum((len(stage) - 1).bit_length() for stage in stages) == depth
+
+
+def test_no_samples_are_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="got none"):
+        calibrate(activation("silu"), [])
+
+
+def test_samples_that_are_not_finite_are_refused() -> None:
+    with pytest.raises(NotFiniteError, match=r"element \(0, 0\) is nan"):
+        calibrate(activation("silu"), np.array([[np.nan]]))

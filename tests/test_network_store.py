@@ -1,0 +1,74 @@
+"""Networks, keys and encrypted inputs in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.nn_networks import SQUARE, Weights, network
+from cloakwork import load_client, load_evaluator, nn, save_client, save_evaluator
+from cloakwork.errors import InvalidArgumentError, MalformedBytesError, ProgramMismatchError
+from cloakwork.frontends.nn.evaluate import evaluate
+
+GRAPH = network((5,), Weights().linear(3, 5), SQUARE, Weights(1).linear(2, 3))
+SAMPLES = np.random.default_rng(3).uniform(-1, 1, (4, 5))
+
+
+def compiled(log_n: int = 9) -> nn.Network:
+    return nn.compile_graph(GRAPH, SAMPLES, insecure=True, log_n=log_n)
+
+
+def test_parties_run_from_files_alone(tmp_path: Path) -> None:
+    made = compiled()
+    client, evaluator = made.keygen()
+    nn.save_network(made, tmp_path / "network")
+    save_client(client.party, tmp_path / "client")
+    save_evaluator(evaluator.party, tmp_path / "evaluator")
+    del made, client, evaluator
+
+    network = nn.load_network(tmp_path / "network")
+    client = network.client(load_client(tmp_path / "client"))
+    nn.save_encrypted(client.encrypt(SAMPLES[0]), tmp_path / "inputs")
+    evaluator = network.evaluator(load_evaluator(tmp_path / "evaluator"))
+    result = evaluator.run(nn.load_encrypted(tmp_path / "inputs", network))
+    nn.save_encrypted(result, tmp_path / "result")
+    got = client.decrypt(nn.load_encrypted(tmp_path / "result", network))
+    assert np.abs(got - evaluate(GRAPH, SAMPLES[:1])[0]).max() < 2**-16
+
+
+def test_a_loaded_network_is_the_same(tmp_path: Path) -> None:
+    made = compiled()
+    nn.save_network(made, tmp_path / "network")
+    loaded = nn.load_network(tmp_path / "network")
+    assert str(loaded.program) == str(made.program)
+    assert loaded.bounds == made.bounds
+    assert (loaded.batch, loaded.error, loaded.title) == (made.batch, made.error, made.title)
+    assert (loaded.input.shape, loaded.output.shape) == ((5,), (2,))
+    assert loaded.fingerprint == made.fingerprint
+    assert np.array_equal(loaded.run_clear(SAMPLES), made.run_clear(SAMPLES))
+    found = loaded.simulate(SAMPLES).outputs
+    assert np.array_equal(found, made.simulate(SAMPLES).outputs)
+
+
+def test_refuses_what_is_of_another_network(tmp_path: Path) -> None:
+    made = compiled()
+    client, _ = made.keygen()
+    nn.save_encrypted(client.encrypt(SAMPLES[0]), tmp_path / "inputs")
+    with pytest.raises(ProgramMismatchError, match="another network"):
+        nn.load_encrypted(tmp_path / "inputs", compiled(log_n=10))
+    with pytest.raises(InvalidArgumentError, match="expected the network that it is for"):
+        nn.load_encrypted(tmp_path / "inputs", client)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("place", range(0, 4000, 400))
+def test_a_damaged_file_is_refused_or_the_same(tmp_path: Path, place: int) -> None:
+    made = compiled()
+    path = tmp_path / "network"
+    nn.save_network(made, path)
+    data = bytearray(path.read_bytes())
+    data[place % len(data)] ^= 0x55
+    path.write_bytes(data)
+    with pytest.raises(MalformedBytesError):
+        nn.load_network(path)

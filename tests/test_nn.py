@@ -1,0 +1,272 @@
+"""PyTorch modules compiled as a person compiles them: what works, and how the rest is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from torch import nn as layers
+from torch.utils.data import DataLoader, TensorDataset
+
+import cloakwork as cw
+from cloakwork import errors
+
+torch.manual_seed(0)
+X = torch.rand(8, 6)
+PRECISION = 10
+SMALL: dict[str, Any] = {"precision": PRECISION, "log_n": 9, "insecure": True}
+
+
+def mlp() -> layers.Sequential:
+    torch.manual_seed(1)
+    return layers.Sequential(layers.Linear(6, 5), layers.SiLU(), layers.Linear(5, 3)).eval()
+
+
+def compiled(module: layers.Module, sample: Any = X, calibration: Any = None) -> cw.nn.Network:
+    return cw.nn.compile(module, sample, calibration=calibration, **SMALL)
+
+
+class Forward(layers.Module):
+    """A module whose forward is a function of its layer and its input."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__()
+        self.layer = layers.Linear(6, 6)
+        self.function = function
+        self.eval()
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.function(self.layer, x)
+
+
+class Residual(layers.Module):
+    """Convolutions with a residual sum, batch norm, pooling and two kinds of activation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = layers.Conv2d(1, 4, 3, stride=2, padding=1)
+        self.norm = layers.BatchNorm2d(4)
+        self.second = layers.Conv2d(4, 4, 3, padding=1, groups=2)
+        self.pool = layers.AvgPool2d(2)
+        self.head = layers.Linear(16, 5)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        x = layers.functional.silu(self.norm(self.first(x)))
+        x = self.pool(x + self.second(x))
+        return self.head((x * x).flatten(1))
+
+
+def test_a_module_of_every_kind_of_layer_runs_encrypted_at_128_bits() -> None:
+    torch.manual_seed(2)
+    module, images = Residual(), torch.rand(16, 1, 8, 8)
+    module(images)
+    module.eval()
+    net = cw.nn.compile(module, images[:1], calibration=images, precision=PRECISION, batch=2)
+    assert not net.parameters.insecure
+    client, evaluator = net.keygen()
+    got = client.decrypt(evaluator.run(client.encrypt(images[3:5])))
+    expected = module(images[3:5]).detach().numpy()
+    assert np.abs(got - expected).max() < 2**-PRECISION
+    assert np.abs(net.simulate(images).outputs - module(images).detach().numpy()).max() <= net.error
+
+
+@pytest.mark.parametrize(
+    ("module", "sample"),
+    [
+        (mlp(), X.tolist()),
+        (mlp(), X.numpy()),
+        (mlp(), X.double()),
+        (mlp(), X.clone().requires_grad_()),
+        (mlp().double(), X),
+        (layers.Sequential(mlp(), layers.Sequential(layers.Dropout(), layers.Tanh())).eval(), X),
+        (layers.Sequential(layers.Linear(6, 4, bias=False), layers.GELU()).eval(), X),
+        (Forward(lambda layer, x: torch.sigmoid(layer(torch.sigmoid(layer(x))))), X),
+        (Forward(lambda layer, x: layer(x.view(8, 6))), X),
+        (Forward(lambda layer, x: layer(x)[:, 0]), X),
+        (Forward(lambda layer, x: layer(x) + torch.relu(x - 5)), X),
+        (layers.Identity().eval(), X),
+    ],
+)
+def test_works_as_the_module_does(module: layers.Module, sample: Any) -> None:
+    net = compiled(module, sample)
+    inputs = X.to(next(module.parameters(), X).dtype)
+    expected = module(inputs).detach().numpy()
+    client, evaluator = net.keygen()
+    found = client.decrypt(evaluator.run(client.encrypt(inputs[0])))
+    assert found.shape == expected[0].shape
+    assert np.abs(found - expected[0]).max() < 2**-PRECISION
+    assert np.abs(net.simulate(inputs).outputs - expected).max() < 2**-PRECISION
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_module_of_few_bits_is_taken_by_its_weights(dtype: torch.dtype) -> None:
+    net = compiled(mlp().to(dtype), X.to(dtype))
+    expected = mlp()(X).detach().numpy()
+    assert np.abs(net.simulate(X).outputs - expected).max() < 2**-4
+
+
+@pytest.mark.parametrize(
+    "calibration",
+    [
+        X.numpy(),
+        [X[:4], X[4:]],
+        DataLoader(TensorDataset(X, torch.arange(8)), batch_size=3),
+        iter([X]),
+    ],
+)
+def test_calibrates_on_arrays_and_batches(calibration: Any) -> None:
+    net = compiled(mlp(), X[:1], calibration)
+    assert net.input.bound == compiled(mlp(), X).input.bound
+
+
+def exhausted() -> Iterator[torch.Tensor]:
+    found = iter([X])
+    next(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("calibration", "error", "told"),
+    [
+        ([], errors.InvalidArgumentError, "expected samples, got none"),
+        (torch.rand(0, 6), errors.InvalidArgumentError, "expected samples, got none"),
+        (exhausted(), errors.InvalidArgumentError, "an iterator runs only once"),
+        (5, errors.InvalidArgumentError, "such as a DataLoader, got 5"),
+        ("abc", errors.NotRealError, "expected real numbers"),
+        ([{"x": X}], errors.NotRealError, "expected real numbers"),
+        (X.to(torch.complex64), errors.NotRealError, "expected real numbers"),
+        (torch.full((2, 6), torch.nan), errors.NotFiniteError, "is nan"),
+        (torch.full((2, 6), torch.inf), errors.NotFiniteError, "is inf"),
+        (torch.rand(4, 7), errors.ShapeMismatchError, r"shape \(batch, 6\), got \(4, 7\)"),
+        (X[0], errors.ShapeMismatchError, "put inputs along a first axis"),
+    ],
+)
+def test_refuses_what_are_no_samples(calibration: Any, error: type[Exception], told: str) -> None:
+    with pytest.raises(error, match=told):
+        compiled(mlp(), X, calibration)
+
+
+def with_weight(value: float) -> layers.Module:
+    module = mlp()
+    layers.init.constant_(module.get_parameter("0.weight"), value)
+    return module
+
+
+def with_variance(value: float) -> layers.Module:
+    module = layers.Sequential(layers.Linear(6, 4), layers.BatchNorm1d(4)).eval()
+    module.get_buffer("1.running_var").fill_(value)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("module", "error", "told"),
+    [
+        (mlp().train(), errors.TrainingModeError, r"call module\.eval\(\)"),
+        (with_weight(torch.nan), errors.NotFiniteError, r"0\.weight"),
+        (with_variance(-1.0), errors.InvalidArgumentError, "layer '1': .* got one of -1"),
+        (layers.Linear(6, 3, device="meta").eval(), errors.NotRealError, "trained weights"),
+        (layers.Linear(6, 3, dtype=torch.complex64).eval(), errors.NotRealError, "complex64"),
+        (layers.Linear(7, 3).eval(), errors.CaptureError, r"sample of shape \(8, 6\)"),
+        (
+            Forward(lambda layer, x: layer(x) if x.sum() > 0 else -x),
+            errors.CaptureError,
+            "decide nothing by its numbers",
+        ),
+        (
+            Forward(lambda layer, x: layers.functional.dropout(layer(x))),
+            errors.UnsupportedLayerError,
+            r"training=self\.training",
+        ),
+        (
+            layers.Sequential(mlp(), layers.Sequential(layers.Softmax(1))).eval(),
+            errors.UnsupportedLayerError,
+            r"layer '1\.0' .* apply it to the decrypted result",
+        ),
+    ],
+)
+def test_refuses_modules_by_the_layer(
+    module: layers.Module, error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        compiled(module)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "told"),
+    [
+        ({"precision": 100}, errors.InvalidArgumentError, "precision"),
+        ({"precision": 10.5}, errors.InvalidArgumentError, "precision"),
+        ({"batch": 0}, errors.InvalidArgumentError, "batch"),
+        ({"batch": 2048}, errors.InvalidArgumentError, "ask for fewer"),
+        ({"margin": -1.0}, errors.InvalidArgumentError, "margin"),
+        ({"margin": float("nan")}, errors.InvalidArgumentError, "margin"),
+        ({"degrees": 5}, errors.InvalidArgumentError, "by the names of layers"),
+        ({"degrees": {"silu": 256}}, errors.InvalidArgumentError, "degree of 'silu'"),
+        ({"degrees": {"2": 5}}, errors.InvalidArgumentError, r"\['1', 'silu'\], got one of '2'"),
+        ({"costs": 3}, errors.InvalidArgumentError, "costs"),
+        ({"log_n": 99}, errors.InvalidArgumentError, "log_n"),
+        ({"insecure": False}, errors.InvalidParametersError, "leave log_n out"),
+    ],
+)
+def test_refuses_options_by_name(
+    options: dict[str, Any], error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        cw.nn.compile(mlp(), X, **(SMALL | options))
+
+
+def test_depth_beyond_every_chain_is_refused_by_the_layer() -> None:
+    parts = [layers.Sequential(layers.Linear(6, 6), layers.SiLU()) for _ in range(12)]
+    with pytest.raises(errors.LevelExhaustedError, match=r"layer '\d+\.[01]' .* lower degree"):
+        cw.nn.compile(layers.Sequential(*parts).eval(), X, log_n=13)
+
+
+@pytest.fixture(scope="module")
+def network() -> cw.nn.Network:
+    return compiled(mlp())
+
+
+@pytest.mark.parametrize(
+    ("inputs", "error", "told"),
+    [
+        (X[0, :5], errors.ShapeMismatchError, r"layer 'input' .* shape \(6,\)"),
+        (X[:2], errors.ShapeMismatchError, "compile with batch=2"),
+        (np.zeros((0, 6)), errors.ShapeMismatchError, "layer 'input'"),
+        (0.5, errors.ShapeMismatchError, "layer 'input'"),
+        (100 * X[0], errors.ValueOutOfRangeError, "layer 'input' .* calibrate with inputs"),
+        ([float("nan")] * 6, errors.NotFiniteError, "is nan"),
+        (X[0].to(torch.complex64), errors.NotRealError, "complex64"),
+        (None, errors.NotRealError, "expected real numbers"),
+    ],
+)
+def test_refuses_to_encrypt_what_it_is_not_meant_for(
+    network: cw.nn.Network, inputs: Any, error: type[Exception], told: str
+) -> None:
+    client, _ = network.keygen()
+    with pytest.raises(error, match=told):
+        client.encrypt(inputs)
+
+
+def test_refuses_options_of_a_run_by_name(network: cw.nn.Network) -> None:
+    refused: Any = -1
+    with pytest.raises(errors.InvalidArgumentError, match="memory"):
+        network.keygen(memory=refused)
+    with pytest.raises(errors.InvalidArgumentError, match="seed"):
+        network.simulate(X, seed=refused)
+    with pytest.raises(errors.InvalidArgumentError, match="costs"):
+        network.summary(refused)
+    client, evaluator = network.keygen()
+    with pytest.raises(errors.InvalidArgumentError, match="flood_bits"):
+        client.decrypt(evaluator.run(client.encrypt(X[0])), flood_bits=refused)
+
+
+def test_simulation_names_the_activation_that_leaves_its_range(network: cw.nn.Network) -> None:
+    assert network.simulate(X).outside == ()
+    [report] = network.simulate(100 * X).outside
+    assert report.startswith("layer '1' expects numbers from ")
