@@ -28,6 +28,9 @@ _STEPS_PER_BIT = 8
 # ReLU): a wider gap leaves more error in it, a narrower one more outside it.
 _GAPS = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)
 
+# The largest error is sought on a grid, between whose points it is somewhat larger.
+_SEEN = 1.001
+
 Stages = tuple[tuple[float, ...], ...]
 
 
@@ -113,4 +116,4 @@ def _stage(degree: int, gap: float) -> tuple[tuple[float, ...], float] | None:
     # Where a degree would be exact to rounding, a smaller one is too.
     found = (minimax(np.ones_like, range(1, n + 1, 2), gap, 1.0) for n in range(degree, 0, -2))
     best = next((each for each in found if each is not None), None)
-    return None if best is None else (best.coefficients, best.error)
+    return None if best is None else (best.coefficients, _SEEN * best.error)
