@@ -333,13 +333,15 @@ def test_a_yosys_that_writes_no_netlist(tmp_path: Path) -> None:
 def test_a_yosys_that_takes_too_long_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = "module m(input [31:0] a, input [31:0] b, output [31:0] y); assign y = a / b; endmodule"
-    path = design(tmp_path, text)
+    path = design(tmp_path, "")
+    program = tmp_path / "yosys"
+    program.write_text("#!/bin/sh\nsleep 600\n")
+    program.chmod(0o755)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
     with pytest.raises(SynthesisTimeoutError, match=r"more than 1 s; .*timeout=.* divisions"):
-        boolean.from_verilog(path, top="m", timeout=1)
+        boolean.from_verilog(path, top="m", yosys=program, timeout=1)
     assert not list(scratch.iterdir())
     for seconds in (0, float("nan")):
         with pytest.raises(InvalidArgumentError, match="timeout to be a finite number above 0"):
