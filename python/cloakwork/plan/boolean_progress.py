@@ -50,6 +50,10 @@ class Progress:
         """Whether a node is in quarter encoding, and about as early as by a re-encoding."""
         return node in self.quarter and self.quarter[node] <= self.half_level(node) + 1 + self.slack
 
+    def keeps_up(self, x: int, y: int) -> bool:
+        """Whether x in quarter encoding is there about as early as y in half encoding."""
+        return self.quarter[x] <= self.half_level(y) + self.slack
+
     def triple(self, node: int) -> tuple[int, int, int] | None:
         """Three nodes in quarter encoding whose majority does an AND."""
         quarter = self.quarter

@@ -96,8 +96,8 @@ class Reencodings:
             elif between in self._marked:
                 x = self._marked[between]
                 forms = self._network.forms
-                if forms[x] == forms[y] ^ forms[other] and (
-                    self._progress.quarter[x] <= self._progress.half_level(y) + self._progress.slack
+                if forms[x] == forms[y] ^ forms[other] and all(
+                    self._progress.keeps_up(x, each) for each in (y, other)
                 ):
                     pairs.append((x, y, other))
         return partners, pairs

@@ -38,7 +38,7 @@ class Sharing:
                 if each != shared
                 and each in progress.quarter
                 and progress.chain.get(each, 0) <= self._longest_chain
-                and progress.quarter[each] <= progress.half_level(shared) + progress.slack
+                and progress.keeps_up(each, shared)
             ]
             if finer:
                 self._sharing[shared][node] = min(finer, key=progress.quarter.__getitem__)

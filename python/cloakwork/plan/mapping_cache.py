@@ -16,7 +16,7 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.gates import GateProgram
 
 # Of what the mapper makes: another number where it makes better programs.
-_VERSION = 3
+_VERSION = 4
 
 
 def kept_mapping(program: GateProgram, targets: Sequence[Target], threads: int) -> MappedProgram:

@@ -31,13 +31,14 @@ from cloakwork.programs.ports import Port
 from cloakwork.runtime.arguments import integer, optional, shown
 from cloakwork.runtime.port_values import bits_of_arguments, results_of_bits
 from cloakwork.runtime.progress import progress_bar
+from cloakwork.runtime.unpicklable import Unpicklable
 
 # That the engine starts for a run.
 MOST_THREADS = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class EncryptedBits:
+class EncryptedBits(Unpicklable):
     """The encrypted values of some inputs of a program, or of all its outputs.
 
     Args:
@@ -47,6 +48,8 @@ class EncryptedBits:
             each bit once.
         program: The fingerprint of the program.
     """
+
+    saved_by = "cw.boolean.save_bits"
 
     side: Literal["inputs", "outputs"]
     ports: tuple[Port, ...]
@@ -58,7 +61,7 @@ class EncryptedBits:
         return f"EncryptedBits({self.side} {names}; {self.ciphertexts.nbytes} bytes)"
 
 
-class BooleanClient:
+class BooleanClient(Unpicklable):
     """Holds the secret key: encrypts and decrypts bits.
 
     Args:
@@ -74,6 +77,8 @@ class BooleanClient:
         >>> client.decrypt(evaluator.run(client.encrypt(x0=1, x1=2)))
         {'y0': 3}
     """
+
+    saved_by = "cw.boolean.save_client"
 
     def __init__(self, secret: BooleanSecretKey, program: BootstrapProgram) -> None:
         _require_parameters(program, secret.parameters, "make a client")
@@ -119,7 +124,7 @@ class BooleanClient:
         return f"BooleanClient({self.program.title!r}, {self.secret.parameters.name})"
 
 
-class BooleanEvaluator:
+class BooleanEvaluator(Unpicklable):
     """Runs a program on encrypted bits; holds the evaluation key and no secret.
 
     Args:
@@ -135,6 +140,8 @@ class BooleanEvaluator:
         >>> hasattr(evaluator, "decrypt")
         False
     """
+
+    saved_by = "cw.boolean.save_evaluator"
 
     def __init__(self, key: BooleanEvaluationKey, program: BootstrapProgram) -> None:
         _require_parameters(program, key.parameters, "make an evaluator")

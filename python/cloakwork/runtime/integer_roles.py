@@ -20,6 +20,7 @@ from cloakwork.runtime.arguments import shown
 from cloakwork.runtime.executor import Backend, run
 from cloakwork.runtime.integer_values import evaluations_of, require_bits
 from cloakwork.runtime.profile import Profile
+from cloakwork.runtime.unpicklable import Unpicklable
 
 
 class IntegerKey(Protocol):
@@ -32,7 +33,7 @@ class IntegerKey(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class EncryptedIntegers:
+class EncryptedIntegers(Unpicklable):
     """The encrypted inputs of a run, or its results.
 
     Args:
@@ -42,6 +43,8 @@ class EncryptedIntegers:
         program: The fingerprint of the program.
         hidden: Whether they are encrypted; on the clear backend they are not.
     """
+
+    saved_by = "cw.integers.save_integers"
 
     side: Literal["inputs", "results"]
     values: tuple[Any, ...]
@@ -62,7 +65,7 @@ class EncryptedIntegers:
         )
 
 
-class IntegerClient:
+class IntegerClient(Unpicklable):
     """Holds the secret key: encrypts and decrypts integers.
 
     Args:
@@ -78,6 +81,8 @@ class IntegerClient:
         >>> client.decrypt(evaluator.run(client.encrypt(a=-7)))
         49
     """
+
+    saved_by = "cw.integers.save_client"
 
     def __init__(self, key: IntegerKey, program: IntegerProgram) -> None:
         self.key = key
@@ -136,7 +141,7 @@ class IntegerClient:
         return f"IntegerClient({self.program.title!r}, {self.key!r})"
 
 
-class IntegerEvaluator:
+class IntegerEvaluator(Unpicklable):
     """Runs a program on encrypted integers; holds evaluation keys and no secret.
 
     Args:
@@ -153,6 +158,8 @@ class IntegerEvaluator:
         >>> hasattr(evaluator, "decrypt")
         False
     """
+
+    saved_by = "cw.integers.save_evaluator"
 
     def __init__(self, backend: Backend[Any], program: IntegerProgram, *, hidden: bool) -> None:
         self.backend = backend

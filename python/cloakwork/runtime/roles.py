@@ -34,6 +34,7 @@ from cloakwork.runtime.memory import (
 )
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.tensor import Tensor, require_tensor
+from cloakwork.runtime.unpicklable import Unpicklable
 
 # The peak of a run on several threads is below this many times that in program order.
 _SPREAD = 2
@@ -47,7 +48,7 @@ class Key(Protocol):
     def decrypt(self, value: Any, *, flood_bits: int | None) -> Vector: ...
 
 
-class Client:
+class Client(Unpicklable):
     """Holds the secret key: encrypts and decrypts.
 
     Args:
@@ -64,6 +65,8 @@ class Client:
         >>> client.decrypt(client.encrypt([1.0, 2.0])).tolist()
         [1.0, 2.0]
     """
+
+    saved_by = "cw.save_client"
 
     def __init__(
         self,
@@ -185,7 +188,7 @@ class Client:
         return f"Client({described}, bound={self.bound:g})"
 
 
-class Evaluator:
+class Evaluator(Unpicklable):
     """Runs programs on encrypted tensors; holds evaluation keys and no secret.
 
     Args:
@@ -200,6 +203,8 @@ class Evaluator:
         >>> hasattr(cw.Session(depth=1, backend="clear").evaluator, "decrypt")
         False
     """
+
+    saved_by = "cw.save_evaluator"
 
     def __init__(
         self,

@@ -7,6 +7,6 @@ import pytest
 from cloakwork.frontends.boolean.child import run_child
 
 
-@pytest.mark.parametrize("seconds", [None, 60, 1e9, 1e300])
-def test_any_time_may_be_given(seconds: float | None) -> None:
+@pytest.mark.parametrize("seconds", [60, 1e9, 1e300])
+def test_any_time_may_be_given(seconds: float) -> None:
     assert run_child(["echo", "hello"], Path(), timeout=seconds).stdout == "hello\n"

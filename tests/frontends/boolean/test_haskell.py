@@ -24,6 +24,7 @@ from cloakwork.errors import (
     UnboundedRecursionError,
     VerilogError,
 )
+from cloakwork.frontends.boolean import haskell
 
 TYPES = """{-# LANGUAGE DeriveAnyClass #-}
 module Types (types, swapped) where
@@ -206,7 +207,7 @@ def refused(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("empty", NotBitsError, "the result's port: its type has no bits"),
         ("factorial", UnboundedRecursionError, "factorial, or what it uses, calls itself"),
         ("isEven", UnboundedRecursionError, "isEven, or what it uses, calls"),
-        ("total", VerilogError, "made of total is refused: .*loop"),
+        ("total", VerilogError, "no gates of Clash's total: .*loop"),
     ],
 )
 def test_functions_that_are_refused(
@@ -281,7 +282,7 @@ def test_without_clash_it_says_how_to_install_it(
         boolean.from_haskell(path, top="f")
 
 
-def slow_clash(folder: Path) -> Path:
+def slow_program(folder: Path) -> Path:
     """A program that starts another one, tells its number and waits for it."""
     path = folder / "clash"
     path.write_text(f'#!/bin/sh\nsleep 600 &\necho $! > "{folder / "started"}"\nwait\n')
@@ -311,11 +312,21 @@ def test_a_clash_that_takes_too_long_is_ended(
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
-    monkeypatch.setenv("CLASH", str(slow_clash(tmp_path)))
+    monkeypatch.setenv("CLASH", str(slow_program(tmp_path)))
     with pytest.raises(SynthesisTimeoutError, match=r"more than 1 s for f; .*timeout="):
         boolean.from_haskell(path, top="f", timeout=1)
     wait_until_ended(int((tmp_path / "started").read_text()))
     assert not list(scratch.iterdir())
+
+
+def test_a_yosys_that_takes_too_long_is_told_of_as_the_function(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = module(tmp_path, "f = low")
+    monkeypatch.setattr(haskell, "verilog_of", lambda *_: [path])
+    with pytest.raises(SynthesisTimeoutError, match=r"Clash's f: .* Yosys took more than 1 s"):
+        boolean.from_haskell(path, top="f", yosys=slow_program(tmp_path), timeout=1)
+    wait_until_ended(int((tmp_path / "started").read_text()))
 
 
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -323,7 +334,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     code = f"import cloakwork as cw; cw.boolean.from_haskell({str(path)!r}, top='f')"
-    environment = {"CLASH": str(slow_clash(tmp_path)), "TMPDIR": str(scratch)}
+    environment = {"CLASH": str(slow_program(tmp_path)), "TMPDIR": str(scratch)}
     started = tmp_path / "started"
     with subprocess.Popen(
         [sys.executable, "-c", code], env={**os.environ, **environment}, stderr=subprocess.PIPE

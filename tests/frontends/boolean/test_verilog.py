@@ -16,6 +16,7 @@ from cloakwork.errors import (
     InvalidArgumentError,
     MissingDependencyError,
     SequentialCircuitError,
+    SynthesisTimeoutError,
     VerilogError,
 )
 from cloakwork.frontends.boolean import verilog, yosys
@@ -327,6 +328,24 @@ def test_a_yosys_of_ones_own_by_a_relative_path(
 def test_a_yosys_that_writes_no_netlist(tmp_path: Path) -> None:
     with pytest.raises(VerilogError, match="Yosys wrote no netlist"):
         boolean.from_verilog(design(tmp_path, ""), top="m", yosys=stand_in(tmp_path, "{"))
+
+
+def test_a_yosys_that_takes_too_long_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = design(tmp_path, "")
+    program = tmp_path / "yosys"
+    program.write_text("#!/bin/sh\nsleep 600\n")
+    program.chmod(0o755)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    with pytest.raises(SynthesisTimeoutError, match=r"more than 1 s; .*timeout=.* divisions"):
+        boolean.from_verilog(path, top="m", yosys=program, timeout=1)
+    assert not list(scratch.iterdir())
+    for seconds in (0, float("nan")):
+        with pytest.raises(InvalidArgumentError, match="timeout to be a finite number above 0"):
+            boolean.from_verilog(path, top="m", timeout=seconds)
 
 
 def stand_in(folder: Path, netlist: str) -> Path:

@@ -16,7 +16,7 @@ _LONGEST_SECONDS = 1e6
 def run_child(
     command: Sequence[str],
     folder: Path,
-    timeout: float | None = None,
+    timeout: float,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program to its end, whatever it returns.
@@ -24,7 +24,7 @@ def run_child(
     Args:
         command: The program and its arguments.
         folder: Where it runs.
-        timeout: Seconds, of which 10^6 count; None for as long as it takes.
+        timeout: Seconds, of which 10^6 count.
         environment: Variables set for it beside those of this process.
 
     Returns:
@@ -35,11 +35,9 @@ def run_child(
         OSError: It cannot be started.
 
     Example:
-        >>> run_child(["echo", "hello"], Path()).stdout
+        >>> run_child(["echo", "hello"], Path(), 60).stdout
         'hello\\n'
     """
-    if timeout is not None:
-        timeout = min(timeout, _LONGEST_SECONDS)
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -53,7 +51,7 @@ def run_child(
         start_new_session=True,
     ) as child:
         try:
-            written, told = child.communicate(timeout=timeout)
+            written, told = child.communicate(timeout=min(timeout, _LONGEST_SECONDS))
         except BaseException:
             # The group is gone where its first process has been waited for.
             with suppress(ProcessLookupError):

