@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# uv fetches packages side by side: torch, with all that it brings along, in seconds for minutes.
+INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 
 .PHONY: help demo demo-bits test test-slow lint bench clean
@@ -58,11 +60,11 @@ bench: .venv/.native .venv/.dev .venv/.clash
 clean:
 	rm -rf .venv target
 
-.venv/.python:
+.venv/.python: Makefile
 	@echo "== making a virtual environment in .venv"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try make PYTHON=python3.12")'
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check 'maturin>=1.7,<2'
+	@$(BIN)/pip install --quiet --disable-pip-version-check 'maturin>=1.7,<2' 'uv>=0.5,<1'
 	@touch $@
 
 .venv/.native: .venv/.python pyproject.toml $(RUST_SOURCES)
@@ -73,13 +75,13 @@ clean:
 .venv/.demo: .venv/.python pyproject.toml
 	@echo "== installing what the demo needs"
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["demo"], sep="\n")' > .venv/demo.txt
-	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement .venv/demo.txt
+	@$(INSTALL) --requirement .venv/demo.txt
 	@touch $@
 
 .venv/.dev: .venv/.python pyproject.toml
-	@echo "== installing what the tests need"
+	@echo "== installing what the tests need, torch among it (5 GB)"
 	@$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; print(*project["dependencies"], *project["optional-dependencies"]["dev"], sep="\n")' > .venv/dev.txt
-	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement .venv/dev.txt
+	@$(INSTALL) --requirement .venv/dev.txt
 	@touch $@
 
 .venv/.clash: .venv/.python tools/find-clash
