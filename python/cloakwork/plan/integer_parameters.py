@@ -46,6 +46,8 @@ _SPARE_BITS = (0.5, 3.0, 8.0)
 _MOST_MADE = 4
 # Costs are told in transforms of so many coefficients, as a base-2 logarithm.
 _UNIT_LOG_N = 12
+# An encryption, in rotations at its level.
+_ENCRYPTION = 0.5
 # A modulus is asked to have this much more than it needs, for primes do not come in every size.
 _ROOM_BITS = 0.02
 # By log_n: of the modulus with the primes of key switching, the limit for 128 bits of security in
@@ -67,8 +69,8 @@ class IntegerPlan:
 
     @property
     def cost(self) -> float:
-        """What a run takes by the model, in transforms (NTTs) of 2^12 coefficients."""
-        return run_cost(self.program, self.parameter_sets)
+        """What a run and the encryption of its inputs take, in transforms of 2^12 coefficients."""
+        return cost_of(self.program, self.parameter_sets)
 
 
 def cheapest_integer_plan(
@@ -202,12 +204,22 @@ def _bases(level_bits: int, needed: float) -> list[float]:
     return [low, *sorted({each for each in fitting if low < each <= high}), high]
 
 
-def run_cost(program: Program, parameter_sets: Sequence[BgvParameters]) -> float:
-    """What a run takes by the model, in transforms (NTTs) of 2^12 coefficients."""
+def cost_of(program: Program, parameter_sets: Sequence[BgvParameters]) -> float:
+    """What a run and the encryption of its inputs take by the model.
+
+    Args:
+        program: The program, with levels.
+        parameter_sets: Its parameters, one for every prime.
+
+    Returns:
+        The cost in transforms (NTTs) of 2^12 coefficients.
+    """
     parameters = parameter_sets[0]
     costs = counted_costs(limbs_of(parameters), parameters.log_n)
+    inputs = [each.level for each in program.operations if isinstance(each, Input)]
+    encryption = _ENCRYPTION * math.fsum(map(costs.rotation, inputs))
     transform = 2.0 ** (parameters.log_n - _UNIT_LOG_N)
-    return len(parameter_sets) * transform * total_seconds(program, costs)
+    return len(parameter_sets) * transform * (encryption + total_seconds(program, costs))
 
 
 def limbs_of(parameters: BgvParameters) -> Limbs:

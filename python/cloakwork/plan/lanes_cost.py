@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
@@ -26,6 +27,7 @@ class LaneCosts:
     """Prices of operations relative to one another.
 
     Args:
+        encryption: An input: who encrypts it works and sends as well.
         rotation: A rotation of a vector not rotated before.
         hoisted: A further rotation of the same vector.
         product: A product of two ciphertexts, not relinearised.
@@ -41,6 +43,7 @@ class LaneCosts:
         InvalidArgumentError: A price is below 0, or a rotation is free.
     """
 
+    encryption: float = 0.25
     rotation: float = 1.0
     hoisted: float = 0.5
     product: float = 0.5
@@ -79,31 +82,32 @@ def cost_of(operations: Sequence[VectorOperation], costs: LaneCosts) -> float:
 
     Example:
         >>> cost_of([Packed(()), Rotation(0, 1), Rotation(0, 2), Rotation(1, 1)], LaneCosts())
-        2.5
+        2.75
         >>> round(cost_of([Packed(()), VectorProduct(0, 0), Rotation(1, 1)], LaneCosts()), 6)
-        2.3
+        2.675
     """
-    total = 0.0
+    prices: list[float] = []
     rotated: set[int] = set()
     levels = levels_left(operations)
     # Vectors that are sums of products not relinearised yet.
     waiting: set[int] = set()
     for number, (operation, left) in enumerate(zip(operations, levels, strict=True)):
-        total += _price(operation, costs, rotated) * (1 + costs.level * left)
+        prices.append(_price(operation, costs, rotated) * (1 + costs.level * left))
         vectors = set(vectors_of(operation))
         if isinstance(operation, Rotation | VectorProduct):
             for vector in vectors & waiting:
                 waiting.remove(vector)
-                total += costs.relinearisation * (1 + costs.level * levels[vector])
+                prices.append(costs.relinearisation * (1 + costs.level * levels[vector]))
         if isinstance(operation, VectorProduct) or vectors & waiting:
             waiting.add(number)
-    return total
+    # Exact, so that the order of operations does not tell programs apart.
+    return math.fsum(prices)
 
 
 def _price(operation: VectorOperation, costs: LaneCosts, rotated: set[int]) -> float:
     match operation:
         case Packed():
-            return 0.0
+            return costs.encryption
         case Rotation(operand=operand):
             if operand in rotated:
                 return costs.hoisted

@@ -11,6 +11,7 @@ in which lanes, and what moves between them are settled together, by what the wh
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -134,7 +135,7 @@ def candidates(
         workers: Processes that search at once.
 
     Returns:
-        The cheapest first; the circuit as it is written last, unless it is long.
+        The cheapest first; the circuit as it is written among them, unless it is long and dear.
 
     Raises:
         InvalidArgumentError: The effort is not positive, or there is no worker.
@@ -162,7 +163,7 @@ def candidates(
     for candidate in sorted(improved + found, key=lambda each: each.cost):
         cost = round(candidate.cost, 6)
         dear = chosen and cost > _DEAR * min(chosen)
-        if cost >= scalar_cost or dear or len(chosen) == _MOST_CANDIDATES:
+        if dear or len(chosen) == _MOST_CANDIDATES:
             break
         program = _program(candidate, costs)
         if cost not in chosen and program.width <= most_width:
@@ -173,9 +174,9 @@ def candidates(
             f"{scalar.width}; allow more slots, or let its inputs be ungrouped"
         )
     is_short = len(scalar.operations) <= _LONGEST_SCALAR
-    if scalar.width <= most_width and (not chosen or is_short):
-        return [*chosen.values(), scalar]
-    return list(chosen.values())
+    if scalar.width <= most_width and (is_short or scalar_cost < min(chosen, default=math.inf)):
+        chosen[scalar_cost] = scalar
+    return [chosen[cost] for cost in sorted(chosen)]
 
 
 def _program(candidate: _Candidate, costs: LaneCosts) -> LaneProgram:
