@@ -15,7 +15,7 @@ help:
 	@echo "make test       check format and types, run all tests but the slow ones"
 	@echo "make test-slow  run the slow tests: 128-bit parameters, large rings, programs over bits"
 	@echo "make lint       check format and types only"
-	@echo "make bench      measure the engine, einsum and programs over bits"
+	@echo "make bench      measure the engine, einsum, programs over bits, circuits, networks"
 	@echo "make clean      remove what make has made"
 
 demo: .venv/.native .venv/.demo
@@ -56,6 +56,10 @@ bench: .venv/.native .venv/.dev .venv/.clash
 	@$(BIN)/python -m benchmarks.einsum
 	@echo "== measuring programs over bits"
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python -m benchmarks.boolean
+	@echo "== measuring circuits"
+	@$(BIN)/python -m benchmarks.circuit
+	@echo "== measuring networks"
+	@$(BIN)/python -m benchmarks.nn
 
 clean:
 	rm -rf .venv target
