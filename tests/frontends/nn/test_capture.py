@@ -57,12 +57,60 @@ class Function(nn.Module):
         (Function(lambda x: x.reshape(-1)), "first axis"),
         (Function(lambda x: torch.cat([x, x])), "along the batch"),
         (Function(lambda x: functional.pad(x, (1, 1), value=1.0)), "other numbers than zero"),
+        (nn.AdaptiveAvgPool2d(0), "at least 1"),
+        (Function(lambda x: x ** torch.arange(8.0)), "a tensor of 8 numbers"),
     ],
 )
 def test_an_unsupported_layer_is_named_with_what_works(layer: nn.Module, advice: str) -> None:
     module = nn.Sequential(nn.Sequential(nn.Identity(), layer)).eval()
     with pytest.raises(UnsupportedLayerError, match=rf"'0\.1.*{advice}"):
         capture(module, IMAGE)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.int() * 1.0,
+        lambda x: x.long() * 1.0,
+        lambda x: x.bool() * 1.0,
+        lambda x: x.to(torch.uint8) * 1.0,
+        lambda x: x.to(torch.ones(1, dtype=torch.int32)) * 1.0,
+        lambda x: x.half(),
+        lambda x: x.sum(1, dtype=torch.int32),
+        lambda x: x.mean(1, dtype=torch.float16),
+        lambda x: x * torch.full((8,), 1j),
+    ],
+)
+def test_a_cast_that_changes_numbers_is_refused(function: Any) -> None:
+    with pytest.raises(UnsupportedLayerError, match=r"result of torch\..*leave out the cast"):
+        capture(Function(function).eval(), IMAGE)
+
+
+def test_a_cast_to_more_precision_is_the_identity() -> None:
+    graph = capture(Function(lambda x: x.double().float().sum(1, dtype=x.dtype)).eval(), IMAGE)
+    assert graph.nodes[-1].shape == (8, 8)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x + torch.randn(8),
+        lambda x: x + torch.rand(1, 8),
+        lambda x: x + torch.rand_like(x),
+        lambda x: x + torch.normal(torch.zeros(8)),
+        lambda x: x * functional.dropout(torch.ones(8)),
+    ],
+)
+def test_random_numbers_are_refused(function: Any) -> None:
+    with pytest.raises(UnsupportedLayerError, match="in a buffer"):
+        capture(Function(function).eval(), IMAGE)
+
+
+def test_dropout_of_known_numbers_is_off_outside_of_training() -> None:
+    module = Function(lambda x: x * functional.dropout(torch.full((8,), 3.0), training=False))
+    [scaling] = [node.operation for node in capture(module.eval(), IMAGE).nodes[1:-1]]
+    assert isinstance(scaling, g.Affine)
+    np.testing.assert_array_equal(scaling.scale, np.full((1, 1, 8), 3.0))
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,10 @@ _SUPPORTED = (
 _AFTER = "leave it out and apply it to the decrypted result"
 _ACTIVATION = "use ReLU, LeakyReLU, SiLU, GELU, sigmoid, tanh, Softplus or a polynomial"
 _NORM = "use batch norm, whose statistics do not depend on the input"
-_CHANCE = "give dropout training=self.training, so that it is off after module.eval()"
+_CHANCE = (
+    "give dropout training=self.training, so that it is off after module.eval(), and keep other "
+    "random numbers in a buffer"
+)
 
 # What works instead of an operation whose name begins so.
 _INSTEAD: Mapping[str, str] = MappingProxyType(
@@ -60,7 +63,9 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
         "bernoulli": _CHANCE,
         "native_dropout": _CHANCE,
         "dropout": _CHANCE,
+        "normal": _CHANCE,
         "rand": _CHANCE,
+        "uniform": _CHANCE,
         "conv_transpose": "use torch.nn.Upsample and a convolution",
     }
 )
@@ -99,7 +104,10 @@ class Call:
         value = self.arguments[argument]
         if isinstance(value, Term):
             raise self.unsupported(f"{argument} depends on the network's input")
-        return float(value)
+        numbers = array_of(value)
+        if numbers.size != 1:
+            raise self.unsupported(f"{argument} is a tensor of {numbers.size} numbers, not one")
+        return float(numbers.item())
 
     def array(self, argument: str) -> g.Array | None:
         """An argument that is a known tensor, or was left out."""
@@ -126,9 +134,9 @@ class Call:
             return value
         return self.append(g.Rearrange(np.arange(math.prod(shape)), shape), value)
 
-    def unsupported(self, why: str = "") -> UnsupportedLayerError:
+    def unsupported(self, why: str = "", instead: str = "") -> UnsupportedLayerError:
         """The refusal of this call: the layer, the operation, and what would work."""
-        instead = next(
+        instead = instead or next(
             (advice for start, advice in _INSTEAD.items() if self.name.startswith(start)),
             f"use what is supported: {_SUPPORTED}",
         )

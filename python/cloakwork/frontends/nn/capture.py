@@ -143,7 +143,7 @@ def _read(exported: ExportedProgram, inputs: torch.Tensor) -> g.Graph:
             case "placeholder":
                 values[node.name] = trace.append("input", g.Input(tuple(inputs.shape[1:])))
             case "call_function":
-                values[node.name] = _called(trace, node, values, len(inputs))
+                values[node.name] = _called(trace, node, values, inputs)
             case "output":
                 # Torch adds what was changed in place, of the input or a buffer, to the results.
                 _finish(trace, [values.get(name) for name in signature.user_outputs])
@@ -177,7 +177,9 @@ def _known(exported: ExportedProgram) -> Iterator[tuple[str, torch.Tensor]]:
         yield name, tensor
 
 
-def _called(trace: Trace, node: torch.fx.Node, values: dict[str, Value], batch: int) -> Value:
+def _called(
+    trace: Trace, node: torch.fx.Node, values: dict[str, Value], inputs: torch.Tensor
+) -> Value:
     if node.target is operator.getitem:
         sequence, position = (_bound(each, values) for each in node.args)
         return sequence[position] if position < len(sequence) else []
@@ -190,14 +192,37 @@ def _called(trace: Trace, node: torch.fx.Node, values: dict[str, Value], batch: 
     given = [_bound(each, values) for each in node.args]
     named = {key: _bound(each, values) for key, each in node.kwargs.items()}
     function: Any = node.target
-    if not _depends([*given, *named.values()]):
-        return function(*given, **named)  # type: ignore[no-any-return]
     arguments = {each.name: each.default_value for each in schema.arguments}
     arguments |= dict(zip(arguments, given, strict=False)) | named
-    call = Call(trace, _layer(node), name, arguments, function, batch)
+    call = Call(trace, _layer(node), name, arguments, function, len(inputs))
+    if not _depends([*given, *named.values()]):
+        _require_no_chance(call)
+        return function(*given, **named)  # type: ignore[no-any-return]
     if name not in READERS:
         raise call.unsupported()
+    _require_precise(call, node, inputs)
     return READERS[name](call)
+
+
+def _require_no_chance(call: Call) -> None:
+    import torch  # noqa: PLC0415
+
+    # Dropout has the tag in eval mode too.
+    by_chance = torch.Tag.nondeterministic_seeded in call.function.tags
+    if by_chance and call.arguments.get("train", True):
+        raise call.unsupported("chance, which would be the same at every call")
+
+
+def _require_precise(call: Call, node: torch.fx.Node, inputs: torch.Tensor) -> None:
+    """Refuse what rounds the network's values, or cuts them to whole numbers."""
+    import torch  # noqa: PLC0415
+
+    made = node.meta["val"]
+    for each in made if isinstance(made, (list, tuple)) else (made,):
+        if each.dtype not in (torch.float32, torch.float64, inputs.dtype):
+            raise call.unsupported(
+                f"a result of {each.dtype}", "leave out the cast, or cast to float32 or float64"
+            )
 
 
 def _bound(argument: Any, values: dict[str, Value]) -> Any:

@@ -103,6 +103,8 @@ def adaptive_average_pool(call: Call) -> Term:
     image = _as_image(call, call.value(), 1 if flat else 2)
     sizes = call.trace.shape(image)[1:]
     wanted = _spatial(call, "output_size", flat, 1)
+    if 0 in wanted:
+        raise call.unsupported("no windows", "ask for an output size of at least 1")
     if any(size % count for size, count in zip(sizes, wanted, strict=True)):
         return spatial_map(call)
     window = (sizes[0] // wanted[0], sizes[1] // wanted[1])
