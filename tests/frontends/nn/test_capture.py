@@ -58,6 +58,11 @@ class Function(nn.Module):
         (Function(lambda x: torch.cat([x, x])), "along the batch"),
         (Function(lambda x: functional.pad(x, (1, 1), value=1.0)), "other numbers than zero"),
         (nn.AdaptiveAvgPool2d(0), "at least 1"),
+        (nn.Softplus(threshold=2.0), "threshold of at least 14"),
+        (nn.Softplus(beta=1 / 1024), "threshold of at least 21"),
+        (nn.Softplus(beta=0.0), "beta other than 0"),
+        (Function(lambda x: x[:, :0].mean(1)), "no elements"),
+        (Function(lambda x: torch.cat([x[:, :0], x[:, :0]], 1)), "no elements"),
         (Function(lambda x: x ** torch.arange(8.0)), "a tensor of 8 numbers"),
     ],
 )
@@ -124,6 +129,54 @@ def test_dropout_of_known_numbers_is_off_outside_of_training() -> None:
 def test_what_is_no_network_of_one_output_is_refused(function: Any) -> None:
     with pytest.raises(CaptureError, match="cannot read a network"):
         capture(Function(function).eval(), IMAGE)
+
+
+@pytest.mark.parametrize("function", [lambda x: x[:, :0], lambda x: functional.silu(x[:, :0])])
+def test_a_result_of_no_elements_is_refused(function: Any) -> None:
+    with pytest.raises(CaptureError, match="expected a result with elements"):
+        capture(Function(function).eval(), IMAGE)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x / x.shape[0],
+        lambda x: [x * len(x)],
+        lambda x: x if len(x) == 2 else -x,
+    ],
+)
+def test_a_result_that_depends_on_the_size_of_the_batch_is_refused(function: Any) -> None:
+    with pytest.raises(CaptureError, match="in a batch of 3 than in one of 2"):
+        capture(Function(function).eval(), IMAGE)
+
+
+def test_results_too_large_for_a_float_are_compared_too() -> None:
+    assert capture(Function(lambda x: x * 1e30 * 1e30).eval(), IMAGE).nodes[-1].shape == (1, 8, 8)
+
+
+def test_a_module_of_one_batch_size_is_read() -> None:
+    module = nn.Sequential(Function(lambda x: x.reshape(2, -1)), nn.Linear(64, 3)).eval()
+    assert capture(module, IMAGE).nodes[-1].shape == (3,)
+
+
+class Counting(nn.Module):
+    """A module that changes its buffer and its input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: torch.Tensor
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return x.mul_(self.calls)
+
+
+def test_reading_changes_neither_the_buffers_nor_the_sample() -> None:
+    module, sample = Counting().eval(), torch.ones(2, 3)
+    capture(module, sample)
+    assert module.calls == 0
+    assert torch.equal(sample, torch.ones(2, 3))
 
 
 def test_training_mode_is_refused_by_the_layer() -> None:

@@ -34,6 +34,7 @@ def activation(function: str, *parameters: float) -> g.Graph:
         activation("softplus", 2.0),
         activation("relu"),
         activation("leaky_relu", 0.1),
+        activation("leaky_relu", 1.0),
     ],
     ids=lambda graph: graph.nodes[1].operation.function,
 )

@@ -44,8 +44,9 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
         TrainingModeError: The module is in training mode.
         UnsupportedLayerError: A layer cannot be computed on encrypted numbers; the message
             names it and says what would work.
-        CaptureError: The module takes several inputs or gives several results, or torch.export
-            cannot follow it: most often since it decides on values of its input.
+        CaptureError: The module takes several inputs or gives several results or no element, an
+            input's result depends on how many inputs come with it, or torch.export cannot
+            follow the module: most often since it decides on values of its input.
         NotFiniteError: A weight is NaN or infinite.
         NotRealError: A weight is complex, or has no numbers.
 
@@ -68,7 +69,9 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
         )
     _require_eval(module)
     inputs = _sample(module, sample)
-    return _read(_exported(module, inputs), inputs)
+    graph = _read(_exported(module, inputs), inputs)
+    _require_independent(module, inputs)
+    return graph
 
 
 def _require_eval(module: torch.nn.Module) -> None:
@@ -124,6 +127,46 @@ def _exported(module: torch.nn.Module, inputs: torch.Tensor) -> ExportedProgram:
             f"sample of shape {tuple(inputs.shape)}: {told}; give inputs that it takes along a "
             "first axis, and make its forward take one tensor and decide nothing by its numbers"
         ) from error
+
+
+def _require_independent(module: torch.nn.Module, inputs: torch.Tensor) -> None:
+    """Refuse a module that gives an input another result in a larger batch.
+
+    torch.export fixes the size of the batch, so that nothing in its graph would tell.
+    """
+    import torch  # noqa: PLC0415
+
+    chance = torch.Generator().manual_seed(0)
+    more = torch.randn((len(inputs) + 1, *inputs.shape[1:]), generator=chance).to(inputs)
+    own = _result(module, more[:-1])
+    try:
+        among = _result(module, more)
+    except Exception:
+        # It takes no other batch than the sample's, so there is no other result.
+        return
+    if among.shape[:1] != more.shape[:1]:
+        return
+    among = among[:-1]
+    tolerance = torch.finfo(own.dtype).eps ** 0.5
+    allowed = tolerance * float(own.nan_to_num(0.0, 0.0, 0.0).abs().max())
+    if own.shape != among.shape or not torch.allclose(own, among, tolerance, allowed, True):
+        raise CaptureError(
+            f"cannot read a network: expected that the result of an input depends on it alone, got "
+            f"another in a batch of {len(more)} than in one of {len(inputs)}; leave the batch's "
+            "size out of forward"
+        )
+
+
+def _result(module: torch.nn.Module, inputs: torch.Tensor) -> torch.Tensor:
+    """What a module makes of inputs; neither they nor its buffers change."""
+    import torch  # noqa: PLC0415
+
+    buffers = {name: buffer.clone() for name, buffer in module.named_buffers()}
+    with torch.no_grad():
+        result: Any = torch.func.functional_call(module, buffers, (inputs.clone(),))
+    while not isinstance(result, torch.Tensor):
+        result = next(iter(result.values() if hasattr(result, "values") else result))
+    return result
 
 
 def _is_mutable(node: torch.fx.Node) -> bool:
@@ -253,6 +296,11 @@ def _finish(trace: Trace, results: list[Value | None]) -> None:
         raise CaptureError(
             f"cannot read a network: expected one result that depends on the input, got "
             f"{len(results)}; let forward return one tensor"
+        )
+    if 0 in trace.shape(results[0]):
+        raise CaptureError(
+            "cannot read a network: expected a result with elements, got one of shape (batch, "
+            f"{', '.join(map(str, trace.shape(results[0])))}); return what has elements"
         )
     trace.append("output", g.Output(), results[0])
 

@@ -264,7 +264,7 @@ class _Fitting:
         match self.activation:
             case g.Activation("relu"):
                 return 0.0
-            case g.Activation("leaky_relu", (slope,)):
+            case g.Activation("leaky_relu", (slope,)) if slope != 1.0:
                 return slope
             case _:
                 return None

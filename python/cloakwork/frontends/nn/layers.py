@@ -115,7 +115,10 @@ def mean(call: Call) -> Term:
     """The mean over some axes."""
     value = call.value()
     shape = call.trace.shape(value)
-    return _reduced(call, value, 1.0 / math.prod(shape[axis] for axis in _reduced_axes(call)))
+    count = math.prod(shape[axis] for axis in _reduced_axes(call))
+    if not count:
+        raise call.unsupported("a mean of no elements")
+    return _reduced(call, value, 1.0 / count)
 
 
 def total(call: Call) -> Term:

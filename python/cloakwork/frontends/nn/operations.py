@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+
+import numpy as np
 
 from cloakwork.frontends.nn import arithmetic, layers
 from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.call import Call, Value
 from cloakwork.frontends.nn.rearranging import MOVING, moved, spread
 from cloakwork.frontends.nn.trace import Term
+
+# What softplus may jump by at its threshold, where torch goes on with the identity.
+_MAX_JUMP = 2.0**-20
 
 
 def _same(call: Call) -> Term:
@@ -43,6 +49,8 @@ def _concatenated(call: Call) -> Term:
     if axis == 0:
         raise call.unsupported("concatenation along the batch")
     filled = [value for value in values if call.trace.shape(value)[axis - 1]]
+    if not filled:
+        raise call.unsupported("no elements")
     return call.append(g.Concatenate(axis - 1), *filled)
 
 
@@ -57,6 +65,18 @@ def _activation(function: str, *parameters: str) -> Callable[[Call], Term]:
 def _gelu(call: Call) -> Term:
     exact = call.arguments["approximate"] == "none"
     return call.append(g.Activation("gelu" if exact else "gelu_tanh"), call.value())
+
+
+def _softplus(call: Call) -> Term:
+    beta, threshold = call.number("beta"), call.number("threshold")
+    if not beta:
+        raise call.unsupported("beta of 0", "give Softplus a beta other than 0")
+    if not np.logaddexp(0.0, -threshold) <= _MAX_JUMP * abs(beta):
+        least = math.ceil(-math.log(math.expm1(min(_MAX_JUMP * abs(beta), 1.0))))
+        raise call.unsupported(
+            f"a jump at the threshold {threshold:g}", f"give a threshold of at least {least}"
+        )
+    return call.append(g.Activation("softplus", (beta,)), call.value())
 
 
 READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
@@ -98,7 +118,7 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "rsub": arithmetic.subtracted_from,
         "sigmoid": _activation("sigmoid"),
         "silu": _activation("silu"),
-        "softplus": _activation("softplus", "beta"),
+        "softplus": _softplus,
         "square": arithmetic.squared,
         "sub": arithmetic.subtracted,
         "sum": layers.total,
