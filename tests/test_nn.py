@@ -16,6 +16,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import cloakwork as cw
 from cloakwork import errors
+from cloakwork.plan.measured_cost import comparable
 
 torch.manual_seed(0)
 X = torch.rand(8, 6)
@@ -125,6 +126,20 @@ def test_calibrates_on_arrays_and_batches(calibration: Any) -> None:
     assert net.input.bound == compiled(mlp(), X).input.bound
 
 
+@pytest.mark.parametrize("as_batches", [False, True])
+def test_every_calibration_input_counts_however_late(as_batches: bool) -> None:
+    late = torch.cat([0.1 * torch.rand(6000, 6) - 0.05, torch.rand(1, 6) + 4])
+    net = compiled(mlp(), X[:1], [late[:5000], late[5000:]] if as_batches else late)
+    assert net.input.bound > 4
+    assert net.simulate(late[-1]).outside == ()
+
+
+def test_the_error_is_that_of_inputs_anywhere_in_the_calibration() -> None:
+    x = torch.cat([torch.zeros(300, 1), torch.linspace(-3, 3, 1001)[:, None]]).double()
+    net = cw.nn.compile(layers.Tanh().eval(), x[:1], calibration=x, degrees={"tanh": 5}, **SMALL)
+    assert np.abs(net.run_clear(x) - torch.tanh(x).numpy()).max() < net.error
+
+
 def exhausted() -> Iterator[torch.Tensor]:
     found = iter([X])
     next(found)
@@ -209,6 +224,8 @@ def test_refuses_modules_by_the_layer(
         ({"degrees": 5}, errors.InvalidArgumentError, "by the names of layers"),
         ({"degrees": {"silu": 256}}, errors.InvalidArgumentError, "degree of 'silu'"),
         ({"degrees": {"2": 5}}, errors.InvalidArgumentError, r"\['1', 'silu'\], got one of '2'"),
+        ({"insecure": "yes"}, errors.InvalidArgumentError, "insecure to be True or False"),
+        ({"costs": lambda _: 3}, errors.InvalidArgumentError, "gives Costs, got one that gives 3"),
         ({"costs": 3}, errors.InvalidArgumentError, "costs"),
         ({"log_n": 99}, errors.InvalidArgumentError, "log_n"),
         ({"insecure": False}, errors.InvalidParametersError, "leave log_n out"),
@@ -240,8 +257,8 @@ def network() -> cw.nn.Network:
         (np.zeros((0, 6)), errors.ShapeMismatchError, "layer 'input'"),
         (0.5, errors.ShapeMismatchError, "layer 'input'"),
         (100 * X[0], errors.ValueOutOfRangeError, "layer 'input' .* calibrate with inputs"),
-        ([float("nan")] * 6, errors.NotFiniteError, "is nan"),
-        (X[0].to(torch.complex64), errors.NotRealError, "complex64"),
+        ([float("nan")] * 6, errors.NotFiniteError, "layer 'input' .* is nan; give"),
+        (X[0].to(torch.complex64), errors.NotRealError, "layer 'input' .* complex64; give"),
         (None, errors.NotRealError, "expected real numbers"),
     ],
 )
@@ -257,6 +274,8 @@ def test_refuses_options_of_a_run_by_name(network: cw.nn.Network) -> None:
     refused: Any = -1
     with pytest.raises(errors.InvalidArgumentError, match="memory"):
         network.keygen(memory=refused)
+    with pytest.raises(errors.InvalidArgumentError, match="memory"):
+        network.process_memory(refused)
     with pytest.raises(errors.InvalidArgumentError, match="seed"):
         network.simulate(X, seed=refused)
     with pytest.raises(errors.InvalidArgumentError, match="costs"):
@@ -268,5 +287,17 @@ def test_refuses_options_of_a_run_by_name(network: cw.nn.Network) -> None:
 
 def test_simulation_names_the_activation_that_leaves_its_range(network: cw.nn.Network) -> None:
     assert network.simulate(X).outside == ()
-    [report] = network.simulate(100 * X).outside
-    assert report.startswith("layer '1' expects numbers from ")
+    first, second = network.simulate(100 * X).outside
+    assert first.startswith("layer 'input' expects numbers from ")
+    assert second.startswith("layer '1' expects numbers from ")
+
+
+def test_refuses_to_flood_away_the_result(network: cw.nn.Network) -> None:
+    client, evaluator = network.keygen()
+    with pytest.raises(errors.PrecisionLostError, match="flood by fewer bits"):
+        client.decrypt(evaluator.run(client.encrypt(X[0])), flood_bits=22)
+
+
+def test_summary_of_a_network_without_operations() -> None:
+    net = compiled(layers.Identity().eval())
+    assert "levels 0" in net.summary(comparable(net.parameters))

@@ -13,11 +13,11 @@ from cloakwork.backends.ckks import CkksBackend, CkksKey
 from cloakwork.backends.kept_transforms import default_budget, transform_bytes
 from cloakwork.explain.networks import summary
 from cloakwork.network_program import NetworkProgram
-from cloakwork.network_roles import NetworkClient, NetworkEvaluator
+from cloakwork.network_roles import MAX_BYTES, NetworkClient, NetworkEvaluator
 from cloakwork.plan.cost import Costs
 from cloakwork.plan.keys import demand_of
 from cloakwork.plan.measured_cost import measured
-from cloakwork.plan.observed import extremes, outside, results
+from cloakwork.plan.observed import Watch, extremes, outside, results
 from cloakwork.plan.process_memory import ProcessMemory, process_memory
 from cloakwork.programs.slots import Linear
 from cloakwork.runtime.arguments import integer, optional
@@ -111,7 +111,10 @@ class Network(NetworkProgram):
             seen.append(extremes(self.program, vectors, self.watches, self.width))
         outputs = np.concatenate(made).reshape(len(array), *self.output.shape)
         lows, highs = np.min(seen, axis=0)[:, 0], np.max(seen, axis=0)[:, 1]
-        reports = outside(self.watches, np.column_stack([lows, highs]))
+        bound = self.input.bound
+        watches = [Watch("input", (), self.input.packing, -bound, bound), *self.watches]
+        lows, highs = [array.min(), *lows], [array.max(), *highs]
+        reports = outside(watches, np.column_stack([lows, highs]))
         return Simulation(outputs[0] if single else outputs, self.error, tuple(reports))
 
     def run_clear(self, inputs: ArrayLike) -> _Array:
@@ -137,8 +140,13 @@ class Network(NetworkProgram):
 
         Args:
             memory: Bytes that it may keep encoded layers in; see `evaluator`.
+
+        Raises:
+            InvalidArgumentError: The memory is no integer from 0 up.
         """
-        kept = default_budget() if memory is None else memory
+        kept = default_budget()
+        if memory is not None:
+            kept = integer(memory, "memory", "tell the memory", least=0, most=MAX_BYTES)
         return process_memory(self.program, self.parameters, kept)
 
     def summary(self, costs: Costs | None = None, *, memory: int | None = None) -> str:

@@ -12,7 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork._native import Parameters
-from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+from cloakwork.errors import (
+    InvalidArgumentError,
+    NotFiniteError,
+    NotRealError,
+    ShapeMismatchError,
+)
 from cloakwork.plan.observed import Watch
 from cloakwork.plan.packing import Packing
 from cloakwork.programs.slots import Input, Output, Program
@@ -114,7 +119,14 @@ class NetworkProgram:
 
     def read(self, inputs: ArrayLike, action: str, *, most: int | None) -> tuple[_Array, bool]:
         """Inputs as a batch of flat rows, and whether there was no axis for the batch."""
-        array = real_array(inputs, action)
+        try:
+            array = real_array(inputs, action)
+        except (NotFiniteError, NotRealError) as error:
+            raise type(error)(
+                f"cannot {action} for layer 'input' of {self.title}: "
+                f"{str(error).removeprefix(f'cannot {action}: ')}; give finite real numbers such "
+                "as those of the sample that it was compiled with"
+            ) from error
         shape = self.input.shape
         single = array.shape == shape
         if not single and (array.shape[1:] != shape or not len(array)):

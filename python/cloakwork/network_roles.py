@@ -20,11 +20,12 @@ from cloakwork.errors import (
 from cloakwork.network_program import NetworkProgram
 from cloakwork.programs.slots import Input
 from cloakwork.runtime.arguments import above, integer, shown
+from cloakwork.runtime.arrays import require_precision
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.roles import MAX_FLOOD_BITS, Client, Evaluator
 
 _Array: TypeAlias = NDArray[np.float64]
-_MAX_BYTES = 2**63 - 1
+MAX_BYTES = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +111,7 @@ class NetworkClient:
             ValueOutOfRangeError: A result is larger than the calibration data leave room for, so
                 that numbers on the way may have been outside what layers are meant for.
             DecryptionOverflowError: A result has overflowed.
+            PrecisionLostError: Flooding leaves fewer than 8 bits of the largest result, or of 1.
         """
         network = self._network
         _require_encrypted(network, result, "results", f"decrypt {network.title}")
@@ -117,6 +119,9 @@ class NetworkClient:
             flood_bits = integer(flood_bits, "flood_bits", "decrypt", least=0, most=MAX_FLOOD_BITS)
         vectors = [self.party.key.decrypt(each, flood_bits=flood_bits) for each in result.values]
         rows = network.output.packing.unpack(vectors, network.width)[: result.count]
+        if flood_bits is not None:
+            precision = min(each.precision for each in result.values) - flood_bits
+            require_precision(rows, precision, f"decrypt {network.title}")
         if not np.abs(rows).max() <= network.output.bound:
             raise ValueOutOfRangeError(
                 f"cannot decrypt {network.title}: a result of {np.abs(rows).max():g} exceeds "
@@ -150,7 +155,7 @@ class NetworkEvaluator:
         self._network = network
         kept = default_budget()
         if memory is not None:
-            kept = integer(memory, "memory", "make an evaluator", least=0, most=_MAX_BYTES)
+            kept = integer(memory, "memory", "make an evaluator", least=0, most=MAX_BYTES)
         backend = party.backend
         if isinstance(backend, CkksBackend):
             backend = CkksBackend(network.parameters, backend.keys, kept=kept)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cloakwork._native import Parameters
 from cloakwork.errors import InvalidArgumentError, MissingDependencyError
 from cloakwork.frontends.nn import graph as g
-from cloakwork.frontends.nn.calibration import batches, bounded, calibrate
+from cloakwork.frontends.nn.calibration import bounded, calibrate
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.frontends.nn.evaluate import evaluate
 from cloakwork.frontends.nn.fit import fit
@@ -53,10 +52,6 @@ _ACTION = "compile a network"
 # Base-2 logarithms of the degrees of those that are tried.
 _RINGS = range(12, 17)
 _MAX_BATCH = 1 << 15
-# Calibration inputs that are looked at; ranges hardly grow with more.
-_MOST_SAMPLES = 4096
-# Of these, those that polynomials and activations are compared on.
-_MOST_COMPARED = 256
 # By how many times errors of polynomials may exceed those seen.
 _ERROR_MARGIN = 2.0
 
@@ -85,8 +80,8 @@ def compile(
         module: The network, in eval mode.
         sample: A batch of inputs, the batch along the first axis.
         calibration: Inputs such as the network is to be run on: an array or a tensor, or an
-            iterable of batches such as a DataLoader; by default the sample. Ranges of inputs
-            and activations follow from them.
+            iterable of batches such as a DataLoader, read to its end; by default the sample.
+            Ranges of inputs and activations follow from all of them.
         precision: Bits after the binary point that results should have.
         batch: How many inputs go in at once, packed into the same ciphertexts.
         margin: By how much inputs and activations may exceed the calibration data, as a part of
@@ -179,20 +174,23 @@ def compile_graph(
         raise InvalidArgumentError(
             f"cannot {_ACTION}: expected costs to be a function of parameters, got {shown(costs)}"
         )
+    if not isinstance(insecure, bool | np.bool_):
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected insecure to be True or False, got {shown(insecure)}"
+        )
     margin = positive(margin, "margin", _ACTION)
     precision = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
     batch = integer(batch, "batch", _ACTION, least=1, most=_MAX_BATCH)
     rings = list(_RINGS)
     if log_n is not None:
         rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
-    known = _first(batches(graph.input.shape, samples))
-    calibration = calibrate(graph, known)
+    calibration = calibrate(graph, samples)
+    seen = calibration.inputs
     if not np.isfinite(graph.input.bound):
         graph = bounded(graph, max(map(abs, calibration.widened(0, margin))))
     fitted, _ = fit(graph, calibration, precision, margin, degrees)
-    seen = known[:_MOST_COMPARED]
     approximation = float(np.abs(evaluate(fitted, seen) - evaluate(graph, seen)).max())
-    plan = planned(fitted, known, Wish(title, precision, batch, insecure, costs), rings)
+    plan = planned(fitted, seen, Wish(title, precision, batch, bool(insecure), costs), rings)
     program = plan.lowered.program
     result = max(
         bound
@@ -210,19 +208,6 @@ def compile_graph(
         plan.error + _ERROR_MARGIN * approximation,
         plan.lowered.watches,
     )
-
-
-def _first(found: Iterator[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """As many batches as have enough inputs."""
-    taken: list[NDArray[np.float64]] = []
-    while sum(map(len, taken)) < _MOST_SAMPLES and (batch := next(found, None)) is not None:
-        taken.append(batch)
-    if not any(map(len, taken)):
-        raise InvalidArgumentError(
-            f"cannot {_ACTION}: expected samples, got none; give some of the inputs that it was "
-            "trained on (an iterator runs only once)"
-        )
-    return np.concatenate(taken)
 
 
 def _require_scipy() -> None:

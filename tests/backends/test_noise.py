@@ -79,6 +79,12 @@ CHAINS: dict[str, Chain] = {
     "a small transform": lambda b, x, _: linear(b, x, 2),
     "a large transform": lambda b, x, _: linear(b, x, 64),
     "monomials": lambda b, x, _: b.append(Polynomial(x, (0.5, -1.0, 0.25, 2.0), "monomial")),
+    "a power of large numbers": lambda b, x, _: b.append(
+        Polynomial(b.append(Add(x, constant(b))), (0,) * 4 + (1.0,), "monomial")
+    ),
+    "an odd power": lambda b, x, _: b.append(
+        Polynomial(b.append(Add(x, constant(b))), (0,) * 7 + (1.0,), "monomial")
+    ),
     "chebyshev": lambda b, x, _: b.append(Polynomial(x, (0, 0.5, 0, -1, 0, 0.3), "chebyshev")),
     "everything": everything,
 }

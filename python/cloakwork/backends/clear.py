@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import chebyshev, polynomial
+from numpy.typing import NDArray
 
 from cloakwork.backends.no_rotate_sums import NoRotateSums
 from cloakwork.backends.noise import NoiseModel
@@ -158,7 +159,7 @@ class ClearBackend(NoRotateSums):
         slots = np.asarray(evaluate(value.slots, list(coefficients)), dtype=np.float64)
         made = ClearVector(slots, value.level - polynomial_depth(coefficients))
         return self._with_error(
-            made, lambda noise, scale: noise.polynomial(scale, coefficients, basis)
+            made, lambda noise, scale: noise.polynomial(scale, coefficients, basis, value.slots)
         )
 
     def rescale(self, value: ClearVector) -> ClearVector:
@@ -170,7 +171,9 @@ class ClearBackend(NoRotateSums):
         return self._with_error(ClearVector(value.slots, level), NoiseModel.rounding)
 
     def _with_error(
-        self, value: ClearVector, deviation: Callable[[NoiseModel, float], float]
+        self,
+        value: ClearVector,
+        deviation: Callable[[NoiseModel, float], float | NDArray[np.float64]],
     ) -> ClearVector:
         """The value with an error of a deviation that follows from its scale."""
         if self._noise is None:

@@ -13,6 +13,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cloakwork._native import Parameters
 from cloakwork.programs.slots import Basis
 
@@ -75,17 +78,46 @@ class NoiseModel:
         """Of a key switch and its division: a rotation or a relinearisation."""
         return math.hypot(self.switching(scale), self.rounding(scale))
 
-    def polynomial(self, scale: float, coefficients: Sequence[float], basis: Basis) -> float:
-        """Of a polynomial that ends at a scale, roughly: its last rescale and its powers'.
+    def polynomial(
+        self,
+        scale: float,
+        coefficients: Sequence[float],
+        basis: Basis,
+        values: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Of a polynomial of each value that ends at a scale, roughly: its last rescale and its
+        powers'.
 
-        A Chebyshev polynomial doubles the error of the one of half its degree, and more.
+        A Chebyshev polynomial doubles the error of the one of half its degree, and more; a
+        power takes the errors of its two factors times one another.
         """
-        growth = {"monomial": 0, "chebyshev": 1}[basis]
-        powers = (c * c * n**growth for n, c in enumerate(coefficients) if n > 1)
-        return self.rounding(scale) * math.sqrt(1 + math.fsum(powers))
+        if basis == "chebyshev":
+            powers: Sequence[NDArray[np.float64]] = [
+                np.full(1, n) for n in range(len(coefficients))
+            ]
+        else:
+            powers = _powers(values, len(coefficients))
+        gains = sum(
+            (c * c * power for c, power in zip(coefficients[2:], powers[2:], strict=True)),
+            np.zeros(1),
+        )
+        return self.rounding(scale) * np.sqrt(1 + gains)
 
     def _in_slots(self, deviation: float, scale: float) -> float:
         return deviation * math.sqrt(self.n / 2) / scale
+
+
+def _powers(values: NDArray[np.float64], count: int) -> list[NDArray[np.float64]]:
+    """Squares of the errors of the first powers of each value, in those of a rescale."""
+    squares: list[NDArray[np.float64]] = [np.zeros_like(values)] * min(2, count)
+    for n in range(2, count):
+        # As the engine splits them.
+        high = 1 << ((n - 1).bit_length() - 1)
+        low = n - high
+        of_high, of_low = values ** (2 * low) * squares[high], values ** (2 * high) * squares[low]
+        # The errors of equal factors are one error.
+        squares.append(1 + (4 * of_high if high == low else of_high + of_low))
+    return squares
 
 
 def noise_of(parameters: Parameters, seed: int = 0) -> NoiseModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -124,7 +125,7 @@ def summary(
         f"{title} on {parameters}",
         *_table([_HEAD, *rows]),
         f"rotations   {sum(layer.rotations for layer in layers)}, "
-        f"diagonals {sum(layer.diagonals for layer in layers)}, levels {layers[0].start}, "
+        f"diagonals {sum(layer.diagonals for layer in layers)}, levels {parameters.levels}, "
         f"input ciphertexts {inputs}",
         f"keys        {len(demand_of(program))}, {size(memory.keys)}",
         f"memory      {size(memory.total)} at the peak of an evaluator's process: keys "
@@ -132,7 +133,7 @@ def summary(
         f"{size(memory.numbers)}, work {size(memory.workspace)}, the rest "
         f"{size(memory.interpreter)}",
         f"time        {duration(seconds)} of CPU by the model for {batch} input(s), "
-        f"{batch / seconds:.3g} inputs a second",
+        f"{batch / seconds if seconds else math.inf:.3g} inputs a second",
         f"error       up to {error:.2g}",
     ]
     return "\n".join(lines)

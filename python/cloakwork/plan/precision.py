@@ -129,7 +129,8 @@ def _deviation(
         case Polynomial(coefficients=coefficients, basis=basis):
             scale = _scale(model, state)
             slope = _SLOPES[basis](max(reached[0], 1.0), np.abs(coefficients))
-            return math.hypot(before[0] * slope, model.polynomial(scale, coefficients, basis))
+            added = float(model.polynomial(scale, coefficients, basis, np.array(reached)).max())
+            return math.hypot(before[0] * slope, added)
         case Rescale() | DropLevel():
             return math.hypot(before[0], model.rounding(_scale(model, state)))
         case Neg() | Output():

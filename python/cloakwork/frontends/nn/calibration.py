@@ -14,6 +14,11 @@ from cloakwork.frontends.nn.evaluate import values
 from cloakwork.runtime.arguments import shown
 from cloakwork.runtime.arrays import real_array
 
+# Inputs that are run through a network at once.
+_AT_ONCE = 256
+# Inputs that are kept, spread evenly over all.
+_MOST_KEPT = 256
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
@@ -23,11 +28,14 @@ class Calibration:
         lows: By the nodes' numbers.
         highs: By the nodes' numbers.
         samples: How many inputs were seen.
+        inputs: Some of them: those with the extremes of each polynomial's and activation's
+            operand, and up to 256 spread evenly over all.
     """
 
     lows: g.Array
     highs: g.Array
     samples: int
+    inputs: g.Array
 
     def largest(self, number: int) -> float:
         """A node's largest absolute value."""
@@ -42,7 +50,7 @@ class Calibration:
 
 
 def calibrate(graph: g.Graph, samples: Any) -> Calibration:
-    """Run sample inputs through a network.
+    """Run sample inputs through a network, all of them; only some are kept.
 
     Args:
         graph: The network.
@@ -64,23 +72,53 @@ def calibrate(graph: g.Graph, samples: Any) -> Calibration:
     """
     lows = np.full(len(graph.nodes), np.inf)
     highs = -lows
-    count = 0
+    watched = {
+        node.inputs[0]
+        for node in graph.nodes
+        if isinstance(node.operation, (g.Activation, g.Polynomial))
+    }
+    extremes: dict[tuple[int, str], g.Array] = {}
+    spread = _Spread()
     for batch in batches(graph.input.shape, samples):
-        count += len(batch)
+        spread.add(batch)
         for number, result in enumerate(values(graph, batch)):
             if not np.isfinite(result).all():
                 raise NotFiniteError(
                     "cannot calibrate the network: expected finite numbers, got NaN or an "
                     f"infinity at {graph.nodes[number].name!r}; look at the samples and weights"
                 )
-            lows[number] = min(lows[number], result.min(initial=np.inf))
-            highs[number] = max(highs[number], result.max(initial=-np.inf))
-    if not count:
+            rows = result.reshape(len(batch), -1)
+            low, high = rows.min(initial=np.inf), rows.max(initial=-np.inf)
+            if number in watched and low < lows[number]:
+                extremes[number, "low"] = batch[rows.min(axis=1).argmin()].copy()
+            if number in watched and high > highs[number]:
+                extremes[number, "high"] = batch[rows.max(axis=1).argmax()].copy()
+            lows[number] = min(lows[number], low)
+            highs[number] = max(highs[number], high)
+    if not spread.seen:
         raise InvalidArgumentError(
             "cannot calibrate the network: expected samples, got none; give some of the inputs "
             "that it was trained on (an iterator runs only once)"
         )
-    return Calibration(lows, highs, count)
+    return Calibration(lows, highs, spread.seen, np.stack([*extremes.values(), *spread.kept]))
+
+
+class _Spread:
+    """Keeps inputs at even distances from a stream whose length is not known."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self.kept: list[g.Array] = []
+        self._stride = 1
+
+    def add(self, batch: g.Array) -> None:
+        """Take in a batch."""
+        for each in batch[-self.seen % self._stride :: self._stride]:
+            self.kept.append(each.copy())
+        self.seen += len(batch)
+        while len(self.kept) > _MOST_KEPT:
+            self.kept = self.kept[::2]
+            self._stride *= 2
 
 
 def bounded(graph: g.Graph, bound: float) -> g.Graph:
@@ -91,7 +129,7 @@ def bounded(graph: g.Graph, bound: float) -> g.Graph:
 
 
 def batches(shape: g.Shape, samples: Any) -> Iterator[g.Array]:
-    """Samples as batches of inputs of a shape, in float64.
+    """Samples as batches of up to 256 inputs of a shape, in float64.
 
     Raises:
         InvalidArgumentError: The samples are neither arrays nor an iterable of them.
@@ -107,7 +145,8 @@ def batches(shape: g.Shape, samples: Any) -> Iterator[g.Array]:
                 "cannot take samples of a network's input: expected batches of shape (batch, "
                 f"{', '.join(map(str, shape))}), got {batch.shape}; put inputs along a first axis"
             )
-        yield batch
+        for start in range(0, len(batch), _AT_ONCE):
+            yield batch[start : start + _AT_ONCE]
 
 
 def _iterated(samples: Any) -> Iterable[Any]:

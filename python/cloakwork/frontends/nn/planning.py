@@ -30,6 +30,7 @@ from cloakwork.plan.layout import power_of_two
 from cloakwork.plan.observed import largest_values, results
 from cloakwork.plan.parameter_choice import SCALE_BITS
 from cloakwork.programs.slots import Polynomial, Program
+from cloakwork.runtime.arguments import shown
 
 # Values of other inputs may exceed those of calibration by so many bits.
 _MARGIN_BITS = 2
@@ -37,12 +38,14 @@ _MARGIN_BITS = 2
 _WATCH_BITS = 18
 # Bits of a scale below which noise lies in a network of a few layers; corrected by what is seen.
 _NOISE_BITS = 16
-# Errors of other inputs may exceed those seen by so many bits.
-_ERROR_MARGIN_BITS = 1.0
+# How likely any result of a run may have an error that exceeds the largest to expect.
+_EXCESS = 2.0**-20
 _ATTEMPTS = 4
 # Calibration inputs that the packed program is run on.
 _RUNS = 2
-# Numbers with errors of their own that are looked at: of a few, all may be small by chance.
+# Errors that are drawn for each of their results.
+_DRAWS = 4
+# Errors that a deviation is told from: of a few, all may be small by chance.
 _NOISY_RESULTS = 16
 
 
@@ -149,7 +152,13 @@ def _in_ring(
     """The plan for one ring and its price; None where that is no lower than a limit."""
     scale_bits = max(SCALE_BITS.start, wish.precision + _NOISE_BITS)
     parameters = _parameters(network, scale_bits, 0, log_n, wish.insecure)
-    costs = wish.costs(parameters).kept()
+    costs = wish.costs(parameters)
+    if not isinstance(costs, Costs):
+        raise InvalidArgumentError(
+            f"cannot compile {wish.title}: expected costs to be a function that gives Costs, got "
+            f"one that gives {shown(costs)}"
+        )
+    costs = costs.kept()
     packings, price = chosen_packings(network, slots, costs)
     if price >= limit:
         return None
@@ -158,20 +167,39 @@ def _in_ring(
     bounds = _bounds(program.program, [largest_values(program.program, each) for each in inputs])
     magnitude = math.ceil(math.log2(max(each for each in bounds if each is not None)))
     exact = [_result(program, each, wish) for each in inputs]
-    repeats = -(-_NOISY_RESULTS // sum(each.size for each in exact))
+    repeats = max(_DRAWS, -(-_NOISY_RESULTS // sum(each.size for each in exact)))
     for _ in range(_ATTEMPTS):
         parameters = _parameters(network, scale_bits, magnitude, log_n, wish.insecure)
-        error = max(
-            float(np.abs(_result(program, each, wish, parameters, seed) - right).max())
-            for each, right in zip(inputs, exact, strict=True)
+        errors = [
+            [
+                _result(program, each, wish, parameters, seed) - right
+                for each, right in zip(inputs, exact, strict=True)
+            ]
             for seed in range(repeats)
-        )
-        error = max(error * 2**_ERROR_MARGIN_BITS, 2.0**-52)
+        ]
+        error = max(_largest_error(np.reshape(errors, (repeats, -1)), exact[0].size), 2.0**-52)
         lacking = math.ceil(math.log2(error) + wish.precision)
         if lacking <= 0:
             break
         scale_bits += lacking
     return price, Planned(program, parameters, bounds, error)
+
+
+def _largest_error(drawn: NDArray[np.float64], results: int) -> float:
+    """What no error of a run exceeds, as good as never.
+
+    Args:
+        drawn: Errors, those of one number in a column.
+        results: Numbers that a run results in.
+    """
+    # Of some numbers the errors are larger than of others: these are found by half of the
+    # draws, and their deviation is seen in the other half, which they were not chosen by.
+    found, fresh = drawn[::2], drawn[1::2]
+    few = -(-_NOISY_RESULTS // len(fresh))
+    largest = fresh[:, np.argsort(np.mean(found**2, axis=0))[-few:]]
+    deviation = math.sqrt(max(np.mean(drawn**2), np.mean(largest**2)))
+    # The tail of a Gaussian is below exp(-x^2 / 2) on either side.
+    return deviation * math.sqrt(2 * math.log(2 * results / _EXCESS))
 
 
 def _bounds(program: Program, seen: Sequence[Sequence[float | None]]) -> tuple[float | None, ...]:
