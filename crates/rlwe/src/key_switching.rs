@@ -37,12 +37,38 @@ pub(crate) struct Decomposition<'a> {
 }
 
 /// A key that a decomposition is switched by, and the automorphism that follows.
-pub(crate) type Move<'a> = (&'a SwitchingKey, Automorphism);
+struct Move<'a> {
+    key: &'a SwitchingKey,
+    /// For each digit, where it stands in the key.
+    places: Vec<usize>,
+    automorphism: Automorphism,
+}
 
 /// What is added up of a decomposition.
 pub(crate) struct Moves<'a> {
-    pub(crate) added: Vec<Move<'a>>,
-    pub(crate) subtracted: Vec<Move<'a>>,
+    added: Vec<Move<'a>>,
+    subtracted: Vec<Move<'a>>,
+}
+
+impl<'a> Moves<'a> {
+    /// By Galois elements and their keys, at a level.
+    pub(crate) fn new(
+        parameters: &Parameters,
+        level: usize,
+        added: &[(usize, &'a SwitchingKey)],
+        subtracted: &[(usize, &'a SwitchingKey)],
+    ) -> Self {
+        let digits = parameters.digits(level);
+        let [added, subtracted] = [added, subtracted].map(|steps| {
+            let one = |&(element, key): &(usize, &'a SwitchingKey)| Move {
+                key,
+                places: key.places(digits),
+                automorphism: Automorphism::new(parameters.log_n(), element),
+            };
+            steps.iter().map(one).collect()
+        });
+        Self { added, subtracted }
+    }
 }
 
 /// Cuts `whole`, over the basis of `level`, into digits.
@@ -71,6 +97,10 @@ pub(crate) fn decompose<'a>(
 }
 
 impl Decomposition<'_> {
+    pub(crate) fn level(&self) -> usize {
+        self.level
+    }
+
     /// Digits modulo the prime at `position`.
     fn limbs<'a>(&'a self, parameters: &Parameters, position: usize) -> Vec<&'a [u32]> {
         let digits = parameters.digits(self.level).iter().zip(&self.extensions);
@@ -187,7 +217,6 @@ impl Decomposition<'_> {
 /// The sums of moved inner products modulo one prime.
 struct MovedSums<'a> {
     parameters: &'a Parameters,
-    level: usize,
     position: usize,
     digits: Vec<&'a [u32]>,
     addend: Option<&'a [u32]>,
@@ -201,7 +230,7 @@ impl<'a> MovedSums<'a> {
         addend: Option<&'a [u32]>,
     ) -> Self {
         let digits = decomposition.limbs(parameters, position);
-        Self { parameters, level: decomposition.level, position, digits, addend }
+        Self { parameters, position, digits, addend }
     }
 
     fn modulus(&self) -> Modulus {
@@ -227,16 +256,15 @@ impl<'a> MovedSums<'a> {
 
     fn add_all(&self, moves: &[Move<'_>], mut limbs: [&mut [u32]; 2]) {
         for one in moves {
-            self.with_terms(one, |terms, automorphism| {
-                inner_products::add_inner_product_permuted(
-                    self.modulus(),
-                    terms,
-                    terms.tile,
-                    self.addend,
-                    automorphism,
-                    limbs.each_mut().map(|limb| &mut **limb),
-                );
-            });
+            let terms = self.terms(one);
+            inner_products::add_inner_product_permuted(
+                self.modulus(),
+                terms,
+                terms.tile,
+                self.addend,
+                &one.automorphism,
+                limbs.each_mut().map(|limb| &mut **limb),
+            );
         }
     }
 
@@ -253,23 +281,19 @@ impl<'a> MovedSums<'a> {
     }
 
     fn write_one(&self, one: &Move<'_>, limbs: [&mut [u32]; 2]) {
-        self.with_terms(one, |terms, automorphism| {
-            inner_products::inner_product_then_permute(
-                self.modulus(),
-                terms,
-                terms.tile,
-                self.addend,
-                automorphism,
-                limbs,
-            );
-        });
+        let terms = self.terms(one);
+        inner_products::inner_product_then_permute(
+            self.modulus(),
+            terms,
+            terms.tile,
+            self.addend,
+            &one.automorphism,
+            limbs,
+        );
     }
 
-    fn with_terms(&self, one: &Move<'_>, work: impl FnOnce(DigitTerms<'_>, &Automorphism)) {
-        let (key, automorphism) = one;
-        let places = key.places(self.parameters.digits(self.level));
-        let ring = self.parameters.ring();
-        work(digit_terms(ring, &self.digits, key, &places, self.position), automorphism);
+    fn terms<'b>(&'b self, one: &'b Move<'_>) -> DigitTerms<'b> {
+        digit_terms(self.parameters.ring(), &self.digits, one.key, &one.places, self.position)
     }
 }
 

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::Result;
 use crate::key_switching::{Decomposition, Moves, decompose};
 use crate::keys::{EvaluationKeys, SwitchingKey};
-use crate::ring::automorphism::{Automorphism, rotation_element};
+use crate::ring::automorphism::rotation_element;
 use crate::ring::kernels;
 use crate::ring::poly::Poly;
 
@@ -57,16 +57,11 @@ impl EvaluationKeys {
         subtracted: &[Step<'_>],
     ) -> [Poly; 2] {
         let ring = self.parameters.ring();
-        let moves = [added, subtracted].map(|steps| {
-            let moving = steps.iter().flatten();
-            let automorphism =
-                |&(element, key)| (key, Automorphism::new(self.parameters.log_n(), element));
-            moving.map(automorphism).collect()
-        });
         let staying = [added, subtracted].map(|steps| steps.iter().any(Option::is_none));
-        let [added, subtracted] = moves;
+        let [added, subtracted] = [added, subtracted]
+            .map(|steps| -> Vec<_> { steps.iter().flatten().copied().collect() });
+        let moves = Moves::new(&self.parameters, level, &added, &subtracted);
         let decomposition = decompose(&self.parameters, level, &polys[1]);
-        let moves = Moves { added, subtracted };
         decomposition.switch_divide_then_permute(
             &self.parameters,
             &moves,
@@ -99,10 +94,9 @@ impl EvaluationKeys {
         &self,
         polys: &[Poly],
         decomposition: &Decomposition<'_>,
-        (element, key): (usize, &SwitchingKey),
+        automorphism: (usize, &SwitchingKey),
     ) -> [Poly; 2] {
-        let automorphism = Automorphism::new(self.parameters.log_n(), element);
-        let moves = Moves { added: vec![(key, automorphism)], subtracted: Vec::new() };
+        let moves = Moves::new(&self.parameters, decomposition.level(), &[automorphism], &[]);
         decomposition.switch_divide_then_permute(&self.parameters, &moves, &polys[0], |_, _| ())
     }
 }

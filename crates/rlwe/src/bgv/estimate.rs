@@ -309,8 +309,8 @@ impl Estimate {
     ///
     /// Primes are dropped where that leaves about as little noise as a division by them, whose
     /// rounding is more than a fresh ciphertext has: dropping keeps the factor, so that sums with
-    /// what was dropped as well need no alignment. A factor asked for costs a multiplication, by half of t
-    /// at most, and nothing worth mention where there are primes to divide by.
+    /// what was dropped as well need no alignment. A factor asked for costs a multiplication, by
+    /// half of t at most, and nothing worth mention where there are primes to divide by.
     ///
     /// # Errors
     /// [`Error::LevelExhausted`] for a level above, [`Error::InvalidArgument`] for a factor that
