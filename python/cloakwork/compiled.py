@@ -19,7 +19,6 @@ from cloakwork.backends.clear import ClearBackend, ClearKey
 from cloakwork.errors import (
     InvalidArgumentError,
     InvalidProgramError,
-    ParametersMismatchError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
@@ -38,7 +37,7 @@ from cloakwork.programs.tensors import Source
 from cloakwork.runtime.arguments import integer, optional, positive, shown
 from cloakwork.runtime.arrays import real_array, require_bound
 from cloakwork.runtime.profile import Profile
-from cloakwork.runtime.roles import Client, Evaluator
+from cloakwork.runtime.roles import Client, Evaluator, require_role
 from cloakwork.runtime.tensor import Tensor
 from cloakwork.runtime.traced import traced
 
@@ -366,7 +365,7 @@ class CompiledClient:
     """
 
     def __init__(self, compiled: Compiled, client: Client) -> None:
-        _require_role(compiled, client, Client, "client")
+        require_role(compiled, client, Client, "client")
         self._compiled = compiled
         self.party = client
 
@@ -440,7 +439,7 @@ class CompiledEvaluator:
     """
 
     def __init__(self, compiled: Compiled, evaluator: Evaluator) -> None:
-        _require_role(compiled, evaluator, Evaluator, "evaluator")
+        require_role(compiled, evaluator, Evaluator, "evaluator")
         self._compiled = compiled
         self.party = evaluator
 
@@ -506,20 +505,6 @@ def _require_bounds(compiled: Compiled, inputs: Sequence[Tensor]) -> None:
                 f"was encrypted with a bound of {largest:g}; encrypt it with the client of this "
                 "program, or compile with a larger bound"
             )
-
-
-def _require_role(
-    compiled: Compiled, holder: Client | Evaluator, role: type[Client | Evaluator], name: str
-) -> None:
-    if not isinstance(holder, role):
-        raise InvalidArgumentError(
-            f"cannot use {compiled.title}: expected its {name}, got {shown(holder)}"
-        )
-    if compiled.parameters.fingerprint != holder.parameters.fingerprint:
-        raise ParametersMismatchError(
-            f"cannot use {compiled.title}: it was compiled for {compiled.parameters}, "
-            f"the keys are for {holder.parameters}"
-        )
 
 
 def _require_tensors(tensors: Any, layouts: Sequence[Layout], action: str) -> None:

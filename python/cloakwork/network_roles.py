@@ -13,7 +13,6 @@ from cloakwork.backends.ckks import CkksBackend
 from cloakwork.backends.kept_transforms import default_budget
 from cloakwork.errors import (
     InvalidArgumentError,
-    ParametersMismatchError,
     ProgramMismatchError,
     ValueOutOfRangeError,
 )
@@ -22,7 +21,7 @@ from cloakwork.programs.slots import Input
 from cloakwork.runtime.arguments import above, integer, shown
 from cloakwork.runtime.arrays import require_precision
 from cloakwork.runtime.profile import Profile
-from cloakwork.runtime.roles import MAX_FLOOD_BITS, Client, Evaluator
+from cloakwork.runtime.roles import MAX_FLOOD_BITS, Client, Evaluator, require_role
 
 _Array: TypeAlias = NDArray[np.float64]
 MAX_BYTES = 2**63 - 1
@@ -68,7 +67,7 @@ class NetworkClient:
     """
 
     def __init__(self, network: NetworkProgram, party: Client) -> None:
-        _require_role(network, party, Client, "client")
+        require_role(network, party, Client, "client")
         self._network = network
         self.party = party
 
@@ -151,7 +150,7 @@ class NetworkEvaluator:
     def __init__(
         self, network: NetworkProgram, party: Evaluator, memory: int | None = None
     ) -> None:
-        _require_role(network, party, Evaluator, "evaluator")
+        require_role(network, party, Evaluator, "evaluator")
         self._network = network
         kept = default_budget()
         if memory is not None:
@@ -189,20 +188,6 @@ class NetworkEvaluator:
 
     def __repr__(self) -> str:
         return f"NetworkEvaluator({self._network.title}, {self.party})"
-
-
-def _require_role(
-    network: NetworkProgram, holder: object, role: type[Client | Evaluator], name: str
-) -> None:
-    if not isinstance(holder, role):
-        raise InvalidArgumentError(
-            f"cannot use {network.title}: expected its {name}, got {shown(holder)}"
-        )
-    if network.parameters.fingerprint != holder.parameters.fingerprint:
-        raise ParametersMismatchError(
-            f"cannot use {network.title}: it was compiled for {network.parameters}, "
-            f"the keys are for {holder.parameters}"
-        )
 
 
 def _require_encrypted(

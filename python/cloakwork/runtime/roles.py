@@ -273,3 +273,38 @@ class Evaluator(Unpicklable):
 
     def __repr__(self) -> str:
         return f"Evaluator({secrecy.describe(self.parameters, hidden=self.hidden)})"
+
+
+class Parametrised(Protocol):
+    """A program that is compiled for parameters."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def parameters(self) -> Parameters: ...
+
+
+def require_role(
+    program: Parametrised, holder: object, role: type[Client | Evaluator], name: str
+) -> None:
+    """Refuse who cannot serve a compiled program.
+
+    Args:
+        program: The program.
+        holder: Who is to serve it.
+        role: What that has to be.
+        name: The role in a word.
+
+    Raises:
+        InvalidArgumentError: It has another role.
+        ParametersMismatchError: Its keys are for other parameters.
+    """
+    if not isinstance(holder, role):
+        raise InvalidArgumentError(
+            f"cannot use {program.title}: expected its {name}, got {shown(holder)}"
+        )
+    if program.parameters.fingerprint != holder.parameters.fingerprint:
+        raise ParametersMismatchError(
+            f"cannot use {program.title}: it was compiled for {program.parameters}, "
+            f"the keys are for {holder.parameters}"
+        )
