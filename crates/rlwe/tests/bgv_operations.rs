@@ -62,14 +62,14 @@ impl Bench {
         self.secret.encrypt_integers(&self.parameters.encode(values, level).unwrap()).unwrap()
     }
 
-    /// A ciphertext of the level whose factor is not 1: far from it where there is room.
+    /// A ciphertext whose factor is not that of its level: far from it where there is room.
     fn worn(&self, values: &[i64], level: usize) -> Ciphertext {
         let fresh = self.encrypt(values, level);
-        let far =
-            self.evaluator.switch_to(&fresh, level, Some(self.parameters.plaintext_modulus() / 3));
-        match far {
+        let t = u64::from(self.parameters.plaintext_modulus());
+        let times = |by: u64| Some((u64::from(fresh.estimate().factor()) * by % t) as u32);
+        match self.evaluator.switch_to(&fresh, level, times(t / 3)) {
             Ok(far) if far.estimate().budget_bits() > 24.0 => far,
-            _ => self.evaluator.switch_to(&fresh, level, Some(3)).unwrap(),
+            _ => self.evaluator.switch_to(&fresh, level, times(3)).unwrap(),
         }
     }
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from cloakwork.plan.integer_noise import Noise, NoiseModel
 from cloakwork.programs.slots import (
@@ -38,6 +39,8 @@ from cloakwork.programs.vectors import uniform_integer
 BEFORE: tuple[tuple[type[Operation], ...], ...] = ((Mul, Rotate, RotateSum), (Mul,))
 # Noises that differ by less are the same.
 _SAME_BITS = 0.1
+# How much noisier the engine lets a value become for the factor that its level has by custom.
+_LIKE_BITS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,13 @@ class Switches:
     of_operands: tuple[tuple[int, ...], ...]
 
 
+# Powers of symbols.
+Factor: TypeAlias = tuple[tuple[int, int], ...]
+
+# Of a sum of values of unlike factors: no other value has it.
+_NO_OTHERS: Factor = ((-1, 0),)
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What is known of a value, from the inputs on.
@@ -87,13 +97,14 @@ class _Known:
     Args:
         noise: Its noise.
         depth: How far below the top it stands.
-        factor: What its message is multiplied by, as powers: each switch by division brings one
-            in. Only values with one factor can be added as they are.
+        factor: What its message is multiplied by, as powers: of the factor that a depth has by
+            custom, and of what divisions bring in. Only values with one factor can be added as
+            they are.
     """
 
     noise: Noise
     depth: int = 0
-    factor: tuple[tuple[int, int], ...] = ()
+    factor: Factor = ()
 
 
 def switches(
@@ -122,8 +133,7 @@ def switches(
         depth = max((value.depth + count for value, count in used), default=0)
         at = [_lowered(value, depth, model, level_bits) for value, _ in used]
         made = None if isinstance(operation, Constant) else _made(operation, at, program, model)
-        if made is not None and len({each.factor for each in at}) > 1 and _adds(operation):
-            # No other value has the factor that the two are brought to.
+        if made is not None and made.factor == _NO_OTHERS:
             made = _Known(made.noise, depth, ((-1 - number, 1),))
         known.append(None if made is None else _Known(made.noise, depth, made.factor))
         before_use.append(0 if made is None else model.switches(made.noise, level_bits))
@@ -139,11 +149,25 @@ def switches(
 
 def _lowered(value: _Known, depth: int, model: NoiseModel, level_bits: float) -> _Known:
     steps = depth - value.depth
+    if not steps:
+        return value
     noise = model.switched(value.noise, steps * level_bits)
-    if noise == value.noise:
+    divides = noise != value.noise
+    if divides and steps == 1 and value.factor == _custom(value.depth, 2):
+        return _Known(noise, depth, _custom(depth))
+    # The engine multiplies before it divides, for the custom of the depth, where that is cheap.
+    like = model.divided(value.noise.scaled(math.log2(model.modulus) - 1), steps * level_bits)
+    if like.norm <= noise.norm + _LIKE_BITS:
+        return _Known(like, depth, _custom(depth))
+    if not divides:
         return _Known(noise, depth, value.factor)
-    divided = tuple((step, 1) for step in range(value.depth, depth))
+    divided = tuple((2 * step + 1, 1) for step in range(value.depth, depth))
     return _Known(noise, depth, _product(value.factor, divided))
+
+
+def _custom(depth: int, power: int = 1) -> Factor:
+    """The factor that values of a depth have by custom, to a power."""
+    return ((2 * depth, power),)
 
 
 def _least(value: _Known, wanted: Noise, most: int, model: NoiseModel, level_bits: float) -> int:
@@ -160,11 +184,9 @@ def _made(
     """What an operation makes of operands that stand at its own depth."""
     match operation:
         case Input():
-            return _Known(model.fresh)
+            return _Known(model.fresh, 0, _custom(0))
         case Add() | Sub() if len(at) == 2:
-            # Both are multiplied by about the root of the modulus where their factors differ.
-            extra = 0.0 if at[0].factor == at[1].factor else math.log2(model.modulus) / 2
-            noise = at[0].noise.scaled(extra).plus(at[1].noise.scaled(extra))
+            return _total(*at, model)
         case Add() | Sub():
             noise = at[0].noise.plus(Noise(model.message, model.message))
         case Mul() if len(at) == 2:
@@ -185,13 +207,19 @@ def _made(
     return _Known(noise, 0, at[0].factor)
 
 
-def _adds(operation: Operation) -> bool:
-    return isinstance(operation, Add | Sub)
+def _total(left: _Known, right: _Known, model: NoiseModel) -> _Known:
+    if left.factor == right.factor:
+        return _Known(left.noise.plus(right.noise), 0, left.factor)
+    # Multipliers that bring two factors together are the modulus, multiplied with each other;
+    # the quieter side takes the larger.
+    quiet, loud = sorted((left, right), key=lambda value: value.noise.norm)
+    bits = math.log2(model.modulus)
+    rest = max(0.0, bits - (loud.noise.norm - quiet.noise.norm)) / 2
+    noise = loud.noise.scaled(rest).plus(quiet.noise.scaled(bits - rest))
+    return _Known(noise, 0, _NO_OTHERS if rest else loud.factor)
 
 
-def _product(
-    left: Sequence[tuple[int, int]], right: Sequence[tuple[int, int]]
-) -> tuple[tuple[int, int], ...]:
+def _product(left: Factor, right: Factor) -> Factor:
     powers = Counter(dict(left))
     powers.update(dict(right))
     return tuple(sorted(powers.items()))
@@ -223,14 +251,13 @@ def _scaled(noise: Noise, constant: Operation, model: NoiseModel) -> Noise:
     return noise.scaled(math.log2(max(centred, 1)))
 
 
-def levelled(program: Program, asked: Switches, model: NoiseModel, chain: Chain) -> Program:
-    """The program with every operation at the lowest level from which its result can be used.
+def levelled(program: Program, asked: Switches, levels: Mapping[int, int]) -> Program:
+    """The program with every operation at its level.
 
     Args:
         program: A program over integers of one level.
         asked: How often its values are switched.
-        model: The model of noise.
-        chain: The moduli.
+        levels: Of every encrypted value; see `lowest_levels`.
 
     Example:
         >>> x = Input("x", 0)
@@ -238,7 +265,7 @@ def levelled(program: Program, asked: Switches, model: NoiseModel, chain: Chain)
         >>> program = Program("fourth power", 4, operations, (None,) * 4, numbers="integer")
         >>> model = NoiseModel(17, Noise(20, 10), Noise(20, 12), Noise(21, 13), 15, 9)
         >>> asked = switches(program, model, 20)
-        >>> print(levelled(program, asked, model, Chain(20, 50)))
+        >>> print(levelled(program, asked, lowest_levels(program, asked, model, Chain(20, 50))))
         fourth power, 4 slots of integers
           %0 = input x         level 1
           %1 = mul %0 %0       level 1
@@ -246,7 +273,6 @@ def levelled(program: Program, asked: Switches, model: NoiseModel, chain: Chain)
           %3 = mul %2 %2       level 0
           %4 = output %3       level 0
     """
-    levels = _lowest(program, asked, model, chain)
     builder = Builder(program.title, program.slots, "integer")
     new_of: dict[int, int] = {}
     lowered: dict[tuple[int, int], int] = {}
@@ -281,8 +307,17 @@ def levelled(program: Program, asked: Switches, model: NoiseModel, chain: Chain)
     return builder.finish()
 
 
-def _lowest(program: Program, asked: Switches, model: NoiseModel, chain: Chain) -> dict[int, int]:
-    """The level of every encrypted value: what its uses want of it, and its noise."""
+def lowest_levels(
+    program: Program, asked: Switches, model: NoiseModel, chain: Chain
+) -> dict[int, int]:
+    """The level of every encrypted value: the lowest for what its uses want of it, and its noise.
+
+    Args:
+        program: A program over integers of one level.
+        asked: How often its values are switched.
+        model: The model of noise.
+        chain: The moduli.
+    """
     wanted = [0] * len(program.operations)
     levels: dict[int, int] = {}
     for number in range(len(program.operations) - 1, -1, -1):

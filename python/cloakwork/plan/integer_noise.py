@@ -104,8 +104,12 @@ class NoiseModel:
         """
         if bits <= 0:
             return noise
-        divided = noise.scaled(-bits).plus(self.rounding)
+        divided = self.divided(noise, bits)
         return divided if divided.norm + _DROPPED_BITS < noise.norm else noise
+
+    def divided(self, noise: Noise, bits: float) -> Noise:
+        """After a division by primes of so many bits, and rounding."""
+        return noise.scaled(-bits).plus(self.rounding)
 
     def switches(self, noise: Noise, bits: float) -> int:
         """How many switches by so many bits each leave most room for a product.

@@ -18,7 +18,7 @@ from cloakwork.errors import (
 )
 from cloakwork.plan.cost import total_seconds
 from cloakwork.plan.integer_costs import MARGIN_BITS, Limbs, counted_costs, expected_limbs
-from cloakwork.plan.integer_levels import BEFORE, Chain, levelled, switches
+from cloakwork.plan.integer_levels import BEFORE, Chain, levelled, lowest_levels, switches
 from cloakwork.plan.integer_noise import NoiseModel
 from cloakwork.plan.integer_slots import SlotPlan, slot_plan
 from cloakwork.plan.rotate_sums import with_rotate_sums
@@ -153,8 +153,11 @@ def _in_ring(plan: SlotPlan, bits: int, log_n: int, insecure: bool) -> IntegerPl
     most_bits = math.inf if insecure else _MOST_BITS.get(log_n, 0.0)
     refusal: Exception | None = None
     for spare_bits in _SPARE_BITS:
+        cheapest = _cheapest(program, model, spare_bits, most_bits, log_n)
+        if not cheapest:
+            break
         made: list[IntegerPlan] = []
-        for chain, levelled_program in _cheapest(program, model, spare_bits, most_bits, log_n):
+        for chain, levelled_program in cheapest:
             try:
                 sets = _parameter_sets(levelled_program, chain, moduli, log_n, insecure)
             except (InvalidParametersError, NoiseExhaustedError) as error:
@@ -181,10 +184,12 @@ def _cheapest(
         needed = [model.needed_bits(noise) for noise in asked.noises if noise is not None]
         for base_bits in _bases(level_bits, max(needed, default=0.0) + spare_bits):
             chain = Chain(level_bits, base_bits, spare_bits)
-            made = levelled(program, asked, model, chain)
-            limbs = expected_limbs(base_bits, level_bits, top_level(made), most_bits)
+            levels = lowest_levels(program, asked, model, chain)
+            top = max(levels.values(), default=0)
+            limbs = expected_limbs(base_bits, level_bits, top, most_bits)
             if limbs is None:
                 continue
+            made = levelled(program, asked, levels)
             cost = total_seconds(made, counted_costs(limbs, log_n))
             if limbs not in found or cost < found[limbs][0]:
                 found[limbs] = cost, chain, made

@@ -179,7 +179,7 @@ class FormBuilder:
         """The form as one node, so that it is computed once."""
         if len(form.terms) < 2 and not form.constant:
             return form
-        divisor, primitive = _primitive(form)
+        divisor, primitive = primitive_of(form)
         return Form(((self.node(SumNode(primitive)), divisor),))
 
     def product(self, left: Form, right: Form) -> Form:
@@ -187,8 +187,8 @@ class FormBuilder:
         for one, other in ((left, right), (right, left)):
             if not one.terms:
                 return other.scaled(one.constant)
-        left_factor, left = _primitive(left)
-        right_factor, right = _primitive(right)
+        left_factor, left = primitive_of(left)
+        right_factor, right = primitive_of(right)
         if _order(right) < _order(left):
             left, right = right, left
         return Form(((self.node(ProductNode(left, right)), left_factor * right_factor),))
@@ -234,7 +234,7 @@ class FormBuilder:
         node = self.forms.nodes[number]
         if isinstance(node, ProductNode):
             for one, other in ((node.left, node.right), (node.right, node.left)):
-                times, factor = _primitive(Form(one.terms))
+                times, factor = primitive_of(Form(one.terms))
                 yield _Share(factor, other, coefficient * times, coefficient * one.constant)
 
 
@@ -343,7 +343,7 @@ def _users(circuit: Circuit) -> list[list[int]]:
     return users
 
 
-def _primitive(form: Form) -> tuple[int, Form]:
+def primitive_of(form: Form) -> tuple[int, Form]:
     """What all coefficients have in common, with the sign of the first, and the rest."""
     divisor = math.gcd(*(coefficient for _, coefficient in form.terms), form.constant)
     divisor *= -1 if form.terms[0][1] < 0 else 1

@@ -25,6 +25,7 @@ from cloakwork.plan.lanes_inputs import Spread
 from cloakwork.plan.lanes_placement import Shape, one_by_one, scheduled, stages
 from cloakwork.plan.lanes_scalar import scalar_program
 from cloakwork.plan.lanes_targets import Schedule
+from cloakwork.plan.linear_cuts import cut_forms
 from cloakwork.programs.circuits import Circuit
 from cloakwork.programs.lanes import LaneProgram
 
@@ -254,7 +255,8 @@ def _variants(circuit: Circuit) -> list[Forms]:
     variants: dict[tuple[object, ...], Forms] = {}
     for factors, shares_inputs in itertools.product((True, False), (True, False)):
         forms = forms_of_circuit(circuit, factors=factors, shares_inputs=shares_inputs)
-        variants.setdefault((*forms.nodes, *forms.outputs), forms)
+        for made in (forms, *cut_forms(forms)):
+            variants.setdefault((*made.nodes, *made.outputs), made)
     return list(variants.values())
 
 

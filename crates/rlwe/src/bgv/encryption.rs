@@ -44,7 +44,7 @@ impl SecretKey {
         self.parameters.check_same(parameters.lattice(), operation)?;
         let estimate = parameters.fresh(plaintext.level)?;
         let (mut polys, seed) = self.encrypt_zero(plaintext.level, operation)?;
-        parameters.add_message(&mut polys[0], &plaintext.poly);
+        parameters.add_message(&mut polys[0], plaintext, estimate.factor);
         Ok(Ciphertext { estimate, key: self.id, polys: polys.into(), seed: Some(seed) })
     }
 
@@ -175,7 +175,7 @@ impl PublicKey {
         self.parameters.check_same(parameters.lattice(), operation)?;
         let estimate = parameters.fresh_public(plaintext.level)?;
         let mut polys = self.encrypt_zero(plaintext.level, operation)?;
-        parameters.add_message(&mut polys[0], &plaintext.poly);
+        parameters.add_message(&mut polys[0], plaintext, estimate.factor);
         Ok(Ciphertext { estimate, key: self.id, polys: polys.into(), seed: None })
     }
 }

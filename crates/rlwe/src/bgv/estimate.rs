@@ -38,6 +38,10 @@ pub struct Estimate {
 /// A rotated fresh ciphertext has less than one more than a rounded one.
 const DROPPED: f64 = 1.5;
 
+/// How much noisier a ciphertext may become to have the factor of its level: sums of unlike
+/// factors cost each side about half the bits of t.
+const LIKE: f64 = 4.0;
+
 /// How a ciphertext comes to another level or factor.
 pub(crate) struct Switch {
     /// What it is multiplied by at first.
@@ -67,8 +71,33 @@ impl Parameters {
 
     fn encrypted(&self, level: usize, noise: Noise) -> Result<Estimate> {
         self.lattice().check_level(level, "encrypt")?;
-        let parameters = self.clone();
-        Estimate { parameters, level, degree: 1, factor: 1, noise }.checked("encrypt")
+        let (parameters, factor) = (self.clone(), self.level_factor(level));
+        Estimate { parameters, level, degree: 1, factor, noise }.checked("encrypt")
+    }
+
+    /// The plaintext factor that a level has by custom: that of fresh ciphertexts, and of what
+    /// is switched there where that costs little.
+    ///
+    /// 1 at the highest level, and further down what a product of two that have it is switched
+    /// to. So whatever products ciphertexts have gone through, at one level they can be added
+    /// (for CKKS and its scales: Kim, Papadimitriou, Polyakov 2022, "Approximate homomorphic
+    /// encryption with reduced approximation error", section 4).
+    pub(crate) fn level_factor(&self, level: usize) -> u32 {
+        let t = self.t();
+        (level..self.max_level()).rev().fold(1, |factor, below| {
+            t.mul(t.mul(factor, factor), self.switching_factor(below + 1, below))
+        })
+    }
+
+    /// What a division by the primes that leave between two levels multiplies factors by.
+    fn switching_factor(&self, from: usize, to: usize) -> u32 {
+        let (lattice, t) = (self.lattice(), self.t());
+        let (from, to) = (lattice.level_basis(from), lattice.level_basis(to));
+        let product = |basis: crate::ring::poly::Basis| {
+            let primes = basis.iter().map(|position| lattice.ring().modulus(position).q);
+            crate::ring::modulus::product(t, primes)
+        };
+        t.mul(product(to.difference(from)), t.inv(product(from.difference(to))))
     }
 }
 
@@ -304,13 +333,14 @@ impl Estimate {
         self.with_noise(noise).checked(operation)
     }
 
-    /// The same message at `level`, not above this one, and with `factor`; with the factor that
-    /// comes of itself where that is `None`.
+    /// The same message at `level`, not above this one, and with `factor`; where that is `None`,
+    /// with the factor that fresh ciphertexts of the level have, if that costs little noise, and
+    /// else with the one that comes of itself.
     ///
     /// Primes are dropped where that leaves about as little noise as a division by them, whose
-    /// rounding is more than a fresh ciphertext has: dropping keeps the factor, so that sums with
-    /// what was dropped as well need no alignment. A factor asked for costs a multiplication, by
-    /// half of t at most, and nothing worth mention where there are primes to divide by.
+    /// rounding is more than a fresh ciphertext has: dropping keeps the factor. Another factor
+    /// costs a multiplication, by half of t at most, and nothing worth mention where there are
+    /// primes to divide by.
     ///
     /// # Errors
     /// [`Error::LevelExhausted`] for a level above, [`Error::InvalidArgument`] for a factor that
@@ -331,10 +361,24 @@ impl Estimate {
             let reason = format!("expected a factor in 1..{}, got {factor:?}", t.q);
             return Err(Error::InvalidArgument { operation, reason });
         }
-        let multiplier = |own: u32| match factor {
-            Some(factor) => centred(t, t.mul(factor, t.inv(own))),
-            None => 1,
-        };
+        if let Some(factor) = factor {
+            return self.switching_with(level, |own| centred(t, t.mul(factor, t.inv(own))));
+        }
+        let quietest = self.switching_with(level, |_| 1)?;
+        let custom = self.parameters.level_factor(level);
+        if level == self.level || quietest.estimate.factor == custom {
+            return Ok(quietest);
+        }
+        let most = quietest.estimate.noise.canonical_bits + LIKE;
+        let like = self.switching_with(level, |own| centred(t, t.mul(custom, t.inv(own))));
+        Ok(like.ok().filter(|like| like.estimate.noise.canonical_bits <= most).unwrap_or(quietest))
+    }
+
+    /// The quieter way to a level, multiplied first by what is given for the factor that comes of
+    /// itself.
+    fn switching_with(&self, level: usize, multiplier: impl Fn(u32) -> i64) -> Result<Switch> {
+        let operation = "switch the modulus";
+        let t = self.parameters.t();
         let multiplied = |multiplier: i64| {
             let noise = self.noise.scaled(magnitude_bits(multiplier));
             let factor = t.mul(self.factor, residue(t.q, multiplier));
@@ -363,14 +407,8 @@ impl Estimate {
 
     /// After a division by the primes that leave on the way to a lower level, and rounding.
     fn divided(&self, level: usize, degree: usize) -> Self {
-        let lattice = self.parameters.lattice();
-        let (from, to) = (lattice.level_basis(self.level), lattice.level_basis(level));
         let t = self.parameters.t();
-        let product = |basis: crate::ring::poly::Basis| {
-            let primes = basis.iter().map(|position| lattice.ring().modulus(position).q);
-            crate::ring::modulus::product(t, primes)
-        };
-        let ratio = t.mul(product(to.difference(from)), t.inv(product(from.difference(to))));
+        let ratio = self.parameters.switching_factor(self.level, level);
         let shrunk = self.noise.scaled(self.modulus_bits(level) - self.modulus_bits(self.level));
         let noise = shrunk.plus(self.parameters.rounding_noise(degree));
         Self { level, factor: t.mul(self.factor, ratio), ..self.with_noise(noise) }

@@ -175,13 +175,7 @@ impl Evaluator {
     fn add_coefficients(&self, a: &Ciphertext, b: &Plaintext, factor: u32) -> Result<Ciphertext> {
         let mut sum = a.with(a.estimate.add_plain()?, a.polys.clone());
         let first = &mut std::sync::Arc::make_mut(&mut sum.polys)[0];
-        if factor == 1 {
-            self.parameters.add_message(first, &b.poly);
-        } else {
-            let basis = self.parameters.lattice().level_basis(b.level);
-            let scaled = self.parameters.lifted(&b.coefficients, factor, basis);
-            self.parameters.add_message(first, &scaled);
-        }
+        self.parameters.add_message(first, b, factor);
         Ok(sum)
     }
 

@@ -117,9 +117,17 @@ impl Parameters {
         Err(Error::IntegerOutOfRange { operation, value, bound })
     }
 
-    /// t^-1 times `poly` is added to `sum`, which has its primes.
-    pub(crate) fn add_message(&self, sum: &mut Poly, poly: &Poly) {
+    /// t^-1 times `factor` times a message is added to `sum`, which has its primes.
+    pub(crate) fn add_message(&self, sum: &mut Poly, message: &Plaintext, factor: u32) {
         let t = self.plaintext_modulus();
+        let scaled;
+        let poly = if factor == 1 {
+            &message.poly
+        } else {
+            let basis = self.lattice().level_basis(message.level);
+            scaled = self.lifted(&message.coefficients, factor, basis);
+            &scaled
+        };
         self.lattice().ring().add_scaled(sum, poly, |q| q.inv(t % q.q));
     }
 
