@@ -81,12 +81,15 @@ impl Bench {
         let bound = ciphertext.estimate().noise();
         assert!(
             measured.canonical_bits <= bound.canonical_bits
+                && measured.length_bits <= bound.length_bits
                 && measured.coefficient_bits <= bound.coefficient_bits,
             "{name} at level {}: {measured:?}, bounded by {bound:?}",
             ciphertext.level()
         );
         assert!(
-            measured.canonical_bits + SLACK_BITS >= bound.canonical_bits,
+            measured.canonical_bits + SLACK_BITS >= bound.canonical_bits
+                && measured.length_bits + SLACK_BITS >= bound.length_bits
+                && measured.coefficient_bits + SLACK_BITS >= bound.coefficient_bits,
             "{name} at level {}: {measured:?}, bounded by only {bound:?}",
             ciphertext.level()
         );
