@@ -149,7 +149,9 @@ def _lowered(value: _Known, depth: int, model: NoiseModel, level_bits: float) ->
 def _least(value: _Known, wanted: Noise, most: int, model: NoiseModel, level_bits: float) -> int:
     """The fewest switches after which a value has no more noise than is wanted."""
     for count in range(most):
-        if model.switched(value.noise, count * level_bits).norm <= wanted.norm + _SAME_BITS:
+        noise = model.switched(value.noise, count * level_bits)
+        more = max(noise.norm - wanted.norm, noise.length - wanted.length)
+        if more <= _SAME_BITS:
             return count
     return most
 
@@ -166,7 +168,7 @@ def _made(
             extra = 0.0 if at[0].factor == at[1].factor else math.log2(model.modulus) / 2
             noise = at[0].noise.scaled(extra).plus(at[1].noise.scaled(extra))
         case Add() | Sub():
-            noise = at[0].noise.plus(Noise(model.message, model.message))
+            noise = at[0].noise.plus(model.message)
         case Mul() if len(at) == 2:
             noise = at[0].noise.times(at[1].noise).plus(model.rotation)
             return _Known(noise, 0, _product(at[0].factor, at[1].factor))
@@ -217,7 +219,7 @@ def _uniform(operation: Operation) -> int | None:
 def _scaled(noise: Noise, constant: Operation, model: NoiseModel) -> Noise:
     number = _uniform(constant)
     if number is None:
-        return noise.embedded(model.mask)
+        return noise.times(model.mask)
     half = model.modulus // 2
     centred = abs((number + half) % model.modulus - half)
     return noise.scaled(math.log2(max(centred, 1)))
@@ -236,9 +238,9 @@ def levelled(program: Program, asked: Switches, model: NoiseModel, chain: Chain)
         >>> x = Input("x", 0)
         >>> operations = (x, Mul(0, 0), Mul(1, 1), Output(2))
         >>> program = Program("fourth power", 4, operations, (None,) * 4, numbers="integer")
-        >>> model = NoiseModel(17, Noise(20, 10), Noise(20, 12), Noise(21, 13), 15, 9)
-        >>> asked = switches(program, model, 20)
-        >>> print(levelled(program, asked, model, Chain(20, 50)))
+        >>> model = NoiseModel.of(65537, 12)
+        >>> asked = switches(program, model, 30)
+        >>> print(levelled(program, asked, model, Chain(30, 60)))
         fourth power, 4 slots of integers
           %0 = input x         level 1
           %1 = mul %0 %0       level 1
