@@ -114,6 +114,7 @@ def test_primes_are_foretold_to_within_one(
     foretold = expected_limbs(base_bits, level_bits, levels, 430)
     assert foretold is not None
     assert len(counted.levels) == len(foretold.levels)
+    assert abs(counted.digit - foretold.digit) <= 1
     for found, expected in zip(counted.levels, foretold.levels, strict=True):
         assert abs(found - expected) <= 1
 
