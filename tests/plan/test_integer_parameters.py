@@ -38,12 +38,13 @@ def test_primes_hold_the_bits_and_suit_the_ring(bits: int, log_n: int) -> None:
 
 
 def found(estimate: BgvEstimate) -> Noise:
-    return Noise(estimate.canonical_bits, estimate.noise_bits)
+    return Noise(estimate.canonical_bits, estimate.length_bits, estimate.noise_bits)
 
 
 def require_near(model: Noise, engine: Noise) -> None:
     """The model is no lower than the engine, and no more than a bit higher."""
     assert engine.norm - 0.1 <= model.norm <= engine.norm + 1
+    assert engine.length - 0.1 <= model.length <= engine.length + 0.6
     assert engine.coefficient - 0.1 <= model.coefficient <= engine.coefficient + 1
 
 
@@ -66,8 +67,11 @@ def test_the_model_of_noise_is_the_engines(log_n: int, bits: int) -> None:
     require_near(model.rounding, found(switched))
     rotated = found(fresh.rotate())
     assert model.rotation.norm >= rotated.norm - 0.1
-    message = fresh.multiply_plain().canonical_bits - fresh.canonical_bits
-    assert abs(model.message - message) < 0.1
+    assert model.rotation.length >= rotated.length - 0.1
+    product = found(fresh.multiply_plain())
+    expected = found(fresh).times(model.message)
+    for bound in ("norm", "length", "coefficient"):
+        assert abs(getattr(product, bound) - getattr(expected, bound)) < 0.1
 
 
 @pytest.mark.parametrize("job", ["dot.3", "mm.2", "conv.4.2", "sort[3]"])
@@ -110,6 +114,7 @@ def test_primes_are_foretold_to_within_one(
     foretold = expected_limbs(base_bits, level_bits, levels, 430)
     assert foretold is not None
     assert len(counted.levels) == len(foretold.levels)
+    assert abs(counted.digit - foretold.digit) <= 1
     for found, expected in zip(counted.levels, foretold.levels, strict=True):
         assert abs(found - expected) <= 1
 

@@ -10,7 +10,7 @@ from cloakwork.backends.clear_integers import ClearIntegersBackend, ClearInteger
 from cloakwork.errors import InvalidProgramError
 from cloakwork.frontends.circuit.declared import vector
 from cloakwork.frontends.circuit.staging import staged
-from cloakwork.plan.integer_levels import Chain, levelled, switches
+from cloakwork.plan.integer_levels import Chain, levelled, lowest_levels, switches
 from cloakwork.plan.integer_noise import NoiseModel
 from cloakwork.plan.integer_slots import SlotPlan, slot_plan
 from cloakwork.plan.lanes_search import vectorise
@@ -70,7 +70,9 @@ def require_equal(function: RandomFunction, replicated: bool, grouped: bool, see
     slots = 3 * lanes.width + seed % lanes.width
     plan = slot_plan(lanes, slots)
     asked = switches(plan.program, MODEL, 40)
-    program = levelled(plan.program, asked, MODEL, Chain(40, 60))
+    program = levelled(
+        plan.program, asked, lowest_levels(plan.program, asked, MODEL, Chain(40, 60))
+    )
     rng = random.Random(seed)
     bound = 10 ** rng.randint(0, 12)
     inputs = [

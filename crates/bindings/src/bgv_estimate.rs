@@ -51,6 +51,13 @@ impl BgvEstimate {
         self.0.noise().canonical_bits
     }
 
+    /// log2 of a bound on the length of the noise, the root of the sum of its squared
+    /// coefficients: of a product no coefficient exceeds the product of the lengths.
+    #[getter]
+    fn length_bits(&self) -> f64 {
+        self.0.noise().length_bits
+    }
+
     /// log2 of what the coefficients of the noise must stay below.
     #[getter]
     fn capacity_bits(&self) -> f64 {

@@ -63,7 +63,7 @@ impl Target {
     pub fn sealed_under(&self, parameters: &Parameters, body: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.extend(b"CLWK");
-        bytes.extend(2u16.to_le_bytes());
+        bytes.extend(3u16.to_le_bytes());
         bytes.extend(self.kind.to_le_bytes());
         bytes.extend(parameters.fingerprint());
         bytes.extend((body.len() as u64).to_le_bytes());

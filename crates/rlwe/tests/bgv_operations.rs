@@ -81,12 +81,15 @@ impl Bench {
         let bound = ciphertext.estimate().noise();
         assert!(
             measured.canonical_bits <= bound.canonical_bits
+                && measured.length_bits <= bound.length_bits
                 && measured.coefficient_bits <= bound.coefficient_bits,
             "{name} at level {}: {measured:?}, bounded by {bound:?}",
             ciphertext.level()
         );
         assert!(
-            measured.canonical_bits + SLACK_BITS >= bound.canonical_bits,
+            measured.canonical_bits + SLACK_BITS >= bound.canonical_bits
+                && measured.length_bits + SLACK_BITS >= bound.length_bits
+                && measured.coefficient_bits + SLACK_BITS >= bound.coefficient_bits,
             "{name} at level {}: {measured:?}, bounded by only {bound:?}",
             ciphertext.level()
         );
@@ -259,6 +262,25 @@ impl Bench {
         assert!(matches!(refused, Err(Error::LevelExhausted { .. })), "{refused:?}");
     }
 
+    /// The length of what is random is bounded to within a bit.
+    fn lengths(&self) {
+        let top = self.parameters.max_level();
+        let plaintext = self.parameters.encode(&self.vector(2), top).unwrap();
+        let public = self.secret.public_key().unwrap();
+        let fresh = self.secret.encrypt_integers(&plaintext).unwrap();
+        let square = self.evaluator.square(&fresh).unwrap();
+        for ciphertext in [
+            public.encrypt_integers(&plaintext).unwrap(),
+            self.evaluator.rotate(&fresh, 1).unwrap(),
+            self.evaluator.switch_to(&square, 0, None).unwrap(),
+            fresh,
+        ] {
+            let measured = self.secret.measure_noise(&ciphertext).unwrap().length_bits;
+            let bound = ciphertext.estimate().noise().length_bits;
+            assert!(measured <= bound && bound < measured + 1.0, "{measured} of {bound}");
+        }
+    }
+
     /// As many squarings in a row as there are levels, switched down after each.
     fn squarings(&self) {
         let mut x = self.vector(3);
@@ -312,6 +334,7 @@ fn a_modulus_of_30_bits_and_one_digit() {
 fn ring_of_degree_2_13_at_128_bits() {
     let bench = Bench::new(secure(13, 2));
     assert!(bench.parameters.is_secure());
+    bench.lengths();
     bench.every_level();
     bench.squarings();
 }
@@ -320,6 +343,7 @@ fn ring_of_degree_2_13_at_128_bits() {
 fn ring_of_degree_2_14_at_128_bits() {
     let bench = Bench::new(secure(14, 5));
     assert!(bench.parameters.is_secure());
+    bench.lengths();
     bench.every_level();
     bench.squarings();
 }

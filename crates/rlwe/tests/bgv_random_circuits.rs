@@ -177,6 +177,7 @@ impl Bench {
         let bound = ciphertext.estimate().noise();
         assert!(
             measured.canonical_bits <= bound.canonical_bits
+                && measured.length_bits <= bound.length_bits
                 && measured.coefficient_bits <= bound.coefficient_bits,
             "{ciphertext}: {measured:?}, bounded by {bound:?}"
         );

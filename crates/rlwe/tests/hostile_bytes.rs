@@ -337,10 +337,13 @@ fn every_field_is_checked() {
         ("bgv_ciphertext", "fresh", 20, &words(7937), "a factor in 1..7937, got 7937"),
         ("bgv_ciphertext", "fresh", 24, &nan, "finite noise of at least 0, got NaN"),
         ("bgv_ciphertext", "fresh", 32, &1e9f64.to_le_bytes(), "exceeds its norm"),
-        ("bgv_ciphertext", "fresh", 40, &[3], "expected 2 polynomials, got 3"),
-        ("bgv_ciphertext", "public", 40, &[1], "expected 2 or 3 polynomials, got 1"),
-        ("bgv_ciphertext", "public", 41, &[2], "expected 0 or 1 for a seed, got 2"),
-        ("bgv_ciphertext", "public", 42, &most, "expected residues below"),
+        ("bgv_ciphertext", "fresh", 32, &nan, "finite noise of at least 0, got NaN"),
+        ("bgv_ciphertext", "fresh", 40, &1e9f64.to_le_bytes(), "exceeds its length"),
+        ("bgv_ciphertext", "fresh", 40, &negative, "finite noise of at least 0, got -1e0"),
+        ("bgv_ciphertext", "fresh", 48, &[3], "expected 2 polynomials, got 3"),
+        ("bgv_ciphertext", "public", 48, &[1], "expected 2 or 3 polynomials, got 1"),
+        ("bgv_ciphertext", "public", 49, &[2], "expected 0 or 1 for a seed, got 2"),
+        ("bgv_ciphertext", "public", 50, &most, "expected residues below"),
         ("bgv_plaintext", "row", 0, &most, "a level of at most 2"),
         ("bgv_plaintext", "row", 4, &words(7937), "expected residues below 7937, got 7937"),
     ];
@@ -425,7 +428,7 @@ fn headers_say_what_was_expected_and_what_came() {
     let _turn = alone();
     let cases: &[(usize, &[u8], &str)] = &[
         (0, b"PK\x03\x04", "do not begin as those of Cloakwork do"),
-        (4, &[1], "expected format version 2, got 1"),
+        (4, &[2], "expected format version 3, got 2"),
         (6, &[6], "expected a ciphertext, got a plaintext"),
         (6, &[9, 9], "expected a ciphertext, got an object of unknown kind 2313"),
         (8, &[0; 16], "the checksum is wrong"),

@@ -157,7 +157,7 @@ def _lowered(value: _Known, depth: int, model: NoiseModel, level_bits: float) ->
         return _Known(noise, depth, _custom(depth))
     # The engine multiplies before it divides, for the custom of the depth, where that is cheap.
     like = model.divided(value.noise.scaled(math.log2(model.modulus) - 1), steps * level_bits)
-    if like.norm <= noise.norm + _LIKE_BITS:
+    if like.length <= noise.length + _LIKE_BITS:
         return _Known(like, depth, _custom(depth))
     if not divides:
         return _Known(noise, depth, value.factor)
@@ -173,7 +173,9 @@ def _custom(depth: int, power: int = 1) -> Factor:
 def _least(value: _Known, wanted: Noise, most: int, model: NoiseModel, level_bits: float) -> int:
     """The fewest switches after which a value has no more noise than is wanted."""
     for count in range(most):
-        if model.switched(value.noise, count * level_bits).norm <= wanted.norm + _SAME_BITS:
+        noise = model.switched(value.noise, count * level_bits)
+        more = max(noise.norm - wanted.norm, noise.length - wanted.length)
+        if more <= _SAME_BITS:
             return count
     return most
 
@@ -188,7 +190,7 @@ def _made(
         case Add() | Sub() if len(at) == 2:
             return _total(*at, model)
         case Add() | Sub():
-            noise = at[0].noise.plus(Noise(model.message, model.message))
+            noise = at[0].noise.plus(model.message)
         case Mul() if len(at) == 2:
             noise = at[0].noise.times(at[1].noise).plus(model.rotation)
             return _Known(noise, 0, _product(at[0].factor, at[1].factor))
@@ -212,9 +214,9 @@ def _total(left: _Known, right: _Known, model: NoiseModel) -> _Known:
         return _Known(left.noise.plus(right.noise), 0, left.factor)
     # Multipliers that bring two factors together are the modulus, multiplied with each other;
     # the quieter side takes the larger.
-    quiet, loud = sorted((left, right), key=lambda value: value.noise.norm)
+    quiet, loud = sorted((left, right), key=lambda value: value.noise.length)
     bits = math.log2(model.modulus)
-    rest = max(0.0, bits - (loud.noise.norm - quiet.noise.norm)) / 2
+    rest = max(0.0, bits - (loud.noise.length - quiet.noise.length)) / 2
     noise = loud.noise.scaled(rest).plus(quiet.noise.scaled(bits - rest))
     return _Known(noise, 0, _NO_OTHERS if rest else loud.factor)
 
@@ -245,7 +247,7 @@ def _uniform(operation: Operation) -> int | None:
 def _scaled(noise: Noise, constant: Operation, model: NoiseModel) -> Noise:
     number = _uniform(constant)
     if number is None:
-        return noise.embedded(model.mask)
+        return noise.times(model.mask)
     half = model.modulus // 2
     centred = abs((number + half) % model.modulus - half)
     return noise.scaled(math.log2(max(centred, 1)))
@@ -263,9 +265,9 @@ def levelled(program: Program, asked: Switches, levels: Mapping[int, int]) -> Pr
         >>> x = Input("x", 0)
         >>> operations = (x, Mul(0, 0), Mul(1, 1), Output(2))
         >>> program = Program("fourth power", 4, operations, (None,) * 4, numbers="integer")
-        >>> model = NoiseModel(17, Noise(20, 10), Noise(20, 12), Noise(21, 13), 15, 9)
-        >>> asked = switches(program, model, 20)
-        >>> print(levelled(program, asked, lowest_levels(program, asked, model, Chain(20, 50))))
+        >>> model = NoiseModel.of(65537, 12)
+        >>> asked = switches(program, model, 30)
+        >>> print(levelled(program, asked, lowest_levels(program, asked, model, Chain(30, 60))))
         fourth power, 4 slots of integers
           %0 = input x         level 1
           %1 = mul %0 %0       level 1

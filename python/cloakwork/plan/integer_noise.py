@@ -1,7 +1,8 @@
 """The noise of BGV's ciphertexts in a few numbers, for planning; the engine has the last word.
 
-Noise is a polynomial; it is bounded in the canonical embedding, where products are products, and
-by its coefficients, which the modulus must hold (`crates/rlwe`, `bgv::noise`).
+Noise is a polynomial; it is bounded in the canonical embedding, where products are products, by
+its Euclidean length, whose product no coefficient of a product exceeds, and by its coefficients,
+which the modulus must hold (`crates/rlwe`, `bgv::noise`).
 """
 
 from __future__ import annotations
@@ -21,31 +22,37 @@ class Noise:
 
     Args:
         norm: Of the canonical norm.
+        length: Of the Euclidean length of all coefficients.
         coefficient: Of the largest coefficient.
 
     Example:
-        >>> Noise(10.0, 5.0).times(Noise(20.0, 15.0))
-        Noise(norm=30.0, coefficient=30.0)
+        >>> Noise(10.0, 8.0, 5.0).times(Noise(20.0, 17.0, 15.0))
+        Noise(norm=30.0, length=27.0, coefficient=25.0)
     """
 
     norm: float
+    length: float
     coefficient: float
 
     def plus(self, other: Noise) -> Noise:
         """Of the sum of two."""
-        return Noise(_sum(self.norm, other.norm), _sum(self.coefficient, other.coefficient))
+        return Noise(
+            _sum(self.norm, other.norm),
+            _sum(self.length, other.length),
+            _sum(self.coefficient, other.coefficient),
+        )
 
     def times(self, other: Noise) -> Noise:
         """Of the product of two."""
-        return self.embedded(other.norm)
-
-    def embedded(self, norm: float) -> Noise:
-        """Of the product with a polynomial of this norm."""
-        return Noise(self.norm + norm, self.norm + norm)
+        return Noise(
+            self.norm + other.norm,
+            min(self.length + other.norm, self.norm + other.length),
+            self.length + other.length,
+        )
 
     def scaled(self, bits: float) -> Noise:
         """Of a multiple by 2^bits."""
-        return Noise(self.norm + bits, self.coefficient + bits)
+        return Noise(self.norm + bits, self.length + bits, self.coefficient + bits)
 
 
 def _sum(a: float, b: float) -> float:
@@ -62,16 +69,16 @@ class NoiseModel:
         fresh: Of an encryption.
         rounding: What a switch to a smaller modulus adds.
         rotation: What a rotation adds.
-        message: The norm of any plaintext.
-        mask: The norm of a plaintext whose slots hold different numbers, as a rule.
+        message: Of any plaintext.
+        mask: Of a plaintext whose slots hold different numbers, as a rule.
     """
 
     modulus: int
     fresh: Noise
     rounding: Noise
     rotation: Noise
-    message: float
-    mask: float
+    message: Noise
+    mask: Noise
 
     @classmethod
     def of(cls, modulus: int, log_n: int) -> NoiseModel:
@@ -84,28 +91,31 @@ class NoiseModel:
             28.7
         """
         message = math.log2(modulus)
-        norm, coefficient = message + log_n, message + log_n / 2
+        norm, root = message + log_n, message + log_n / 2
         return cls(
             modulus,
-            Noise(norm - 0.3, message + 4.85),
-            Noise(norm + 2.3, coefficient + 2.3),
-            Noise(norm + 2.5, coefficient + 2.4),
-            norm - 1,
-            coefficient + 1,
+            Noise(norm - 0.3, root + 2.05, message + 4.85),
+            Noise(norm + 2.3, norm - 1.5, root + 2.3),
+            Noise(norm + 2.5, norm - 1.35, root + 2.4),
+            Noise(norm - 1, root - 1, message - 1),
+            Noise(root + 1, root - 1, message - 1),
         )
 
     def switched(self, noise: Noise, bits: float) -> Noise:
         """After a switch to a modulus smaller by so many bits, or dropping as many.
 
         Example:
-            >>> model = NoiseModel(17, Noise(20, 10), Noise(30, 20), Noise(31, 21), 15, 9)
-            >>> round(model.switched(Noise(70, 60), 20).norm), model.switched(Noise(9, 5), 20).norm
-            (50, 9)
+            >>> model = NoiseModel.of(65537, 12)
+            >>> product = model.rounding.times(model.rounding)
+            >>> round(product.length - model.switched(product, 20).length, 1)
+            20.0
+            >>> model.switched(model.fresh, 20) == model.fresh
+            True
         """
         if bits <= 0:
             return noise
         divided = self.divided(noise, bits)
-        return divided if divided.norm + _DROPPED_BITS < noise.norm else noise
+        return divided if divided.length + _DROPPED_BITS < noise.length else noise
 
     def divided(self, noise: Noise, bits: float) -> Noise:
         """After a division by primes of so many bits, and rounding."""
@@ -114,17 +124,18 @@ class NoiseModel:
     def switches(self, noise: Noise, bits: float) -> int:
         """How many switches by so many bits each leave most room for a product.
 
-        As far as noise falls by half of what the modulus does.
+        As far as the length of the noise falls by half of what the modulus does.
 
         Example:
-            >>> model = NoiseModel(17, Noise(20, 10), Noise(30, 20), Noise(31, 21), 15, 9)
-            >>> model.switches(Noise(70, 60), 20), model.switches(Noise(20, 10), 20)
+            >>> model = NoiseModel.of(65537, 12)
+            >>> product = model.rounding.times(model.rounding)
+            >>> model.switches(product, 15), model.switches(model.fresh, 15)
             (2, 0)
         """
         count = 0
         while True:
             below = self.switched(noise, bits)
-            if 2 * (noise.norm - below.norm) < bits:
+            if 2 * (noise.length - below.length) < bits:
                 return count
             noise, count = below, count + 1
 

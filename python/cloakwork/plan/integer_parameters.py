@@ -17,7 +17,7 @@ from cloakwork.errors import (
     NoiseExhaustedError,
 )
 from cloakwork.plan.cost import total_seconds
-from cloakwork.plan.integer_costs import MARGIN_BITS, Limbs, counted_costs, expected_limbs
+from cloakwork.plan.integer_costs import Limbs, counted_costs, expected_limbs
 from cloakwork.plan.integer_levels import BEFORE, Chain, levelled, lowest_levels, switches
 from cloakwork.plan.integer_noise import NoiseModel
 from cloakwork.plan.integer_slots import SlotPlan, slot_plan
@@ -37,11 +37,12 @@ RINGS = range(12, 17)
 _LEVEL_BITS = range(20, 61)
 _HEADROOM_BITS = range(2, 61)
 _MAX_PRIME_BITS = 30
+_WORD_BYTES = 4
 # Operations of the programs that are tried together, about: long ones are tried less often.
 _EFFORT = 2_000
 _FEWEST_STEPS = 4
 # What the model of noise may be off by, tried in order.
-_SPARE_BITS = (0.5, 3.0, 8.0)
+_SPARE_BITS = (0.1, 0.5, 3.0, 8.0)
 # Of the chains that the model finds cheapest, those whose parameters are made and counted.
 _MOST_MADE = 4
 # Costs are told in transforms of so many coefficients, as a base-2 logarithm.
@@ -231,11 +232,10 @@ def limbs_of(parameters: BgvParameters) -> Limbs:
     """The primes of parameters."""
     levels = range(parameters.levels + 1)
     counts = tuple(parameters.prime_count(level) for level in levels)
-    modulus_bits = parameters.log_q(parameters.levels)
-    special_bits = parameters.log_qp - modulus_bits
-    # As many as leave the primes of key switching larger than their product.
-    digit = (special_bits - MARGIN_BITS + _ROOM_BITS) / (modulus_bits / counts[-1])
-    return Limbs(counts, max(1, int(digit)), parameters.key_prime_count - counts[-1])
+    # A key is two polynomials for each digit.
+    polynomial_bytes = _WORD_BYTES * parameters.n * parameters.key_prime_count
+    digits = parameters.evaluation_key_bytes(parameters.levels) // (2 * polynomial_bytes)
+    return Limbs(counts, -(-counts[-1] // digits), parameters.key_prime_count - counts[-1])
 
 
 def top_level(program: Program) -> int:

@@ -20,7 +20,6 @@ from cloakwork.plan.lanes_forms import (
     FormBuilder,
     Forms,
     InputNode,
-    Node,
     ProductNode,
     SumNode,
     forms_of,
@@ -29,6 +28,10 @@ from cloakwork.plan.lanes_forms import (
 
 # How many times the products of the circuit as it was a cut may take.
 _MOST_PRODUCTS = 2.0
+# Two products in a row take as many levels however they are cut, and of deep circuits not every
+# height is tried.
+_LEAST_DEPTH = 3
+_MOST_HEIGHTS = 8
 
 
 def cut_forms(forms: Forms) -> Iterator[Forms]:
@@ -50,12 +53,14 @@ def cut_forms(forms: Forms) -> Iterator[Forms]:
         []
     """
     depth = _depth(forms)
+    if depth < _LEAST_DEPTH:
+        return
     most = _MOST_PRODUCTS * forms.products()
     for declared in forms.circuit.inputs:
         depends = _dependent(forms, declared.name)
         if depends is None:
             continue
-        for height in range(depth):
+        for height in range(0, depth, 1 + depth // _MOST_HEIGHTS):
             cut = _Cut(forms, depends, height).forms()
             if _depth(cut) < depth and cut.products() <= most:
                 yield cut
@@ -96,6 +101,9 @@ class _Cut:
         self._height = height
         self._builder = FormBuilder(forms.circuit)
         self._copies: dict[int, Form] = {}
+        for number in forms.live:
+            if not depends[number] or forms.levels[number] <= height:
+                self._copies[number] = self._copy(number)
 
     def forms(self) -> Forms:
         """The circuit, cut."""
@@ -123,7 +131,7 @@ class _Cut:
                 factor, rest = self._sides(node)
                 self._spread(rest, self._times(weight, self._form(factor)), weights, values)
             else:
-                _add(values, weight, self._copy(number))
+                _add(values, weight, self._copies[number])
         total = Form(())
         for weight, value in values.items():
             total = total.plus(self._times(weight, value))
@@ -138,7 +146,7 @@ class _Cut:
             if self._depends[term]:
                 weights[term] = weights.get(term, Form(())).plus(weight.scaled(coefficient))
             else:
-                clear = clear.plus(self._copy(term).scaled(coefficient))
+                clear = clear.plus(self._copies[term].scaled(coefficient))
         _add(values, weight, clear)
 
     def _sides(self, node: ProductNode) -> tuple[Form, Form]:
@@ -157,26 +165,19 @@ class _Cut:
         """A form of the circuit as it was, in the new one."""
         total = Form((), form.constant)
         for term, coefficient in form.terms:
-            total = total.plus(self._copy(term).scaled(coefficient))
+            total = total.plus(self._copies[term].scaled(coefficient))
         return total
 
     def _copy(self, number: int) -> Form:
-        """A node of the circuit as it was, in the new one."""
-        if number not in self._copies:
-            builder, node = self._builder, self._old.nodes[number]
-            match node:
-                case InputNode():
-                    made = _single(builder, node)
-                case SumNode(form=form):
-                    made = builder.shared(self._form(form))
-                case ProductNode(left=left, right=right):
-                    made = builder.product(self._form(left), self._form(right))
-            self._copies[number] = made
-        return self._copies[number]
-
-
-def _single(builder: FormBuilder, node: Node) -> Form:
-    return Form(((builder.node(node), 1),))
+        """A node of the circuit as it was, in the new one; what it is made of is there."""
+        builder, node = self._builder, self._old.nodes[number]
+        match node:
+            case InputNode():
+                return Form(((builder.node(node), 1),))
+            case SumNode(form=form):
+                return builder.shared(self._form(form))
+            case ProductNode(left=left, right=right):
+                return builder.product(self._form(left), self._form(right))
 
 
 def _add(values: dict[Form, Form], weight: Form, value: Form) -> None:

@@ -19,6 +19,8 @@ const BLOCK: usize = 1024;
 pub struct MeasuredNoise {
     /// The largest absolute value at a root of X^N + 1, the message included.
     pub canonical_bits: f64,
+    /// The root of the sum of all squared coefficients, the message included.
+    pub length_bits: f64,
     /// The largest absolute coefficient, the message included.
     pub coefficient_bits: f64,
 }
@@ -73,7 +75,12 @@ impl SecretKey {
         let slots = self.parameters.encoder().project(&reals, self.parameters.slots())?;
         let canonical = slots.iter().map(|x| x.norm()).fold(0.0, f64::max);
         let coefficient = reals.iter().map(|x| x.abs()).fold(0.0, f64::max);
-        Ok(MeasuredNoise { canonical_bits: bits(canonical), coefficient_bits: bits(coefficient) })
+        let length = reals.iter().map(|x| x * x).sum::<f64>().sqrt();
+        Ok(MeasuredNoise {
+            canonical_bits: bits(canonical),
+            length_bits: bits(length),
+            coefficient_bits: bits(coefficient),
+        })
     }
 
     /// v, from as many of the largest primes as its bound needs.

@@ -192,7 +192,7 @@ impl Estimate {
         self.check_level(other.level, operation)?;
         let t = self.parameters.t();
         let noises = [self.noise, other.noise];
-        let bits = noises.map(|noise| noise.canonical_bits);
+        let bits = noises.map(|noise| noise.length_bits);
         let multipliers = alignment::multipliers(t, [self.factor, other.factor], bits);
         let [a, b] = [0, 1].map(|i| noises[i].scaled(magnitude_bits(multipliers[i])));
         let sum = Self {
@@ -220,13 +220,13 @@ impl Estimate {
     /// [`Error::NoiseExhausted`]; [`Error::InvalidArgument`] for a norm that is no number.
     pub fn multiply_plain(&self, norm_bits: Option<f64>) -> Result<Self> {
         let operation = "multiply by a plaintext";
-        let any = self.parameters.message_noise().canonical_bits;
-        let norm_bits = norm_bits.unwrap_or(any);
+        let norm_bits = norm_bits.unwrap_or(f64::INFINITY);
         if norm_bits.is_nan() {
             let reason = "the norm is not a number".to_string();
             return Err(Error::InvalidArgument { operation, reason });
         }
-        self.with_noise(self.noise.embedded_times(norm_bits)).checked(operation)
+        let message = self.parameters.message_noise_within(norm_bits);
+        self.with_noise(self.noise.times(message)).checked(operation)
     }
 
     /// A product with an integer.
@@ -326,7 +326,7 @@ impl Estimate {
         self.check_degree_1(operation)?;
         self.check_level(transform.level, operation)?;
         let switching = self.parameters.key_switching_noise(self.level);
-        let rotated = self.noise.plus(switching).embedded_times(transform.norm_bits);
+        let rotated = self.noise.plus(switching).times(transform.bounds);
         let moving = transform.split.giant_steps.iter().filter(|&&step| step != 0).count();
         let moved = self.parameters.rotation_noise(self.level).scaled((moving as f64).log2());
         let noise = rotated.plus(moved).plus(self.parameters.rounding_noise(1));
@@ -369,9 +369,9 @@ impl Estimate {
         if level == self.level || quietest.estimate.factor == custom {
             return Ok(quietest);
         }
-        let most = quietest.estimate.noise.canonical_bits + LIKE;
+        let most = quietest.estimate.noise.length_bits + LIKE;
         let like = self.switching_with(level, |own| centred(t, t.mul(custom, t.inv(own))));
-        Ok(like.ok().filter(|like| like.estimate.noise.canonical_bits <= most).unwrap_or(quietest))
+        Ok(like.ok().filter(|like| like.estimate.noise.length_bits <= most).unwrap_or(quietest))
     }
 
     /// The quieter way to a level, multiplied first by what is given for the factor that comes of
@@ -397,7 +397,7 @@ impl Estimate {
                 multiplied(multiplier)?.divided(level, self.degree).checked(operation)?;
             Ok(Switch { multiplier, divides: true, estimate })
         });
-        let quiet = |switch: &Switch| switch.estimate.noise.canonical_bits;
+        let quiet = |switch: &Switch| switch.estimate.noise.length_bits;
         match (dropped, divided) {
             (Some(Ok(a)), Some(Ok(b))) => Ok(if quiet(&a) <= quiet(&b) + DROPPED { a } else { b }),
             (Some(Err(_)), Some(way)) | (Some(way), _) | (None, Some(way)) => way,
@@ -415,14 +415,14 @@ impl Estimate {
     }
 
     /// At the level, not above this one, where most room is left for a product with its like:
-    /// as far down as noise falls by half of what the modulus does.
+    /// as far down as the length of the noise falls by half of what the modulus does.
     ///
     /// # Errors
     /// [`Error::NoiseExhausted`], where it was before.
     pub fn switch_down(&self) -> Result<Self> {
         self.check("switch the modulus")?;
         let room = |switched: &Self| {
-            switched.modulus_bits(switched.level) - 2.0 * switched.noise.canonical_bits
+            switched.modulus_bits(switched.level) - 2.0 * switched.noise.length_bits
         };
         let below = (0..self.level).filter_map(|level| self.switch_to(level, None).ok());
         // The lowest of levels that are as good.

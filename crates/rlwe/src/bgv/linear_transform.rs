@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::ciphertext::Ciphertext;
 use super::evaluator::Evaluator;
+use super::noise::Noise;
 use super::parameters::Parameters;
 use crate::diagonal_sums::Giant;
 use crate::ring::bundle::Bundle;
@@ -26,8 +27,8 @@ pub struct LinearTransform {
     pub(crate) level: usize,
     pub(crate) split: Split,
     giants: Vec<Giant>,
-    /// log2 of the sum of the norms of all diagonals.
-    pub(crate) norm_bits: f64,
+    /// The sum of the bounds of all diagonals.
+    pub(crate) bounds: Noise,
 }
 
 impl LinearTransform {
@@ -65,14 +66,15 @@ impl LinearTransform {
                     })
                     .collect();
                 let coefficients = parameters.embed(&turned, operation)?;
-                let norm = parameters.norm_bits(&coefficients).exp2();
+                let bounds = parameters.message_noise_within(parameters.norm_bits(&coefficients));
                 let basis = parameters.lattice().extended_basis(level);
                 let mut poly = parameters.lifted(&coefficients, 1, basis);
                 parameters.lattice().ring().to_montgomery(&mut poly);
-                Ok((giant, baby, norm, poly))
+                Ok((giant, baby, bounds, poly))
             })
             .collect::<Result<_>>()?;
-        let norm: f64 = encoded.iter().map(|(_, _, norm, _)| norm).sum();
+        let bounds = encoded.iter().map(|&(_, _, bounds, _)| bounds).reduce(Noise::plus);
+        let bounds = bounds.expect("a transform has diagonals");
         let mut giants: BTreeMap<i64, (Vec<usize>, Vec<_>)> = BTreeMap::new();
         for (giant, baby, _, poly) in encoded {
             let (babies, polys) = giants.entry(giant).or_default();
@@ -85,7 +87,7 @@ impl LinearTransform {
             Giant { babies, diagonals }
         };
         let giants = giants.into_values().map(bundle).collect();
-        Ok(Self { parameters: parameters.clone(), level, split, giants, norm_bits: norm.log2() })
+        Ok(Self { parameters: parameters.clone(), level, split, giants, bounds })
     }
 
     /// The rotations that need a Galois key at [`Self::level`], in `0..slots`.

@@ -3,13 +3,19 @@
 //! The noise of a ciphertext is the polynomial v of [`crate::bgv`], message included. It is
 //! bounded in the canonical embedding, whose norm is the largest absolute value of v at a root
 //! of X^N + 1: a product is bounded by the product of the bounds, whatever the factors have to
-//! do with each other, and a coefficient by the norm (Gentry, Halevi, Smart 2012, "Homomorphic
-//! evaluation of the AES circuit"; Costache and Smart 2016, "Which ring based somewhat
-//! homomorphic encryption scheme is best?"). What an encryption, a rounding or a key switch adds
-//! is a sum of many independent terms, in the embedding close to Gaussian or to a product of two
-//! Gaussians (Mono, Marcolla, Land, Güneysu, Aaraj 2023, "Finding and evaluating parameters for
-//! BGV"), and exceeds its bound with a chance below 2^-40. For these the coefficients are bounded
-//! too, by less than the norm: what is decrypted or switched down needs no more.
+//! do with each other (Gentry, Halevi, Smart 2012, "Homomorphic evaluation of the AES circuit";
+//! Costache and Smart 2016, "Which ring based somewhat homomorphic encryption scheme is best?").
+//!
+//! Its length, the root of the sum of its squared coefficients, is the root mean square of v over
+//! these roots, and so at most the norm. A product is at most as long as one factor is times the
+//! norm of the other. A coefficient of a product is the inner product of one factor with the
+//! other's coefficients in another order, signs aside, and by Cauchy and Schwarz at most the
+//! product of the lengths: what is decrypted needs no more.
+//!
+//! What an encryption, a rounding or a key switch adds is a sum of many independent terms, in the
+//! embedding close to Gaussian or to a product of two Gaussians (Mono, Marcolla, Land, Güneysu,
+//! Aaraj 2023, "Finding and evaluating parameters for BGV"), and exceeds each of its three bounds
+//! with a chance below 2^-40.
 
 use std::f64::consts::LN_2;
 
@@ -25,46 +31,53 @@ const FAILURE_BITS: f64 = 40.0;
 pub struct Noise {
     /// Of the largest absolute value at a root of X^N + 1.
     pub canonical_bits: f64,
+    /// Of the length: the root of the sum of all squared coefficients.
+    pub length_bits: f64,
     /// Of the largest absolute coefficient.
     pub coefficient_bits: f64,
 }
 
 impl Noise {
-    /// Of a coefficient below 1 nothing is gained.
-    pub(crate) fn new(canonical_bits: f64, coefficient_bits: f64) -> Self {
+    /// Each is a bound of the next. Of one below 1 nothing is gained.
+    pub(crate) fn new(canonical_bits: f64, length_bits: f64, coefficient_bits: f64) -> Self {
         let canonical_bits = canonical_bits.max(0.0);
-        Self { canonical_bits, coefficient_bits: coefficient_bits.clamp(0.0, canonical_bits) }
+        let length_bits = length_bits.max(0.0).min(canonical_bits);
+        let coefficient_bits = coefficient_bits.max(0.0).min(length_bits);
+        Self { canonical_bits, length_bits, coefficient_bits }
     }
 
     /// Of the sum of two.
     pub(crate) fn plus(self, other: Self) -> Self {
         Self::new(
             sum_bits(self.canonical_bits, other.canonical_bits),
+            sum_bits(self.length_bits, other.length_bits),
             sum_bits(self.coefficient_bits, other.coefficient_bits),
         )
     }
 
     /// Of the product of two.
     pub(crate) fn times(self, other: Self) -> Self {
-        self.embedded_times(other.canonical_bits)
-    }
-
-    /// Of the product with a polynomial of which the norm is known.
-    pub(crate) fn embedded_times(self, norm_bits: f64) -> Self {
-        let bits = self.canonical_bits + norm_bits;
-        Self::new(bits, bits)
+        let stretched = |one: Self, by: Self| one.length_bits + by.canonical_bits;
+        Self::new(
+            self.canonical_bits + other.canonical_bits,
+            stretched(self, other).min(stretched(other, self)),
+            self.length_bits + other.length_bits,
+        )
     }
 
     /// Of a multiple by 2^`bits`.
     pub(crate) fn scaled(self, bits: f64) -> Self {
-        Self::new(self.canonical_bits + bits, self.coefficient_bits + bits)
+        let [canonical, length, coefficient] =
+            [self.canonical_bits, self.length_bits, self.coefficient_bits].map(|x| x + bits);
+        Self::new(canonical, length, coefficient)
     }
 }
 
 /// log2(2^a + 2^b).
 fn sum_bits(a: f64, b: f64) -> f64 {
     let (small, large) = (a.min(b), a.max(b));
-    if small == f64::NEG_INFINITY { large } else { large + (small - large).exp2().ln_1p() / LN_2 }
+    // Of infinities that are equal the difference is no number.
+    if small == large { large + 1.0 } else { large + (small - large).exp2().ln_1p() / LN_2 }
 }
 
 /// The exponent of the chance that one of N values exceeds its bound.
@@ -73,17 +86,34 @@ fn exponent(n: f64) -> f64 {
 }
 
 /// t times a polynomial of Gaussian coefficients.
+///
+/// The length by Laurent and Massart 2000, "Adaptive estimation of a quadratic functional by model
+/// selection", Lemma 1.
 fn gaussian(n: usize, t: f64, deviation: f64) -> Noise {
     let n = n as f64;
     let (complex, real) = (exponent(n).sqrt(), (2.0 * exponent(n)).sqrt());
-    Noise::new((t * deviation * n.sqrt() * complex).log2(), (t * deviation * real).log2())
+    let part = exponent(1.0) / n;
+    let length = (1.0 + 2.0 * part.sqrt() + 2.0 * part).sqrt();
+    let typical = t * deviation * n.sqrt();
+    Noise::new((typical * complex).log2(), (typical * length).log2(), (t * deviation * real).log2())
 }
 
 /// t times a sum of products of two polynomials, of this deviation in a coefficient.
+///
+/// The squared length is a mean over the n = N / 2 pairs of conjugate roots. At each stands what
+/// is close to the product of two exponential variables of mean 1: its variance is 3, and it
+/// exceeds z with a chance of about exp(-2 sqrt(z)). Their mean exceeds 1 by a where all of them
+/// do a little, with a chance of about exp(-n a^2 / 6), or where one does alone, with a chance of
+/// about n exp(-2 sqrt(n a)). Both are let be 2^-40, added, and doubled to be on the safe side;
+/// in small rings the largest coefficient says more.
 fn product(n: usize, t: f64, deviation: f64) -> Noise {
     let n = n as f64;
     let coefficient = t * deviation * product_tail(exponent(n));
-    Noise::new((coefficient * n.sqrt()).log2(), coefficient.log2())
+    let (roots, typical) = (n / 2.0, t * deviation * n.sqrt());
+    let together = (6.0 * exponent(1.0) / roots).sqrt();
+    let alone = exponent(roots).powi(2) / (4.0 * roots);
+    let length = typical * (1.0 + 2.0 * (together + alone)).sqrt();
+    Noise::new((coefficient * n.sqrt()).log2(), length.log2(), coefficient.log2())
 }
 
 /// log2 of the norm that rounding leaves a ciphertext with, however small its noise was.
@@ -103,8 +133,15 @@ impl Parameters {
 
     /// Of a message, whichever it is.
     pub(crate) fn message_noise(&self) -> Noise {
-        let coefficient = (self.t_real() / 2.0).log2();
-        Noise::new(coefficient + f64::from(self.log_n()), coefficient)
+        let (coefficient, log_n) = ((self.t_real() / 2.0).log2(), f64::from(self.log_n()));
+        Noise::new(coefficient + log_n, coefficient + log_n / 2.0, coefficient)
+    }
+
+    /// Of a message of which the norm is known.
+    pub(crate) fn message_noise_within(&self, norm_bits: f64) -> Noise {
+        let any = self.message_noise();
+        let norm_bits = norm_bits.min(any.canonical_bits);
+        Noise::new(norm_bits, any.length_bits, any.coefficient_bits)
     }
 
     /// Of an encryption under the secret key.
@@ -134,5 +171,105 @@ impl Parameters {
     /// What key switching at a level adds.
     pub(crate) fn rotation_noise(&self, level: usize) -> Noise {
         self.key_switching_noise(level).plus(self.rounding_noise(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::PI;
+
+    use super::*;
+
+    /// The bounds of a polynomial, as near as they can be.
+    fn exact(coefficients: &[f64]) -> Noise {
+        let n = coefficients.len() as f64;
+        let at = |root: usize| {
+            let angle = |i: usize| PI * ((2 * root + 1) * i) as f64 / n;
+            let part = |of: fn(f64) -> f64| -> f64 {
+                coefficients.iter().enumerate().map(|(i, x)| x * of(angle(i))).sum()
+            };
+            part(f64::cos).hypot(part(f64::sin))
+        };
+        let canonical = (0..coefficients.len() / 2).map(at).fold(0.0, f64::max);
+        let length = coefficients.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let coefficient = coefficients.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        Noise::new(canonical.log2(), length.log2(), coefficient.log2())
+    }
+
+    /// Modulo X^N + 1.
+    fn multiplied(a: &[f64], b: &[f64]) -> Vec<f64> {
+        let n = a.len();
+        let mut product = vec![0.0; n];
+        for (i, x) in a.iter().enumerate() {
+            for (j, y) in b.iter().enumerate() {
+                let sign = if i + j < n { 1.0 } else { -1.0 };
+                product[(i + j) % n] += sign * x * y;
+            }
+        }
+        product
+    }
+
+    /// a(1 / X), with which the first coefficient of a product with a is the squared length of a.
+    fn matched(a: &[f64]) -> Vec<f64> {
+        let n = a.len();
+        (0..n).map(|i| if i == 0 { a[0] } else { -a[n - i] }).collect()
+    }
+
+    fn within(found: Noise, bound: Noise) -> bool {
+        const SAME: f64 = 1e-9;
+        found.canonical_bits <= bound.canonical_bits + SAME
+            && found.length_bits <= bound.length_bits + SAME
+            && found.coefficient_bits <= bound.coefficient_bits + SAME
+    }
+
+    /// Worst cases, and one like noise.
+    fn polynomials(n: usize, most: f64) -> Vec<Vec<f64>> {
+        let mut state = 1u32;
+        let mut any = |_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (most * f64::from(state as i32) * 0.5f64.powi(31)).round()
+        };
+        let like_noise: Vec<f64> = (0..n).map(&mut any).collect();
+        let extreme = like_noise.iter().map(|x| most * x.signum()).collect();
+        let alternating = (0..n).map(|i| most - 2.0 * most * (i % 2) as f64).collect();
+        let mut single = vec![0.0; n];
+        single[n / 3] = most;
+        vec![vec![most; n], alternating, single, extreme, like_noise]
+    }
+
+    #[test]
+    fn no_product_sum_or_multiple_exceeds_its_bounds() {
+        for n in [32, 64, 256] {
+            for a in polynomials(n, 32_768.0) {
+                let others = polynomials(n, 1000.0).into_iter().chain([matched(&a)]);
+                for b in others {
+                    let (of_a, of_b) = (exact(&a), exact(&b));
+                    assert!(within(exact(&multiplied(&a, &b)), of_a.times(of_b)));
+                    let sum: Vec<f64> = a.iter().zip(&b).map(|(x, y)| x + y).collect();
+                    assert!(within(exact(&sum), of_a.plus(of_b)));
+                    let multiple: Vec<f64> = a.iter().map(|x| -5.0 * x).collect();
+                    assert!(within(exact(&multiple), of_a.scaled(5f64.log2())));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_product_has_a_smaller_bound_of_its_coefficients() {
+        for a in polynomials(64, 300.0) {
+            let (of_a, of_b) = (exact(&a), exact(&matched(&a)));
+            let found = exact(&multiplied(&a, &matched(&a)));
+            let bound = of_a.times(of_b);
+            assert!((found.coefficient_bits - bound.coefficient_bits).abs() < 1e-9);
+            assert!((found.canonical_bits - bound.canonical_bits).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn sums_and_products_without_end_stay_without_end() {
+        let endless = Noise::new(f64::INFINITY, f64::INFINITY, 5.0);
+        assert_eq!(endless.plus(endless).canonical_bits, f64::INFINITY);
+        assert_eq!(endless.times(endless).coefficient_bits, f64::INFINITY);
+        assert_eq!(endless.scaled(f64::NEG_INFINITY), Noise::new(0.0, 0.0, 0.0));
     }
 }

@@ -177,34 +177,65 @@ impl fmt::Display for Plaintext {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bgv::ParametersLiteral;
-    use crate::keys::SecretKey;
+    use crate::bgv::estimate::residue;
+    use crate::bgv::{Ciphertext, Evaluator, ParametersLiteral};
+    use crate::keys::{EvaluationKeys, SecretKey};
+
+    /// Messages whose coefficients have one absolute value, and such as pile up at one root or, in
+    /// a product, at one coefficient.
+    fn extremes(parameters: &Parameters) -> Vec<Plaintext> {
+        let (half, t) = (parameters.plaintext_modulus() / 2, parameters.plaintext_modulus());
+        let signed = |positive: bool| if positive { half } else { t - half };
+        let patterns: [&dyn Fn(usize) -> u32; 5] = [
+            &|_| half,
+            &|i| signed(i == 0),
+            &|i| signed(i % 2 == 0),
+            &|i| signed((i / 3).is_multiple_of(2)),
+            &|i| if i == 0 { half } else { 0 },
+        ];
+        let message = |pattern: &dyn Fn(usize) -> u32| {
+            let coefficients = (0..parameters.n()).map(pattern).collect();
+            parameters.plaintext(Zeroizing::new(coefficients), parameters.max_level())
+        };
+        patterns.map(message).into()
+    }
+
+    fn holds_within_bounds(secret: &SecretKey, ciphertext: &Ciphertext, values: &[i64]) {
+        let measured = secret.measure_noise(ciphertext).unwrap();
+        let bound = ciphertext.estimate().noise();
+        assert!(measured.canonical_bits <= bound.canonical_bits);
+        assert!(measured.length_bits <= bound.length_bits);
+        assert!(measured.coefficient_bits <= bound.coefficient_bits);
+        assert_eq!(secret.decrypt_integers(ciphertext).unwrap(), values);
+    }
 
     #[test]
-    fn no_message_exceeds_the_bound_of_messages() {
+    fn no_message_and_no_product_exceeds_its_bounds() {
         for (log_n, modulus) in [(5, 193), (8, 65537), (10, 1_073_707_009)] {
             let plaintext_modulus = Some(modulus);
             let literal = ParametersLiteral { log_n: Some(log_n), plaintext_modulus, ..small() };
             let parameters = Parameters::new(literal).unwrap();
             let secret = SecretKey::generate(parameters.lattice()).unwrap();
-            let (half, t) = (modulus / 2, modulus);
-            // Coefficients of one absolute value, and such as pile up at one root.
-            let patterns: [&dyn Fn(usize) -> u32; 4] = [
-                &|_| half,
-                &|i| if i % 2 == 0 { half } else { t - half },
-                &|i| if (i / 3).is_multiple_of(2) { half } else { t - half },
-                &|i| if i == 0 { half } else { 0 },
-            ];
-            for pattern in patterns {
-                let coefficients = (0..parameters.n()).map(pattern).collect();
-                let plaintext = parameters.plaintext(Zeroizing::new(coefficients), 0);
-                assert!(plaintext.norm_bits <= parameters.message_noise().canonical_bits);
-                let ciphertext = secret.encrypt_integers(&plaintext).unwrap();
-                let measured = secret.measure_noise(&ciphertext).unwrap();
-                let bound = ciphertext.estimate().noise();
-                assert!(measured.canonical_bits <= bound.canonical_bits);
-                assert!(measured.coefficient_bits <= bound.coefficient_bits);
-                assert_eq!(secret.decrypt_integers(&ciphertext).unwrap(), plaintext.decode());
+            let evaluator = Evaluator::new(EvaluationKeys::none(&secret)).unwrap();
+            let messages = extremes(&parameters);
+            let any = parameters.message_noise();
+            for a in &messages {
+                assert!(a.norm_bits <= any.canonical_bits);
+                let x = secret.encrypt_integers(a).unwrap();
+                holds_within_bounds(&secret, &x, &a.decode());
+                for b in &messages {
+                    let y = secret.encrypt_integers(b).unwrap();
+                    let values: Vec<i64> = a
+                        .decode()
+                        .iter()
+                        .zip(b.decode())
+                        .map(|(x, y)| centred(parameters.t(), residue(parameters.t().q, x * y)))
+                        .collect();
+                    let product = evaluator.multiply_lazily(&x, &y).unwrap();
+                    holds_within_bounds(&secret, &product, &values);
+                    let product = evaluator.multiply_plain(&x, b).unwrap();
+                    holds_within_bounds(&secret, &product, &values);
+                }
             }
         }
     }
@@ -220,6 +251,6 @@ mod tests {
     }
 
     fn small() -> ParametersLiteral {
-        ParametersLiteral { insecure: true, ..ParametersLiteral::default() }
+        ParametersLiteral { levels: 2, insecure: true, ..ParametersLiteral::default() }
     }
 }

@@ -9,8 +9,8 @@ use crate::Result;
 use crate::bgv::{Ciphertext, Estimate, Noise, Parameters, ParametersLiteral, Plaintext};
 use crate::keys::KeyId;
 
-/// Level, plaintext factor and noise.
-const ESTIMATE_LENGTH: usize = 4 + 4 + 8 + 8;
+/// Level, plaintext factor and the three bounds of noise.
+const ESTIMATE_LENGTH: usize = 4 + 4 + 3 * 8;
 
 impl Parameters {
     /// The bytes of the request, all that it left open filled in, and of the fingerprint.
@@ -70,8 +70,10 @@ impl Ciphertext {
             bytes.extend_from_slice(&self.key);
             bytes.extend_from_slice(&(self.estimate.level as u32).to_le_bytes());
             bytes.extend_from_slice(&self.estimate.factor.to_le_bytes());
-            bytes.extend_from_slice(&self.estimate.noise.canonical_bits.to_le_bytes());
-            bytes.extend_from_slice(&self.estimate.noise.coefficient_bits.to_le_bytes());
+            let Noise { canonical_bits, length_bits, coefficient_bits } = self.estimate.noise;
+            for bound in [canonical_bits, length_bits, coefficient_bits] {
+                bytes.extend_from_slice(&bound.to_le_bytes());
+            }
             bytes.push(self.polys.len() as u8);
             bytes.push(u8::from(self.seed.is_some()));
             bytes.extend_from_slice(seed);
@@ -111,16 +113,21 @@ impl Ciphertext {
             );
         }
         let canonical_bits = reader.magnitude("finite noise")?;
+        let length_bits = reader.magnitude("finite noise")?;
+        if length_bits > canonical_bits {
+            let reason = format!("noise of a length of {length_bits} bits exceeds its norm");
+            return Err(reader.malformed(reason));
+        }
         let coefficient_bits = reader.magnitude("finite noise")?;
-        if coefficient_bits > canonical_bits {
-            let reason = format!("noise of {coefficient_bits} bits exceeds its norm");
+        if coefficient_bits > length_bits {
+            let reason = format!("noise of {coefficient_bits} bits exceeds its length");
             return Err(reader.malformed(reason));
         }
         let [count] = reader.array()?;
         let is_fresh = reader.flag("a seed")?;
         let (seed, polys) = reader.polys(lattice, level, count, is_fresh)?;
         reader.end()?;
-        let noise = Noise { canonical_bits, coefficient_bits };
+        let noise = Noise { canonical_bits, length_bits, coefficient_bits };
         let degree = polys.len() - 1;
         let estimate = Estimate { parameters: parameters.clone(), level, degree, factor, noise };
         Ok(Self { estimate, key, polys: polys.into(), seed })

@@ -7,7 +7,7 @@ use crate::parameters::Parameters;
 use crate::{Error, Result};
 
 const MAGIC: &[u8; 4] = b"CLWK";
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 const CHECKSUM_AT: usize = 32;
 const BODY_AT: usize = 48;
 

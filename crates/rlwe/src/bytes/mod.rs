@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!   0   4  "CLWK"
-//!   4   2  format version, 1
+//!   4   2  format version, 3
 //!   6   2  kind: 1 parameters, 2 secret key, 3 public key, 4 evaluation keys,
 //!          5 ciphertext, 6 plaintext, 7 BGV parameters, 8 BGV ciphertext, 9 BGV plaintext
 //!   8  16  fingerprint of the parameters
