@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import NoReturn
 
 from tqdm import tqdm
@@ -10,7 +11,27 @@ from tqdm import tqdm
 _PATIENCE = 2.0
 
 
-def progress_bar(title: str, *, total: int, unit: str) -> tqdm[NoReturn]:
+class NoBar:
+    """Stands for the bar where there is no terminal to show one on, and costs nothing.
+
+    Example:
+        >>> with NoBar() as bar:
+        ...     bar.update()
+    """
+
+    n = 0
+
+    def __enter__(self) -> NoBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def update(self, steps: int = 1) -> None:
+        """Show nothing."""
+
+
+def progress_bar(title: str, *, total: int, unit: str) -> tqdm[NoReturn] | NoBar:
     """A bar on a terminal, when the work takes longer than a moment; elsewhere nothing.
 
     Args:
@@ -22,4 +43,7 @@ def progress_bar(title: str, *, total: int, unit: str) -> tqdm[NoReturn]:
         >>> with progress_bar("counting", total=3, unit="number") as bar:
         ...     _ = bar.update()
     """
-    return tqdm(desc=title, total=total, unit=unit, delay=_PATIENCE, disable=None, leave=False)
+    # Where the interpreter has no standard error, it is None.
+    if sys.stderr is None or not sys.stderr.isatty():
+        return NoBar()
+    return tqdm(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False)
