@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from tqdm import tqdm
 
@@ -27,11 +27,14 @@ class NoBar:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def update(self, steps: int = 1) -> None:
+    def update(self, steps: float = 1) -> None:
         """Show nothing."""
 
 
-def progress_bar(title: str, *, total: int, unit: str) -> tqdm[NoReturn] | NoBar:
+Bar: TypeAlias = "tqdm[NoReturn] | NoBar"
+
+
+def progress_bar(title: str, *, total: int, unit: str) -> Bar:
     """A bar on a terminal, when the work takes longer than a moment; elsewhere nothing.
 
     Args:
@@ -44,6 +47,7 @@ def progress_bar(title: str, *, total: int, unit: str) -> tqdm[NoReturn] | NoBar
         ...     _ = bar.update()
     """
     # Where the interpreter has no standard error, it is None.
-    if sys.stderr is None or not sys.stderr.isatty():
+    isatty = getattr(sys.stderr, "isatty", None)
+    if isatty is None or not isatty():
         return NoBar()
     return tqdm(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False)
