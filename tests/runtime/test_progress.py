@@ -7,7 +7,7 @@ import time
 import pytest
 
 from cloakwork.runtime import progress
-from cloakwork.runtime.progress import progress_bar
+from cloakwork.runtime.progress import NoBar, progress_bar
 
 
 class Terminal(io.StringIO):
@@ -32,3 +32,18 @@ def test_long_work_shows_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not shown(Terminal(), monkeypatch)
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), None])
+def test_without_a_terminal_there_is_no_bar_at_all(
+    stream: io.StringIO | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> None:
+        raise AssertionError("a bar was made")
+
+    monkeypatch.setattr(progress, "tqdm", refuse)
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert isinstance(progress_bar("the work", total=2, unit="step"), NoBar)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with pytest.raises(AssertionError, match="a bar was made"):
+        progress_bar("the work", total=2, unit="step")

@@ -135,7 +135,7 @@ impl BooleanEvaluationKey {
     ) -> PyResult<BooleanCiphertexts> {
         let threads = match threads {
             Some(threads) => threads.0,
-            None => threads::pool(py)?.current_num_threads(),
+            None => threads::threads(py)?,
         };
         let (program, inputs) = (&program.get().0, &inputs.get().0);
         let mut raised = None;

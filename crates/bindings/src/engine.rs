@@ -9,8 +9,8 @@ use crate::{errors, threads};
 /// Runs `work` of the lattice engine on the module's threads with the interpreter lock
 /// released.
 pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> rlwe::Result<T> + Send) -> PyResult<T> {
-    let pool = threads::pool(py)?;
-    detached(py, || pool.install(work))?.map_err(|error| errors::refusal(py, &error))
+    let threads = threads::current(py)?;
+    detached(py, || threads.run(work))?.map_err(|error| errors::refusal(py, &error))
 }
 
 /// Runs `work` on bits as [`run`] does.
@@ -18,8 +18,8 @@ pub fn run_boolean<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> boolean::Result<T> + Send,
 ) -> PyResult<T> {
-    let pool = threads::pool(py)?;
-    detached(py, || pool.install(work))?.map_err(|error| errors::boolean_refusal(py, &error))
+    let threads = threads::current(py)?;
+    detached(py, || threads.run_in_pool(work))?.map_err(|error| errors::boolean_refusal(py, &error))
 }
 
 /// Runs `work` on the calling thread with the interpreter lock released.

@@ -5,7 +5,7 @@ use std::{env, process, thread};
 
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use rlwe::{Error, Result};
+use rlwe::{Error, Result, parallel};
 
 use crate::errors;
 use crate::numbers::Number;
@@ -13,19 +13,43 @@ use crate::numbers::Number;
 const VARIABLE: &str = "CLOAKWORK_THREADS";
 const MAX_THREADS: usize = 1024;
 
+/// What the engine runs on.
+pub struct Threads {
+    pool: ThreadPool,
+    /// Held by whoever is the thread of an engine that has one.
+    turn: Mutex<()>,
+}
+
+impl Threads {
+    /// Runs `work` of the lattice engine. That of one thread is the caller's own, as the switch
+    /// to another takes longer than small operations do.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        if self.pool.current_num_threads() > 1 {
+            return self.pool.install(work);
+        }
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        parallel::on_this_thread(work)
+    }
+
+    /// Runs `work` that knows of no threads but those of a pool.
+    pub fn run_in_pool<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.pool.install(work)
+    }
+}
+
 struct Owned {
-    pool: Arc<ThreadPool>,
+    threads: Arc<Threads>,
     process: u32,
 }
 
 /// Locked only by holders of the interpreter lock, so never at the moment of a fork.
-static POOL: Mutex<Option<Owned>> = Mutex::new(None);
+static OWNED: Mutex<Option<Owned>> = Mutex::new(None);
 
 /// Run the engine on n threads from now on; operations under way end on theirs.
 #[pyfunction]
 pub fn set_threads(py: Python<'_>, n: Number<usize>) -> PyResult<()> {
     let made = build(n.0).map_err(|error| errors::refusal(py, &error))?;
-    let before = POOL.lock().unwrap_or_else(PoisonError::into_inner).replace(made);
+    let before = OWNED.lock().unwrap_or_else(PoisonError::into_inner).replace(made);
     forget_if_inherited(before);
     Ok(())
 }
@@ -33,28 +57,28 @@ pub fn set_threads(py: Python<'_>, n: Number<usize>) -> PyResult<()> {
 /// How many threads the engine runs on: by default CLOAKWORK_THREADS or all cores.
 #[pyfunction]
 pub fn threads(py: Python<'_>) -> PyResult<usize> {
-    Ok(pool(py)?.current_num_threads())
+    Ok(current(py)?.pool.current_num_threads())
 }
 
-/// The pool of this process.
-pub fn pool(py: Python<'_>) -> PyResult<Arc<ThreadPool>> {
-    let pool = current(&mut POOL.lock().unwrap_or_else(PoisonError::into_inner));
+/// Those of this process.
+pub fn current(py: Python<'_>) -> PyResult<Arc<Threads>> {
+    let threads = of_process(&mut OWNED.lock().unwrap_or_else(PoisonError::into_inner));
     // Unlocked by now: making an exception may run Python, and other threads with it.
-    pool.map_err(|error| errors::refusal(py, &error))
+    threads.map_err(|error| errors::refusal(py, &error))
 }
 
-fn current(owned: &mut Option<Owned>) -> Result<Arc<ThreadPool>> {
+fn of_process(owned: &mut Option<Owned>) -> Result<Arc<Threads>> {
     if let Some(made) = owned.as_ref().filter(|made| made.process == process::id()) {
-        return Ok(Arc::clone(&made.pool));
+        return Ok(Arc::clone(&made.threads));
     }
     let n = match &owned {
-        Some(parents) => parents.pool.current_num_threads(),
+        Some(parents) => parents.threads.pool.current_num_threads(),
         None => default_threads()?,
     };
     let made = build(n)?;
-    let pool = Arc::clone(&made.pool);
+    let threads = Arc::clone(&made.threads);
     forget_if_inherited(owned.replace(made));
-    Ok(pool)
+    Ok(threads)
 }
 
 /// A forked process has the parent's pool without its threads: nothing there may be touched.
@@ -70,7 +94,8 @@ fn build(n: usize) -> Result<Owned> {
     }
     let builder = ThreadPoolBuilder::new().num_threads(n).thread_name(|i| format!("cloakwork-{i}"));
     let pool = builder.build().map_err(|error| refused(error.to_string()))?;
-    Ok(Owned { pool: Arc::new(pool), process: process::id() })
+    let threads = Arc::new(Threads { pool, turn: Mutex::new(()) });
+    Ok(Owned { threads, process: process::id() })
 }
 
 fn default_threads() -> Result<usize> {

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use crate::key_switching::decompose;
 use crate::keys::EvaluationKeys;
+use crate::parallel::Shared;
 use crate::ring::automorphism::Automorphism;
 use crate::ring::buffers;
 use crate::ring::bundle::{Bundle, TILE};
@@ -45,6 +46,7 @@ impl EvaluationKeys {
         let parameters = &self.parameters;
         let decomposition = decompose(parameters, level, &polys[1]);
         keys.par_iter()
+            .shared()
             .map(|key| match key {
                 Some((element, key)) => {
                     let automorphism = Automorphism::new(parameters.log_n(), *element);
@@ -75,7 +77,7 @@ impl EvaluationKeys {
                 row.push([first, second]);
             }
         }
-        rows.into_par_iter().zip(basis.positions()).for_each(|(mut row, &position)| {
+        rows.into_par_iter().zip(basis.positions()).shared().for_each(|(mut row, &position)| {
             let position = usize::from(position);
             let modulus = ring.modulus(position);
             let limbs: Vec<&[u32]> =
@@ -114,7 +116,7 @@ impl EvaluationKeys {
         let parameters = &self.parameters;
         let ring = parameters.ring();
         let basis = parameters.extended_basis(level);
-        let rotated = sums.into_par_iter().zip(keys).map(|(sum, key)| match key {
+        let rotated = sums.into_par_iter().zip(keys).shared().map(|(sum, key)| match key {
             Some((element, key)) => {
                 let automorphism = Automorphism::new(parameters.log_n(), *element);
                 let [first, second] = sum;

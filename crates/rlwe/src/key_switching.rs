@@ -18,6 +18,7 @@
 use rayon::prelude::*;
 
 use crate::keys::SwitchingKey;
+use crate::parallel::Shared;
 use crate::parameters::Parameters;
 use crate::ring::automorphism::Automorphism;
 use crate::ring::buffers;
@@ -82,6 +83,7 @@ pub(crate) fn decompose<'a>(
     let digits = parameters.digits(level);
     let extensions = digits
         .par_iter()
+        .shared()
         .map(|digit| {
             let inputs: Vec<&[u32]> = digit.own.iter().map(|p| coefficients.limb(p)).collect();
             let mut extension = ring.unwritten(&digit.others);
@@ -315,5 +317,6 @@ pub(crate) fn for_each_pair(polys: &mut [Poly; 2], work: impl Fn(usize, [&mut [u
     first
         .par_limbs_mut()
         .zip(second.par_limbs_mut())
+        .shared()
         .for_each(|((position, first), (_, second))| work(position, [first, second]));
 }

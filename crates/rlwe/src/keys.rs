@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use crate::literal::SecretDistribution;
+use crate::parallel::Shared;
 use crate::parameters::{Digit, Parameters};
 use crate::ring::automorphism::{
     Automorphism, conjugation_element, inverse_element, rotation_element,
@@ -187,8 +188,9 @@ impl SecretKey {
             Some(level) => Some(Arc::new(self.relinearisation_key(level)?)),
             None => None,
         };
-        let galois = levels
+        let galois = Vec::from_iter(levels)
             .into_par_iter()
+            .shared()
             .map(|(element, level)| Ok((element, Arc::new(self.galois_key(element, level)?))))
             .collect::<Result<_>>()?;
         Ok(EvaluationKeys {
@@ -288,7 +290,7 @@ pub(crate) fn expand_half(
     let ring = parameters.ring();
     let mut half = ring.unwritten(basis);
     let primes = ring.primes.len();
-    half.par_limbs_mut().try_for_each(|(position, limb)| {
+    half.par_limbs_mut().shared().try_for_each(|(position, limb)| {
         let stream = (index * primes + position) as u64;
         sampling::uniform_residues(seed, stream, ring.modulus(position).q, limb)
     })?;

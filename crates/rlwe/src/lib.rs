@@ -17,6 +17,7 @@ mod key_switching;
 pub mod keys;
 pub mod literal;
 mod multiplication;
+pub mod parallel;
 pub mod parameters;
 pub mod ring;
 mod rotation;

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use crate::Result;
 use crate::key_switching::decompose;
 use crate::keys::EvaluationKeys;
+use crate::parallel::Shared;
 use crate::ring::division::Division;
 use crate::ring::kernels;
 use crate::ring::modulus::Modulus;
@@ -21,7 +22,7 @@ pub(crate) fn tensor(
     let [p0, p1, p2] = &mut polys;
     let rows = p0.limbs_mut().zip(p1.limbs_mut()).zip(p2.limbs_mut());
     let rows: Vec<_> = rows.map(|(((p, x), (_, y)), (_, z))| (p, [x, y, z])).collect();
-    rows.into_par_iter().for_each(|(position, mut products)| {
+    rows.into_par_iter().shared().for_each(|(position, mut products)| {
         let modulus = ring.modulus(position);
         let [a, b] = [a, b].map(|x| [x[0].limb(position), x[1].limb(position)]);
         kernels::tensor(modulus, a, b, products.each_mut().map(|limb| &mut **limb));
@@ -44,7 +45,7 @@ impl EvaluationKeys {
         let key = self.relinearisation_key(level, "relinearise")?;
         let mut switched = decompose(parameters, level, &polys[2]).switch(parameters, key);
         for (sum, addend) in switched.iter_mut().zip(polys) {
-            let limbs = sum.par_limbs_mut().filter(|(p, _)| addend.basis.contains(*p));
+            let limbs = sum.par_limbs_mut().shared().filter(|(p, _)| addend.basis.contains(*p));
             limbs.for_each(|(p, limb)| kernels::add(ring.modulus(p), limb, addend.limb(p)));
         }
         Ok(division.apply_to_all(ring, switched.each_ref()))

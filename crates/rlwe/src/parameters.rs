@@ -11,6 +11,7 @@ use crate::bgv::slots::SlotEncoder;
 use crate::chain::Chain;
 use crate::ckks::encoder::Encoder;
 use crate::literal::{ParametersLiteral, SecretDistribution};
+use crate::parallel::Shared;
 use crate::ring::convert::Conversion;
 use crate::ring::division::Division;
 use crate::ring::kernels;
@@ -243,7 +244,8 @@ impl Parameters {
     pub(crate) fn hold_divided(&self, x: &mut Poly) {
         let ring = self.ring();
         let special = || self.0.special.iter().map(|p| ring.modulus(p).q);
-        let limbs = x.par_limbs_mut().filter(|(position, _)| !self.0.special.contains(*position));
+        let limbs =
+            x.par_limbs_mut().shared().filter(|(position, _)| !self.0.special.contains(*position));
         limbs.for_each(|(position, limb)| {
             let modulus = ring.modulus(position);
             let inverse = modulus.inv(product(modulus, special()));
@@ -257,6 +259,7 @@ impl Parameters {
         let mut multiple = ring.zero(self.extended_basis(level));
         multiple
             .par_limbs_mut()
+            .shared()
             .filter(|(position, _)| x.basis.contains(*position))
             .for_each(|(position, limb)| limb.copy_from_slice(x.limb(position)));
         multiple

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from time import perf_counter
-from typing import Any, Generic, NoReturn, Protocol, TypeVar, assert_never
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, assert_never
 
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from cloakwork import _native
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
@@ -36,18 +34,14 @@ from cloakwork.programs.slots import (
 from cloakwork.runtime.arguments import integer, optional
 from cloakwork.runtime.memory import LiveValues, Stored
 from cloakwork.runtime.profile import Measurement, Profile
-from cloakwork.runtime.progress import progress_bar
-from cloakwork.runtime.ready_queue import ReadyQueue
+from cloakwork.runtime.progress import Bar, progress_bar
 from cloakwork.runtime.schedule import Schedule, schedule
+from cloakwork.runtime.workers import work_on_threads
 
 V = TypeVar("V", bound=Stored)
 V_co = TypeVar("V_co", covariant=True)
 
 _MAX_THREADS = 1024
-# Tasks by which every thread may run ahead of program order; each may hold a value.
-_LOOKAHEAD = 4
-# Seconds after which the waiting thread looks whether it was interrupted.
-_LONGEST_WAIT = 0.2
 
 
 class Backend(Protocol[V]):
@@ -118,42 +112,38 @@ def run(
         >>> run(program, ClearBackend(), [ClearVector(np.array([1.0, 2.0]), 0)])[0].slots.tolist()
         [2.0, 4.0]
     """
-    wanted = [operation for operation in program.operations if isinstance(operation, Input)]
-    if len(wanted) != len(inputs):
+    plan = schedule(program)
+    if len(plan.inputs) != len(inputs):
         raise InvalidArgumentError(
-            f"cannot run {program.title}: expected {len(wanted)} inputs, got {len(inputs)}"
+            f"cannot run {program.title}: expected {len(plan.inputs)} inputs, got {len(inputs)}"
         )
-    for entry, value in zip(wanted, inputs, strict=True):
-        if backend.level(value) != entry.level:
+    for number, value in zip(plan.inputs, inputs, strict=True):
+        expected, level = program.states[number].level, backend.level(value)
+        if level != expected:
             raise InvalidArgumentError(
-                f"cannot run {program.title}: expected input {entry.name} at level "
-                f"{entry.level}, got level {backend.level(value)}"
+                f"cannot run {program.title}: expected {program.line(number)} at level "
+                f"{expected}, got level {level}"
             )
     if bounds is not None and len(bounds) != len(program.operations):
         raise InvalidArgumentError(
             f"cannot run {program.title}: expected bounds of its {len(program.operations)} "
             f"values, got {len(bounds)}; plan.bounds.value_bounds gives them"
         )
-    threads = integer(
-        _native.threads() if threads is None else threads,
-        "threads",
-        f"run {program.title}",
-        least=1,
-        most=_MAX_THREADS,
-    )
     action = f"run {program.title}"
+    threads = _native.threads() if threads is None else threads
+    threads = integer(threads, "threads", action, least=1, most=_MAX_THREADS)
     profile = optional(profile, Profile, "profile", action) or Profile()
-    cancel = optional(cancel, threading.Event, "cancel", action) or threading.Event()
-    plan = schedule(program)
-    threads = max(1, min(threads, len(plan.tasks)))
+    cancel = optional(cancel, threading.Event, "cancel", action)
+    threads = min(threads, len(plan.tasks))
     with progress_bar(program.title, total=sum(map(len, plan.tasks)), unit="operation") as bar:
-        execution = _Execution(program, plan, backend, inputs, threads, profile, cancel, bar)
-        execution.bounds = bounds
+        execution = _Execution(program, plan, backend, inputs, bounds, profile, cancel, bar)
         try:
-            if threads == 1:
-                execution.work(0)
+            if threads > 1:
+                work_on_threads(execution, plan, threads)
             else:
-                _work_on_threads(execution, threads)
+                for task in range(len(plan.tasks)):
+                    execution.require_wanted()
+                    execution.take_in(execution.make(task, 0))
             return execution.outputs()
         finally:
             execution.close()
@@ -177,39 +167,25 @@ def run_in_order(program: Program, backend: Backend[V], inputs: Sequence[V]) -> 
     """
     plan = schedule(program)
     live: LiveValues[V] = LiveValues(plan)
-    entries = [n for n, operation in enumerate(program.operations) if isinstance(operation, Input)]
-    live.add(entries, inputs)
+    live.add(plan.inputs, inputs)
     for task, numbers in enumerate(plan.tasks):
         live.add(numbers, _made(numbers, program, plan, backend, live))
         live.finish(task)
     return [live[value] for value in plan.outputs]
 
 
-def _work_on_threads(execution: _Execution[V], threads: int) -> None:
-    # Until all have started, an interrupt would leave behind one that is being started.
-    begun = threading.Event()
+class _Made(NamedTuple, Generic[V]):
+    """What a task made, and what it took."""
 
-    def work(thread: int) -> None:
-        begun.wait()
-        execution.work(thread)
-
-    with ThreadPoolExecutor(threads, thread_name_prefix="cloakwork-run") as pool:
-        try:
-            futures = [pool.submit(work, thread) for thread in range(threads)]
-            begun.set()
-            # An interrupt that comes just before a wait does not end it.
-            while wait(futures, timeout=_LONGEST_WAIT).not_done:
-                pass
-        except BaseException:
-            execution.stop()
-            begun.set()
-            raise
-    if execution.failed_thread is not None:
-        futures[execution.failed_thread].result()
+    task: int
+    thread: int
+    start: float
+    seconds: float
+    values: Sequence[V]
 
 
 class _Execution(Generic[V]):
-    """One run of a program: what is made, what is to do, and who is told."""
+    """One run of a program: what is made, and who is told; see `runtime.workers.Work`."""
 
     def __init__(
         self,
@@ -217,48 +193,55 @@ class _Execution(Generic[V]):
         plan: Schedule,
         backend: Backend[V],
         inputs: Sequence[V],
-        threads: int,
+        bounds: Sequence[float | None] | None,
         profile: Profile,
-        cancel: threading.Event,
-        bar: tqdm[NoReturn],
+        cancel: threading.Event | None,
+        bar: Bar,
     ) -> None:
         self._program = program
         self._plan = plan
         self._backend = backend
+        self._bounds = bounds
         self._profile = profile
         self._cancel = cancel
         self._bar = bar
-        self._queue = ReadyQueue(plan, lookahead=_LOOKAHEAD * threads)
         self._live: LiveValues[V] = LiveValues(plan)
-        entries = [
-            n for n, operation in enumerate(program.operations) if isinstance(operation, Input)
-        ]
-        self._live.add(entries, inputs)
-        # Whoever holds this looks at or changes the queue, the live values, profile and bar.
-        self._changed = threading.Condition(threading.Lock())
-        self._stopped = False
-        self.failed_thread: int | None = None
-        self.bounds: Sequence[float | None] | None = None
+        self._live.add(plan.inputs, inputs)
         self._start = perf_counter()
         profile.operations.clear()
 
-    def work(self, thread: int) -> None:
-        """Do tasks until none is left; a failure stops the other threads, too."""
-        try:
-            while (task := self._next()) is not None:
-                self._do(task, thread)
-        except BaseException:
-            with self._changed:
-                if self.failed_thread is None:
-                    self.failed_thread = thread
-            self.stop()
-            raise
+    def require_wanted(self) -> None:
+        """Raise where the run was cancelled."""
+        if self._cancel is not None and self._cancel.is_set():
+            raise RunCancelledError(
+                f"cannot finish {self._program.title}: it was cancelled after "
+                f"{len(self._profile.operations)} operations"
+            )
 
-    def stop(self) -> None:
-        """Let no further task start."""
-        with self._changed:
-            self._stopped = True
-            self._changed.notify_all()
+    def make(self, task: int, thread: int) -> _Made[V]:
+        """Do a task."""
+        numbers = self._plan.tasks[task]
+        start = perf_counter()
+        try:
+            values = _made(numbers, self._program, self._plan, self._backend, self._live)
+            values = self._bounded(numbers, values)
+        except Exception as error:
+            error.add_note(self._place(numbers))
+            raise
+        return _Made(task, thread, start, perf_counter() - start, values)
+
+    def take_in(self, made: _Made[V]) -> None:
+        """Keep what a task made for its users, and let go of what it was the last to use."""
+        numbers = self._plan.tasks[made.task]
+        start, seconds = made.start - self._start, made.seconds / len(numbers)
+        for number, value in zip(numbers, made.values, strict=True):
+            kind = name_of(self._program.operations[number])
+            self._profile.operations.append(
+                Measurement(number, kind, start, seconds, made.thread, value.nbytes)
+            )
+        self._live.add(numbers, made.values)
+        self._live.finish(made.task)
+        self._bar.update(len(numbers))
 
     def outputs(self) -> list[V]:
         """The results, once everything is done."""
@@ -271,50 +254,10 @@ class _Execution(Generic[V]):
         # Whoever keeps an error keeps the run with it, but need not keep its values.
         self._live.clear()
 
-    def _next(self) -> int | None:
-        """The task to do now, after waiting for one; None when there is none to come."""
-        with self._changed:
-            while not (self._stopped or self._queue.exhausted):
-                if self._cancel.is_set():
-                    raise RunCancelledError(
-                        f"cannot finish {self._program.title}: it was cancelled after "
-                        f"{len(self._profile.operations)} operations"
-                    )
-                task = self._queue.take()
-                if task is not None:
-                    if self._queue.can_take:
-                        self._changed.notify()
-                    return task
-                self._changed.wait()
-            return None
-
-    def _do(self, task: int, thread: int) -> None:
-        numbers = self._plan.tasks[task]
-        start = perf_counter()
-        try:
-            made = _made(numbers, self._program, self._plan, self._backend, self._live)
-            made = self._bounded(numbers, made)
-        except Exception as error:
-            error.add_note(self._place(numbers))
-            raise
-        seconds = (perf_counter() - start) / len(numbers)
-        with self._changed:
-            for number, value in zip(numbers, made, strict=True):
-                kind = name_of(self._program.operations[number])
-                self._profile.operations.append(
-                    Measurement(number, kind, start - self._start, seconds, thread, value.nbytes)
-                )
-            self._live.add(numbers, made)
-            self._live.finish(task)
-            self._queue.finish(task)
-            self._bar.update(len(numbers))
-            if self._queue.exhausted:
-                self._changed.notify_all()
-
     def _bounded(self, numbers: Sequence[int], made: Sequence[V]) -> Sequence[V]:
-        if self.bounds is None:
+        if self._bounds is None:
             return made
-        bounds = [self.bounds[number] for number in numbers]
+        bounds = [self._bounds[number] for number in numbers]
         return [
             value if bound is None else self._backend.bounded(value, bound)
             for value, bound in zip(made, bounds, strict=True)

@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 from cloakwork._native import BgvParameters, Parameters
 from cloakwork.errors import MemoryBudgetError
-from cloakwork.programs.slots import Input, Program, State
+from cloakwork.programs.slots import Program, State
 from cloakwork.runtime.schedule import Schedule, schedule
 
 # Of one residue.
@@ -70,7 +70,7 @@ class LiveValues(Generic[S]):
         plan: The tasks, which say who uses what.
 
     Example:
-        >>> from cloakwork.programs.slots import Neg, Output
+        >>> from cloakwork.programs.slots import Input, Neg, Output
         >>> operations = (Input("x", 1), Neg(0), Output(1))
         >>> live = LiveValues(schedule(Program("", 8, operations, (None,) * 3)))
         >>> live.add([0], [_Size(64)])
@@ -83,6 +83,7 @@ class LiveValues(Generic[S]):
     def __init__(self, plan: Schedule) -> None:
         self._plan = plan
         self._values: dict[int, S] = {}
+        self._sizes: dict[int, int] = {}
         self._users_left = [len(users) for users in plan.users]
         for value in plan.outputs:
             self._users_left[value] += 1
@@ -96,7 +97,8 @@ class LiveValues(Generic[S]):
         """Take in the values that these operations have made."""
         for number, value in zip(numbers, values, strict=True):
             self._values[number] = value
-            self.nbytes += value.nbytes
+            self._sizes[number] = nbytes = value.nbytes
+            self.nbytes += nbytes
         self.peak_bytes = max(self.peak_bytes, self.nbytes)
         for number in numbers:
             if not self._users_left[number]:
@@ -115,7 +117,8 @@ class LiveValues(Generic[S]):
         self.nbytes = 0
 
     def _free(self, number: int) -> None:
-        self.nbytes -= self._values.pop(number).nbytes
+        del self._values[number]
+        self.nbytes -= self._sizes[number]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,7 @@ def predicted_peak_bytes(program: Program, bytes_at: Callable[[State], int]) -> 
             degree 2 has three, see `runtime.degrees`.
 
     Example:
-        >>> from cloakwork.programs.slots import Add, Output
+        >>> from cloakwork.programs.slots import Add, Input, Output
         >>> operations = (Input("x", 1), Add(0, 0), Add(1, 0), Output(2))
         >>> predicted_peak_bytes(Program("", 4, operations, (None,) * 4), lambda state: 100)
         300
@@ -146,8 +149,7 @@ def predicted_peak_bytes(program: Program, bytes_at: Callable[[State], int]) -> 
         for state, degree in zip(program.states, plan.degrees, strict=True)
     ]
     live: LiveValues[_Size] = LiveValues(plan)
-    inputs = [n for n, operation in enumerate(program.operations) if isinstance(operation, Input)]
-    live.add(inputs, [sizes[number] for number in inputs])
+    live.add(plan.inputs, [sizes[number] for number in plan.inputs])
     for task, numbers in enumerate(plan.tasks):
         live.add(numbers, [sizes[number] for number in numbers])
         live.finish(task)

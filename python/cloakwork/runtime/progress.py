@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+import sys
+from typing import NoReturn, TypeAlias
 
 from tqdm import tqdm
 
@@ -10,7 +11,30 @@ from tqdm import tqdm
 _PATIENCE = 2.0
 
 
-def progress_bar(title: str, *, total: int, unit: str) -> tqdm[NoReturn]:
+class NoBar:
+    """Stands for the bar where there is no terminal to show one on, and costs nothing.
+
+    Example:
+        >>> with NoBar() as bar:
+        ...     bar.update()
+    """
+
+    n = 0
+
+    def __enter__(self) -> NoBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def update(self, steps: float = 1) -> None:
+        """Show nothing."""
+
+
+Bar: TypeAlias = "tqdm[NoReturn] | NoBar"
+
+
+def progress_bar(title: str, *, total: int, unit: str) -> Bar:
     """A bar on a terminal, when the work takes longer than a moment; elsewhere nothing.
 
     Args:
@@ -22,4 +46,8 @@ def progress_bar(title: str, *, total: int, unit: str) -> tqdm[NoReturn]:
         >>> with progress_bar("counting", total=3, unit="number") as bar:
         ...     _ = bar.update()
     """
-    return tqdm(desc=title, total=total, unit=unit, delay=_PATIENCE, disable=None, leave=False)
+    # Where the interpreter has no standard error, it is None.
+    isatty = getattr(sys.stderr, "isatty", None)
+    if isatty is None or not isatty():
+        return NoBar()
+    return tqdm(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False)

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -218,6 +219,7 @@ class Evaluator(Unpicklable):
         self.memory = physical_bytes() if memory is None else memory
         self.hidden = hidden
         self.backend = backend
+        self._peaks: WeakKeyDictionary[Program, int] = WeakKeyDictionary()
 
     def run(
         self,
@@ -243,7 +245,7 @@ class Evaluator(Unpicklable):
                 f"cannot run {program.title}: it has {program.slots} slots, the parameters "
                 f"{self.parameters.slots}"
             )
-        peak = predicted_peak_bytes(program, self._bytes_at)
+        peak = self._peak_bytes(program)
         require_memory(peak, self.memory, f"run {program.title}")
         if peak * _SPREAD > self.memory:
             # In program order a run takes what was predicted; ahead of it, somewhat more.
@@ -266,6 +268,12 @@ class Evaluator(Unpicklable):
             for note in error.__notes__:
                 refusal.add_note(note)
             raise refusal from error
+
+    def _peak_bytes(self, program: Program) -> int:
+        peak = self._peaks.get(program)
+        if peak is None:
+            peak = self._peaks[program] = predicted_peak_bytes(program, self._bytes_at)
+        return peak
 
     def _bytes_at(self, state: State) -> int:
         level = min(state.level or 0, self.parameters.levels)

@@ -54,6 +54,7 @@ class Schedule:
     Inputs, constants and outputs are no tasks: there is nothing to compute.
 
     Args:
+        inputs: The numbers of the inputs.
         tasks: The numbers of the operations that each task does.
         operands: The values that each task works on, constants left out.
         sources: Where the value of each operation is found: that of an output is its operand's.
@@ -62,6 +63,7 @@ class Schedule:
         degrees: The degree of every value as a ciphertext; see `degrees`.
     """
 
+    inputs: tuple[int, ...]
     tasks: tuple[tuple[int, ...], ...]
     operands: tuple[tuple[int, ...], ...]
     sources: tuple[int, ...]
@@ -113,7 +115,11 @@ def _scheduled(program: Program) -> Schedule:
             users[value].append(len(tasks))
         tasks.append(group)
         used.append(encrypted)
+    inputs = tuple(
+        number for number, each in enumerate(program.operations) if isinstance(each, Input)
+    )
     return Schedule(
+        inputs,
         tuple(tasks),
         tuple(used),
         tuple(sources),

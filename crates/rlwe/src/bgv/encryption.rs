@@ -7,6 +7,7 @@ use super::ciphertext::Ciphertext;
 use super::parameters::Parameters;
 use super::plaintext::Plaintext;
 use crate::keys::{PublicKey, SecretKey};
+use crate::parallel::Shared;
 use crate::ring::mixed_radix::MixedRadix;
 use crate::ring::modulus::{Modulus, product};
 use crate::{Error, Result};
@@ -105,6 +106,7 @@ impl SecretKey {
         positions.truncate(enough.map_or(positions.len(), |last| last + 1));
         let limbs: Vec<Zeroizing<Vec<u32>>> = positions
             .par_iter()
+            .shared()
             .map(|&p| {
                 let mut limb = Zeroizing::new(phase.0.limb(p).to_vec());
                 ring.primes[p].inverse(&mut limb);
@@ -117,7 +119,7 @@ impl SecretKey {
         let mut residues = Zeroizing::new(vec![0; ring.n()]);
         let mut reals = Zeroizing::new(vec![0.0; ring.n()]);
         let blocks = residues.par_chunks_mut(BLOCK).zip(reals.par_chunks_mut(BLOCK)).enumerate();
-        blocks.for_each(|(block, (residues, reals))| {
+        blocks.shared().for_each(|(block, (residues, reals))| {
             let mut digits = Zeroizing::new(vec![0; moduli.len()]);
             let mut sources = Zeroizing::new(vec![0; moduli.len()]);
             for (i, (residue, real)) in residues.iter_mut().zip(reals).enumerate() {

@@ -10,6 +10,7 @@ use super::evaluator::Evaluator;
 use super::noise::Noise;
 use super::parameters::Parameters;
 use crate::diagonal_sums::Giant;
+use crate::parallel::Shared;
 use crate::ring::bundle::Bundle;
 use crate::split::Split;
 use crate::{Error, Result};
@@ -52,8 +53,9 @@ impl LinearTransform {
         let slots = parameters.slots();
         let indices = distinct_indices(diagonals, slots as i64)?;
         let split = Split::choose(&indices, slots, baby_steps);
-        let encoded: Vec<_> = diagonals
-            .par_iter()
+        let encoded: Vec<_> = Vec::from_iter(diagonals)
+            .into_par_iter()
+            .shared()
             .map(|(index, values)| {
                 let (giant, baby) = split.steps(index % slots as i64);
                 // Refuses lengths that are of no row before they are cut into rows.

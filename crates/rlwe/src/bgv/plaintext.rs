@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 
 use super::parameters::Parameters;
 use super::slots::centred;
+use crate::parallel::Shared;
 use crate::ring::kernels;
 use crate::ring::poly::{Basis, Poly};
 use crate::{Error, Result};
@@ -85,7 +86,7 @@ impl Parameters {
         let scaled: Zeroizing<Vec<u32>> =
             Zeroizing::new(coefficients.iter().map(|&x| t.mul_montgomery(x, factor)).collect());
         let mut poly = ring.unwritten(basis);
-        poly.par_limbs_mut().for_each(|(position, limb)| {
+        poly.par_limbs_mut().shared().for_each(|(position, limb)| {
             let prime = &ring.primes[position];
             let q = prime.modulus;
             let whole = q.mul_montgomery(t.q, q.r);

@@ -12,6 +12,7 @@ use super::evaluator::Evaluator;
 use super::plaintext::{Encoding, check_values, magnitude};
 use crate::deviation;
 use crate::diagonal_sums::Giant;
+use crate::parallel::Shared;
 use crate::parameters::Parameters;
 use crate::ring::bundle::Bundle;
 use crate::ring::poly::Poly;
@@ -160,6 +161,7 @@ impl LinearTransform {
         let babies = members.iter().map(|(position, _)| *position).collect();
         let polys: Vec<Poly> = members
             .into_par_iter()
+            .shared()
             .map(|(_, values)| {
                 let mut values = values.clone();
                 values.rotate_right(step as usize);

@@ -7,6 +7,7 @@ use rustfft::num_complex::Complex64;
 use zeroize::Zeroizing;
 
 use super::estimate::{self, Estimate};
+use crate::parallel::Shared;
 use crate::parameters::Parameters;
 use crate::ring::mixed_radix::MixedRadix;
 use crate::ring::modulus::Modulus;
@@ -104,7 +105,7 @@ impl Parameters {
         }
         let ring = self.ring();
         let mut poly = ring.unwritten(basis);
-        poly.par_limbs_mut().try_for_each(|(position, limb)| {
+        poly.par_limbs_mut().shared().try_for_each(|(position, limb)| {
             let prime = &ring.primes[position];
             rounded.residues(prime.modulus.q, limb)?;
             prime.forward(limb);
@@ -286,12 +287,13 @@ pub(crate) fn reconstruct(ring: &Ring, poly: &Poly) -> Result<Zeroizing<Vec<i128
     positions.truncate(exact + 1);
     let limb = |&p: &usize| Zeroizing::new(poly.limb(p).to_vec());
     let mut limbs: Vec<Zeroizing<Vec<u32>>> = positions.iter().map(limb).collect();
-    limbs.par_iter_mut().zip(&positions).for_each(|(limb, &p)| ring.primes[p].inverse(limb));
+    let each = limbs.par_iter_mut().zip(&positions).shared();
+    each.for_each(|(limb, &p)| ring.primes[p].inverse(limb));
     let moduli: Vec<Modulus> = positions.iter().map(|&p| ring.modulus(p)).collect();
     let centring = Centring::new(&moduli, exact);
     let mut coefficients = Zeroizing::new(vec![0; ring.n()]);
     let places = coefficients.par_iter_mut().with_min_len(1024).enumerate();
-    places.try_for_each(|(i, coefficient)| {
+    places.shared().try_for_each(|(i, coefficient)| {
         let mut residues = [0; MAX_EXACT + 1];
         residues.iter_mut().zip(&limbs).for_each(|(residue, limb)| *residue = limb[i]);
         *coefficient = centring.centred(&residues).ok_or(Error::DecryptionOverflow)?;

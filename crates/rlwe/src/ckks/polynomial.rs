@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::Complex64;
 use super::ciphertext::Ciphertext;
 use super::evaluator::Evaluator;
-use crate::{Error, Result};
+use crate::{Error, Result, parallel};
 use plan::{Block, Plan};
 
 /// How far above 1 the bound of a ciphertext may stand where Chebyshev polynomials ask for
@@ -156,8 +156,7 @@ impl Evaluator {
         }
         let scale = self.parameters().scale(level)?;
         let plan = Plan::new(&polynomial.coefficients, polynomial.basis);
-        // Entering the thread pool once spares every loop below from doing so.
-        rayon::scope(|_| {
+        parallel::in_pool(|| {
             let mut powers = Powers::new(self, a, polynomial.basis);
             for &n in &plan.powers {
                 powers.make(n)?;

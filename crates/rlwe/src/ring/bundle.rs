@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::poly::{Basis, Poly};
+use crate::parallel::Shared;
 
 /// Residues of one polynomial that stand together.
 pub(crate) const TILE: usize = 64;
@@ -27,7 +28,7 @@ impl Bundle {
         let tile = TILE.min(n);
         let mut data = vec![0; n * count * basis.len()];
         let limbs = data.par_chunks_exact_mut((n * count).max(1));
-        limbs.zip(basis.positions()).for_each(|(limb, &position)| {
+        limbs.zip(basis.positions()).shared().for_each(|(limb, &position)| {
             for (index, poly) in polys.iter().enumerate() {
                 let tiles = poly.limb(usize::from(position)).chunks_exact(tile);
                 for (to, from) in limb.chunks_exact_mut(tile).skip(index).step_by(count).zip(tiles)

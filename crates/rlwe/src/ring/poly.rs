@@ -9,6 +9,7 @@ use super::automorphism::Automorphism;
 use super::buffers;
 use super::kernels;
 use super::modulus::Modulus;
+use crate::parallel::Shared;
 use crate::{Error, Result};
 
 /// A word prime with the tables of its transform.
@@ -183,7 +184,8 @@ pub(crate) struct Ring {
 impl Ring {
     /// The ring of degree 2^log_n, log_n at least 5, over `primes`, each 1 mod 2N and below 2^30.
     pub(crate) fn new(log_n: u32, primes: &[u32]) -> Result<Self> {
-        let primes = primes.par_iter().map(|&q| Prime::new(log_n, q)).collect::<Result<_>>()?;
+        let primes =
+            primes.par_iter().shared().map(|&q| Prime::new(log_n, q)).collect::<Result<_>>()?;
         Ok(Self { log_n, primes })
     }
 
@@ -218,7 +220,7 @@ impl Ring {
     /// The polynomial of small signed coefficients, in constant time.
     pub(crate) fn small(&self, basis: &Basis, x: &[i8]) -> Poly {
         let mut poly = self.unwritten(basis);
-        poly.par_limbs_mut().for_each(|(position, limb)| {
+        poly.par_limbs_mut().shared().for_each(|(position, limb)| {
             let prime = &self.primes[position];
             let q = prime.modulus.q as i32;
             for (residue, &x) in limb.iter_mut().zip(x) {
@@ -232,13 +234,15 @@ impl Ring {
 
     fn zip(&self, a: &mut Poly, b: &Poly, operation: impl Fn(Modulus, &mut [u32], &[u32]) + Sync) {
         debug_assert!(a.basis.is_subset(&b.basis));
-        a.par_limbs_mut().for_each(|(position, limb)| {
+        a.par_limbs_mut().shared().for_each(|(position, limb)| {
             operation(self.modulus(position), limb, b.limb(position));
         });
     }
 
     fn map(&self, a: &mut Poly, operation: impl Fn(Modulus, &mut [u32]) + Sync) {
-        a.par_limbs_mut().for_each(|(position, limb)| operation(self.modulus(position), limb));
+        a.par_limbs_mut()
+            .shared()
+            .for_each(|(position, limb)| operation(self.modulus(position), limb));
     }
 
     /// a += b, on the basis of a.
@@ -293,7 +297,7 @@ impl Ring {
     /// N times the coefficients of a modulo the primes of `basis`.
     pub(crate) fn unnormalised_coefficients(&self, a: &Poly, basis: &Basis) -> Poly {
         let mut coefficients = self.unwritten(basis);
-        coefficients.par_limbs_mut().for_each(|(position, limb)| {
+        coefficients.par_limbs_mut().shared().for_each(|(position, limb)| {
             limb.copy_from_slice(a.limb(position));
             self.primes[position].inverse_unnormalised(limb);
         });
@@ -303,7 +307,7 @@ impl Ring {
     /// The image of a under an automorphism.
     pub(crate) fn permute(&self, automorphism: &Automorphism, a: &Poly) -> Poly {
         let mut image = self.unwritten(&a.basis);
-        image.par_limbs_mut().for_each(|(position, limb)| {
+        image.par_limbs_mut().shared().for_each(|(position, limb)| {
             kernels::permute(automorphism, a.limb(position), limb);
         });
         image
