@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -18,7 +18,7 @@ from cloakwork.errors import (
     NotRealError,
     ShapeMismatchError,
 )
-from cloakwork.plan.observed import Watch
+from cloakwork.plan.observed import Seen, Watch, observe, outside, overflowing
 from cloakwork.plan.packing import Packing
 from cloakwork.programs.slots import Input, Output, Program
 from cloakwork.programs.text import operation_lines
@@ -149,3 +149,22 @@ class NetworkProgram:
         A layer may be meant for no numbers that zeros would bring to it.
         """
         return self.input.packing.pack(batch[np.arange(self.width) % len(batch)])
+
+    def parts(self, batch: _Array) -> list[_Array]:
+        """Flat inputs in parts that a ciphertext has room for."""
+        return [batch[start : start + self.width] for start in range(0, len(batch), self.width)]
+
+    def observe(self, batch: _Array) -> Seen:
+        """What comes about where the very program runs in the clear on flat inputs."""
+        seen = [
+            observe(self.program, self.pack(part), self.watches, self.width)
+            for part in self.parts(batch)
+        ]
+        return reduce(Seen.joined, seen)
+
+    def unfit(self, seen: Seen) -> list[str]:
+        """What layers received that they are not meant for, or made that has no room, in words."""
+        # What follows on a layer outside its range has no meaning.
+        return outside(self.watches, seen.extremes) or overflowing(
+            self.program, self.bounds, seen.largest
+        )

@@ -74,10 +74,14 @@ class NetworkClient:
     def encrypt(self, inputs: ArrayLike) -> Encrypted:
         """Encrypt an input, or a batch of them along a first axis.
 
+        Before, the very program runs on them in the clear, so that no input is encrypted whose
+        result would be a wrong number.
+
         Raises:
             ShapeMismatchError: The inputs have another shape than was compiled for, or are more
                 than the batch.
-            ValueOutOfRangeError: A number lies outside the range of the calibration data.
+            ValueOutOfRangeError: A number lies outside the range of the calibration data, or one
+                that comes of it at a layer on the way; the message names the layer.
             NotFiniteError: There is a NaN or an infinity.
             NotRealError: They are complex, text or objects.
         """
@@ -89,6 +93,13 @@ class NetworkClient:
                 f"cannot encrypt for layer 'input' of {network.title}: expected numbers from "
                 f"{-bound:g} to {bound:g}, got one of {above(largest, bound)}; calibrate with "
                 "inputs like these, or scale them as the network was trained"
+            )
+        reports = network.unfit(network.observe(batch))
+        if reports:
+            raise ValueOutOfRangeError(
+                f"cannot encrypt for {network.title}: its results would be wrong numbers, as "
+                f"{'; '.join(reports)}; calibrate with inputs like these, or compile with a larger "
+                "margin"
             )
         levels = [each.level for each in network.program.operations if isinstance(each, Input)]
         values = [

@@ -39,11 +39,8 @@ def largest_values(program: Program, inputs: Sequence[Vector]) -> list[float | N
         >>> largest_values(program, [np.array([1.0, -2.0])])
         [2.0, 4.0, 4.0]
     """
-    values = _values(program, ClearBackend(), ClearKey(), inputs)
-    return [
-        None if isinstance(operation, Constant) else float(np.abs(values[number].slots).max())
-        for number, operation in enumerate(program.operations)
-    ]
+    largest = observe(program, inputs, (), 1).largest
+    return [None if np.isnan(each) else float(each) for each in largest]
 
 
 def results(
@@ -95,38 +92,68 @@ class Watch:
     shift: float = 0.0
 
 
-def extremes(
-    program: Program, inputs: Sequence[Vector], watches: Sequence[Watch], batch: int
-) -> NDArray[np.float64]:
-    """The least and the greatest number that comes to each layer that is watched.
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """What came about in a run in the clear.
+
+    Args:
+        largest: For each operation the largest absolute value of any slot; NaN for a constant.
+        extremes: The least and the greatest number that came to each layer that is watched.
+    """
+
+    largest: NDArray[np.float64]
+    extremes: NDArray[np.float64]
+
+    def joined(self, other: Seen) -> Seen:
+        """What came about in two runs of one program."""
+        lows, highs = np.stack([self.extremes, other.extremes]).transpose(2, 0, 1)
+        return Seen(
+            np.maximum(self.largest, other.largest),
+            np.column_stack([lows.min(axis=0), highs.max(axis=0)]),
+        )
+
+
+def observe(
+    program: Program,
+    inputs: Sequence[Vector],
+    watches: Sequence[Watch],
+    batch: int,
+    backend: ClearBackend | None = None,
+) -> Seen:
+    """Run a program in the clear and look at its values.
 
     Args:
         program: The program.
         inputs: One vector for each input, in order.
-        watches: The layers.
+        watches: The layers that are watched.
         batch: Inputs that a ciphertext has room for.
+        backend: One that adds no errors, by default a new one.
 
     Example:
         >>> program = Program("x", 2, (Input("x", 0), Output(0)), (None,) * 2)
         >>> watch = Watch("silu", (0,), Packing(2, np.array([0, 1])), -1.0, 1.0)
-        >>> extremes(program, [np.array([0.5, -2.0])], [watch], 1).tolist()
+        >>> observe(program, [np.array([0.5, -2.0])], [watch], 1).extremes.tolist()
         [[-2.0, 0.5]]
     """
-    values = _values(program, ClearBackend(), ClearKey(), inputs)
-    found = np.empty((len(watches), 2))
-    for watch, row in zip(watches, found, strict=True):
+    values = _values(program, ClearBackend() if backend is None else backend, ClearKey(), inputs)
+    extremes = np.empty((len(watches), 2))
+    for watch, row in zip(watches, extremes, strict=True):
         operands = watch.packing.unpack([values[each].slots for each in watch.values], batch)
         numbers = (operands - watch.shift) / watch.scale
         row[:] = numbers.min(), numbers.max()
-    return found
+    largest = [
+        np.abs(values[number].slots).max() if number in values else np.nan
+        for number in range(len(program.operations))
+    ]
+    return Seen(np.array(largest), extremes)
 
 
-def outside(watches: Sequence[Watch], found: NDArray[np.float64]) -> list[str]:
+def outside(watches: Sequence[Watch], extremes: NDArray[np.float64]) -> list[str]:
     """What layers receive that they are not meant for, in words.
 
     Args:
         watches: What is expected.
-        found: The least and the greatest number that came to each.
+        extremes: The least and the greatest number that came to each.
 
     Example:
         >>> watch = Watch("silu", (0,), Packing(2, np.array([0, 1])), -1.0, 1.0)
@@ -136,13 +163,41 @@ def outside(watches: Sequence[Watch], found: NDArray[np.float64]) -> list[str]:
     return [
         f"layer {watch.layer!r} expects numbers from {watch.low:.4g} to {watch.high:.4g}, "
         f"and got {least:.4g} to {greatest:.4g}"
-        for watch, (least, greatest) in zip(watches, found, strict=True)
+        for watch, (least, greatest) in zip(watches, extremes, strict=True)
         if _beyond(watch.low - least, watch) or _beyond(greatest - watch.high, watch)
     ]
 
 
 def _beyond(excess: float, watch: Watch) -> bool:
     return excess > _ROUNDING * max(abs(watch.low), abs(watch.high))
+
+
+def overflowing(
+    program: Program, bounds: Sequence[float | None], largest: NDArray[np.float64]
+) -> list[str]:
+    """What layers make that ciphertexts have no room for, in words.
+
+    Args:
+        program: A program whose stages begin with the names of layers.
+        bounds: For each operation the largest absolute value that it may have.
+        largest: The largest that it had.
+
+    Example:
+        >>> program = Program(
+        ...     "x", 2, (Input("x", 0), Output(0)), (None,) * 2, stages=("input | in order",) * 2)
+        >>> overflowing(program, [4.0, 4.0], np.array([5.0, 5.0]))
+        ["layer 'input' has room for numbers up to 4, and made one of 5"]
+    """
+    reports: dict[str, str] = {}
+    for stage, bound, made in zip(program.stages, bounds, largest, strict=True):
+        if bound is not None and not made <= bound * (1 + _ROUNDING):
+            layer = stage.partition(" | ")[0]
+            reports.setdefault(
+                layer,
+                f"layer {layer!r} has room for numbers up to {bound:.4g}, and made one of "
+                f"{made:.4g}",
+            )
+    return list(reports.values())
 
 
 def _values(
