@@ -70,5 +70,10 @@ def test_a_damaged_file_is_refused_or_the_same(tmp_path: Path, place: int) -> No
     data = bytearray(path.read_bytes())
     data[place % len(data)] ^= 0x55
     path.write_bytes(data)
-    with pytest.raises(MalformedBytesError):
-        nn.load_network(path)
+    try:
+        loaded = nn.load_network(path)
+    except MalformedBytesError:
+        return
+    # A zip file says some of what it says twice.
+    assert loaded.fingerprint == made.fingerprint
+    assert (loaded.bounds, loaded.error) == (made.bounds, made.error)

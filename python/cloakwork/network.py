@@ -105,7 +105,7 @@ class Network(NetworkProgram):
         bound = self.input.bound
         given = Watch("input", (), self.input.packing, -bound, bound)
         reports = outside([given], np.array([[array.min(), array.max()]]))
-        reports += self.unfit(self.observe(array))
+        reports += self.unfit(array)
         return Simulation(outputs[0] if single else outputs, self.error, tuple(reports))
 
     def run_clear(self, inputs: ArrayLike) -> _Array:

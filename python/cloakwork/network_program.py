@@ -5,20 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork._native import Parameters
+from cloakwork.backends.clear_rows import ClearRows
 from cloakwork.errors import (
     InvalidArgumentError,
     NotFiniteError,
     NotRealError,
     ShapeMismatchError,
 )
-from cloakwork.plan.observed import Seen, Watch, observe, outside, overflowing
+from cloakwork.plan.observed import Watch, observe, outside, overflowing
 from cloakwork.plan.packing import Packing
 from cloakwork.programs.slots import Input, Output, Program
 from cloakwork.programs.text import operation_lines
@@ -112,6 +113,10 @@ class NetworkProgram:
             content.update(repr(port.shape).encode() + port.packing.places.tobytes())
         return content.hexdigest()[:32]
 
+    @cached_property
+    def _backend(self) -> ClearRows:
+        return ClearRows()
+
     @property
     def width(self) -> int:
         """Inputs that a ciphertext has room for."""
@@ -154,17 +159,17 @@ class NetworkProgram:
         """Flat inputs in parts that a ciphertext has room for."""
         return [batch[start : start + self.width] for start in range(0, len(batch), self.width)]
 
-    def observe(self, batch: _Array) -> Seen:
-        """What comes about where the very program runs in the clear on flat inputs."""
+    def unfit(self, batch: _Array) -> list[str]:
+        """What layers are not meant for and flat inputs bring about, in words.
+
+        The very program runs on them in the clear. Of layers after one outside its range nothing
+        is told, as their numbers have no meaning.
+        """
         seen = [
-            observe(self.program, self.pack(part), self.watches, self.width)
+            observe(self.program, self.pack(part), self.watches, self.width, self._backend)
             for part in self.parts(batch)
         ]
-        return reduce(Seen.joined, seen)
-
-    def unfit(self, seen: Seen) -> list[str]:
-        """What layers received that they are not meant for, or made that has no room, in words."""
-        # What follows on a layer outside its range has no meaning.
-        return outside(self.watches, seen.extremes) or overflowing(
-            self.program, self.bounds, seen.largest
-        )
+        lows, highs = np.stack([each.extremes for each in seen]).transpose(2, 0, 1)
+        extremes = np.column_stack([lows.min(axis=0), highs.max(axis=0)])
+        largest = np.max([each.largest for each in seen], axis=0)
+        return outside(self.watches, extremes) or overflowing(self.program, self.bounds, largest)

@@ -94,7 +94,7 @@ class NetworkClient:
                 f"{-bound:g} to {bound:g}, got one of {above(largest, bound)}; calibrate with "
                 "inputs like these, or scale them as the network was trained"
             )
-        reports = network.unfit(network.observe(batch))
+        reports = network.unfit(batch)
         if reports:
             raise ValueOutOfRangeError(
                 f"cannot encrypt for {network.title}: its results would be wrong numbers, as "

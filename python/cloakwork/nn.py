@@ -185,12 +185,12 @@ def compile_graph(
     if log_n is not None:
         rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
     calibration = calibrate(graph, samples)
-    seen = calibration.inputs
+    seen = np.concatenate([calibration.outermost, calibration.spread])
     if not np.isfinite(graph.input.bound):
         graph = bounded(graph, max(map(abs, calibration.widened(0, margin))))
     fitted, _ = fit(graph, calibration, precision, margin, degrees)
     approximation = float(np.abs(evaluate(fitted, seen) - evaluate(graph, seen)).max())
-    plan = planned(fitted, seen, Wish(title, precision, batch, bool(insecure), costs), rings)
+    plan = planned(fitted, calibration, Wish(title, precision, batch, bool(insecure), costs), rings)
     program = plan.lowered.program
     result = max(
         bound

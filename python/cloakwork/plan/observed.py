@@ -6,7 +6,7 @@ reaches. What calibration inputs reach, with room to spare, is the bound of a ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,26 +21,6 @@ from cloakwork.runtime.executor import applied
 
 # What rounding may add at the end of a range, as a part of it.
 _ROUNDING = 1e-9
-
-
-def largest_values(program: Program, inputs: Sequence[Vector]) -> list[float | None]:
-    """For each operation the largest absolute value of any slot, on given inputs.
-
-    Args:
-        program: The program.
-        inputs: One vector for each input, in order.
-
-    Returns:
-        For each operation the largest value; None for a constant.
-
-    Example:
-        >>> from cloakwork.programs.slots import Add
-        >>> program = Program("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
-        >>> largest_values(program, [np.array([1.0, -2.0])])
-        [2.0, 4.0, 4.0]
-    """
-    largest = observe(program, inputs, (), 1).largest
-    return [None if np.isnan(each) else float(each) for each in largest]
 
 
 def results(
@@ -62,6 +42,10 @@ def results(
     """
     noise = None if parameters is None else noise_of(parameters, seed)
     values = _values(program, ClearBackend(noise), ClearKey(noise), inputs)
+    return _outputs(program, values)
+
+
+def _outputs(program: Program, values: Mapping[int, ClearVector]) -> list[Vector]:
     return [
         values[number].slots
         for number, operation in enumerate(program.operations)
@@ -99,18 +83,12 @@ class Seen:
     Args:
         largest: For each operation the largest absolute value of any slot; NaN for a constant.
         extremes: The least and the greatest number that came to each layer that is watched.
+        results: The results.
     """
 
     largest: NDArray[np.float64]
     extremes: NDArray[np.float64]
-
-    def joined(self, other: Seen) -> Seen:
-        """What came about in two runs of one program."""
-        lows, highs = np.stack([self.extremes, other.extremes]).transpose(2, 0, 1)
-        return Seen(
-            np.maximum(self.largest, other.largest),
-            np.column_stack([lows.min(axis=0), highs.max(axis=0)]),
-        )
+    results: list[Vector]
 
 
 def observe(
@@ -132,8 +110,9 @@ def observe(
     Example:
         >>> program = Program("x", 2, (Input("x", 0), Output(0)), (None,) * 2)
         >>> watch = Watch("silu", (0,), Packing(2, np.array([0, 1])), -1.0, 1.0)
-        >>> observe(program, [np.array([0.5, -2.0])], [watch], 1).extremes.tolist()
-        [[-2.0, 0.5]]
+        >>> seen = observe(program, [np.array([0.5, -2.0])], [watch], 1)
+        >>> seen.extremes.tolist(), seen.largest.tolist()
+        ([[-2.0, 0.5]], [2.0, 2.0])
     """
     values = _values(program, ClearBackend() if backend is None else backend, ClearKey(), inputs)
     extremes = np.empty((len(watches), 2))
@@ -145,7 +124,7 @@ def observe(
         np.abs(values[number].slots).max() if number in values else np.nan
         for number in range(len(program.operations))
     ]
-    return Seen(np.array(largest), extremes)
+    return Seen(np.array(largest), extremes, _outputs(program, values))
 
 
 def outside(watches: Sequence[Watch], extremes: NDArray[np.float64]) -> list[str]:

@@ -28,14 +28,16 @@ class Calibration:
         lows: By the nodes' numbers.
         highs: By the nodes' numbers.
         samples: How many inputs were seen.
-        inputs: Some of them: those with the extremes of each polynomial's and activation's
-            operand, and up to 256 spread evenly over all.
+        outermost: Those of them with the extremes of the operands of layers that are not linear,
+            and of the result, each once.
+        spread: Up to 256 spread evenly over all.
     """
 
     lows: g.Array
     highs: g.Array
     samples: int
-    inputs: g.Array
+    outermost: g.Array
+    spread: g.Array
 
     def largest(self, number: int) -> float:
         """A node's largest absolute value."""
@@ -73,9 +75,10 @@ def calibrate(graph: g.Graph, samples: Any) -> Calibration:
     lows = np.full(len(graph.nodes), np.inf)
     highs = -lows
     watched = {
-        node.inputs[0]
+        operand
         for node in graph.nodes
-        if isinstance(node.operation, (g.Activation, g.Polynomial))
+        if isinstance(node.operation, (g.Activation, g.Polynomial, g.Multiply, g.Output))
+        for operand in node.inputs
     }
     extremes: dict[tuple[int, str], g.Array] = {}
     spread = _Spread()
@@ -100,7 +103,8 @@ def calibrate(graph: g.Graph, samples: Any) -> Calibration:
             "cannot calibrate the network: expected samples, got none; give some of the inputs "
             "that it was trained on (an iterator runs only once)"
         )
-    return Calibration(lows, highs, spread.seen, np.stack([*extremes.values(), *spread.kept]))
+    outermost = np.unique(np.stack([*extremes.values(), spread.kept[0]]), axis=0)
+    return Calibration(lows, highs, spread.seen, outermost, np.stack(spread.kept))
 
 
 class _Spread:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork._native import Parameters
+from cloakwork.backends.clear_rows import ClearRows
 from cloakwork.errors import (
     InsecureParametersError,
     InvalidArgumentError,
@@ -18,6 +19,7 @@ from cloakwork.errors import (
     LevelExhaustedError,
 )
 from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.calibration import Calibration
 from cloakwork.frontends.nn.lowering import (
     Lowered,
     Staged,
@@ -27,9 +29,8 @@ from cloakwork.frontends.nn.lowering import (
 from cloakwork.frontends.nn.stages import stages_of
 from cloakwork.plan.cost import Costs
 from cloakwork.plan.layout import power_of_two
-from cloakwork.plan.observed import largest_values, results
+from cloakwork.plan.observed import observe, results
 from cloakwork.plan.parameter_choice import SCALE_BITS
-from cloakwork.programs.slots import Polynomial, Program
 from cloakwork.runtime.arguments import shown
 
 # Values of other inputs may exceed those of calibration by so many bits.
@@ -41,7 +42,7 @@ _NOISE_BITS = 16
 # How likely any result of a run may have an error that exceeds the largest to expect.
 _EXCESS = 2.0**-20
 _ATTEMPTS = 4
-# Calibration inputs that the packed program is run on.
+# Batches of calibration inputs whose errors are seen.
 _RUNS = 2
 # Errors that are drawn for each of their results.
 _DRAWS = 4
@@ -90,14 +91,12 @@ class Planned:
     error: float
 
 
-def planned(
-    graph: g.Graph, samples: NDArray[np.float64], wish: Wish, rings: Sequence[int]
-) -> Planned:
+def planned(graph: g.Graph, calibration: Calibration, wish: Wish, rings: Sequence[int]) -> Planned:
     """The cheapest program of a network among several rings.
 
     Args:
         graph: A network whose activations are polynomials.
-        samples: Inputs such as it is to be run on, along the first axis.
+        calibration: Inputs such as it is to be run on.
         wish: What is asked of it.
         rings: Base-2 logarithms of the ring degrees that may be taken, upwards.
 
@@ -107,7 +106,7 @@ def planned(
         InvalidArgumentError: A batch does not fit a ciphertext.
     """
     network = Staged(graph, stages_of(graph))
-    vectors = _spread(samples.reshape(len(samples), -1), wish.width)
+    batches = _batches(calibration, wish.width)
     best: tuple[float, Planned] | None = None
     refusal: InvalidParametersError | None = None
     for log_n in rings:
@@ -116,7 +115,7 @@ def planned(
             continue
         try:
             found = _in_ring(
-                network, vectors, wish, log_n, slots, math.inf if best is None else best[0]
+                network, batches, wish, log_n, slots, math.inf if best is None else best[0]
             )
         except InvalidParametersError as error:
             refusal = error
@@ -134,11 +133,14 @@ def planned(
     raise _refused(network, wish, rings[-1], refusal)
 
 
-def _spread(samples: NDArray[np.float64], width: int) -> list[NDArray[np.float64]]:
-    """Batches of a ciphertext's width that have all kinds of samples in them."""
-    runs = min(_RUNS, -(-len(samples) // width))
-    numbers = np.linspace(0, len(samples) - 1, runs * width).round().astype(np.int64)
-    return list(samples[numbers].reshape(runs, width, -1))
+def _batches(calibration: Calibration, width: int) -> list[NDArray[np.float64]]:
+    """Batches of a ciphertext's width: of the outermost inputs, and of some of all kinds."""
+    count = len(calibration.outermost)
+    runs = min(_RUNS, -(-len(calibration.spread) // width))
+    kinds = np.linspace(0, len(calibration.spread) - 1, runs * width).round().astype(np.int64)
+    numbers = np.arange(-(-count // width) * width) % count
+    found = np.concatenate([calibration.outermost[numbers], calibration.spread[kinds]])
+    return list(found.reshape(-1, width, math.prod(found.shape[1:])))
 
 
 def _in_ring(
@@ -164,17 +166,18 @@ def _in_ring(
         return None
     program = lowered(wish.title, network, packings, slots * wish.width, costs)
     inputs = [program.input.pack(batch) for batch in batches]
-    bounds = _bounds(program.program, [largest_values(program.program, each) for each in inputs])
+    backend = ClearRows()
+    seen = [observe(program.program, each, (), wish.width, backend) for each in inputs]
+    bounds = _bounds(program, np.max([each.largest for each in seen], axis=0))
     magnitude = math.ceil(math.log2(max(each for each in bounds if each is not None)))
-    exact = [_result(program, each, wish) for each in inputs]
-    repeats = max(_DRAWS, -(-_NOISY_RESULTS // sum(each.size for each in exact)))
+    exact = [program.output.unpack(each.results, wish.width) for each in seen]
+    # Errors are largest where numbers are, more often than not.
+    loudest = sorted(range(len(exact)), key=lambda run: np.abs(exact[run]).max())[-_RUNS:]
+    repeats = max(_DRAWS, -(-_NOISY_RESULTS // sum(exact[run].size for run in loudest)))
     for _ in range(_ATTEMPTS):
         parameters = _parameters(network, scale_bits, magnitude, log_n, wish.insecure)
         errors = [
-            [
-                _result(program, each, wish, parameters, seed) - right
-                for each, right in zip(inputs, exact, strict=True)
-            ]
+            [_result(program, inputs[run], wish, parameters, seed) - exact[run] for run in loudest]
             for seed in range(repeats)
         ]
         error = max(_largest_error(np.reshape(errors, (repeats, -1)), exact[0].size), 2.0**-52)
@@ -202,18 +205,21 @@ def _largest_error(drawn: NDArray[np.float64], results: int) -> float:
     return deviation * math.sqrt(2 * math.log(2 * results / _EXCESS))
 
 
-def _bounds(program: Program, seen: Sequence[Sequence[float | None]]) -> tuple[float | None, ...]:
-    """For each operation a power of two that what was seen is well below."""
-    bounds: list[float | None] = []
-    for each in zip(*seen, strict=True):
-        known = [value for value in each if value is not None]
-        # A value that was always 0 may still be a small number.
-        largest = max([2.0**-20, *known])
-        bounds.append(2.0 ** (math.frexp(largest)[1] + _MARGIN_BITS) if known else None)
-    for operation in program.operations:
-        if isinstance(operation, Polynomial) and operation.basis == "chebyshev":
-            # The margin is in the range that the polynomial was fitted to.
-            bounds[operation.operand] = 1.0
+def _bounds(lowered: Lowered, largest: NDArray[np.float64]) -> tuple[float | None, ...]:
+    """For each operation a bound that what was seen is well below."""
+    # A value that was always 0 may still be a small number.
+    bounds: list[float | None] = [
+        None if np.isnan(each) else 2.0 ** (math.frexp(max(each, 2.0**-20))[1] + _MARGIN_BITS)
+        for each in largest
+    ]
+    ranges: dict[int, float] = {}
+    for watch in lowered.watches:
+        # The margin is in the range that the polynomial is meant for.
+        reached = max(abs(end * watch.scale + watch.shift) for end in (watch.low, watch.high))
+        for value in watch.values:
+            ranges[value] = min(reached, ranges.get(value, reached))
+    for value, reached in ranges.items():
+        bounds[value] = reached
     return tuple(bounds)
 
 
@@ -221,8 +227,8 @@ def _result(
     program: Lowered,
     inputs: list[NDArray[np.float64]],
     wish: Wish,
-    parameters: Parameters | None = None,
-    seed: int = 0,
+    parameters: Parameters,
+    seed: int,
 ) -> NDArray[np.float64]:
     return program.output.unpack(results(program.program, inputs, parameters, seed), wish.width)
 
