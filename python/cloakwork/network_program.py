@@ -165,10 +165,8 @@ class NetworkProgram:
         The very program runs on them in the clear. Of layers after one outside its range nothing
         is told, as their numbers have no meaning.
         """
-        seen = [
-            observe(self.program, self.pack(part), self.watches, self.width, self._backend)
-            for part in self.parts(batch)
-        ]
+        runs = [self.pack(part) for part in self.parts(batch)]
+        seen = observe(self.program, runs, self.watches, self.width, self._backend)
         lows, highs = np.stack([each.extremes for each in seen]).transpose(2, 0, 1)
         extremes = np.column_stack([lows.min(axis=0), highs.max(axis=0)])
         largest = np.max([each.largest for each in seen], axis=0)

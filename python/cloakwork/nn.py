@@ -79,9 +79,9 @@ def compile(
     Args:
         module: The network, in eval mode.
         sample: A batch of inputs, the batch along the first axis.
-        calibration: Inputs such as the network is to be run on: an array or a tensor, or an
-            iterable of batches such as a DataLoader, read to its end; by default the sample.
-            Ranges of inputs and activations follow from all of them.
+        calibration: Inputs such as the network is to be run on: an array, a tensor or nested
+            lists, or an iterable of batches such as a DataLoader, read to its end; by default the
+            sample. Ranges of inputs and activations follow from all of them.
         precision: Bits after the binary point that results should have.
         batch: How many inputs go in at once, packed into the same ciphertexts.
         margin: By how much inputs and activations may exceed the calibration data, as a part of

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cloakwork._native import Parameters
 from cloakwork.backends.clear import ClearBackend, ClearKey, ClearVector
+from cloakwork.backends.clear_rows import ClearRows
 from cloakwork.backends.noise import noise_of
 from cloakwork.plan.packing import Packing
 from cloakwork.programs.slots import Constant, Input, Output, Program, Vector
@@ -93,16 +94,16 @@ class Seen:
 
 def observe(
     program: Program,
-    inputs: Sequence[Vector],
+    runs: Sequence[Sequence[Vector]],
     watches: Sequence[Watch],
     batch: int,
     backend: ClearBackend | None = None,
-) -> Seen:
-    """Run a program in the clear and look at its values.
+) -> list[Seen]:
+    """Run a program in the clear, often, and look at its values.
 
     Args:
         program: The program.
-        inputs: One vector for each input, in order.
+        runs: For each run one vector for each input, in order.
         watches: The layers that are watched.
         batch: Inputs that a ciphertext has room for.
         backend: One that adds no errors, by default a new one.
@@ -110,11 +111,20 @@ def observe(
     Example:
         >>> program = Program("x", 2, (Input("x", 0), Output(0)), (None,) * 2)
         >>> watch = Watch("silu", (0,), Packing(2, np.array([0, 1])), -1.0, 1.0)
-        >>> seen = observe(program, [np.array([0.5, -2.0])], [watch], 1)
+        >>> [seen] = observe(program, [[np.array([0.5, -2.0])]], [watch], 1)
         >>> seen.extremes.tolist(), seen.largest.tolist()
         ([[-2.0, 0.5]], [2.0, 2.0])
     """
-    values = _values(program, ClearBackend() if backend is None else backend, ClearKey(), inputs)
+    kept = ClearRows() if backend is None else backend
+    return [
+        _seen(program, _values(program, kept, ClearKey(), inputs), watches, batch)
+        for inputs in runs
+    ]
+
+
+def _seen(
+    program: Program, values: Mapping[int, ClearVector], watches: Sequence[Watch], batch: int
+) -> Seen:
     extremes = np.empty((len(watches), 2))
     for watch, row in zip(watches, extremes, strict=True):
         operands = watch.packing.unpack([values[each].slots for each in watch.values], batch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -56,8 +57,9 @@ def calibrate(graph: g.Graph, samples: Any) -> Calibration:
 
     Args:
         graph: The network.
-        samples: Inputs along the first axis of an array or a tensor, or an iterable, such as
-            torch's DataLoader, of batches, each alone or first of a tuple or list.
+        samples: Inputs along the first axis of an array, a tensor or nested lists, or an
+            iterable, such as torch's DataLoader, of batches, each alone or first of a tuple or
+            list.
 
     Raises:
         InvalidArgumentError: There is no sample.
@@ -135,14 +137,21 @@ def bounded(graph: g.Graph, bound: float) -> g.Graph:
 def batches(shape: g.Shape, samples: Any) -> Iterator[g.Array]:
     """Samples as batches of up to 256 inputs of a shape, in float64.
 
+    Args:
+        shape: Of an input.
+        samples: An array, which nested lists of numbers may stand for, or an iterable of arrays,
+            each alone or first of a tuple or list.
+
     Raises:
         InvalidArgumentError: The samples are neither arrays nor an iterable of them.
         ShapeMismatchError: A batch's inputs have another shape.
         NotFiniteError: There is a NaN or an infinity.
         NotRealError: They are complex, text or objects.
     """
-    for each in [samples] if hasattr(samples, "shape") else _iterated(samples):
-        inputs = each[0] if isinstance(each, (tuple, list)) and len(each) else each
+    whole = hasattr(samples, "shape") or _nesting(samples) == len(shape) + 1
+    for each in [samples] if whole else _iterated(samples):
+        alone = _nesting(each) == len(shape) + 1
+        inputs = each[0] if isinstance(each, (tuple, list)) and each and not alone else each
         batch = real_array(inputs, "take samples of a network's input")
         if batch.ndim == 0 or batch.shape[1:] != shape:
             raise ShapeMismatchError(
@@ -151,6 +160,14 @@ def batches(shape: g.Shape, samples: Any) -> Iterator[g.Array]:
             )
         for start in range(0, len(batch), _AT_ONCE):
             yield batch[start : start + _AT_ONCE]
+
+
+def _nesting(samples: Any) -> int:
+    """How many axes nested lists of numbers have; 0 where they are none."""
+    depth = 0
+    while isinstance(samples, (tuple, list)) and samples:
+        samples, depth = samples[0], depth + 1
+    return depth if isinstance(samples, Real) else 0
 
 
 def _iterated(samples: Any) -> Iterable[Any]:

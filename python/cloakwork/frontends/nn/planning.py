@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 from numpy.typing import NDArray
 
 from cloakwork._native import Parameters
-from cloakwork.backends.clear_rows import ClearRows
 from cloakwork.errors import (
     InsecureParametersError,
     InvalidArgumentError,
@@ -31,12 +31,18 @@ from cloakwork.plan.cost import Costs
 from cloakwork.plan.layout import power_of_two
 from cloakwork.plan.observed import observe, results
 from cloakwork.plan.parameter_choice import SCALE_BITS
+from cloakwork.plan.room import require_room
+from cloakwork.programs.slots import Polynomial, Program
 from cloakwork.runtime.arguments import shown
 
 # Values of other inputs may exceed those of calibration by so many bits.
 _MARGIN_BITS = 2
 # Bits above the bounds within which a result that breaks them is still seen for what it is.
 _WATCH_BITS = 18
+# The same for terms of polynomials: their bounds are those of numbers within their range.
+_TERM_BITS = 3
+# What the engine has above a scale.
+_MAX_HEADROOM = 60
 # Bits of a scale below which noise lies in a network of a few layers; corrected by what is seen.
 _NOISE_BITS = 16
 # How likely any result of a run may have an error that exceeds the largest to expect.
@@ -153,7 +159,7 @@ def _in_ring(
 ) -> tuple[float, Planned] | None:
     """The plan for one ring and its price; None where that is no lower than a limit."""
     scale_bits = max(SCALE_BITS.start, wish.precision + _NOISE_BITS)
-    parameters = _parameters(network, scale_bits, 0, log_n, wish.insecure)
+    parameters = _parameters(network, scale_bits, _WATCH_BITS, log_n, wish.insecure)
     costs = wish.costs(parameters)
     if not isinstance(costs, Costs):
         raise InvalidArgumentError(
@@ -166,16 +172,19 @@ def _in_ring(
         return None
     program = lowered(wish.title, network, packings, slots * wish.width, costs)
     inputs = [program.input.pack(batch) for batch in batches]
-    backend = ClearRows()
-    seen = [observe(program.program, each, (), wish.width, backend) for each in inputs]
+    seen = observe(program.program, inputs, program.watches, wish.width)
     bounds = _bounds(program, np.max([each.largest for each in seen], axis=0))
-    magnitude = math.ceil(math.log2(max(each for each in bounds if each is not None)))
+    headroom = _headroom(program.program, bounds)
     exact = [program.output.unpack(each.results, wish.width) for each in seen]
     # Errors are largest where numbers are, more often than not.
     loudest = sorted(range(len(exact)), key=lambda run: np.abs(exact[run]).max())[-_RUNS:]
     repeats = max(_DRAWS, -(-_NOISY_RESULTS // sum(exact[run].size for run in loudest)))
     for _ in range(_ATTEMPTS):
-        parameters = _parameters(network, scale_bits, magnitude, log_n, wish.insecure)
+        try:
+            parameters = _parameters(network, scale_bits, headroom, log_n, wish.insecure)
+        except InvalidParametersError as refusal:
+            largest = _largest(program.program, bounds)
+            raise InvalidParametersError(f"{largest}: {refusal}") from refusal
         errors = [
             [_result(program, inputs[run], wish, parameters, seed) - exact[run] for run in loudest]
             for seed in range(repeats)
@@ -185,6 +194,7 @@ def _in_ring(
         if lacking <= 0:
             break
         scale_bits += lacking
+    require_room(program.program, bounds, parameters)
     return price, Planned(program, parameters, bounds, error)
 
 
@@ -209,7 +219,9 @@ def _bounds(lowered: Lowered, largest: NDArray[np.float64]) -> tuple[float | Non
     """For each operation a bound that what was seen is well below."""
     # A value that was always 0 may still be a small number.
     bounds: list[float | None] = [
-        None if np.isnan(each) else 2.0 ** (math.frexp(max(each, 2.0**-20))[1] + _MARGIN_BITS)
+        None
+        if np.isnan(each)
+        else _capped(2.0 ** (math.frexp(max(each, 2.0**-20))[1]) * 2.0**_MARGIN_BITS)
         for each in largest
     ]
     ranges: dict[int, float] = {}
@@ -244,25 +256,56 @@ def _built(levels: int, scale_bits: int, headroom: int, log_n: int, insecure: bo
     )
 
 
+def _headroom(program: Program, bounds: Sequence[float | None]) -> int:
+    """Bits above the scale that leave room for all values."""
+    needed = [_WATCH_BITS]
+    for operation, bound in zip(program.operations, bounds, strict=True):
+        if bound is not None:
+            needed.append(math.ceil(math.log2(max(bound, 1.0))) + _WATCH_BITS)
+        if isinstance(operation, Polynomial) and operation.basis == "monomial":
+            # The engine adds up what its terms may come to, and does not see that they cancel.
+            with np.errstate(over="ignore"):
+                largest = polyval(bounds[operation.operand] or 0.0, np.abs(operation.coefficients))
+            reached = _capped(float(largest))
+            needed.append(math.ceil(math.log2(max(reached, 1.0))) + _TERM_BITS)
+    return max(needed)
+
+
+def _capped(value: float) -> float:
+    return min(value, 2.0**1000)
+
+
+def _largest(program: Program, bounds: Sequence[float | None]) -> str:
+    """The layer that makes the largest numbers, in words."""
+    largest, stage = max(
+        (bound, stage)
+        for bound, stage in zip(bounds, program.stages, strict=True)
+        if bound is not None
+    )
+    return f"layer {stage.partition(' | ')[0]!r} makes numbers up to {largest:.2g}"
+
+
 def _parameters(
-    network: Staged, scale_bits: int, magnitude: int, log_n: int, insecure: bool
+    network: Staged, scale_bits: int, headroom: int, log_n: int, insecure: bool
 ) -> Parameters:
     if scale_bits not in SCALE_BITS:
         raise InvalidParametersError(
-            f"a scale of {scale_bits} bits is needed, at most {SCALE_BITS[-1]} work; ask for less "
-            "precision, or scale the layers down"
+            f"a scale of {scale_bits} bits is needed, at most {SCALE_BITS[-1]} work"
         )
-    headroom = max(0, magnitude) + _WATCH_BITS
+    if headroom > _MAX_HEADROOM:
+        raise InvalidParametersError(
+            f"{headroom} bits of room above the scale are needed, at most {_MAX_HEADROOM} work"
+        )
     return _built(network.levels[0], scale_bits, headroom, log_n, insecure)
 
 
 def _refused(
     network: Staged, wish: Wish, log_n: int, refusal: InvalidParametersError
 ) -> InvalidParametersError | LevelExhaustedError:
-    """Why there is no plan: too deep at a layer, or too precise."""
+    """Why there is no plan: too deep at a layer, too precise, or of too large numbers."""
     depth = network.levels[0]
     scale_bits = max(SCALE_BITS.start, wish.precision + _NOISE_BITS)
-    for levels in range(depth - 1, -1, -1):
+    for levels in range(depth, -1, -1):
         try:
             _built(levels, scale_bits, _WATCH_BITS, log_n, wish.insecure)
         except InsecureParametersError:
@@ -278,6 +321,9 @@ def _refused(
                     f"precision of {wish.precision} bits there are {levels}; use activations of "
                     "lower degree, fewer layers, less precision, or a larger ring"
                 )
+        # As many levels as it takes can be had, but not for numbers as large.
+        break
     return InvalidParametersError(
-        f"cannot compile {wish.title} at a precision of {wish.precision} bits: {refusal}"
+        f"cannot compile {wish.title} at a precision of {wish.precision} bits: {refusal}; ask for "
+        "less precision, or scale weights or inputs down"
     )
