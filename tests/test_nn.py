@@ -279,6 +279,12 @@ def test_numbers_beyond_every_ring_are_refused_by_layer_and_size(
         compiled(module)
 
 
+def test_powers_that_outgrow_the_moduli_are_refused_by_layer() -> None:
+    told = "layer 'mul_1' .* a polynomial of degree 40 of numbers up to 1.*; scale what comes to it"
+    with pytest.raises(errors.BoundOverflowError, match=told):
+        compiled(Forward(lambda _, x: 1e-75 * (100 * x) ** 40))
+
+
 @pytest.fixture(scope="module")
 def network() -> cw.nn.Network:
     return compiled(mlp())

@@ -34,7 +34,8 @@ class Simulation:
         outputs: The results, with the errors of encryption as modelled.
         error: The largest error to expect, of encryption and of polynomials for activations.
         outside: For each layer that numbers came to which it is not meant for, what these were
-            and what it is meant for.
+            and what it is meant for; if there is none, for each layer that made numbers which
+            ciphertexts have no room for. A client refuses to encrypt such inputs.
     """
 
     outputs: _Array

@@ -103,7 +103,9 @@ def compile(
         ShapeMismatchError: The calibration data are not inputs of the network's shape.
         ActivationFitError: No polynomial of an activation is as precise.
         LevelExhaustedError: The network is too deep; the message names the layer.
-        InvalidParametersError: No parameters have the precision that is needed.
+        InvalidParametersError: No parameters have the precision that is needed, or room for numbers
+            as large as a layer makes; the message names the layer.
+        BoundOverflowError: Powers of a layer's numbers outgrow the moduli.
         InvalidArgumentError: An argument is none that it takes, or the batch does not fit a
             ciphertext.
     """

@@ -41,9 +41,11 @@ def test_refuses_what_ciphertexts_refuse(
     x = KEY.encrypt(np.zeros(PARAMETERS.slots), bound=bound, level=LEVELS)
     try:
         BACKEND.polynomial(x, (*coefficients, 1.0), basis)
-    except (BoundOverflowError, ValueOutOfRangeError) as error:
+    except (BoundOverflowError, ValueOutOfRangeError):
         event("refused")
-        with pytest.raises(type(error), match=r"layer 'act' of powers, a polynomial of degree"):
+        with pytest.raises(
+            BoundOverflowError, match=r"layer 'act' of powers, a polynomial of degree"
+        ):
             require_room(made, [bound, 1.0, 1.0], PARAMETERS)
     else:
         event("has room")

@@ -24,8 +24,7 @@ def require_room(program: Program, bounds: Sequence[float | None], parameters: P
         parameters: Those that it is to run under.
 
     Raises:
-        BoundOverflowError: Powers of a layer's numbers may outgrow the moduli.
-        ValueOutOfRangeError: A coefficient of a layer does.
+        BoundOverflowError: Powers of a layer's numbers, or its coefficients, outgrow the moduli.
 
     Example:
         >>> from cloakwork.programs.slots import Input, Output
@@ -67,7 +66,7 @@ def require_room(program: Program, bounds: Sequence[float | None], parameters: P
         except (BoundOverflowError, ValueOutOfRangeError) as error:
             layer = program.stages[number].partition(" | ")[0]
             told = str(error).partition(": ")[2].partition(";")[0]
-            raise type(error)(
+            raise BoundOverflowError(
                 f"cannot compute layer {layer!r} of {program.title}, a polynomial of degree "
                 f"{len(operation.coefficients) - 1} of numbers up to {bound:.4g}: {told}; scale "
                 "what comes to it down, lower its degree, or calibrate on narrower inputs"

@@ -108,7 +108,8 @@ def planned(graph: g.Graph, calibration: Calibration, wish: Wish, rings: Sequenc
 
     Raises:
         LevelExhaustedError: No ring has as many levels; the message names the layer.
-        InvalidParametersError: No ring has the precision.
+        InvalidParametersError: No ring has the precision, or room for numbers as large.
+        BoundOverflowError: Powers of a layer's numbers outgrow the moduli.
         InvalidArgumentError: A batch does not fit a ciphertext.
     """
     network = Staged(graph, stages_of(graph))
