@@ -253,9 +253,9 @@ def test_depth_beyond_every_chain_is_refused_by_the_layer() -> None:
         cw.nn.compile(layers.Sequential(*parts).eval(), X, log_n=13)
 
 
-@pytest.mark.parametrize("power", [64, 100])
-def test_high_powers_have_the_room_that_their_range_takes(power: int) -> None:
-    module = Forward(lambda _, x: x**power)
+@pytest.mark.parametrize(("power", "factor"), [(64, 1.0), (100, 1.0), (64, 0.125)])
+def test_high_powers_have_the_room_that_their_range_takes(power: int, factor: float) -> None:
+    module = Forward(lambda _, x: (factor * x) ** power)
     net = compiled(module)
     client, evaluator = net.keygen()
     found = client.decrypt(evaluator.run(client.encrypt(X[0])))

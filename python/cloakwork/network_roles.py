@@ -129,10 +129,13 @@ class NetworkClient:
             flood_bits = integer(flood_bits, "flood_bits", "decrypt", least=0, most=MAX_FLOOD_BITS)
         vectors = [self.party.key.decrypt(each, flood_bits=flood_bits) for each in result.values]
         rows = network.output.packing.unpack(vectors, network.width)[: result.count]
+        error = network.error
         if flood_bits is not None:
             precision = min(each.precision for each in result.values) - flood_bits
             require_precision(rows, precision, f"decrypt {network.title}")
-        if not np.abs(rows).max() <= network.output.bound:
+            error += 2.0**-precision
+        # Of results that are next to nothing the error is the larger part.
+        if not np.abs(rows).max() <= network.output.bound + error:
             raise ValueOutOfRangeError(
                 f"cannot decrypt {network.title}: a result of {np.abs(rows).max():g} exceeds "
                 f"{network.output.bound:g}, the most that the calibration data leave room for; "
