@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import event, example, given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 
@@ -116,7 +119,10 @@ def test_a_module_of_few_bits_is_taken_by_its_weights(dtype: torch.dtype) -> Non
     "calibration",
     [
         X.numpy(),
+        X.tolist(),
         [X[:4], X[4:]],
+        [X[:4].tolist(), X[4:].tolist()],
+        [(X.tolist(), [0] * 8)],
         DataLoader(TensorDataset(X, torch.arange(8)), batch_size=3),
         iter([X]),
     ],
@@ -160,6 +166,9 @@ def exhausted() -> Iterator[torch.Tensor]:
         (torch.full((2, 6), torch.inf), errors.NotFiniteError, "is inf"),
         (torch.rand(4, 7), errors.ShapeMismatchError, r"shape \(batch, 6\), got \(4, 7\)"),
         (X[0], errors.ShapeMismatchError, "put inputs along a first axis"),
+        (X[0].tolist(), errors.ShapeMismatchError, "put inputs along a first axis"),
+        (X[:, :5].tolist(), errors.ShapeMismatchError, r"shape \(batch, 6\), got \(8, 5\)"),
+        ([[0.0] * 6, [0.0] * 5], errors.ShapeMismatchError, "inhomogeneous"),
     ],
 )
 def test_refuses_what_are_no_samples(calibration: Any, error: type[Exception], told: str) -> None:
@@ -244,6 +253,38 @@ def test_depth_beyond_every_chain_is_refused_by_the_layer() -> None:
         cw.nn.compile(layers.Sequential(*parts).eval(), X, log_n=13)
 
 
+@pytest.mark.parametrize(("power", "factor"), [(64, 1.0), (100, 1.0), (64, 0.125)])
+def test_high_powers_have_the_room_that_their_range_takes(power: int, factor: float) -> None:
+    module = Forward(lambda _, x: (factor * x) ** power)
+    net = compiled(module)
+    client, evaluator = net.keygen()
+    found = client.decrypt(evaluator.run(client.encrypt(X[0])))
+    assert np.abs(found - module(X).detach().numpy()[0]).max() < net.error
+
+
+@pytest.mark.parametrize(
+    ("module", "layer"),
+    [
+        (Forward(lambda _, x: (4 * x) ** 64), "pow_1"),
+        (Forward(lambda _, x: (4 * x) ** 100), "pow_1"),
+        (Forward(lambda layer, x: 1e20 * layer(x)), "layer, mul"),
+        (Forward(lambda layer, x: layer(1e20 * torch.sigmoid(x))), "mul, layer"),
+    ],
+)
+def test_numbers_beyond_every_ring_are_refused_by_layer_and_size(
+    module: layers.Module, layer: str
+) -> None:
+    told = rf"layer '{layer}' makes numbers up to \d.*e\+\d\d: .* inputs down"
+    with pytest.raises(errors.InvalidParametersError, match=told):
+        compiled(module)
+
+
+def test_powers_that_outgrow_the_moduli_are_refused_by_layer() -> None:
+    told = "layer 'mul_1' .* a polynomial of degree 40 of numbers up to 1.*; scale what comes to it"
+    with pytest.raises(errors.BoundOverflowError, match=told):
+        compiled(Forward(lambda _, x: 1e-75 * (100 * x) ** 40))
+
+
 @pytest.fixture(scope="module")
 def network() -> cw.nn.Network:
     return compiled(mlp())
@@ -268,6 +309,72 @@ def test_refuses_to_encrypt_what_it_is_not_meant_for(
     client, _ = network.keygen()
     with pytest.raises(error, match=told):
         client.encrypt(inputs)
+
+
+def steep() -> layers.Sequential:
+    """Few random inputs reach as far as some do that are no larger."""
+    module = mlp()
+    with torch.no_grad():
+        module.get_parameter("0.weight").mul_(8)
+    return module.double()
+
+
+STEEP = compiled(steep())
+STEEP_PARTY = STEEP.keygen()[0].party
+BOUND = STEEP.input.bound
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from([-BOUND, BOUND, 0.0]) | st.floats(0, 1), min_size=6, max_size=6))
+@example([BOUND, -BOUND] * 3)
+@example([0.5] * 6)
+def test_an_input_within_its_bound_is_refused_or_right(inputs: list[float]) -> None:
+    client = STEEP.client(STEEP_PARTY)
+    outside = STEEP.simulate(inputs).outside
+    if outside:
+        event("refused")
+        with pytest.raises(errors.ValueOutOfRangeError, match=re.escape(outside[0])):
+            client.encrypt(inputs)
+        return
+    event("right")
+    client.encrypt(inputs)
+    expected = steep()(torch.tensor([inputs], dtype=torch.float64)).detach().numpy()[0]
+    assert np.abs(STEEP.run_clear(inputs) - expected).max() < STEEP.error
+
+
+def test_a_client_names_the_layer_its_range_and_what_came() -> None:
+    told = (
+        r"layer '1' expects numbers from -?[\d.]+ to [\d.]+, and got .* calibrate with inputs like "
+        "these, or compile with a larger margin"
+    )
+    inputs = BOUND * np.sign(steep().get_parameter("0.weight").detach().numpy()[0])
+    with pytest.raises(errors.ValueOutOfRangeError, match=told):
+        STEEP.client(STEEP_PARTY).encrypt(inputs)
+    wide = cw.nn.compile(steep(), X, np.stack([inputs, *X.numpy()]), **SMALL)
+    client, evaluator = wide.keygen()
+    expected = steep()(torch.tensor(inputs)[None]).detach().numpy()[0]
+    assert np.abs(client.decrypt(evaluator.run(client.encrypt(inputs))) - expected).max() < 0.05
+
+
+def test_refuses_numbers_of_linear_layers_that_calibration_left_no_room_for() -> None:
+    module = layers.Linear(6, 1, bias=False).eval()
+    layers.init.constant_(module.weight, 1.0)
+    net = compiled(module, torch.tensor([[1.0, -1.0] * 3]))
+    client, _ = net.keygen()
+    client.encrypt([1.0, -1.0] * 3)
+    with pytest.raises(errors.ValueOutOfRangeError, match=r"has room for numbers up to .* of 6;"):
+        client.encrypt([1.0] * 6)
+
+
+def test_bounds_follow_from_the_outermost_inputs_wherever_they_stand() -> None:
+    inputs = torch.rand(300, 6) / 64
+    inputs[150] = 3.0
+    module = Forward(lambda layer, x: layer(x * torch.sigmoid(layer(x))) * x)
+    net = compiled(module, inputs[:1], inputs)
+    assert net.simulate(inputs).outside == ()
+    client, evaluator = net.keygen()
+    found = client.decrypt(evaluator.run(client.encrypt(inputs[150])))
+    assert np.abs(found - module(inputs).detach().numpy()[150]).max() < net.error
 
 
 def test_refuses_options_of_a_run_by_name(network: cw.nn.Network) -> None:

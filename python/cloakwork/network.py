@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork._native import SecretKey
+from cloakwork._native import Parameters, SecretKey
 from cloakwork.backends.ckks import CkksBackend, CkksKey
 from cloakwork.backends.kept_transforms import default_budget, transform_bytes
 from cloakwork.explain.networks import summary
@@ -17,7 +17,7 @@ from cloakwork.network_roles import MAX_BYTES, NetworkClient, NetworkEvaluator
 from cloakwork.plan.cost import Costs
 from cloakwork.plan.keys import demand_of
 from cloakwork.plan.measured_cost import measured
-from cloakwork.plan.observed import Watch, extremes, outside, results
+from cloakwork.plan.observed import Watch, outside, results
 from cloakwork.plan.process_memory import ProcessMemory, process_memory
 from cloakwork.programs.slots import Linear
 from cloakwork.runtime.arguments import integer, optional
@@ -34,7 +34,8 @@ class Simulation:
         outputs: The results, with the errors of encryption as modelled.
         error: The largest error to expect, of encryption and of polynomials for activations.
         outside: For each layer that numbers came to which it is not meant for, what these were
-            and what it is meant for.
+            and what it is meant for; if there is none, for each layer that made numbers which
+            ciphertexts have no room for. A client refuses to encrypt such inputs.
     """
 
     outputs: _Array
@@ -101,20 +102,11 @@ class Network(NetworkProgram):
         """
         seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
         array, single = self.read(inputs, "simulate", most=None)
-        made: list[_Array] = []
-        seen: list[_Array] = []
-        for start in range(0, len(array), self.width):
-            part = array[start : start + self.width]
-            vectors = self.pack(part)
-            noisy = results(self.program, vectors, self.parameters, seed)
-            made.append(self.output.packing.unpack(noisy, self.width)[: len(part)])
-            seen.append(extremes(self.program, vectors, self.watches, self.width))
-        outputs = np.concatenate(made).reshape(len(array), *self.output.shape)
-        lows, highs = np.min(seen, axis=0)[:, 0], np.max(seen, axis=0)[:, 1]
+        outputs = self._results(array, self.parameters, seed)
         bound = self.input.bound
-        watches = [Watch("input", (), self.input.packing, -bound, bound), *self.watches]
-        lows, highs = [array.min(), *lows], [array.max(), *highs]
-        reports = outside(watches, np.column_stack([lows, highs]))
+        given = Watch("input", (), self.input.packing, -bound, bound)
+        reports = outside([given], np.array([[array.min(), array.max()]]))
+        reports += self.unfit(array)
         return Simulation(outputs[0] if single else outputs, self.error, tuple(reports))
 
     def run_clear(self, inputs: ArrayLike) -> _Array:
@@ -124,16 +116,18 @@ class Network(NetworkProgram):
             ShapeMismatchError: The inputs have another shape than was compiled for.
         """
         array, single = self.read(inputs, "run", most=None)
-        found = [
-            self.output.packing.unpack(results(self.program, self.pack(part)), self.width)[
-                : len(part)
-            ]
-            for part in (
-                array[start : start + self.width] for start in range(0, len(array), self.width)
-            )
-        ]
-        outputs = np.concatenate(found).reshape(len(array), *self.output.shape)
+        outputs = self._results(array)
         return outputs[0] if single else outputs
+
+    def _results(
+        self, batch: _Array, parameters: Parameters | None = None, seed: int = 0
+    ) -> _Array:
+        """Those of flat inputs, with modelled errors where there are parameters."""
+        found: list[_Array] = []
+        for part in self.parts(batch):
+            vectors = results(self.program, self.pack(part), parameters, seed)
+            found.append(self.output.packing.unpack(vectors, self.width)[: len(part)])
+        return np.concatenate(found).reshape(len(batch), *self.output.shape)
 
     def process_memory(self, memory: int | None = None) -> ProcessMemory:
         """What a process takes at the most that loads an evaluator from files and runs it.

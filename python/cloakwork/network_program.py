@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork._native import Parameters
+from cloakwork.backends.clear_rows import ClearRows
 from cloakwork.errors import (
     InvalidArgumentError,
     NotFiniteError,
     NotRealError,
     ShapeMismatchError,
 )
-from cloakwork.plan.observed import Watch
+from cloakwork.plan.observed import Watch, observe, outside, overflowing
 from cloakwork.plan.packing import Packing
 from cloakwork.programs.slots import Input, Output, Program
 from cloakwork.programs.text import operation_lines
@@ -112,6 +113,10 @@ class NetworkProgram:
             content.update(repr(port.shape).encode() + port.packing.places.tobytes())
         return content.hexdigest()[:32]
 
+    @cached_property
+    def _backend(self) -> ClearRows:
+        return ClearRows()
+
     @property
     def width(self) -> int:
         """Inputs that a ciphertext has room for."""
@@ -149,3 +154,20 @@ class NetworkProgram:
         A layer may be meant for no numbers that zeros would bring to it.
         """
         return self.input.packing.pack(batch[np.arange(self.width) % len(batch)])
+
+    def parts(self, batch: _Array) -> list[_Array]:
+        """Flat inputs in parts that a ciphertext has room for."""
+        return [batch[start : start + self.width] for start in range(0, len(batch), self.width)]
+
+    def unfit(self, batch: _Array) -> list[str]:
+        """What layers are not meant for and flat inputs bring about, in words.
+
+        The very program runs on them in the clear. Of layers after one outside its range nothing
+        is told, as their numbers have no meaning.
+        """
+        runs = [self.pack(part) for part in self.parts(batch)]
+        seen = observe(self.program, runs, self.watches, self.width, self._backend)
+        lows, highs = np.stack([each.extremes for each in seen]).transpose(2, 0, 1)
+        extremes = np.column_stack([lows.min(axis=0), highs.max(axis=0)])
+        largest = np.max([each.largest for each in seen], axis=0)
+        return outside(self.watches, extremes) or overflowing(self.program, self.bounds, largest)

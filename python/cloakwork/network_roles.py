@@ -74,10 +74,14 @@ class NetworkClient:
     def encrypt(self, inputs: ArrayLike) -> Encrypted:
         """Encrypt an input, or a batch of them along a first axis.
 
+        Before, the very program runs on them in the clear, so that no input is encrypted whose
+        result would be a wrong number.
+
         Raises:
             ShapeMismatchError: The inputs have another shape than was compiled for, or are more
                 than the batch.
-            ValueOutOfRangeError: A number lies outside the range of the calibration data.
+            ValueOutOfRangeError: A number lies outside the range of the calibration data, or one
+                that comes of it at a layer on the way; the message names the layer.
             NotFiniteError: There is a NaN or an infinity.
             NotRealError: They are complex, text or objects.
         """
@@ -89,6 +93,13 @@ class NetworkClient:
                 f"cannot encrypt for layer 'input' of {network.title}: expected numbers from "
                 f"{-bound:g} to {bound:g}, got one of {above(largest, bound)}; calibrate with "
                 "inputs like these, or scale them as the network was trained"
+            )
+        reports = network.unfit(batch)
+        if reports:
+            raise ValueOutOfRangeError(
+                f"cannot encrypt for {network.title}: its results would be wrong numbers, as "
+                f"{'; '.join(reports)}; calibrate with inputs like these, or compile with a larger "
+                "margin"
             )
         levels = [each.level for each in network.program.operations if isinstance(each, Input)]
         values = [
@@ -118,10 +129,13 @@ class NetworkClient:
             flood_bits = integer(flood_bits, "flood_bits", "decrypt", least=0, most=MAX_FLOOD_BITS)
         vectors = [self.party.key.decrypt(each, flood_bits=flood_bits) for each in result.values]
         rows = network.output.packing.unpack(vectors, network.width)[: result.count]
+        error = network.error
         if flood_bits is not None:
             precision = min(each.precision for each in result.values) - flood_bits
             require_precision(rows, precision, f"decrypt {network.title}")
-        if not np.abs(rows).max() <= network.output.bound:
+            error += 2.0**-precision
+        # Of results that are next to nothing the error is the larger part.
+        if not np.abs(rows).max() <= network.output.bound + error:
             raise ValueOutOfRangeError(
                 f"cannot decrypt {network.title}: a result of {np.abs(rows).max():g} exceeds "
                 f"{network.output.bound:g}, the most that the calibration data leave room for; "

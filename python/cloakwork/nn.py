@@ -79,9 +79,9 @@ def compile(
     Args:
         module: The network, in eval mode.
         sample: A batch of inputs, the batch along the first axis.
-        calibration: Inputs such as the network is to be run on: an array or a tensor, or an
-            iterable of batches such as a DataLoader, read to its end; by default the sample.
-            Ranges of inputs and activations follow from all of them.
+        calibration: Inputs such as the network is to be run on: an array, a tensor or nested
+            lists, or an iterable of batches such as a DataLoader, read to its end; by default the
+            sample. Ranges of inputs and activations follow from all of them.
         precision: Bits after the binary point that results should have.
         batch: How many inputs go in at once, packed into the same ciphertexts.
         margin: By how much inputs and activations may exceed the calibration data, as a part of
@@ -103,7 +103,9 @@ def compile(
         ShapeMismatchError: The calibration data are not inputs of the network's shape.
         ActivationFitError: No polynomial of an activation is as precise.
         LevelExhaustedError: The network is too deep; the message names the layer.
-        InvalidParametersError: No parameters have the precision that is needed.
+        InvalidParametersError: No parameters have the precision that is needed, or room for numbers
+            as large as a layer makes; the message names the layer.
+        BoundOverflowError: Powers of a layer's numbers outgrow the moduli.
         InvalidArgumentError: An argument is none that it takes, or the batch does not fit a
             ciphertext.
     """
@@ -185,12 +187,12 @@ def compile_graph(
     if log_n is not None:
         rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
     calibration = calibrate(graph, samples)
-    seen = calibration.inputs
+    seen = np.concatenate([calibration.outermost, calibration.spread])
     if not np.isfinite(graph.input.bound):
         graph = bounded(graph, max(map(abs, calibration.widened(0, margin))))
     fitted, _ = fit(graph, calibration, precision, margin, degrees)
     approximation = float(np.abs(evaluate(fitted, seen) - evaluate(graph, seen)).max())
-    plan = planned(fitted, seen, Wish(title, precision, batch, bool(insecure), costs), rings)
+    plan = planned(fitted, calibration, Wish(title, precision, batch, bool(insecure), costs), rings)
     program = plan.lowered.program
     result = max(
         bound

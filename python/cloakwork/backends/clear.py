@@ -122,6 +122,8 @@ class ClearBackend(NoRotateSums):
         self, value: ClearVector, diagonals: Mapping[int, Vector], baby_steps: int
     ) -> ClearVector:
         """The sum over d of diagonals[d] * rotate(value, d), d split as the engine splits it."""
+        if self._noise is None:
+            return ClearVector(_transformed(value.slots, diagonals), value.level, waiting=True)
         baby = {step: self._baby(value, step) for step in {d % baby_steps for d in diagonals}}
         total = np.zeros_like(value.slots)
         for d, diagonal in diagonals.items():
@@ -134,8 +136,6 @@ class ClearBackend(NoRotateSums):
 
     def _encoding_errors(self, value: ClearVector, diagonals: Mapping[int, Vector]) -> Vector:
         """Those of all diagonals together: each meets the value rotated by its number."""
-        if self._noise is None:
-            return np.zeros_like(value.slots)
         squares = np.zeros_like(value.slots)
         for d in diagonals:
             squares += np.roll(value.slots, -d) ** 2
@@ -182,6 +182,16 @@ class ClearBackend(NoRotateSums):
         size = deviation(self._noise, scale)
         errors = self._generator.normal(scale=size, size=value.slots.shape)
         return ClearVector(value.slots + errors, value.level, value.waiting)
+
+
+def _transformed(slots: Vector, diagonals: Mapping[int, Vector]) -> Vector:
+    # Every rotation of a vector is a part of two copies of it, one after the other.
+    twice = np.concatenate([slots, slots])
+    total = np.zeros_like(slots)
+    for d, diagonal in diagonals.items():
+        start = d % len(slots)
+        total += diagonal * twice[start : start + len(slots)]
+    return total
 
 
 class ClearKey:

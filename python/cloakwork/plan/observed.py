@@ -6,7 +6,7 @@ reaches. What calibration inputs reach, with room to spare, is the bound of a ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cloakwork._native import Parameters
 from cloakwork.backends.clear import ClearBackend, ClearKey, ClearVector
+from cloakwork.backends.clear_rows import ClearRows
 from cloakwork.backends.noise import noise_of
 from cloakwork.plan.packing import Packing
 from cloakwork.programs.slots import Constant, Input, Output, Program, Vector
@@ -21,29 +22,6 @@ from cloakwork.runtime.executor import applied
 
 # What rounding may add at the end of a range, as a part of it.
 _ROUNDING = 1e-9
-
-
-def largest_values(program: Program, inputs: Sequence[Vector]) -> list[float | None]:
-    """For each operation the largest absolute value of any slot, on given inputs.
-
-    Args:
-        program: The program.
-        inputs: One vector for each input, in order.
-
-    Returns:
-        For each operation the largest value; None for a constant.
-
-    Example:
-        >>> from cloakwork.programs.slots import Add
-        >>> program = Program("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
-        >>> largest_values(program, [np.array([1.0, -2.0])])
-        [2.0, 4.0, 4.0]
-    """
-    values = _values(program, ClearBackend(), ClearKey(), inputs)
-    return [
-        None if isinstance(operation, Constant) else float(np.abs(values[number].slots).max())
-        for number, operation in enumerate(program.operations)
-    ]
 
 
 def results(
@@ -65,6 +43,10 @@ def results(
     """
     noise = None if parameters is None else noise_of(parameters, seed)
     values = _values(program, ClearBackend(noise), ClearKey(noise), inputs)
+    return _outputs(program, values)
+
+
+def _outputs(program: Program, values: Mapping[int, ClearVector]) -> list[Vector]:
     return [
         values[number].slots
         for number, operation in enumerate(program.operations)
@@ -95,38 +77,72 @@ class Watch:
     shift: float = 0.0
 
 
-def extremes(
-    program: Program, inputs: Sequence[Vector], watches: Sequence[Watch], batch: int
-) -> NDArray[np.float64]:
-    """The least and the greatest number that comes to each layer that is watched.
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """What came about in a run in the clear.
+
+    Args:
+        largest: For each operation the largest absolute value of any slot; NaN for a constant.
+        extremes: The least and the greatest number that came to each layer that is watched.
+        results: The results.
+    """
+
+    largest: NDArray[np.float64]
+    extremes: NDArray[np.float64]
+    results: list[Vector]
+
+
+def observe(
+    program: Program,
+    runs: Sequence[Sequence[Vector]],
+    watches: Sequence[Watch],
+    batch: int,
+    backend: ClearBackend | None = None,
+) -> list[Seen]:
+    """Run a program in the clear, often, and look at its values.
 
     Args:
         program: The program.
-        inputs: One vector for each input, in order.
-        watches: The layers.
+        runs: For each run one vector for each input, in order.
+        watches: The layers that are watched.
         batch: Inputs that a ciphertext has room for.
+        backend: One that adds no errors, by default a new one.
 
     Example:
         >>> program = Program("x", 2, (Input("x", 0), Output(0)), (None,) * 2)
         >>> watch = Watch("silu", (0,), Packing(2, np.array([0, 1])), -1.0, 1.0)
-        >>> extremes(program, [np.array([0.5, -2.0])], [watch], 1).tolist()
-        [[-2.0, 0.5]]
+        >>> [seen] = observe(program, [[np.array([0.5, -2.0])]], [watch], 1)
+        >>> seen.extremes.tolist(), seen.largest.tolist()
+        ([[-2.0, 0.5]], [2.0, 2.0])
     """
-    values = _values(program, ClearBackend(), ClearKey(), inputs)
-    found = np.empty((len(watches), 2))
-    for watch, row in zip(watches, found, strict=True):
+    kept = ClearRows() if backend is None else backend
+    return [
+        _seen(program, _values(program, kept, ClearKey(), inputs), watches, batch)
+        for inputs in runs
+    ]
+
+
+def _seen(
+    program: Program, values: Mapping[int, ClearVector], watches: Sequence[Watch], batch: int
+) -> Seen:
+    extremes = np.empty((len(watches), 2))
+    for watch, row in zip(watches, extremes, strict=True):
         operands = watch.packing.unpack([values[each].slots for each in watch.values], batch)
         numbers = (operands - watch.shift) / watch.scale
         row[:] = numbers.min(), numbers.max()
-    return found
+    largest = [
+        np.abs(values[number].slots).max() if number in values else np.nan
+        for number in range(len(program.operations))
+    ]
+    return Seen(np.array(largest), extremes, _outputs(program, values))
 
 
-def outside(watches: Sequence[Watch], found: NDArray[np.float64]) -> list[str]:
+def outside(watches: Sequence[Watch], extremes: NDArray[np.float64]) -> list[str]:
     """What layers receive that they are not meant for, in words.
 
     Args:
         watches: What is expected.
-        found: The least and the greatest number that came to each.
+        extremes: The least and the greatest number that came to each.
 
     Example:
         >>> watch = Watch("silu", (0,), Packing(2, np.array([0, 1])), -1.0, 1.0)
@@ -136,13 +152,41 @@ def outside(watches: Sequence[Watch], found: NDArray[np.float64]) -> list[str]:
     return [
         f"layer {watch.layer!r} expects numbers from {watch.low:.4g} to {watch.high:.4g}, "
         f"and got {least:.4g} to {greatest:.4g}"
-        for watch, (least, greatest) in zip(watches, found, strict=True)
+        for watch, (least, greatest) in zip(watches, extremes, strict=True)
         if _beyond(watch.low - least, watch) or _beyond(greatest - watch.high, watch)
     ]
 
 
 def _beyond(excess: float, watch: Watch) -> bool:
     return excess > _ROUNDING * max(abs(watch.low), abs(watch.high))
+
+
+def overflowing(
+    program: Program, bounds: Sequence[float | None], largest: NDArray[np.float64]
+) -> list[str]:
+    """What layers make that ciphertexts have no room for, in words.
+
+    Args:
+        program: A program whose stages begin with the names of layers.
+        bounds: For each operation the largest absolute value that it may have.
+        largest: The largest that it had.
+
+    Example:
+        >>> program = Program(
+        ...     "x", 2, (Input("x", 0), Output(0)), (None,) * 2, stages=("input | in order",) * 2)
+        >>> overflowing(program, [4.0, 4.0], np.array([5.0, 5.0]))
+        ["layer 'input' has room for numbers up to 4, and made one of 5"]
+    """
+    reports: dict[str, str] = {}
+    for stage, bound, made in zip(program.stages, bounds, largest, strict=True):
+        if bound is not None and not made <= bound * (1 + _ROUNDING):
+            layer = stage.partition(" | ")[0]
+            reports.setdefault(
+                layer,
+                f"layer {layer!r} has room for numbers up to {bound:.4g}, and made one of "
+                f"{made:.4g}",
+            )
+    return list(reports.values())
 
 
 def _values(

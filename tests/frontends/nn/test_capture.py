@@ -111,6 +111,35 @@ def test_random_numbers_are_refused(function: Any) -> None:
         capture(Function(function).eval(), IMAGE)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x + torch.empty(8),
+        lambda x: x + torch.empty_like(x),
+        lambda x: x + x.new_empty(8),
+        lambda x: x + torch.empty_strided((8,), (1,)),
+        lambda x: x + torch.empty(8) * 0,
+        lambda x: x + torch.Tensor(8),
+    ],
+)
+def test_memory_that_nothing_has_set_is_refused(function: Any) -> None:
+    with pytest.raises(UnsupportedLayerError, match=r"use torch\.zeros"):
+        capture(Function(function).eval(), IMAGE)
+
+
+def test_memory_that_is_set_before_it_is_read_is_known() -> None:
+    graph = capture(Function(lambda x: x + torch.empty(8).fill_(2.0)).eval(), IMAGE)
+    [shifting] = [node.operation for node in graph.nodes[1:-1]]
+    assert isinstance(shifting, g.Affine)
+    np.testing.assert_array_equal(shifting.shift, np.full((1, 1, 8), 2.0))
+
+
+def test_a_refusal_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(CaptureError):
+        capture(Function(lambda x: x if x.sum() > 0 else -x).eval(), IMAGE)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_dropout_of_known_numbers_is_off_outside_of_training() -> None:
     module = Function(lambda x: x * functional.dropout(torch.full((8,), 3.0), training=False))
     [scaling] = [node.operation for node in capture(module.eval(), IMAGE).nodes[1:-1]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -28,14 +29,16 @@ class Calibration:
         lows: By the nodes' numbers.
         highs: By the nodes' numbers.
         samples: How many inputs were seen.
-        inputs: Some of them: those with the extremes of each polynomial's and activation's
-            operand, and up to 256 spread evenly over all.
+        outermost: Those of them with the extremes of the operands of layers that are not linear,
+            and of the result, each once.
+        spread: Up to 256 spread evenly over all.
     """
 
     lows: g.Array
     highs: g.Array
     samples: int
-    inputs: g.Array
+    outermost: g.Array
+    spread: g.Array
 
     def largest(self, number: int) -> float:
         """A node's largest absolute value."""
@@ -54,8 +57,9 @@ def calibrate(graph: g.Graph, samples: Any) -> Calibration:
 
     Args:
         graph: The network.
-        samples: Inputs along the first axis of an array or a tensor, or an iterable, such as
-            torch's DataLoader, of batches, each alone or first of a tuple or list.
+        samples: Inputs along the first axis of an array, a tensor or nested lists, or an
+            iterable, such as torch's DataLoader, of batches, each alone or first of a tuple or
+            list.
 
     Raises:
         InvalidArgumentError: There is no sample.
@@ -73,9 +77,10 @@ def calibrate(graph: g.Graph, samples: Any) -> Calibration:
     lows = np.full(len(graph.nodes), np.inf)
     highs = -lows
     watched = {
-        node.inputs[0]
+        operand
         for node in graph.nodes
-        if isinstance(node.operation, (g.Activation, g.Polynomial))
+        if isinstance(node.operation, (g.Activation, g.Polynomial, g.Multiply, g.Output))
+        for operand in node.inputs
     }
     extremes: dict[tuple[int, str], g.Array] = {}
     spread = _Spread()
@@ -100,7 +105,8 @@ def calibrate(graph: g.Graph, samples: Any) -> Calibration:
             "cannot calibrate the network: expected samples, got none; give some of the inputs "
             "that it was trained on (an iterator runs only once)"
         )
-    return Calibration(lows, highs, spread.seen, np.stack([*extremes.values(), *spread.kept]))
+    outermost = np.unique(np.stack([*extremes.values(), spread.kept[0]]), axis=0)
+    return Calibration(lows, highs, spread.seen, outermost, np.stack(spread.kept))
 
 
 class _Spread:
@@ -131,14 +137,21 @@ def bounded(graph: g.Graph, bound: float) -> g.Graph:
 def batches(shape: g.Shape, samples: Any) -> Iterator[g.Array]:
     """Samples as batches of up to 256 inputs of a shape, in float64.
 
+    Args:
+        shape: Of an input.
+        samples: An array, which nested lists of numbers may stand for, or an iterable of arrays,
+            each alone or first of a tuple or list.
+
     Raises:
         InvalidArgumentError: The samples are neither arrays nor an iterable of them.
         ShapeMismatchError: A batch's inputs have another shape.
         NotFiniteError: There is a NaN or an infinity.
         NotRealError: They are complex, text or objects.
     """
-    for each in [samples] if hasattr(samples, "shape") else _iterated(samples):
-        inputs = each[0] if isinstance(each, (tuple, list)) and len(each) else each
+    whole = hasattr(samples, "shape") or _nesting(samples) == len(shape) + 1
+    for each in [samples] if whole else _iterated(samples):
+        alone = _nesting(each) == len(shape) + 1
+        inputs = each[0] if isinstance(each, (tuple, list)) and each and not alone else each
         batch = real_array(inputs, "take samples of a network's input")
         if batch.ndim == 0 or batch.shape[1:] != shape:
             raise ShapeMismatchError(
@@ -147,6 +160,14 @@ def batches(shape: g.Shape, samples: Any) -> Iterator[g.Array]:
             )
         for start in range(0, len(batch), _AT_ONCE):
             yield batch[start : start + _AT_ONCE]
+
+
+def _nesting(samples: Any) -> int:
+    """How many axes nested lists of numbers have; 0 where they are none."""
+    depth = 0
+    while isinstance(samples, (tuple, list)) and samples:
+        samples, depth = samples[0], depth + 1
+    return depth if isinstance(samples, Real) else 0
 
 
 def _iterated(samples: Any) -> Iterable[Any]:

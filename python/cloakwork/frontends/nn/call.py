@@ -60,6 +60,8 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
         "exp": _ACTIVATION,
         "log": _ACTIVATION,
         "abs": _ACTIVATION,
+        "empty": "use torch.zeros",
+        "new_empty": "use torch.zeros",
         "bernoulli": _CHANCE,
         "native_dropout": _CHANCE,
         "dropout": _CHANCE,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
+from contextlib import redirect_stderr
 from importlib.util import find_spec
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from cloakwork.errors import (
@@ -27,6 +29,19 @@ if TYPE_CHECKING:
 
 # Checks that torch writes between the operations; nothing comes of them.
 _CHECKS = frozenset({"_assert_tensor_metadata", "sym_constrain_range_for_size"})
+
+# What makes tensors of numbers that happen to be there, and what puts others in their place.
+_UNSET = frozenset(
+    {
+        "empty",
+        "empty_like",
+        "empty_permuted",
+        "empty_strided",
+        "new_empty",
+        "new_empty_strided",
+    }
+)
+_SETTING = frozenset({"copy", "fill", "full_like", "ones_like", "zero", "zeros_like"})
 
 
 def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
@@ -114,11 +129,13 @@ def _exported(module: torch.nn.Module, inputs: torch.Tensor) -> ExportedProgram:
     import torch  # noqa: PLC0415
 
     try:
-        exported: ExportedProgram = torch.export.export(module, (inputs,))
-        if any(_is_mutable(node) for node in exported.graph.nodes):
-            # What changes a tensor in place becomes what makes a new one; this takes longer
-            # than all the rest.
-            exported = exported.run_decompositions({})
+        # Torch prints and logs what it cannot follow; the error says what there is to say.
+        with redirect_stderr(StringIO()):
+            exported: ExportedProgram = torch.export.export(module, (inputs,))
+            if any(_is_mutable(node) for node in exported.graph.nodes):
+                # What changes a tensor in place becomes what makes a new one; this takes longer
+                # than all the rest.
+                exported = exported.run_decompositions({})
         return exported
     except Exception as error:
         told = " ".join(str(error).split())[:300]
@@ -239,7 +256,7 @@ def _called(
     arguments |= dict(zip(arguments, given, strict=False)) | named
     call = Call(trace, _layer(node), name, arguments, function, len(inputs))
     if not _depends([*given, *named.values()]):
-        _require_no_chance(call)
+        _require_known(call, node)
         return function(*given, **named)  # type: ignore[no-any-return]
     if name not in READERS:
         raise call.unsupported()
@@ -247,13 +264,23 @@ def _called(
     return READERS[name](call)
 
 
-def _require_no_chance(call: Call) -> None:
+def _require_known(call: Call, node: torch.fx.Node) -> None:
+    """Refuse numbers that are others at every call."""
     import torch  # noqa: PLC0415
 
     # Dropout has the tag in eval mode too.
     by_chance = torch.Tag.nondeterministic_seeded in call.function.tags
     if by_chance and call.arguments.get("train", True):
         raise call.unsupported("chance, which would be the same at every call")
+    if call.name in _UNSET and not all(_sets(user, node) for user in node.users):
+        raise call.unsupported("memory that nothing has set", "use torch.zeros")
+
+
+def _sets(user: torch.fx.Node, tensor: torch.fx.Node) -> bool:
+    """Whether all of a tensor is overwritten before it is read."""
+    schema = getattr(user.target, "_schema", None)
+    name = "" if schema is None else schema.name.split("::")[-1]
+    return name in _SETTING and user.args[:1] == (tensor,) and tensor not in user.args[1:]
 
 
 def _require_precise(call: Call, node: torch.fx.Node, inputs: torch.Tensor) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.polynomial.polynomial import polyval
 from numpy.typing import NDArray
 
 from cloakwork._native import Parameters
@@ -18,6 +19,7 @@ from cloakwork.errors import (
     LevelExhaustedError,
 )
 from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.calibration import Calibration
 from cloakwork.frontends.nn.lowering import (
     Lowered,
     Staged,
@@ -27,8 +29,9 @@ from cloakwork.frontends.nn.lowering import (
 from cloakwork.frontends.nn.stages import stages_of
 from cloakwork.plan.cost import Costs
 from cloakwork.plan.layout import power_of_two
-from cloakwork.plan.observed import largest_values, results
+from cloakwork.plan.observed import observe, results
 from cloakwork.plan.parameter_choice import SCALE_BITS
+from cloakwork.plan.room import require_room
 from cloakwork.programs.slots import Polynomial, Program
 from cloakwork.runtime.arguments import shown
 
@@ -36,12 +39,16 @@ from cloakwork.runtime.arguments import shown
 _MARGIN_BITS = 2
 # Bits above the bounds within which a result that breaks them is still seen for what it is.
 _WATCH_BITS = 18
+# The same for terms of polynomials: their bounds are those of numbers within their range.
+_TERM_BITS = 3
+# What the engine has above a scale.
+_MAX_HEADROOM = 60
 # Bits of a scale below which noise lies in a network of a few layers; corrected by what is seen.
 _NOISE_BITS = 16
 # How likely any result of a run may have an error that exceeds the largest to expect.
 _EXCESS = 2.0**-20
 _ATTEMPTS = 4
-# Calibration inputs that the packed program is run on.
+# Batches of calibration inputs whose errors are seen.
 _RUNS = 2
 # Errors that are drawn for each of their results.
 _DRAWS = 4
@@ -90,24 +97,23 @@ class Planned:
     error: float
 
 
-def planned(
-    graph: g.Graph, samples: NDArray[np.float64], wish: Wish, rings: Sequence[int]
-) -> Planned:
+def planned(graph: g.Graph, calibration: Calibration, wish: Wish, rings: Sequence[int]) -> Planned:
     """The cheapest program of a network among several rings.
 
     Args:
         graph: A network whose activations are polynomials.
-        samples: Inputs such as it is to be run on, along the first axis.
+        calibration: Inputs such as it is to be run on.
         wish: What is asked of it.
         rings: Base-2 logarithms of the ring degrees that may be taken, upwards.
 
     Raises:
         LevelExhaustedError: No ring has as many levels; the message names the layer.
-        InvalidParametersError: No ring has the precision.
+        InvalidParametersError: No ring has the precision, or room for numbers as large.
+        BoundOverflowError: Powers of a layer's numbers outgrow the moduli.
         InvalidArgumentError: A batch does not fit a ciphertext.
     """
     network = Staged(graph, stages_of(graph))
-    vectors = _spread(samples.reshape(len(samples), -1), wish.width)
+    batches = _batches(calibration, wish.width)
     best: tuple[float, Planned] | None = None
     refusal: InvalidParametersError | None = None
     for log_n in rings:
@@ -116,7 +122,7 @@ def planned(
             continue
         try:
             found = _in_ring(
-                network, vectors, wish, log_n, slots, math.inf if best is None else best[0]
+                network, batches, wish, log_n, slots, math.inf if best is None else best[0]
             )
         except InvalidParametersError as error:
             refusal = error
@@ -134,11 +140,14 @@ def planned(
     raise _refused(network, wish, rings[-1], refusal)
 
 
-def _spread(samples: NDArray[np.float64], width: int) -> list[NDArray[np.float64]]:
-    """Batches of a ciphertext's width that have all kinds of samples in them."""
-    runs = min(_RUNS, -(-len(samples) // width))
-    numbers = np.linspace(0, len(samples) - 1, runs * width).round().astype(np.int64)
-    return list(samples[numbers].reshape(runs, width, -1))
+def _batches(calibration: Calibration, width: int) -> list[NDArray[np.float64]]:
+    """Batches of a ciphertext's width: of the outermost inputs, and of some of all kinds."""
+    count = len(calibration.outermost)
+    runs = min(_RUNS, -(-len(calibration.spread) // width))
+    kinds = np.linspace(0, len(calibration.spread) - 1, runs * width).round().astype(np.int64)
+    numbers = np.arange(-(-count // width) * width) % count
+    found = np.concatenate([calibration.outermost[numbers], calibration.spread[kinds]])
+    return list(found.reshape(-1, width, math.prod(found.shape[1:])))
 
 
 def _in_ring(
@@ -151,7 +160,7 @@ def _in_ring(
 ) -> tuple[float, Planned] | None:
     """The plan for one ring and its price; None where that is no lower than a limit."""
     scale_bits = max(SCALE_BITS.start, wish.precision + _NOISE_BITS)
-    parameters = _parameters(network, scale_bits, 0, log_n, wish.insecure)
+    parameters = _parameters(network, scale_bits, _WATCH_BITS, log_n, wish.insecure)
     costs = wish.costs(parameters)
     if not isinstance(costs, Costs):
         raise InvalidArgumentError(
@@ -164,17 +173,21 @@ def _in_ring(
         return None
     program = lowered(wish.title, network, packings, slots * wish.width, costs)
     inputs = [program.input.pack(batch) for batch in batches]
-    bounds = _bounds(program.program, [largest_values(program.program, each) for each in inputs])
-    magnitude = math.ceil(math.log2(max(each for each in bounds if each is not None)))
-    exact = [_result(program, each, wish) for each in inputs]
-    repeats = max(_DRAWS, -(-_NOISY_RESULTS // sum(each.size for each in exact)))
+    seen = observe(program.program, inputs, program.watches, wish.width)
+    bounds = _bounds(program, np.max([each.largest for each in seen], axis=0))
+    headroom = _headroom(program.program, bounds)
+    exact = [program.output.unpack(each.results, wish.width) for each in seen]
+    # Errors are largest where numbers are, more often than not.
+    loudest = sorted(range(len(exact)), key=lambda run: np.abs(exact[run]).max())[-_RUNS:]
+    repeats = max(_DRAWS, -(-_NOISY_RESULTS // sum(exact[run].size for run in loudest)))
     for _ in range(_ATTEMPTS):
-        parameters = _parameters(network, scale_bits, magnitude, log_n, wish.insecure)
+        try:
+            parameters = _parameters(network, scale_bits, headroom, log_n, wish.insecure)
+        except InvalidParametersError as refusal:
+            largest = _largest(program.program, bounds)
+            raise InvalidParametersError(f"{largest}: {refusal}") from refusal
         errors = [
-            [
-                _result(program, each, wish, parameters, seed) - right
-                for each, right in zip(inputs, exact, strict=True)
-            ]
+            [_result(program, inputs[run], wish, parameters, seed) - exact[run] for run in loudest]
             for seed in range(repeats)
         ]
         error = max(_largest_error(np.reshape(errors, (repeats, -1)), exact[0].size), 2.0**-52)
@@ -182,6 +195,7 @@ def _in_ring(
         if lacking <= 0:
             break
         scale_bits += lacking
+    require_room(program.program, bounds, parameters)
     return price, Planned(program, parameters, bounds, error)
 
 
@@ -202,18 +216,23 @@ def _largest_error(drawn: NDArray[np.float64], results: int) -> float:
     return deviation * math.sqrt(2 * math.log(2 * results / _EXCESS))
 
 
-def _bounds(program: Program, seen: Sequence[Sequence[float | None]]) -> tuple[float | None, ...]:
-    """For each operation a power of two that what was seen is well below."""
-    bounds: list[float | None] = []
-    for each in zip(*seen, strict=True):
-        known = [value for value in each if value is not None]
-        # A value that was always 0 may still be a small number.
-        largest = max([2.0**-20, *known])
-        bounds.append(2.0 ** (math.frexp(largest)[1] + _MARGIN_BITS) if known else None)
-    for operation in program.operations:
-        if isinstance(operation, Polynomial) and operation.basis == "chebyshev":
-            # The margin is in the range that the polynomial was fitted to.
-            bounds[operation.operand] = 1.0
+def _bounds(lowered: Lowered, largest: NDArray[np.float64]) -> tuple[float | None, ...]:
+    """For each operation a bound that what was seen is well below."""
+    # A value that was always 0 may still be a small number.
+    bounds: list[float | None] = [
+        None
+        if np.isnan(each)
+        else _capped(2.0 ** (math.frexp(max(each, 2.0**-20))[1]) * 2.0**_MARGIN_BITS)
+        for each in largest
+    ]
+    ranges: dict[int, float] = {}
+    for watch in lowered.watches:
+        # The margin is in the range that the polynomial is meant for.
+        reached = max(abs(end * watch.scale + watch.shift) for end in (watch.low, watch.high))
+        for value in watch.values:
+            ranges[value] = min(reached, ranges.get(value, reached))
+    for value, reached in ranges.items():
+        bounds[value] = reached
     return tuple(bounds)
 
 
@@ -221,8 +240,8 @@ def _result(
     program: Lowered,
     inputs: list[NDArray[np.float64]],
     wish: Wish,
-    parameters: Parameters | None = None,
-    seed: int = 0,
+    parameters: Parameters,
+    seed: int,
 ) -> NDArray[np.float64]:
     return program.output.unpack(results(program.program, inputs, parameters, seed), wish.width)
 
@@ -238,25 +257,56 @@ def _built(levels: int, scale_bits: int, headroom: int, log_n: int, insecure: bo
     )
 
 
+def _headroom(program: Program, bounds: Sequence[float | None]) -> int:
+    """Bits above the scale that leave room for all values."""
+    needed = [_WATCH_BITS]
+    for operation, bound in zip(program.operations, bounds, strict=True):
+        if bound is not None:
+            needed.append(math.ceil(math.log2(max(bound, 1.0))) + _WATCH_BITS)
+        if isinstance(operation, Polynomial) and operation.basis == "monomial":
+            # The engine adds up what its terms may come to, and does not see that they cancel.
+            with np.errstate(over="ignore"):
+                largest = polyval(bounds[operation.operand] or 0.0, np.abs(operation.coefficients))
+            reached = _capped(float(largest))
+            needed.append(math.ceil(math.log2(max(reached, 1.0))) + _TERM_BITS)
+    return max(needed)
+
+
+def _capped(value: float) -> float:
+    return min(value, 2.0**1000)
+
+
+def _largest(program: Program, bounds: Sequence[float | None]) -> str:
+    """The layer that makes the largest numbers, in words."""
+    largest, stage = max(
+        (bound, stage)
+        for bound, stage in zip(bounds, program.stages, strict=True)
+        if bound is not None
+    )
+    return f"layer {stage.partition(' | ')[0]!r} makes numbers up to {largest:.2g}"
+
+
 def _parameters(
-    network: Staged, scale_bits: int, magnitude: int, log_n: int, insecure: bool
+    network: Staged, scale_bits: int, headroom: int, log_n: int, insecure: bool
 ) -> Parameters:
     if scale_bits not in SCALE_BITS:
         raise InvalidParametersError(
-            f"a scale of {scale_bits} bits is needed, at most {SCALE_BITS[-1]} work; ask for less "
-            "precision, or scale the layers down"
+            f"a scale of {scale_bits} bits is needed, at most {SCALE_BITS[-1]} work"
         )
-    headroom = max(0, magnitude) + _WATCH_BITS
+    if headroom > _MAX_HEADROOM:
+        raise InvalidParametersError(
+            f"{headroom} bits of room above the scale are needed, at most {_MAX_HEADROOM} work"
+        )
     return _built(network.levels[0], scale_bits, headroom, log_n, insecure)
 
 
 def _refused(
     network: Staged, wish: Wish, log_n: int, refusal: InvalidParametersError
 ) -> InvalidParametersError | LevelExhaustedError:
-    """Why there is no plan: too deep at a layer, or too precise."""
+    """Why there is no plan: too deep at a layer, too precise, or of too large numbers."""
     depth = network.levels[0]
     scale_bits = max(SCALE_BITS.start, wish.precision + _NOISE_BITS)
-    for levels in range(depth - 1, -1, -1):
+    for levels in range(depth, -1, -1):
         try:
             _built(levels, scale_bits, _WATCH_BITS, log_n, wish.insecure)
         except InsecureParametersError:
@@ -272,6 +322,9 @@ def _refused(
                     f"precision of {wish.precision} bits there are {levels}; use activations of "
                     "lower degree, fewer layers, less precision, or a larger ring"
                 )
+        # As many levels as it takes can be had, but not for numbers as large.
+        break
     return InvalidParametersError(
-        f"cannot compile {wish.title} at a precision of {wish.precision} bits: {refusal}"
+        f"cannot compile {wish.title} at a precision of {wish.precision} bits: {refusal}; ask for "
+        "less precision, or scale weights or inputs down"
     )
