@@ -58,7 +58,7 @@ def expected_limbs(
     for level in range(1, levels + 1):
         words = math.ceil((base_bits + level * level_bits) / WORD_BITS)
         counts.append(max(words, counts[-1] + 1))
-    if levels and level_bits > WORD_BITS and level_bits % WORD_BITS > 1:
+    if levels > 1 and level_bits > WORD_BITS and level_bits % WORD_BITS > 1:
         # Primes that join below the top level and leave there take a word more.
         counts[-1] += 1
     modulus_bits = base_bits + levels * level_bits

@@ -44,7 +44,11 @@ _FEWEST_STEPS = 4
 # What the model of noise may be off by, tried in order.
 _SPARE_BITS = (0.1, 0.5, 3.0, 8.0)
 # Of the chains that the model finds cheapest, those whose parameters are made and counted.
-_MOST_MADE = 4
+_MOST_MADE = 6
+# What a rotation or a product of a program costs beside its run: its key is made, sent and held.
+_MOVE = 20.0
+# Candidates whose parameters are looked for, and not only modelled.
+_MOST_PLANNED = 4
 # Costs are told in transforms of so many coefficients, as a base-2 logarithm.
 _UNIT_LOG_N = 12
 # An encryption, in rotations at its level.
@@ -84,22 +88,64 @@ def cheapest_integer_plan(
 ) -> IntegerPlan:
     """Of several programs of one circuit the one whose plan costs least; see `integer_plan`.
 
+    Rotations and products cost a little more than their time, for their keys.
+
     Raises:
         CircuitTooDeepError: No ring has a modulus that holds the noise of any.
         InsecureParametersError: The ring asked for falls short of 128-bit security.
     """
     plans: list[IntegerPlan] = []
+    prices: list[float] = []
     refusal: Exception | None = None
-    for lanes in candidates:
+    for lanes in _most_promising(candidates, bits, evaluations, rings, insecure):
         try:
-            plans.append(
-                integer_plan(lanes, bits, evaluations=evaluations, rings=rings, insecure=insecure)
+            plan = integer_plan(
+                lanes, bits, evaluations=evaluations, rings=rings, insecure=insecure
             )
         except (CircuitTooDeepError, InsecureParametersError) as error:
             refusal = refusal or error
+            continue
+        plans.append(plan)
+        prices.append(plan.cost + _MOVE * (lanes.counts.rotations + lanes.counts.products))
     if refusal is not None and not plans:
         raise refusal
-    return min(plans, key=lambda plan: plan.cost)
+    return plans[prices.index(min(prices))]
+
+
+def _most_promising(
+    candidates: Sequence[LaneProgram],
+    bits: int,
+    evaluations: int,
+    rings: Sequence[int],
+    insecure: bool,
+) -> Sequence[LaneProgram]:
+    """Those that cost least on few chains of moduli, whose primes are not looked for."""
+    if len(candidates) <= _MOST_PLANNED:
+        return candidates
+
+    def expected(lanes: LaneProgram) -> float:
+        for log_n in _wide_enough(lanes, evaluations, rings):
+            plan = slot_plan(lanes, 1 << log_n - 1)
+            model = NoiseModel.of(plaintext_moduli(bits, log_n)[-1], log_n)
+            program, most = with_rotate_sums(plan.program), _most_bits(log_n, insecure)
+            found = _cheapest(program, model, _SPARE_BITS[0], most, log_n, _FEWEST_STEPS)
+            if found:
+                return found[0].cost * 2.0 ** (log_n - _UNIT_LOG_N)
+        return math.inf
+
+    return sorted(candidates, key=expected)[:_MOST_PLANNED]
+
+
+def _wide_enough(lanes: LaneProgram, evaluations: int, rings: Sequence[int]) -> Iterator[int]:
+    """The rings in whose rows so many evaluations have room."""
+    for log_n in rings:
+        slots = 1 << log_n - 1
+        if lanes.width <= slots and ROWS * (slots // lanes.width) >= evaluations:
+            yield log_n
+
+
+def _most_bits(log_n: int, insecure: bool) -> float:
+    return math.inf if insecure else _MOST_BITS.get(log_n, 0.0)
 
 
 def integer_plan(
@@ -124,12 +170,9 @@ def integer_plan(
         InsecureParametersError: The ring asked for falls short of 128-bit security.
     """
     refusal: Exception | None = None
-    for log_n in rings:
-        slots = 1 << log_n - 1
-        if lanes.width > slots or ROWS * (slots // lanes.width) < evaluations:
-            continue
+    for log_n in _wide_enough(lanes, evaluations, rings):
         try:
-            return _in_ring(slot_plan(lanes, slots), bits, log_n, insecure)
+            return _in_ring(slot_plan(lanes, 1 << log_n - 1), bits, log_n, insecure)
         except (InvalidParametersError, NoiseExhaustedError) as error:
             refusal = error
     if refusal is None:
@@ -151,34 +194,51 @@ def _in_ring(plan: SlotPlan, bits: int, log_n: int, insecure: bool) -> IntegerPl
     moduli = plaintext_moduli(bits, log_n)
     # The largest prime has the most noise.
     model = NoiseModel.of(moduli[-1], log_n)
-    most_bits = math.inf if insecure else _MOST_BITS.get(log_n, 0.0)
+    most_bits = _most_bits(log_n, insecure)
+    steps = max(_FEWEST_STEPS, min(len(_LEVEL_BITS), _EFFORT // max(len(program.operations), 1)))
     refusal: Exception | None = None
     for spare_bits in _SPARE_BITS:
-        cheapest = _cheapest(program, model, spare_bits, most_bits, log_n)
+        cheapest = _cheapest(program, model, spare_bits, most_bits, log_n, steps)
         if not cheapest:
             break
-        made: list[IntegerPlan] = []
-        for chain, levelled_program in cheapest:
+        made: list[tuple[float, IntegerPlan]] = []
+        for found in cheapest:
+            if made and min(cost for cost, _ in made) <= found.cost:
+                break
             try:
-                sets = _parameter_sets(levelled_program, chain, moduli, log_n, insecure)
+                sets = _parameter_sets(found.program, found.chain, moduli, log_n, insecure)
             except (InvalidParametersError, NoiseExhaustedError) as error:
                 refusal = error
                 continue
-            made.append(IntegerPlan(replace(plan, program=levelled_program), sets))
+            cost = total_seconds(found.program, counted_costs(limbs_of(sets[0]), log_n))
+            made.append((cost, IntegerPlan(replace(plan, program=found.program), sets)))
         if made:
-            return min(made, key=lambda each: each.cost)
+            return min(made, key=lambda each: each[0])[1]
     raise refusal or InsecureParametersError(
         f"cannot make parameters: no modulus of up to {most_bits:g} bits, those that are secure "
         f"for log_n = {log_n}, holds the noise of {plan.program.title}"
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Levelled:
+    """A program with its levels, the chain they are of, and what it costs by the model."""
+
+    cost: float
+    chain: Chain
+    program: Program
+
+
 def _cheapest(
-    program: Program, model: NoiseModel, spare_bits: float, most_bits: float, log_n: int
-) -> list[tuple[Chain, Program]]:
+    program: Program,
+    model: NoiseModel,
+    spare_bits: float,
+    most_bits: float,
+    log_n: int,
+    steps: int,
+) -> list[_Levelled]:
     """The chains on which the program costs least by the model, one for each count of primes."""
-    steps = max(_FEWEST_STEPS, min(len(_LEVEL_BITS), _EFFORT // max(len(program.operations), 1)))
-    found: dict[Limbs, tuple[float, Chain, Program]] = {}
+    found: dict[Limbs, _Levelled] = {}
     # Of chains that cost the same, the one with the fewest levels.
     for before, level_bits in product(BEFORE, reversed(_spread(_LEVEL_BITS, steps))):
         asked = switches(program, model, level_bits, before)
@@ -192,10 +252,9 @@ def _cheapest(
                 continue
             made = levelled(program, asked, levels)
             cost = total_seconds(made, counted_costs(limbs, log_n))
-            if limbs not in found or cost < found[limbs][0]:
-                found[limbs] = cost, chain, made
-    ranked = sorted(found.values(), key=lambda each: each[0])
-    return [(chain, made) for _, chain, made in ranked[:_MOST_MADE]]
+            if limbs not in found or cost < found[limbs].cost:
+                found[limbs] = _Levelled(cost, chain, made)
+    return sorted(found.values(), key=lambda each: each.cost)[:_MOST_MADE]
 
 
 def _spread(numbers: range, most: int) -> list[int]:

@@ -14,8 +14,9 @@ from cloakwork.programs.circuits import CircuitInput
 # A place where a scalar of an input is wanted: target, coefficient, lane, node.
 Use: TypeAlias = tuple[int, int, int, int]
 
-# How scalars that may lie anywhere are spread: with those that the same target wants, or alone.
-Spread: TypeAlias = Literal["beside", "alone"]
+# How scalars that may lie anywhere are spread: with those that the same target wants, alone, or
+# all of an input in one ciphertext.
+Spread: TypeAlias = Literal["beside", "alone", "together"]
 
 # Slots that are tried for one scalar.
 _CANDIDATES = 96
@@ -104,7 +105,7 @@ class _Placer:
                 home = self._homes.new()
                 for node in dict.fromkeys(use[3] for use in uses):
                     self._homes.put(node, home, self._fixed_slot(node, declared.slots))
-            elif declared.grouped:
+            elif declared.grouped or self._spread == "together":
                 self._align(uses, self._homes.new())
             else:
                 apart += uses

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -33,8 +33,12 @@ from cloakwork.programs.lanes import LaneProgram
 # shapes, and for each time of annealing. Together they take some seconds.
 _SHAPE_VISITS = 100_000
 _ANNEALING_VISITS = 80_000
-_RESTARTS = 6
-# Programs that levels are to decide among, and how much dearer than the cheapest they may be.
+_RESTARTS = 4
+# What rotations of one vector, masks and levels cost depends on the levels, which come later; so
+# the search takes turns under several prices.
+PRICES = (LaneCosts(), LaneCosts(hoisted=0.25, mask=0.5, level=0.8))
+# Programs by one of the prices that levels are to decide among, and how much dearer than the
+# cheapest they may be.
 _MOST_CANDIDATES = 3
 _DEAR = 1.5
 # Operations of a circuit as it is written that levels can still decide for.
@@ -104,20 +108,22 @@ def vectorise(
           %6 = add %4 %5
           output y = %6@0
     """
-    return candidates(
+    costs = costs or LaneCosts()
+    found = candidates(
         circuit,
-        costs=costs,
+        prices=(costs,),
         effort=effort,
         seed=seed,
         most_width=most_width,
         workers=workers,
-    )[0]
+    )
+    return min(found, key=lambda program: cost_of(program.operations, costs))
 
 
 def candidates(
     circuit: Circuit,
     *,
-    costs: LaneCosts | None = None,
+    prices: Sequence[LaneCosts] = PRICES,
     effort: float = 1.0,
     seed: int = 0,
     most_width: int = 4096,
@@ -129,14 +135,15 @@ def candidates(
 
     Args:
         circuit: The circuit.
-        costs: What operations cost.
+        prices: What operations may cost; the search goes through them in turn.
         effort: How long to search, 1 being some seconds for a hundred operations.
         seed: The same seed, effort and circuit give the same programs, whatever the workers.
         most_width: Slots that one evaluation may take.
         workers: Processes that search at once.
 
     Returns:
-        The cheapest first; the circuit as it is written among them, unless it is long and dear.
+        Different programs, for each of the prices the cheapest first; last the circuit as it is
+        written, unless it is long and dear.
 
     Raises:
         InvalidArgumentError: The effort is not positive, or there is no worker.
@@ -146,8 +153,40 @@ def candidates(
         raise InvalidArgumentError(
             f"cannot search with effort {effort} and {workers} workers: expected both positive"
         )
-    costs = costs or LaneCosts()
-    found = list(_shaped(circuit, costs, effort, most_width))
+    variants = _variants(circuit)
+    # Different programs, in order.
+    found: dict[tuple[object, ...], LaneProgram] = {}
+    for costs in prices:
+        for program in _searched(variants, costs, effort, seed, most_width, workers):
+            found.setdefault((*program.operations, *program.places), program)
+    scalar = scalar_program(circuit)
+    if not found and scalar.width > most_width:
+        raise SlotMismatchError(
+            f"cannot put {circuit.title} into {most_width} slots: its narrowest program takes "
+            f"{scalar.width}; allow more slots, or let its inputs be ungrouped"
+        )
+    if scalar.width <= most_width and (
+        len(scalar.operations) <= _LONGEST_SCALAR or _is_cheapest(scalar, found.values(), prices[0])
+    ):
+        found.setdefault((*scalar.operations, *scalar.places), scalar)
+    return list(found.values())
+
+
+def _is_cheapest(program: LaneProgram, others: Iterable[LaneProgram], costs: LaneCosts) -> bool:
+    cost = cost_of(program.operations, costs)
+    return all(cost < cost_of(other.operations, costs) for other in others)
+
+
+def _searched(
+    variants: Sequence[Forms],
+    costs: LaneCosts,
+    effort: float,
+    seed: int,
+    most_width: int,
+    workers: int,
+) -> list[LaneProgram]:
+    """The cheapest programs by some prices, the cheapest first."""
+    found = list(_shaped(variants, costs, effort, most_width))
     found.sort(key=lambda candidate: candidate.rank)
     tasks = [
         _Annealing(candidate, costs, effort, seed + number)
@@ -158,8 +197,6 @@ def candidates(
             improved = list(pool.map(_anneal, tasks))
     else:
         improved = [_anneal(task) for task in tasks]
-    scalar = scalar_program(circuit)
-    scalar_cost = cost_of(scalar.operations, costs)
     chosen: dict[float, LaneProgram] = {}
     for candidate in sorted(improved + found, key=lambda each: each.cost):
         cost = round(candidate.cost, 6)
@@ -169,15 +206,7 @@ def candidates(
         program = _program(candidate, costs)
         if cost not in chosen and program.width <= most_width:
             chosen[cost] = program
-    if not chosen and scalar.width > most_width:
-        raise SlotMismatchError(
-            f"cannot put {circuit.title} into {most_width} slots: its narrowest program takes "
-            f"{scalar.width}; allow more slots, or let its inputs be ungrouped"
-        )
-    is_short = len(scalar.operations) <= _LONGEST_SCALAR
-    if scalar.width <= most_width and (is_short or scalar_cost < min(chosen, default=math.inf)):
-        chosen[scalar_cost] = scalar
-    return [chosen[cost] for cost in sorted(chosen)]
+    return list(chosen.values())
 
 
 def _program(candidate: _Candidate, costs: LaneCosts) -> LaneProgram:
@@ -221,14 +250,14 @@ def _different(found: Iterable[_Candidate]) -> list[_Candidate]:
 
 
 def _shaped(
-    circuit: Circuit, costs: LaneCosts, effort: float, most_width: int
+    variants: Sequence[Forms], costs: LaneCosts, effort: float, most_width: int
 ) -> Iterator[_Candidate]:
     """Candidates of all shapes that the effort allows, the plainest first."""
-    variants = _variants(circuit)
     visits = effort * _SHAPE_VISITS
     spreads: list[Spread] = ["beside"]
-    if any(not each.grouped and not each.replicated for each in circuit.inputs):
-        spreads.append("alone")
+    inputs = variants[0].circuit.inputs
+    if any(not each.grouped and not each.replicated for each in inputs):
+        spreads += ["alone", "together"]
     tried: set[tuple[int, tuple[tuple[int, ...], ...], tuple[tuple[int, int], ...], Spread]] = set()
     shapes = [_shapes(max(forms.levels, default=0)) for forms in variants]
     for row in itertools.zip_longest(*shapes):
