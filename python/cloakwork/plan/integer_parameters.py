@@ -106,7 +106,8 @@ def cheapest_integer_plan(
             refusal = refusal or error
             continue
         plans.append(plan)
-        prices.append(plan.cost + _MOVE * (lanes.counts.rotations + lanes.counts.products))
+        unit = 2.0 ** (plan.parameter_sets[0].log_n - _UNIT_LOG_N)
+        prices.append(plan.cost + _MOVE * unit * _moves(lanes))
     if refusal is not None and not plans:
         raise refusal
     return plans[prices.index(min(prices))]
@@ -130,10 +131,14 @@ def _most_promising(
             program, most = with_rotate_sums(plan.program), _most_bits(log_n, insecure)
             found = _cheapest(program, model, _SPARE_BITS[0], most, log_n, _FEWEST_STEPS)
             if found:
-                return found[0].cost * 2.0 ** (log_n - _UNIT_LOG_N)
+                return (found[0].cost + _MOVE * _moves(lanes)) * 2.0 ** (log_n - _UNIT_LOG_N)
         return math.inf
 
     return sorted(candidates, key=expected)[:_MOST_PLANNED]
+
+
+def _moves(lanes: LaneProgram) -> int:
+    return lanes.counts.rotations + lanes.counts.products
 
 
 def _wide_enough(lanes: LaneProgram, evaluations: int, rings: Sequence[int]) -> Iterator[int]:

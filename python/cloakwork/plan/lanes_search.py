@@ -34,6 +34,8 @@ from cloakwork.programs.lanes import LaneProgram
 _SHAPE_VISITS = 100_000
 _ANNEALING_VISITS = 80_000
 _RESTARTS = 4
+# Of the effort, what each of several searches for one circuit gets.
+_SHARE = 0.6
 # What rotations of one vector, masks and levels cost depends on the levels, which come later; so
 # the search takes turns under several prices.
 PRICES = (LaneCosts(), LaneCosts(hoisted=0.25, mask=0.5, level=0.8))
@@ -153,11 +155,15 @@ def candidates(
         raise InvalidArgumentError(
             f"cannot search with effort {effort} and {workers} workers: expected both positive"
         )
-    variants = _variants(circuit)
+    written = _variants(circuit)
+    cut = _different_forms(each for forms in written for each in cut_forms(forms))
+    # Each way of writing gets its turn under each of the prices, as none tells which is best.
+    turns = [(variants, costs) for variants in (written, cut) if variants for costs in prices]
+    share = effort if len(turns) == 1 else effort * _SHARE
     # Different programs, in order.
     found: dict[tuple[object, ...], LaneProgram] = {}
-    for costs in prices:
-        for program in _searched(variants, costs, effort, seed, most_width, workers):
+    for variants, costs in turns:
+        for program in _searched(variants, costs, share, seed, most_width, workers):
             found.setdefault((*program.operations, *program.places), program)
     scalar = scalar_program(circuit)
     if not found and scalar.width > most_width:
@@ -281,11 +287,16 @@ def _shaped(
 
 def _variants(circuit: Circuit) -> list[Forms]:
     """The ways in which a circuit is written, each once."""
+    return _different_forms(
+        forms_of_circuit(circuit, factors=factors, shares_inputs=shares_inputs)
+        for factors, shares_inputs in itertools.product((True, False), (True, False))
+    )
+
+
+def _different_forms(made: Iterable[Forms]) -> list[Forms]:
     variants: dict[tuple[object, ...], Forms] = {}
-    for factors, shares_inputs in itertools.product((True, False), (True, False)):
-        forms = forms_of_circuit(circuit, factors=factors, shares_inputs=shares_inputs)
-        for made in (forms, *cut_forms(forms)):
-            variants.setdefault((*made.nodes, *made.outputs), made)
+    for forms in made:
+        variants.setdefault((*forms.nodes, *forms.outputs), forms)
     return list(variants.values())
 
 

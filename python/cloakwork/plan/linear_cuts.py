@@ -14,6 +14,7 @@ programs that is transposition, Bordewijk 1956, "Inter-reciprocity applied to el
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from cloakwork.plan.lanes_forms import (
     Form,
@@ -60,8 +61,9 @@ def cut_forms(forms: Forms) -> Iterator[Forms]:
         depends = _dependent(forms, declared.name)
         if depends is None:
             continue
-        for height in range(0, depth, 1 + depth // _MOST_HEIGHTS):
-            cut = _Cut(forms, depends, height).forms()
+        heights = range(0, depth, 1 + depth // _MOST_HEIGHTS)
+        for height, shares in product(heights, (True, False)):
+            cut = _Cut(forms, depends, height, shares).forms()
             if _depth(cut) < depth and cut.products() <= most:
                 yield cut
 
@@ -93,12 +95,15 @@ class _Cut:
         forms: The circuit.
         depends: Which of its nodes depend on the input.
         height: Products that values below the cut have had at most.
+        shares: Whether sums that are multiplied are computed once, each by itself, or for every
+            product where it lies.
     """
 
-    def __init__(self, forms: Forms, depends: list[bool], height: int) -> None:
+    def __init__(self, forms: Forms, depends: list[bool], height: int, shares: bool) -> None:
         self._old = forms
         self._depends = depends
         self._height = height
+        self._shares = shares
         self._builder = FormBuilder(forms.circuit)
         self._copies: dict[int, Form] = {}
         for number in forms.live:
@@ -157,7 +162,7 @@ class _Cut:
 
     def _times(self, one: Form, other: Form) -> Form:
         builder = self._builder
-        if one.terms and other.terms:
+        if self._shares and one.terms and other.terms:
             one, other = builder.shared(one), builder.shared(other)
         return builder.product(one, other)
 
