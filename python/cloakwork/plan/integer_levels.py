@@ -188,7 +188,7 @@ def _made(
         case Input():
             return _Known(model.fresh, 0, _custom(0))
         case Add() | Sub() if len(at) == 2:
-            return _total(*at, model)
+            return _total(at[0], at[1], model)
         case Add() | Sub():
             noise = at[0].noise.plus(model.message)
         case Mul() if len(at) == 2:

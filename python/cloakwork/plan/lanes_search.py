@@ -11,7 +11,6 @@ in which lanes, and what moves between them are settled together, by what the wh
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace

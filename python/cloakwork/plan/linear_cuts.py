@@ -43,15 +43,16 @@ def cut_forms(forms: Forms) -> Iterator[Forms]:
 
     Example:
         >>> from cloakwork.plan.lanes_forms import forms_of_circuit
-        >>> from cloakwork.programs.circuits import CircuitBuilder, CircuitInput, Product
-        >>> builder = CircuitBuilder("chain")
-        >>> x, *b = builder.input(CircuitInput("x")) + builder.input(CircuitInput("b", (3,)))
+        >>> from cloakwork.programs.circuits import CircuitBuilder, CircuitInput, Product, Sum
+        >>> builder = CircuitBuilder("Horner's rule")
+        >>> (x,), bits = builder.input(CircuitInput("x")), builder.input(CircuitInput("b", (3,)))
         >>> value = x
-        >>> for bit in b:
-        ...     value = builder.append(Product(bit, builder.append(Product(value, value))))
+        >>> for bit in bits:
+        ...     value = builder.append(Sum(x, builder.append(Product(bit, value))))
         >>> builder.output("y", (), (value,))
-        >>> list(cut_forms(forms_of_circuit(builder.finish(), factors=True, shares_inputs=True)))
-        []
+        >>> forms = forms_of_circuit(builder.finish(), factors=True, shares_inputs=True)
+        >>> max(forms.levels), {max(cut.levels) for cut in cut_forms(forms)}
+        (3, {2})
     """
     depth = _depth(forms)
     if depth < _LEAST_DEPTH:
