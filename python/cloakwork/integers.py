@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from functools import update_wrapper
 from typing import Any
@@ -12,7 +11,7 @@ from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit.declared import Declared, signed_range
 from cloakwork.frontends.circuit.staging import (
     Staged,
-    require_inlined,
+    called,
     require_parameters,
     staged,
     title_of,
@@ -57,8 +56,8 @@ _MAX_BATCH = 1 << 16
 class CircuitFunction:
     """A function over encrypted integers, ready to be compiled; see `circuit`.
 
-    Called on clear integers it is the function itself. Called within another circuit it becomes
-    part of it.
+    Called on clear integers it gives what the compiled circuit does, whatever the bits. Called
+    within another circuit it becomes part of that.
 
     Args:
         function: The function.
@@ -72,11 +71,7 @@ class CircuitFunction:
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        given = inspect.signature(self.function).bind(*arguments, **named)
-        for name, value in given.arguments.items():
-            if name in self.declared:
-                require_inlined(name, self.declared[name], value)
-        return self.function(*arguments, **named)
+        return called(self.function, self.declared, arguments, named)
 
     def staged(self) -> Staged:
         """The scalar circuit that the function is, and the form of its results.
@@ -152,7 +147,7 @@ class CircuitFunction:
         return f"CircuitFunction({title_of(self.function)}: {', '.join(self.declared)})"
 
 
-def circuit(**declared: Declared) -> Callable[[Callable[..., Any]], CircuitFunction]:
+def circuit(*bare: Any, **declared: Declared) -> Callable[[Callable[..., Any]], CircuitFunction]:
     """Make a function of integers one that runs on encrypted integers.
 
     The function is ordinary Python: it is run once, on symbols, when it is compiled. It computes
@@ -164,7 +159,7 @@ def circuit(**declared: Declared) -> Callable[[Callable[..., Any]], CircuitFunct
 
     Raises:
         InputNameError: The names are not those of the function's parameters.
-        InvalidArgumentError: An input is declared as something else.
+        InvalidArgumentError: An input is declared as something else, or none is.
 
     Example:
         >>> import cloakwork as cw
@@ -176,7 +171,17 @@ def circuit(**declared: Declared) -> Callable[[Callable[..., Any]], CircuitFunct
         >>> negated_where.compile(bits=16).run_clear(x=5, bit=1)
         -5
     """
+    if bare:
+        raise InvalidArgumentError(
+            "cannot make a circuit: expected each encrypted input by its name, such as "
+            f"@cw.circuit(x=cw.scalar()), got {shown(bare[0])}"
+        )
     for name, each in declared.items():
+        if not name.isidentifier():
+            raise InvalidArgumentError(
+                f"cannot make a circuit: expected a name that a parameter can have, "
+                f"got {shown(name)}"
+            )
         if not isinstance(each, Declared):
             raise InvalidArgumentError(
                 f"cannot make a circuit: expected {name} to be declared by cw.scalar(), "

@@ -10,7 +10,8 @@ from cloakwork.errors import MalformedBytesError
 
 # So deep may lists lie in one another, in files too.
 MAX_NESTING = 32
-_MAX_PARTS = 1 << 16
+# Of one list, and results in all.
+MAX_PARTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +110,12 @@ def _read(facts: Any, results: int, nesting: int) -> Form:
                 return Leaf(number)
             case {"known": str(digits)} if len(digits) <= 20 and _is_integer(digits):
                 return Known(int(digits))
-            case {"tuple": list(parts)} if len(parts) <= _MAX_PARTS:
+            case {"tuple": list(parts)} if len(parts) <= MAX_PARTS:
                 read = tuple(_read(part, results, nesting + 1) for part in parts)
                 return Sequenced(read, is_tuple=True)
-            case {"dict": list(pairs)} if len(pairs) <= _MAX_PARTS:
+            case {"dict": list(pairs)} if len(pairs) <= MAX_PARTS:
                 return Keyed(dict(_read_pair(pair, results, nesting + 1) for pair in pairs))
-            case list(parts) if len(parts) <= _MAX_PARTS:
+            case list(parts) if len(parts) <= MAX_PARTS:
                 return Sequenced(tuple(_read(part, results, nesting + 1) for part in parts))
             case _:
                 pass
