@@ -131,6 +131,20 @@ def require_right_on_ciphertexts(function: RandomFunction, seed: int) -> None:
     assert on_ciphertexts(program, x=inputs) == expected
 
 
+@pytest.mark.parametrize(
+    ("function", "bits"),
+    [
+        (lambda x: x * 2**70 - 2**71 + 3 - (x - 2) * 2**70, 16),
+        (lambda x: (x * 2**40) * 2**40 * (x - 7), 16),
+        (lambda x: [x - 2**63, (x + 2**65) * 3 - 3 * 2**65], 64),
+        (lambda x: (x * 3**90 + 5**80) * (x * 3**90 - 5**80) - x * x * 3**180 + 5**160, 24),
+    ],
+)
+def test_clear_numbers_in_between_may_be_of_any_size(function: Any, bits: int) -> None:
+    program = small(function, cw.scalar(bits=8), bits=bits)
+    assert program.run_clear(x=7) == on_ciphertexts(program, x=7) == function(7)
+
+
 def test_a_seed_makes_one_program() -> None:
     programs = [str(product.compile(bits=16, seed=seed, effort=0.2).program) for seed in (1, 1)]
     assert programs[0] == programs[1]

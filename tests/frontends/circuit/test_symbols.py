@@ -131,7 +131,7 @@ def test_arrays_and_products_mean_what_they_mean_to_numpy(function: Any) -> None
         (lambda x: "%d" % x, EncryptedConditionError, "stands for an encrypted"),  # noqa: UP031
         (lambda x: "a" + x, NotIntegerError, "got 'a'"),
         (lambda x: x[0], EncryptedConditionError, "not subscriptable"),
-        (lambda x: [*x], EncryptedConditionError, "not iterable"),
+        (lambda x: [*x], EncryptedConditionError, "an iterable"),
         (lambda x: len(x) + 1, EncryptedConditionError, "no len"),
         (lambda v: v.mean(), EncryptedConditionError, "no attribute 'mean'"),
         (lambda v: statistics.mean(v) + 1, EncryptedConditionError, "Symbol"),
