@@ -26,6 +26,7 @@ from cloakwork.integers_store import (
     save_integers,
     save_program,
 )
+from cloakwork.plan.integer_depth import require_depth
 from cloakwork.plan.integer_parameters import RINGS
 from cloakwork.plan.lanes_search import candidates
 from cloakwork.programs.integers import MAX_BITS
@@ -121,6 +122,10 @@ class CircuitFunction:
             >>> distance.compile(bits=24).run_clear(a=[1, 2, 3], b=[4, 6, 8])
             50
         """
+        if not isinstance(insecure, bool):
+            raise InvalidArgumentError(
+                f"cannot {_ACTION}: expected insecure to be True or False, got {shown(insecure)}"
+            )
         bits = integer(bits, "bits", _ACTION, least=1, most=MAX_BITS)
         batch = integer(batch, "batch", _ACTION, least=1, most=_MAX_BATCH)
         seed = integer(seed, "seed", _ACTION, least=0, most=(1 << 63) - 1)
@@ -131,6 +136,8 @@ class CircuitFunction:
             rings = range(log_n, log_n + 1)
         made = self.staged()
         bounds = {name: each.bounds or signed_range(bits) for name, each in self.declared.items()}
+        if not insecure:
+            require_depth(made.circuit, bits, rings)
         lanes = candidates(made.circuit, effort=effort, seed=seed)
         return compile_lanes(
             lanes,

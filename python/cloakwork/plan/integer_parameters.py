@@ -52,7 +52,7 @@ _ENCRYPTION = 0.5
 _ROOM_BITS = 0.02
 # By log_n: of the modulus with the primes of key switching, the limit for 128 bits of security in
 # the engine's table.
-_MOST_BITS: Mapping[int, float] = dict(zip(range(12, 18), _LIMITS, strict=True))
+MOST_BITS: Mapping[int, float] = dict(zip(range(12, 18), _LIMITS, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +150,7 @@ def _in_ring(plan: SlotPlan, bits: int, log_n: int, insecure: bool) -> IntegerPl
     moduli = plaintext_moduli(bits, log_n)
     # The largest prime has the most noise.
     model = NoiseModel.of(moduli[-1], log_n)
-    most_bits = math.inf if insecure else _MOST_BITS.get(log_n, 0.0)
+    most_bits = math.inf if insecure else MOST_BITS.get(log_n, 0.0)
     refusal: Exception | None = None
     for spare_bits in _SPARE_BITS:
         made: list[IntegerPlan] = []
