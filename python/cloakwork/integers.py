@@ -7,7 +7,7 @@ from functools import update_wrapper
 from typing import Any
 
 from cloakwork.compiled_circuit import CompiledCircuit, compile_lanes
-from cloakwork.errors import InvalidArgumentError
+from cloakwork.errors import InvalidArgumentError, SlotMismatchError
 from cloakwork.frontends.circuit.declared import Declared, signed_range
 from cloakwork.frontends.circuit.staging import (
     Staged,
@@ -29,7 +29,9 @@ from cloakwork.integers_store import (
 from cloakwork.plan.integer_depth import require_depth
 from cloakwork.plan.integer_parameters import RINGS
 from cloakwork.plan.lanes_search import candidates
+from cloakwork.programs.circuits import Circuit
 from cloakwork.programs.integers import MAX_BITS
+from cloakwork.programs.lanes import LaneProgram
 from cloakwork.runtime.arguments import integer, positive, shown
 from cloakwork.runtime.integer_roles import EncryptedIntegers, IntegerClient, IntegerEvaluator
 
@@ -52,6 +54,8 @@ __all__ = [
 
 _ACTION = "compile a circuit"
 _MAX_BATCH = 1 << 16
+# Slots that are enough for most; more than these ask for larger rings.
+_MOST_WIDTH = 1 << 12
 
 
 class CircuitFunction:
@@ -110,6 +114,9 @@ class CircuitFunction:
             EncryptedConditionError: The function uses an encrypted value where only a clear one
                 will do; the message names the line.
             CircuitTooDeepError: No parameters take as many products in a row.
+            SlotMismatchError: An evaluation, or the batch, takes more slots than the largest ring
+                has.
+            ResultOverflowError: It returns a clear integer that has more bits.
             InsecureParametersError: The ring asked for falls short of 128-bit security.
             InvalidArgumentError: An argument is out of range, or the function returns something
                 else than integers in lists, tuples and dicts.
@@ -138,7 +145,7 @@ class CircuitFunction:
         bounds = {name: each.bounds or signed_range(bits) for name, each in self.declared.items()}
         if not insecure:
             require_depth(made.circuit, bits, rings)
-        lanes = candidates(made.circuit, effort=effort, seed=seed)
+        lanes = _candidates(made.circuit, effort, seed, 1 << rings[-1] - 1)
         return compile_lanes(
             lanes,
             made.circuit,
@@ -152,6 +159,20 @@ class CircuitFunction:
 
     def __repr__(self) -> str:
         return f"CircuitFunction({title_of(self.function)}: {', '.join(self.declared)})"
+
+
+def _candidates(circuit: Circuit, effort: float, seed: int, row: int) -> list[LaneProgram]:
+    """Programs for a part of a row; where there are none, for a whole one."""
+    refusal: SlotMismatchError | None = None
+    for width in dict.fromkeys((min(row, _MOST_WIDTH), row)):
+        try:
+            return candidates(circuit, effort=effort, seed=seed, most_width=width)
+        except SlotMismatchError as error:
+            refusal = error
+    raise SlotMismatchError(
+        f"cannot compile {circuit.title}: an evaluation takes more slots than the {row} that a row "
+        "of the largest ring has; leave the layout of inputs to the plan, or let them be ungrouped"
+    ) from refusal
 
 
 def circuit(*bare: Any, **declared: Declared) -> Callable[[Callable[..., Any]], CircuitFunction]:

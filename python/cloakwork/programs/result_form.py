@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -63,6 +63,26 @@ def filled(form: Form, values: Sequence[Any]) -> Any:
             return tuple(made) if is_tuple else made
         case Keyed(parts=named):
             return {name: filled(part, values) for name, part in named.items()}
+
+
+def known(form: Form) -> Iterator[int]:
+    """The clear integers in a form.
+
+    Example:
+        >>> list(known(Sequenced((Leaf(0), Known(5)))))
+        [5]
+    """
+    match form:
+        case Known(value=value):
+            yield value
+        case Sequenced(parts=parts):
+            for part in parts:
+                yield from known(part)
+        case Keyed(parts=named):
+            for part in named.values():
+                yield from known(part)
+        case Leaf():
+            return
 
 
 def to_facts(form: Form) -> Any:
