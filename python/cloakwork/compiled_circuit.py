@@ -87,7 +87,7 @@ def _require_clear_results(title: str, form: Form, packing: Packing, bits: int) 
         if not -limit <= value < limit:
             raise ResultOverflowError(
                 f"cannot compile {title}: expected results that are signed numbers of {bits} bits, "
-                f"got the clear integer {shown(value)}"
+                f"got {shown(value)}, which is clear"
             )
 
 
