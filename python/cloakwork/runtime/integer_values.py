@@ -68,7 +68,8 @@ def evaluations_of(
 def _runs(port: IntegerPort, value: Any, batch: int, action: str) -> Sequence[Any]:
     value = _listed(value)
     if not isinstance(value, list | tuple) or not 1 <= len(value) <= batch:
-        got = f"{len(value)} of them" if isinstance(value, list | tuple) else shown(value)
+        is_list = isinstance(value, list | tuple)
+        got = f"{len(value)} of them" if is_list else f"{shown(value)}, which is no list"
         raise ShapeMismatchError(
             f"cannot {action}: expected a list of 1 to {batch} evaluations of {port.name!r}, "
             f"got {got}"
