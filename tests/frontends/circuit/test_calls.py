@@ -106,7 +106,7 @@ def test_a_circuit_without_end_is_refused() -> None:
         return endless(x) + 1
 
     for run in (lambda: endless.compile(bits=8), lambda: endless(1)):
-        with pytest.raises(CircuitRecursionError, match="calls itself without end"):
+        with pytest.raises(CircuitRecursionError, match="of endless: it calls itself without end"):
             run()
 
     @cw.circuit(x=cw.scalar())

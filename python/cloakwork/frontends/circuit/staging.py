@@ -140,7 +140,7 @@ def _staged(
     for name, each in declared.items():
         symbols = [Symbol(builder, number) for number in builder.input(each.named(name))]
         inputs[name] = _shaped(symbols, each.shape)
-    form, results = form_of(_ran(run, inputs, builder))
+    form, results = form_of(_ran(title_of(function), run, inputs, builder))
     if any(result.builder is not builder for result in results):
         raise InvalidArgumentError(
             f"cannot make a program of {title_of(function)}: it returns a symbol of another circuit"
@@ -152,7 +152,10 @@ def _staged(
 
 
 def _ran(
-    run: Callable[[Mapping[str, Any]], Any], inputs: Mapping[str, Any], builder: CircuitBuilder
+    title: str,
+    run: Callable[[Mapping[str, Any]], Any],
+    inputs: Mapping[str, Any],
+    builder: CircuitBuilder,
 ) -> Any:
     """What the function returns, with what Python refuses about symbols refused by name."""
     token = _outer.set(builder)
@@ -162,7 +165,7 @@ def _ran(
         raise
     except RecursionError as error:
         raise CircuitRecursionError(
-            "cannot make a program: the function calls itself without end, or deeper than Python "
+            f"cannot make a program of {title}: it calls itself without end, or deeper than Python "
             "goes; let the calls end by a clear value, or write a loop"
         ) from error
     except (TypeError, AttributeError) as error:
