@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 import threading
 from typing import Any
@@ -21,10 +23,12 @@ from cloakwork.errors import (
     KeyMismatchError,
     NoiseExhaustedError,
     NotIntegerError,
+    NotPicklableError,
     ProgramMismatchError,
     ResultOverflowError,
     RunCancelledError,
     ShapeMismatchError,
+    SlotMismatchError,
     ValueOutOfRangeError,
 )
 from cloakwork.frontends.circuit.declared import Declared
@@ -131,6 +135,20 @@ def require_right_on_ciphertexts(function: RandomFunction, seed: int) -> None:
     assert on_ciphertexts(program, x=inputs) == expected
 
 
+@pytest.mark.parametrize(
+    ("function", "bits"),
+    [
+        (lambda x: x * 2**70 - 2**71 + 3 - (x - 2) * 2**70, 16),
+        (lambda x: (x * 2**40) * 2**40 * (x - 7), 16),
+        (lambda x: [x - 2**63, (x + 2**65) * 3 - 3 * 2**65], 64),
+        (lambda x: (x * 3**90 + 5**80) * (x * 3**90 - 5**80) - x * x * 3**180 + 5**160, 24),
+    ],
+)
+def test_clear_numbers_in_between_may_be_of_any_size(function: Any, bits: int) -> None:
+    program = small(function, cw.scalar(bits=8), bits=bits)
+    assert program.run_clear(x=7) == on_ciphertexts(program, x=7) == function(7)
+
+
 def test_a_seed_makes_one_program() -> None:
     programs = [str(product.compile(bits=16, seed=seed, effort=0.2).program) for seed in (1, 1)]
     assert programs[0] == programs[1]
@@ -151,6 +169,27 @@ def test_overflow_is_refused_in_the_clear() -> None:
         program.run_clear(x=182)
     assert "may exceed 16 bits" in cw.explain(program)
     assert "may exceed" not in cw.explain(small(lambda x: x * x, cw.scalar(bits=8)))
+
+
+def test_a_clear_result_overflows_when_it_is_compiled() -> None:
+    for function in (
+        lambda x: [x, 10**6],
+        lambda x: {"x": (x, [-(2**15) - 1])},
+        lambda x: x - x + 2**70,
+        lambda x: [x, x * 0 + 10**5000],
+    ):
+        with pytest.raises(ResultOverflowError, match=r"cannot compile.*16 bits.*which is clear"):
+            small(function, cw.scalar())
+    assert small(lambda x: [x, 32767, x * 0 - 32768], cw.scalar()).run_clear(x=1)[1:] == [
+        32767,
+        -32768,
+    ]
+
+
+def test_advice_on_overflow_can_be_followed() -> None:
+    program = small(lambda x: x**4, cw.scalar(bits=60), bits=64)
+    with pytest.raises(ResultOverflowError, match="takes 237 bits, and a result has up to 64"):
+        program.run_clear(x=2**59 - 1)
 
 
 def test_a_result_seen_to_overflow_is_refused() -> None:
@@ -180,8 +219,10 @@ def test_wrong_inputs_are_refused(inputs: dict[str, Any], error: type[Exception]
 
 def test_wrong_batches_are_refused() -> None:
     program = distance.compile(bits=16, batch=2, effort=0.1)
-    with pytest.raises(ShapeMismatchError, match="1 to 2 evaluations"):
+    with pytest.raises(ShapeMismatchError, match="1 to 2 evaluations of 'a', got 3 of them"):
         program.run_clear(a=[[1, 2, 3]] * 3, b=[[1, 2, 3]] * 3)
+    with pytest.raises(ShapeMismatchError, match="of 'b', got 2, which is no list"):
+        program.run_clear(a=[[1, 2, 3]] * 2, b=2)
     with pytest.raises(ShapeMismatchError, match="as many evaluations"):
         program.run_clear(a=[[1, 2, 3]] * 2, b=[[1, 2, 3]])
 
@@ -192,8 +233,20 @@ def test_a_circuit_too_deep_for_every_ring_is_refused() -> None:
 
 
 def test_a_batch_too_large_for_every_ring_is_refused() -> None:
-    with pytest.raises(CircuitTooDeepError, match="smaller batch"):
+    with pytest.raises(SlotMismatchError, match=r"a batch of up to 1074.*got 60000"):
         small(lambda x: x[0] * x[1], cw.vector(2, layout=[0, 60]), batch=60000)
+    with pytest.raises(SlotMismatchError, match="a batch of up to 66,"):
+        small(lambda x: x[0] * x[1], cw.vector(2, layout=[0, 60]), batch=67, log_n=12)
+
+
+def test_an_evaluation_may_take_a_whole_row() -> None:
+    far = small(lambda x: x[0] + x[1], cw.vector(2, layout=[0, 32767]))
+    assert far.run_clear(x=[3, 4]) == 7
+    assert far.parameter_sets[0].log_n == 16
+    near = small(lambda x: x[0] + x[1], cw.vector(2, layout=[0, 1]))
+    assert near.parameter_sets[0].log_n == 12
+    with pytest.raises(SlotMismatchError, match="more slots than the 32768 that a row"):
+        small(lambda x: x[0] + x[1], cw.vector(2, layout=[0, 32768]))
 
 
 def test_a_ring_that_is_not_secure_is_refused_unless_wanted() -> None:
@@ -210,9 +263,9 @@ def test_keys_and_programs_do_not_mix() -> None:
     other, _ = program.keygen()
     inputs = {"a": [1, 2, 3], "b": [3, 2, 1]}
     encrypted = client.encrypt(**inputs)
-    with pytest.raises(KeyMismatchError):
+    with pytest.raises(KeyMismatchError, match="keygen makes the two as a pair"):
         evaluator.run(other.encrypt(**inputs))
-    with pytest.raises(KeyMismatchError):
+    with pytest.raises(KeyMismatchError, match="another client encrypted"):
         other.decrypt(evaluator.run(encrypted))
     with pytest.raises(InvalidArgumentError, match="expected results, got the inputs"):
         client.decrypt(encrypted)
@@ -302,6 +355,43 @@ def test_a_condition_suggests_select() -> None:
 def test_what_cannot_be_a_result_is_refused(function: Any, reason: str) -> None:
     with pytest.raises(InvalidArgumentError, match=reason):
         small(function, cw.scalar())
+
+
+@pytest.mark.parametrize(
+    ("declare", "reason"),
+    [
+        (lambda: cw.matrix(65536, 2), "up to 65536 elements, got 65536 x 2"),
+        (lambda: cw.scalar(bounds=(1, 0)), r"in this order, got \(1, 0\)"),
+        (lambda: cw.vector(2, layout=[0, 65536]), "up to 65535, got 65536"),
+    ],
+)
+def test_declarations_that_cannot_be_are_refused(declare: Any, reason: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=reason):
+        declare()
+
+
+def test_too_many_results_are_refused() -> None:
+    for function in (lambda x: [x] * 65537, lambda x: [[x] * 40000, [x] * 40000]):
+        with pytest.raises(InvalidArgumentError, match="up to 65536"):
+            small(function, cw.scalar())
+
+
+def test_insecure_is_true_or_false() -> None:
+    with pytest.raises(InvalidArgumentError, match="insecure to be True or False, got 'yes'"):
+        small(lambda x: x, cw.scalar(), insecure="yes")
+
+
+def test_programs_go_to_files_by_their_own_function() -> None:
+    program = small(lambda x: x, cw.scalar())
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(NotPicklableError, match="save_program"):
+            copied(program)
+
+
+def test_inputs_whose_text_cannot_be_made_are_refused() -> None:
+    program = small(lambda x: x, cw.scalar())
+    with pytest.raises(NotIntegerError, match="got a set"):
+        program.run_clear(x={10**5000})
 
 
 def test_inputs_are_declared_by_the_names_of_parameters() -> None:

@@ -157,3 +157,16 @@ def test_damaged_files_are_refused_or_right(
                     cw.integers.load_integers(tmp_path / "damaged", client)
             except CloakworkError:
                 continue
+
+
+def test_what_compiles_is_loaded_again(tmp_path: Path) -> None:
+    functions: list[Any] = [
+        lambda x: [x, -(2**63), x - x + 2**63 - 1],
+        lambda x: {"a\nb": x, "\ud800": (x, []), "": [x] * 1000},
+        lambda x: x * 10**400 - 10**400 * x + x,
+    ]
+    for function in functions:
+        made = cw.circuit(x=cw.scalar(bounds=(5, 5)))(function).compile(bits=64, effort=0.01)
+        cw.integers.save_program(made, tmp_path / "program")
+        loaded = cw.integers.load_program(tmp_path / "program")
+        assert loaded.run_clear(x=5) == made.run_clear(x=5) == function(5)

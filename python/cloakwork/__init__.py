@@ -5,7 +5,7 @@ from cloakwork.compiled import Compiled, Spec, compile
 from cloakwork.explain.plot import plot
 from cloakwork.explain.text import explain
 from cloakwork.frontends.circuit.declared import matrix, scalar, vector
-from cloakwork.frontends.circuit.symbols import select
+from cloakwork.frontends.circuit.selection import select
 from cloakwork.frontends.einsum import einsum
 from cloakwork.integers import circuit
 from cloakwork.plan.measured_cost import measured as measured_costs

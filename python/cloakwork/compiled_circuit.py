@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any, Literal
 from cloakwork._native import BgvParameters
 from cloakwork.backends.bgv import BgvBackend, BgvKey
 from cloakwork.backends.clear_integers import ClearIntegersBackend, ClearIntegersKey
-from cloakwork.errors import InvalidArgumentError
+from cloakwork.errors import InvalidArgumentError, ResultOverflowError, SlotMismatchError
 from cloakwork.explain.plot_integers import plot_integers
 from cloakwork.plan.integer_parameters import RINGS, cheapest_integer_plan, require_fitting
 from cloakwork.plan.integer_ranges import Range, result_ranges
 from cloakwork.plan.keys import demand_of
 from cloakwork.programs.circuits import Circuit
 from cloakwork.programs.integers import IntegerPort, IntegerProgram
-from cloakwork.programs.lanes import LaneProgram
-from cloakwork.programs.result_form import Form
+from cloakwork.programs.lanes import Clear, LaneProgram
+from cloakwork.programs.packing import ROWS, Packing
+from cloakwork.programs.result_form import Form, known
 from cloakwork.programs.slots import Program
 from cloakwork.runtime.arguments import shown
 from cloakwork.runtime.integer_roles import IntegerClient, IntegerEvaluator
+from cloakwork.runtime.unpicklable import Unpicklable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,18 +53,45 @@ def compile_lanes(
 
     Raises:
         CircuitTooDeepError: No parameters take as many products in a row.
+        SlotMismatchError: The batch takes more slots than the largest ring has.
+        ResultOverflowError: A result that is clear has more bits.
         InsecureParametersError: The ring asked for falls short of 128-bit security.
     """
+    _require_room(candidates, batch, 1 << max(rings) - 1)
     plan = cheapest_integer_plan(
         candidates, bits, evaluations=batch, rings=rings, insecure=insecure
     )
     ports = tuple(IntegerPort(each.name, each.shape, *bounds[each.name]) for each in circuit.inputs)
     ranges = result_ranges(circuit, bounds)
+    _require_clear_results(circuit.title, form, plan.slots.packing, bits)
     program = IntegerProgram(plan.program, plan.slots.packing, ports, form, bits, batch, ranges)
     return CompiledCircuit(program, plan.parameter_sets)
 
 
-class CompiledCircuit:
+def _require_room(candidates: Sequence[LaneProgram], batch: int, row: int) -> None:
+    width = min(lanes.width for lanes in candidates)
+    room = ROWS * (row // width)
+    if batch > room:
+        raise SlotMismatchError(
+            f"cannot compile {candidates[0].title}: expected a batch of up to {room}, which the "
+            f"{ROWS} rows of {row} slots of the largest ring hold at {width} slots for each "
+            f"evaluation, got {batch}; compile with a smaller batch and run several"
+        )
+
+
+def _require_clear_results(title: str, form: Form, packing: Packing, bits: int) -> None:
+    """Refuse results that overflow in every run, for nothing encrypted is in them."""
+    clear = [place.value for place in packing.results if isinstance(place, Clear)]
+    limit = 1 << bits - 1
+    for value in (*clear, *known(form)):
+        if not -limit <= value < limit:
+            raise ResultOverflowError(
+                f"cannot compile {title}: expected results that are signed numbers of {bits} bits, "
+                f"got {shown(value)}, which is clear"
+            )
+
+
+class CompiledCircuit(Unpicklable):
     """A circuit as a public program, with the parameters that it runs under.
 
     Args:
@@ -78,6 +107,8 @@ class CompiledCircuit:
         >>> client.decrypt(evaluator.run(client.encrypt(a=-12, b=11)))
         -132
     """
+
+    saved_by = "cw.integers.save_program"
 
     def __init__(self, integers: IntegerProgram, parameter_sets: tuple[BgvParameters, ...]) -> None:
         require_fitting(integers, parameter_sets)
@@ -148,6 +179,7 @@ class CompiledCircuit:
             path: Where to write the figure; the ending says as what, such as `.png` or `.svg`.
 
         Raises:
+            InvalidArgumentError: The path is none, or of no kind that can be written.
             MissingDependencyError: Matplotlib is not installed.
         """
         return plot_integers(self, path)

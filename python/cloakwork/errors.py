@@ -179,6 +179,14 @@ class EncryptedConditionError(CloakworkError, TypeError):
     """An encrypted value is used where only a clear one will do: a condition, an index."""
 
 
+class IndexOutOfRangeError(CloakworkError, IndexError):
+    """An index is beyond the elements that there are."""
+
+
+class CircuitRecursionError(CloakworkError, RecursionError):
+    """A circuit calls itself without end, or deeper than Python goes."""
+
+
 class InputNameError(CloakworkError, LookupError):
     """An input is missing, or there is none of a name."""
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from functools import update_wrapper
 from typing import Any
 
 from cloakwork.compiled_circuit import CompiledCircuit, compile_lanes
-from cloakwork.errors import InvalidArgumentError
+from cloakwork.errors import InvalidArgumentError, SlotMismatchError
 from cloakwork.frontends.circuit.declared import Declared, signed_range
 from cloakwork.frontends.circuit.staging import (
     Staged,
-    require_inlined,
+    called,
     require_parameters,
     staged,
     title_of,
@@ -27,9 +26,12 @@ from cloakwork.integers_store import (
     save_integers,
     save_program,
 )
+from cloakwork.plan.integer_depth import require_depth
 from cloakwork.plan.integer_parameters import RINGS
 from cloakwork.plan.lanes_search import candidates
+from cloakwork.programs.circuits import Circuit
 from cloakwork.programs.integers import MAX_BITS
+from cloakwork.programs.lanes import LaneProgram
 from cloakwork.runtime.arguments import integer, positive, shown
 from cloakwork.runtime.integer_roles import EncryptedIntegers, IntegerClient, IntegerEvaluator
 
@@ -52,13 +54,15 @@ __all__ = [
 
 _ACTION = "compile a circuit"
 _MAX_BATCH = 1 << 16
+# Slots that are enough for most; more than these ask for larger rings.
+_MOST_WIDTH = 1 << 12
 
 
 class CircuitFunction:
     """A function over encrypted integers, ready to be compiled; see `circuit`.
 
-    Called on clear integers it is the function itself. Called within another circuit it becomes
-    part of it.
+    Called on clear integers it gives what the compiled circuit does, whatever the bits. Called
+    within another circuit it becomes part of that.
 
     Args:
         function: The function.
@@ -72,11 +76,7 @@ class CircuitFunction:
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        given = inspect.signature(self.function).bind(*arguments, **named)
-        for name, value in given.arguments.items():
-            if name in self.declared:
-                require_inlined(name, self.declared[name], value)
-        return self.function(*arguments, **named)
+        return called(self.function, self.declared, arguments, named)
 
     def staged(self) -> Staged:
         """The scalar circuit that the function is, and the form of its results.
@@ -114,6 +114,9 @@ class CircuitFunction:
             EncryptedConditionError: The function uses an encrypted value where only a clear one
                 will do; the message names the line.
             CircuitTooDeepError: No parameters take as many products in a row.
+            SlotMismatchError: An evaluation, or the batch, takes more slots than the largest ring
+                has.
+            ResultOverflowError: It returns a clear integer that has more bits.
             InsecureParametersError: The ring asked for falls short of 128-bit security.
             InvalidArgumentError: An argument is out of range, or the function returns something
                 else than integers in lists, tuples and dicts.
@@ -126,6 +129,10 @@ class CircuitFunction:
             >>> distance.compile(bits=24).run_clear(a=[1, 2, 3], b=[4, 6, 8])
             50
         """
+        if not isinstance(insecure, bool):
+            raise InvalidArgumentError(
+                f"cannot {_ACTION}: expected insecure to be True or False, got {shown(insecure)}"
+            )
         bits = integer(bits, "bits", _ACTION, least=1, most=MAX_BITS)
         batch = integer(batch, "batch", _ACTION, least=1, most=_MAX_BATCH)
         seed = integer(seed, "seed", _ACTION, least=0, most=(1 << 63) - 1)
@@ -136,7 +143,9 @@ class CircuitFunction:
             rings = range(log_n, log_n + 1)
         made = self.staged()
         bounds = {name: each.bounds or signed_range(bits) for name, each in self.declared.items()}
-        lanes = candidates(made.circuit, effort=effort, seed=seed)
+        if not insecure:
+            require_depth(made.circuit, bits, rings)
+        lanes = _candidates(made.circuit, effort, seed, 1 << rings[-1] - 1)
         return compile_lanes(
             lanes,
             made.circuit,
@@ -152,7 +161,21 @@ class CircuitFunction:
         return f"CircuitFunction({title_of(self.function)}: {', '.join(self.declared)})"
 
 
-def circuit(**declared: Declared) -> Callable[[Callable[..., Any]], CircuitFunction]:
+def _candidates(circuit: Circuit, effort: float, seed: int, row: int) -> list[LaneProgram]:
+    """Programs for a part of a row; where there are none, for a whole one."""
+    refusal: SlotMismatchError | None = None
+    for width in dict.fromkeys((min(row, _MOST_WIDTH), row)):
+        try:
+            return candidates(circuit, effort=effort, seed=seed, most_width=width)
+        except SlotMismatchError as error:
+            refusal = error
+    raise SlotMismatchError(
+        f"cannot compile {circuit.title}: an evaluation takes more slots than the {row} that a row "
+        "of the largest ring has; leave the layout of inputs to the plan, or let them be ungrouped"
+    ) from refusal
+
+
+def circuit(*bare: Any, **declared: Declared) -> Callable[[Callable[..., Any]], CircuitFunction]:
     """Make a function of integers one that runs on encrypted integers.
 
     The function is ordinary Python: it is run once, on symbols, when it is compiled. It computes
@@ -164,7 +187,7 @@ def circuit(**declared: Declared) -> Callable[[Callable[..., Any]], CircuitFunct
 
     Raises:
         InputNameError: The names are not those of the function's parameters.
-        InvalidArgumentError: An input is declared as something else.
+        InvalidArgumentError: An input is declared as something else, or none is.
 
     Example:
         >>> import cloakwork as cw
@@ -176,7 +199,17 @@ def circuit(**declared: Declared) -> Callable[[Callable[..., Any]], CircuitFunct
         >>> negated_where.compile(bits=16).run_clear(x=5, bit=1)
         -5
     """
+    if bare:
+        raise InvalidArgumentError(
+            "cannot make a circuit: expected each encrypted input by its name, such as "
+            f"@cw.circuit(x=cw.scalar()), got {shown(bare[0])}"
+        )
     for name, each in declared.items():
+        if not name.isidentifier():
+            raise InvalidArgumentError(
+                f"cannot make a circuit: expected a name that a parameter can have, "
+                f"got {shown(name)}"
+            )
         if not isinstance(each, Declared):
             raise InvalidArgumentError(
                 f"cannot make a circuit: expected {name} to be declared by cw.scalar(), "

@@ -1,10 +1,14 @@
 """Compiled circuits as text and as figures."""
 
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import cloakwork as cw
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.explain.integers import operation_counts
 from cloakwork.integers import CompiledCircuit
 
 
@@ -37,3 +41,38 @@ def test_a_plan_is_drawn(program: CompiledCircuit) -> None:
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles[:3] == ["input 0", "input 1", "result 0"]
     assert len(figure.axes) == 5
+
+
+def test_switches_and_level_drops_are_counted_apart() -> None:
+    square = cw.circuit(x=cw.scalar(bounds=(-1, 1)), y=cw.scalar(bounds=(-1, 1)))(
+        lambda x, y: x**17 * y
+    )
+    program = square.compile(bits=8, effort=0.02)
+    found = Counter(type(each).__name__ for each in program.program.operations)
+    counts = operation_counts(program.program)
+    assert counts["rescale"] == found["Rescale"] > 1
+    assert counts["drop_level"] == found["DropLevel"] > 0
+    text = cw.explain(program)
+    assert f"{found['Rescale']} modulus switches, {found['DropLevel']} level drop" in text
+
+
+def test_numbers_that_may_be_anything_stay_so() -> None:
+    wide = cw.circuit(x=cw.scalar(bounds=(5, 5)))(
+        lambda x: x * 10**400 - 10**400 * x + x - (x * 7**500 - 7**500 * x)
+    )
+    program = wide.compile(bits=8, effort=0.01)
+    assert program.integers.ranges == ((-(2**1024), 2**1024),)
+    assert "may exceed 8 bits" in cw.explain(program)
+
+
+def test_a_plan_is_written_to_a_file(program: CompiledCircuit, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    figure = cw.plot(program, tmp_path / "plan.svg")
+    assert len(figure.axes) == 5
+    program.plot(str(tmp_path / "plan.PNG"))
+    assert {each.name for each in tmp_path.iterdir()} == {"plan.svg", "plan.PNG"}
+    for path in ("plan.xyz", "plan"):
+        with pytest.raises(InvalidArgumentError, match=r"a name that ends in .*\.png"):
+            program.plot(tmp_path / path)
+    with pytest.raises(InvalidArgumentError, match="expected a path, got 3"):
+        program.plot(3)  # type: ignore[arg-type]

@@ -17,7 +17,9 @@ from cloakwork.plan.lanes_search import vectorise
 from cloakwork.programs.circuits import CircuitInput, CircuitOutput
 from cloakwork.programs.lanes import (
     LaneProgram,
+    Masked,
     Multiple,
+    Offset,
     Packed,
     Place,
     PlacedScalar,
@@ -102,10 +104,26 @@ def test_a_program_needs_a_row_as_wide_as_it_is() -> None:
         slot_plan(lanes_of(place=0), 1)
 
 
-def test_a_clear_integer_has_at_most_63_bits() -> None:
-    assert "mul" in str(slot_plan(lanes_of(Multiple(0, 2**63 - 1), place=1), 2).program)
-    with pytest.raises(InvalidProgramError, match="64 bits"):
-        slot_plan(lanes_of(Multiple(0, 2**63), place=1), 2)
+CLEAR = st.integers(-(2**300), 2**300) | st.sampled_from([0, 2**63 - 1, -(2**63), 2**124])
+
+
+@given(CLEAR, CLEAR, CLEAR, st.integers(-9, 9))
+def test_clear_integers_may_be_of_any_size(factor: int, mask: int, addend: int, x: int) -> None:
+    lanes = lanes_of(
+        Multiple(0, factor),
+        Masked(1, ((0, 5), (1, mask))),
+        Offset(2, ((0, -1), (1, addend))),
+        place=3,
+    )
+    plan = slot_plan(lanes, 4)
+    [[found], [again]] = computed(plan, plan.program, [[7, x], [7, x + 1]])
+    assert (found, again) == (x * factor * mask + addend, (x + 1) * factor * mask + addend)
+
+
+def test_a_clear_integer_that_fits_is_one_constant() -> None:
+    for factor, operations in ((2**63 - 1, 4), (-(2**63), 6)):
+        program = slot_plan(lanes_of(Multiple(0, factor), place=1), 2).program
+        assert len(program.operations) == operations, factor
 
 
 def test_results_of_one_vector_share_an_output() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from cloakwork.errors import MissingDependencyError
+from cloakwork.errors import InvalidArgumentError, MissingDependencyError
+from cloakwork.runtime.arguments import file_path, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,4 +34,24 @@ def empty_figure() -> Figure:
         ) from error
     figure = Figure(layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
+    return figure
+
+
+def saved(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
+    """The figure, written to a file where there is one; the ending of its name says as what.
+
+    Raises:
+        InvalidArgumentError: It is no path, or its ending is none that matplotlib writes.
+        OSError: The file cannot be written.
+    """
+    if path is None:
+        return figure
+    written = file_path(path, "write")
+    endings = figure.canvas.get_supported_filetypes()
+    if written.suffix.removeprefix(".").lower() not in endings:
+        raise InvalidArgumentError(
+            f"cannot plot to {shown(str(path))}: expected a name that ends in "
+            f"{', '.join(f'.{ending}' for ending in sorted(endings))}"
+        )
+    figure.savefig(written, dpi=130)
     return figure

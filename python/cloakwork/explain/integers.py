@@ -17,9 +17,11 @@ from cloakwork.programs.integers import IntegerProgram
 from cloakwork.programs.slots import (
     Add,
     Constant,
+    DropLevel,
     Mul,
     Neg,
     Program,
+    Rescale,
     Rotate,
     RotateSum,
     State,
@@ -52,7 +54,9 @@ def explain_integers(x: Exact) -> str:
     lines += ["", *strip_lines(program), ""]
     found = operation_counts(slots)
     work = [counted(found[kind], kind) for kind in ("product", "rotation", "mask", "addition")]
-    lines.append(f"  work    {', '.join(work)}, {counted(found['rescale'], 'modulus switch')}")
+    work.append(counted(found["rescale"], "modulus switch"))
+    work += [counted(found["drop_level"], "level drop")] if found["drop_level"] else []
+    lines.append(f"  work    {', '.join(work)}")
     levels = [state.level for state in slots.states if state.level is not None]
     lines.append(f"  levels  {max(levels)} to {levels[-1]}")
     lines.append(f"  keys    {_keys(slots, sets)}")
@@ -70,7 +74,8 @@ def operation_counts(program: Program) -> Counter[str]:
 
     Returns:
         Counts of products of ciphertexts, rotations, masks (products with clear vectors),
-        additions (subtractions and negations among them), and modulus switches as "rescale".
+        additions (subtractions and negations among them), modulus switches as "rescale", and
+        levels dropped without one as "drop_level".
 
     Example:
         >>> from cloakwork.programs.slots import Input
@@ -93,8 +98,10 @@ def operation_counts(program: Program) -> Counter[str]:
                 factors = (program.operations[left], program.operations[right])
                 clear = any(isinstance(factor, Constant) for factor in factors)
                 found["mask" if clear else "product"] += 1
-            case _ if name_of(operation) in ("rescale", "drop_level"):
+            case Rescale():
                 found["rescale"] += 1
+            case DropLevel():
+                found["drop_level"] += 1
             case _:
                 pass
     return found

@@ -6,9 +6,11 @@ import os
 from typing import TYPE_CHECKING
 
 from cloakwork._native import Parameters
-from cloakwork.explain.figure import empty_figure
+from cloakwork.explain.figure import empty_figure, saved
 from cloakwork.explain.graph import Node, nodes_of, seconds_of_nodes
+from cloakwork.explain.integers import Exact
 from cloakwork.explain.modelled import modelled_seconds
+from cloakwork.explain.plot_integers import plot_integers
 from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_of
 from cloakwork.explain.text import Planned
 from cloakwork.plan.layout import Layout
@@ -28,17 +30,17 @@ _TIME_HEIGHT = 2.6
 _SHOWN_TENSORS = 6
 
 
-def plot(x: Tensor | Planned, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot(x: Tensor | Planned | Exact, path: str | os.PathLike[str] | None = None) -> Figure:
     """Draw a plan: which slots hold what, the graph by level, the time of every operation.
 
     No number inside a tensor is shown. The figure has no display and needs none.
 
     Args:
-        x: A tensor, of which the program that made it is drawn; or a compiled program.
+        x: A tensor, of which the program that made it is drawn; or a compiled program or circuit.
         path: Where to write the figure; the ending says as what, such as `.png` or `.svg`.
 
     Raises:
-        InvalidArgumentError: It is neither.
+        InvalidArgumentError: It is none of these, or the path is of no kind that can be written.
         MissingDependencyError: Matplotlib is not installed.
 
     Example:
@@ -50,6 +52,8 @@ def plot(x: Tensor | Planned, path: str | os.PathLike[str] | None = None) -> Fig
         >>> [axes.get_title(loc="left") for axes in figure.axes][:2]
         ['operand0  (2, 2)', 'result  (2,)']
     """
+    if isinstance(x, Exact):
+        return plot_integers(x, path)
     if not isinstance(x, Planned):
         require_tensor(x, "plot")
     figure = empty_figure()
@@ -60,9 +64,7 @@ def plot(x: Tensor | Planned, path: str | os.PathLike[str] | None = None) -> Fig
         _draw_program(figure, x.program, x.parameters, x.profile, hidden=x.hidden)
     else:
         _draw_program(figure, x.program, x.parameters, None, hidden=True)
-    if path is not None:
-        figure.savefig(path, dpi=130)
-    return figure
+    return saved(figure, path)
 
 
 def _draw_fresh(figure: Figure, tensor: Tensor) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from cloakwork.explain.figure import empty_figure
+from cloakwork.explain.figure import empty_figure, saved
 from cloakwork.explain.graph import nodes_of, seconds_of_nodes
 from cloakwork.explain.integer_slots import Strip, strips_of
 from cloakwork.explain.integers import Exact
@@ -33,6 +33,7 @@ def plot_integers(x: Exact, path: str | os.PathLike[str] | None = None) -> Figur
         path: Where to write the figure; the ending says as what, such as `.png` or `.svg`.
 
     Raises:
+        InvalidArgumentError: The path is none, or of no kind that can be written.
         MissingDependencyError: Matplotlib is not installed.
     """
     figure = empty_figure()
@@ -58,9 +59,7 @@ def plot_integers(x: Exact, path: str | os.PathLike[str] | None = None) -> Figur
             taken[number] = taken.get(number, 0.0) + seconds
     draw_times(times, nodes, None, seconds_of_nodes(nodes, taken))
     times.sharex(graph)
-    if path is not None:
-        figure.savefig(path, dpi=130)
-    return figure
+    return saved(figure, path)
 
 
 def _draw_strip(axes: Axes, strip: Strip) -> None:

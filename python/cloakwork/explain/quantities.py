@@ -87,7 +87,8 @@ def counted(count: int, name: str) -> str:
     """How many of what.
 
     Example:
-        >>> counted(1, "rotation"), counted(3, "rotation")
-        ('1 rotation', '3 rotations')
+        >>> counted(1, "rotation"), counted(3, "rotation"), counted(0, "switch")
+        ('1 rotation', '3 rotations', '0 switches')
     """
-    return f"{count} {name}" if count == 1 else f"{count} {name}s"
+    plural = "es" if name.endswith(("ch", "s", "x")) else "s"
+    return f"{count} {name}" if count == 1 else f"{count} {name}{plural}"

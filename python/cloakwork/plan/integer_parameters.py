@@ -57,7 +57,7 @@ _ENCRYPTION = 0.5
 _ROOM_BITS = 0.02
 # By log_n: of the modulus with the primes of key switching, the limit for 128 bits of security in
 # the engine's table.
-_MOST_BITS: Mapping[int, float] = dict(zip(range(12, 18), _LIMITS, strict=True))
+MOST_BITS: Mapping[int, float] = dict(zip(range(12, 18), _LIMITS, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +150,7 @@ def _wide_enough(lanes: LaneProgram, evaluations: int, rings: Sequence[int]) -> 
 
 
 def _most_bits(log_n: int, insecure: bool) -> float:
-    return math.inf if insecure else _MOST_BITS.get(log_n, 0.0)
+    return math.inf if insecure else MOST_BITS.get(log_n, 0.0)
 
 
 def integer_plan(

@@ -17,7 +17,7 @@ from cloakwork.programs.circuits import (
 
 Range: TypeAlias = tuple[int, int]
 
-# Beyond so many bits nothing more is said than that a number is larger.
+# A number that may have more bits than this may be anything.
 _MAX_BITS = 1 << 10
 
 
@@ -64,7 +64,8 @@ def result_ranges(circuit: Circuit, inputs: Mapping[str, Range]) -> tuple[Range,
 
 def _bounded(found: Range) -> Range:
     limit = 1 << _MAX_BITS
-    return max(found[0], -limit), min(found[1], limit)
+    # Both ends, so that what is added and taken away later does not make it narrower.
+    return found if -limit <= found[0] and found[1] <= limit else (-limit, limit)
 
 
 def fits(found: Range, bits: int) -> bool:

@@ -37,6 +37,8 @@ from cloakwork.programs.slots import (
     Sub,
 )
 
+_DIGIT_BITS = 62
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlotPlan:
@@ -49,15 +51,15 @@ class SlotPlan:
 def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
     """The slot program of a lane program: everything at level 0, and nothing rescaled.
 
-    Clear vectors are repeated for every evaluation that a row has room for.
+    Clear vectors are repeated for every evaluation that a row has room for. Clear integers of more
+    than 63 bits are split into digits, for constants are int64.
 
     Args:
         lanes: The lane program.
         slots: Slots of a row.
 
     Raises:
-        InvalidProgramError: The program is wider than a row, or a clear integer has more than
-            63 bits.
+        InvalidProgramError: The program is wider than a row.
 
     Example:
         >>> from cloakwork.programs.circuits import CircuitInput, CircuitOutput
@@ -104,14 +106,14 @@ def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
                 value = values[operand]
                 made = builder.append(Rotate(value, steps)) if steps else value
             case Multiple(operand=operand, factor=factor):
-                constant = builder.constant(_uniform(factor, slots))
-                made = builder.append(Mul(values[operand], constant))
+                vectors = [np.full(slots, digit, np.int64) for digit in _digits(factor)]
+                made = _times(builder, values[operand], vectors)
             case Masked(operand=operand, factors=factors):
-                constant = builder.constant(_repeated(factors, slots, starts))
-                made = builder.append(Mul(values[operand], constant))
+                vectors = _repeated(factors, slots, starts)
+                made = _times(builder, values[operand], vectors)
             case Offset(operand=operand, addends=addends):
-                constant = builder.constant(_repeated(addends, slots, starts))
-                made = builder.append(Add(values[operand], constant))
+                vectors = _repeated(addends, slots, starts)
+                made = _plus(builder, values[operand], vectors)
         values.append(made)
     results: list[ResultPlace | Clear] = []
     outputs: dict[int, int] = {}
@@ -128,20 +130,56 @@ def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
     return SlotPlan(builder.finish(), packing)
 
 
-def _uniform(integer: int, slots: int) -> Integers:
-    return np.full(slots, _fitting(integer), dtype=np.int64)
+def _times(builder: Builder, value: int, digits: Sequence[Integers]) -> int:
+    """A value times a clear vector in digits, the lowest first."""
+    *lower, highest = digits
+    made = builder.append(Mul(value, builder.constant(highest)))
+    for digit in reversed(lower):
+        made = _shifted(builder, made)
+        if digit.any():
+            product = builder.append(Mul(value, builder.constant(digit)))
+            made = builder.append(Add(made, product))
+    return made
 
 
-def _repeated(pairs: Sequence[tuple[int, int]], slots: int, starts: Sequence[int]) -> Integers:
-    vector = np.zeros(slots, dtype=np.int64)
-    for slot, integer in pairs:
-        vector[(np.array(starts) + slot) % slots] = _fitting(integer)
-    return vector
+def _plus(builder: Builder, value: int, digits: Sequence[Integers]) -> int:
+    """A value plus a clear vector in digits, the lowest first."""
+    lowest, *higher = digits
+    if higher:
+        # The higher ones grow in a ciphertext of zeros, which only a value can give.
+        made = builder.append(Sub(value, value))
+        for digit in reversed(higher):
+            made = builder.append(Add(made, builder.constant(digit)))
+            made = _shifted(builder, made)
+        value = builder.append(Add(value, made))
+    return builder.append(Add(value, builder.constant(lowest)))
 
 
-def _fitting(integer: int) -> int:
-    if abs(integer) > MAX_INTEGER:
-        raise InvalidProgramError(
-            f"cannot use a clear integer of {integer.bit_length()} bits: expected up to 63"
-        )
-    return integer
+def _shifted(builder: Builder, value: int) -> int:
+    base = np.full(builder.slots, 1 << _DIGIT_BITS, np.int64)
+    return builder.append(Mul(value, builder.constant(base)))
+
+
+def _repeated(
+    pairs: Sequence[tuple[int, int]], slots: int, starts: Sequence[int]
+) -> list[Integers]:
+    """The digits of a clear vector, repeated from every start."""
+    split = [(slot, _digits(integer)) for slot, integer in pairs]
+    count = max((len(digits) for _, digits in split), default=1)
+    vectors = [np.zeros(slots, dtype=np.int64) for _ in range(count)]
+    for slot, digits in split:
+        for vector, digit in zip(vectors, digits, strict=False):
+            vector[(np.array(starts) + slot) % slots] = digit
+    return vectors
+
+
+def _digits(integer: int) -> list[int]:
+    """The integer in digits to the base 2^62, the lowest first; one where an int64 holds it."""
+    if abs(integer) <= MAX_INTEGER:
+        return [integer]
+    sign, rest = (-1 if integer < 0 else 1), abs(integer)
+    digits: list[int] = []
+    while rest:
+        digits.append(sign * (rest & ((1 << _DIGIT_BITS) - 1)))
+        rest >>= _DIGIT_BITS
+    return digits

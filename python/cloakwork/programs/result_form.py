@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -10,7 +10,8 @@ from cloakwork.errors import MalformedBytesError
 
 # So deep may lists lie in one another, in files too.
 MAX_NESTING = 32
-_MAX_PARTS = 1 << 16
+# Of one list, and results in all.
+MAX_PARTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,26 @@ def filled(form: Form, values: Sequence[Any]) -> Any:
             return {name: filled(part, values) for name, part in named.items()}
 
 
+def known(form: Form) -> Iterator[int]:
+    """The clear integers in a form.
+
+    Example:
+        >>> list(known(Sequenced((Leaf(0), Known(5)))))
+        [5]
+    """
+    match form:
+        case Known(value=value):
+            yield value
+        case Sequenced(parts=parts):
+            for part in parts:
+                yield from known(part)
+        case Keyed(parts=named):
+            for part in named.values():
+                yield from known(part)
+        case Leaf():
+            return
+
+
 def to_facts(form: Form) -> Any:
     """The form as JSON holds it.
 
@@ -109,12 +130,12 @@ def _read(facts: Any, results: int, nesting: int) -> Form:
                 return Leaf(number)
             case {"known": str(digits)} if len(digits) <= 20 and _is_integer(digits):
                 return Known(int(digits))
-            case {"tuple": list(parts)} if len(parts) <= _MAX_PARTS:
+            case {"tuple": list(parts)} if len(parts) <= MAX_PARTS:
                 read = tuple(_read(part, results, nesting + 1) for part in parts)
                 return Sequenced(read, is_tuple=True)
-            case {"dict": list(pairs)} if len(pairs) <= _MAX_PARTS:
+            case {"dict": list(pairs)} if len(pairs) <= MAX_PARTS:
                 return Keyed(dict(_read_pair(pair, results, nesting + 1) for pair in pairs))
-            case list(parts) if len(parts) <= _MAX_PARTS:
+            case list(parts) if len(parts) <= MAX_PARTS:
                 return Sequenced(tuple(_read(part, results, nesting + 1) for part in parts))
             case _:
                 pass

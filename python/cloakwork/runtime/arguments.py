@@ -125,7 +125,11 @@ def shown(value: Any) -> str:
         return f"an integer of {value.bit_length()} bits"
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape}"
-    text = repr(value)
+    try:
+        text = repr(value)
+    # Another's repr may raise anything, such as ValueError for a set of long integers.
+    except Exception:
+        return f"a {type(value).__name__}"
     short = len(text) <= _SHOWN_CHARACTERS and "\n" not in text
     return text if short else f"a {type(value).__name__}"
 

@@ -131,7 +131,13 @@ class IntegerClient(Unpicklable):
         """
         program = self.program
         _require(results, "results", program, self.key.hidden, f"decrypt for {program.title}")
-        vectors = [self.key.decrypt(value) for value in results.values]
+        try:
+            vectors = [self.key.decrypt(value) for value in results.values]
+        except KeyMismatchError as error:
+            raise KeyMismatchError(
+                f"cannot decrypt for {program.title}: the results come from inputs that another "
+                "client encrypted; decrypt them with that one"
+            ) from error
         found = program.packing.unpack(vectors, results.evaluations)
         require_bits(found, program.bits, program.title)
         made = [filled(program.form, values) for values in found]
@@ -193,14 +199,20 @@ class IntegerEvaluator(Unpicklable):
         """
         program = self.program
         _require(encrypted, "inputs", program, self.hidden, f"run {program.title}")
-        made = run(
-            program.program,
-            self.backend,
-            encrypted.values,
-            threads=threads,
-            profile=profile,
-            cancel=cancel,
-        )
+        try:
+            made = run(
+                program.program,
+                self.backend,
+                encrypted.values,
+                threads=threads,
+                profile=profile,
+                cancel=cancel,
+            )
+        except KeyMismatchError as error:
+            raise KeyMismatchError(
+                f"cannot run {program.title}: the inputs were encrypted by another client than the "
+                "one that this evaluator was made with; keygen makes the two as a pair"
+            ) from error
         return EncryptedIntegers(
             "results", tuple(made), encrypted.evaluations, program.fingerprint, self.hidden
         )

@@ -13,7 +13,7 @@ from cloakwork.errors import (
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.programs.integers import IntegerPort
+from cloakwork.programs.integers import MAX_BITS, IntegerPort
 from cloakwork.runtime.arguments import shown
 
 
@@ -68,9 +68,11 @@ def evaluations_of(
 def _runs(port: IntegerPort, value: Any, batch: int, action: str) -> Sequence[Any]:
     value = _listed(value)
     if not isinstance(value, list | tuple) or not 1 <= len(value) <= batch:
+        is_list = isinstance(value, list | tuple)
+        got = f"{len(value)} of them" if is_list else f"{shown(value)}, which is no list"
         raise ShapeMismatchError(
-            f"cannot {action}: expected a list of 1 to {batch} evaluations of {port.name!r}, got "
-            f"{len(value) if isinstance(value, list | tuple) else shown(value)}"
+            f"cannot {action}: expected a list of 1 to {batch} evaluations of {port.name!r}, "
+            f"got {got}"
         )
     return value
 
@@ -136,8 +138,14 @@ def require_bits(results: Sequence[Sequence[int]], bits: int, title: str) -> Non
     for evaluation in results:
         for number, value in enumerate(evaluation):
             if not -limit <= value < limit:
+                needed = max(value, ~value).bit_length() + 1
                 raise ResultOverflowError(
                     f"cannot give the results of {title}: expected signed numbers of {bits} bits, "
-                    f"result {number} is {shown(value)}; compile with bits="
-                    f"{max(value, ~value).bit_length() + 1} or more"
+                    f"result {number} is {shown(value)}; "
+                    + (
+                        f"compile with bits={needed} or more"
+                        if needed <= MAX_BITS
+                        else f"it takes {needed} bits, and a result has up to {MAX_BITS}: return "
+                        "it in parts, or bound the inputs"
+                    )
                 )

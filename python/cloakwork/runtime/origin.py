@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import sys
+import sysconfig
+from functools import lru_cache
 from pathlib import Path
+from types import TracebackType
 
-_PACKAGE = str(Path(__file__).parents[1])
+import numpy as np
+
+_INSTALLED = ("site-packages", "dist-packages")
+_LIBRARY = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
+# What lies here is no user's: this package, and numpy, which calls back into it.
+_PACKAGES = (str(Path(__file__).parents[1]), str(Path(np.__file__).parent))
 
 
 def users_line() -> str:
-    """File and line of the innermost caller outside this package; empty where there is none.
+    """File and line of the innermost caller that is the user's; empty where there is none.
+
+    This package, numpy and Python's own library are not.
 
     Example:
         >>> users_line().rpartition(":")[2].isdigit()
@@ -17,9 +27,37 @@ def users_line() -> str:
     """
     frame = sys._getframe(1)
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(_PACKAGE):
+        if _is_users(frame.f_code.co_filename):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         if frame.f_back is None:
             return ""
         frame = frame.f_back
     return ""
+
+
+def users_line_in(traceback: TracebackType | None) -> str:
+    """File and line of the innermost place of a traceback that is the user's, likewise.
+
+    Example:
+        >>> try:
+        ...     1 // 0
+        ... except ZeroDivisionError as error:
+        ...     users_line_in(error.__traceback__).rpartition(":")[2]
+        '2'
+    """
+    line = ""
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        if _is_users(file):
+            line = f"{file}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return line
+
+
+@lru_cache(maxsize=1024)
+def _is_users(file: str) -> bool:
+    if file.startswith(("<frozen ", *_PACKAGES)):
+        return False
+    rest = next((file.removeprefix(root) for root in _LIBRARY if file.startswith(root)), None)
+    # Packages are installed below the library where there is no virtual environment.
+    return rest is None or any(folder in Path(rest).parts for folder in _INSTALLED)

@@ -14,6 +14,8 @@ from cloakwork.runtime.arguments import integer, shown
 MAX_BITS = 64
 # Scalars of one input; circuits of more are not planned in any useful time.
 _MAX_SCALARS = 1 << 16
+# The last of a row of the largest ring that may be asked for.
+_MAX_SLOT = (1 << 16) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,11 @@ def matrix(
         (0, 1, 4, 5)
     """
     m = integer(m, "m", "declare a matrix", least=1, most=_MAX_SCALARS)
-    n = integer(n, "n", "declare a matrix", least=1, most=_MAX_SCALARS // m)
+    n = integer(n, "n", "declare a matrix", least=1, most=_MAX_SCALARS)
+    if m * n > _MAX_SCALARS:
+        raise InvalidArgumentError(
+            f"cannot declare a matrix: expected up to {_MAX_SCALARS} elements, got {m} x {n}"
+        )
     return _declared((m, n), bits, bounds, replicated, grouped, layout)
 
 
@@ -168,7 +174,14 @@ def _bounds(bits: Any, bounds: Any) -> tuple[int, int] | None:
     match bounds:
         case [low, high]:
             low = integer(low, "the least value", "declare an input", least=least, most=greatest)
-            high = integer(high, "the greatest value", "declare an input", least=low, most=greatest)
+            high = integer(
+                high, "the greatest value", "declare an input", least=least, most=greatest
+            )
+            if high < low:
+                raise InvalidArgumentError(
+                    "cannot declare an input: expected bounds as the least and the greatest value "
+                    f"in this order, got {shown(bounds)}"
+                )
             return low, high
         case _:
             raise InvalidArgumentError(
@@ -195,7 +208,7 @@ def _slots(layout: Any, count: int) -> tuple[int, ...]:
             f"cannot declare an input: expected a layout to list slots, got {shown(layout)}"
         )
     flat = [
-        integer(slot, "a slot", "declare an input", least=0, most=_MAX_SCALARS)
+        integer(slot, "a slot", "declare an input", least=0, most=_MAX_SLOT)
         for row in layout
         for slot in (row if isinstance(row, Sequence) else [row])
     ]

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from cloakwork.errors import InputNameError, InvalidArgumentError, ShapeMismatchError
-from cloakwork.frontends.circuit.declared import Declared
+from cloakwork.errors import (
+    CircuitRecursionError,
+    CloakworkError,
+    EncryptedConditionError,
+    InputNameError,
+    InvalidArgumentError,
+)
+from cloakwork.frontends.circuit.calls import Call, inlined
+from cloakwork.frontends.circuit.declared import MAX_BITS, Declared, signed_range
 from cloakwork.frontends.circuit.returned import form_of
 from cloakwork.frontends.circuit.symbols import Symbol, Vector
-from cloakwork.programs.circuits import Circuit, CircuitBuilder
-from cloakwork.programs.result_form import Form
+from cloakwork.programs.circuits import Circuit, CircuitBuilder, evaluate
+from cloakwork.programs.integers import IntegerPort
+from cloakwork.programs.result_form import Form, filled
 from cloakwork.runtime.arguments import shown
+from cloakwork.runtime.integer_values import evaluations_of
+from cloakwork.runtime.origin import users_line_in
 
 # The one output that a circuit has: all results in order.
 RESULTS = "results"
+
+_STAND_IN = re.compile(rf"\b({Symbol.__name__}|{Vector.__name__})\b")
+
+# The circuit that is being made; those that are called meanwhile become part of it.
+_outer: ContextVar[CircuitBuilder | None] = ContextVar("_outer", default=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +59,7 @@ def staged(function: Callable[..., Any], declared: Mapping[str, Declared]) -> St
     Raises:
         EncryptedConditionError: It uses an encrypted value as a condition, as an index, in a
             comparison or a division; the message names the line.
+        CircuitRecursionError: It calls itself without end.
         InvalidArgumentError: It returns something else than integers in lists, tuples and dicts,
             or no encrypted one.
 
@@ -57,22 +75,109 @@ def staged(function: Callable[..., Any], declared: Mapping[str, Declared]) -> St
           %4 = %2 + %3
           output results: vector of 1 = %4
     """
+    made = _staged(function, declared, lambda inputs: function(**inputs))
+    if isinstance(made, Staged):
+        return made
+    raise InvalidArgumentError(
+        f"cannot make a program of {title_of(function)}: it returns no encrypted integer"
+    )
+
+
+def called(
+    function: Callable[..., Any],
+    declared: Mapping[str, Declared],
+    arguments: tuple[Any, ...],
+    named: Mapping[str, Any],
+) -> Any:
+    """What a function returns for clear integers; within another circuit, a part of that.
+
+    Args:
+        function: The function.
+        declared: Its encrypted inputs by name.
+        arguments: What it is called with by position.
+        named: What it is called with by name.
+
+    Raises:
+        InputNameError, ShapeMismatchError, NotIntegerError, ValueOutOfRangeError: The arguments
+            are not as declared.
+        EncryptedConditionError, CircuitRecursionError, InvalidArgumentError: As `staged` raises
+            them.
+
+    Example:
+        >>> from cloakwork.frontends.circuit.declared import vector
+        >>> called(lambda a: a * 2, {"a": vector(2)}, ([3, 4],), {})
+        [6, 8]
+    """
+    title = title_of(function)
+    call = Call(function, title, declared, arguments, named)
+    builder = _outer.get()
+    if builder is not None:
+        return call.run(
+            {
+                name: inlined(builder, title, name, each, call.inputs[name])
+                for name, each in declared.items()
+            }
+        )
+    ports = [
+        IntegerPort(name, each.shape, *(each.bounds or signed_range(MAX_BITS)))
+        for name, each in declared.items()
+    ]
+    [inputs] = evaluations_of(ports, call.inputs, 1, f"call {title}")
+    made = _staged(function, declared, call.run)
+    if isinstance(made, Staged):
+        return filled(made.form, evaluate(made.circuit, inputs)[RESULTS])
+    return filled(made, [])
+
+
+def _staged(
+    function: Callable[..., Any],
+    declared: Mapping[str, Declared],
+    run: Callable[[Mapping[str, Any]], Any],
+) -> Staged | Form:
+    """What a function does; the form alone where nothing in it is encrypted."""
     builder = CircuitBuilder(title_of(function))
-    arguments: dict[str, Any] = {}
+    inputs: dict[str, Any] = {}
     for name, each in declared.items():
         symbols = [Symbol(builder, number) for number in builder.input(each.named(name))]
-        arguments[name] = _shaped(symbols, each.shape)
-    form, results = form_of(function(**arguments))
-    if not results:
-        raise InvalidArgumentError(
-            f"cannot make a program of {title_of(function)}: it returns no encrypted integer"
-        )
+        inputs[name] = _shaped(symbols, each.shape)
+    form, results = form_of(_ran(title_of(function), run, inputs, builder))
     if any(result.builder is not builder for result in results):
         raise InvalidArgumentError(
             f"cannot make a program of {title_of(function)}: it returns a symbol of another circuit"
         )
+    if not results:
+        return form
     builder.output(RESULTS, (len(results),), [result.number for result in results])
     return Staged(builder.finish(), form)
+
+
+def _ran(
+    title: str,
+    run: Callable[[Mapping[str, Any]], Any],
+    inputs: Mapping[str, Any],
+    builder: CircuitBuilder,
+) -> Any:
+    """What the function returns, with what Python refuses about symbols refused by name."""
+    token = _outer.set(builder)
+    try:
+        return run(inputs)
+    except CloakworkError:
+        raise
+    except RecursionError as error:
+        raise CircuitRecursionError(
+            f"cannot make a program of {title}: it calls itself without end, or deeper than Python "
+            "goes; let the calls end by a clear value, or write a loop"
+        ) from error
+    except (TypeError, AttributeError) as error:
+        if not _STAND_IN.search(str(error)):
+            raise
+        line = users_line_in(error.__traceback__)
+        raise EncryptedConditionError(
+            f"cannot use an encrypted integer{f' at {line}' if line else ''} as what it is not: "
+            f"{error} (a Symbol stands for an encrypted integer, a Vector for several)"
+        ) from error
+    finally:
+        _outer.reset(token)
 
 
 def title_of(function: Callable[..., Any]) -> str:
@@ -101,7 +206,7 @@ def require_parameters(function: Callable[..., Any], declared: Mapping[str, Decl
     """Refuse declared inputs that are not the function's parameters.
 
     Raises:
-        InvalidArgumentError: It is no function.
+        InvalidArgumentError: It is no function, or an input is no argument with a name.
         InputNameError: A parameter without a default is not declared, or a declared input is no
             parameter.
 
@@ -115,6 +220,15 @@ def require_parameters(function: Callable[..., Any], declared: Mapping[str, Decl
         raise InvalidArgumentError(
             f"cannot make a circuit: expected a function, got {shown(function)}"
         ) from error
+    unnamed = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
+    for name, parameter in parameters.items():
+        if parameter.kind in unnamed and (
+            name in declared or parameter.kind is inspect.Parameter.POSITIONAL_ONLY
+        ):
+            raise InvalidArgumentError(
+                f"cannot make a circuit of {title_of(function)}: expected parameters that are "
+                f"given by name, got {parameter}, which is given by position only"
+            )
     kinds = {parameter.kind for parameter in parameters.values()}
     takes_any = inspect.Parameter.VAR_KEYWORD in kinds
     missing = [
@@ -131,28 +245,3 @@ def require_parameters(function: Callable[..., Any], declared: Mapping[str, Decl
             f"{', '.join(parameters) or 'none'} to be declared, "
             f"got {', '.join(declared) or 'none'}; write @cw.circuit(name=cw.vector(n), ...)"
         )
-
-
-def require_inlined(name: str, declared: Declared, value: Any) -> Any:
-    """What a circuit that is called by another one is given for an input, in its shape.
-
-    Raises:
-        ShapeMismatchError: It has another shape.
-
-    Example:
-        >>> from cloakwork.frontends.circuit.declared import vector
-        >>> require_inlined("a", vector(2), [1, 2])
-        [1, 2]
-    """
-    if _shape_of(value) != declared.shape:
-        raise ShapeMismatchError(
-            f"cannot call a circuit: expected {name} of shape {declared.shape}, got "
-            f"{_shape_of(value)}"
-        )
-    return value
-
-
-def _shape_of(value: Any) -> tuple[int, ...]:
-    if isinstance(value, Vector | list | tuple):
-        return (len(value), *(_shape_of(value[0]) if len(value) else ()))
-    return ()

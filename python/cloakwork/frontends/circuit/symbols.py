@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn, TypeAlias, overload
+from typing import Any, overload
 
-from cloakwork.errors import EncryptedConditionError, InvalidArgumentError, ShapeMismatchError
+import numpy as np
+
+from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+from cloakwork.frontends.circuit import refusals
+from cloakwork.frontends.circuit.indexing import taken
+from cloakwork.frontends.circuit.ufuncs import operator_of
 from cloakwork.programs.circuits import (
     CircuitBuilder,
     Difference,
@@ -21,28 +26,6 @@ from cloakwork.runtime.origin import users_line
 
 # A greater power of anything but 0, 1 and -1 fits no result.
 _MAX_POWER = 1 << 12
-
-_SELECT = "write cw.select(bit, x, y) to choose between two values by an encrypted bit"
-
-
-def _refuses(use: str, instead: str = _SELECT) -> Callable[..., NoReturn]:
-    """A method that refuses a use of an encrypted value, naming the user's line."""
-
-    def method(*_: object) -> NoReturn:
-        place = users_line()
-        where = f" at {place}" if place else ""
-        raise EncryptedConditionError(
-            f"cannot use an encrypted integer {use}{where}: its value is not known while the "
-            f"program is made; {instead}"
-        )
-
-    return method
-
-
-_compared = _refuses("in a comparison")
-_divided = _refuses("in a division", "divide after decryption, or scale the inputs beforehand")
-_bitwise = _refuses("in an operation on bits", "compute with numbers that are 0 or 1")
-_rounded = _refuses("as a number of another kind", "it is an integer, and exact")
 
 
 class Symbol:
@@ -70,9 +53,6 @@ class Symbol:
 
     __slots__ = ("builder", "number")
 
-    # Numpy's arrays and numbers leave arithmetic with symbols to the symbols.
-    __array_ufunc__ = None
-
     def __init__(self, builder: CircuitBuilder, number: int) -> None:
         self.builder = builder
         self.number = number
@@ -88,7 +68,8 @@ class Symbol:
 
     def __radd__(self, other: Any) -> Any:
         # sum() starts from a clear 0.
-        return self if _is_zero(other) else self._joined(other, lambda a, b: Sum(b, a))
+        is_start = type(other) is int and other == 0
+        return self if is_start else self._joined(other, lambda a, b: Sum(b, a))
 
     def __rsub__(self, other: Any) -> Any:
         return self._joined(other, lambda a, b: Difference(b, a))
@@ -96,18 +77,28 @@ class Symbol:
     def __rmul__(self, other: Any) -> Any:
         return self._joined(other, lambda a, b: Product(b, a))
 
+    def __matmul__(self, other: Any) -> Any:
+        return _product(self, operand(other))
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _product(operand(other), self)
+
     def __neg__(self) -> Symbol:
         return self._made(Negative(self.number))
 
     def __pos__(self) -> Symbol:
         return self
 
-    def __pow__(self, exponent: Any) -> Symbol:
-        power = _clear(exponent)
+    def __pow__(self, exponent: Any, modulus: Any = None) -> Symbol:
+        if modulus is not None:
+            refusals.divided()
+        if isinstance(exponent, Symbol | Vector):
+            refusals.as_exponent()
+        power = clear_integer(exponent)
         if power is None or not 0 <= power <= _MAX_POWER:
             raise InvalidArgumentError(
-                f"cannot take a power of an encrypted integer: expected a clear exponent from 0 "
-                f"up to {_MAX_POWER}, got {shown(exponent)}"
+                f"cannot take a power of an encrypted integer{refusals.at_line()}: expected a "
+                f"clear exponent from 0 up to {_MAX_POWER}, got {shown(exponent)}"
             )
         made: Symbol | None = None
         for digit in f"{power:b}" if power else "":
@@ -120,45 +111,52 @@ class Symbol:
         if isinstance(other, Symbol):
             if other.builder is not self.builder:
                 raise InvalidArgumentError(
-                    "cannot compute: the encrypted integers belong to two different circuits"
+                    f"cannot compute{refusals.at_line()}: the encrypted integers belong to two "
+                    "different circuits"
                 )
             return self._made(make(self.number, other.number))
-        value = _clear(other)
-        if value is None:
+        value = clear_integer(other)
+        if value is not None:
+            return self._made(make(self.number, self.builder.append(Integer(value))))
+        # Vectors and arrays take it from here; lists ask for a clear number of repetitions.
+        if isinstance(other, Vector | list | tuple | np.ndarray):
             return NotImplemented
-        return self._made(make(self.number, self.builder.append(Integer(value))))
+        return refusals.refuse_number(other)
 
     def _made(self, operation: ScalarOperation) -> Symbol:
         self.builder.origin = users_line()
         return Symbol(self.builder, self.builder.append(operation))
 
-    __bool__ = _refuses("as a condition")
-    __index__ = _refuses("as an index")
-    __int__ = __trunc__ = _refuses("as a clear number")
-    __float__ = __complex__ = _rounded
-    __hash__ = _refuses("as a key")
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
-    __abs__ = _refuses("for its absolute value")
-    __round__ = __floor__ = __ceil__ = _rounded
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = _divided
-    __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _divided
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _bitwise
-    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _bitwise
-    __rpow__ = _refuses("as an exponent")
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **settings: Any) -> Any:
+        return operator_of(ufunc, method, settings)(*map(operand, operands))
+
+    __bool__ = refusals.as_condition
+    __index__ = refusals.as_index
+    __int__ = __trunc__ = refusals.as_clear_number
+    __float__ = __complex__ = refusals.rounded
+    __hash__ = refusals.as_key
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = refusals.compared
+    __abs__ = refusals.for_absolute_value
+    __round__ = __floor__ = __ceil__ = refusals.rounded
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = refusals.divided
+    __mod__ = __rmod__ = __divmod__ = __rdivmod__ = refusals.divided
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = refusals.on_bits
+    __invert__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = refusals.on_bits
+    __rpow__ = refusals.as_exponent
+
+    def __format__(self, form: str) -> str:
+        return refusals.formatted() if form else str(self)
 
     def __repr__(self) -> str:
         return f"Symbol({self.builder.operations[self.number]})"
 
 
-# What a staged function computes with: numbers, and vectors of them.
-Staged: TypeAlias = "Symbol | Vector | int"
-
-
-class Vector(Sequence["Symbol | Vector"]):
+class Vector(Sequence[Any]):
     """Stands for a vector of encrypted integers, or for a matrix: a vector of its rows.
 
-    Indices and slices are clear. Arithmetic is element by element, with a number or with a
-    vector of the same length.
+    Indices and slices are clear, and mean what they mean to numpy. Arithmetic is element by
+    element, with a number or with a vector of the same shape; beside a matrix, a vector counts
+    for each of its rows. `@` is the product of vectors and matrices.
 
     Args:
         items: The elements, or the rows.
@@ -167,15 +165,19 @@ class Vector(Sequence["Symbol | Vector"]):
         >>> from cloakwork.programs.circuits import CircuitInput
         >>> builder = CircuitBuilder("sum of squares")
         >>> v = Vector([Symbol(builder, n) for n in builder.input(CircuitInput("v", (3,)))])
-        >>> len(v * v), sum(v * v).number
-        (3, 7)
+        >>> len(v * v), sum(v * v).number, (v @ v).number
+        (3, 7, 7)
     """
 
     __slots__ = ("items",)
-    __array_ufunc__ = None
 
-    def __init__(self, items: Sequence[Symbol | Vector]) -> None:
+    def __init__(self, items: Sequence[Any]) -> None:
         self.items = tuple(items)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many elements there are along each axis."""
+        return (len(self.items), *(shape_of(self.items[0]) if self.items else ()))
 
     def __len__(self) -> int:
         return len(self.items)
@@ -188,13 +190,9 @@ class Vector(Sequence["Symbol | Vector"]):
     @overload
     def __getitem__(self, index: slice) -> Vector: ...
     @overload
-    def __getitem__(self, index: tuple[int, int]) -> Any: ...
+    def __getitem__(self, index: tuple[Any, ...]) -> Any: ...
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, tuple):
-            row, *rest = index
-            found = self[row]
-            return found[rest[0] if len(rest) == 1 else tuple(rest)] if rest else found
-        found = self.items[index]
+        found = taken(self.items, self.shape, index, Vector)
         return Vector(found) if isinstance(found, tuple) else found
 
     def __add__(self, other: Any) -> Any:
@@ -221,30 +219,104 @@ class Vector(Sequence["Symbol | Vector"]):
     def __neg__(self) -> Vector:
         return Vector([-item for item in self.items])
 
-    def _each(self, other: Any, compute: Callable[[Any, Any], Any]) -> Any:
-        if isinstance(other, Symbol) or _clear(other) is not None:
-            return Vector([compute(item, other) for item in self.items])
-        if not isinstance(other, Vector | list | tuple):
-            return NotImplemented
-        if len(other) != len(self):
-            raise ShapeMismatchError(
-                f"cannot compute at {users_line()}: the vectors have {len(self)} and {len(other)} "
-                "elements"
-            )
-        return Vector([compute(a, b) for a, b in zip(self.items, other, strict=True)])
+    def __pos__(self) -> Vector:
+        return self
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
-    __contains__ = _compared
-    __hash__ = _refuses("as a key")
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = _divided
-    __mod__ = __rmod__ = _divided
+    def __matmul__(self, other: Any) -> Any:
+        return _product(self, operand(other))
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _product(operand(other), self)
+
+    def _each(self, other: Any, compute: Callable[[Any, Any], Any]) -> Any:
+        other = operand(other)
+        depth, others_depth = len(self.shape), len(shape_of(other))
+        if others_depth < depth and (not others_depth or self.shape[1:] == other.shape):
+            return Vector([compute(item, other) for item in self.items])
+        if others_depth > depth and other.shape[1:] == self.shape:
+            return Vector([compute(self, item) for item in other.items])
+        require_same_shape("compute", self, other)
+        return Vector([compute(a, b) for a, b in zip(self.items, other.items, strict=True)])
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **settings: Any) -> Any:
+        return operator_of(ufunc, method, settings)(*map(operand, operands))
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = refusals.compared
+    __contains__ = refusals.compared
+    __hash__ = refusals.as_key
+    __index__ = refusals.as_index
+    __abs__ = refusals.for_absolute_value
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = refusals.divided
+    __mod__ = __rmod__ = __divmod__ = __rdivmod__ = refusals.divided
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = refusals.on_bits
+    __invert__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = refusals.on_bits
+    __rpow__ = refusals.as_exponent
+    __setitem__ = __delitem__ = refusals.refuses_change
+
+    def __format__(self, form: str) -> str:
+        return refusals.formatted() if form else str(self)
 
     def __repr__(self) -> str:
         return f"Vector({list(self.items)})"
 
 
-def _clear(value: Any) -> int | None:
-    """The value as an integer, if it is one that is not encrypted."""
+def operand(value: Any) -> Any:
+    """A value as vectors compute with it: lists, tuples and arrays as vectors.
+
+    Raises:
+        NotIntegerError: It is neither an integer nor made of integers.
+        ShapeMismatchError: It is made of rows of different shapes.
+
+    Example:
+        >>> operand([[1, 2], (3, 4)]).shape, operand(5)
+        ((2, 2), 5)
+    """
+    if isinstance(value, Symbol | Vector):
+        return value
+    if isinstance(value, np.ndarray):
+        value = value.tolist() if value.dtype.kind in "iuO" else refusals.refuse_number(value)
+    if isinstance(value, list | tuple):
+        items = [operand(each) for each in value]
+        for each in items[1:]:
+            require_same_shape("make a vector of a list", items[0], each)
+        return Vector(items)
+    number = clear_integer(value)
+    return refusals.refuse_number(value) if number is None else number
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of a vector; empty for a number.
+
+    Example:
+        >>> shape_of(5), shape_of(operand([[1, 2]]))
+        ((), (1, 2))
+    """
+    return value.shape if isinstance(value, Vector) else ()
+
+
+def require_same_shape(action: str, left: Any, right: Any) -> None:
+    """Refuse two vectors, or a vector and a number, of different shapes.
+
+    Raises:
+        ShapeMismatchError: They differ.
+    """
+    shapes = shape_of(left), shape_of(right)
+    if shapes[0] == shapes[1]:
+        return
+    if len(shapes[0]) == len(shapes[1]) == 1:
+        told = f"the vectors have {shapes[0][0]} and {shapes[1][0]} elements"
+    else:
+        told = f"the shapes are {shapes[0]} and {shapes[1]}"
+    raise ShapeMismatchError(f"cannot {action}{refusals.at_line()}: {told}")
+
+
+def clear_integer(value: Any) -> int | None:
+    """The value as an integer, if it is one that is not encrypted.
+
+    Example:
+        >>> clear_integer(True), clear_integer(1.0), clear_integer([])
+        (1, None, None)
+    """
     if isinstance(value, Symbol):
         return None
     try:
@@ -253,40 +325,16 @@ def _clear(value: Any) -> int | None:
         return None
 
 
-def _is_zero(value: Any) -> bool:
-    return not isinstance(value, Symbol) and type(value) is int and value == 0
-
-
-def select(bit: Any, x: Any, y: Any) -> Any:
-    """x where the bit is 1 and y where it is 0: y + bit * (x - y).
-
-    Args:
-        bit: 0 or 1, encrypted or not. An encrypted one that is neither gives neither x nor y.
-        x: A number, or a vector of them.
-        y: The same.
-
-    Raises:
-        InvalidArgumentError: A clear bit is neither 0 nor 1.
-        ShapeMismatchError: The vectors differ in length.
-
-    Example:
-        >>> select(1, 10, 20), select(0, 10, 20)
-        (10, 20)
-    """
-    if isinstance(bit, Symbol):
-        return _selected(bit, x, y)
-    value = _clear(bit)
-    if value not in (0, 1):
-        raise InvalidArgumentError(f"cannot select: expected a bit, 0 or 1, got {shown(bit)}")
-    return x if value else y
-
-
-def _selected(bit: Symbol, x: Any, y: Any) -> Any:
-    sequences = (Vector, list, tuple)
-    if isinstance(x, sequences) and isinstance(y, sequences):
-        if len(x) != len(y):
-            raise ShapeMismatchError(
-                f"cannot select at {users_line()}: the vectors have {len(x)} and {len(y)} elements"
-            )
-        return Vector([_selected(bit, a, b) for a, b in zip(x, y, strict=True)])
-    return y + bit * (x - y)
+def _product(left: Any, right: Any) -> Any:
+    """The product of two vectors or matrices, as numpy's @ makes it."""
+    shapes = shape_of(left), shape_of(right)
+    if not all(shapes) or shapes[0][-1] != shapes[1][-2:][0]:
+        raise ShapeMismatchError(
+            f"cannot multiply by @{refusals.at_line()}: expected vectors or matrices with as many "
+            f"columns on the left as rows on the right, got {shapes[0]} and {shapes[1]}"
+        )
+    if len(shapes[0]) > 1:
+        return Vector([_product(row, right) for row in left])
+    if len(shapes[1]) > 1:
+        return Vector([_product(left, right[:, number]) for number in range(shapes[1][1])])
+    return sum(a * b for a, b in zip(left, right, strict=True))

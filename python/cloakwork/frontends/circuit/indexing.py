@@ -1,0 +1,93 @@
+"""Clear indices into vectors of vectors, as numpy takes them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cloakwork.errors import (
+    EncryptedConditionError,
+    IndexOutOfRangeError,
+    InvalidArgumentError,
+    ShapeMismatchError,
+)
+from cloakwork.frontends.circuit.refusals import at_line
+from cloakwork.runtime.arguments import shown
+
+_Gather = Callable[[list[Any]], Any]
+
+
+def taken(items: Sequence[Any], shape: tuple[int, ...], index: Any, gather: _Gather) -> Any:
+    """What an index takes out of nested items: an element, a row, a column, a part.
+
+    Args:
+        items: The elements, or the rows.
+        shape: How many there are along each axis.
+        index: An integer, a slice or an ellipsis, or one of these for each axis.
+        gather: Makes a vector of what a slice takes.
+
+    Raises:
+        EncryptedConditionError: An index is encrypted.
+        IndexOutOfRangeError: An index is beyond the elements.
+        ShapeMismatchError: There are more indices than axes.
+        InvalidArgumentError: An index is of another kind.
+
+    Example:
+        >>> taken([[1, 2], [3, 4]], (2, 2), (slice(None), 1), list)
+        [2, 4]
+    """
+    keys = list(index) if isinstance(index, tuple) else [index]
+    ellipses = sum(key is Ellipsis for key in keys)
+    if len(keys) - ellipses > len(shape) or ellipses > 1:
+        raise ShapeMismatchError(
+            f"cannot index{at_line()}: expected up to {len(shape)} indices, one for each axis, "
+            f"got {len(keys)}"
+        )
+    if ellipses:
+        place = next(number for number, key in enumerate(keys) if key is Ellipsis)
+        keys[place : place + 1] = [slice(None)] * (len(shape) - len(keys) + 1)
+    return _along(items, keys, gather)
+
+
+def _along(items: Any, keys: Sequence[Any], gather: _Gather) -> Any:
+    if not keys:
+        return items
+    first, *rest = keys
+    if isinstance(first, slice):
+        return gather([_along(each, rest, gather) for each in _slice(list(items), first)])
+    return _along(items[_place(first, len(items))], rest, gather)
+
+
+def _slice(items: list[Any], which: slice) -> list[Any]:
+    try:
+        return items[which]
+    except EncryptedConditionError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(
+            f"cannot index{at_line()}: expected a slice of integers and a step that is not 0, "
+            f"got {shown(which)}"
+        ) from error
+
+
+def _place(index: Any, length: int) -> int:
+    try:
+        place = None if isinstance(index, bool | np.bool_) else operator.index(index)
+    except EncryptedConditionError:
+        raise
+    except TypeError:
+        place = None
+    if place is None:
+        raise InvalidArgumentError(
+            f"cannot index{at_line()}: expected an integer, a slice, or one of these for each "
+            f"axis, got {shown(index)}"
+        )
+    if not -length <= place < length:
+        raise IndexOutOfRangeError(
+            f"cannot index{at_line()}: expected an index from {-length} up to {length - 1}, "
+            f"got {shown(place)}"
+        )
+    return place

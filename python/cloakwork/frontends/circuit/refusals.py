@@ -1,0 +1,71 @@
+"""What a staged function cannot do with encrypted integers, refused with the user's line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from cloakwork.errors import EncryptedConditionError, InvalidArgumentError, NotIntegerError
+from cloakwork.runtime.arguments import shown
+from cloakwork.runtime.origin import users_line
+
+_SELECT = "write cw.select(bit, x, y) to choose between two values by an encrypted bit"
+
+
+def at_line() -> str:
+    """Where the user's program is, as a message says it; empty where unknown.
+
+    Example:
+        >>> at_line().startswith(" at ")
+        True
+    """
+    place = users_line()
+    return f" at {place}" if place else ""
+
+
+def refuses(use: str, instead: str = _SELECT) -> Callable[..., NoReturn]:
+    """A method that refuses a use of an encrypted value, naming the user's line."""
+
+    def method(*_: object, **__: object) -> NoReturn:
+        raise EncryptedConditionError(
+            f"cannot use an encrypted integer {use}{at_line()}: its value is not known while the "
+            f"program is made; {instead}"
+        )
+
+    return method
+
+
+def refuses_change(self: object, *_: object) -> NoReturn:
+    """A method that refuses to change a vector in place."""
+    raise InvalidArgumentError(
+        f"cannot change a {type(self).__name__}{at_line()}: expected a new list of its elements, "
+        "such as [x, *v[1:]]"
+    )
+
+
+def refuse_number(value: Any) -> NoReturn:
+    """Refuse an operand that is no integer, nor made of integers.
+
+    Raises:
+        NotIntegerError: Always.
+    """
+    kind = f", a {type(value).__name__}" if isinstance(value, np.generic) else ""
+    raise NotIntegerError(
+        f"cannot compute{at_line()}: expected integers, encrypted or clear, "
+        f"got {shown(value)}{kind}"
+    )
+
+
+compared = refuses("in a comparison")
+divided = refuses("in a division", "divide after decryption, or scale the inputs beforehand")
+on_bits = refuses("in an operation on bits", "compute with numbers that are 0 or 1")
+rounded = refuses("as a number of another kind", "it is an integer, and exact")
+formatted = refuses("in text with a format", "format what is decrypted")
+as_condition = refuses("as a condition")
+as_index = refuses("as an index")
+as_clear_number = refuses("as a clear number")
+as_key = refuses("as a key")
+as_exponent = refuses("as an exponent")
+for_absolute_value = refuses("for its absolute value")
