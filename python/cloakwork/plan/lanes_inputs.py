@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -100,7 +101,7 @@ class _Placer:
         for name, uses in self._uses.items():
             declared = self._declared[name]
             if declared.replicated:
-                self._copy(uses, declared.grouped)
+                self._copy(uses, declared.grouped or self._spread == "together")
             elif declared.slots is not None:
                 home = self._homes.new()
                 for node in dict.fromkeys(use[3] for use in uses):
@@ -123,17 +124,25 @@ class _Placer:
         homes = [self._homes.new()] if grouped else []
         # Slots that a target reads as zeros.
         zeros: dict[int, set[int]] = {home: set() for home in homes}
+        # By target and coefficient, the first place for the next patch: the patches before it have
+        # other scalars in the same lanes.
+        next_place: dict[tuple[int, int], int] = {}
         for patch in _patches(uses):
             lanes = self._targets[patch[0][0]].forms
-            for home, offset in _places_to_try(homes, grouped):
-                held = self._homes.ciphertexts[home]
-                moved = {lane + offset: node for _, _, lane, node in patch}
-                if zeros[home].isdisjoint(moved) and _fits(held, lanes, moved, offset):
-                    break
-            else:
-                home, offset = self._homes.new(), 0
+            first = next_place.get(patch[0][:2], 0)
+            moved = {lane: node for _, _, lane, node in patch}
+            fitting = (
+                (place, home, offset)
+                for place, home, offset in _places_to_try(homes, grouped, first)
+                if zeros[home].isdisjoint(lane + offset for lane in moved)
+                and _fits(self._homes.ciphertexts[home], lanes, moved, offset)
+            )
+            place, home, offset = next(fitting, (len(homes), -1, 0))
+            if home < 0:
+                home = self._homes.new()
                 homes.append(home)
                 zeros[home] = set()
+            next_place[patch[0][:2]] = place + 1
             zeros[home] |= {lane + offset for lane in lanes} - {use[2] + offset for use in patch}
             for use in patch:
                 self._homes.ciphertexts[home][use[2] + offset] = use[3]
@@ -292,33 +301,37 @@ class _Aligner:
 def _patches(uses: Sequence[Use]) -> Iterator[list[Use]]:
     """Uses of one target and coefficient, with one scalar in a lane."""
     classes: dict[tuple[int, int], list[list[Use]]] = {}
+    seen: Counter[tuple[int, int, int]] = Counter()
     for use in uses:
         layers = classes.setdefault((use[0], use[1]), [])
-        for layer in layers:
-            if all(use[2] != other[2] for other in layer[-1:]):
-                layer.append(use)
-                break
-        else:
-            layers.append([use])
+        number = seen[use[:3]]
+        seen[use[:3]] += 1
+        if number == len(layers):
+            layers.append([])
+        layers[number].append(use)
     for layers in classes.values():
         yield from layers
 
 
-def _places_to_try(homes: Sequence[int], grouped: bool) -> Iterator[tuple[int, int]]:
+def _places_to_try(
+    homes: Sequence[int], grouped: bool, first: int
+) -> Iterator[tuple[int, int, int]]:
+    """Ciphertexts and how far a patch is moved there, numbered, from a number on."""
     if not grouped:
-        yield from ((home, 0) for home in homes)
+        for place in range(first, len(homes)):
+            yield place, homes[place], 0
         return
-    yield homes[0], 0
-    for distance in itertools.count(1):
-        yield homes[0], distance
-        yield homes[0], -distance
+    for place in itertools.count(first):
+        # 0, 1, -1, 2, -2 and so on.
+        distance = (place + 1) // 2
+        yield place, homes[0], distance if place % 2 else -distance
 
 
 def _fits(
     held: Mapping[int, int], lanes: Mapping[int, object], patch: Mapping[int, int], offset: int
 ) -> bool:
     """Whether a patch finds its slots free, and the other lanes of its target read zeros."""
-    for slot, node in patch.items():
-        if held.get(slot, node) != node:
+    for lane, node in patch.items():
+        if held.get(lane + offset, node) != node:
             return False
-    return all(lane + offset in patch or lane + offset not in held for lane in lanes)
+    return all(lane in patch or lane + offset not in held for lane in lanes)

@@ -262,7 +262,9 @@ def _shaped(
     spreads: list[Spread] = ["beside"]
     inputs = variants[0].circuit.inputs
     if any(not each.grouped and not each.replicated for each in inputs):
-        spreads += ["alone", "together"]
+        spreads.append("alone")
+    if any(not each.grouped for each in inputs):
+        spreads.append("together")
     tried: set[tuple[int, tuple[tuple[int, ...], ...], tuple[tuple[int, int], ...], Spread]] = set()
     shapes = [_shapes(max(forms.levels, default=0)) for forms in variants]
     for row in itertools.zip_longest(*shapes):
