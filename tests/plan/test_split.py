@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cloakwork.backends.clear import ClearBackend, ClearKey
@@ -34,6 +34,7 @@ def linear_of(program: Program) -> Linear:
     return linear
 
 
+@example({0, 1, 3, 4, 15, 24, 45, 48, 52, 53, 60}, False, 1.0)
 @given(st.sets(st.integers(0, SLOTS - 1), min_size=1), st.booleans(), st.floats(0.05, 1.0))
 def test_a_split_computes_the_same(numbers: set[int], sparse: bool, share: float) -> None:
     rng = np.random.default_rng(0)

@@ -31,14 +31,14 @@ def require_depth(circuit: Circuit, bits: int, rings: Sequence[int]) -> None:
 
     Example:
         >>> from cloakwork.programs.circuits import CircuitBuilder, CircuitInput, Product
-        >>> builder = CircuitBuilder("power of two to the sixtieth")
+        >>> builder = CircuitBuilder("a power of two")
         >>> (x,) = builder.input(CircuitInput("x"))
-        >>> for _ in range(60):
+        >>> for _ in range(120):
         ...     x = builder.append(Product(x, x))
         >>> builder.output("y", (), (x,))
         >>> require_depth(builder.finish(), 16, range(12, 17))
         Traceback (most recent call last):
-        cloakwork.errors.CircuitTooDeepError: cannot compile power of two to the sixtieth: ...
+        cloakwork.errors.CircuitTooDeepError: cannot compile a power of two: ...
     """
     most = max(_most_products(bits, log_n) for log_n in rings)
     depth = _as_written(circuit)

@@ -119,7 +119,8 @@ def _spacings(numbers: NDArray[np.int64], slots: int) -> set[int]:
 
 def _countings(numbers: NDArray[np.int64], slots: int, width: int) -> Iterator[NDArray[np.int64]]:
     """Each diagonal counted from 0 or from minus the slots up, in one way or another."""
-    below = numbers - slots
+    # Diagonal 0 stays: minus the slots is no number of a diagonal.
+    below = np.where(numbers > 0, numbers - slots, 0)
     yield numbers
     yield np.where(numbers > slots // 2, below, numbers)
     up, down = numbers % width, below % width
