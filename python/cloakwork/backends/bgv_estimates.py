@@ -104,9 +104,7 @@ class BgvEstimates(NoTransforms):
 
     def rescale(self, value: Estimated) -> Estimated:
         """One level down."""
-        if value.noise.degree == 2:
-            return Estimated(value.noise.relinearize_and_switch())
-        return self.drop_level(value, value.noise.level - 1)
+        return Estimated(value.noise.relinearize_and_switch())
 
     def drop_level(self, value: Estimated, level: int) -> Estimated:
         """A lower level."""

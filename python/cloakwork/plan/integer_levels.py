@@ -34,13 +34,34 @@ from cloakwork.programs.slots import (
 )
 from cloakwork.programs.vectors import uniform_integer
 
-# Before which operations values can be switched down: rotations are cheaper then, but ask for a
-# level of their own.
-BEFORE: tuple[tuple[type[Operation], ...], ...] = ((Mul, Rotate, RotateSum), (Mul,))
 # Noises that differ by less are the same.
 _SAME_BITS = 0.1
 # How much noisier the engine lets a value become for the factor that its level has by custom.
 _LIKE_BITS = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Switching:
+    """A way in which values are switched down.
+
+    Args:
+        before: The operations whose operands are switched down first.
+        alike: Whether values that only lose primes take the plaintext factor that their new level
+            has by custom, as those do that are divided. Sums of values of one factor cost no
+            noise, but rounding for the factor does.
+    """
+
+    before: tuple[type[Operation], ...]
+    alike: bool
+
+
+# Rotations are cheaper further down, but then ask for a level of their own. No way is best for
+# all programs.
+SWITCHINGS = tuple(
+    Switching(before, alike)
+    for before in ((Mul, Rotate, RotateSum), (Mul,))
+    for alike in (False, True)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +97,13 @@ class Switches:
         before_use: How often every value is switched before it is multiplied or rotated.
         of_operands: How often each operand of an operation has to be switched at least, for the
             noises to be these.
+        alike: Whether values that only lose primes take the factor of their new level.
     """
 
     noises: tuple[Noise | None, ...]
     before_use: tuple[int, ...]
     of_operands: tuple[tuple[int, ...], ...]
+    alike: bool
 
 
 # Powers of symbols.
@@ -111,7 +134,7 @@ def switches(
     program: Program,
     model: NoiseModel,
     level_bits: float,
-    before: tuple[type[Operation], ...] = BEFORE[0],
+    switching: Switching = SWITCHINGS[0],
 ) -> Switches:
     """How often values are switched down, by the model of noise.
 
@@ -119,19 +142,20 @@ def switches(
         program: A program over integers of one level.
         model: The model.
         level_bits: By how many bits a switch shrinks the modulus.
-        before: The operations whose operands are switched down first, one of `BEFORE`.
+        switching: When values are switched down, and to which factors.
     """
     known: list[_Known | None] = []
     before_use: list[int] = []
     of_operands: list[tuple[int, ...]] = []
     for number, operation in enumerate(program.operations):
+        operation_switches = _switches_operands(operation, program, switching.before)
         used = [
-            (value, before_use[operand] if _switches_operands(operation, program, before) else 0)
+            (value, before_use[operand] if operation_switches else 0)
             for operand in operands(operation)
             if (value := known[operand]) is not None
         ]
         depth = max((value.depth + count for value, count in used), default=0)
-        at = [_lowered(value, depth, model, level_bits) for value, _ in used]
+        at = [_lowered(value, depth, model, level_bits, switching) for value, _ in used]
         made = None if isinstance(operation, Constant) else _made(operation, at, program, model)
         if made is not None and made.factor == _NO_OTHERS:
             made = _Known(made.noise, depth, ((-1 - number, 1),))
@@ -144,15 +168,19 @@ def switches(
             )
         )
     noises = tuple(None if value is None else value.noise for value in known)
-    return Switches(noises, tuple(before_use), tuple(of_operands))
+    return Switches(noises, tuple(before_use), tuple(of_operands), switching.alike)
 
 
-def _lowered(value: _Known, depth: int, model: NoiseModel, level_bits: float) -> _Known:
+def _lowered(
+    value: _Known, depth: int, model: NoiseModel, level_bits: float, switching: Switching
+) -> _Known:
     steps = depth - value.depth
     if not steps:
         return value
     noise = model.switched(value.noise, steps * level_bits)
     divides = noise != value.noise
+    if not divides and not switching.alike:
+        return _Known(noise, depth, value.factor)
     if divides and steps == 1 and value.factor == _custom(value.depth, 2):
         return _Known(noise, depth, _custom(depth))
     # The engine multiplies before it divides, for the custom of the depth, where that is cheap.
@@ -167,7 +195,7 @@ def _lowered(value: _Known, depth: int, model: NoiseModel, level_bits: float) ->
 
 def _custom(depth: int, power: int = 1) -> Factor:
     """The factor that values of a depth have by custom, to a power."""
-    return ((2 * depth, power),)
+    return ((2 * depth, power),) if depth else ()
 
 
 def _least(value: _Known, wanted: Noise, most: int, model: NoiseModel, level_bits: float) -> int:
@@ -285,13 +313,18 @@ def levelled(program: Program, asked: Switches, levels: Mapping[int, int]) -> Pr
             return new_of[value]
         if (value, level) not in lowered:
             switched = levels[value] - asked.before_use[value]
-            if level >= switched:
+            if level >= switched or (asked.alike and level == switched - 1):
                 step: Operation = Rescale(at(value, level + 1))
+            elif asked.alike:
+                step = Rescale(appended(DropLevel(at(value, switched), level + 1), value))
             else:
                 step = DropLevel(at(value, switched), level)
-            builder.origin, builder.stage = program.origins[value], program.stages[value]
-            lowered[value, level] = builder.append(step, program.layouts[value])
+            lowered[value, level] = appended(step, value)
         return lowered[value, level]
+
+    def appended(step: Operation, value: int) -> int:
+        builder.origin, builder.stage = program.origins[value], program.stages[value]
+        return builder.append(step, program.layouts[value])
 
     for number, operation in enumerate(program.operations):
         match operation:

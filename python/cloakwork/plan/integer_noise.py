@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-# The engine wants noise this far below the modulus.
-_CLEAR_BITS = 2.0
+# The engine wants noise below this part of the modulus (`crates/rlwe`, `bgv::parameters`).
+_CAPACITY = 7 / 16
 # By how much a division has to be better than dropping primes.
 _DROPPED_BITS = 1.5
 
@@ -141,4 +141,4 @@ class NoiseModel:
 
     def needed_bits(self, noise: Noise) -> float:
         """Of a modulus that holds a noise."""
-        return noise.coefficient + _CLEAR_BITS
+        return noise.coefficient - math.log2(_CAPACITY)

@@ -18,7 +18,7 @@ from cloakwork.errors import (
 )
 from cloakwork.plan.cost import total_seconds
 from cloakwork.plan.integer_costs import Limbs, counted_costs, expected_limbs
-from cloakwork.plan.integer_levels import BEFORE, Chain, levelled, lowest_levels, switches
+from cloakwork.plan.integer_levels import SWITCHINGS, Chain, levelled, lowest_levels, switches
 from cloakwork.plan.integer_noise import NoiseModel
 from cloakwork.plan.integer_slots import SlotPlan, slot_plan
 from cloakwork.plan.rotate_sums import with_rotate_sums
@@ -39,7 +39,7 @@ _HEADROOM_BITS = range(2, 61)
 _MAX_PRIME_BITS = 30
 _WORD_BYTES = 4
 # Operations of the programs that are tried together, about: long ones are tried less often.
-_EFFORT = 2_000
+_EFFORT = 1_000
 _FEWEST_STEPS = 4
 # What the model of noise may be off by, tried in order.
 _SPARE_BITS = (0.1, 0.5, 3.0, 8.0)
@@ -245,8 +245,8 @@ def _cheapest(
     """The chains on which the program costs least by the model, one for each count of primes."""
     found: dict[Limbs, _Levelled] = {}
     # Of chains that cost the same, the one with the fewest levels.
-    for before, level_bits in product(BEFORE, reversed(_spread(_LEVEL_BITS, steps))):
-        asked = switches(program, model, level_bits, before)
+    for switching, level_bits in product(SWITCHINGS, reversed(_spread(_LEVEL_BITS, steps))):
+        asked = switches(program, model, level_bits, switching)
         needed = [model.needed_bits(noise) for noise in asked.noises if noise is not None]
         for base_bits in _bases(level_bits, max(needed, default=0.0) + spare_bits):
             chain = Chain(level_bits, base_bits, spare_bits)

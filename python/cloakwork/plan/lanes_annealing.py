@@ -112,11 +112,17 @@ class _State:
             self._parts[node] = generator.randrange(
                 1 + max(self._parts[peer] for peer in peers) + 1
             )
-        elif chance < 0.6:
+        elif chance < 0.55:
             shift = generator.choice((-2, -1, 1, 2))
             for peer in peers:
                 if self._parts[peer] == self._parts[node]:
                     self._lanes[peer] += shift
+        elif chance < 0.6:
+            # All that is made from then on.
+            shift = generator.choice((-4, -3, -2, -1, 1, 2, 3, 4))
+            for later in self._nodes:
+                if self._stages[later] >= self._stages[node]:
+                    self._lanes[later] += shift
         else:
             self._lanes[node] = self._new_lane(node, generator)
         if chance >= 0.45 and generator.random() < 0.3:

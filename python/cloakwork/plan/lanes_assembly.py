@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from cloakwork.plan.lanes_cost import LaneCosts, cost_of
 from cloakwork.plan.lanes_forms import Form, Forms, InputNode, ProductNode
@@ -32,6 +33,10 @@ from cloakwork.programs.lanes import (
     VectorSum,
     vectors_of,
 )
+
+
+# By coefficient: lanes where slots of a vector are wanted, and how far from there they lie.
+_Classes: TypeAlias = tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +173,16 @@ class _Assembler:
                     vector = self._ciphertexts[home]
                 entries = sources.setdefault(vector, {}).setdefault(coefficient, [])
                 entries.append((lane, slot - lane))
+        # What moves alike is added up before it moves.
+        alike: dict[_Classes, list[int]] = {}
+        for vector, classes in sources.items():
+            moves = tuple((each, tuple(entries)) for each, entries in classes.items())
+            alike.setdefault(moves, []).append(vector)
         positive: list[int] = []
         negative: list[int] = []
-        for vector, classes in sources.items():
-            for sign, part in self._parts(vector, classes, target.forms):
+        for moves, vectors in alike.items():
+            vector = self._total(sorted(vectors), ())
+            for sign, part in self._parts(vector, moves, target.forms):
                 (positive if sign > 0 else negative).append(part)
         total = self._total(positive, negative)
         addends = tuple(
@@ -192,12 +203,12 @@ class _Assembler:
     def _parts(
         self,
         vector: int,
-        classes: Mapping[int, Sequence[tuple[int, int]]],
+        classes: _Classes,
         lanes: Iterable[int],
     ) -> list[tuple[int, int]]:
         """What one vector adds to a target, as signs and vectors."""
         parts: list[tuple[int, int]] = []
-        for coefficient, entries in classes.items():
+        for coefficient, entries in classes:
             sign = 1 if coefficient > 0 else -1
             part = self._gathered(vector, entries, lanes, abs(coefficient))
             parts.append((sign, part))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 
 from cloakwork.errors import InvalidArgumentError
@@ -30,6 +30,7 @@ class LaneCosts:
         encryption: An input: who encrypts it works and sends as well.
         rotation: A rotation of a vector not rotated before.
         hoisted: A further rotation of the same vector.
+        summed: The same, where nothing but the sum of all its rotations is used.
         product: A product of two ciphertexts, not relinearised.
         relinearisation: A relinearisation: of a sum of products before it is rotated or
             multiplied, and not of a result.
@@ -46,6 +47,7 @@ class LaneCosts:
     encryption: float = 0.25
     rotation: float = 1.0
     hoisted: float = 0.5
+    summed: float = 0.15
     product: float = 0.5
     relinearisation: float = 0.8
     mask: float = 0.2
@@ -100,8 +102,43 @@ def cost_of(operations: Sequence[VectorOperation], costs: LaneCosts) -> float:
                 prices.append(costs.relinearisation * (1 + costs.level * levels[vector]))
         if isinstance(operation, VectorProduct) or vectors & waiting:
             waiting.add(number)
+    for base, further in _summed(operations):
+        saved = further * (costs.hoisted - costs.summed)
+        prices.append(-saved * (1 + costs.level * levels[base]))
     # Exact, so that the order of operations does not tell programs apart.
     return math.fsum(prices)
+
+
+def _summed(operations: Sequence[VectorOperation]) -> Iterator[tuple[int, int]]:
+    """Vectors of whose rotations only one sum is used, and how many it has beyond the first."""
+    rotations: dict[int, int] = {}
+    uses = [0] * len(operations)
+    for operation in operations:
+        for vector in vectors_of(operation):
+            uses[vector] += 1
+        if isinstance(operation, Rotation):
+            rotations[operation.operand] = rotations.get(operation.operand, 0) + 1
+    if all(count == 1 for count in rotations.values()):
+        return
+    # Sums of rotations of one vector: the vector, and how many rotations.
+    sums: dict[int, tuple[int, int]] = {}
+    for number, operation in enumerate(operations):
+        match operation:
+            case Rotation(operand=operand):
+                found = (operand, 1)
+            case VectorSum(left=left, right=right) | VectorDifference(left=left, right=right):
+                parts = [sums[each] for each in (left, right) if each in sums and uses[each] == 1]
+                bases = {base for base, _ in parts}
+                whole = {left, right} & bases
+                if len(bases) != 1 or len(parts) + len(whole) < 2:
+                    continue
+                found = (bases.pop(), sum(count for _, count in parts))
+            case _:
+                continue
+        sums[number] = found
+        base, count = found
+        if 1 < count == rotations[base]:
+            yield base, count - 1
 
 
 def _price(operation: VectorOperation, costs: LaneCosts, rotated: set[int]) -> float:

@@ -240,9 +240,14 @@ class _Aligner:
 
     def align(self) -> Iterator[tuple[int, int]]:
         last = len(self._first)
+        # What one target wants next to one another, so that it moves alike.
         order = sorted(
             self._by_node,
-            key=lambda node: (self._first.get(node, last), -len(self._by_node[node]), node),
+            key=lambda node: (
+                self._first.get(node, last),
+                -len(self._by_node[node]),
+                self._by_node[node][0],
+            ),
         )
         for node in order:
             _, _, slot = min(self._candidates(node))

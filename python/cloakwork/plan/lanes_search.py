@@ -30,14 +30,17 @@ from cloakwork.programs.lanes import LaneProgram
 
 # Terms of nodes that a search of effort 1 may go through, over all schedules that it tries: for
 # shapes, and for each time of annealing. Together they take some seconds.
-_SHAPE_VISITS = 100_000
+_SHAPE_VISITS = 60_000
 _ANNEALING_VISITS = 80_000
-_RESTARTS = 4
+_RESTARTS = 3
 # Of the effort, what each of several searches for one circuit gets.
 _SHARE = 0.6
 # What rotations of one vector, masks and levels cost depends on the levels, which come later; so
 # the search takes turns under several prices.
-PRICES = (LaneCosts(), LaneCosts(hoisted=0.25, mask=0.5, level=0.8))
+PRICES = (
+    LaneCosts(hoisted=0.3, mask=0.8, product=0.2, level=0.3),
+    LaneCosts(hoisted=0.4, mask=0.8, product=0.2, relinearisation=1.0),
+)
 # Programs by one of the prices that levels are to decide among, and how much dearer than the
 # cheapest they may be.
 _MOST_CANDIDATES = 3
@@ -45,7 +48,7 @@ _DEAR = 1.5
 # Operations of a circuit as it is written that levels can still decide for.
 _LONGEST_SCALAR = 300
 # More steps than this for one node do not pay, and fewer than this in all do nothing.
-_STEPS_PER_NODE = 150
+_STEPS_PER_NODE = 220
 _LEAST_STEPS = 20
 _GAPS = (0, 1, 2, 3)
 # Above this depth, levels go apart all together, or one at a time.

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use super::ciphertext::Ciphertext;
-use super::parameters::Parameters;
+use super::parameters::{CAPACITY, Parameters};
 use super::plaintext::Plaintext;
 use crate::keys::{PublicKey, SecretKey};
 use crate::parallel::Shared;
@@ -98,7 +98,7 @@ impl SecretKey {
         let mut positions: Vec<usize> = phase.0.basis.iter().collect();
         positions.sort_by_key(|&p| std::cmp::Reverse(ring.modulus(p).q));
         let mut modulus_bits = 0.0;
-        let needed = ciphertext.estimate.noise.coefficient_bits + 2.0;
+        let needed = ciphertext.estimate.noise.coefficient_bits - CAPACITY.log2();
         let enough = positions.iter().position(|&p| {
             modulus_bits += f64::from(ring.modulus(p).q).log2();
             modulus_bits >= needed
@@ -128,7 +128,7 @@ impl SecretKey {
                 (*residue, *real) = centring.read(&sources, &mut digits);
             }
         });
-        if reals.iter().any(|x| x.abs() >= 0.25) {
+        if reals.iter().any(|x| x.abs() >= CAPACITY) {
             return Err(Error::DecryptionOverflow);
         }
         Ok(Phase { residues, reals, modulus_bits })

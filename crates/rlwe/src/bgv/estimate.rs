@@ -5,7 +5,7 @@ use std::fmt;
 use super::alignment;
 use super::linear_transform::LinearTransform;
 use super::noise::Noise;
-use super::parameters::Parameters;
+use super::parameters::{CAPACITY, Parameters};
 use super::slots::centred;
 use crate::{Error, Result};
 
@@ -129,7 +129,7 @@ impl Estimate {
 
     /// log2 of what a coefficient of the noise must stay below.
     pub fn capacity_bits(&self) -> f64 {
-        self.modulus_bits(self.level) - 2.0
+        self.modulus_bits(self.level) + CAPACITY.log2()
     }
 
     /// Bits between the bound of the noise and the capacity: 0 or more.
@@ -278,7 +278,8 @@ impl Estimate {
         Self { degree: 1, ..self.with_noise(noise) }.checked("relinearise")
     }
 
-    /// The same message at degree 1 and one level down, in one division.
+    /// The same message at degree 1 and one level down, in one division. A ciphertext of degree 1
+    /// takes the factor that fresh ones of that level have, if that costs little noise.
     ///
     /// # Errors
     /// [`Error::LevelExhausted`] at level 0, [`Error::NoiseExhausted`].
@@ -286,6 +287,9 @@ impl Estimate {
         let operation = "switch the modulus";
         if self.level == 0 {
             return Err(Error::LevelExhausted { operation, needed: 1, available: 0 });
+        }
+        if self.degree == 1 {
+            return Ok(self.switching_by_custom(self.level - 1)?.estimate);
         }
         let switched = self.noise.plus(self.parameters.key_switching_noise(self.level));
         let whole = self.with_noise(switched).checked(operation)?;
@@ -334,8 +338,8 @@ impl Estimate {
     }
 
     /// The same message at `level`, not above this one, and with `factor`; where that is `None`,
-    /// with the factor that fresh ciphertexts of the level have, if that costs little noise, and
-    /// else with the one that comes of itself.
+    /// with its own if primes are dropped, else with the factor that fresh ciphertexts of the
+    /// level have, if that costs little noise, and else with the one that comes of itself.
     ///
     /// Primes are dropped where that leaves about as little noise as a division by them, whose
     /// rounding is more than a fresh ciphertext has: dropping keeps the factor. Another factor
@@ -365,8 +369,15 @@ impl Estimate {
             return self.switching_with(level, |own| centred(t, t.mul(factor, t.inv(own))));
         }
         let quietest = self.switching_with(level, |_| 1)?;
+        if quietest.divides { self.switching_by_custom(level) } else { Ok(quietest) }
+    }
+
+    /// To a lower level, and to the factor that it has by custom if that costs little noise.
+    pub(crate) fn switching_by_custom(&self, level: usize) -> Result<Switch> {
+        let t = self.parameters.t();
+        let quietest = self.switching_with(level, |_| 1)?;
         let custom = self.parameters.level_factor(level);
-        if level == self.level || quietest.estimate.factor == custom {
+        if quietest.estimate.factor == custom {
             return Ok(quietest);
         }
         let most = quietest.estimate.noise.length_bits + LIKE;

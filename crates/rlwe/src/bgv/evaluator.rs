@@ -244,7 +244,8 @@ impl Evaluator {
     }
 
     /// Relinearises a ciphertext of degree 2 and switches it one level down, in one division;
-    /// one of degree 1 is switched.
+    /// one of degree 1 is switched to the factor that fresh ones of that level have, if that costs
+    /// little noise.
     ///
     /// # Errors
     /// [`Error::LevelExhausted`] at level 0, and those of [`Self::relinearize`].
@@ -252,7 +253,7 @@ impl Evaluator {
         self.check(a, "switch the modulus")?;
         let estimate = a.estimate.relinearize_and_switch()?;
         if a.degree() == 1 {
-            return self.switch_to(a, estimate.level, None);
+            return Ok(self.switched(a, a.estimate.switching_by_custom(estimate.level)?));
         }
         let division = self.parameters.lattice().rescale_from_extended(a.level());
         Ok(a.with(estimate, self.keys.relinearize(&a.polys, a.level(), division)?))

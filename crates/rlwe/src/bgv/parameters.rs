@@ -21,6 +21,9 @@ const MAX_LOG_N_OF_DEFAULT: u32 = 15;
 /// ciphertexts, a few of them added or rotated, is rounded again one level below.
 const LEVEL_MARGIN_BITS: f64 = 4.0;
 
+/// The part of a modulus that noise must stay below.
+pub(crate) const CAPACITY: f64 = 7.0 / 16.0;
+
 /// What a person asks of BGV parameters.
 ///
 /// ```
@@ -155,13 +158,14 @@ impl Parameters {
         self.0.log_q(level)
     }
 
-    /// log2 of what noise must stay below at a level: a quarter of the modulus. Half would do
-    /// to decrypt; the rest is kept clear to notice what is wrong.
+    /// log2 of what noise must stay below at a level: seven sixteenths of the modulus. Half would
+    /// do to decrypt; the rest is kept clear to notice what is wrong, as in one of the
+    /// coefficients it is but for a chance of 7/8 to the power of their number.
     ///
     /// # Errors
     /// [`Error::LevelMismatch`] for a level that there is not.
     pub fn capacity_bits(&self, level: usize) -> Result<f64> {
-        Ok(self.log_q(level)? - 2.0)
+        Ok(self.log_q(level)? + CAPACITY.log2())
     }
 
     pub(crate) fn t(&self) -> Modulus {

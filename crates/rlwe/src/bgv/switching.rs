@@ -1,6 +1,7 @@
 //! Modulus switching.
 
 use super::ciphertext::Ciphertext;
+use super::estimate::Switch;
 use super::evaluator::Evaluator;
 use crate::Result;
 use crate::ring::division::Division;
@@ -24,9 +25,13 @@ impl Evaluator {
         factor: Option<u32>,
     ) -> Result<Ciphertext> {
         self.check(a, "switch the modulus")?;
-        let switch = a.estimate.switching(level, factor)?;
+        Ok(self.switched(a, a.estimate.switching(level, factor)?))
+    }
+
+    pub(crate) fn switched(&self, a: &Ciphertext, switch: Switch) -> Ciphertext {
+        let level = switch.estimate.level;
         if !switch.divides && level == a.level() && switch.multiplier == 1 {
-            return Ok(a.clone());
+            return a.clone();
         }
         let lattice = self.parameters().lattice();
         let (ring, to) = (lattice.ring(), lattice.level_basis(level));
@@ -39,7 +44,7 @@ impl Evaluator {
             // A seed expands to each prime by itself, so that it outlives those that are dropped.
             let seed = if switch.multiplier == 1 { a.seed } else { None };
             let polys: Vec<Poly> = restricted.collect();
-            return Ok(Ciphertext { seed, ..a.with(switch.estimate, polys) });
+            return Ciphertext { seed, ..a.with(switch.estimate, polys) };
         }
         let several;
         let division = if level + 1 == a.level() {
@@ -54,7 +59,7 @@ impl Evaluator {
             division.apply(ring, &poly)
         });
         let polys: Vec<Poly> = divided.collect();
-        Ok(a.with(switch.estimate, polys))
+        a.with(switch.estimate, polys)
     }
 
     /// Switches as far down as pays: to the level where most room is left for a product of the
