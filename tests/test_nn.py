@@ -356,6 +356,31 @@ def test_a_client_names_the_layer_its_range_and_what_came() -> None:
     assert np.abs(client.decrypt(evaluator.run(client.encrypt(inputs))) - expected).max() < 0.05
 
 
+@pytest.mark.parametrize("count", [20, 3000])
+def test_takes_every_calibration_input_whatever_cancels_in_it(count: int) -> None:
+    torch.manual_seed(4)
+    images = torch.rand(count, 6) / 5
+    images[count // 2 + 1] += 100.0
+    images[-2] = torch.tensor([0.0, 100.5, 0.0, 0.0, 0.0, 0.0])
+    centred = Forward(lambda layer, x: layer(x - x.mean(1, keepdim=True)))
+    net = compiled(centred, images[:1], images)
+    client, _ = net.keygen()
+    for image in images[[count // 2 + 1, -2, *range(0, count, count // 20)]]:
+        client.encrypt(image)
+
+
+@pytest.mark.parametrize("margin", [0.25, 4.0])
+def test_the_margin_widens_what_is_taken_as_it_widens_the_input(margin: float) -> None:
+    x = torch.linspace(-1, 1, 41)[:, None].double()
+    module = Forward(lambda _, x: x**8)
+    net = cw.nn.compile(module, x[:1], calibration=x, margin=margin, **SMALL)
+    assert net.input.bound == pytest.approx(1 + margin)
+    client, evaluator = net.keygen()
+    end = np.array([net.input.bound])
+    got = client.decrypt(evaluator.run(client.encrypt(end)))
+    assert np.abs(got - end**8).max() <= max(net.error, 1e-6 * end.item() ** 8)
+
+
 def test_refuses_numbers_of_linear_layers_that_calibration_left_no_room_for() -> None:
     module = layers.Linear(6, 1, bias=False).eval()
     layers.init.constant_(module.weight, 1.0)
