@@ -15,7 +15,7 @@ from cloakwork.frontends.nn.evaluate import evaluate, values
 _STARTS = 32
 _ROUNDS = 3
 # Halvings of the way to where the first layer leaves its range.
-_HALVINGS = 6
+_HALVINGS = 10
 # Parts of an input's elements that a ray changes.
 _PARTS = (1.0, 0.25, 0.05)
 # Errors that growth is told from, and their deviation: small, and far above rounding.
@@ -55,12 +55,14 @@ def reach(graph: g.Graph, calibration: Calibration) -> Reach:
         >>> nodes.append(g.node("square", g.Polynomial((0, 0, 1), "monomial", -2, 2), (0,), nodes))
         >>> nodes.append(g.node("y", g.Output(), (1,), nodes))
         >>> graph = g.build(nodes)
-        >>> round(abs(reach(graph, calibrate(graph, np.array([[0.5], [1.0]]))).furthest[0, 0]), 1)
-        2.0
+        >>> found = reach(graph, calibrate(graph, np.array([[0.5], [1.0]]))).furthest
+        >>> np.abs(found[0]).round(1).tolist()
+        [2.0]
     """
     generator = np.random.default_rng(0)
     errors = _errors(graph, generator)
-    starts = np.concatenate([calibration.outermost, calibration.spread])
+    stride = -(-len(calibration.spread) // _STARTS)
+    starts = np.concatenate([calibration.outermost, calibration.spread[::stride]])
     starts = starts[_accepted(graph, starts)]
     if not len(starts):
         return Reach(calibration.outermost, starts)
@@ -69,31 +71,33 @@ def reach(graph: g.Graph, calibration: Calibration) -> Reach:
     for _ in range(_ROUNDS):
         order = np.argsort(-_growth(graph, starts, errors))[:_STARTS]
         starts, towards = starts[order], towards[order]
-        found = _along(graph, starts, towards)
-        tried += found
-        starts = np.concatenate([starts, *found])
+        ends, on_the_way = _along(graph, starts, towards)
+        tried += on_the_way
+        starts = np.concatenate([starts, ends])
         towards = _directions(starts.shape, generator)
     order = np.argsort(-_growth(graph, starts, errors))[:_STARTS]
     return Reach(starts[order], np.concatenate(tried))
 
 
-def _along(graph: g.Graph, starts: g.Array, towards: g.Array) -> list[g.Array]:
-    """Accepted inputs on the way from each start to where a layer leaves its range."""
+def _along(graph: g.Graph, starts: g.Array, towards: g.Array) -> tuple[g.Array, list[g.Array]]:
+    """The last accepted input from each start on, and those that were tried on the way."""
     bound = graph.input.bound
     axes = tuple(range(1, starts.ndim))
     sizes = np.abs(towards).max(axis=axes, keepdims=True, initial=0.0)
     steps = 2 * bound * towards / np.where(sizes > 0, sizes, 1.0)
     near, far = np.zeros_like(sizes), np.ones_like(sizes)
-    middle, found = far, []
+    middle, ends = far, starts
+    tried: list[g.Array] = []
     for _ in range(_HALVINGS):
         # Along the sides of what the input is bounded by, once a ray has come to them.
         inputs = np.clip(starts + middle * steps, -bound, bound)
         accepted = _accepted(graph, inputs)
-        found.append(inputs[accepted])
+        tried.append(inputs[accepted])
         within = accepted.reshape(sizes.shape)
+        ends = np.where(within, inputs, ends)
         near, far = np.where(within, middle, near), np.where(within, far, middle)
         middle = (near + far) / 2
-    return found
+    return ends, tried
 
 
 def _directions(shape: g.Shape, generator: np.random.Generator) -> g.Array:
