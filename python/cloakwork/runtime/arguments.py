@@ -138,10 +138,8 @@ def apart(limit: float, value: float) -> tuple[str, str]:
     """A limit and a value, with as many digits as it takes to see which is larger.
 
     Example:
-        >>> apart(1.25, 3.0), apart(1.25, 1.2500001), apart(1.24999999, 1.2500001)
-        (('1.25', '3'), ('1.25', '1.2500001'), ('1.25', '1.2500001'))
-        >>> apart(1.0, 1.0)
-        ('1', '1')
+        >>> apart(1.25, 3.0), apart(1.25, 1.2500001), apart(1.0, 1.0)
+        (('1.25', '3'), ('1.25', '1.2500001'), ('1', '1'))
     """
     for digits in (4, 6, 9):
         texts = f"{limit:.{digits}g}", f"{value:.{digits}g}"

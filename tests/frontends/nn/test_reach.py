@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -26,7 +28,7 @@ def reached(graph: g.Graph, samples: np.ndarray) -> Reach:
 
 
 @pytest.mark.parametrize("make", [smooth, lola])
-def test_all_that_is_tried_is_accepted_by_a_client(make: type[g.Graph]) -> None:
+def test_all_that_is_tried_is_accepted_by_a_client(make: Callable[[], g.Graph]) -> None:
     graph = make()
     samples = np.random.default_rng(2).uniform(0, 1, (40, *graph.input.shape))
     found = reached(graph, samples)
