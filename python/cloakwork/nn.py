@@ -190,10 +190,12 @@ def compile_graph(
     calibration = calibrate(graph, samples)
     if not np.isfinite(graph.input.bound):
         graph = bounded(graph, max(map(abs, calibration.widened(0, margin))))
-    fitted, _ = fit(graph, calibration, precision, margin, degrees)
+    fitted, fits = fit(graph, calibration, precision, margin, degrees)
     reached = reach(fitted, calibration)
-    seen = np.concatenate([calibration.outermost, calibration.spread, reached.tried])
-    approximation = float(np.abs(evaluate(fitted, seen) - evaluate(graph, seen)).max())
+    approximation = 0.0
+    if any(each.error for each in fits):
+        seen = np.concatenate([calibration.outermost, calibration.spread, reached.tried])
+        approximation = float(np.abs(evaluate(fitted, seen) - evaluate(graph, seen)).max())
     wish = Wish(title, precision, batch, bool(insecure), costs)
     plan = planned(fitted, calibration, reached.furthest, wish, rings)
     program = plan.lowered.program

@@ -49,7 +49,6 @@ _EXCESS = 2.0**-20
 _ATTEMPTS = 4
 # Batches of inputs whose errors are seen.
 _RUNS = 2
-_FURTHEST_RUNS = 4
 # Errors that are drawn for each of their results.
 _DRAWS = 4
 # Errors that a deviation is told from: of a few, all may be small by chance.
@@ -124,7 +123,7 @@ def planned(
     """
     network = Staged(graph, stages_of(graph))
     usual = _usual(calibration, wish.width)
-    extreme = _batches(furthest, wish.width)[:_FURTHEST_RUNS]
+    extreme = _batches(furthest, wish.width)[:_RUNS]
     best: tuple[float, Planned] | None = None
     refusal: InvalidParametersError | None = None
     for log_n in rings:
