@@ -40,7 +40,9 @@ from cloakwork.runtime.arguments import shown
 _WATCH_BITS = 14
 # Those of them that there are at the least, where numbers are very large.
 _LEAST_WATCH_BITS = 3
-# What the engine has above a scale.
+# Above the scale: of networks of small numbers too, results far out of bounds should be seen.
+_MIN_HEADROOM = 20
+# What the engine has.
 _MAX_HEADROOM = 60
 # Bits of a scale below which noise lies in a network of a few layers; corrected by what is seen.
 _NOISE_BITS = 16
@@ -174,7 +176,7 @@ def _in_ring(
 ) -> tuple[float, Planned] | None:
     """The plan for one ring and its price; None where that is no lower than a limit."""
     scale_bits = max(SCALE_BITS.start, wish.precision + _NOISE_BITS)
-    parameters = _parameters(network, scale_bits, _WATCH_BITS, log_n, wish.insecure)
+    parameters = _parameters(network, scale_bits, _MIN_HEADROOM, log_n, wish.insecure)
     costs = wish.costs(parameters)
     if not isinstance(costs, Costs):
         raise InvalidArgumentError(
@@ -270,7 +272,8 @@ def _headroom(bounds: Sequence[float | None]) -> int:
     """Bits above the scale that leave room for all values."""
     largest = max(bound for bound in bounds if bound is not None)
     bits = math.ceil(math.log2(max(largest, 1.0)))
-    return max(bits + _LEAST_WATCH_BITS, min(bits + _WATCH_BITS, _MAX_HEADROOM))
+    watched = min(max(bits + _WATCH_BITS, _MIN_HEADROOM), _MAX_HEADROOM)
+    return max(bits + _LEAST_WATCH_BITS, watched)
 
 
 def _largest(program: Program, bounds: Sequence[float | None]) -> str:
@@ -305,7 +308,7 @@ def _refused(
     scale_bits = max(SCALE_BITS.start, wish.precision + _NOISE_BITS)
     for levels in range(depth, -1, -1):
         try:
-            _built(levels, scale_bits, _WATCH_BITS, log_n, wish.insecure)
+            _built(levels, scale_bits, _MIN_HEADROOM, log_n, wish.insecure)
         except InsecureParametersError:
             continue
         except InvalidParametersError:
