@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +20,7 @@ from cloakwork.errors import (
 )
 from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.evaluate import evaluate
+from cloakwork.runtime.files import read, write
 
 GRAPH = network((5,), Weights().linear(3, 5), SQUARE, Weights(1).linear(2, 3))
 SAMPLES = np.random.default_rng(3).uniform(-1, 1, (4, 5))
@@ -82,6 +86,43 @@ def test_refuses_what_is_of_another_network(tmp_path: Path) -> None:
         nn.load_encrypted(tmp_path / "inputs", compiled(log_n=10))
     with pytest.raises(InvalidArgumentError, match="expected the network that it is for"):
         nn.load_encrypted(tmp_path / "inputs", client)  # type: ignore[arg-type]
+
+
+def with_range(low: float, high: float, scale: float = 1.0) -> Callable[[dict[str, Any]], None]:
+    def change(facts: dict[str, Any]) -> None:
+        facts["watches"][0][2:5] = low, high, scale
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        with_range(np.nan, 1.0),
+        with_range(-1.0, np.inf),
+        with_range(2.0, 1.0),
+        with_range(-1.0, 1.0, 0.0),
+        with_range(-1.0, 1.0, np.nan),
+        lambda facts: facts.update(error=np.nan),
+        lambda facts: facts.update(error=-1.0),
+        lambda facts: facts.update(error="1.0"),
+        lambda facts: facts.update(bounds=[None] * len(facts["bounds"])),
+        lambda facts: facts.update(bounds=[np.inf] * len(facts["bounds"])),
+        lambda facts: facts.update(bounds=facts["bounds"][1:]),
+        lambda facts: facts["ports"][0].__setitem__(1, np.nan),
+        lambda facts: facts["ports"][1].__setitem__(1, -1.0),
+    ],
+)
+def test_refuses_ranges_and_bounds_that_none_compiles(
+    tmp_path: Path, change: Callable[[dict[str, Any]], None]
+) -> None:
+    nn.save_network(compiled(), tmp_path / "network")
+    facts, parts = read(tmp_path / "network", "network")
+    forged = copy.deepcopy(dict(facts))
+    change(forged)
+    write(tmp_path / "forged", "network", forged, parts)
+    with pytest.raises(MalformedBytesError, match=r"cannot read .*forged: "):
+        nn.load_network(tmp_path / "forged")
 
 
 @pytest.mark.parametrize("place", range(0, 4000, 400))

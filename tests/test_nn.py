@@ -146,6 +146,14 @@ def test_the_error_is_that_of_inputs_anywhere_in_the_calibration() -> None:
     assert np.abs(net.run_clear(x) - torch.tanh(x).numpy()).max() < net.error
 
 
+def test_batch_norm_by_the_batch_is_refused_by_its_layer_on_one_input_too() -> None:
+    module = layers.Sequential(mlp(), layers.BatchNorm1d(3, track_running_stats=False)).eval()
+    with pytest.raises(
+        errors.UnsupportedLayerError, match=r"layer '1' .* track_running_stats=True"
+    ):
+        compiled(module, X[:1])
+
+
 def exhausted() -> Iterator[torch.Tensor]:
     found = iter([X])
     next(found)
@@ -193,6 +201,11 @@ def with_variance(value: float) -> layers.Module:
     [
         (mlp().train(), errors.TrainingModeError, r"call module\.eval\(\)"),
         (with_weight(torch.nan), errors.NotFiniteError, r"0\.weight"),
+        (
+            layers.Sequential(layers.BatchNorm1d(6, track_running_stats=False)).eval(),
+            errors.UnsupportedLayerError,
+            r"layer '0' .*statistics of the batch.* track_running_stats=True",
+        ),
         (with_variance(-1.0), errors.InvalidArgumentError, "layer '1': .* got one of -1"),
         (layers.Linear(6, 3, device="meta").eval(), errors.NotRealError, "trained weights"),
         (layers.Linear(6, 3, dtype=torch.complex64).eval(), errors.NotRealError, "complex64"),
@@ -294,7 +307,8 @@ def network() -> cw.nn.Network:
     ("inputs", "error", "told"),
     [
         (X[0, :5], errors.ShapeMismatchError, r"layer 'input' .* shape \(6,\)"),
-        (X[:2], errors.ShapeMismatchError, "compile with batch=2"),
+        (X[:2], errors.ShapeMismatchError, "layer 'input' of Sequential: .* with batch=2"),
+        ([[1.0, 2.0], [3.0]], errors.ShapeMismatchError, "layer 'input' of Sequential: .* inhomog"),
         (np.zeros((0, 6)), errors.ShapeMismatchError, "layer 'input'"),
         (0.5, errors.ShapeMismatchError, "layer 'input'"),
         (100 * X[0], errors.ValueOutOfRangeError, "layer 'input' .* calibrate with inputs"),
@@ -309,6 +323,15 @@ def test_refuses_to_encrypt_what_it_is_not_meant_for(
     client, _ = network.keygen()
     with pytest.raises(error, match=told):
         client.encrypt(inputs)
+
+
+def test_names_ranges_by_digits_that_tell_them_from_what_came(network: cw.nn.Network) -> None:
+    client, _ = network.keygen()
+    with pytest.raises(errors.ValueOutOfRangeError) as refusal:
+        client.encrypt([network.input.bound * (1 + 1e-7)] + [0.5] * 5)
+    told = re.search(r"from -([\d.]+) to ([\d.]+), got one of ([\d.]+);", str(refusal.value))
+    assert told is not None
+    assert told[1] == told[2] < told[3]
 
 
 def steep() -> layers.Sequential:
@@ -333,13 +356,15 @@ def test_an_input_within_its_bound_is_refused_or_right(inputs: list[float]) -> N
     outside = STEEP.simulate(inputs).outside
     if outside:
         event("refused")
-        with pytest.raises(errors.ValueOutOfRangeError, match=re.escape(outside[0])):
-            client.encrypt(inputs)
+        for refusing in client.encrypt, STEEP.run_clear:
+            with pytest.raises(errors.ValueOutOfRangeError, match=re.escape(outside[0])):
+                refusing(inputs)
         return
     event("right")
     client.encrypt(inputs)
     expected = steep()(torch.tensor([inputs], dtype=torch.float64)).detach().numpy()[0]
     assert np.abs(STEEP.run_clear(inputs) - expected).max() < STEEP.error
+    assert np.abs(STEEP.simulate(inputs).outputs - expected).max() < STEEP.error
 
 
 def test_a_client_names_the_layer_its_range_and_what_came() -> None:
@@ -356,14 +381,47 @@ def test_a_client_names_the_layer_its_range_and_what_came() -> None:
     assert np.abs(client.decrypt(evaluator.run(client.encrypt(inputs))) - expected).max() < 0.05
 
 
-def test_refuses_numbers_of_linear_layers_that_calibration_left_no_room_for() -> None:
+@pytest.mark.parametrize("count", [20, 3000])
+def test_takes_every_calibration_input_whatever_cancels_in_it(count: int) -> None:
+    torch.manual_seed(4)
+    images = torch.rand(count, 6).double() / 5
+    images[count // 2 + 1] += 100.0
+    images[-2] = torch.tensor([0.0, 100.5, 0.0, 0.0, 0.0, 0.0])
+    module = Forward(lambda layer, x: layer(x - x.mean(1, keepdim=True))).double()
+    net = compiled(module, images[:1], images)
+    client, evaluator = net.keygen()
+    assert np.abs(net.run_clear(images) - module(images).detach().numpy()).max() < 1e-9
+    for image in images[[count // 2 + 1, -2, *range(0, count, count // 4)]]:
+        found = client.decrypt(evaluator.run(client.encrypt(image)))
+        assert np.abs(found - module(image[None]).detach().numpy()[0]).max() < net.error
+
+
+@pytest.mark.parametrize("margin", [0.25, 1.0, 4.0])
+@pytest.mark.parametrize(
+    "function", [lambda x: x**8, lambda x: 4 * x**5 - 3 * x**3 + x, lambda x: (x * x - 0.1) ** 2]
+)
+def test_the_error_covers_the_ends_of_what_the_margin_allows(function: Any, margin: float) -> None:
+    x = torch.linspace(-1, 1, 41)[:, None].double()
+    net = cw.nn.compile(
+        Forward(lambda _, x: function(x)), x[:1], calibration=x, margin=margin, **SMALL
+    )
+    assert net.input.bound == pytest.approx(1 + margin)
+    client, evaluator = net.keygen()
+    for end in net.input.bound, -net.input.bound:
+        wanted = function(torch.tensor([end], dtype=torch.float64)).numpy()
+        for _ in range(8):
+            found = client.decrypt(evaluator.run(client.encrypt([end])))
+            assert np.abs(found - wanted).max() < net.error
+
+
+def test_numbers_that_cancel_in_calibration_alone_have_room() -> None:
     module = layers.Linear(6, 1, bias=False).eval()
     layers.init.constant_(module.weight, 1.0)
     net = compiled(module, torch.tensor([[1.0, -1.0] * 3]))
-    client, _ = net.keygen()
-    client.encrypt([1.0, -1.0] * 3)
-    with pytest.raises(errors.ValueOutOfRangeError, match=r"has room for numbers up to .* of 6;"):
-        client.encrypt([1.0] * 6)
+    client, evaluator = net.keygen()
+    for inputs, total in ([1.0, -1.0] * 3, 0.0), ([1.0] * 6, 6.0), ([-net.input.bound] * 6, -7.5):
+        found = client.decrypt(evaluator.run(client.encrypt(inputs)))
+        assert np.abs(found - total).max() < net.error
 
 
 def test_bounds_follow_from_the_outermost_inputs_wherever_they_stand() -> None:

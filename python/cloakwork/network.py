@@ -34,8 +34,7 @@ class Simulation:
         outputs: The results, with the errors of encryption as modelled.
         error: The largest error to expect, of encryption and of polynomials for activations.
         outside: For each layer that numbers came to which it is not meant for, what these were
-            and what it is meant for; if there is none, for each layer that made numbers which
-            ciphertexts have no room for. A client refuses to encrypt such inputs.
+            and what it is meant for. A client refuses to encrypt such inputs.
     """
 
     outputs: _Array
@@ -112,10 +111,17 @@ class Network(NetworkProgram):
     def run_clear(self, inputs: ArrayLike) -> _Array:
         """Run the very program on float64 vectors, slot for slot, without errors.
 
+        Like a client it refuses inputs whose results would be wrong numbers; `simulate` runs them.
+
         Raises:
             ShapeMismatchError: The inputs have another shape than was compiled for.
+            ValueOutOfRangeError: A number lies outside the range of the calibration data, or one
+                that comes of it at a layer on the way; the message names the layer.
+            NotFiniteError: There is a NaN or an infinity.
+            NotRealError: They are complex, text or objects.
         """
         array, single = self.read(inputs, "run", most=None)
+        self.require_fit(array, "run")
         outputs = self._results(array)
         return outputs[0] if single else outputs
 

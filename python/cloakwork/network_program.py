@@ -18,12 +18,14 @@ from cloakwork.errors import (
     NotFiniteError,
     NotRealError,
     ShapeMismatchError,
+    ValueOutOfRangeError,
 )
-from cloakwork.plan.observed import Watch, observe, outside, overflowing
+from cloakwork.plan.observed import Watch, extremes, outside
 from cloakwork.plan.packing import Packing
 from cloakwork.programs.slots import Input, Output, Program
 from cloakwork.programs.text import operation_lines
 from cloakwork.programs.vectors import DistinctVectors
+from cloakwork.runtime.arguments import apart
 from cloakwork.runtime.arrays import real_array
 
 _Array: TypeAlias = NDArray[np.float64]
@@ -126,11 +128,11 @@ class NetworkProgram:
         """Inputs as a batch of flat rows, and whether there was no axis for the batch."""
         try:
             array = real_array(inputs, action)
-        except (NotFiniteError, NotRealError) as error:
+        except (NotFiniteError, NotRealError, ShapeMismatchError) as error:
             raise type(error)(
                 f"cannot {action} for layer 'input' of {self.title}: "
-                f"{str(error).removeprefix(f'cannot {action}: ')}; give finite real numbers such "
-                "as those of the sample that it was compiled with"
+                f"{str(error).removeprefix(f'cannot {action}: ')}; give an array of finite real "
+                "numbers such as the sample that it was compiled with"
             ) from error
         shape = self.input.shape
         single = array.shape == shape
@@ -143,8 +145,9 @@ class NetworkProgram:
         batch = array.reshape(-1, int(np.prod(shape)))
         if most is not None and len(batch) > most:
             raise ShapeMismatchError(
-                f"cannot {action} for {self.title}: expected up to {most} inputs at once, got "
-                f"{len(batch)}; encrypt them in parts, or compile with batch={len(batch)}"
+                f"cannot {action} for layer 'input' of {self.title}: expected up to {most} inputs "
+                f"at once, got {len(batch)}; encrypt them in parts, or compile with "
+                f"batch={len(batch)}"
             )
         return batch, single
 
@@ -166,8 +169,28 @@ class NetworkProgram:
         is told, as their numbers have no meaning.
         """
         runs = [self.pack(part) for part in self.parts(batch)]
-        seen = observe(self.program, runs, self.watches, self.width, self._backend)
-        lows, highs = np.stack([each.extremes for each in seen]).transpose(2, 0, 1)
-        extremes = np.column_stack([lows.min(axis=0), highs.max(axis=0)])
-        largest = np.max([each.largest for each in seen], axis=0)
-        return outside(self.watches, extremes) or overflowing(self.program, self.bounds, largest)
+        received = extremes(self.program, runs, self.watches, self.width, self._backend)
+        return outside(self.watches, received)
+
+    def require_fit(self, batch: _Array, action: str) -> None:
+        """Refuse flat inputs that would give wrong numbers.
+
+        Raises:
+            ValueOutOfRangeError: A number lies outside the range of the input, or one that comes
+                of it outside that of a layer on the way; the message names the layer.
+        """
+        largest, bound = float(np.abs(batch).max()), self.input.bound
+        if largest > bound:
+            limit, came = apart(bound, largest)
+            raise ValueOutOfRangeError(
+                f"cannot {action} for layer 'input' of {self.title}: expected numbers from "
+                f"-{limit} to {limit}, got one of {came}; calibrate with inputs like these, or "
+                "scale them as the network was trained"
+            )
+        reports = self.unfit(batch)
+        if reports:
+            raise ValueOutOfRangeError(
+                f"cannot {action} for {self.title}: its results would be wrong numbers, as "
+                f"{'; '.join(reports)}; calibrate with inputs like these, or compile with a larger "
+                "margin"
+            )

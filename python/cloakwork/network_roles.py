@@ -18,7 +18,7 @@ from cloakwork.errors import (
 )
 from cloakwork.network_program import NetworkProgram
 from cloakwork.programs.slots import Input
-from cloakwork.runtime.arguments import above, integer, shown
+from cloakwork.runtime.arguments import integer, shown
 from cloakwork.runtime.arrays import require_precision
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.roles import MAX_FLOOD_BITS, Client, Evaluator, require_role
@@ -87,23 +87,10 @@ class NetworkClient:
         """
         network = self._network
         batch, single = network.read(inputs, "encrypt", most=network.batch)
-        largest, bound = float(np.abs(batch).max()), network.input.bound
-        if largest > bound:
-            raise ValueOutOfRangeError(
-                f"cannot encrypt for layer 'input' of {network.title}: expected numbers from "
-                f"{-bound:g} to {bound:g}, got one of {above(largest, bound)}; calibrate with "
-                "inputs like these, or scale them as the network was trained"
-            )
-        reports = network.unfit(batch)
-        if reports:
-            raise ValueOutOfRangeError(
-                f"cannot encrypt for {network.title}: its results would be wrong numbers, as "
-                f"{'; '.join(reports)}; calibrate with inputs like these, or compile with a larger "
-                "margin"
-            )
+        network.require_fit(batch, "encrypt")
         levels = [each.level for each in network.program.operations if isinstance(each, Input)]
         values = [
-            self.party.key.encrypt(vector, bound=bound, level=level)
+            self.party.key.encrypt(vector, bound=network.input.bound, level=level)
             for vector, level in zip(network.pack(batch), levels, strict=True)
         ]
         return Encrypted("inputs", tuple(values), len(batch), single, network.fingerprint)

@@ -20,11 +20,13 @@ from cloakwork.network_roles import Encrypted
 from cloakwork.plan.observed import Watch
 from cloakwork.plan.packing import Packing
 from cloakwork.programs import file as program_file
-from cloakwork.runtime.arguments import integer, shown
+from cloakwork.programs.slots import Constant
+from cloakwork.runtime.arguments import integer, positive, shown
 from cloakwork.runtime.files import read, write
 
 _Path: TypeAlias = str | os.PathLike[str]
 _PLACE = np.dtype("<i8")
+_ACTION = "read a network"
 
 
 def save_network(network: Network, path: _Path) -> None:
@@ -89,28 +91,26 @@ def _network(facts: Mapping[str, Any], parts: Mapping[str, bytes]) -> Network:
         for number, (slots, name) in enumerate(facts["packings"])
     ]
     ports = [
-        Port(_shape(shape, packing), packing, float(bound))
+        Port(_shape(shape, packing), packing, positive(bound, "the bound", _ACTION))
         for (shape, bound), packing in zip(facts["ports"], packings[:2], strict=True)
     ]
     watches = [
-        Watch(
-            str(layer),
-            _values(values, len(program.operations)),
-            packing,
-            *(float(number) for number in numbers),
-        )
+        _watch(str(layer), _values(values, len(program.operations)), packing, numbers)
         for (layer, values, *numbers), packing in zip(facts["watches"], packings[2:], strict=True)
     ]
-    bounds = tuple(None if bound is None else float(bound) for bound in facts["bounds"])
+    bounds = tuple(
+        None if isinstance(operation, Constant) else positive(bound, "the bound", _ACTION)
+        for operation, bound in zip(program.operations, facts["bounds"], strict=True)
+    )
     return Network(
         str(facts["title"]),
         program,
         Parameters.from_bytes(parts["parameters"]),
         ports[0],
         ports[1],
-        integer(facts["batch"], "batch", "read a network", least=1, most=program.slots),
+        integer(facts["batch"], "batch", _ACTION, least=1, most=program.slots),
         bounds,
-        float(facts["error"]),
+        positive(facts["error"], "the error", _ACTION),
         watches,
     )
 
@@ -122,10 +122,17 @@ def _shape(shape: Sequence[Any], packing: Packing) -> tuple[int, ...]:
     return sizes
 
 
+def _watch(layer: str, values: tuple[int, ...], packing: Packing, numbers: Sequence[Any]) -> Watch:
+    low, high, scale, shift = map(float, numbers)
+    if not (np.isfinite([low, high, shift]).all() and low <= high):
+        raise ValueError(
+            f"layer {layer!r} has a range from {low:g} to {high:g}, shifted by {shift:g}"
+        )
+    return Watch(layer, values, packing, low, high, positive(scale, "the scale", _ACTION), shift)
+
+
 def _values(values: Sequence[Any], most: int) -> tuple[int, ...]:
-    return tuple(
-        integer(value, "value", "read a network", least=0, most=most - 1) for value in values
-    )
+    return tuple(integer(value, "value", _ACTION, least=0, most=most - 1) for value in values)
 
 
 def save_encrypted(encrypted: Encrypted, path: _Path) -> None:

@@ -15,6 +15,7 @@ from cloakwork.frontends.nn.calibration import bounded, calibrate
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.frontends.nn.evaluate import evaluate
 from cloakwork.frontends.nn.fit import fit
+from cloakwork.frontends.nn.reach import reach
 from cloakwork.network import Network, Simulation
 from cloakwork.network_program import Port
 from cloakwork.network_roles import Encrypted, NetworkClient, NetworkEvaluator
@@ -187,12 +188,16 @@ def compile_graph(
     if log_n is not None:
         rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
     calibration = calibrate(graph, samples)
-    seen = np.concatenate([calibration.outermost, calibration.spread])
     if not np.isfinite(graph.input.bound):
         graph = bounded(graph, max(map(abs, calibration.widened(0, margin))))
-    fitted, _ = fit(graph, calibration, precision, margin, degrees)
-    approximation = float(np.abs(evaluate(fitted, seen) - evaluate(graph, seen)).max())
-    plan = planned(fitted, calibration, Wish(title, precision, batch, bool(insecure), costs), rings)
+    fitted, fits = fit(graph, calibration, precision, margin, degrees)
+    reached = reach(fitted, calibration)
+    approximation = 0.0
+    if any(each.error for each in fits):
+        seen = np.concatenate([calibration.outermost, calibration.spread, reached.tried])
+        approximation = float(np.abs(evaluate(fitted, seen) - evaluate(graph, seen)).max())
+    wish = Wish(title, precision, batch, bool(insecure), costs)
+    plan = planned(fitted, calibration, reached.furthest, wish, rings)
     program = plan.lowered.program
     result = max(
         bound

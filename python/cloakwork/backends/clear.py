@@ -124,10 +124,11 @@ class ClearBackend(NoRotateSums):
         """The sum over d of diagonals[d] * rotate(value, d), d split as the engine splits it."""
         if self._noise is None:
             return ClearVector(_transformed(value.slots, diagonals), value.level, waiting=True)
-        baby = {step: self._baby(value, step) for step in {d % baby_steps for d in diagonals}}
+        steps = {d % baby_steps for d in diagonals}
+        baby = {step: _Rotations(self._baby(value, step)) for step in steps}
         total = np.zeros_like(value.slots)
         for d, diagonal in diagonals.items():
-            total += diagonal * np.roll(baby[d % baby_steps], d % baby_steps - d)
+            total += diagonal * baby[d % baby_steps].by(d - d % baby_steps)
         product = ClearVector(
             total + self._encoding_errors(value, diagonals), value.level, waiting=True
         )
@@ -137,8 +138,9 @@ class ClearBackend(NoRotateSums):
     def _encoding_errors(self, value: ClearVector, diagonals: Mapping[int, Vector]) -> Vector:
         """Those of all diagonals together: each meets the value rotated by its number."""
         squares = np.zeros_like(value.slots)
+        rotations = _Rotations(value.slots**2)
         for d in diagonals:
-            squares += np.roll(value.slots, -d) ** 2
+            squares += rotations.by(d)
         one = self._with_error(
             ClearVector(np.zeros_like(value.slots), value.level), NoiseModel.encoding
         )
@@ -184,13 +186,23 @@ class ClearBackend(NoRotateSums):
         return ClearVector(value.slots + errors, value.level, value.waiting)
 
 
+class _Rotations:
+    """All rotations of a vector: parts of two copies of it, one after the other."""
+
+    def __init__(self, slots: Vector) -> None:
+        self._slots = len(slots)
+        self._twice = np.concatenate([slots, slots])
+
+    def by(self, steps: int) -> Vector:
+        start = steps % self._slots
+        return self._twice[start : start + self._slots]
+
+
 def _transformed(slots: Vector, diagonals: Mapping[int, Vector]) -> Vector:
-    # Every rotation of a vector is a part of two copies of it, one after the other.
-    twice = np.concatenate([slots, slots])
+    rotations = _Rotations(slots)
     total = np.zeros_like(slots)
     for d, diagonal in diagonals.items():
-        start = d % len(slots)
-        total += diagonal * twice[start : start + len(slots)]
+        total += diagonal * rotations.by(d)
     return total
 
 

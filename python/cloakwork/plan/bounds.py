@@ -8,6 +8,7 @@ one bound that a ciphertext has for all its slots.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from numpy.polynomial import chebyshev, polynomial
@@ -37,9 +38,12 @@ from cloakwork.programs.slots import (
 
 # What outgrows a double stays here, as the engine's own bounds do.
 _LARGEST = float(np.finfo(np.float64).max)
+_NONE: Mapping[int, float] = MappingProxyType({})
 
 
-def value_bounds(program: Program, inputs: Sequence[Vector]) -> list[float | None]:
+def value_bounds(
+    program: Program, inputs: Sequence[Vector], ceilings: Mapping[int, float] = _NONE
+) -> list[float | None]:
     """Bound every value of a program, given bounds of the slots of its inputs.
 
     The bounds are those of interval arithmetic: reached where every slot may take every
@@ -51,6 +55,7 @@ def value_bounds(program: Program, inputs: Sequence[Vector]) -> list[float | Non
         inputs: For each input operation in order, the largest absolute value of every
             slot: 0 where it is known to be empty, the bound of the whole where it may hold
             anything.
+        ceilings: What no slot of these values exceeds, by their numbers, for other reasons.
 
     Returns:
         For each operation the largest bound of any slot of its value; None for a constant.
@@ -66,6 +71,8 @@ def value_bounds(program: Program, inputs: Sequence[Vector]) -> list[float | Non
         [3.0, 3.0, 3.0, 3.0]
         >>> value_bounds(program, [np.full(4, 3.0)])
         [3.0, 3.0, 6.0, 6.0]
+        >>> value_bounds(program, [np.full(4, 3.0)], {2: 5.0})
+        [3.0, 3.0, 5.0, 5.0]
     """
     _require_inputs(program, inputs)
     last_use = {
@@ -83,6 +90,8 @@ def value_bounds(program: Program, inputs: Sequence[Vector]) -> list[float | Non
             with np.errstate(over="ignore", invalid="ignore"):
                 made = _applied(operation, slots)
         made = np.nan_to_num(made, nan=_LARGEST, posinf=_LARGEST, neginf=_LARGEST)
+        if number in ceilings:
+            made = np.minimum(made, ceilings[number])
         slots[number] = made
         bounds.append(None if isinstance(operation, Constant) else float(made.max()))
         for value in (number, *operands(operation)):

@@ -134,6 +134,20 @@ def shown(value: Any) -> str:
     return text if short else f"a {type(value).__name__}"
 
 
+def apart(limit: float, value: float) -> tuple[str, str]:
+    """A limit and a value, with as many digits as it takes to see which is larger.
+
+    Example:
+        >>> apart(1.25, 3.0), apart(1.25, 1.2500001), apart(1.0, 1.0)
+        (('1.25', '3'), ('1.25', '1.2500001'), ('1', '1'))
+    """
+    for digits in (4, 6, 9):
+        texts = f"{limit:.{digits}g}", f"{value:.{digits}g}"
+        if texts[0] != texts[1]:
+            return texts
+    return (f"{limit:.4g}",) * 2 if limit == value else (repr(limit), repr(value))
+
+
 def above(value: float, limit: float) -> str:
     """A value with as many digits as it takes to see that it is above a limit.
 

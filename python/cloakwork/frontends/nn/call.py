@@ -27,6 +27,7 @@ _SUPPORTED = (
 _AFTER = "leave it out and apply it to the decrypted result"
 _ACTIVATION = "use ReLU, LeakyReLU, SiLU, GELU, sigmoid, tanh, Softplus or a polynomial"
 _NORM = "use batch norm, whose statistics do not depend on the input"
+TRACKED = "set track_running_stats=True and train it again"
 _CHANCE = (
     "give dropout training=self.training, so that it is off after module.eval(), and keep other "
     "random numbers in a buffer"
@@ -35,6 +36,7 @@ _CHANCE = (
 # What works instead of an operation whose name begins so.
 _INSTEAD: Mapping[str, str] = MappingProxyType(
     {
+        "batch_norm": TRACKED,
         "max_pool": "use average pooling, as torch.nn.AvgPool2d",
         "adaptive_max_pool": "use torch.nn.AdaptiveAvgPool2d",
         "softmax": _AFTER,

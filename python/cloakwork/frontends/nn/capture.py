@@ -19,7 +19,7 @@ from cloakwork.errors import (
     UnsupportedLayerError,
 )
 from cloakwork.frontends.nn import graph as g
-from cloakwork.frontends.nn.call import Call, Value
+from cloakwork.frontends.nn.call import TRACKED, Call, Value
 from cloakwork.frontends.nn.operations import READERS
 from cloakwork.frontends.nn.trace import Term, Trace
 
@@ -138,12 +138,27 @@ def _exported(module: torch.nn.Module, inputs: torch.Tensor) -> ExportedProgram:
                 exported = exported.run_decompositions({})
         return exported
     except Exception as error:
+        _require_statistics(module)
         told = " ".join(str(error).split())[:300]
         raise CaptureError(
             f"cannot read a network: torch.export cannot follow {type(module).__name__} on a "
             f"sample of shape {tuple(inputs.shape)}: {told}; give inputs that it takes along a "
             "first axis, and make its forward take one tensor and decide nothing by its numbers"
         ) from error
+
+
+def _require_statistics(module: torch.nn.Module) -> None:
+    """Refuse batch norm by its layer where torch refuses it by the size of the batch."""
+    import torch  # noqa: PLC0415
+
+    kinds = torch.nn.BatchNorm1d | torch.nn.BatchNorm2d
+    for name, part in module.named_modules():
+        if isinstance(part, kinds) and part.running_mean is None:
+            raise UnsupportedLayerError(
+                f"cannot compute layer {name or type(module).__name__!r} on encrypted numbers: "
+                "expected operations that are supported, got batch norm by statistics of the "
+                f"batch; {TRACKED}"
+            )
 
 
 def _require_independent(module: torch.nn.Module, inputs: torch.Tensor) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import assert_never
 
 import numpy as np
@@ -15,13 +16,16 @@ from cloakwork.errors import ShapeMismatchError
 from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.activations import FUNCTIONS
 
+_NONE: Mapping[int, g.Array] = MappingProxyType({})
 
-def evaluate(graph: g.Graph, batch: g.Array) -> g.Array:
+
+def evaluate(graph: g.Graph, batch: g.Array, errors: Mapping[int, g.Array] = _NONE) -> g.Array:
     """The network's outputs for a batch of inputs.
 
     Args:
         graph: The network.
         batch: Inputs along the first axis.
+        errors: What is added to the results of nodes, by their numbers.
 
     Raises:
         ShapeMismatchError: The batch is not one of inputs of the network's shape.
@@ -34,11 +38,18 @@ def evaluate(graph: g.Graph, batch: g.Array) -> g.Array:
     >>> evaluate(g.build(nodes), np.array([[1.0, 2.0, 3.0]]))
     array([[1., 4., 9.]])
     """
-    return deque(values(graph, batch), maxlen=1)[0]
+    return deque(values(graph, batch, errors), maxlen=1)[0]
 
 
-def values(graph: g.Graph, batch: g.Array) -> Iterator[g.Array]:
+def values(
+    graph: g.Graph, batch: g.Array, errors: Mapping[int, g.Array] = _NONE
+) -> Iterator[g.Array]:
     """What each node computes for a batch, in the order of the nodes; freed after its last use.
+
+    Args:
+        graph: The network.
+        batch: Inputs along the first axis.
+        errors: What is added to the results of nodes, by their numbers.
 
     Raises:
         ShapeMismatchError: The batch is not one of inputs of the network's shape.
@@ -53,7 +64,8 @@ def values(graph: g.Graph, batch: g.Array) -> Iterator[g.Array]:
     kept: dict[int, g.Array] = {}
     for number, node in enumerate(graph.nodes):
         operands = [kept[operand] for operand in node.inputs]
-        kept[number] = value = applied(node.operation, operands) if operands else batch
+        value = applied(node.operation, operands) if operands else batch
+        kept[number] = value = value + errors[number] if number in errors else value
         yield value
         for operand in {*node.inputs}:
             if graph.users[operand][-1] == number:

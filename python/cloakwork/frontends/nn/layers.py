@@ -58,10 +58,10 @@ def convolution(call: Call) -> Term:
 def batch_norm(call: Call) -> Term:
     """(input - mean) / sqrt(variance + eps) * weight + bias, each per channel."""
     if call.arguments.get("training"):
-        raise call.unsupported("statistics of the batch; track running statistics")
+        raise call.unsupported("statistics of the batch")
     mean, variance = call.array("running_mean"), call.array("running_var")
     if mean is None or variance is None:
-        raise call.unsupported("statistics of the batch; set track_running_stats=True")
+        raise call.unsupported("statistics of the batch")
     spread = variance + call.number("eps")
     if spread.min() <= 0:
         raise InvalidArgumentError(

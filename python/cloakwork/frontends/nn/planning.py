@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
-from numpy.polynomial.polynomial import polyval
 from numpy.typing import NDArray
 
 from cloakwork._native import Parameters
@@ -26,34 +26,37 @@ from cloakwork.frontends.nn.lowering import (
     chosen_packings,
     lowered,
 )
+from cloakwork.frontends.nn.rooms import rooms
 from cloakwork.frontends.nn.stages import stages_of
 from cloakwork.plan.cost import Costs
 from cloakwork.plan.layout import power_of_two
-from cloakwork.plan.observed import observe, results
+from cloakwork.plan.observed import results
 from cloakwork.plan.parameter_choice import SCALE_BITS
 from cloakwork.plan.room import require_room
-from cloakwork.programs.slots import Polynomial, Program
+from cloakwork.programs.slots import Program
 from cloakwork.runtime.arguments import shown
 
-# Values of other inputs may exceed those of calibration by so many bits.
-_MARGIN_BITS = 2
 # Bits above the bounds within which a result that breaks them is still seen for what it is.
-_WATCH_BITS = 18
-# The same for terms of polynomials: their bounds are those of numbers within their range.
-_TERM_BITS = 3
-# What the engine has above a scale.
+_WATCH_BITS = 14
+# Those of them that there are at the least, where numbers are very large.
+_LEAST_WATCH_BITS = 3
+# Above the scale: of networks of small numbers too, results far out of bounds should be seen.
+_MIN_HEADROOM = 20
+# What the engine has.
 _MAX_HEADROOM = 60
 # Bits of a scale below which noise lies in a network of a few layers; corrected by what is seen.
 _NOISE_BITS = 16
 # How likely any result of a run may have an error that exceeds the largest to expect.
 _EXCESS = 2.0**-20
 _ATTEMPTS = 4
-# Batches of calibration inputs whose errors are seen.
+# Batches of inputs whose errors are seen.
 _RUNS = 2
 # Errors that are drawn for each of their results.
 _DRAWS = 4
 # Errors that a deviation is told from: of a few, all may be small by chance.
 _NOISY_RESULTS = 16
+
+_Array: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,8 @@ class Planned:
         lowered: The program.
         parameters: The parameters.
         bounds: For each operation the largest absolute value of its result, None for constants.
-        error: The largest error seen, in the clear with modelled noise.
+        error: The largest error to expect of an accepted input, told from what is seen in the
+            clear with modelled noise.
     """
 
     lowered: Lowered
@@ -97,12 +101,19 @@ class Planned:
     error: float
 
 
-def planned(graph: g.Graph, calibration: Calibration, wish: Wish, rings: Sequence[int]) -> Planned:
+def planned(
+    graph: g.Graph,
+    calibration: Calibration,
+    furthest: g.Array,
+    wish: Wish,
+    rings: Sequence[int],
+) -> Planned:
     """The cheapest program of a network among several rings.
 
     Args:
         graph: A network whose activations are polynomials.
         calibration: Inputs such as it is to be run on.
+        furthest: Other inputs that are accepted, those first that errors grow most by.
         wish: What is asked of it.
         rings: Base-2 logarithms of the ring degrees that may be taken, upwards.
 
@@ -113,7 +124,8 @@ def planned(graph: g.Graph, calibration: Calibration, wish: Wish, rings: Sequenc
         InvalidArgumentError: A batch does not fit a ciphertext.
     """
     network = Staged(graph, stages_of(graph))
-    batches = _batches(calibration, wish.width)
+    usual = _usual(calibration, wish.width)
+    extreme = _batches(furthest, wish.width)[:_RUNS]
     best: tuple[float, Planned] | None = None
     refusal: InvalidParametersError | None = None
     for log_n in rings:
@@ -122,7 +134,7 @@ def planned(graph: g.Graph, calibration: Calibration, wish: Wish, rings: Sequenc
             continue
         try:
             found = _in_ring(
-                network, batches, wish, log_n, slots, math.inf if best is None else best[0]
+                network, usual, extreme, wish, log_n, slots, best[0] if best else math.inf
             )
         except InvalidParametersError as error:
             refusal = error
@@ -140,19 +152,23 @@ def planned(graph: g.Graph, calibration: Calibration, wish: Wish, rings: Sequenc
     raise _refused(network, wish, rings[-1], refusal)
 
 
-def _batches(calibration: Calibration, width: int) -> list[NDArray[np.float64]]:
+def _usual(calibration: Calibration, width: int) -> list[_Array]:
     """Batches of a ciphertext's width: of the outermost inputs, and of some of all kinds."""
-    count = len(calibration.outermost)
     runs = min(_RUNS, -(-len(calibration.spread) // width))
     kinds = np.linspace(0, len(calibration.spread) - 1, runs * width).round().astype(np.int64)
-    numbers = np.arange(-(-count // width) * width) % count
-    found = np.concatenate([calibration.outermost[numbers], calibration.spread[kinds]])
-    return list(found.reshape(-1, width, math.prod(found.shape[1:])))
+    return _batches(calibration.outermost, width) + _batches(calibration.spread[kinds], width)
+
+
+def _batches(inputs: _Array, width: int) -> list[_Array]:
+    """All of some inputs, flat, in batches of a ciphertext's width."""
+    numbers = np.arange(-(-len(inputs) // width) * width) % len(inputs)
+    return list(inputs[numbers].reshape(-1, width, math.prod(inputs.shape[1:])))
 
 
 def _in_ring(
     network: Staged,
-    batches: Sequence[NDArray[np.float64]],
+    usual: Sequence[_Array],
+    extreme: Sequence[_Array],
     wish: Wish,
     log_n: int,
     slots: int,
@@ -160,7 +176,7 @@ def _in_ring(
 ) -> tuple[float, Planned] | None:
     """The plan for one ring and its price; None where that is no lower than a limit."""
     scale_bits = max(SCALE_BITS.start, wish.precision + _NOISE_BITS)
-    parameters = _parameters(network, scale_bits, _WATCH_BITS, log_n, wish.insecure)
+    parameters = _parameters(network, scale_bits, _MIN_HEADROOM, log_n, wish.insecure)
     costs = wish.costs(parameters)
     if not isinstance(costs, Costs):
         raise InvalidArgumentError(
@@ -172,34 +188,59 @@ def _in_ring(
     if price >= limit:
         return None
     program = lowered(wish.title, network, packings, slots * wish.width, costs)
-    inputs = [program.input.pack(batch) for batch in batches]
-    seen = observe(program.program, inputs, program.watches, wish.width)
-    bounds = _bounds(program, np.max([each.largest for each in seen], axis=0))
-    headroom = _headroom(program.program, bounds)
-    exact = [program.output.unpack(each.results, wish.width) for each in seen]
+    bounds = rooms(program, network.graph.input.bound, wish.width)
+    headroom = _headroom(bounds)
     # Errors are largest where numbers are, more often than not.
-    loudest = sorted(range(len(exact)), key=lambda run: np.abs(exact[run]).max())[-_RUNS:]
-    repeats = max(_DRAWS, -(-_NOISY_RESULTS // sum(exact[run].size for run in loudest)))
+    runs = sorted(_exact(program, usual), key=lambda run: np.abs(run.results).max())[-_RUNS:]
     for _ in range(_ATTEMPTS):
         try:
             parameters = _parameters(network, scale_bits, headroom, log_n, wish.insecure)
         except InvalidParametersError as refusal:
             largest = _largest(program.program, bounds)
             raise InvalidParametersError(f"{largest}: {refusal}") from refusal
-        errors = [
-            [_result(program, inputs[run], wish, parameters, seed) - exact[run] for run in loudest]
-            for seed in range(repeats)
-        ]
-        error = max(_largest_error(np.reshape(errors, (repeats, -1)), exact[0].size), 2.0**-52)
+        error = _error(program, runs, parameters)
         lacking = math.ceil(math.log2(error) + wish.precision)
         if lacking <= 0:
             break
         scale_bits += lacking
     require_room(program.program, bounds, parameters)
+    error = max(error, _error(program, _exact(program, extreme), parameters))
     return price, Planned(program, parameters, bounds, error)
 
 
-def _largest_error(drawn: NDArray[np.float64], results: int) -> float:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """Packed inputs and what is exactly their result, an input's in a row."""
+
+    inputs: list[_Array]
+    results: _Array
+
+
+def _exact(program: Lowered, batches: Sequence[_Array]) -> list[_Run]:
+    packed = [(program.input.pack(batch), len(batch)) for batch in batches]
+    return [
+        _Run(inputs, program.output.unpack(results(program.program, inputs), width))
+        for inputs, width in packed
+    ]
+
+
+def _error(program: Lowered, runs: Sequence[_Run], parameters: Parameters) -> float:
+    """The largest error to expect of any of some runs."""
+    repeats = max(_DRAWS, -(-_NOISY_RESULTS // sum(run.results.size for run in runs)))
+    drawn = [
+        [
+            program.output.unpack(
+                results(program.program, run.inputs, parameters, seed), len(run.results)
+            )
+            - run.results
+            for run in runs
+        ]
+        for seed in range(repeats)
+    ]
+    return max(_largest_error(np.reshape(drawn, (repeats, -1)), runs[0].results.size), 2.0**-52)
+
+
+def _largest_error(drawn: _Array, results: int) -> float:
     """What no error of a run exceeds, as good as never.
 
     Args:
@@ -216,36 +257,6 @@ def _largest_error(drawn: NDArray[np.float64], results: int) -> float:
     return deviation * math.sqrt(2 * math.log(2 * results / _EXCESS))
 
 
-def _bounds(lowered: Lowered, largest: NDArray[np.float64]) -> tuple[float | None, ...]:
-    """For each operation a bound that what was seen is well below."""
-    # A value that was always 0 may still be a small number.
-    bounds: list[float | None] = [
-        None
-        if np.isnan(each)
-        else _capped(2.0 ** (math.frexp(max(each, 2.0**-20))[1]) * 2.0**_MARGIN_BITS)
-        for each in largest
-    ]
-    ranges: dict[int, float] = {}
-    for watch in lowered.watches:
-        # The margin is in the range that the polynomial is meant for.
-        reached = max(abs(end * watch.scale + watch.shift) for end in (watch.low, watch.high))
-        for value in watch.values:
-            ranges[value] = min(reached, ranges.get(value, reached))
-    for value, reached in ranges.items():
-        bounds[value] = reached
-    return tuple(bounds)
-
-
-def _result(
-    program: Lowered,
-    inputs: list[NDArray[np.float64]],
-    wish: Wish,
-    parameters: Parameters,
-    seed: int,
-) -> NDArray[np.float64]:
-    return program.output.unpack(results(program.program, inputs, parameters, seed), wish.width)
-
-
 @lru_cache(maxsize=256)
 def _built(levels: int, scale_bits: int, headroom: int, log_n: int, insecure: bool) -> Parameters:
     return Parameters(
@@ -257,23 +268,12 @@ def _built(levels: int, scale_bits: int, headroom: int, log_n: int, insecure: bo
     )
 
 
-def _headroom(program: Program, bounds: Sequence[float | None]) -> int:
+def _headroom(bounds: Sequence[float | None]) -> int:
     """Bits above the scale that leave room for all values."""
-    needed = [_WATCH_BITS]
-    for operation, bound in zip(program.operations, bounds, strict=True):
-        if bound is not None:
-            needed.append(math.ceil(math.log2(max(bound, 1.0))) + _WATCH_BITS)
-        if isinstance(operation, Polynomial) and operation.basis == "monomial":
-            # The engine adds up what its terms may come to, and does not see that they cancel.
-            with np.errstate(over="ignore"):
-                largest = polyval(bounds[operation.operand] or 0.0, np.abs(operation.coefficients))
-            reached = _capped(float(largest))
-            needed.append(math.ceil(math.log2(max(reached, 1.0))) + _TERM_BITS)
-    return max(needed)
-
-
-def _capped(value: float) -> float:
-    return min(value, 2.0**1000)
+    largest = max(bound for bound in bounds if bound is not None)
+    bits = math.ceil(math.log2(max(largest, 1.0)))
+    watched = min(max(bits + _WATCH_BITS, _MIN_HEADROOM), _MAX_HEADROOM)
+    return max(bits + _LEAST_WATCH_BITS, watched)
 
 
 def _largest(program: Program, bounds: Sequence[float | None]) -> str:
@@ -308,7 +308,7 @@ def _refused(
     scale_bits = max(SCALE_BITS.start, wish.precision + _NOISE_BITS)
     for levels in range(depth, -1, -1):
         try:
-            _built(levels, scale_bits, _WATCH_BITS, log_n, wish.insecure)
+            _built(levels, scale_bits, _MIN_HEADROOM, log_n, wish.insecure)
         except InsecureParametersError:
             continue
         except InvalidParametersError:

@@ -1,0 +1,58 @@
+"""Inputs at the ends of what is accepted: they are, and errors grow by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from benchmarks.nn_networks import SQUARE, Weights, lola, network
+from cloakwork import nn
+from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.calibration import calibrate
+from cloakwork.frontends.nn.fit import fit
+from cloakwork.frontends.nn.reach import Reach, reach
+
+SILU = g.Activation("silu")
+
+
+def smooth() -> g.Graph:
+    w = Weights()
+    return network((6,), w.linear(6, 6), SILU, w.linear(6, 6), SILU, w.linear(2, 6))
+
+
+def reached(graph: g.Graph, samples: np.ndarray) -> Reach:
+    calibration = calibrate(graph, samples)
+    return reach(fit(graph, calibration)[0], calibration)
+
+
+@pytest.mark.parametrize("make", [smooth, lola])
+def test_all_that_is_tried_is_accepted_by_a_client(make: Callable[[], g.Graph]) -> None:
+    graph = make()
+    samples = np.random.default_rng(2).uniform(0, 1, (40, *graph.input.shape))
+    found = reached(graph, samples)
+    made = nn.compile_graph(graph, samples, log_n=14, insecure=True)
+    for inputs in found.furthest, found.tried:
+        assert np.abs(inputs).max() <= made.input.bound * (1 + 1e-12)
+        assert made.unfit(inputs.reshape(len(inputs), -1)) == []
+    assert len(found.tried) > len(samples)
+
+
+@pytest.mark.parametrize("samples", [[[0.5]], [[-1.0], [2.0]], [[3.0], [3.5]]])
+def test_a_power_is_led_to_the_ends_of_its_range(samples: list[list[float]]) -> None:
+    nodes = [g.node("x", g.Input((1,), 4.0), (), [])]
+    for name, layer in ("square", SQUARE), ("output", g.Output()):
+        nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
+    graph = g.build(nodes)
+    low, high = calibrate(graph, np.array(samples)).widened(0, 0.25)
+    found = reached(graph, np.array(samples)).furthest[0, 0]
+    assert low <= found <= high
+    assert abs(found) == pytest.approx(max(-low, high), rel=0.02)
+
+
+def test_inputs_that_none_is_accepted_of_are_taken_as_they_are() -> None:
+    narrow = g.Polynomial((0.0, 1.0, 0.0, 1.0), "chebyshev", -0.1, 0.1)
+    found = reached(network((3,), narrow), np.full((2, 3), 0.5))
+    assert found.furthest.tolist() == [[0.5] * 3]
+    assert not len(found.tried)
