@@ -25,10 +25,11 @@ from cloakwork.runtime.integer_roles import IntegerEvaluator
 
 BITS = 16
 
-# A job of milliseconds is run more often than one of seconds: at most so often, and no further
-# once it has taken so many seconds.
-_MOST_RUNS = 15
-_ENOUGH_SECONDS = 0.5
+# Rounds, and in each at most so many runs of one program, and no further once they have taken so
+# many seconds.
+_ROUNDS = 5
+_AT_ONCE = 15
+_ENOUGH_SECONDS = 0.1
 _SEED = 582057
 # Inputs are drawn anew until the results have so many bits, the last from few numbers.
 _BOUNDS = (50, 10, 3, 1)
@@ -137,9 +138,12 @@ def evaluated(job: CircuitJob, effort: float = 1.0) -> CircuitEvaluation:
     )
     scalar = _compiled([scalar_program(replace(circuit, inputs=free))], circuit, bounds)
     arguments = {each.name: _shaped(each, inputs[each.name]) for each in circuit.inputs}
-    seconds, found = _measured(program, arguments, BgvBackend)
-    scalar_seconds, scalar_found = _measured(scalar, arguments, BgvBackend)
-    relinearised, eager_found = _measured(scalar, arguments, _Relinearising)
+    runs = [
+        _Run(program, arguments, BgvBackend),
+        _Run(scalar, arguments, BgvBackend),
+        _Run(scalar, arguments, _Relinearising),
+    ]
+    seconds, scalar_seconds, relinearised = _measured(runs)
     clear = program.run_clear(**arguments)
     counts = operation_counts(program.program)
     return CircuitEvaluation(
@@ -158,7 +162,7 @@ def evaluated(job: CircuitJob, effort: float = 1.0) -> CircuitEvaluation:
         scalar_seconds,
         relinearised,
         program.key_bytes,
-        found == scalar_found == eager_found == clear == expected,
+        all(run.found == expected for run in runs) and clear == expected,
     )
 
 
@@ -199,27 +203,46 @@ def _shaped(declared: CircuitInput, flat: list[int]) -> Any:
             return [flat[start : start + shape[1]] for start in range(0, len(flat), shape[1])]
 
 
-def _measured(
-    program: CompiledCircuit,
-    arguments: Mapping[str, Any],
-    kind: Callable[..., BgvBackend],
-) -> tuple[float, Any]:
-    """CPU seconds of a run on one thread, the median of several, and its results."""
-    client, made = program.keygen()
-    assert isinstance(made.backend, BgvBackend)
-    backend = kind(made.backend.parameter_sets, made.backend.keys)
-    evaluator = IntegerEvaluator(backend, program.integers, hidden=True)
-    encrypted = client.encrypt(**arguments)
-    found = client.decrypt(evaluator.run(encrypted, threads=1))
-    seconds: list[float] = []
+class _Run:
+    """A program on encrypted arguments, ready to run; its results, and the seconds of its runs."""
+
+    def __init__(
+        self,
+        program: CompiledCircuit,
+        arguments: Mapping[str, Any],
+        kind: Callable[..., BgvBackend],
+    ) -> None:
+        client, made = program.keygen()
+        assert isinstance(made.backend, BgvBackend)
+        backend = kind(made.backend.parameter_sets, made.backend.keys)
+        self._evaluator = IntegerEvaluator(backend, program.integers, hidden=True)
+        self._encrypted = client.encrypt(**arguments)
+        self.found = client.decrypt(self._evaluator.run(self._encrypted, threads=1))
+        self.seconds: list[float] = []
+
+    def once(self) -> None:
+        start = time.process_time()
+        self._evaluator.run(self._encrypted, threads=1)
+        self.seconds.append(time.process_time() - start)
+
+
+def _measured(runs: Sequence[_Run]) -> list[float]:
+    """CPU seconds of each on one thread, the median of several in turn.
+
+    In turn, so that they share what the machine is at; a few at once, so that their keys are as
+    near as they are where one program runs often.
+    """
     threads = _native.threads()
     _native.set_threads(1)
     try:
-        while not seconds or (sum(seconds) < _ENOUGH_SECONDS and len(seconds) < _MOST_RUNS):
-            start = time.process_time()
-            evaluator.run(encrypted, threads=1)
-            seconds.append(time.process_time() - start)
+        for _ in range(_ROUNDS):
+            for run in runs:
+                before = len(run.seconds)
+                while len(run.seconds) - before < _AT_ONCE and (
+                    before == len(run.seconds) or sum(run.seconds[before:]) < _ENOUGH_SECONDS
+                ):
+                    run.once()
     finally:
         # Threads that wait for each other's work would count as work.
         _native.set_threads(threads)
-    return statistics.median(seconds), found
+    return [statistics.median(run.seconds) for run in runs]
