@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -46,21 +46,25 @@ class Switching:
 
     Args:
         before: The operations whose operands are switched down first.
-        alike: Whether values that only lose primes take the plaintext factor that their new level
-            has by custom, as those do that are divided. Sums of values of one factor cost no
-            noise, but rounding for the factor does.
+        alike: The operations of which operands that only lose primes take the plaintext factor
+            that their new level has by custom, as those do that are divided. Sums of values of
+            one factor cost no noise, but rounding for the factor does.
+        early: Whether sums that are switched before each use are made of operands that are, one
+            switch for several.
     """
 
     before: tuple[type[Operation], ...]
-    alike: bool
+    alike: tuple[type[Operation], ...]
+    early: bool
 
 
 # Rotations are cheaper further down, but then ask for a level of their own. No way is best for
 # all programs.
-SWITCHINGS = tuple(
-    Switching(before, alike)
-    for before in ((Mul, Rotate, RotateSum), (Mul,))
-    for alike in (False, True)
+SWITCHINGS = (
+    Switching((Mul, Rotate, RotateSum), alike=(), early=False),
+    Switching((Mul, Rotate, RotateSum), alike=(Add, Sub), early=True),
+    Switching((Mul, Rotate, RotateSum), alike=(Add, Sub, Mul, Rotate, RotateSum), early=False),
+    Switching((Mul,), alike=(), early=False),
 )
 
 
@@ -97,13 +101,13 @@ class Switches:
         before_use: How often every value is switched before it is multiplied or rotated.
         of_operands: How often each operand of an operation has to be switched at least, for the
             noises to be these.
-        alike: Whether values that only lose primes take the factor of their new level.
+        alike: The operations of which operands take the factor of their new level.
     """
 
     noises: tuple[Noise | None, ...]
     before_use: tuple[int, ...]
     of_operands: tuple[tuple[int, ...], ...]
-    alike: bool
+    alike: tuple[type[Operation], ...]
 
 
 # Powers of symbols.
@@ -144,18 +148,50 @@ def switches(
         level_bits: By how many bits a switch shrinks the modulus.
         switching: When values are switched down, and to which factors.
     """
+    asked = _switches(program, model, level_bits, switching, frozenset())
+    early = _early(program, asked, switching) if switching.early else frozenset()
+    return _switches(program, model, level_bits, switching, early) if early else asked
+
+
+def _early(program: Program, asked: Switches, switching: Switching) -> frozenset[int]:
+    """Sums of which every use is of a value switched down."""
+    switched = [count > 0 for count in asked.before_use]
+    for number in range(len(program.operations) - 1, -1, -1):
+        operation = program.operations[number]
+        is_sum = isinstance(operation, Add | Sub) and switched[number]
+        if not is_sum and not _switches_operands(operation, program, switching.before):
+            for operand in operands(operation):
+                switched[operand] = False
+    return frozenset(
+        number
+        for number, operation in enumerate(program.operations)
+        if isinstance(operation, Add | Sub) and switched[number]
+    )
+
+
+def _switches(
+    program: Program,
+    model: NoiseModel,
+    level_bits: float,
+    switching: Switching,
+    early: Set[int],
+) -> Switches:
     known: list[_Known | None] = []
     before_use: list[int] = []
     of_operands: list[tuple[int, ...]] = []
     for number, operation in enumerate(program.operations):
-        operation_switches = _switches_operands(operation, program, switching.before)
+        operation_switches = number in early or _switches_operands(
+            operation, program, switching.before
+        )
         used = [
             (value, before_use[operand] if operation_switches else 0)
             for operand in operands(operation)
             if (value := known[operand]) is not None
         ]
         depth = max((value.depth + count for value, count in used), default=0)
-        at = [_lowered(value, depth, model, level_bits, switching) for value, _ in used]
+        alike = isinstance(operation, switching.alike)
+        lowered_to = _alike if alike else _lowered
+        at = [lowered_to(value, depth, model, level_bits) for value, _ in used]
         made = None if isinstance(operation, Constant) else _made(operation, at, program, model)
         if made is not None and made.factor == _NO_OTHERS:
             made = _Known(made.noise, depth, ((-1 - number, 1),))
@@ -171,16 +207,20 @@ def switches(
     return Switches(noises, tuple(before_use), tuple(of_operands), switching.alike)
 
 
-def _lowered(
-    value: _Known, depth: int, model: NoiseModel, level_bits: float, switching: Switching
-) -> _Known:
+def _lowered(value: _Known, depth: int, model: NoiseModel, level_bits: float) -> _Known:
+    noise = model.switched(value.noise, (depth - value.depth) * level_bits)
+    if noise == value.noise:
+        return _Known(noise, depth, value.factor)
+    return _alike(value, depth, model, level_bits)
+
+
+def _alike(value: _Known, depth: int, model: NoiseModel, level_bits: float) -> _Known:
+    """Lowered, and of the factor that the depth has by custom where that is cheap."""
     steps = depth - value.depth
     if not steps:
         return value
     noise = model.switched(value.noise, steps * level_bits)
     divides = noise != value.noise
-    if not divides and not switching.alike:
-        return _Known(noise, depth, value.factor)
     if divides and steps == 1 and value.factor == _custom(value.depth, 2):
         return _Known(noise, depth, _custom(depth))
     # The engine multiplies before it divides, for the custom of the depth, where that is cheap.
@@ -305,22 +345,24 @@ def levelled(program: Program, asked: Switches, levels: Mapping[int, int]) -> Pr
     """
     builder = Builder(program.title, program.slots, "integer")
     new_of: dict[int, int] = {}
-    lowered: dict[tuple[int, int], int] = {}
+    lowered: dict[tuple[int, int, bool], int] = {}
 
-    def at(value: int, level: int) -> int:
+    def at(value: int, level: int, alike: bool) -> int:
         """The new number of an old value at a level, at or below its own."""
         if value not in levels or levels[value] == level:
             return new_of[value]
-        if (value, level) not in lowered:
-            switched = levels[value] - asked.before_use[value]
-            if level >= switched or (asked.alike and level == switched - 1):
-                step: Operation = Rescale(at(value, level + 1))
-            elif asked.alike:
-                step = Rescale(appended(DropLevel(at(value, switched), level + 1), value))
+        switched = levels[value] - asked.before_use[value]
+        key = value, level, alike and level < switched
+        if key not in lowered:
+            if level >= switched or (alike and level == switched - 1):
+                step: Operation = Rescale(at(value, level + 1, alike))
+            elif alike:
+                dropped = DropLevel(at(value, switched, alike), level + 1)
+                step = Rescale(appended(dropped, value))
             else:
-                step = DropLevel(at(value, switched), level)
-            lowered[value, level] = appended(step, value)
-        return lowered[value, level]
+                step = DropLevel(at(value, switched, alike), level)
+            lowered[key] = appended(step, value)
+        return lowered[key]
 
     def appended(step: Operation, value: int) -> int:
         builder.origin, builder.stage = program.origins[value], program.stages[value]
@@ -335,7 +377,8 @@ def levelled(program: Program, asked: Switches, levels: Mapping[int, int]) -> Pr
             case Output(operand=operand):
                 moved = Output(new_of[operand])
             case _:
-                used = [at(operand, levels[number]) for operand in operands(operation)]
+                alike = isinstance(operation, asked.alike)
+                used = [at(operand, levels[number], alike) for operand in operands(operation)]
                 moved = with_operands(operation, used)
         builder.origin, builder.stage = program.origins[number], program.stages[number]
         new_of[number] = builder.append(moved, program.layouts[number])

@@ -34,7 +34,6 @@ from cloakwork.programs.lanes import (
     vectors_of,
 )
 
-
 # By coefficient: lanes where slots of a vector are wanted, and how far from there they lie.
 _Classes: TypeAlias = tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
 
