@@ -34,7 +34,7 @@ _SHAPE_VISITS = 60_000
 _ANNEALING_VISITS = 80_000
 _RESTARTS = 3
 # Of the effort, what each of several searches for one circuit gets.
-_SHARE = 0.6
+_SHARE = 0.5
 # What rotations of one vector, masks and levels cost depends on the levels, which come later; so
 # the search takes turns under several prices.
 PRICES = (
