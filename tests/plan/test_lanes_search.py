@@ -128,7 +128,7 @@ def test_annealing_finds_cheaper_programs() -> None:
 def test_costs_decide() -> None:
     circuit = dot(6)
     assert vectorise(circuit).counts.products == 1
-    free = LaneCosts(rotation=100.0, hoisted=100.0)
+    free = LaneCosts(rotation=100.0, hoisted=100.0, summed=100.0)
     ungrouped = CircuitBuilder("dot")
     x, y = (ungrouped.input(CircuitInput(each, (6,), grouped=False)) for each in "xy")
     total = ungrouped.append(Product(x[0], y[0]))

@@ -47,7 +47,7 @@ class LaneCosts:
     encryption: float = 0.25
     rotation: float = 1.0
     hoisted: float = 0.5
-    summed: float = 0.35
+    summed: float = 0.5
     product: float = 0.5
     relinearisation: float = 0.8
     mask: float = 0.2

@@ -38,8 +38,8 @@ _SHARE = 0.5
 # What rotations of one vector, masks and levels cost depends on the levels, which come later; so
 # the search takes turns under several prices.
 PRICES = (
-    LaneCosts(mask=0.5),
-    LaneCosts(hoisted=0.3, mask=0.8, product=0.2, level=0.3),
+    LaneCosts(mask=0.5, summed=0.35),
+    LaneCosts(hoisted=0.3, summed=0.35, mask=0.8, product=0.2, level=0.3),
 )
 # Programs by one of the prices that levels are to decide among, and how much dearer than the
 # cheapest they may be.
