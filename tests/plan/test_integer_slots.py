@@ -10,7 +10,7 @@ from cloakwork.backends.clear_integers import ClearIntegersBackend, ClearInteger
 from cloakwork.errors import InvalidProgramError
 from cloakwork.frontends.circuit.declared import vector
 from cloakwork.frontends.circuit.staging import staged
-from cloakwork.plan.integer_levels import Chain, levelled, lowest_levels, switches
+from cloakwork.plan.integer_levels import SWITCHINGS, Chain, levelled, lowest_levels, switches
 from cloakwork.plan.integer_noise import NoiseModel
 from cloakwork.plan.integer_slots import SlotPlan, slot_plan
 from cloakwork.plan.lanes_search import vectorise
@@ -71,7 +71,7 @@ def require_equal(function: RandomFunction, replicated: bool, grouped: bool, see
     # Rows that are no multiple of the width, and of which evaluations fill both.
     slots = 3 * lanes.width + seed % lanes.width
     plan = slot_plan(lanes, slots)
-    asked = switches(plan.program, MODEL, 40)
+    asked = switches(plan.program, MODEL, 40, SWITCHINGS[seed % len(SWITCHINGS)])
     program = levelled(
         plan.program, asked, lowest_levels(plan.program, asked, MODEL, Chain(40, 60))
     )

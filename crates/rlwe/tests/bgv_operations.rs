@@ -310,6 +310,23 @@ fn secure(log_n: u32, levels: usize) -> ParametersLiteral {
 }
 
 #[test]
+fn a_switch_keeps_its_factor_where_primes_are_dropped_and_takes_the_customary_one_where_asked() {
+    let literal = ParametersLiteral { levels: 2, ..ParametersLiteral::default() };
+    let parameters = Parameters::new(literal).unwrap();
+    let (top, below) = (parameters.fresh(2).unwrap(), parameters.fresh(1).unwrap());
+    assert_ne!(top.factor(), below.factor());
+    let dropped = top.switch_to(1, None).unwrap();
+    assert_eq!((dropped.factor(), dropped.noise()), (top.factor(), top.noise()));
+    let customary = top.relinearize_and_switch().unwrap();
+    assert_eq!((customary.level(), customary.factor()), (1, below.factor()));
+    assert!(
+        customary.add(&below).unwrap().budget_bits() > dropped.add(&below).unwrap().budget_bits()
+    );
+    let product = top.multiply(&top).unwrap().switch_to(1, None).unwrap();
+    assert_eq!(product.factor(), below.factor());
+}
+
+#[test]
 fn the_default_modulus_in_a_small_ring() {
     let bench = Bench::new(small(8, 4, 65537));
     bench.every_level();
