@@ -293,9 +293,40 @@ def test_numbers_beyond_every_ring_are_refused_by_layer_and_size(
 
 
 def test_powers_that_outgrow_the_moduli_are_refused_by_layer() -> None:
-    told = "layer 'mul_1' .* a polynomial of degree 40 of numbers up to 1.*; scale what comes to it"
-    with pytest.raises(errors.BoundOverflowError, match=told):
-        compiled(Forward(lambda _, x: 1e-75 * (100 * x) ** 40))
+    told = (
+        "layer 'pow_1' makes numbers up to .*; ask for less precision, or scale weights or inputs"
+    )
+    with pytest.raises(errors.InvalidParametersError, match=told):
+        compiled(Forward(lambda _, x: (100 * x) ** 40))
+
+
+def test_small_factors_of_large_powers_cost_no_precision() -> None:
+    module = Forward(lambda _, x: 0.5 + 0.21687 * x - 0.00819154 * x**3 - 1.1956e-6 * x**7)
+    inputs = 8 * X
+    net = compiled(module, inputs[:1], inputs)
+    client, evaluator = net.keygen()
+    for x in inputs[:4]:
+        wanted = module(x[None]).detach().numpy()[0]
+        assert np.abs(client.decrypt(evaluator.run(client.encrypt(x))) - wanted).max() < net.error
+
+
+@pytest.mark.parametrize("bias", [5.0, -25.0])
+def test_an_activation_that_is_linear_in_its_range_has_a_range(bias: float) -> None:
+    torch.manual_seed(5)
+    linear = layers.Linear(2, 2)
+    layers.init.constant_(linear.bias, bias)
+    linear.weight.data[:] = torch.tensor([[4.0, -4.0], [-4.0, 4.0]])
+    module = layers.Sequential(linear, layers.ReLU(), layers.Linear(2, 2)).double().eval()
+    inputs = (torch.rand(50, 1).repeat(1, 2) + 0.02 * torch.rand(50, 2)).double()
+    net = compiled(module, inputs[:1], inputs)
+    client, evaluator = net.keygen()
+    wanted = module(inputs[:1]).detach().numpy()[0]
+    found = client.decrypt(evaluator.run(client.encrypt(inputs[0])))
+    assert np.abs(found - wanted).max() < net.error
+    outside = net.input.bound * np.array([1.0, -1.0])
+    assert "layer '1'" in net.simulate(outside).outside[0]
+    with pytest.raises(errors.ValueOutOfRangeError, match="layer '1'"):
+        client.encrypt(outside)
 
 
 @pytest.fixture(scope="module")

@@ -39,12 +39,14 @@ _HEADROOM_BITS = range(2, 61)
 _MAX_PRIME_BITS = 30
 _WORD_BYTES = 4
 # Operations of the programs that are tried together, about: long ones are tried less often.
-_EFFORT = 1_000
-_FEWEST_STEPS = 4
+_EFFORT = 600
+_FEWEST_STEPS = 5
+# Between bits of levels that are tried.
+_STEPS = (1, 2, 3, 5, 10)
 # What the model of noise may be off by, tried in order.
 _SPARE_BITS = (0.1, 0.5, 3.0, 8.0)
 # Of the chains that the model finds cheapest, those whose parameters are made and counted.
-_MOST_MADE = 6
+_MOST_MADE = 4
 # What a rotation or a product of a program costs beside its run: its key is made, sent and held.
 _MOVE = 20.0
 # Candidates whose parameters are looked for, and not only modelled.
@@ -245,7 +247,7 @@ def _cheapest(
     """The chains on which the program costs least by the model, one for each count of primes."""
     found: dict[Limbs, _Levelled] = {}
     # Of chains that cost the same, the one with the fewest levels.
-    for switching, level_bits in product(SWITCHINGS, reversed(_spread(_LEVEL_BITS, steps))):
+    for switching, level_bits in product(SWITCHINGS, _spread(_LEVEL_BITS, steps)):
         asked = switches(program, model, level_bits, switching)
         needed = [model.needed_bits(noise) for noise in asked.noises if noise is not None]
         for base_bits in _bases(level_bits, max(needed, default=0.0) + spare_bits):
@@ -263,8 +265,9 @@ def _cheapest(
 
 
 def _spread(numbers: range, most: int) -> list[int]:
-    step = -(-len(numbers) // most)
-    return list(numbers[::step])
+    """So many of them at most, from the greatest down in steps that meet whole words."""
+    spread = [numbers[::-step] for step in _STEPS if len(numbers[::-step]) <= most]
+    return list(spread[0] if spread else numbers[:: -_STEPS[-1]])
 
 
 def _bases(level_bits: int, needed: float) -> list[float]:

@@ -46,6 +46,9 @@ _MIN_HEADROOM = 20
 _MAX_HEADROOM = 60
 # Bits of a scale below which noise lies in a network of a few layers; corrected by what is seen.
 _NOISE_BITS = 16
+# What errors may come to, of those told from the noise of single operations, which is modelled
+# roughly: 1.4 times in some hundred networks.
+_ROUGH = 2.0
 # How likely any result of a run may have an error that exceeds the largest to expect.
 _EXCESS = 2.0**-20
 _ATTEMPTS = 4
@@ -204,7 +207,7 @@ def _in_ring(
             break
         scale_bits += lacking
     require_room(program.program, bounds, parameters)
-    error = max(error, _error(program, _exact(program, extreme), parameters))
+    error = _ROUGH * max(error, _error(program, _exact(program, extreme), parameters))
     return price, Planned(program, parameters, bounds, error)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +21,8 @@ from cloakwork.frontends.nn.matrices import Matrix, beside, identity, matrix_of
 _GROWTH = 2
 # Beyond this many times the range of x, (x + shift)^2 would lose what it is about.
 _LARGEST_SHIFT = 16.0
+# Of a fit that is constant: it stays a polynomial, whose range is watched.
+_UNSEEN_SLOPE = 2.0**-48
 _SQUARE = 3
 
 
@@ -246,9 +248,29 @@ def _total(parts: list[_Sum], name: str) -> _Sum:
     return _Sum(terms, np.sum([part.bias for part in parts], axis=0), (*layers, name))
 
 
+def _in_chebyshev(operation: g.Polynomial) -> g.Polynomial:
+    """The same polynomial in Chebyshev polynomials of its range, which stay within 1 there.
+
+    The powers of large numbers would multiply the errors of the sums that they are times.
+    """
+    middle, half = (operation.high + operation.low) / 2, (operation.high - operation.low) / 2
+
+    def of(u: g.Array) -> g.Array:
+        values = np.polynomial.polynomial.polyval(middle + half * u, operation.coefficients)
+        return np.asarray(values, np.float64)
+
+    degree = len(operation.coefficients) - 1
+    coefficients = np.polynomial.Chebyshev.interpolate(of, degree).coef
+    return replace(operation, coefficients=tuple(map(float, coefficients)), basis="chebyshev")
+
+
 def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _Sum:
     operation = node.operation
     assert isinstance(operation, g.Polynomial)
+    # One that is right within its range alone stays a stage of its own, whose range is watched.
+    is_exact = operation.basis == "monomial"
+    if is_exact and len(np.polynomial.polynomial.polytrim(operation.coefficients)) > _SQUARE:
+        operation = _in_chebyshev(operation)
     coefficients = np.polynomial.polynomial.polytrim(operation.coefficients)
     factor, shift = 1.0, 0.0
     if operation.basis == "chebyshev":
@@ -256,7 +278,7 @@ def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _
         factor, shift = 2 / width, -(operation.low + operation.high) / width
     if operation.basis == "chebyshev" and len(coefficients) <= _SQUARE:
         coefficients = np.asarray(np.polynomial.chebyshev.cheb2poly(coefficients), np.float64)
-    if len(coefficients) < _SQUARE:
+    if len(coefficients) < _SQUARE and is_exact:
         constant, slope = (*coefficients, 0.0, 0.0)[:2]
         before = merging.sums[operand].scaled(factor, shift).scaled(float(slope), float(constant))
         return _Sum(before.terms, before.bias, (*before.layers, node.name))
@@ -282,6 +304,8 @@ def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _
                 )
             )
             return square.scaled(math.copysign(1.0, top), constant - top * centre * centre)
+    if len(coefficients) < 2:
+        coefficients = np.array([coefficients[0], _UNSEEN_SLOPE])
     # A polynomial of degree 2 in the monomial basis is one in t already.
     basis: g.Basis = "monomial" if len(coefficients) <= _SQUARE else operation.basis
     stage = merging.settled(operand, factor, shift)
