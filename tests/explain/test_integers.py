@@ -30,7 +30,7 @@ def test_a_plan_is_told(program: CompiledCircuit) -> None:
     assert "result r0: 0 to 243\n" in text
     assert "input 0  slot 0: |a[0]|a[1]|a[2]|" in text
     assert "1 product, 2 rotations, 0 masks, 3 additions" in text
-    assert re.search(r"2 rotations \(by \d+, (\.\.\. )?\d+\), relinearisation", text)
+    assert re.search(r"2 rotations \(by -?\d+, (... )?-?\d+\), relinearisation", text)
     assert "128-bit secure" in text
     assert "modelled" in text
     assert max(map(len, text.splitlines())) < 220
