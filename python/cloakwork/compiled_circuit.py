@@ -17,8 +17,8 @@ from cloakwork.plan.keys import demand_of
 from cloakwork.programs.circuits import Circuit
 from cloakwork.programs.integers import IntegerPort, IntegerProgram
 from cloakwork.programs.lanes import Clear, LaneProgram
-from cloakwork.programs.packing import ROWS, Packing
-from cloakwork.programs.result_form import Form, known
+from cloakwork.programs.packing import ROWS, Packing, room
+from cloakwork.programs.result_form import Form, Known, integers_of
 from cloakwork.programs.slots import Program
 from cloakwork.runtime.arguments import shown
 from cloakwork.runtime.integer_roles import IntegerClient, IntegerEvaluator
@@ -70,10 +70,10 @@ def compile_lanes(
 
 def _require_room(candidates: Sequence[LaneProgram], batch: int, row: int) -> None:
     width = min(lanes.width for lanes in candidates)
-    room = ROWS * (row // width)
-    if batch > room:
+    most = room(width, row)
+    if batch > most:
         raise SlotMismatchError(
-            f"cannot compile {candidates[0].title}: expected a batch of up to {room}, which the "
+            f"cannot compile {candidates[0].title}: expected a batch of up to {most}, which the "
             f"{ROWS} rows of {row} slots of the largest ring hold at {width} slots for each "
             f"evaluation, got {batch}; compile with a smaller batch and run several"
         )
@@ -82,8 +82,9 @@ def _require_room(candidates: Sequence[LaneProgram], batch: int, row: int) -> No
 def _require_clear_results(title: str, form: Form, packing: Packing, bits: int) -> None:
     """Refuse results that overflow in every run, for nothing encrypted is in them."""
     clear = [place.value for place in packing.results if isinstance(place, Clear)]
+    clear += [each.value for each in integers_of(form) if isinstance(each, Known)]
     limit = 1 << bits - 1
-    for value in (*clear, *known(form)):
+    for value in clear:
         if not -limit <= value < limit:
             raise ResultOverflowError(
                 f"cannot compile {title}: expected results that are signed numbers of {bits} bits, "

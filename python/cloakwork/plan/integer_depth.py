@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from cloakwork.errors import CircuitTooDeepError, InsecureParametersError
 from cloakwork.plan.integer_noise import NoiseModel
 from cloakwork.plan.integer_parameters import MOST_BITS, plaintext_moduli
-from cloakwork.plan.lanes_forms import Forms, forms_of_circuit
+from cloakwork.plan.lanes_forms import written_forms
 from cloakwork.programs.circuits import Circuit, Integer, Product, operands_of
 
 
@@ -44,7 +43,7 @@ def require_depth(circuit: Circuit, bits: int, rings: Sequence[int]) -> None:
     depth = _as_written(circuit)
     if depth <= most:
         return
-    depth = min(depth, *map(_depth, _forms(circuit)))
+    depth = min(depth, *(forms.depth() for forms in written_forms(circuit)))
     # Where it is linear in an input, a cut may halve the depth (`plan.linear_cuts`).
     if depth <= 2 * most:
         return
@@ -79,12 +78,3 @@ def _as_written(circuit: Circuit) -> int:
         depths.append(max(encrypted, default=0) + is_product)
     values = [value for output in circuit.outputs for value in output.values]
     return max((depths[value] or 0 for value in values), default=0)
-
-
-def _forms(circuit: Circuit) -> Iterator[Forms]:
-    for factors, shares_inputs in itertools.product((True, False), repeat=2):
-        yield forms_of_circuit(circuit, factors=factors, shares_inputs=shares_inputs)
-
-
-def _depth(forms: Forms) -> int:
-    return max((forms.levels[node] for node in forms.live), default=0)

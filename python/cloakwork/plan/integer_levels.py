@@ -254,7 +254,7 @@ def _made(
     """What an operation makes of operands that stand at its own depth."""
     match operation:
         case Input():
-            return _Known(model.fresh, 0, _custom(0))
+            return _Known(model.fresh)
         case Add() | Sub() if len(at) == 2:
             return _total(at[0], at[1], model)
         case Add() | Sub():

@@ -24,7 +24,7 @@ from cloakwork.plan.integer_slots import SlotPlan, slot_plan
 from cloakwork.plan.rotate_sums import with_rotate_sums
 from cloakwork.programs.integers import IntegerProgram
 from cloakwork.programs.lanes import LaneProgram
-from cloakwork.programs.packing import ROWS
+from cloakwork.programs.packing import room
 from cloakwork.programs.slots import Input, Program
 from cloakwork.runtime.executor import run_in_order
 
@@ -108,8 +108,7 @@ def cheapest_integer_plan(
             refusal = refusal or error
             continue
         plans.append(plan)
-        unit = 2.0 ** (plan.parameter_sets[0].log_n - _UNIT_LOG_N)
-        prices.append(plan.cost + _MOVE * unit * _moves(lanes))
+        prices.append(plan.cost + _keys_price(lanes, plan.parameter_sets[0].log_n))
     if refusal is not None and not plans:
         raise refusal
     return plans[prices.index(min(prices))]
@@ -133,21 +132,26 @@ def _most_promising(
             program, most = with_rotate_sums(plan.program), _most_bits(log_n, insecure)
             found = _cheapest(program, model, _SPARE_BITS[0], most, log_n, _FEWEST_STEPS)
             if found:
-                return (found[0].cost + _MOVE * _moves(lanes)) * 2.0 ** (log_n - _UNIT_LOG_N)
+                return found[0].cost * _unit(log_n) + _keys_price(lanes, log_n)
         return math.inf
 
     return sorted(candidates, key=expected)[:_MOST_PLANNED]
 
 
-def _moves(lanes: LaneProgram) -> int:
-    return lanes.counts.rotations + lanes.counts.products
+def _keys_price(lanes: LaneProgram, log_n: int) -> float:
+    return _MOVE * (lanes.counts.rotations + lanes.counts.products) * _unit(log_n)
+
+
+def _unit(log_n: int) -> float:
+    """A transform of the ring in those that costs are told in."""
+    return 2.0 ** (log_n - _UNIT_LOG_N)
 
 
 def _wide_enough(lanes: LaneProgram, evaluations: int, rings: Sequence[int]) -> Iterator[int]:
     """The rings in whose rows so many evaluations have room."""
     for log_n in rings:
         slots = 1 << log_n - 1
-        if lanes.width <= slots and ROWS * (slots // lanes.width) >= evaluations:
+        if room(lanes.width, slots) >= evaluations:
             yield log_n
 
 
@@ -291,8 +295,8 @@ def cost_of(program: Program, parameter_sets: Sequence[BgvParameters]) -> float:
     costs = counted_costs(limbs_of(parameters), parameters.log_n)
     inputs = [each.level for each in program.operations if isinstance(each, Input)]
     encryption = _ENCRYPTION * math.fsum(map(costs.rotation, inputs))
-    transform = 2.0 ** (parameters.log_n - _UNIT_LOG_N)
-    return len(parameter_sets) * transform * (encryption + total_seconds(program, costs))
+    transforms = encryption + total_seconds(program, costs)
+    return len(parameter_sets) * _unit(parameters.log_n) * transforms
 
 
 def limbs_of(parameters: BgvParameters) -> Limbs:

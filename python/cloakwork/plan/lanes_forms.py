@@ -8,6 +8,7 @@ sums are one flat sum, whatever order the user added in.
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -142,6 +143,10 @@ class Forms:
             levels.append(max(below, default=0) + isinstance(node, ProductNode))
         return levels
 
+    def depth(self) -> int:
+        """The most products in a row that the outputs need."""
+        return max((self.levels[number] for number in self.live), default=0)
+
 
 @dataclass(frozen=True, slots=True)
 class _Share:
@@ -259,6 +264,12 @@ def forms_of_circuit(circuit: Circuit, *, factors: bool, shares_inputs: bool) ->
         1
     """
     return _Reader(circuit, factors, shares_inputs).read()
+
+
+def written_forms(circuit: Circuit) -> Iterator[Forms]:
+    """A circuit as products of forms in every way, see `forms_of_circuit`; some may be alike."""
+    for factors, shares_inputs in itertools.product((True, False), repeat=2):
+        yield forms_of_circuit(circuit, factors=factors, shares_inputs=shares_inputs)
 
 
 class _Reader:

@@ -19,7 +19,7 @@ from cloakwork.errors import InvalidArgumentError, SlotMismatchError
 from cloakwork.plan.lanes_annealing import annealed
 from cloakwork.plan.lanes_assembly import assemble
 from cloakwork.plan.lanes_cost import LaneCosts, cost_of
-from cloakwork.plan.lanes_forms import Forms, forms_of, forms_of_circuit
+from cloakwork.plan.lanes_forms import Forms, forms_of, written_forms
 from cloakwork.plan.lanes_inputs import Spread
 from cloakwork.plan.lanes_placement import Shape, one_by_one, scheduled, stages
 from cloakwork.plan.lanes_scalar import scalar_program
@@ -157,7 +157,8 @@ def candidates(
         raise InvalidArgumentError(
             f"cannot search with effort {effort} and {workers} workers: expected both positive"
         )
-    written = _variants(circuit)
+    # The ways in which it is written, each once.
+    written = _different_forms(written_forms(circuit))
     cut = _different_forms(each for forms in written for each in cut_forms(forms))
     # Each way of writing gets its turn under each of the prices, as none tells which is best.
     turns = [(variants, costs) for variants in (written, cut) if variants for costs in prices]
@@ -287,14 +288,6 @@ def _shaped(
                 visits -= _size(forms)
         if visits < 0:
             return
-
-
-def _variants(circuit: Circuit) -> list[Forms]:
-    """The ways in which a circuit is written, each once."""
-    return _different_forms(
-        forms_of_circuit(circuit, factors=factors, shares_inputs=shares_inputs)
-        for factors, shares_inputs in itertools.product((True, False), (True, False))
-    )
 
 
 def _different_forms(made: Iterable[Forms]) -> list[Forms]:

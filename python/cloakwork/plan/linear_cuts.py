@@ -54,7 +54,7 @@ def cut_forms(forms: Forms) -> Iterator[Forms]:
         >>> max(forms.levels), {max(cut.levels) for cut in cut_forms(forms)}
         (3, {2})
     """
-    depth = _depth(forms)
+    depth = forms.depth()
     if depth < _LEAST_DEPTH:
         return
     most = _MOST_PRODUCTS * forms.products()
@@ -65,12 +65,8 @@ def cut_forms(forms: Forms) -> Iterator[Forms]:
         heights = range(0, depth, 1 + depth // _MOST_HEIGHTS)
         for height, shares in product(heights, (True, False)):
             cut = _Cut(forms, depends, height, shares).forms()
-            if _depth(cut) < depth and cut.products() <= most:
+            if cut.depth() < depth and cut.products() <= most:
                 yield cut
-
-
-def _depth(forms: Forms) -> int:
-    return max((forms.levels[number] for number in forms.live), default=0)
 
 
 def _dependent(forms: Forms, name: str) -> list[bool] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NoReturn
@@ -12,7 +11,7 @@ from typing import NoReturn
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs import file as program_file
 from cloakwork.programs.packing import Packing, ResultPlace
-from cloakwork.programs.result_form import Form, Keyed, Leaf, Sequenced
+from cloakwork.programs.result_form import Form, Leaf, integers_of
 from cloakwork.programs.slots import Input, Output, Program
 
 MAX_BITS = 64
@@ -92,8 +91,9 @@ class IntegerProgram:
         for place in packing.results:
             lies = not isinstance(place, ResultPlace) or place.output < outputs
             self._require(lies, "a result is of an output that it lacks")
-        for number in _leaves(self.form):
-            self._require(number < len(packing.results), "a result is missing")
+        for part in integers_of(self.form):
+            found = not isinstance(part, Leaf) or part.number < len(packing.results)
+            self._require(found, "a result is missing")
 
     def _require(self, condition: bool, reason: str) -> None:
         if not condition:
@@ -111,18 +111,6 @@ class IntegerProgram:
         for part in (self.packing, self.ports, self.form, self.bits, self.batch):
             digest.update(repr(part).encode())
         return digest.hexdigest()[:32]
-
-
-def _leaves(form: Form) -> Iterator[int]:
-    match form:
-        case Leaf(number=number):
-            yield number
-        case Sequenced(parts=parts):
-            for part in parts:
-                yield from _leaves(part)
-        case Keyed(parts=named):
-            for part in named.values():
-                yield from _leaves(part)
 
 
 def _refuse(title: str, reason: str) -> NoReturn:

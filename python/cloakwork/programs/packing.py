@@ -21,6 +21,16 @@ from cloakwork.programs.lanes import Clear, PlacedScalar
 ROWS = 2
 
 
+def room(width: int, slots: int) -> int:
+    """Evaluations that rows of so many slots hold, each so many slots wide.
+
+    Example:
+        >>> room(3, 8)
+        4
+    """
+    return ROWS * (slots // width)
+
+
 @dataclass(frozen=True, slots=True)
 class ResultPlace:
     """Where a result lies: which output of the program, and in which slot of its evaluation."""
@@ -68,7 +78,7 @@ class Packing:
     @property
     def capacity(self) -> int:
         """Evaluations at once."""
-        return ROWS * (self.slots // self.width)
+        return room(self.width, self.slots)
 
     def pack(self, evaluations: Sequence[Mapping[str, Sequence[int]]]) -> list[NDArray[Any]]:
         """A vector of Python's integers, row by row, for each input of the program.

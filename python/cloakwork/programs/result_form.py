@@ -65,24 +65,22 @@ def filled(form: Form, values: Sequence[Any]) -> Any:
             return {name: filled(part, values) for name, part in named.items()}
 
 
-def known(form: Form) -> Iterator[int]:
-    """The clear integers in a form.
+def integers_of(form: Form) -> Iterator[Leaf | Known]:
+    """The integers in a form, in order.
 
     Example:
-        >>> list(known(Sequenced((Leaf(0), Known(5)))))
-        [5]
+        >>> list(integers_of(Sequenced((Leaf(0), Known(5)))))
+        [Leaf(number=0), Known(value=5)]
     """
     match form:
-        case Known(value=value):
-            yield value
         case Sequenced(parts=parts):
             for part in parts:
-                yield from known(part)
+                yield from integers_of(part)
         case Keyed(parts=named):
             for part in named.values():
-                yield from known(part)
-        case Leaf():
-            return
+                yield from integers_of(part)
+        case _:
+            yield form
 
 
 def to_facts(form: Form) -> Any:

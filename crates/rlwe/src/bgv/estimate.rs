@@ -285,15 +285,18 @@ impl Estimate {
     /// [`Error::LevelExhausted`] at level 0, [`Error::NoiseExhausted`].
     pub fn relinearize_and_switch(&self) -> Result<Self> {
         let operation = "switch the modulus";
-        if self.level == 0 {
-            return Err(Error::LevelExhausted { operation, needed: 1, available: 0 });
-        }
         if self.degree == 1 {
-            return Ok(self.switching_by_custom(self.level - 1)?.estimate);
+            return Ok(self.switching_below()?.estimate);
         }
+        let below = self.level_below(operation)?;
         let switched = self.noise.plus(self.parameters.key_switching_noise(self.level));
         let whole = self.with_noise(switched).checked(operation)?;
-        Self { degree: 1, ..whole }.divided(self.level - 1, 1).checked(operation)
+        Self { degree: 1, ..whole }.divided(below, 1).checked(operation)
+    }
+
+    fn level_below(&self, operation: &'static str) -> Result<usize> {
+        let exhausted = Error::LevelExhausted { operation, needed: 1, available: 0 };
+        self.level.checked_sub(1).ok_or(exhausted)
     }
 
     /// A rotation, or the rows swapped.
@@ -369,20 +372,26 @@ impl Estimate {
             return self.switching_with(level, |own| centred(t, t.mul(factor, t.inv(own))));
         }
         let quietest = self.switching_with(level, |_| 1)?;
-        if quietest.divides { self.switching_by_custom(level) } else { Ok(quietest) }
+        Ok(if quietest.divides { self.by_custom(quietest) } else { quietest })
     }
 
-    /// To a lower level, and to the factor that it has by custom if that costs little noise.
-    pub(crate) fn switching_by_custom(&self, level: usize) -> Result<Switch> {
-        let t = self.parameters.t();
-        let quietest = self.switching_with(level, |_| 1)?;
+    /// How [`Self::relinearize_and_switch`] goes about it for a ciphertext of degree 1.
+    pub(crate) fn switching_below(&self) -> Result<Switch> {
+        let below = self.level_below("switch the modulus")?;
+        Ok(self.by_custom(self.switching_with(below, |_| 1)?))
+    }
+
+    /// The way to the same level and the factor that it has by custom, if that costs little more
+    /// noise than the quietest.
+    fn by_custom(&self, quietest: Switch) -> Switch {
+        let (t, level) = (self.parameters.t(), quietest.estimate.level);
         let custom = self.parameters.level_factor(level);
         if quietest.estimate.factor == custom {
-            return Ok(quietest);
+            return quietest;
         }
         let most = quietest.estimate.noise.length_bits + LIKE;
         let like = self.switching_with(level, |own| centred(t, t.mul(custom, t.inv(own))));
-        Ok(like.ok().filter(|like| like.estimate.noise.length_bits <= most).unwrap_or(quietest))
+        like.ok().filter(|like| like.estimate.noise.length_bits <= most).unwrap_or(quietest)
     }
 
     /// The quieter way to a level, multiplied first by what is given for the factor that comes of

@@ -251,10 +251,10 @@ impl Evaluator {
     /// [`Error::LevelExhausted`] at level 0, and those of [`Self::relinearize`].
     pub fn relinearize_and_switch(&self, a: &Ciphertext) -> Result<Ciphertext> {
         self.check(a, "switch the modulus")?;
-        let estimate = a.estimate.relinearize_and_switch()?;
         if a.degree() == 1 {
-            return Ok(self.switched(a, a.estimate.switching_by_custom(estimate.level)?));
+            return Ok(self.switched(a, a.estimate.switching_below()?));
         }
+        let estimate = a.estimate.relinearize_and_switch()?;
         let division = self.parameters.lattice().rescale_from_extended(a.level());
         Ok(a.with(estimate, self.keys.relinearize(&a.polys, a.level(), division)?))
     }

@@ -179,6 +179,7 @@ mod tests {
     use std::f64::consts::PI;
 
     use super::*;
+    use crate::ring::schoolbook::negacyclic_product;
 
     /// The bounds of a polynomial, as near as they can be.
     fn exact(coefficients: &[f64]) -> Noise {
@@ -194,19 +195,6 @@ mod tests {
         let length = coefficients.iter().map(|x| x * x).sum::<f64>().sqrt();
         let coefficient = coefficients.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
         Noise::new(canonical.log2(), length.log2(), coefficient.log2())
-    }
-
-    /// Modulo X^N + 1.
-    fn multiplied(a: &[f64], b: &[f64]) -> Vec<f64> {
-        let n = a.len();
-        let mut product = vec![0.0; n];
-        for (i, x) in a.iter().enumerate() {
-            for (j, y) in b.iter().enumerate() {
-                let sign = if i + j < n { 1.0 } else { -1.0 };
-                product[(i + j) % n] += sign * x * y;
-            }
-        }
-        product
     }
 
     /// a(1 / X), with which the first coefficient of a product with a is the squared length of a.
@@ -244,7 +232,7 @@ mod tests {
                 let others = polynomials(n, 1000.0).into_iter().chain([matched(&a)]);
                 for b in others {
                     let (of_a, of_b) = (exact(&a), exact(&b));
-                    assert!(within(exact(&multiplied(&a, &b)), of_a.times(of_b)));
+                    assert!(within(exact(&negacyclic_product(&a, &b)), of_a.times(of_b)));
                     let sum: Vec<f64> = a.iter().zip(&b).map(|(x, y)| x + y).collect();
                     assert!(within(exact(&sum), of_a.plus(of_b)));
                     let multiple: Vec<f64> = a.iter().map(|x| -5.0 * x).collect();
@@ -258,7 +246,7 @@ mod tests {
     fn no_product_has_a_smaller_bound_of_its_coefficients() {
         for a in polynomials(64, 300.0) {
             let (of_a, of_b) = (exact(&a), exact(&matched(&a)));
-            let found = exact(&multiplied(&a, &matched(&a)));
+            let found = exact(&negacyclic_product(&a, &matched(&a)));
             let bound = of_a.times(of_b);
             assert!((found.coefficient_bits - bound.coefficient_bits).abs() < 1e-9);
             assert!((found.canonical_bits - bound.canonical_bits).abs() < 1e-9);

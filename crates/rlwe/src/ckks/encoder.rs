@@ -248,6 +248,7 @@ impl Transform {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ring::schoolbook::negacyclic_product;
     use crate::sampling::Generator;
 
     /// Values in the square of side 2 about 0, the same for the same seed.
@@ -284,18 +285,6 @@ mod tests {
             coefficients.iter().enumerate().map(|(k, a)| a * Complex64::cis(angle(k))).sum()
         };
         (0..slots).map(slot).collect()
-    }
-
-    fn negacyclic_product(a: &[f64], b: &[f64]) -> Vec<f64> {
-        let n = a.len();
-        let mut product = vec![0.0; n];
-        for (i, x) in a.iter().enumerate() {
-            for (j, y) in b.iter().enumerate() {
-                let sign = if i + j < n { 1.0 } else { -1.0 };
-                product[(i + j) % n] += sign * x * y;
-            }
-        }
-        product
     }
 
     /// X -> X^power.

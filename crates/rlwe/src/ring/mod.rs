@@ -12,3 +12,5 @@ pub(crate) mod mixed_radix;
 pub(crate) mod modulus;
 pub(crate) mod poly;
 pub mod primes;
+#[cfg(test)]
+pub(crate) mod schoolbook;

@@ -15,7 +15,9 @@ from typing import TypeAlias
 import numpy as np
 
 from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.evaluate import polynomial_of
 from cloakwork.frontends.nn.matrices import Matrix, beside, identity, matrix_of
+from cloakwork.frontends.nn.minimax import interpolated
 
 # A merged matrix may have this many times the elements of its two factors.
 _GROWTH = 2
@@ -254,22 +256,16 @@ def _in_chebyshev(operation: g.Polynomial) -> g.Polynomial:
     The powers of large numbers would multiply the errors of the sums that they are times.
     """
     middle, half = (operation.high + operation.low) / 2, (operation.high - operation.low) / 2
-
-    def of(u: g.Array) -> g.Array:
-        values = np.polynomial.polynomial.polyval(middle + half * u, operation.coefficients)
-        return np.asarray(values, np.float64)
-
-    degree = len(operation.coefficients) - 1
-    coefficients = np.polynomial.Chebyshev.interpolate(of, degree).coef
-    return replace(operation, coefficients=tuple(map(float, coefficients)), basis="chebyshev")
+    found = interpolated(
+        lambda u: polynomial_of(operation, middle + half * u), len(operation.coefficients) - 1
+    )
+    return replace(operation, coefficients=found.coefficients, basis="chebyshev")
 
 
 def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _Sum:
     operation = node.operation
     assert isinstance(operation, g.Polynomial)
-    # One that is right within its range alone stays a stage of its own, whose range is watched.
-    is_exact = operation.basis == "monomial"
-    if is_exact and len(np.polynomial.polynomial.polytrim(operation.coefficients)) > _SQUARE:
+    if operation.basis == "monomial" and len(operation.coefficients) > _SQUARE:
         operation = _in_chebyshev(operation)
     coefficients = np.polynomial.polynomial.polytrim(operation.coefficients)
     factor, shift = 1.0, 0.0
@@ -278,10 +274,6 @@ def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _
         factor, shift = 2 / width, -(operation.low + operation.high) / width
     if operation.basis == "chebyshev" and len(coefficients) <= _SQUARE:
         coefficients = np.asarray(np.polynomial.chebyshev.cheb2poly(coefficients), np.float64)
-    if len(coefficients) < _SQUARE and is_exact:
-        constant, slope = (*coefficients, 0.0, 0.0)[:2]
-        before = merging.sums[operand].scaled(factor, shift).scaled(float(slope), float(constant))
-        return _Sum(before.terms, before.bias, (*before.layers, node.name))
     if len(coefficients) == _SQUARE:
         constant, slope, top = map(float, coefficients)
         centre = slope / (2 * top)
