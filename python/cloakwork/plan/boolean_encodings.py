@@ -172,9 +172,15 @@ class _Writer:
         """An AND, alone or XOR operands of its own: x, or its complement, less the parts."""
         a, _, inverted = self._shifted(step, node)
         side = -1 if inverted else 1
-        signal, weight = self._fine(self.uses.steps[at].fine[step.x], encoding // 2)
-        terms = [(signal, weight * side * (-1 if a else 1))]
-        terms += [(part, -side * times) for part, times in parts]
+        x_side = side * (-1 if a else 1)
+        added = [(part, -side * times) for part, times in parts]
+        fine = [self._fine(self.uses.steps[at].fine[step.x], encoding // 2)]
+        # Such sums are operands of others of their kind.
+        _, _, variance = self._sums.added([(fine[0][0], fine[0][1] * x_side), *added], [])
+        if variance * (HALF // encoding) ** 2 > self._most_variance:
+            self._refresh_noisiest(fine, [encoding // 2])
+        [(signal, weight)] = fine
+        terms = [(signal, weight * x_side), *added]
         whole = self._sums.linear(terms, side * a * (encoding // 2) + inverted * encoding)
         if node == OWN:
             self._own[step.node] = whole, 1
