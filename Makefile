@@ -38,7 +38,7 @@ test: lint .venv/.native .venv/.clash
 test-slow: .venv/.native .venv/.dev .venv/.clash
 	@echo "== running the slow tests"
 	@cargo test --release --quiet -- --ignored
-	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python -m pytest -q -m slow
+	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python -m pytest -q -m slow --hypothesis-profile=random
 
 lint: .venv/.dev
 	@echo "== checking Rust"
