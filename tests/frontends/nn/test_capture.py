@@ -24,6 +24,7 @@ from cloakwork.errors import (
 )
 from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.capture import capture
+from cloakwork.frontends.nn.evaluate import evaluate
 
 IMAGE = torch.zeros(2, 1, 8, 8)
 
@@ -50,7 +51,12 @@ class Function(nn.Module):
         (nn.ConvTranspose2d(1, 1, 2), "Upsample"),
         (Function(functional.dropout), "self.training"),
         (Function(lambda x: x / x), "depends on the network's input"),
+        (Function(lambda x: x / x), "cannot be divided by"),
+        (Function(lambda x: 1 / x), "cannot be divided by"),
         (Function(lambda x: x**0.5), "whole powers"),
+        (Function(lambda x: torch.where(x > 0, x, 2 * x)), "cannot be compared"),
+        (Function(lambda x: torch.maximum(x, 2 * x)), "cannot be compared"),
+        (nn.Sequential(nn.Flatten(), nn.PReLU(64)), "PReLU of one parameter"),
         (Function(lambda x: x @ x), "known matrix"),
         (Function(lambda x: x.mean()), "batch"),
         (Function(lambda x: x.flip(0)), "mixes the inputs"),
@@ -227,6 +233,26 @@ def test_what_is_no_module_is_refused() -> None:
     not_a_module: Any = functional.relu
     with pytest.raises(InvalidArgumentError, match=r"expected a torch\.nn\.Module"):
         capture(not_a_module, IMAGE)
+
+
+def test_a_result_that_no_input_changes_is_refused() -> None:
+    with pytest.raises(CaptureError, match="depends on the input, got one that does not"):
+        capture(Function(lambda x: torch.ones(len(x), 3)).eval(), IMAGE)
+
+
+def test_prelu_of_one_parameter_is_a_leaky_relu() -> None:
+    graph = capture(nn.PReLU(init=0.125).eval(), IMAGE)
+    [activation] = [node.operation for node in graph.nodes[1:-1]]
+    assert isinstance(activation, g.Activation)
+    assert (activation.function, activation.parameters) == ("leaky_relu", (0.125,))
+
+
+def test_known_numbers_are_concatenated() -> None:
+    known = torch.arange(3.0)
+    module = Function(lambda x: torch.cat([known.expand(len(x), 3), x.flatten(1)], 1) ** 2).eval()
+    graph = capture(module, IMAGE)
+    batch = torch.rand(2, 1, 8, 8, dtype=torch.float64)
+    np.testing.assert_allclose(evaluate(graph, batch.numpy()), module(batch).numpy())
 
 
 def test_several_inputs_are_refused() -> None:

@@ -65,6 +65,15 @@ def raised(call: Call) -> Term:
     return call.trace.power(call.layer, call.value(), int(exponent))
 
 
+def term_of(call: Call, value: Any, like: Term) -> Term:
+    """A value of the network as it is; a known tensor as one that is the same for every input."""
+    if isinstance(value, Term):
+        return value
+    known = _without_batch(call, like, array_of(value))
+    nothing = call.append(g.Rearrange(np.full(known.size, -1), known.shape), like)
+    return call.append(g.Affine(np.ones((1,) * known.ndim), known), nothing)
+
+
 def _sum(call: Call, left: Any, right: Any, factor: float) -> Term:
     """left + factor * right, of which at least one is of the network."""
     if isinstance(left, Term) and isinstance(right, Term):

@@ -27,13 +27,29 @@ _SUPPORTED = (
 _AFTER = "leave it out and apply it to the decrypted result"
 _ACTIVATION = "use ReLU, LeakyReLU, SiLU, GELU, sigmoid, tanh, Softplus or a polynomial"
 _NORM = "use batch norm, whose statistics do not depend on the input"
+_COMPARISON = (
+    "what is encrypted cannot be compared; use ReLU, another activation or a polynomial instead"
+)
+_DIVISION = (
+    "what is encrypted cannot be divided by, nor have its root taken; use an activation or a "
+    "polynomial that is near it"
+)
 TRACKED = "set track_running_stats=True and train it again"
 _CHANCE = (
     "give dropout training=self.training, so that it is off after module.eval(), and keep other "
     "random numbers in a buffer"
 )
 
-# What works instead of an operation whose name begins so.
+# What works instead of an operation of this name.
+_INSTEAD_OF: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("eq", "ge", "gt", "le", "lt", "ne", "where"), _COMPARISON),
+        **dict.fromkeys(("maximum", "minimum", "masked_fill", "round", "sign"), _COMPARISON),
+        **dict.fromkeys(("div", "pow", "reciprocal", "remainder", "rsqrt", "sqrt"), _DIVISION),
+    }
+)
+
+# The same for names that begin so.
 _INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         "batch_norm": TRACKED,
@@ -70,6 +86,7 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
         "normal": _CHANCE,
         "rand": _CHANCE,
         "uniform": _CHANCE,
+        "prelu": "use LeakyReLU, or PReLU of one parameter",
         "conv_transpose": "use torch.nn.Upsample and a convolution",
     }
 )
@@ -140,15 +157,24 @@ class Call:
 
     def unsupported(self, why: str = "", instead: str = "") -> UnsupportedLayerError:
         """The refusal of this call: the layer, the operation, and what would work."""
-        instead = instead or next(
-            (advice for start, advice in _INSTEAD.items() if self.name.startswith(start)),
-            f"use what is supported: {_SUPPORTED}",
+        instead = (
+            instead
+            or _INSTEAD_OF.get(self.name)
+            or next(
+                (advice for start, advice in _INSTEAD.items() if self.name.startswith(start)),
+                f"use what is supported: {_SUPPORTED}",
+            )
         )
         told = f" ({why})" if why else ""
-        return UnsupportedLayerError(
-            f"cannot compute layer {self.layer!r} on encrypted numbers: expected operations that "
-            f"are supported, got {self.name}{told}; {instead}"
-        )
+        return unsupported_layer(self.layer, f"{self.name}{told}", instead)
+
+
+def unsupported_layer(layer: str, got: str, instead: str) -> UnsupportedLayerError:
+    """The refusal of a layer: what it does, and what would work."""
+    return UnsupportedLayerError(
+        f"cannot compute layer {layer!r} on encrypted numbers: expected operations that are "
+        f"supported, got {got}; {instead}"
+    )
 
 
 def array_of(value: Any) -> g.Array:

@@ -19,7 +19,7 @@ from cloakwork.errors import (
     UnsupportedLayerError,
 )
 from cloakwork.frontends.nn import graph as g
-from cloakwork.frontends.nn.call import TRACKED, Call, Value
+from cloakwork.frontends.nn.call import TRACKED, Call, Value, unsupported_layer
 from cloakwork.frontends.nn.operations import READERS
 from cloakwork.frontends.nn.trace import Term, Trace
 
@@ -154,10 +154,8 @@ def _require_statistics(module: torch.nn.Module) -> None:
     kinds = torch.nn.BatchNorm1d | torch.nn.BatchNorm2d
     for name, part in module.named_modules():
         if isinstance(part, kinds) and part.running_mean is None:
-            raise UnsupportedLayerError(
-                f"cannot compute layer {name or type(module).__name__!r} on encrypted numbers: "
-                "expected operations that are supported, got batch norm by statistics of the "
-                f"batch; {TRACKED}"
+            raise unsupported_layer(
+                name or type(module).__name__, "batch norm by statistics of the batch", TRACKED
             )
 
 
@@ -334,10 +332,15 @@ def _layer(node: torch.fx.Node) -> str:
 
 
 def _finish(trace: Trace, results: list[Value | None]) -> None:
-    if len(results) != 1 or not isinstance(results[0], Term):
+    if len(results) != 1:
         raise CaptureError(
-            f"cannot read a network: expected one result that depends on the input, got "
-            f"{len(results)}; let forward return one tensor"
+            f"cannot read a network: expected one result, got {len(results)}; let forward return "
+            "one tensor"
+        )
+    if not isinstance(results[0], Term):
+        raise CaptureError(
+            "cannot read a network: expected a result that depends on the input, got one that "
+            "does not; compute it in the clear"
         )
     if 0 in trace.shape(results[0]):
         raise CaptureError(

@@ -41,9 +41,9 @@ def _normalised(call: Call) -> list[Value]:
 
 
 def _concatenated(call: Call) -> Term:
-    values = call.arguments["tensors"]
-    if not all(isinstance(value, Term) for value in values):
-        raise call.unsupported("known numbers among the network's")
+    given = call.arguments["tensors"]
+    like = next(value for value in given if isinstance(value, Term))
+    values = [arithmetic.term_of(call, value, like) for value in given]
     axes = len(call.trace.shape(values[0])) + 1
     axis = int(call.arguments["dim"]) % axes
     if axis == 0:
@@ -114,6 +114,7 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "mul": arithmetic.multiplied,
         "neg": arithmetic.negated,
         "pow": arithmetic.raised,
+        "prelu": _activation("leaky_relu", "weight"),
         "relu": _activation("relu"),
         "rsub": arithmetic.subtracted_from,
         "sigmoid": _activation("sigmoid"),
