@@ -13,9 +13,9 @@ from cloakwork.errors import InvalidArgumentError, MissingDependencyError
 from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.calibration import bounded, calibrate
 from cloakwork.frontends.nn.capture import capture
-from cloakwork.frontends.nn.evaluate import evaluate
-from cloakwork.frontends.nn.fit import fit
+from cloakwork.frontends.nn.fitted_errors import largest_difference
 from cloakwork.frontends.nn.reach import reach
+from cloakwork.frontends.nn.refit import refitted
 from cloakwork.network import Network, Simulation
 from cloakwork.network_program import Port
 from cloakwork.network_roles import Encrypted, NetworkClient, NetworkEvaluator
@@ -53,8 +53,6 @@ _ACTION = "compile a network"
 # Base-2 logarithms of the degrees of those that are tried.
 _RINGS = range(12, 17)
 _MAX_BATCH = 1 << 15
-# By how many times errors of polynomials may exceed those seen.
-_ERROR_MARGIN = 2.0
 
 
 def compile(
@@ -83,7 +81,8 @@ def compile(
         calibration: Inputs such as the network is to be run on: an array, a tensor or nested
             lists, or an iterable of batches such as a DataLoader, read to its end; by default the
             sample. Ranges of inputs and activations follow from all of them.
-        precision: Bits after the binary point that results should have.
+        precision: Bits after the binary point that results should have on the calibration data:
+            noise stays below, and polynomials do where there are any as close to activations.
         batch: How many inputs go in at once, packed into the same ciphertexts.
         margin: By how much inputs and activations may exceed the calibration data, as a part of
             half the width of their range; above 0.
@@ -190,14 +189,11 @@ def compile_graph(
     calibration = calibrate(graph, samples)
     if not np.isfinite(graph.input.bound):
         graph = bounded(graph, max(map(abs, calibration.widened(0, margin))))
-    fitted, fits = fit(graph, calibration, precision, margin, degrees)
-    reached = reach(fitted, calibration)
-    approximation = 0.0
-    if any(each.error for each in fits):
-        seen = np.concatenate([calibration.outermost, calibration.spread, reached.tried])
-        approximation = float(np.abs(evaluate(fitted, seen) - evaluate(graph, seen)).max())
+    fitted, calibration = refitted(graph, samples, calibration, precision, margin, degrees)
+    reached = reach(fitted.graph, calibration)
+    seen = np.concatenate([calibration.outermost, calibration.spread, reached.tried])
     wish = Wish(title, precision, batch, bool(insecure), costs)
-    plan = planned(fitted, calibration, reached.furthest, wish, rings)
+    plan = planned(fitted.graph, calibration, reached.furthest, wish, rings)
     program = plan.lowered.program
     result = max(
         bound
@@ -212,7 +208,7 @@ def compile_graph(
         Port(graph.output_shape, plan.lowered.output, result),
         batch,
         plan.bounds,
-        plan.error + _ERROR_MARGIN * approximation,
+        plan.error + largest_difference(graph, fitted, seen),
         plan.lowered.watches,
     )
 

@@ -46,11 +46,12 @@ def activation(function: str, *parameters: float) -> g.Graph:
 def test_the_error_over_the_range_is_the_one_told(
     graph: g.Graph, ends: tuple[float, float], precision: int
 ) -> None:
-    fitted, [made] = fit(graph, calibrate(graph, np.array(ends)[:, None]), precision)
+    fitted = fit(graph, calibrate(graph, np.array(ends)[:, None]), precision)
+    [made] = fitted.fits
     assert made.precision >= precision
     assert made.low < ends[0] < ends[1] < made.high
     x = np.linspace(made.low, made.high, 20001)[:, None]
-    error = np.abs(evaluate(fitted, x) - evaluate(graph, x)).max()
+    error = np.abs(evaluate(fitted.graph, x) - evaluate(graph, x)).max()
     assert error <= made.error * 1.01 + 1e-12
 
 

@@ -17,8 +17,8 @@ from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.calibration import calibrate
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.frontends.nn.evaluate import values
-from cloakwork.frontends.nn.fit import fit
-from tests.frontends.nn.fitted_errors import largest_difference
+from cloakwork.frontends.nn.fitted_errors import largest_difference
+from cloakwork.frontends.nn.refit import refitted
 from tests.frontends.nn.random_networks import RandomNetwork, random_networks
 
 # Torch tells once how it pads for kernels of even length.
@@ -53,9 +53,8 @@ def compiled(graph: g.Graph, inputs: np.ndarray, ring: tuple[int, int]) -> nn.Ne
 
 def tolerated(graph: g.Graph, inputs: np.ndarray) -> float:
     """What the fits of activations may differ, and what rounding may."""
-    _, fits = fit(graph, calibrate(graph, inputs), PRECISION, MARGIN)
-    difference = largest_difference(graph, fits, inputs)
-    assume(np.isfinite(difference))
+    fitted, _ = refitted(graph, inputs, calibrate(graph, inputs), PRECISION, MARGIN, None)
+    difference = largest_difference(graph, fitted, inputs)
     largest = max(float(np.abs(each).max(initial=0)) for each in values(graph, inputs))
     return difference + ROUNDING * max(1.0, largest)
 

@@ -24,7 +24,7 @@ def smooth() -> g.Graph:
 
 def reached(graph: g.Graph, samples: np.ndarray) -> Reach:
     calibration = calibrate(graph, samples)
-    return reach(fit(graph, calibration)[0], calibration)
+    return reach(fit(graph, calibration).graph, calibration)
 
 
 @pytest.mark.parametrize("make", [smooth, lola])

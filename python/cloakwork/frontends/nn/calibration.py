@@ -11,7 +11,7 @@ import numpy as np
 
 from cloakwork.errors import InvalidArgumentError, NotFiniteError, ShapeMismatchError
 from cloakwork.frontends.nn import graph as g
-from cloakwork.frontends.nn.evaluate import values
+from cloakwork.frontends.nn.evaluate import Compute, applied, values
 from cloakwork.runtime.arguments import shown
 from cloakwork.runtime.arrays import real_array
 
@@ -40,10 +40,6 @@ class Calibration:
     outermost: g.Array
     spread: g.Array
 
-    def largest(self, number: int) -> float:
-        """A node's largest absolute value."""
-        return float(max(-self.lows[number], self.highs[number]))
-
     def widened(self, number: int, margin: float) -> tuple[float, float]:
         """A node's range with `margin` times its half width beyond both ends."""
         low, high = float(self.lows[number]), float(self.highs[number])
@@ -52,7 +48,7 @@ class Calibration:
         return low - more, high + more
 
 
-def calibrate(graph: g.Graph, samples: Any) -> Calibration:
+def calibrate(graph: g.Graph, samples: Any, compute: Compute = applied) -> Calibration:
     """Run sample inputs through a network, all of them; only some are kept.
 
     Args:
@@ -60,6 +56,7 @@ def calibrate(graph: g.Graph, samples: Any) -> Calibration:
         samples: Inputs along the first axis of an array, a tensor or nested lists, or an
             iterable, such as torch's DataLoader, of batches, each alone or first of a tuple or
             list.
+        compute: How an operation is computed.
 
     Raises:
         InvalidArgumentError: There is no sample.
@@ -86,7 +83,7 @@ def calibrate(graph: g.Graph, samples: Any) -> Calibration:
     spread = _Spread()
     for batch in batches(graph.input.shape, samples):
         spread.add(batch)
-        for number, result in enumerate(values(graph, batch)):
+        for number, result in enumerate(values(graph, batch, compute=compute)):
             if not np.isfinite(result).all():
                 raise NotFiniteError(
                     "cannot calibrate the network: expected finite numbers, got NaN or an "

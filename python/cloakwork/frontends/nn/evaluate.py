@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -17,6 +17,8 @@ from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.activations import FUNCTIONS
 
 _NONE: Mapping[int, g.Array] = MappingProxyType({})
+
+Compute: TypeAlias = Callable[[g.Operation, Sequence[g.Array]], g.Array]
 
 
 def evaluate(graph: g.Graph, batch: g.Array, errors: Mapping[int, g.Array] = _NONE) -> g.Array:
@@ -42,7 +44,10 @@ def evaluate(graph: g.Graph, batch: g.Array, errors: Mapping[int, g.Array] = _NO
 
 
 def values(
-    graph: g.Graph, batch: g.Array, errors: Mapping[int, g.Array] = _NONE
+    graph: g.Graph,
+    batch: g.Array,
+    errors: Mapping[int, g.Array] = _NONE,
+    compute: Compute | None = None,
 ) -> Iterator[g.Array]:
     """What each node computes for a batch, in the order of the nodes; freed after its last use.
 
@@ -50,10 +55,12 @@ def values(
         graph: The network.
         batch: Inputs along the first axis.
         errors: What is added to the results of nodes, by their numbers.
+        compute: How an operation is computed, by default `applied`.
 
     Raises:
         ShapeMismatchError: The batch is not one of inputs of the network's shape.
     """
+    compute = compute or applied
     batch = np.asarray(batch, dtype=np.float64)
     if batch.shape[1:] != graph.input.shape or batch.ndim == 0:
         raise ShapeMismatchError(
@@ -64,7 +71,7 @@ def values(
     kept: dict[int, g.Array] = {}
     for number, node in enumerate(graph.nodes):
         operands = [kept[operand] for operand in node.inputs]
-        value = applied(node.operation, operands) if operands else batch
+        value = compute(node.operation, operands) if operands else batch
         kept[number] = value = value + errors[number] if number in errors else value
         yield value
         for operand in {*node.inputs}:

@@ -53,13 +53,28 @@ class Fit:
     precision: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """A network without activations.
+
+    Args:
+        graph: The network.
+        numbers: For each layer of the network with activations, which layer is the same here.
+        fits: How each activation was fitted.
+    """
+
+    graph: g.Graph
+    numbers: tuple[int, ...]
+    fits: tuple[Fit, ...]
+
+
 def fit(
     graph: g.Graph,
     calibration: Calibration,
     precision: float = 16.0,
     margin: float = 0.25,
     degrees: Mapping[str, int] | None = None,
-) -> tuple[g.Graph, tuple[Fit, ...]]:
+) -> Fitted:
     """Replace activations by polynomials, and give each polynomial its range.
 
     ReLU and LeakyReLU, which have a corner, become x times a composition of polynomials near
@@ -75,9 +90,6 @@ def fit(
         degrees: Degrees to take instead of those that precision asks for, by the name of a
             layer or a function.
 
-    Returns:
-        The network without activations, and how each was fitted.
-
     Raises:
         ActivationFitError: No polynomial of degree up to 255, nor composition, is as precise.
         InvalidArgumentError: A degree is no integer from 1 to 255, or of no activation here.
@@ -89,7 +101,7 @@ def fit(
     >>> nodes.append(g.node("act", g.Activation("silu"), (0,), nodes))
     >>> nodes.append(g.node("y", g.Output(), (1,), nodes))
     >>> graph = g.build(nodes)
-    >>> fitted, fits = fit(graph, calibrate(graph, np.array([[-4.0], [4.0]])), precision=8)
+    >>> fits = fit(graph, calibrate(graph, np.array([[-4.0], [4.0]])), precision=8).fits
     >>> fits[0].degrees, fits[0].depth
     ((8,), 4)
     """
@@ -114,7 +126,7 @@ def fit(
             fits.append(_exact(node.name, operation))
         nodes.append(g.node(node.name, operation, inputs, nodes))
         renamed.append(len(nodes) - 1)
-    return g.build(nodes), tuple(fits)
+    return Fitted(g.build(nodes), tuple(renamed), tuple(fits))
 
 
 def _degrees(graph: g.Graph, degrees: Mapping[str, int] | None) -> Mapping[str, int]:

@@ -22,6 +22,9 @@ from cloakwork.frontends.nn.minimax import minimax
 _DEGREES = (3, 7, 15, 31)
 _MAX_DEPTH = 24
 
+# For more bits no exchange settles in double precision, which takes half a minute to find out.
+_MAX_BITS = 18
+
 _STEPS_PER_BIT = 8
 
 # Within the gap the error is its width times much less than 1 (zeta in section 4 of the paper on
@@ -44,12 +47,14 @@ def sign_stages(precision: float) -> Stages | None:
 
     Returns:
         Coefficients of each stage in the Chebyshev basis; each takes [-1, 1] into itself, the
-        last but for its own error. None where no composition up to depth 24 is as precise.
+        last but for its own error. None beyond 18 bits, or where no composition is as precise.
 
     >>> stages = sign_stages(2.0**-6)
     >>> [len(stage) - 1 for stage in stages]
     [3, 3, 7]
     """
+    if precision < 2.0**-_MAX_BITS:
+        return None
     # Layers ask for slightly different precisions; one search serves those within this step.
     return _least_deep(math.ceil(-_STEPS_PER_BIT * math.log2(precision)))
 

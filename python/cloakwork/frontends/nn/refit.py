@@ -1,0 +1,114 @@
+"""Activations fitted again until their ranges and precision hold for the network they make up.
+
+Calibration sees the exact activations. What later layers see of polynomials in their place
+differs by the errors of these, which weights after them multiply.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cloakwork.errors import ActivationFitError
+from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.calibration import Calibration, calibrate
+from cloakwork.frontends.nn.evaluate import applied, evaluate
+from cloakwork.frontends.nn.fit import Fitted, fit
+
+_ROUNDS = 8
+
+
+def refitted(
+    graph: g.Graph,
+    samples: Any,
+    calibration: Calibration,
+    precision: int,
+    margin: float,
+    degrees: Mapping[str, int] | None,
+) -> tuple[Fitted, Calibration]:
+    """Fit activations so that calibration inputs stay in range and results are as precise.
+
+    Args:
+        graph: A network whose input has a bound.
+        samples: What it was calibrated on; where that can be read only once, the inputs that
+            the calibration keeps stand for the rest.
+        calibration: What the exact network's layers see.
+        precision: Bits after the binary point of the results, on the inputs that the calibration
+            keeps; and of each activation below its largest absolute value.
+        margin: As of `fit`.
+        degrees: As of `fit`; where any are given, results are as precise as they come.
+
+    Returns:
+        The network with polynomials, and what its layers see, the exact network's included.
+        Results are less precise where no polynomial is better; activations never are.
+
+    Raises:
+        ActivationFitError: No polynomial of an activation is as precise.
+        InvalidArgumentError: A degree is no integer from 1 to 255, or of no activation here.
+
+    Example:
+        >>> nodes = [g.node("x", g.Input((1,)), (), [])]
+        >>> for name, layer in [("act", g.Activation("tanh")), ("y", g.Output())]:
+        ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
+        >>> graph, samples = g.build(nodes), np.array([[-2.0], [2.0]])
+        >>> fitted, _ = refitted(graph, samples, calibrate(graph, samples), 8, 0.25, None)
+        >>> fitted.fits[0].precision >= 8
+        True
+    """
+    kept = np.concatenate([calibration.outermost, calibration.spread])
+    seen = kept if isinstance(samples, Iterator) else samples
+    exact = evaluate(graph, kept)
+    fitted = fit(graph, calibration, precision, margin, degrees)
+    bits = precision
+    for _ in range(_ROUNDS):
+        if not any(each.error for each in fitted.fits):
+            break
+        reached = calibrate(fitted.graph, seen, _within_range)
+        error = float(np.abs(evaluate(fitted.graph, kept) - exact).max())
+        if not _holds(fitted.graph, reached):
+            calibration = _joined(calibration, reached, fitted)
+        elif not degrees and error > 2.0**-precision:
+            bits += math.ceil(math.log2(error) + precision)
+        else:
+            break
+        try:
+            fitted = fit(graph, calibration, bits, margin, degrees)
+        except ActivationFitError:
+            if bits == precision:
+                raise
+            break
+    return fitted, calibration
+
+
+def _within_range(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
+    """An operation, polynomials held to their ranges, far outside of which nothing has meaning."""
+    match operation:
+        case g.Polynomial(low=low, high=high):
+            return applied(operation, [np.clip(operands[0], low, high)])
+        case _:
+            return applied(operation, operands)
+
+
+def _holds(graph: g.Graph, reached: Calibration) -> bool:
+    """Whether no polynomial is taken out of its range."""
+    return all(
+        node.operation.low <= reached.lows[operand]
+        and reached.highs[operand] <= node.operation.high
+        for node in graph.nodes
+        if isinstance(node.operation, g.Polynomial)
+        for operand in node.inputs
+    )
+
+
+def _joined(calibration: Calibration, reached: Calibration, fitted: Fitted) -> Calibration:
+    """What is seen of the exact network and of the fitted one."""
+    numbers = np.array(fitted.numbers)
+    return replace(
+        calibration,
+        lows=np.minimum(calibration.lows, reached.lows[numbers]),
+        highs=np.maximum(calibration.highs, reached.highs[numbers]),
+    )
