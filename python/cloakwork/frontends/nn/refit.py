@@ -59,14 +59,14 @@ def refitted(
         >>> fitted.fits[0].precision >= 8
         True
     """
+    fitted = fit(graph, calibration, precision, margin, degrees)
+    if not any(each.error for each in fitted.fits):
+        return fitted, calibration
     kept = np.concatenate([calibration.outermost, calibration.spread])
     seen = kept if isinstance(samples, Iterator) else samples
     exact = evaluate(graph, kept)
-    fitted = fit(graph, calibration, precision, margin, degrees)
     bits = precision
     for _ in range(_ROUNDS):
-        if not any(each.error for each in fitted.fits):
-            break
         reached = calibrate(fitted.graph, seen, _within_range)
         error = float(np.abs(evaluate(fitted.graph, kept) - exact).max())
         if not _holds(fitted.graph, reached):
