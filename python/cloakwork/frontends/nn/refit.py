@@ -65,13 +65,13 @@ def refitted(
     kept = np.concatenate([calibration.outermost, calibration.spread])
     seen = kept if isinstance(samples, Iterator) else samples
     exact = evaluate(graph, kept)
-    bits = precision
+    bits, rises = precision, not degrees
     for _ in range(_ROUNDS):
         reached = calibrate(fitted.graph, seen, _within_range)
         error = float(np.abs(evaluate(fitted.graph, kept) - exact).max())
         if not _holds(fitted.graph, reached):
             calibration = _joined(calibration, reached, fitted)
-        elif not degrees and error > 2.0**-precision:
+        elif rises and error > 2.0**-precision:
             bits += math.ceil(math.log2(error) + precision)
         else:
             break
@@ -80,7 +80,8 @@ def refitted(
         except ActivationFitError:
             if bits == precision:
                 raise
-            break
+            bits, rises = precision, False
+            fitted = fit(graph, calibration, bits, margin, degrees)
     return fitted, calibration
 
 
