@@ -64,6 +64,13 @@ def test_truncated(saved: Path) -> None:
             read(saved, "note")
 
 
+@pytest.mark.parametrize(("before", "after"), [(b"", b"\0"), (b"x", b""), (b"", b"more" * 9)])
+def test_bytes_before_and_after_are_refused(saved: Path, before: bytes, after: bytes) -> None:
+    saved.write_bytes(before + saved.read_bytes() + after)
+    with pytest.raises(MalformedBytesError, match="other bytes before or after"):
+        read(saved, "note")
+
+
 def test_damaged(saved: Path) -> None:
     data = saved.read_bytes()
     rng = random.Random(11)

@@ -20,6 +20,11 @@ from cloakwork.runtime.arguments import file_path
 _VERSION = 1
 _HEADER = "header.json"
 
+# What a zip file of at least one member begins with, and its last record, which has no comment.
+_START = b"PK\3\4"
+_END = b"PK\5\6"
+_END_BYTES = 22
+
 # What the zip and JSON readers raise on damaged bytes, the file itself being open.
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -98,6 +103,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
 
 
 def _members(file: BinaryIO, size: int) -> tuple[Any, dict[str, bytes]]:
+    _require_whole(file, size)
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         if any(member.compress_type != zipfile.ZIP_STORED for member in members):
@@ -107,3 +113,12 @@ def _members(file: BinaryIO, size: int) -> tuple[Any, dict[str, bytes]]:
             raise ValueError("the parts are longer than the file")
         parts = {member.filename: archive.read(member) for member in members}
     return json.loads(parts.pop(_HEADER)), parts
+
+
+def _require_whole(file: BinaryIO, size: int) -> None:
+    """Refuse bytes before the archive, and after it, which zip readers skip."""
+    first = file.read(len(_START))
+    file.seek(max(0, size - _END_BYTES))
+    if (first, file.read(len(_END))) != (_START, _END):
+        raise ValueError("it is no archive, or there are other bytes before or after it")
+    file.seek(0)
