@@ -103,6 +103,9 @@ def with_range(low: float, high: float, scale: float = 1.0) -> Callable[[dict[st
         with_range(2.0, 1.0),
         with_range(-1.0, 1.0, 0.0),
         with_range(-1.0, 1.0, np.nan),
+        with_range(-1.0, 10**400),
+        lambda facts: facts["watches"][0].__setitem__(1, []),
+        lambda facts: facts["packings"][2].__setitem__(0, 1),
         lambda facts: facts.update(error=np.nan),
         lambda facts: facts.update(error=-1.0),
         lambda facts: facts.update(error="1.0"),
@@ -121,6 +124,16 @@ def test_refuses_ranges_and_bounds_that_none_compiles(
     forged = copy.deepcopy(dict(facts))
     change(forged)
     write(tmp_path / "forged", "network", forged, parts)
+    with pytest.raises(MalformedBytesError, match=r"cannot read .*forged: "):
+        nn.load_network(tmp_path / "forged")
+
+
+def test_refuses_a_layer_packed_beyond_its_ciphertexts(tmp_path: Path) -> None:
+    nn.save_network(compiled(), tmp_path / "network")
+    facts, parts = read(tmp_path / "network", "network")
+    places = np.frombuffer(parts["places2"], dtype="<u8").copy()
+    places[0] += 1 << 20
+    write(tmp_path / "forged", "network", facts, {**parts, "places2": places.tobytes()})
     with pytest.raises(MalformedBytesError, match=r"cannot read .*forged: "):
         nn.load_network(tmp_path / "forged")
 

@@ -76,7 +76,7 @@ def load_network(path: _Path) -> Network:
     facts, parts = read(path, "network")
     try:
         return _network(facts, parts)
-    except (LookupError, TypeError, ValueError) as error:
+    except (LookupError, OverflowError, TypeError, ValueError) as error:
         raise MalformedBytesError(f"cannot read {path}: {error}") from error
 
 
@@ -98,6 +98,8 @@ def _network(facts: Mapping[str, Any], parts: Mapping[str, bytes]) -> Network:
         _watch(str(layer), _values(values, len(program.operations)), packing, numbers)
         for (layer, values, *numbers), packing in zip(facts["watches"], packings[2:], strict=True)
     ]
+    if any(watch.packing.slots != ports[0].packing.slots for watch in watches):
+        raise ValueError("layers are packed into other slots than the input")
     bounds = tuple(
         None if isinstance(operation, Constant) else positive(bound, "the bound", _ACTION)
         for operation, bound in zip(program.operations, facts["bounds"], strict=True)
@@ -124,6 +126,10 @@ def _shape(shape: Sequence[Any], packing: Packing) -> tuple[int, ...]:
 
 def _watch(layer: str, values: tuple[int, ...], packing: Packing, numbers: Sequence[Any]) -> Watch:
     low, high, scale, shift = map(float, numbers)
+    if len(values) != packing.ciphertexts:
+        raise ValueError(
+            f"layer {layer!r} has {len(values)} ciphertexts, its packing {packing.ciphertexts}"
+        )
     if not (np.isfinite([low, high, shift]).all() and low <= high):
         raise ValueError(
             f"layer {layer!r} has a range from {low:g} to {high:g}, shifted by {shift:g}"

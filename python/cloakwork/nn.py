@@ -191,7 +191,6 @@ def compile_graph(
         graph = bounded(graph, max(map(abs, calibration.widened(0, margin))))
     fitted, calibration = refitted(graph, samples, calibration, precision, margin, degrees)
     reached = reach(fitted.graph, calibration)
-    seen = np.concatenate([calibration.outermost, calibration.spread, reached.tried])
     wish = Wish(title, precision, batch, bool(insecure), costs)
     plan = planned(fitted.graph, calibration, reached.furthest, wish, rings)
     program = plan.lowered.program
@@ -208,7 +207,7 @@ def compile_graph(
         Port(graph.output_shape, plan.lowered.output, result),
         batch,
         plan.bounds,
-        plan.error + largest_difference(graph, fitted, seen),
+        plan.error + largest_difference(graph, fitted),
         plan.lowered.watches,
     )
 

@@ -247,9 +247,21 @@ def test_prelu_of_one_parameter_is_a_leaky_relu() -> None:
     assert (activation.function, activation.parameters) == ("leaky_relu", (0.125,))
 
 
-def test_known_numbers_are_concatenated() -> None:
-    known = torch.arange(3.0)
-    module = Function(lambda x: torch.cat([known.expand(len(x), 3), x.flatten(1)], 1) ** 2).eval()
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.cat([torch.arange(3.0).expand(len(x), 3), x.flatten(1)], 1) ** 2,
+        lambda x: torch.cat([x, torch.ones_like(x[..., :1]), x * 2], 3),
+        lambda x: torch.cat([x.new_zeros(len(x), 1, 8, 2), x], 3),
+        lambda x: torch.cat([torch.zeros(0), x], 1),
+        lambda x: torch.stack(
+            [x, torch.arange(64.0).reshape(1, 1, 8, 8).repeat(len(x), 1, 1, 1)], 1
+        ),
+        lambda x: torch.stack([x, torch.full_like(x, 0.5), x * x], 2),
+    ],
+)
+def test_known_numbers_stand_beside_the_networks(function: Any) -> None:
+    module = Function(function).eval()
     graph = capture(module, IMAGE)
     batch = torch.rand(2, 1, 8, 8, dtype=torch.float64)
     np.testing.assert_allclose(evaluate(graph, batch.numpy()), module(batch).numpy())

@@ -14,9 +14,9 @@ import torch
 from cloakwork import nn
 from cloakwork.errors import ActivationFitError, InvalidParametersError, LevelExhaustedError
 from cloakwork.frontends.nn import graph as g
-from cloakwork.frontends.nn.calibration import calibrate
+from cloakwork.frontends.nn.calibration import bounded, calibrate
 from cloakwork.frontends.nn.capture import capture
-from cloakwork.frontends.nn.evaluate import values
+from cloakwork.frontends.nn.evaluate import evaluate, values
 from cloakwork.frontends.nn.fitted_errors import largest_difference
 from cloakwork.frontends.nn.refit import refitted
 from tests.frontends.nn.random_networks import RandomNetwork, random_networks
@@ -51,12 +51,17 @@ def compiled(graph: g.Graph, inputs: np.ndarray, ring: tuple[int, int]) -> nn.Ne
         raise
 
 
-def tolerated(graph: g.Graph, inputs: np.ndarray) -> float:
-    """What the fits of activations may differ, and what rounding may."""
-    fitted, _ = refitted(graph, inputs, calibrate(graph, inputs), PRECISION, MARGIN, None)
-    difference = largest_difference(graph, fitted, inputs)
+def fitted_network(graph: g.Graph, inputs: np.ndarray) -> tuple[g.Graph, float]:
+    """The network with polynomials that is compiled, and what its results may differ by."""
+    calibration = calibrate(graph, inputs)
+    within = bounded(graph, max(map(abs, calibration.widened(0, MARGIN))))
+    fitted, _ = refitted(within, inputs, calibration, PRECISION, MARGIN, None)
+    return fitted.graph, largest_difference(within, fitted)
+
+
+def rounding(graph: g.Graph, inputs: np.ndarray) -> float:
     largest = max(float(np.abs(each).max(initial=0)) for each in values(graph, inputs))
-    return difference + ROUNDING * max(1.0, largest)
+    return ROUNDING * max(1.0, largest)
 
 
 def expected(network: RandomNetwork) -> np.ndarray:
@@ -69,9 +74,12 @@ def expected(network: RandomNetwork) -> np.ndarray:
 def test_equals_torch_in_the_clear(network: RandomNetwork, ring: tuple[int, int]) -> None:
     graph, inputs = capture(network.module, network.sample), network.sample.numpy()
     made = compiled(graph, inputs, ring)
-    tolerance = tolerated(graph, inputs)
-    wanted = expected(network)
-    np.testing.assert_allclose(made.run_clear(inputs), wanted, rtol=0, atol=tolerance)
+    fitted, difference = fitted_network(graph, inputs)
+    tolerance = difference + rounding(graph, inputs)
+    wanted, results = expected(network), made.run_clear(inputs)
+    np.testing.assert_allclose(results, wanted, rtol=0, atol=tolerance)
+    exact = evaluate(fitted, inputs.astype(np.float64))
+    np.testing.assert_allclose(results, exact, rtol=0, atol=rounding(fitted, inputs))
     simulation = made.simulate(inputs, seed=1)
     noise = 2.0**-PRECISION
     np.testing.assert_allclose(simulation.outputs, wanted, rtol=0, atol=tolerance + noise)
@@ -83,7 +91,8 @@ def test_equals_torch_in_the_clear(network: RandomNetwork, ring: tuple[int, int]
 def test_equals_torch_on_ciphertexts(network: RandomNetwork, ring: tuple[int, int]) -> None:
     graph, inputs = capture(network.module, network.sample), network.sample.numpy()
     made = compiled(graph, inputs, ring)
-    tolerance = tolerated(graph, inputs) + 2.0**-PRECISION
+    _, difference = fitted_network(graph, inputs)
+    tolerance = difference + rounding(graph, inputs) + 2.0**-PRECISION
     client, evaluator = made.keygen()
     some = inputs[: made.batch]
     got = client.decrypt(evaluator.run(client.encrypt(some)))

@@ -51,6 +51,18 @@ def test_a_power_is_led_to_the_ends_of_its_range(samples: list[list[float]]) -> 
     assert abs(found) == pytest.approx(max(-low, high), rel=0.02)
 
 
+def test_the_operands_of_products_are_led_to_their_largest() -> None:
+    signs = np.random.default_rng(3).choice([-1.0, 1.0], (2, 256))
+    nodes = [g.node("x", g.Input((256,), 1.0), (), [])]
+    for name, row in ("left", signs[:1]), ("right", signs[1:]):
+        nodes.append(g.node(name, g.Linear(row, np.zeros(1)), (0,), nodes))
+    nodes.append(g.node("product", g.Multiply(), (1, 2), nodes))
+    nodes.append(g.node("output", g.Output(), (3,), nodes))
+    samples = np.random.default_rng(4).choice([-1.0, 1.0], (50, 256))
+    found = reached(g.build(nodes), samples).furthest
+    assert np.abs(found @ signs.T).max() > 250
+
+
 def test_inputs_that_none_is_accepted_of_are_taken_as_they_are() -> None:
     narrow = g.Polynomial((0.0, 1.0, 0.0, 1.0), "chebyshev", -0.1, 0.1)
     found = reached(network((3,), narrow), np.full((2, 3), 0.5))

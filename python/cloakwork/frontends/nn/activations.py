@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -66,3 +66,14 @@ FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
         "tanh": tanh,
     }
 )
+
+
+def steepest(function: str, parameters: Sequence[float]) -> float:
+    """What no slope of an activation exceeds.
+
+    Example:
+        >>> steepest("leaky_relu", (0.1,)), steepest("gelu", ()) >= 1.1289
+        (1.0, True)
+    """
+    # GELU's is the steepest of the smooth ones: 1.1289.
+    return max(1.0, *map(abs, parameters)) if function == "leaky_relu" else 1.13

@@ -8,6 +8,7 @@ import numpy as np
 
 from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.call import Call, array_of
+from cloakwork.frontends.nn.known import without_batch
 from cloakwork.frontends.nn.rearranging import spread
 from cloakwork.frontends.nn.trace import Term
 
@@ -65,15 +66,6 @@ def raised(call: Call) -> Term:
     return call.trace.power(call.layer, call.value(), int(exponent))
 
 
-def term_of(call: Call, value: Any, like: Term) -> Term:
-    """A value of the network as it is; a known tensor as one that is the same for every input."""
-    if isinstance(value, Term):
-        return value
-    known = _without_batch(call, like, array_of(value))
-    nothing = call.append(g.Rearrange(np.full(known.size, -1), known.shape), like)
-    return call.append(g.Affine(np.ones((1,) * known.ndim), known), nothing)
-
-
 def _sum(call: Call, left: Any, right: Any, factor: float) -> Term:
     """left + factor * right, of which at least one is of the network."""
     if isinstance(left, Term) and isinstance(right, Term):
@@ -87,27 +79,15 @@ def _sum(call: Call, left: Any, right: Any, factor: float) -> Term:
 
 
 def _affine(call: Call, value: Term, scale: g.Array, shift: g.Array) -> Term:
-    if scale.size == shift.size == 1 and max(scale.ndim, shift.ndim) <= _axes(call, value):
+    if (
+        scale.size == shift.size == 1
+        and max(scale.ndim, shift.ndim) <= len(call.trace.shape(value)) + 1
+    ):
         return call.trace.scaled(call.layer, value, scale.item(), shift.item())
-    scale, shift = (_without_batch(call, value, known) for known in (scale, shift))
+    scale, shift = (without_batch(call, value, known) for known in (scale, shift))
     shape = call.trace.shape(value)
     full = np.broadcast_shapes(shape, scale.shape, shift.shape)
     return call.append(g.Affine(scale, shift), spread(call, value, full))
-
-
-def _axes(call: Call, value: Term) -> int:
-    return len(call.trace.shape(value)) + 1
-
-
-def _without_batch(call: Call, value: Term, known: g.Array) -> g.Array:
-    """A known tensor with the value's axes but for the batch, along which it must not differ."""
-    axes = _axes(call, value)
-    if known.ndim > axes:
-        raise call.unsupported("a known tensor with more axes than the network's")
-    known = known.reshape((1,) * (axes - known.ndim) + known.shape)
-    if known.shape[0] not in (1, call.batch) or not np.array_equal(known, known[:1] + 0 * known):
-        raise call.unsupported("a known tensor that differs along the batch")
-    return np.asarray(known[0])
 
 
 def _common(call: Call, left: Term, right: Term) -> g.Shape:

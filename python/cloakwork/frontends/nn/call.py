@@ -30,10 +30,8 @@ _NORM = "use batch norm, whose statistics do not depend on the input"
 _COMPARISON = (
     "what is encrypted cannot be compared; use ReLU, another activation or a polynomial instead"
 )
-_DIVISION = (
-    "what is encrypted cannot be divided by, nor have its root taken; use an activation or a "
-    "polynomial that is near it"
-)
+_DIVISION = "what is encrypted cannot be divided by; use an activation or a polynomial near it"
+_ROOT = "use an activation, or a polynomial that is near it"
 TRACKED = "set track_running_stats=True and train it again"
 _CHANCE = (
     "give dropout training=self.training, so that it is off after module.eval(), and keep other "
@@ -44,8 +42,10 @@ _CHANCE = (
 _INSTEAD_OF: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("eq", "ge", "gt", "le", "lt", "ne", "where"), _COMPARISON),
-        **dict.fromkeys(("maximum", "minimum", "masked_fill", "round", "sign"), _COMPARISON),
-        **dict.fromkeys(("div", "pow", "reciprocal", "remainder", "rsqrt", "sqrt"), _DIVISION),
+        **dict.fromkeys(("maximum", "minimum", "round", "sign"), _COMPARISON),
+        **dict.fromkeys(("div", "floor_divide", "reciprocal", "remainder"), _DIVISION),
+        **dict.fromkeys(("pow", "rsqrt", "sqrt"), _ROOT),
+        **dict.fromkeys(("celu", "mish", "selu", "threshold"), _ACTIVATION),
     }
 )
 

@@ -14,7 +14,7 @@ from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.activations import FUNCTIONS
 from cloakwork.frontends.nn.calibration import Calibration
 from cloakwork.frontends.nn.minimax import Approximation, interpolated, minimax
-from cloakwork.frontends.nn.sign import Stages, error_of, sign_stages
+from cloakwork.frontends.nn.sign import MAX_BITS, Stages, error_of, sign_stages
 from cloakwork.programs.slots import polynomial_depth
 from cloakwork.runtime.arguments import integer, shown
 
@@ -198,9 +198,10 @@ class _Fitting:
         depth = math.inf if stages is None else self._composed(stages).fit.depth
         try:
             single = self._single(self._least_degree(allowed, _MAX_DEGREE_AT_CORNERS))
-        except ActivationFitError:
+        except ActivationFitError as error:
             if stages is None:
-                raise
+                told = f"{self.precision:g} bits by composed polynomials"
+                raise self._refusal(told, f"{MAX_BITS} at the most") from error
             return self._composed(stages)
         return single if stages is None or single.fit.depth <= depth else self._composed(stages)
 

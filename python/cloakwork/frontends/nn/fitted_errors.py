@@ -8,82 +8,129 @@ from dataclasses import replace
 import numpy as np
 
 from cloakwork.frontends.nn import graph as g
-from cloakwork.frontends.nn.evaluate import applied, values
+from cloakwork.frontends.nn.activations import steepest
+from cloakwork.frontends.nn.evaluate import applied, polynomial_of
 from cloakwork.frontends.nn.fit import Fitted
 
-# Above the steepest slope of any activation, GELU's of 1.13.
-_STEEPEST = 1.2
-# The largest error of a fit is sought on a grid, between whose points it is somewhat larger.
+# The largest error of a fit, and value of a polynomial, is sought on a grid, between whose points
+# it is somewhat larger.
 _SEEN = 1.001
-# Inputs that are run through the networks at once.
-_AT_ONCE = 256
+_POINTS = 2001
 
 
-def largest_difference(graph: g.Graph, fitted: Fitted, inputs: g.Array) -> float:
-    """A bound on the difference of any result, from the errors of the fits.
+def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
+    """A bound on the difference of any result, for every input that a client accepts.
 
     At every layer all fits are taken to be off by their largest error, in the direction that
-    the weights after them add up in; so the bound holds for inputs made on purpose too, where
-    their numbers are no larger than those of the inputs given.
+    the weights after them add up in, and products to be of the largest numbers that there may
+    be: so the bound holds for inputs made on purpose too, and exceeds what others see the more
+    the deeper a network is.
 
     Args:
         graph: The network with its activations.
-        fitted: The one with polynomials.
-        inputs: Inputs that take no polynomial out of its range, along the first axis.
+        fitted: The one with polynomials, whose input has a bound and whose polynomials have
+            ranges.
 
     Example:
         >>> from cloakwork.frontends.nn.calibration import calibrate
         >>> from cloakwork.frontends.nn.fit import fit
-        >>> nodes = [g.node("x", g.Input((2,)), (), [])]
+        >>> nodes = [g.node("x", g.Input((2,), bound=1.0), (), [])]
         >>> for name, layer in [("act", g.Activation("tanh")),
         ...                     ("sum", g.Linear(np.ones((1, 2)), np.zeros(1))), ("y", g.Output())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
         >>> graph, inputs = g.build(nodes), np.array([[-1.0, 1.0]])
         >>> fitted = fit(graph, calibrate(graph, inputs), precision=8)
-        >>> bool(1.9 < largest_difference(graph, fitted, inputs) / fitted.fits[0].error < 2.1)
+        >>> bool(1.9 < largest_difference(graph, fitted) / fitted.fits[0].error < 2.1)
         True
     """
     if not any(each.error for each in fitted.fits):
         return 0.0
-    starts = range(0, len(inputs), _AT_ONCE)
-    return max(_of_batch(graph, fitted, inputs[start : start + _AT_ONCE]) for start in starts)
-
-
-def _of_batch(graph: g.Graph, fitted: Fitted, batch: g.Array) -> float:
-    made = list(values(fitted.graph, batch))
+    bounds = _bounds(fitted.graph)
     fits = iter([each for each in fitted.fits if each.function != "polynomial"])
     errors: list[g.Array] = []
     for node, number in zip(graph.nodes, fitted.numbers, strict=True):
-        operands = [made[fitted.numbers[each]] for each in node.inputs]
         wrong = [errors[each] for each in node.inputs]
-        if not operands:
-            errors.append(np.zeros_like(made[number]))
-        elif isinstance(node.operation, g.Activation):
-            errors.append(_SEEN * next(fits).error + _STEEPEST * wrong[0])
-        else:
-            errors.append(_after(node.operation, operands, wrong))
+        match node.operation:
+            case g.Input():
+                errors.append(np.zeros_like(bounds[number]))
+            case g.Activation(function=function, parameters=parameters):
+                own = _SEEN * next(fits).error
+                errors.append(own + steepest(function, parameters) * wrong[0])
+            case g.Polynomial():
+                # Of an unknown range in the graph with activations.
+                polynomial = fitted.graph.nodes[number].operation
+                assert isinstance(polynomial, g.Polynomial)
+                errors.append(_slope(polynomial, float(wrong[0].max())) * wrong[0])
+            case _:
+                operands = [bounds[fitted.numbers[each]] for each in node.inputs]
+                errors.append(_after(node.operation, operands, wrong))
     return float(errors[-1].max())
+
+
+def _bounds(graph: g.Graph) -> list[g.Array]:
+    """What absolute values of each layer's result do not exceed, by interval arithmetic."""
+    ceilings = [np.inf] * len(graph.nodes)
+    for node in graph.nodes:
+        if isinstance(node.operation, g.Polynomial):
+            [operand] = node.inputs
+            reached = max(-node.operation.low, node.operation.high)
+            ceilings[operand] = min(reached, ceilings[operand])
+    bounds: list[g.Array] = []
+    for node, ceiling in zip(graph.nodes, ceilings, strict=True):
+        operands = [bounds[each] for each in node.inputs]
+        bounds.append(np.minimum(_bound_after(node, operands), ceiling))
+    return bounds
+
+
+def _bound_after(node: g.Node, operands: Sequence[g.Array]) -> g.Array:
+    match node.operation:
+        case g.Input(shape=shape, bound=bound):
+            return np.full((1, *shape), bound)
+        case g.Polynomial(low=low, high=high) as polynomial:
+            reached = np.abs(polynomial_of(polynomial, np.linspace(low, high, _POINTS))).max()
+            return np.full((1, *node.shape), _SEEN * reached)
+        case _:
+            return applied(_absolute(node.operation), operands)
+
+
+def _absolute(operation: g.Operation) -> g.Operation:
+    """A linear operation with absolute weights."""
+    match operation:
+        case g.Linear(weight=weight, bias=bias) | g.Convolution(weight=weight, bias=bias):
+            return replace(operation, weight=np.abs(weight), bias=np.abs(bias))
+        case g.Affine(scale=scale, shift=shift):
+            return g.Affine(np.abs(scale), np.abs(shift))
+        case _:
+            return operation
+
+
+def _unbiased(operation: g.Operation) -> g.Operation:
+    match operation:
+        case g.Linear(bias=bias) | g.Convolution(bias=bias):
+            return replace(operation, bias=np.zeros_like(bias))
+        case g.Affine(scale=scale, shift=shift):
+            return g.Affine(scale, np.zeros_like(shift))
+        case _:
+            return operation
+
+
+def _slope(polynomial: g.Polynomial, beyond: float) -> float:
+    """The steepest slope of a polynomial in its range and a little beyond."""
+    low, high = polynomial.low - beyond, polynomial.high + beyond
+    points = np.linspace(low, high, _POINTS)
+    if polynomial.basis == "monomial":
+        slopes = np.polynomial.Polynomial(polynomial.coefficients).deriv()(points)
+    else:
+        domain = [polynomial.low, polynomial.high]
+        slopes = np.polynomial.Chebyshev(polynomial.coefficients, domain=domain).deriv()(points)
+    return _SEEN * float(np.abs(slopes).max())
 
 
 def _after(
     operation: g.Operation, operands: Sequence[g.Array], errors: Sequence[g.Array]
 ) -> g.Array:
     """What an operation makes of errors of its operands at the most."""
-    match operation:
-        case g.Linear(weight=weight, bias=bias) | g.Convolution(weight=weight, bias=bias):
-            absolute = replace(operation, weight=np.abs(weight), bias=np.zeros_like(bias))
-            return applied(absolute, errors)
-        case g.Affine(scale=scale, shift=shift):
-            return applied(g.Affine(np.abs(scale), np.zeros_like(shift)), errors)
-        case g.Multiply():
-            (left, right), (wrong, amiss) = map(np.abs, operands), errors
-            return np.asarray(left * amiss + right * wrong + wrong * amiss)
-        case g.Polynomial(coefficients=coefficients, basis="monomial"):
-            slope = np.polynomial.Polynomial(np.abs(coefficients)).deriv()
-            return np.asarray(slope(np.abs(operands[0]) + errors[0]) * errors[0])
-        case g.Polynomial(coefficients=coefficients, low=low, high=high):
-            # A Chebyshev polynomial of degree k is nowhere steeper than k^2 in [-1, 1].
-            steepest = sum(k * k * abs(each) for k, each in enumerate(coefficients))
-            return errors[0] * steepest * 2 / (high - low)
-        case _:
-            return applied(operation, errors)
+    if isinstance(operation, g.Multiply):
+        (left, right), (wrong, amiss) = operands, errors
+        return np.asarray(left * amiss + right * wrong + wrong * amiss)
+    return applied(_unbiased(_absolute(operation)), errors)

@@ -11,6 +11,7 @@ import numpy as np
 from cloakwork.frontends.nn import arithmetic, layers
 from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.call import Call, Value
+from cloakwork.frontends.nn.known import terms_of
 from cloakwork.frontends.nn.rearranging import MOVING, moved, spread
 from cloakwork.frontends.nn.trace import Term
 
@@ -42,8 +43,8 @@ def _normalised(call: Call) -> list[Value]:
 
 def _concatenated(call: Call) -> Term:
     given = call.arguments["tensors"]
-    like = next(value for value in given if isinstance(value, Term))
-    values = [arithmetic.term_of(call, value, like) for value in given]
+    # Torch takes tensors of one axis and no element beside any others.
+    values = terms_of(call, [each for each in given if isinstance(each, Term) or each.numel()])
     axes = len(call.trace.shape(values[0])) + 1
     axis = int(call.arguments["dim"]) % axes
     if axis == 0:
@@ -52,6 +53,15 @@ def _concatenated(call: Call) -> Term:
     if not filled:
         raise call.unsupported("no elements")
     return call.append(g.Concatenate(axis - 1), *filled)
+
+
+def _constant(call: Call) -> Value:
+    """Known numbers in the shape of a value, or of its type."""
+    import torch  # noqa: PLC0415
+
+    shape = (call.batch, *call.trace.shape(call.value()))
+    arguments = {**call.arguments, "self": torch.zeros(shape, dtype=torch.float64)}
+    return call.function(**arguments)  # type: ignore[no-any-return]
 
 
 def _activation(function: str, *parameters: str) -> Callable[[Call], Term]:
@@ -82,6 +92,8 @@ def _softplus(call: Call) -> Term:
 READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
     {
         **dict.fromkeys(MOVING, moved),
+        **dict.fromkeys(("full_like", "ones_like", "zeros_like"), _constant),
+        **dict.fromkeys(("new_full", "new_ones", "new_zeros"), _constant),
         "_native_batch_norm_legit_no_training": _normalised,
         "_to_copy": _same,
         "alpha_dropout": _dropout,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.alignment import aligned_directions
 from cloakwork.frontends.nn.calibration import Calibration
 from cloakwork.frontends.nn.evaluate import evaluate, values
 
@@ -40,10 +41,11 @@ def reach(graph: g.Graph, calibration: Calibration) -> Reach:
     """Search the inputs within a network's ranges for those that errors grow most by.
 
     Rays start from calibration inputs, at first away from their middle, and end where the
-    first layer leaves its range; further rays start from those ends that errors grow most
-    by, in directions at random: hit-and-run (Smith, "Efficient Monte Carlo procedures for
-    generating points uniformly distributed over bounded regions", Operations Research 32,
-    1984), uphill only.
+    first layer leaves its range; where values are multiplied, others go where these grow most,
+    as in high dimensions no ray at random does. Further rays start from those ends that errors
+    grow most by, in directions at random: hit-and-run (Smith, "Efficient Monte Carlo
+    procedures for generating points uniformly distributed over bounded regions", Operations
+    Research 32, 1984), uphill only.
 
     Args:
         graph: A network whose input has a bound and whose polynomials have ranges.
@@ -67,16 +69,18 @@ def reach(graph: g.Graph, calibration: Calibration) -> Reach:
     if not len(starts):
         return Reach(calibration.outermost, starts)
     towards = starts - starts.mean(axis=0)
+    aligned = aligned_directions(graph, starts[0])
+    towards = np.concatenate([towards, aligned])
+    starts = np.concatenate([starts, np.repeat(starts[:1], len(aligned), axis=0)])
     tried = [starts]
     for _ in range(_ROUNDS):
-        order = np.argsort(-_growth(graph, starts, errors))[:_STARTS]
-        starts, towards = starts[order], towards[order]
         ends, on_the_way = _along(graph, starts, towards)
         tried += on_the_way
         starts = np.concatenate([starts, ends])
+        order = np.argsort(-_growth(graph, starts, errors))[:_STARTS]
+        starts = starts[order]
         towards = _directions(starts.shape, generator)
-    order = np.argsort(-_growth(graph, starts, errors))[:_STARTS]
-    return Reach(starts[order], np.concatenate(tried))
+    return Reach(starts, np.concatenate(tried))
 
 
 def _along(graph: g.Graph, starts: g.Array, towards: g.Array) -> tuple[g.Array, list[g.Array]]:

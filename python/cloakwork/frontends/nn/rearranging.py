@@ -10,6 +10,7 @@ import numpy as np
 
 from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.call import Call, Value
+from cloakwork.frontends.nn.known import terms_of
 from cloakwork.frontends.nn.trace import Term
 
 if TYPE_CHECKING:
@@ -60,18 +61,19 @@ def moved(call: Call) -> Value:
 
     Elements are numbered from 1; a 0 that the operation puts in is a zero.
     """
-    operands = _terms(call.arguments.values())
     if any(hasattr(value, "detach") for value in call.arguments.values()):
         raise call.unsupported("known numbers among the network's")
     if call.arguments.get("value") not in (None, 0):
         raise call.unsupported("padding by other numbers than zero")
+    given = {name: _listed(call, value) for name, value in call.arguments.items()}
+    operands = _terms(given.values())
     sizes = [prod(call.trace.shape(operand)) for operand in operands]
     starts = [0, *accumulate(sizes)]
     numbered = {
         operand: _numbers(call, operand, start, starts[-1])
         for operand, start in zip(operands, starts, strict=False)
     }
-    arguments = {name: _replaced(value, numbered) for name, value in call.arguments.items()}
+    arguments = {name: _replaced(value, numbered) for name, value in given.items()}
     result = call.function(**arguments)
     source = _joined(call, [each for each in operands if prod(call.trace.shape(each))])
     if isinstance(result, (list, tuple)):
@@ -89,6 +91,13 @@ def spread(call: Call, value: Term, shape: g.Shape) -> Term:
         raise call.unsupported("operands with different numbers of axes")
     indices = np.broadcast_to(np.arange(prod(own)).reshape(own), shape)
     return call.append(g.Rearrange(indices.ravel(), shape), value)
+
+
+def _listed(call: Call, value: Any) -> Any:
+    """An argument as it is, but for known tensors in a list of tensors."""
+    if isinstance(value, list) and any(isinstance(each, Term) for each in value):
+        return terms_of(call, value)
+    return value
 
 
 def _terms(values: Any) -> list[Term]:

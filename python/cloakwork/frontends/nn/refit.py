@@ -7,7 +7,7 @@ differs by the errors of these, which weights after them multiply.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from cloakwork.frontends.nn.calibration import Calibration, calibrate
 from cloakwork.frontends.nn.evaluate import applied, evaluate
 from cloakwork.frontends.nn.fit import Fitted, fit
 
-_ROUNDS = 8
+_ROUNDS = 12
 
 
 def refitted(
@@ -47,7 +47,7 @@ def refitted(
         Results are less precise where no polynomial is better; activations never are.
 
     Raises:
-        ActivationFitError: No polynomial of an activation is as precise.
+        ActivationFitError: No polynomial of an activation is as precise, or ranges do not settle.
         InvalidArgumentError: A degree is no integer from 1 to 255, or of no activation here.
 
     Example:
@@ -63,26 +63,61 @@ def refitted(
     if not any(each.error for each in fitted.fits):
         return fitted, calibration
     kept = np.concatenate([calibration.outermost, calibration.spread])
-    seen = kept if isinstance(samples, Iterator) else samples
+    seen = samples if _is_read_again(samples) else kept
     exact = evaluate(graph, kept)
-    bits, rises = precision, not degrees
+    bits = wanted = precision
+    held: Fitted | None = None
     for _ in range(_ROUNDS):
         reached = calibrate(fitted.graph, seen, _within_range)
-        error = float(np.abs(evaluate(fitted.graph, kept) - exact).max())
-        if not _holds(fitted.graph, reached):
-            calibration = _joined(calibration, reached, fitted)
-        elif rises and error > 2.0**-precision:
-            bits += math.ceil(math.log2(error) + precision)
+        if _holds(fitted.graph, reached):
+            held = fitted
+            error = float(np.abs(evaluate(fitted.graph, kept) - exact).max())
+            if degrees or error <= 2.0**-precision or bits < wanted:
+                break
+            wanted = bits + math.ceil(math.log2(error) + precision)
         else:
-            break
+            calibration = _joined(calibration, reached, fitted)
+        bits, fitted = _closest(graph, calibration, wanted, precision, margin, degrees)
+    if held is not None:
+        return held, calibration
+    raise ActivationFitError(
+        "cannot fit the activations: expected that calibration inputs stay in the ranges that they "
+        "set, got others with every fit; ask for more precision, or a larger margin"
+    )
+
+
+def _is_read_again(samples: Any) -> bool:
+    """Whether samples may be read a second time; iterables that cannot have no length."""
+    try:
+        len(samples)
+    except TypeError:
+        return False
+    return True
+
+
+def _closest(
+    graph: g.Graph,
+    calibration: Calibration,
+    wanted: int,
+    least: int,
+    margin: float,
+    degrees: Mapping[str, int] | None,
+) -> tuple[int, Fitted]:
+    """The most bits up to those wanted that activations can be fitted with, and these fits."""
+    fitted: Fitted | None = None
+    bits, beyond = least - 1, wanted + 1
+    tried = wanted
+    while bits < tried < beyond:
         try:
-            fitted = fit(graph, calibration, bits, margin, degrees)
+            fitted = fit(graph, calibration, tried, margin, degrees)
+            bits = tried
         except ActivationFitError:
-            if bits == precision:
+            if tried == least:
                 raise
-            bits, rises = precision, False
-            fitted = fit(graph, calibration, bits, margin, degrees)
-    return fitted, calibration
+            beyond = tried
+        tried = (bits + beyond) // 2
+    assert fitted is not None
+    return bits, fitted
 
 
 def _within_range(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:

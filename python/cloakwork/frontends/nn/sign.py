@@ -23,7 +23,7 @@ _DEGREES = (3, 7, 15, 31)
 _MAX_DEPTH = 24
 
 # For more bits no exchange settles in double precision, which takes half a minute to find out.
-_MAX_BITS = 18
+MAX_BITS = 18
 
 _STEPS_PER_BIT = 8
 
@@ -53,7 +53,7 @@ def sign_stages(precision: float) -> Stages | None:
     >>> [len(stage) - 1 for stage in stages]
     [3, 3, 7]
     """
-    if precision < 2.0**-_MAX_BITS:
+    if precision < 2.0**-MAX_BITS:
         return None
     # Layers ask for slightly different precisions; one search serves those within this step.
     return _least_deep(math.ceil(-_STEPS_PER_BIT * math.log2(precision)))

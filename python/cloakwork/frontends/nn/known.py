@@ -1,0 +1,46 @@
+"""Known tensors among a network's values: the same numbers for every input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cloakwork.frontends.nn import graph as g
+from cloakwork.frontends.nn.call import Call, array_of
+from cloakwork.frontends.nn.trace import Term
+
+
+def term_of(call: Call, value: Any, like: Term) -> Term:
+    """A value of the network as it is; a known tensor as one that is the same for every input.
+
+    Args:
+        call: Where it is used.
+        value: The value or tensor, the batch along the tensor's first axis.
+        like: A value of the network with as many axes.
+
+    Raises:
+        UnsupportedLayerError: The tensor differs along the batch, or has more axes.
+    """
+    if isinstance(value, Term):
+        return value
+    known = without_batch(call, like, array_of(value))
+    nothing = call.append(g.Rearrange(np.full(known.size, -1), known.shape), like)
+    return call.append(g.Affine(np.ones((1,) * known.ndim), known), nothing)
+
+
+def terms_of(call: Call, values: list[Any]) -> list[Term]:
+    """Values and known tensors, of which at least one is a value; see `term_of`."""
+    like = next(value for value in values if isinstance(value, Term))
+    return [term_of(call, value, like) for value in values]
+
+
+def without_batch(call: Call, value: Term, known: g.Array) -> g.Array:
+    """A known tensor with the value's axes but for the batch, along which it must not differ."""
+    axes = len(call.trace.shape(value)) + 1
+    if known.ndim > axes:
+        raise call.unsupported("a known tensor with more axes than the network's")
+    known = known.reshape((1,) * (axes - known.ndim) + known.shape)
+    if known.shape[0] not in (1, call.batch) or not np.array_equal(known, known[:1] + 0 * known):
+        raise call.unsupported("a known tensor that differs along the batch")
+    return np.asarray(known[0])
