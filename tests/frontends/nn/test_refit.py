@@ -81,7 +81,7 @@ def test_ranges_that_do_not_settle_are_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("cloakwork.frontends.nn.refit._ROUNDS", 1)
     graph, samples = dense(8, ("silu", "silu", "silu", "silu"), 16.0), uniform(300, 8)
     with pytest.raises(ActivationFitError, match="a larger margin"):
-        nn.compile_graph(graph, samples, precision=0, margin=1e-12, log_n=8, insecure=True)
+        nn.compile_graph(graph, samples, precision=4, margin=1e-12, log_n=8, insecure=True)
 
 
 def test_given_degrees_stay() -> None:
