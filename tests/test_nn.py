@@ -292,6 +292,20 @@ def test_numbers_beyond_every_ring_are_refused_by_layer_and_size(
         compiled(module)
 
 
+def test_noise_that_outgrows_a_layer_is_refused() -> None:
+    wide = torch.linspace(-1e6, 1e6, 101).double()[:, None]
+    with pytest.raises(errors.InvalidParametersError, match="and noise outgrows them"):
+        cw.nn.compile(
+            Forward(lambda _, x: torch.tanh(x)).double(),
+            wide[:1],
+            calibration=wide,
+            degrees={"tanh": 255},
+            precision=4,
+            log_n=8,
+            insecure=True,
+        )
+
+
 def test_powers_that_outgrow_the_moduli_are_refused_by_layer() -> None:
     told = (
         "layer 'pow_1' makes numbers up to .*; ask for less precision, or scale weights or inputs"

@@ -70,6 +70,10 @@ class Function(nn.Module):
         (Function(lambda x: x[:, :0].mean(1)), "no elements"),
         (Function(lambda x: torch.cat([x[:, :0], x[:, :0]], 1)), "no elements"),
         (Function(lambda x: x ** torch.arange(8.0)), "a tensor of 8 numbers"),
+        (Function(lambda x: torch.cat([x[:, :0], torch.ones(2, 1, 8, 8)], 1)), "no elements"),
+        (Function(lambda x: x + torch.full_like(x, torch.inf)), "NaN or an infinity"),
+        (Function(lambda x: torch.hstack([x, x])), "torch.cat"),
+        (Function(lambda x: x[:, :, :1].expand_as(x)), "use expand"),
     ],
 )
 def test_an_unsupported_layer_is_named_with_what_works(layer: nn.Module, advice: str) -> None:
@@ -214,6 +218,14 @@ def test_reading_changes_neither_the_buffers_nor_the_sample() -> None:
     assert torch.equal(sample, torch.ones(2, 3))
 
 
+@pytest.mark.parametrize(
+    "function", [lambda x: x - x[:1], lambda x: x + torch.arange(len(x)).reshape(-1, 1, 1, 1)]
+)
+def test_what_depends_on_the_place_in_a_batch_is_refused(function: Any) -> None:
+    with pytest.raises(CaptureError, match="the result of an input depends on it alone"):
+        capture(Function(function).eval(), IMAGE[:1])
+
+
 def test_training_mode_is_refused_by_the_layer() -> None:
     module = nn.Sequential(nn.Flatten(), nn.Linear(64, 2)).eval()
     module[1].train()
@@ -254,6 +266,7 @@ def test_prelu_of_one_parameter_is_a_leaky_relu() -> None:
         lambda x: torch.cat([x, torch.ones_like(x[..., :1]), x * 2], 3),
         lambda x: torch.cat([x.new_zeros(len(x), 1, 8, 2), x], 3),
         lambda x: torch.cat([torch.zeros(0), x], 1),
+        lambda x: torch.concat([x[:, :0], torch.ones(len(x), 1, 8, 8), x], 1),
         lambda x: torch.stack(
             [x, torch.arange(64.0).reshape(1, 1, 8, 8).repeat(len(x), 1, 1, 1)], 1
         ),

@@ -55,6 +55,18 @@ def test_the_error_over_the_range_is_the_one_told(
     assert error <= made.error * 1.01 + 1e-12
 
 
+@pytest.mark.parametrize("function", ["tanh", "sigmoid", "gelu"])
+@pytest.mark.parametrize("reach", [3e2, 1e4, 1e6])
+def test_errors_beside_a_steep_jump_are_seen(function: str, reach: float) -> None:
+    graph = activation(function)
+    ends = np.array([[-reach], [reach]])
+    fitted = fit(graph, calibrate(graph, ends), degrees={function: 5})
+    x = np.geomspace(1e-3, reach, 100001)
+    x = np.concatenate([-x, x])[:, None]
+    error = np.abs(evaluate(fitted.graph, x) - evaluate(graph, x)).max()
+    assert error <= 1.001 * fitted.fits[0].error
+
+
 def test_more_precision_than_any_degree_has_is_refused_by_name() -> None:
     graph = activation("tanh")
     with pytest.raises(ActivationFitError, match=r"'act'.*expected 30 bits"):

@@ -108,7 +108,17 @@ class Once:
         return self.iterator
 
 
-@pytest.mark.parametrize("once", [iter, Once])
+class Sized(Once):
+    """The same with a length, as a DataLoader's iterator has."""
+
+    def __next__(self) -> g.Array:
+        return next(self.iterator)
+
+    def __len__(self) -> int:
+        return 300
+
+
+@pytest.mark.parametrize("once", [iter, Once, Sized])
 def test_samples_that_can_be_read_once_do(once: Callable[[g.Array], Iterable[g.Array]]) -> None:
     samples = uniform(300, 8)
     made = nn.compile_graph(

@@ -31,6 +31,7 @@ _COMPARISON = (
     "what is encrypted cannot be compared; use ReLU, another activation or a polynomial instead"
 )
 _DIVISION = "what is encrypted cannot be divided by; use an activation or a polynomial near it"
+_PARTS = "put parts side by side by torch.cat"
 _ROOT = "use an activation, or a polynomial that is near it"
 TRACKED = "set track_running_stats=True and train it again"
 _CHANCE = (
@@ -45,6 +46,10 @@ _INSTEAD_OF: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("maximum", "minimum", "round", "sign"), _COMPARISON),
         **dict.fromkeys(("div", "floor_divide", "reciprocal", "remainder"), _DIVISION),
         **dict.fromkeys(("pow", "rsqrt", "sqrt"), _ROOT),
+        **dict.fromkeys(("column_stack", "dstack", "hstack", "vstack"), _PARTS),
+        **dict.fromkeys(("copy", "fill", "index_put", "select_scatter"), _PARTS),
+        "expand_as": "use expand",
+        "tile": "use repeat",
         **dict.fromkeys(("celu", "mish", "selu", "threshold"), _ACTIVATION),
     }
 )

@@ -176,15 +176,23 @@ def _require_independent(module: torch.nn.Module, inputs: torch.Tensor) -> None:
         return
     if among.shape[:1] != more.shape[:1]:
         return
-    among = among[:-1]
-    tolerance = torch.finfo(own.dtype).eps ** 0.5
-    allowed = tolerance * float(own.nan_to_num(0.0, 0.0, 0.0).abs().max())
-    if own.shape != among.shape or not torch.allclose(own, among, tolerance, allowed, True):
+    # The same inputs at other places of the batch, too.
+    later = _result(module, more[1:])
+    if not (_alike(own, among[:-1]) and _alike(later, among[1:])):
         raise CaptureError(
             f"cannot read a network: expected that the result of an input depends on it alone, got "
             f"another in a batch of {len(more)} than in one of {len(inputs)}; leave the batch's "
             "size out of forward"
         )
+
+
+def _alike(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether results are the same but for rounding."""
+    import torch  # noqa: PLC0415
+
+    tolerance = torch.finfo(left.dtype).eps ** 0.5
+    allowed = tolerance * float(left.nan_to_num(0.0, 0.0, 0.0).abs().max())
+    return left.shape == right.shape and torch.allclose(left, right, tolerance, allowed, True)
 
 
 def _result(module: torch.nn.Module, inputs: torch.Tensor) -> torch.Tensor:

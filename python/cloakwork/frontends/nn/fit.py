@@ -24,6 +24,8 @@ MAX_DEGREE = 255
 _MAX_DEGREE_AT_CORNERS = 63
 
 _SAMPLES = 10001
+_DISTANCES = np.geomspace(1e-9, 2.0, 2000)
+_AROUND_BEND = np.concatenate([-_DISTANCES, [0.0], _DISTANCES])
 
 Function = Callable[[g.Array], g.Array]
 
@@ -237,9 +239,10 @@ class _Fitting:
         exchanged = minimax(self._of_t(), range(degree + 1), -1.0, 1.0)
         candidates += [] if exchanged is None else [exchanged]
         best = min(candidates, key=lambda each: each.error)
-        # Where a function has a corner, the grid of a fit may step over the largest error.
-        corner = np.clip(np.array([-(self.high + self.low) / (self.high - self.low)]), -1, 1)
-        missed = np.abs(self._of_t()(corner) - chebval(corner, best.coefficients)).max()
+        # Around 0, where activations bend, the grid of a fit may step over the largest error.
+        bend = -(self.high + self.low) / (self.high - self.low)
+        around = np.clip(bend + _AROUND_BEND, -1.0, 1.0)
+        missed = np.abs(self._of_t()(around) - chebval(around, best.coefficients)).max()
         return replace(best, error=max(best.error, float(missed)))
 
     def _single(self, approximation: Approximation) -> _Made:

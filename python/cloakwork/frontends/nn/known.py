@@ -20,7 +20,7 @@ def term_of(call: Call, value: Any, like: Term) -> Term:
         like: A value of the network with as many axes.
 
     Raises:
-        UnsupportedLayerError: The tensor differs along the batch, or has more axes.
+        UnsupportedLayerError: The tensor differs along the batch, has more axes, or is not finite.
     """
     if isinstance(value, Term):
         return value
@@ -31,7 +31,12 @@ def term_of(call: Call, value: Any, like: Term) -> Term:
 
 def terms_of(call: Call, values: list[Any]) -> list[Term]:
     """Values and known tensors, of which at least one is a value; see `term_of`."""
-    like = next(value for value in values if isinstance(value, Term))
+    filled = [
+        value for value in values if isinstance(value, Term) and 0 not in call.trace.shape(value)
+    ]
+    like = next(iter(filled), None)
+    if like is None:
+        raise call.unsupported("no elements")
     return [term_of(call, value, like) for value in values]
 
 
@@ -41,6 +46,9 @@ def without_batch(call: Call, value: Term, known: g.Array) -> g.Array:
     if known.ndim > axes:
         raise call.unsupported("a known tensor with more axes than the network's")
     known = known.reshape((1,) * (axes - known.ndim) + known.shape)
-    if known.shape[0] not in (1, call.batch) or not np.array_equal(known, known[:1] + 0 * known):
+    if not np.isfinite(known).all():
+        raise call.unsupported("a known tensor with NaN or an infinity", "leave it out")
+    same = np.array_equal(known, np.broadcast_to(known[:1], known.shape))
+    if known.shape[0] not in (1, call.batch) or not same:
         raise call.unsupported("a known tensor that differs along the batch")
     return np.asarray(known[0])

@@ -104,7 +104,7 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "avg_pool1d": layers.average_pool,
         "avg_pool2d": layers.average_pool,
         "batch_norm": layers.batch_norm,
-        "cat": _concatenated,
+        **dict.fromkeys(("cat", "concat", "concatenate"), _concatenated),
         "clone": _same,
         "contiguous": _same,
         "copy": _overwritten,

@@ -202,6 +202,9 @@ def _in_ring(
             largest = _largest(program.program, bounds)
             raise InvalidParametersError(f"{largest}: {refusal}") from refusal
         error = _error(program, runs, parameters)
+        if not math.isfinite(error):
+            largest = _largest(program.program, bounds)
+            raise InvalidParametersError(f"{largest}, and noise outgrows them")
         lacking = math.ceil(math.log2(error) + wish.precision)
         if lacking <= 0:
             break
@@ -240,7 +243,10 @@ def _error(program: Lowered, runs: Sequence[_Run], parameters: Parameters) -> fl
         ]
         for seed in range(repeats)
     ]
-    return max(_largest_error(np.reshape(drawn, (repeats, -1)), runs[0].results.size), 2.0**-52)
+    # What outgrows a double is refused by its infinite deviation.
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _largest_error(np.reshape(drawn, (repeats, -1)), runs[0].results.size)
+    return max(found, 2.0**-52)
 
 
 def _largest_error(drawn: _Array, results: int) -> float:

@@ -74,7 +74,10 @@ def moved(call: Call) -> Value:
         for operand, start in zip(operands, starts, strict=False)
     }
     arguments = {name: _replaced(value, numbered) for name, value in given.items()}
-    result = call.function(**arguments)
+    try:
+        result = call.function(**arguments)
+    except RuntimeError as error:
+        raise call.unsupported(f"torch refuses it: {error}") from error
     source = _joined(call, [each for each in operands if prod(call.trace.shape(each))])
     if isinstance(result, (list, tuple)):
         return [_gathered(call, source, each, starts[-1]) for each in result]

@@ -7,7 +7,7 @@ differs by the errors of these, which weights after them multiply.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -87,7 +87,9 @@ def refitted(
 
 
 def _is_read_again(samples: Any) -> bool:
-    """Whether samples may be read a second time; iterables that cannot have no length."""
+    """Whether samples may be read a second time; most that cannot have no length."""
+    if isinstance(samples, Iterator):
+        return False
     try:
         len(samples)
     except TypeError:
