@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 import pytest
 
+from benchmarks.nn_networks import network
 from cloakwork import nn
 from cloakwork.errors import ActivationFitError
 from cloakwork.frontends.nn import graph as g
@@ -19,18 +20,12 @@ from cloakwork.frontends.nn.refit import refitted
 def dense(width: int, functions: tuple[str, ...], scale: float) -> g.Graph:
     """Layers of random weights with activations between them."""
     random = np.random.default_rng(1)
-    nodes = [g.node("input", g.Input((width,)), (), [])]
-
-    def append(name: str, operation: g.Operation) -> None:
-        nodes.append(g.node(name, operation, (len(nodes) - 1,), nodes))
-
-    for number, function in enumerate(functions):
+    layers: list[g.Operation] = []
+    for function in functions:
         weight = random.normal(size=(width, width)) * scale / np.sqrt(width)
-        append(f"linear{number}", g.Linear(weight, random.normal(size=width)))
-        append(f"{function}{number}", g.Activation(function))
-    append("last", g.Linear(random.normal(size=(3, width)), np.zeros(3)))
-    append("output", g.Output())
-    return g.build(nodes)
+        layers += [g.Linear(weight, random.normal(size=width)), g.Activation(function)]
+    layers.append(g.Linear(random.normal(size=(3, width)), np.zeros(3)))
+    return bounded(network((width,), *layers), 1.25)
 
 
 def uniform(count: int, width: int) -> g.Array:
@@ -59,7 +54,7 @@ def test_calibration_inputs_are_accepted_however_coarse(
 @pytest.mark.parametrize("precision", [6, 14])
 def test_results_are_as_precise_as_asked(precision: int) -> None:
     samples = uniform(200, 8)
-    graph = bounded(dense(8, ("silu", "silu"), 4.0), 1.25)
+    graph = dense(8, ("silu", "silu"), 4.0)
     fitted, _ = refitted(graph, samples, calibrate(graph, samples), precision, 0.25, None)
     error = np.abs(evaluate(fitted.graph, samples) - evaluate(graph, samples)).max()
     assert error <= 2.0**-precision
@@ -68,7 +63,7 @@ def test_results_are_as_precise_as_asked(precision: int) -> None:
 
 def test_a_finer_fit_is_no_worse_than_a_coarser_one() -> None:
     samples = uniform(200, 8)
-    graph = bounded(dense(8, ("relu",), 64.0), 1.25)
+    graph = dense(8, ("relu",), 64.0)
     calibration = calibrate(graph, samples)
     found = [
         largest_difference(graph, refitted(graph, samples, calibration, bits, 0.25, None)[0])
@@ -86,14 +81,14 @@ def test_ranges_that_do_not_settle_are_refused(monkeypatch: pytest.MonkeyPatch) 
 
 def test_given_degrees_stay() -> None:
     samples = uniform(200, 8)
-    graph = bounded(dense(8, ("silu", "silu"), 4.0), 1.25)
-    fitted, _ = refitted(graph, samples, calibrate(graph, samples), 16, 0.25, {"silu0": 3})
+    graph = dense(8, ("silu", "silu"), 4.0)
+    fitted, _ = refitted(graph, samples, calibrate(graph, samples), 16, 0.25, {"1": 3})
     assert fitted.fits[0].degrees == (3,)
 
 
 def test_where_none_is_as_close_polynomials_are_as_close_as_they_come() -> None:
     samples = uniform(200, 8)
-    graph = bounded(dense(8, ("relu",), 1e6), 1.25)
+    graph = dense(8, ("relu",), 1e6)
     fitted, _ = refitted(graph, samples, calibrate(graph, samples), 12, 0.25, None)
     assert 17 <= fitted.fits[0].precision < 19
 
@@ -134,15 +129,8 @@ def test_samples_that_can_be_read_once_do(once: Callable[[g.Array], Iterable[g.A
 @pytest.mark.parametrize("slope", [-3.0, 0.5, 20.0])
 def test_errors_grow_by_no_more_than_is_told_of_steep_activations(slope: float) -> None:
     random = np.random.default_rng(4)
-    nodes = [g.node("input", g.Input((4,), 2.0), (), [])]
-    layers: list[tuple[str, g.Operation]] = [
-        ("tanh", g.Activation("tanh")),
-        ("leaky", g.Activation("leaky_relu", (slope,))),
-        ("output", g.Output()),
-    ]
-    for name, layer in layers:
-        nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
-    graph, inputs = g.build(nodes), random.uniform(-2, 2, (500, 4))
+    graph = network((4,), g.Activation("tanh"), g.Activation("leaky_relu", (slope,)))
+    graph, inputs = bounded(graph, 2.0), random.uniform(-2, 2, (500, 4))
     fitted, _ = refitted(graph, inputs, calibrate(graph, inputs), 8, 0.25, {"tanh": 3})
     error = np.abs(evaluate(fitted.graph, inputs) - evaluate(graph, inputs)).max()
     assert error <= largest_difference(graph, fitted)
@@ -173,16 +161,8 @@ def test_errors_that_add_up_on_purpose_are_told(function: str) -> None:
     random = np.random.default_rng(3)
     turn = 2 * np.linalg.qr(random.normal(size=(width, width)))[0]
     last = random.normal(size=(1, width))
-    nodes = [g.node("input", g.Input((width,), 2.0), (), [])]
-    layers: list[tuple[str, g.Operation]] = [
-        ("turn", g.Linear(turn, np.zeros(width))),
-        ("act", g.Activation(function)),
-        ("last", g.Linear(last, np.zeros(1))),
-        ("output", g.Output()),
-    ]
-    for name, layer in layers:
-        nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
-    graph = g.build(nodes)
+    layers = g.Linear(turn, np.zeros(width)), g.Activation(function), g.Linear(last, np.zeros(1))
+    graph = bounded(network((width,), *layers), 2.0)
     fitted, _ = refitted(graph, samples, calibrate(graph, samples), 8, 0.25, None)
     # Of every element the number where its polynomial errs most in the direction of its weight.
     t = np.linspace(-1.0, 1.0, 4001)

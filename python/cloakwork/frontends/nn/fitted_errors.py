@@ -69,16 +69,10 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
 
 def _bounds(graph: g.Graph) -> list[g.Array]:
     """What absolute values of each layer's result do not exceed, by interval arithmetic."""
-    ceilings = [np.inf] * len(graph.nodes)
-    for node in graph.nodes:
-        if isinstance(node.operation, g.Polynomial):
-            [operand] = node.inputs
-            reached = max(-node.operation.low, node.operation.high)
-            ceilings[operand] = min(reached, ceilings[operand])
     bounds: list[g.Array] = []
-    for node, ceiling in zip(graph.nodes, ceilings, strict=True):
+    for node, (low, high) in zip(graph.nodes, g.operand_ranges(graph), strict=True):
         operands = [bounds[each] for each in node.inputs]
-        bounds.append(np.minimum(_bound_after(node, operands), ceiling))
+        bounds.append(np.minimum(_bound_after(node, operands), max(-low, high)))
     return bounds
 
 

@@ -326,3 +326,21 @@ def _illegal(name: str, expected: str, came: str) -> InvalidProgramError:
         f"cannot build the graph of a network: expected that {expected} at {name!r}, got {came}; "
         "the pass that made the graph is at fault"
     )
+
+
+def operand_ranges(graph: Graph) -> list[tuple[float, float]]:
+    """For each node what its results must be within: the ranges of all polynomials of them.
+
+    Example:
+        >>> nodes = [node("x", Input((1,)), (), [])]
+        >>> nodes.append(node("cube", Polynomial((0, 0, 0, 1), "monomial", -2, 3), (0,), nodes))
+        >>> nodes.append(node("y", Output(), (1,), nodes))
+        >>> operand_ranges(build(nodes))
+        [(-2, 3), (-inf, inf), (-inf, inf)]
+    """
+    ranges = [(-float("inf"), float("inf"))] * len(graph.nodes)
+    for each in graph.nodes:
+        if isinstance(each.operation, Polynomial):
+            low, high = ranges[each.inputs[0]]
+            ranges[each.inputs[0]] = max(low, each.operation.low), min(high, each.operation.high)
+    return ranges

@@ -31,13 +31,10 @@ def term_of(call: Call, value: Any, like: Term) -> Term:
 
 def terms_of(call: Call, values: list[Any]) -> list[Term]:
     """Values and known tensors, of which at least one is a value; see `term_of`."""
-    filled = [
-        value for value in values if isinstance(value, Term) and 0 not in call.trace.shape(value)
-    ]
-    like = next(iter(filled), None)
-    if like is None:
-        raise call.unsupported("no elements")
-    return [term_of(call, value, like) for value in values]
+    for like in values:
+        if isinstance(like, Term) and 0 not in call.trace.shape(like):
+            return [term_of(call, value, like) for value in values]
+    raise call.unsupported("no elements")
 
 
 def without_batch(call: Call, value: Term, known: g.Array) -> g.Array:

@@ -112,15 +112,11 @@ def _directions(shape: g.Shape, generator: np.random.Generator) -> g.Array:
 
 def _accepted(graph: g.Graph, inputs: g.Array) -> NDArray[np.bool_]:
     """Whether each input is within its bound and takes no polynomial out of its range."""
-    ranges = [(-graph.input.bound, graph.input.bound)] + [(-np.inf, np.inf)] * len(graph.nodes)
-    for node in graph.nodes:
-        match node.operation:
-            case g.Polynomial(low=low, high=high):
-                least, greatest = ranges[node.inputs[0]]
-                ranges[node.inputs[0]] = max(low, least), min(high, greatest)
-    within = np.ones(len(inputs), dtype=np.bool_)
+    ranges = g.operand_ranges(graph)
+    flat = np.abs(inputs).reshape(len(inputs), -1)
+    within = np.asarray((flat <= graph.input.bound).all(axis=1))
     with np.errstate(over="ignore", invalid="ignore"):
-        for (low, high), made in zip(ranges, values(graph, inputs), strict=False):
+        for (low, high), made in zip(ranges, values(graph, inputs), strict=True):
             rows = made.reshape(len(inputs), -1)
             within &= ((rows >= low) & (rows <= high)).all(axis=1)
     return within

@@ -7,7 +7,7 @@ differs by the errors of these, which weights after them multiply.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -59,7 +59,11 @@ def refitted(
         >>> fitted.fits[0].precision >= 8
         True
     """
-    fitted = fit(graph, calibration, precision, margin, degrees)
+
+    def fit_of(bits: int) -> Fitted:
+        return fit(graph, calibration, bits, margin, degrees)
+
+    fitted = fit_of(precision)
     if not any(each.error for each in fitted.fits):
         return fitted, calibration
     kept = np.concatenate([calibration.outermost, calibration.spread])
@@ -77,7 +81,7 @@ def refitted(
             wanted = bits + math.ceil(math.log2(error) + precision)
         else:
             calibration = _joined(calibration, reached, fitted)
-        bits, fitted = _closest(graph, calibration, wanted, precision, margin, degrees)
+        bits, fitted = _closest(fit_of, wanted, precision)
     if held is not None:
         return held, calibration
     raise ActivationFitError(
@@ -97,21 +101,14 @@ def _is_read_again(samples: Any) -> bool:
     return True
 
 
-def _closest(
-    graph: g.Graph,
-    calibration: Calibration,
-    wanted: int,
-    least: int,
-    margin: float,
-    degrees: Mapping[str, int] | None,
-) -> tuple[int, Fitted]:
+def _closest(fit_of: Callable[[int], Fitted], wanted: int, least: int) -> tuple[int, Fitted]:
     """The most bits up to those wanted that activations can be fitted with, and these fits."""
     fitted: Fitted | None = None
     bits, beyond = least - 1, wanted + 1
     tried = wanted
     while bits < tried < beyond:
         try:
-            fitted = fit(graph, calibration, tried, margin, degrees)
+            fitted = fit_of(tried)
             bits = tried
         except ActivationFitError:
             if tried == least:
@@ -133,13 +130,8 @@ def _within_range(operation: g.Operation, operands: Sequence[g.Array]) -> g.Arra
 
 def _holds(graph: g.Graph, reached: Calibration) -> bool:
     """Whether no polynomial is taken out of its range."""
-    return all(
-        node.operation.low <= reached.lows[operand]
-        and reached.highs[operand] <= node.operation.high
-        for node in graph.nodes
-        if isinstance(node.operation, g.Polynomial)
-        for operand in node.inputs
-    )
+    lows, highs = np.array(g.operand_ranges(graph)).T
+    return bool((lows <= reached.lows).all() and (reached.highs <= highs).all())
 
 
 def _joined(calibration: Calibration, reached: Calibration, fitted: Fitted) -> Calibration:
