@@ -13,12 +13,12 @@ from benchmarks.boolean_jobs import Job
 from benchmarks.boolean_layers import layers_of
 from benchmarks.measurement import Row
 from cloakwork import _native
-from cloakwork.plan.boolean_gate_by_gate import gate_by_gate
-from cloakwork.plan.boolean_mapping import MappedProgram
-from cloakwork.plan.boolean_noise import failure_of
-from cloakwork.plan.boolean_schedule import data_flow_seconds, layered_seconds
-from cloakwork.plan.boolean_target import LOG2_FAILURE
-from cloakwork.plan.measured_target import gate_seconds, measured_targets
+from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
+from cloakwork.plan.boolean.makespan import data_flow_seconds, layered_seconds
+from cloakwork.plan.boolean.map import MappedProgram
+from cloakwork.plan.boolean.noise import failure_of
+from cloakwork.plan.cost.measured_tfhe import gate_seconds, measured_targets
+from cloakwork.plan.cost.tfhe import LOG2_FAILURE
 from cloakwork.programs.bootstrap_statistics import bootstrap_statistics_of
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.runtime.boolean_roles import BooleanClient, BooleanEvaluator, EncryptedBits

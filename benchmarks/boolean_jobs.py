@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import cloakwork as cw
-from cloakwork.boolean import BooleanProgram
-from cloakwork.runtime.port_values import results_of_bits
+from cloakwork.frontends.boolean.circuit import BooleanProgram
+from cloakwork.programs.packing.bits import results_of_bits
 
 _FOLDER = Path(__file__).parents[1] / "examples" / "boolean"
 _SEED = 20240463

@@ -12,16 +12,16 @@ from typing import Any
 from benchmarks.circuit_jobs import CircuitJob
 from benchmarks.measurement import Row
 from cloakwork import _native
-from cloakwork.backends.bgv import BgvBackend
-from cloakwork.compiled_circuit import CompiledCircuit, compile_lanes
 from cloakwork.explain.integers import operation_counts
-from cloakwork.plan.integer_parameters import top_level
-from cloakwork.plan.lanes_scalar import scalar_program
-from cloakwork.plan.lanes_search import candidates
-from cloakwork.programs.circuits import Circuit, CircuitInput, evaluate
-from cloakwork.programs.lanes import LaneCounts, LaneProgram
-from cloakwork.programs.result_form import Leaf, Sequenced
+from cloakwork.plan.circuits.scalar import scalar_program
+from cloakwork.plan.circuits.search import candidates
+from cloakwork.plan.parameters.bgv import top_level
+from cloakwork.programs.ir.circuits import Circuit, CircuitInput, evaluate
+from cloakwork.programs.ir.vectors import LaneCounts, LaneProgram
+from cloakwork.programs.packing.results import Leaf, Sequenced
+from cloakwork.runtime.compiled_circuit import CompiledCircuit, compile_lanes
 from cloakwork.runtime.integer_roles import IntegerEvaluator
+from cloakwork.schemes.bgv import BgvBackend
 
 BITS = 16
 

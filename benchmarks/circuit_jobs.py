@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cloakwork.programs.circuits import (
+from cloakwork.programs.ir.circuits import (
     Circuit,
     CircuitBuilder,
     CircuitInput,

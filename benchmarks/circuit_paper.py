@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cloakwork.programs.lanes import LaneCounts
+from cloakwork.programs.ir.vectors import LaneCounts
 
 
 @dataclass(frozen=True, slots=True)

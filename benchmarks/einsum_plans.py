@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 import cloakwork as cw
 from benchmarks.einsum_jobs import Job
 from cloakwork._native import Parameters
-from cloakwork.eager import compute
 from cloakwork.errors import LevelExhaustedError
-from cloakwork.explain.text import counts
-from cloakwork.plan.bounds import value_bounds
-from cloakwork.plan.key_budget import powers_of_two_only
-from cloakwork.plan.keys import KeyDemand, demand_of
-from cloakwork.plan.level import depth_of
+from cloakwork.explain.slots import counts
+from cloakwork.frontends.tensors.eager import compute
+from cloakwork.plan.passes.key_budget import powers_of_two_only
+from cloakwork.plan.passes.levels import depth_of
+from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.ir.tensors import Node
+from cloakwork.programs.keys import KeyDemand, demand_of
 from cloakwork.programs.slots import Constant, Mul, Program, Rescale, Rotate
-from cloakwork.programs.tensors import Node
 from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.profile import Profile
 

@@ -30,8 +30,8 @@ from benchmarks.einsum_plans import (
 from benchmarks.measurement import Row
 from cloakwork import _native
 from cloakwork._native import Parameters
-from cloakwork.plan.cost import total_seconds
-from cloakwork.plan.measured_cost import measured
+from cloakwork.plan.cost.measure import measured
+from cloakwork.plan.cost.table import total_seconds
 from cloakwork.programs.slots import Program
 from cloakwork.runtime.profile import Profile
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.frontends.nn.evaluate import evaluate
+from cloakwork.programs.ir import layers as g
 
 _SAMPLES = 16
 

@@ -14,8 +14,8 @@ from benchmarks.measurement import Row
 from benchmarks.nn_jobs import PRECISION, Job
 from cloakwork import _native, nn
 from cloakwork.explain.networks import layers_of
-from cloakwork.plan.keys import demand_of
-from cloakwork.plan.measured_cost import measured
+from cloakwork.plan.cost.measure import measured
+from cloakwork.programs.keys import demand_of
 from examples.nn.two_parties import answers
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from benchmarks.nn_cases import Case, random_case, trained_case
 from benchmarks.nn_networks import Weights, network
-from cloakwork.frontends.nn import graph as g
+from cloakwork.programs.ir import layers as g
 
 PRECISION = 18
 IMAGES = 100

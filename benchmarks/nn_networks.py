@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from cloakwork.frontends.nn import graph as g
+from cloakwork.programs.ir import layers as g
 
 SQUARE = g.Polynomial((0.0, 0.0, 1.0), "monomial", -np.inf, np.inf)
 

@@ -10,7 +10,7 @@ import pytest
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.programs.gates import GateBuilder, GateKind
-from cloakwork.programs.ports import Port
+from cloakwork.programs.port import Port
 from tests.frontends.boolean.circuits import adder, less
 
 

@@ -12,7 +12,6 @@ import pytest
 
 import cloakwork as cw
 from cloakwork import boolean
-from cloakwork.boolean import BooleanProgram, Port
 from cloakwork.errors import (
     CloakworkError,
     InvalidArgumentError,
@@ -22,8 +21,9 @@ from cloakwork.errors import (
     ParametersMismatchError,
     ProgramMismatchError,
 )
-from cloakwork.plan.boolean_mapping import MappedProgram, map_gates
-from cloakwork.plan.measured_target import measured_target
+from cloakwork.frontends.boolean.circuit import BooleanProgram, Port
+from cloakwork.plan.boolean.map import MappedProgram, map_gates
+from cloakwork.plan.cost.measured_tfhe import measured_target
 from cloakwork.programs import bootstraps_file
 from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder
 from cloakwork.programs.gates import GateBuilder, GateKind

@@ -25,12 +25,12 @@ from cloakwork.errors import (
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.plan.bounds import value_bounds
-from cloakwork.plan.keys import demand_of
-from cloakwork.plan.level import depth_of
-from cloakwork.plan.precision import predicted_precision
+from cloakwork.frontends.tensors.tracing import TracedTensor
+from cloakwork.plan.analysis.precision import predicted_precision
+from cloakwork.plan.passes.levels import depth_of
+from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.keys import demand_of
 from cloakwork.programs.slots import Linear, Program, Rotate
-from cloakwork.runtime.traced import TracedTensor
 
 Function = Callable[..., Any]
 

@@ -31,8 +31,8 @@ from cloakwork.errors import (
     SlotMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.frontends.circuit.declared import Declared
-from cloakwork.integers import CompiledCircuit
+from cloakwork.frontends.circuit.compile_function import CompiledCircuit
+from cloakwork.frontends.circuit.inputs import Declared
 from cloakwork.programs.slots import Rescale
 from cloakwork.runtime.profile import Profile
 from tests.frontends.circuit.random_functions import RandomFunction, functions

@@ -18,7 +18,11 @@ from cloakwork.errors import (
     MalformedBytesError,
     ProgramMismatchError,
 )
-from cloakwork.integers import CompiledCircuit, IntegerClient, IntegerEvaluator
+from cloakwork.frontends.circuit.compile_function import (
+    CompiledCircuit,
+    IntegerClient,
+    IntegerEvaluator,
+)
 
 INPUTS: dict[str, Any] = {"x": [[1, -2], [3, 4]], "s": 5}
 EXPECTED = {"product": [1 * 3 + 5, -8], "rest": (7,)}

@@ -18,11 +18,11 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.explain.networks import layers_of
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.evaluate import evaluate
-from cloakwork.plan.cost import modelled
-from cloakwork.plan.keys import demand_of
-from cloakwork.plan.measured_cost import modelled_for
+from cloakwork.plan.cost.measure import modelled_for
+from cloakwork.plan.cost.table import modelled
+from cloakwork.programs.ir import layers as g
+from cloakwork.programs.keys import demand_of
 
 PRECISION = 16
 

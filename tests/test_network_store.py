@@ -18,9 +18,9 @@ from cloakwork.errors import (
     ProgramMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.evaluate import evaluate
-from cloakwork.runtime.files import read, write
+from cloakwork.programs.ir import layers as g
+from cloakwork.runtime.container import read, write
 
 GRAPH = network((5,), Weights().linear(3, 5), SQUARE, Weights(1).linear(2, 3))
 SAMPLES = np.random.default_rng(3).uniform(-1, 1, (4, 5))

@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import cloakwork as cw
 from cloakwork import errors
-from cloakwork.plan.measured_cost import comparable
+from cloakwork.plan.cost.measure import comparable
 
 torch.manual_seed(0)
 X = torch.rand(8, 6)

@@ -12,7 +12,6 @@ import pytest
 import cloakwork as cw
 from cloakwork import _native
 from cloakwork._native import EvaluationKeys, Parameters
-from cloakwork.backends.ckks import CkksKey
 from cloakwork.errors import (
     BoundOverflowError,
     CloakworkError,
@@ -30,10 +29,11 @@ from cloakwork.errors import (
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.plan.keys import demand_of
-from cloakwork.plan.layout import MAX_SLOTS
+from cloakwork.programs.keys import demand_of
+from cloakwork.programs.layout import MAX_SLOTS
 from cloakwork.programs.slots import Builder, Input, Output, Program, Rotate
 from cloakwork.runtime.profile import Profile
+from cloakwork.schemes.ckks import CkksKey
 
 
 def session(**options: Any) -> cw.Session:

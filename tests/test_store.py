@@ -20,7 +20,7 @@ from cloakwork.errors import (
     MalformedBytesError,
     ParametersMismatchError,
 )
-from cloakwork.plan.layout import Axis, Layout
+from cloakwork.programs.layout import Axis, Layout
 
 SESSION = cw.Session(depth=1, insecure=True, log_n=11)
 CLEAR = cw.Session(depth=1, backend="clear", insecure=True, log_n=11)

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import cloakwork as cw
-from cloakwork.boolean import BooleanProgram
+from cloakwork.frontends.boolean.circuit import BooleanProgram
 
 try:
     from cryptography.hazmat.primitives.ciphers import Cipher

@@ -1,18 +1,21 @@
 """Cloakwork runs programs on data it cannot see."""
 
-from cloakwork import boolean, errors, integers, nn
-from cloakwork.compiled import Compiled, Spec, compile
-from cloakwork.explain.plot import plot
-from cloakwork.explain.text import explain
-from cloakwork.frontends.circuit.declared import matrix, scalar, vector
+from cloakwork import errors
+from cloakwork.explain.plot.plot import plot
+from cloakwork.explain.slots import explain
+from cloakwork.frontends.boolean import circuit as boolean
+from cloakwork.frontends.circuit import compile_function as integers
+from cloakwork.frontends.circuit.compile_function import circuit
+from cloakwork.frontends.circuit.inputs import matrix, scalar, vector
 from cloakwork.frontends.circuit.selection import select
-from cloakwork.frontends.einsum import einsum
-from cloakwork.integers import circuit
-from cloakwork.plan.measured_cost import measured as measured_costs
+from cloakwork.frontends.nn import compile_module as nn
+from cloakwork.frontends.tensors.einsum import einsum
+from cloakwork.frontends.tensors.session import Session
+from cloakwork.frontends.tensors.tensor import Tensor
+from cloakwork.plan.cost.measure import measured as measured_costs
+from cloakwork.runtime.compiled import Compiled, Spec, compile
 from cloakwork.runtime.roles import Client, Evaluator
-from cloakwork.runtime.tensor import Tensor
-from cloakwork.session import Session
-from cloakwork.store import (
+from cloakwork.runtime.store import (
     load_client,
     load_evaluator,
     load_program,

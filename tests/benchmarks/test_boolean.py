@@ -17,10 +17,10 @@ from benchmarks.measurement import Row
 from cloakwork import _native
 from cloakwork._native import BooleanParameters, boolean_noise
 from cloakwork.errors import MissingDependencyError
-from cloakwork.plan.boolean_gate_by_gate import gate_by_gate
-from cloakwork.plan.boolean_mapping import map_gates
-from cloakwork.plan.boolean_schedule import layered_seconds
-from cloakwork.plan.boolean_target import Target, published_target
+from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
+from cloakwork.plan.boolean.makespan import layered_seconds
+from cloakwork.plan.boolean.map import map_gates
+from cloakwork.plan.cost.tfhe import Target, published_target
 from cloakwork.programs.bootstrap_statistics import bootstrap_statistics_of
 
 NAMED = {job.name: job for job in JOBS}

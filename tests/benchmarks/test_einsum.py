@@ -30,11 +30,11 @@ from benchmarks.einsum_plans import (
 from benchmarks.einsum_targets import is_wrong, targets
 from benchmarks.evaluation import WAYS, Evaluation, evaluate
 from benchmarks.measurement import Row
-from cloakwork.explain.text import counts
-from cloakwork.plan.key_budget import powers_of_two_only
-from cloakwork.plan.measured_cost import modelled_for
-from cloakwork.plan.parameter_choice import parameters_for
-from cloakwork.plan.rotation_paths import powers_of_two
+from cloakwork.explain.slots import counts
+from cloakwork.plan.cost.measure import modelled_for
+from cloakwork.plan.parameters.ckks import parameters_for
+from cloakwork.plan.passes.key_budget import powers_of_two_only
+from cloakwork.plan.passes.rotation_paths import powers_of_two
 from cloakwork.programs.slots import Add, Input, Mul, Output, Program, Rescale
 
 NAMED = {job.name: job for job in JOBS}

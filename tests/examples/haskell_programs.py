@@ -6,7 +6,7 @@ from os import cpu_count
 from pathlib import Path
 
 import cloakwork as cw
-from cloakwork.boolean import BooleanProgram
+from cloakwork.frontends.boolean.circuit import BooleanProgram
 
 FOLDER = Path(__file__).parents[2] / "examples" / "boolean"
 

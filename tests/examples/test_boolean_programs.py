@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
 import cloakwork as cw
-from cloakwork.boolean import BooleanProgram, Port
+from cloakwork.frontends.boolean.circuit import BooleanProgram, Port
 from tests.examples.aes import expanded
 from tests.examples.haskell_programs import FOLDER, haskell, reading
 

@@ -5,12 +5,12 @@ import re
 import pytest
 
 import cloakwork as cw
-from cloakwork.boolean import BooleanProgram, Port
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.bootstraps import explain_mapped
-from cloakwork.plan.boolean_mapping import MappedProgram, map_gates
-from cloakwork.plan.boolean_target import published_target
-from cloakwork.plan.measured_target import measured_target
+from cloakwork.frontends.boolean.circuit import BooleanProgram, Port
+from cloakwork.plan.boolean.map import MappedProgram, map_gates
+from cloakwork.plan.cost.measured_tfhe import measured_target
+from cloakwork.plan.cost.tfhe import published_target
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 
 

@@ -3,7 +3,7 @@
 import cloakwork as cw
 from cloakwork.explain.gates import explain_gates
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
-from cloakwork.programs.ports import Port
+from cloakwork.programs.port import Port
 
 
 def chain(lengths: list[int]) -> GateProgram:

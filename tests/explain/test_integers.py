@@ -10,7 +10,7 @@ import pytest
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.integers import operation_counts
-from cloakwork.integers import CompiledCircuit
+from cloakwork.frontends.circuit.compile_function import CompiledCircuit
 
 
 @pytest.fixture(scope="module")

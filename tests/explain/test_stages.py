@@ -5,11 +5,11 @@ from hypothesis import given
 
 import cloakwork as cw
 from cloakwork._native import Parameters
+from cloakwork.explain.slots import explain_program
 from cloakwork.explain.stage_text import WIDTH, stage_lines
 from cloakwork.explain.stages import stages_of, strands_of
-from cloakwork.explain.text import explain_program
-from cloakwork.plan.level import lowest_levels
-from cloakwork.programs.simplify import simplified
+from cloakwork.plan.passes.levels import lowest_levels
+from cloakwork.plan.passes.simplify import simplified
 from cloakwork.programs.slots import (
     Add,
     Constant,

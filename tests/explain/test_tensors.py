@@ -1,7 +1,7 @@
 """The tensors at the edges of a program."""
 
 from cloakwork.explain.tensors import inputs_of, results_of
-from cloakwork.plan.layout import Axis, Layout
+from cloakwork.programs.layout import Axis, Layout
 from cloakwork.programs.slots import Builder, Input, Output
 
 WHOLE = Layout(4, (Axis(4, 1),))

@@ -25,7 +25,7 @@ from cloakwork._native import (
     PublicKey,
     SecretKey,
 )
-from cloakwork.plan.rotate import split
+from cloakwork.plan.tensors.sums import split
 
 LEVELS = 3
 P = Parameters(levels=LEVELS, log_n=11, insecure=True)

@@ -6,7 +6,7 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
-from cloakwork.programs.ports import Port, PortKind
+from cloakwork.programs.port import Port, PortKind
 
 MAX_GATES = 30
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from cloakwork.backends.clear import ClearBackend, ClearVector
-from cloakwork.plan.layout import Axis, Layout
+from cloakwork.programs.layout import Axis, Layout
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -32,6 +31,7 @@ from cloakwork.programs.slots import (
     polynomial_depth,
 )
 from cloakwork.runtime.executor import run
+from cloakwork.schemes.clear_real import ClearBackend, ClearVector
 
 # Few and repeated, so that programs repeat themselves.
 NUMBERS = st.sampled_from([0.0, 1.0, -1.0, 0.5, -0.0, 0.1])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork.errors import InvalidProgramError, MalformedBytesError
-from cloakwork.plan.boolean_gate_by_gate import gate_by_gate
+from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.programs.bootstrap_statistics import bootstrap_statistics_of
 from cloakwork.programs.bootstraps import (
     BOOTSTRAP,
@@ -22,7 +22,7 @@ from cloakwork.programs.bootstraps import (
 )
 from cloakwork.programs.bootstraps_file import from_bytes, to_bytes
 from cloakwork.programs.gates import GateProgram
-from cloakwork.programs.ports import Port
+from cloakwork.programs.port import Port
 from tests.programs.random_gates import gate_programs
 
 PORTS = {"title": "t", "inputs": (Port("a", "bits", 2),), "outputs": (Port("y", "bits", 2),)}

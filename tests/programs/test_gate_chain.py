@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cloakwork as cw
-from cloakwork.boolean import BooleanProgram
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.frontends.boolean.circuit import BooleanProgram
 from cloakwork.programs.gate_chain import chained
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
-from cloakwork.programs.ports import Port
+from cloakwork.programs.port import Port
 from tests.programs.random_gates import evaluated, gate_programs
 
 

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloakwork.backends.clear_integers import ClearIntegersBackend, exact
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.file import from_bytes, to_bytes
-from cloakwork.programs.simplify import simplified
+from cloakwork.plan.passes.simplify import simplified
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -26,9 +24,11 @@ from cloakwork.programs.slots import (
     RotateSum,
     Sub,
 )
+from cloakwork.programs.slots_file import from_bytes, to_bytes
 from cloakwork.programs.text import from_text, to_text
 from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.executor import run
+from cloakwork.schemes.clear_integer import ClearIntegersBackend, exact
 from tests.programs.random_programs import facts
 
 LONG = st.integers(-(2**63) + 1, 2**63 - 1)

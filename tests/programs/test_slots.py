@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloakwork.errors import InvalidProgramError
-from cloakwork.plan.layout import Axis, Layout
+from cloakwork.programs.layout import Axis, Layout
 from cloakwork.programs.slots import (
     Add,
     Builder,

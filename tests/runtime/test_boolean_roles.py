@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cloakwork._native import BooleanEvaluationKey, BooleanParameters, BooleanSecretKey
-from cloakwork.boolean import BooleanProgram
 from cloakwork.errors import (
     CloakworkError,
     InvalidArgumentError,
@@ -27,14 +26,15 @@ from cloakwork.errors import (
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.plan.boolean_mapping import map_gates
-from cloakwork.plan.measured_target import measured_target, measured_targets
+from cloakwork.frontends.boolean.circuit import BooleanProgram
+from cloakwork.plan.boolean.map import map_gates
+from cloakwork.plan.cost.measured_tfhe import measured_target, measured_targets
 from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder, BootstrapProgram
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
-from cloakwork.programs.ports import Port
+from cloakwork.programs.packing.bits import results_of_bits
+from cloakwork.programs.port import Port
 from cloakwork.runtime.boolean_roles import BooleanClient, BooleanEvaluator, EncryptedBits
-from cloakwork.runtime.port_values import results_of_bits
-from tests.plan.boolean_circuits import rectifier
+from tests.plan.boolean.circuits import rectifier
 from tests.programs.random_gates import gate_programs
 
 

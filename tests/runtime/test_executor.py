@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork import _native
-from cloakwork.backends.clear import ClearBackend, ClearVector
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
 from cloakwork.programs.slots import (
     Add,
@@ -33,6 +32,7 @@ from cloakwork.programs.slots import (
 )
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.profile import Profile
+from cloakwork.schemes.clear_real import ClearBackend, ClearVector
 from tests.runtime.slot_programs import programs
 
 SLOTS = 16

@@ -4,7 +4,6 @@ import numpy as np
 from hypothesis import given, settings
 
 from cloakwork._native import Parameters, SecretKey
-from cloakwork.backends.ckks import CkksBackend, CkksKey
 from cloakwork.programs.slots import (
     Add,
     Constant,
@@ -22,6 +21,7 @@ from cloakwork.programs.slots import (
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.profile import Profile
+from cloakwork.schemes.ckks import CkksBackend, CkksKey
 from tests.runtime.slot_programs import programs
 
 PARAMETERS = Parameters(levels=2, log_n=8, insecure=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
-from cloakwork.boolean import BooleanProgram
+from cloakwork.frontends.boolean.circuit import BooleanProgram
 from examples.boolean import aes, transcipher
 from tests.examples.aes import expanded
 from tests.examples.haskell_programs import FOLDER, haskell

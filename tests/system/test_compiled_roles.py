@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import cloakwork as cw
-from cloakwork.runtime.traced import TracedTensor
+from cloakwork.frontends.tensors.tracing import TracedTensor
 
 EVALUATOR = """
 import sys

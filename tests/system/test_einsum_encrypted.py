@@ -11,9 +11,9 @@ from cloakwork.errors import (
     LevelExhaustedError,
     ValueOutOfRangeError,
 )
-from cloakwork.explain.text import counts
-from cloakwork.plan.keys import demand_of
-from tests.frontends.random_einsums import RandomEinsum, random_einsums
+from cloakwork.explain.slots import counts
+from cloakwork.programs.keys import demand_of
+from tests.frontends.tensors.random_einsums import RandomEinsum, random_einsums
 
 ERROR = 1e-5
 RNG = np.random.default_rng(6)

@@ -8,8 +8,8 @@ from cloakwork._native import BooleanParameters
 from cloakwork.explain.bars import bars
 from cloakwork.explain.port_text import port_lines
 from cloakwork.explain.quantities import counted, duration, size
-from cloakwork.plan.boolean_mapping import MappedProgram
-from cloakwork.plan.boolean_schedule import data_flow_seconds
+from cloakwork.plan.boolean.makespan import data_flow_seconds
+from cloakwork.plan.boolean.map import MappedProgram
 from cloakwork.programs.bootstrap_statistics import bootstrap_statistics_of
 
 # Besides one and those that a program was made for.

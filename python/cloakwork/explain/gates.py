@@ -13,7 +13,7 @@ def explain_gates(program: GateProgram) -> str:
 
     Example:
         >>> from cloakwork.programs.gates import GateBuilder, GateKind
-        >>> from cloakwork.programs.ports import Port
+        >>> from cloakwork.programs.port import Port
         >>> builder = GateBuilder("nor", (Port("a", "bits", 2),))
         >>> nor = builder.append(GateKind.NOT, builder.append(GateKind.OR, 0, 1))
         >>> builder.output(Port("y", "bits", 1), (nor,))

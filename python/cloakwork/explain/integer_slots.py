@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cloakwork.programs.integers import IntegerPort, IntegerProgram
-from cloakwork.programs.lanes import Clear
-from cloakwork.programs.packing import ROWS
+from cloakwork.programs.ir.vectors import Clear
+from cloakwork.programs.packing.scalar import ROWS
 
 _SHOWN_SLOTS = 16
 _SHOWN_STRIPS = 12

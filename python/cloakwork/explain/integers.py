@@ -11,9 +11,9 @@ from cloakwork._native import BgvParameters
 from cloakwork.explain.integer_slots import strip_lines
 from cloakwork.explain.modelled import modelled_integer_seconds
 from cloakwork.explain.quantities import counted, duration, listed, signed, size
-from cloakwork.plan.integer_ranges import fits
-from cloakwork.plan.keys import demand_of
+from cloakwork.plan.circuits.ranges import fits
 from cloakwork.programs.integers import IntegerProgram
+from cloakwork.programs.keys import demand_of
 from cloakwork.programs.slots import (
     Add,
     Constant,
@@ -45,7 +45,7 @@ class Exact(Protocol):
 
 
 def explain_integers(x: Exact) -> str:
-    """What a compiled circuit takes, does and costs; see `explain.text.explain`."""
+    """What a compiled circuit takes, does and costs; see `explain.slots.explain`."""
     program, sets = x.integers, x.parameter_sets
     slots = program.program
     lines = [f"{program.title}, exact results of {program.bits} bits"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cloakwork._native import BgvParameters, Parameters, ntt_seconds
-from cloakwork.plan.cost import seconds_of
-from cloakwork.plan.measured_cost import kept, modelled_for
+from cloakwork.plan.cost.measure import kept, modelled_for
+from cloakwork.plan.cost.table import seconds_of
 from cloakwork.programs.slots import Program
 
 _TRANSFORMS = 20

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from cloakwork._native import Parameters
 from cloakwork.explain.quantities import duration, size
-from cloakwork.plan.cost import Costs, seconds_of
-from cloakwork.plan.keys import KeyDemand, demand_of
-from cloakwork.plan.process_memory import ProcessMemory
-from cloakwork.plan.rotate import split
+from cloakwork.plan.analysis.memory import ProcessMemory
+from cloakwork.plan.cost.table import Costs, seconds_of
+from cloakwork.plan.tensors.sums import split
+from cloakwork.programs.keys import KeyDemand, demand_of
 from cloakwork.programs.slots import Input, Linear, Output, Program, Rotate, operands
 
 _HEAD = ("layer", "packing", "rotations", "diagonals", "levels", "keys", "time")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cloakwork.plan.layout import Layout, positions
+from cloakwork.programs.layout import Layout, positions
 
 _WIDTH = 32
 _SHOWN_SLOTS = 6
@@ -17,7 +17,7 @@ def picture(layout: Layout) -> list[str]:
     one, `+` where some do, `.` where all are zero, `~` where they may hold anything.
 
     Example:
-        >>> from cloakwork.plan.layout import Axis
+        >>> from cloakwork.programs.layout import Axis
         >>> print("\\n".join(picture(Layout(16, (Axis(2, 4, "i"), Axis(3, 1, "j"))))))
         [###.###.........]  16 slots, 6 in use, the rest zero
         slot 0:[0,0] 1:[0,1] 2:[0,2] 4:[1,0] 5:[1,1] 6:[1,2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cloakwork.explain.quantities import counted
-from cloakwork.programs.ports import Port
+from cloakwork.programs.port import Port
 
 _SHOWN_PORTS = 12
 

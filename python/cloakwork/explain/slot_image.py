@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.plan.layout import Layout, positions
+from cloakwork.programs.layout import Layout, positions
 
 # What a slot holds: an element by its place in the tensor from 0 up, or one of these.
 EMPTY = -1
@@ -24,7 +24,7 @@ def slot_elements(layout: Layout, ciphertexts: int) -> tuple[NDArray[np.int64], 
         whether it is a copy.
 
     Example:
-        >>> from cloakwork.plan.layout import Axis
+        >>> from cloakwork.programs.layout import Axis
         >>> elements, copies = slot_elements(Layout(4, (Axis(2, 1),), (Axis(2, 2),)), 1)
         >>> elements.tolist(), copies.tolist()
         ([[0, 1, 0, 1]], [[False, False, True, True]])

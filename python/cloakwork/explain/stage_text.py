@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from cloakwork.explain.quantities import counted, listed, signed
 from cloakwork.explain.stages import Stage, strands_of
-from cloakwork.plan.rotate import split
+from cloakwork.plan.tensors.sums import split
 from cloakwork.programs.slots import (
     Add,
     Constant,

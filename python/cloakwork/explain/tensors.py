@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cloakwork.plan.layout import Layout
+from cloakwork.programs.layout import Layout
 from cloakwork.programs.slots import Input, Output, Program
 
 
@@ -28,7 +28,7 @@ def inputs_of(program: Program) -> list[ProgramTensor]:
     """The tensors that go in; ciphertexts `x.0`, `x.1`, ... of one layout are one tensor.
 
     Example:
-        >>> from cloakwork.plan.layout import Axis
+        >>> from cloakwork.programs.layout import Axis
         >>> layout = Layout(4, (Axis(6, 1, tile=4),))
         >>> program = Program("", 4, (Input("x.0", 1), Input("x.1", 1)), (layout,) * 2)
         >>> [(each.name, each.values) for each in inputs_of(program)]

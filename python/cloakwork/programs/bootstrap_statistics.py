@@ -36,7 +36,7 @@ def bootstrap_statistics_of(program: BootstrapProgram) -> BootstrapStatistics:
 
     Example:
         >>> from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder
-        >>> from cloakwork.programs.ports import Port
+        >>> from cloakwork.programs.port import Port
         >>> builder = BootstrapBuilder("and", (Port("a", "bits", 2),))
         >>> terms = [(builder.input(0, QUARTER), 1), (builder.input(1, QUARTER), 1)]
         >>> _ = builder.bootstrap(terms, 0, 2, [(-EIGHTH, -EIGHTH)], [EIGHTH])

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.legal_parts import distinct_ports, owned
-from cloakwork.programs.ports import Port, signature
+from cloakwork.programs.port import Port, signature
 from cloakwork.programs.table_rotations import distinct_tables
 
 LINEAR = 0

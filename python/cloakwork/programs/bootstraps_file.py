@@ -23,8 +23,8 @@ from cloakwork.programs.bootstraps import (
     counts_between,
 )
 from cloakwork.programs.packed import parts_after, read_header, require_within, unpack
+from cloakwork.programs.port import MAX_PORT_BITS
 from cloakwork.programs.port_lines import port_lines, read_port_lines
-from cloakwork.programs.ports import MAX_PORT_BITS
 from cloakwork.programs.text import MEMORY
 
 _MAGIC = b"cw.boots"
@@ -47,7 +47,7 @@ def to_bytes(program: BootstrapProgram) -> bytes:
 
     Example:
         >>> from cloakwork.programs.bootstraps import HALF, BootstrapBuilder
-        >>> from cloakwork.programs.ports import Port
+        >>> from cloakwork.programs.port import Port
         >>> builder = BootstrapBuilder("copy", (Port("a", "bits", 1),))
         >>> builder.output(Port("y", "bits", 1), [builder.input(0, HALF)], [HALF])
         >>> from_bytes(to_bytes(builder.finish())).input_encodings.tolist() == [HALF]

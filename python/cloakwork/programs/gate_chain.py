@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.programs.gates import GateProgram
-from cloakwork.programs.ports import Port
+from cloakwork.programs.port import Port
 
 
 def chained(first: GateProgram, second: GateProgram, wires: Mapping[str, str]) -> GateProgram:

@@ -30,7 +30,7 @@ def statistics_of(program: GateProgram) -> GateStatistics:
 
     Example:
         >>> from cloakwork.programs.gates import GateBuilder
-        >>> from cloakwork.programs.ports import Port
+        >>> from cloakwork.programs.port import Port
         >>> builder = GateBuilder("nor", (Port("a", "bits", 2),))
         >>> _ = builder.append(GateKind.NOT, builder.append(GateKind.OR, 0, 1))
         >>> statistics_of(builder.finish())

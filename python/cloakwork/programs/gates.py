@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.legal_parts import distinct_ports, owned
-from cloakwork.programs.ports import Port, signature
+from cloakwork.programs.port import Port, signature
 
 # Gates that a program may have; all values have numbers of 32 bits.
 MAX_GATES = 1 << 28

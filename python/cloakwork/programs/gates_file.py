@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from cloakwork.errors import CloakworkError, MalformedBytesError
 from cloakwork.programs.gates import ARITIES, MAX_GATES, GateKind, GateProgram
 from cloakwork.programs.packed import parts_after, read_header, require_within, unpack
+from cloakwork.programs.port import MAX_PORT_BITS
 from cloakwork.programs.port_lines import port_lines, read_port_lines
-from cloakwork.programs.ports import MAX_PORT_BITS
 from cloakwork.programs.text import MEMORY
 
 _MAGIC = b"cw.gates"
@@ -41,7 +41,7 @@ def to_bytes(program: GateProgram) -> bytes:
 
     Example:
         >>> from cloakwork.programs.gates import GateBuilder
-        >>> from cloakwork.programs.ports import Port
+        >>> from cloakwork.programs.port import Port
         >>> builder = GateBuilder("both", (Port("a", "bits", 2),))
         >>> builder.output(Port("y", "bits", 1), (builder.append(GateKind.AND, 0, 1),))
         >>> from_bytes(to_bytes(builder.finish())).kinds.tolist() == [GateKind.AND]

@@ -25,7 +25,7 @@ from typing import cast
 
 from cloakwork.errors import CloakworkError, InvalidProgramError
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
-from cloakwork.programs.ports import Port, PortKind
+from cloakwork.programs.port import Port, PortKind
 from cloakwork.programs.tokens import Tokens, quote
 
 _FIRST_LINE = "cloakwork gate program 1"

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import NoReturn
 
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs import file as program_file
-from cloakwork.programs.packing import Packing, ResultPlace
-from cloakwork.programs.result_form import Form, Leaf, integers_of
+from cloakwork.programs import slots_file as program_file
+from cloakwork.programs.packing.results import Form, Leaf, integers_of
+from cloakwork.programs.packing.scalar import Packing, ResultPlace
 from cloakwork.programs.slots import Input, Output, Program
 
 MAX_BITS = 64

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.programs.ports import MAX_PORT_BITS, Port
+from cloakwork.programs.port import MAX_PORT_BITS, Port
 
 # Raises for a reason, in the words of the program that is made.
 Refuse: TypeAlias = Callable[[str], NoReturn]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cloakwork.errors import MalformedBytesError
 from cloakwork.programs.gates_text import port_text, read_port
-from cloakwork.programs.ports import Port
+from cloakwork.programs.port import Port
 from cloakwork.programs.tokens import Tokens, quote
 
 

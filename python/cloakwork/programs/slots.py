@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
-from cloakwork.plan.layout import MAX_SLOTS, Layout
 from cloakwork.programs.diagonals import SparseDiagonals
+from cloakwork.programs.layout import MAX_SLOTS, Layout
 
 Vector: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]

@@ -29,7 +29,7 @@ from typing import Any, assert_never
 from numpy.typing import NDArray
 
 from cloakwork.errors import CloakworkError, InvalidProgramError
-from cloakwork.plan.layout import Axis, Layout
+from cloakwork.programs.layout import Axis, Layout
 from cloakwork.programs.slots import (
     Add,
     Basis,

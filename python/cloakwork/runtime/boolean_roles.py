@@ -20,6 +20,9 @@ from cloakwork._native import (
     BooleanParameters,
     BooleanSecretKey,
 )
+from cloakwork.base.arguments import integer, optional, shown
+from cloakwork.base.progress import progress_bar
+from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import (
     InvalidArgumentError,
     ParametersMismatchError,
@@ -27,11 +30,8 @@ from cloakwork.errors import (
     ShapeMismatchError,
 )
 from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.programs.ports import Port
-from cloakwork.runtime.arguments import integer, optional, shown
-from cloakwork.runtime.port_values import bits_of_arguments, results_of_bits
-from cloakwork.runtime.progress import progress_bar
-from cloakwork.runtime.unpicklable import Unpicklable
+from cloakwork.programs.packing.bits import bits_of_arguments, results_of_bits
+from cloakwork.programs.port import Port
 
 # That the engine starts for a run.
 MOST_THREADS = 1024

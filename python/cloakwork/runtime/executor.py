@@ -10,6 +10,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, assert_never
 from numpy.typing import NDArray
 
 from cloakwork import _native
+from cloakwork.base.arguments import integer, optional
+from cloakwork.base.progress import Bar, progress_bar
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
 from cloakwork.programs.slots import (
     Add,
@@ -31,10 +33,8 @@ from cloakwork.programs.slots import (
     Vector,
     name_of,
 )
-from cloakwork.runtime.arguments import integer, optional
 from cloakwork.runtime.memory import LiveValues, Stored
 from cloakwork.runtime.profile import Measurement, Profile
-from cloakwork.runtime.progress import Bar, progress_bar
 from cloakwork.runtime.schedule import Schedule, schedule
 from cloakwork.runtime.workers import work_on_threads
 
@@ -96,7 +96,7 @@ def run(
         profile: Filled with what the run took.
         cancel: Set it, from another thread, to stop the run after the operations under way.
         bounds: For each operation the largest absolute value of any slot of its value, None
-            where it is not known; see `plan.bounds.value_bounds`. The backend is told, which
+            where it is not known; see `programs.bounds.value_bounds`. The backend is told, which
             alone would have to assume the worst of every slot.
 
     Raises:
@@ -106,7 +106,7 @@ def run(
         CloakworkError: An operation failed; a note names it, the program and the user's line.
 
     Example:
-        >>> from cloakwork.backends.clear import ClearBackend, ClearVector
+        >>> from cloakwork.schemes.clear_real import ClearBackend, ClearVector
         >>> import numpy as np
         >>> program = Program("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
         >>> run(program, ClearBackend(), [ClearVector(np.array([1.0, 2.0]), 0)])[0].slots.tolist()
@@ -127,7 +127,7 @@ def run(
     if bounds is not None and len(bounds) != len(program.operations):
         raise InvalidArgumentError(
             f"cannot run {program.title}: expected bounds of its {len(program.operations)} "
-            f"values, got {len(bounds)}; plan.bounds.value_bounds gives them"
+            f"values, got {len(bounds)}; programs.bounds.value_bounds gives them"
         )
     action = f"run {program.title}"
     threads = _native.threads() if threads is None else threads
@@ -158,7 +158,7 @@ def run_in_order(program: Program, backend: Backend[V], inputs: Sequence[V]) -> 
         inputs: One value per input operation, in order.
 
     Example:
-        >>> from cloakwork.backends.clear import ClearBackend, ClearVector
+        >>> from cloakwork.schemes.clear_real import ClearBackend, ClearVector
         >>> import numpy as np
         >>> program = Program("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
         >>> inputs = [ClearVector(np.array([1.0, 2.0]), 0)]
@@ -311,7 +311,7 @@ def applied(operation: Operation, program: Program, backend: Backend[V], values:
         values: Its operands, by number.
 
     Example:
-        >>> from cloakwork.backends.clear import ClearBackend, ClearVector
+        >>> from cloakwork.schemes.clear_real import ClearBackend, ClearVector
         >>> import numpy as np
         >>> program = Program("x+x", 2, (Input("x", 0), Add(0, 0)), (None,) * 2)
         >>> x = ClearVector(np.array([1.0, 2.0]), 0)

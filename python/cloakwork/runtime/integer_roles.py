@@ -12,15 +12,15 @@ from typing import Any, Literal, Protocol
 
 from numpy.typing import NDArray
 
+from cloakwork.base.arguments import shown
+from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import InvalidArgumentError, KeyMismatchError, ProgramMismatchError
 from cloakwork.programs.integers import IntegerProgram
-from cloakwork.programs.result_form import filled
+from cloakwork.programs.packing.integer_values import evaluations_of, require_bits
+from cloakwork.programs.packing.results import filled
 from cloakwork.programs.slots import Input
-from cloakwork.runtime.arguments import shown
 from cloakwork.runtime.executor import Backend, run
-from cloakwork.runtime.integer_values import evaluations_of, require_bits
 from cloakwork.runtime.profile import Profile
-from cloakwork.runtime.unpicklable import Unpicklable
 
 
 class IntegerKey(Protocol):

@@ -55,7 +55,7 @@ class Profile:
             keys and what an operation takes while it works left out.
 
     Example:
-        >>> from cloakwork.backends.clear import ClearBackend, ClearVector
+        >>> from cloakwork.schemes.clear_real import ClearBackend, ClearVector
         >>> from cloakwork.programs.slots import Add, Input, Output, Program
         >>> from cloakwork.runtime.executor import run
         >>> import numpy as np

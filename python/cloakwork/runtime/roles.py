@@ -15,17 +15,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork._native import Parameters
+from cloakwork.base.arguments import integer, shown
+from cloakwork.base.arrays import real_array, require_bound, require_precision
+from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import (
     InvalidArgumentError,
     MissingKeyError,
     ParametersMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.plan.layout import Layout, default_layout
+from cloakwork.frontends.tensors.tensor import Tensor, require_tensor
+from cloakwork.programs.layout import Layout, default_layout
 from cloakwork.programs.slots import Program, State, Vector
-from cloakwork.runtime import secrecy
-from cloakwork.runtime.arguments import integer, shown
-from cloakwork.runtime.arrays import real_array, require_bound, require_precision
+from cloakwork.runtime import security_label as secrecy
 from cloakwork.runtime.executor import Backend, run
 from cloakwork.runtime.memory import (
     ciphertext_bytes,
@@ -34,8 +36,6 @@ from cloakwork.runtime.memory import (
     require_memory,
 )
 from cloakwork.runtime.profile import Profile
-from cloakwork.runtime.tensor import Tensor, require_tensor
-from cloakwork.runtime.unpicklable import Unpicklable
 
 # The peak of a run on several threads is below this many times that in program order.
 _SPREAD = 2

@@ -15,7 +15,7 @@ from cloakwork.errors import BristolSyntaxError, InvalidArgumentError
 from cloakwork.frontends.boolean.bristol import from_bristol, to_bristol, to_old_bristol
 from cloakwork.frontends.boolean.bristol_gates import in_bristol_gates
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
-from cloakwork.programs.ports import Port
+from cloakwork.programs.port import Port
 from tests.frontends.boolean.circuits import adder, less
 from tests.programs.random_gates import evaluated, gate_programs
 from tests.programs.random_programs import damage

@@ -22,7 +22,7 @@ from cloakwork.errors import (
     NotIntegerError,
     ShapeMismatchError,
 )
-from cloakwork.frontends.circuit.declared import Declared
+from cloakwork.frontends.circuit.inputs import Declared
 
 M = np.arange(1, 13).reshape(3, 4)
 V = np.array([5, -6, 7, 8])

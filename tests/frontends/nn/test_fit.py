@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork.errors import ActivationFitError, InvalidArgumentError, NotFiniteError
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.calibration import calibrate
 from cloakwork.frontends.nn.evaluate import evaluate
 from cloakwork.frontends.nn.fit import fit
 from cloakwork.frontends.nn.minimax import minimax
 from cloakwork.frontends.nn.sign import error_of, sign_stages
+from cloakwork.programs.ir import layers as g
 
 
 def activation(function: str, *parameters: float) -> g.Graph:

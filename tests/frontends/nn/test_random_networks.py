@@ -13,12 +13,12 @@ import torch
 
 from cloakwork import nn
 from cloakwork.errors import ActivationFitError, InvalidParametersError, LevelExhaustedError
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.calibration import bounded, calibrate
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.frontends.nn.evaluate import evaluate, values
 from cloakwork.frontends.nn.fitted_errors import largest_difference
 from cloakwork.frontends.nn.refit import refitted
+from cloakwork.programs.ir import layers as g
 from tests.frontends.nn.random_networks import RandomNetwork, random_networks
 
 # Torch tells once how it pads for kernels of even length.

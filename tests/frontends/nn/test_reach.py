@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks.nn_networks import SQUARE, Weights, lola, network
 from cloakwork import nn
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.calibration import calibrate
 from cloakwork.frontends.nn.fit import fit
 from cloakwork.frontends.nn.reach import Reach, reach
+from cloakwork.programs.ir import layers as g
 
 SILU = g.Activation("silu")
 

@@ -10,11 +10,11 @@ import pytest
 from benchmarks.nn_networks import network
 from cloakwork import nn
 from cloakwork.errors import ActivationFitError
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.calibration import bounded, calibrate
 from cloakwork.frontends.nn.evaluate import evaluate
 from cloakwork.frontends.nn.fitted_errors import largest_difference
 from cloakwork.frontends.nn.refit import refitted
+from cloakwork.programs.ir import layers as g
 
 
 def dense(width: int, functions: tuple[str, ...], scale: float) -> g.Graph:

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
+from cloakwork.base.arguments import file_path, shown
 from cloakwork.errors import BristolSyntaxError, CloakworkError, InvalidArgumentError
 from cloakwork.frontends.boolean.bristol_gates import in_bristol_gates, in_old_bristol_gates
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
-from cloakwork.programs.ports import Port
-from cloakwork.runtime.arguments import file_path, shown
+from cloakwork.programs.port import Port
 
 _KINDS = {"AND": GateKind.AND, "XOR": GateKind.XOR, "INV": GateKind.NOT, "EQW": GateKind.BUF}
 _NAMES = {kind: name for name, kind in _KINDS.items()}

@@ -12,7 +12,7 @@ def in_bristol_gates(program: GateProgram) -> GateProgram:
     nothing is left to look up.
 
     Example:
-        >>> from cloakwork.programs.ports import Port
+        >>> from cloakwork.programs.port import Port
         >>> builder = GateBuilder("or", (Port("a", "bits", 2),))
         >>> builder.output(Port("y", "bits", 1), (builder.append(GateKind.OR, 0, 1),))
         >>> [GateKind(kind).name for kind in in_bristol_gates(builder.finish()).kinds]
@@ -31,7 +31,7 @@ def in_old_bristol_gates(program: GateProgram) -> GateProgram:
         program: A program of at least one input bit, from which constants are made.
 
     Example:
-        >>> from cloakwork.programs.ports import Port
+        >>> from cloakwork.programs.port import Port
         >>> builder = GateBuilder("one", (Port("a", "bits", 1),))
         >>> builder.output(Port("y", "bits", 1), (builder.append(GateKind.ONE),))
         >>> [GateKind(kind).name for kind in in_old_bristol_gates(builder.finish()).kinds]

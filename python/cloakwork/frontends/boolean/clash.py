@@ -18,7 +18,7 @@ from cloakwork.errors import (
     TopNotFoundError,
     UnboundedRecursionError,
 )
-from cloakwork.frontends.boolean.child import run_child
+from cloakwork.frontends.boolean.subprocess_group import run_child
 
 # The Verilog module that a design becomes.
 TITLE = "cloakwork"

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from cloakwork.base.arguments import file_path, positive, shown
 from cloakwork.errors import (
     HaskellError,
     InvalidArgumentError,
@@ -20,7 +21,6 @@ from cloakwork.frontends.boolean.haskell_names import MAIN, argument_names, modu
 from cloakwork.frontends.boolean.haskell_ports import with_haskell_ports
 from cloakwork.frontends.boolean.verilog import from_verilog
 from cloakwork.programs.gates import GateProgram
-from cloakwork.runtime.arguments import file_path, positive, shown
 
 _VARIABLE = re.compile(r"[a-z_][A-Za-z0-9_']*", re.ASCII)
 

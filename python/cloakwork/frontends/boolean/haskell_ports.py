@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cloakwork.errors import NotBitsError
 from cloakwork.frontends.boolean.haskell_names import Name
 from cloakwork.programs.gates import GateProgram
-from cloakwork.programs.ports import Port, PortKind
+from cloakwork.programs.port import Port, PortKind
 
 _RESULT = "out"
 _KINDS: dict[str, PortKind] = {"b": "bits", "o": "bits", "u": "unsigned", "s": "signed"}

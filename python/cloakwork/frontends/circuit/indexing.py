@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cloakwork.base.arguments import shown
 from cloakwork.errors import (
     EncryptedConditionError,
     IndexOutOfRangeError,
@@ -15,7 +16,6 @@ from cloakwork.errors import (
     ShapeMismatchError,
 )
 from cloakwork.frontends.circuit.refusals import at_line
-from cloakwork.runtime.arguments import shown
 
 _Gather = Callable[[list[Any]], Any]
 

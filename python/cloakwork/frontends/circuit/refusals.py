@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from cloakwork.base.arguments import shown
+from cloakwork.base.source_line import users_line
 from cloakwork.errors import EncryptedConditionError, InvalidArgumentError, NotIntegerError
-from cloakwork.runtime.arguments import shown
-from cloakwork.runtime.origin import users_line
 
 _SELECT = "write cw.select(bit, x, y) to choose between two values by an encrypted bit"
 

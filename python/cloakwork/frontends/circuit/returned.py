@@ -7,9 +7,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit.symbols import Symbol, Vector, clear_integer
-from cloakwork.programs.result_form import (
+from cloakwork.programs.packing.results import (
     MAX_NESTING,
     MAX_PARTS,
     Form,
@@ -18,7 +19,6 @@ from cloakwork.programs.result_form import (
     Leaf,
     Sequenced,
 )
-from cloakwork.runtime.arguments import shown
 
 
 def form_of(returned: Any) -> tuple[Form, list[Symbol]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit.refusals import at_line
 from cloakwork.frontends.circuit.symbols import (
@@ -16,7 +17,6 @@ from cloakwork.frontends.circuit.symbols import (
     require_same_shape,
     shape_of,
 )
-from cloakwork.runtime.arguments import shown
 
 
 def select(bit: Any, x: Any, y: Any) -> Any:

@@ -9,6 +9,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from cloakwork.base.arguments import shown
+from cloakwork.base.source_line import users_line_in
 from cloakwork.errors import (
     CircuitRecursionError,
     CloakworkError,
@@ -17,15 +19,13 @@ from cloakwork.errors import (
     InvalidArgumentError,
 )
 from cloakwork.frontends.circuit.calls import Call, inlined
-from cloakwork.frontends.circuit.declared import MAX_BITS, Declared, signed_range
+from cloakwork.frontends.circuit.inputs import MAX_BITS, Declared, signed_range
 from cloakwork.frontends.circuit.returned import form_of
 from cloakwork.frontends.circuit.symbols import Symbol, Vector
-from cloakwork.programs.circuits import Circuit, CircuitBuilder, evaluate
 from cloakwork.programs.integers import IntegerPort
-from cloakwork.programs.result_form import Form, filled
-from cloakwork.runtime.arguments import shown
-from cloakwork.runtime.integer_values import evaluations_of
-from cloakwork.runtime.origin import users_line_in
+from cloakwork.programs.ir.circuits import Circuit, CircuitBuilder, evaluate
+from cloakwork.programs.packing.integer_values import evaluations_of
+from cloakwork.programs.packing.results import Form, filled
 
 # The one output that a circuit has: all results in order.
 RESULTS = "results"
@@ -64,7 +64,7 @@ def staged(function: Callable[..., Any], declared: Mapping[str, Declared]) -> St
             or no encrypted one.
 
     Example:
-        >>> from cloakwork.frontends.circuit.declared import vector
+        >>> from cloakwork.frontends.circuit.inputs import vector
         >>> print(staged(lambda a: a[0] * a[1] + 1, {"a": vector(2)}).circuit)
         <lambda>
           input a: vector of 2, replicated, ungrouped
@@ -104,7 +104,7 @@ def called(
             them.
 
     Example:
-        >>> from cloakwork.frontends.circuit.declared import vector
+        >>> from cloakwork.frontends.circuit.inputs import vector
         >>> called(lambda a: a * 2, {"a": vector(2)}, ([3, 4],), {})
         [6, 8]
     """
@@ -211,7 +211,7 @@ def require_parameters(function: Callable[..., Any], declared: Mapping[str, Decl
             parameter.
 
     Example:
-        >>> from cloakwork.frontends.circuit.declared import scalar
+        >>> from cloakwork.frontends.circuit.inputs import scalar
         >>> require_parameters(lambda a: a, {"a": scalar()})
     """
     try:

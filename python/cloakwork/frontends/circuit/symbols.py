@@ -8,11 +8,13 @@ from typing import Any, overload
 
 import numpy as np
 
+from cloakwork.base.arguments import shown
+from cloakwork.base.source_line import users_line
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.frontends.circuit import refusals
 from cloakwork.frontends.circuit.indexing import taken
 from cloakwork.frontends.circuit.ufuncs import operator_of
-from cloakwork.programs.circuits import (
+from cloakwork.programs.ir.circuits import (
     CircuitBuilder,
     Difference,
     Integer,
@@ -21,8 +23,6 @@ from cloakwork.programs.circuits import (
     ScalarOperation,
     Sum,
 )
-from cloakwork.runtime.arguments import shown
-from cloakwork.runtime.origin import users_line
 
 # A greater power of anything but 0, 1 and -1 fits no result.
 _MAX_POWER = 1 << 12
@@ -36,7 +36,7 @@ class Symbol:
         number: The number of the value in it.
 
     Example:
-        >>> from cloakwork.programs.circuits import CircuitInput
+        >>> from cloakwork.programs.ir.circuits import CircuitInput
         >>> builder = CircuitBuilder("cube")
         >>> x = Symbol(builder, *builder.input(CircuitInput("x")))
         >>> builder.output("y", (), ((x**3 - 1).number,))
@@ -162,7 +162,7 @@ class Vector(Sequence[Any]):
         items: The elements, or the rows.
 
     Example:
-        >>> from cloakwork.programs.circuits import CircuitInput
+        >>> from cloakwork.programs.ir.circuits import CircuitInput
         >>> builder = CircuitBuilder("sum of squares")
         >>> v = Vector([Symbol(builder, n) for n in builder.input(CircuitInput("v", (3,)))])
         >>> len(v * v), sum(v * v).number, (v @ v).number

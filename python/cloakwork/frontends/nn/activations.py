@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cloakwork.frontends.nn.graph import Array
+from cloakwork.programs.ir.layers import Array
 
 _ERF = np.vectorize(math.erf, otypes=[np.float64])
 

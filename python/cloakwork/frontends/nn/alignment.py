@@ -6,8 +6,8 @@ from math import prod
 
 import numpy as np
 
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.evaluate import values
+from cloakwork.programs.ir import layers as g
 
 # Elements of each operand that are looked at.
 _ELEMENTS = 4

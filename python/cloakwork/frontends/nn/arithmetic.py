@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.call import Call, array_of
 from cloakwork.frontends.nn.known import without_batch
 from cloakwork.frontends.nn.rearranging import spread
 from cloakwork.frontends.nn.trace import Term
+from cloakwork.programs.ir import layers as g
 
 
 def added(call: Call) -> Term:

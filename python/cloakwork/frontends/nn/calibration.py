@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from cloakwork.base.arguments import shown
+from cloakwork.base.arrays import real_array
 from cloakwork.errors import InvalidArgumentError, NotFiniteError, ShapeMismatchError
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.evaluate import Compute, applied, values
-from cloakwork.runtime.arguments import shown
-from cloakwork.runtime.arrays import real_array
+from cloakwork.programs.ir import layers as g
 
 # Inputs that are run through a network at once.
 _AT_ONCE = 256
@@ -64,7 +64,7 @@ def calibrate(graph: g.Graph, samples: Any, compute: Compute = applied) -> Calib
         NotFiniteError: A sample, or what the network makes of one, is NaN or infinite.
 
     >>> import numpy as np
-    >>> from cloakwork.frontends.nn import graph as g
+    >>> from cloakwork.programs.ir import layers as g
     >>> nodes = [g.node("x", g.Input((1,)), (), [])]
     >>> nodes.append(g.node("square", g.Polynomial((0, 0, 1), "monomial", -9, 9), (0,), nodes))
     >>> nodes.append(g.node("y", g.Output(), (1,), nodes))

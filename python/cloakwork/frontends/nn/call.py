@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from cloakwork.errors import UnsupportedLayerError
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.trace import Term, Trace
+from cloakwork.programs.ir import layers as g
 
 if TYPE_CHECKING:
     import torch

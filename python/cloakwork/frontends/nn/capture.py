@@ -18,10 +18,10 @@ from cloakwork.errors import (
     TrainingModeError,
     UnsupportedLayerError,
 )
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.call import TRACKED, Call, Value, unsupported_layer
 from cloakwork.frontends.nn.operations import READERS
 from cloakwork.frontends.nn.trace import Term, Trace
+from cloakwork.programs.ir import layers as g
 
 if TYPE_CHECKING:
     import torch

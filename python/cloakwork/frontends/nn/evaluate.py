@@ -13,8 +13,8 @@ from numpy.polynomial import Chebyshev
 from numpy.polynomial import Polynomial as Monomial
 
 from cloakwork.errors import ShapeMismatchError
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.activations import FUNCTIONS
+from cloakwork.programs.ir import layers as g
 
 _NONE: Mapping[int, g.Array] = MappingProxyType({})
 
@@ -33,7 +33,7 @@ def evaluate(graph: g.Graph, batch: g.Array, errors: Mapping[int, g.Array] = _NO
         ShapeMismatchError: The batch is not one of inputs of the network's shape.
 
     >>> import numpy as np
-    >>> from cloakwork.frontends.nn import graph as g
+    >>> from cloakwork.programs.ir import layers as g
     >>> nodes = [g.node("x", g.Input((3,)), (), [])]
     >>> nodes.append(g.node("square", g.Polynomial((0, 0, 1), "monomial", -9, 9), (0,), nodes))
     >>> nodes.append(g.node("y", g.Output(), (1,), nodes))

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.polynomial.chebyshev import chebval
 
+from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import ActivationFitError, InvalidArgumentError
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.activations import FUNCTIONS
 from cloakwork.frontends.nn.calibration import Calibration
 from cloakwork.frontends.nn.minimax import Approximation, interpolated, minimax
 from cloakwork.frontends.nn.sign import MAX_BITS, Stages, error_of, sign_stages
+from cloakwork.programs.ir import layers as g
 from cloakwork.programs.slots import polynomial_depth
-from cloakwork.runtime.arguments import integer, shown
 
 MAX_DEGREE = 255
 
@@ -97,7 +97,7 @@ def fit(
         InvalidArgumentError: A degree is no integer from 1 to 255, or of no activation here.
 
     >>> import numpy as np
-    >>> from cloakwork.frontends.nn import graph as g
+    >>> from cloakwork.programs.ir import layers as g
     >>> from cloakwork.frontends.nn.calibration import calibrate
     >>> nodes = [g.node("x", g.Input((1,)), (), [])]
     >>> nodes.append(g.node("act", g.Activation("silu"), (0,), nodes))

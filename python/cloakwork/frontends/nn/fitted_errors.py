@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.activations import steepest
 from cloakwork.frontends.nn.evaluate import applied, polynomial_of
 from cloakwork.frontends.nn.fit import Fitted
+from cloakwork.programs.ir import layers as g
 
 # The largest error of a fit, and value of a polynomial, is sought on a grid, between whose points
 # it is somewhat larger.

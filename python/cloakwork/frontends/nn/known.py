@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.call import Call, array_of
 from cloakwork.frontends.nn.trace import Term
+from cloakwork.programs.ir import layers as g
 
 
 def term_of(call: Call, value: Any, like: Term) -> Term:

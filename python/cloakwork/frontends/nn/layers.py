@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.call import Call
 from cloakwork.frontends.nn.trace import Term
+from cloakwork.programs.ir import layers as g
 
 
 def linear(call: Call) -> Term:

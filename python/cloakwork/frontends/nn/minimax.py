@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import Chebyshev, chebyshev
 
-from cloakwork.frontends.nn.graph import Array
+from cloakwork.programs.ir.layers import Array
 
 _ROUNDS = 60
 _POINTS_PER_TERM = 60

@@ -9,11 +9,11 @@ from types import MappingProxyType
 import numpy as np
 
 from cloakwork.frontends.nn import arithmetic, layers
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.call import Call, Value
 from cloakwork.frontends.nn.known import terms_of
 from cloakwork.frontends.nn.rearranging import MOVING, moved, spread
 from cloakwork.frontends.nn.trace import Term
+from cloakwork.programs.ir import layers as g
 
 # What softplus may jump by at its threshold, where torch goes on with the identity.
 _MAX_JUMP = 2.0**-20

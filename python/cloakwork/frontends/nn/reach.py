@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.alignment import aligned_directions
 from cloakwork.frontends.nn.calibration import Calibration
 from cloakwork.frontends.nn.evaluate import evaluate, values
+from cloakwork.programs.ir import layers as g
 
 # Inputs that rays start from.
 _STARTS = 32

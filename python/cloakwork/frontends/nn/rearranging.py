@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.call import Call, Value
 from cloakwork.frontends.nn.known import terms_of
 from cloakwork.frontends.nn.trace import Term
+from cloakwork.programs.ir import layers as g
 
 if TYPE_CHECKING:
     import torch

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from cloakwork.errors import ActivationFitError
-from cloakwork.frontends.nn import graph as g
 from cloakwork.frontends.nn.calibration import Calibration, calibrate
 from cloakwork.frontends.nn.evaluate import applied, evaluate
 from cloakwork.frontends.nn.fit import Fitted, fit
+from cloakwork.programs.ir import layers as g
 
 _ROUNDS = 12
 

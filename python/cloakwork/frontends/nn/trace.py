@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import polynomial as monomials
 
-from cloakwork.frontends.nn import graph as g
+from cloakwork.programs.ir import layers as g
 
 # A product of more is a node of its own: coefficients of high powers lose all precision.
 _MAX_MERGED_DEGREE = 15

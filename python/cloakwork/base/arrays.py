@@ -1,0 +1,134 @@
+"""Reads what users call an array: numpy, torch, lists, numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork.base.arguments import above
+from cloakwork.errors import (
+    NotFiniteError,
+    NotRealError,
+    PrecisionLostError,
+    ShapeMismatchError,
+    ValueOutOfRangeError,
+)
+
+# Two digits and a half. Whoever gets fewer has more likely scaled the data or given the bounds
+# wrong than wanted so rough a result.
+MIN_RIGHT_BITS = 8
+
+
+def real_array(data: ArrayLike, action: str) -> NDArray[np.float64]:
+    """The data as float64, in C order.
+
+    Args:
+        data: Anything that numpy reads as an array of real numbers, or a torch tensor, of any
+            device and floating type.
+        action: What the caller is about to do, for the message of an error.
+
+    Raises:
+        NotRealError: Complex numbers, text or objects, a masked array, or data that refuse to
+            become an array.
+        NotFiniteError: A NaN or an infinity.
+        ShapeMismatchError: Rows of different lengths.
+
+    Example:
+        >>> real_array([[1, 2], [3, 4]], "encrypt").dtype
+        dtype('float64')
+    """
+    if isinstance(data, np.ma.MaskedArray):
+        raise NotRealError(
+            f"cannot {action}: the data are a masked array, whose mask would be lost; "
+            "pass data.filled(...)"
+        )
+    try:
+        array = np.asarray(_from_torch(data) if hasattr(data, "detach") else data)
+    except ValueError as error:
+        raise ShapeMismatchError(f"cannot {action}: {error}") from error
+    except MemoryError:
+        raise
+    # Whatever the data's own conversion raises.
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        raise NotRealError(f"cannot {action}: {reason}") from error
+    if array.dtype.kind not in "biuf":
+        raise NotRealError(f"cannot {action}: expected real numbers, got {array.dtype}")
+    numbers = np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+    _require_finite(numbers, action)
+    return numbers
+
+
+def _from_torch(tensor: Any) -> Any:
+    # numpy has no bfloat16 and no float8, and cannot read a tensor that waits for its negation.
+    plain = tensor.detach().cpu().resolve_neg()
+    return plain.double() if plain.is_floating_point() else plain
+
+
+def _require_finite(array: NDArray[np.float64], action: str) -> None:
+    if not np.isfinite(array).all():
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise NotFiniteError(f"cannot {action}: element {index} is {array[index]}")
+
+
+def require_bound(
+    array: NDArray[np.float64], bound: float, action: str, *, error: float = 0.0
+) -> None:
+    """Refuse an array with an element of absolute value above the bound.
+
+    Args:
+        array: The numbers.
+        bound: The bound.
+        action: What the caller is about to do, for the message of a refusal.
+        error: How far a number that is within the bound may be seen above it.
+
+    Raises:
+        NotFiniteError: A NaN or an infinity.
+        ValueOutOfRangeError: There is such an element.
+
+    Example:
+        >>> require_bound(np.array([1.0, -2.0]), 2.0, "encrypt")
+        >>> require_bound(np.array([2.0000001]), 2.0, "decrypt", error=2.0**-20)
+    """
+    largest = float(np.abs(array).max(initial=0.0))
+    # A NaN is not within any bound.
+    if not largest <= bound + error:
+        _require_finite(array, action)
+        raise ValueOutOfRangeError(
+            f"cannot {action}: a value of {above(largest, bound)} exceeds the bound {bound:g}; "
+            f"allow bound={above(largest, bound)} or more, or scale the data"
+        )
+
+
+def require_precision(array: NDArray[np.float64], precision: float, action: str) -> None:
+    """Refuse an array too few bits of which are right.
+
+    Bits count from the larger of 1 and the largest number; of smaller numbers beside it
+    fewer are right.
+
+    Args:
+        array: The numbers.
+        precision: Bits after the binary point that are right.
+        action: What the caller is about to do, for the message of an error.
+
+    Raises:
+        NotFiniteError: A NaN or an infinity.
+        PrecisionLostError: Fewer than `MIN_RIGHT_BITS` bits are right.
+
+    Example:
+        >>> require_precision(np.array([100.0]), 2.0, "decrypt")
+    """
+    _require_finite(array, action)
+    largest = float(np.abs(array).max(initial=0.0))
+    right = precision + math.log2(max(1.0, largest))
+    if right < MIN_RIGHT_BITS:
+        raise PrecisionLostError(
+            f"cannot {action}: expected {MIN_RIGHT_BITS} right bits or more, got "
+            f"{max(0, math.floor(right))}: by its estimate the error may be "
+            f"2^{math.ceil(-precision)}, and the largest result is {largest:.3g}; ask the session "
+            "for more precision, give the inputs tighter bounds, scale small data up, or flood by "
+            "fewer bits"
+        )

@@ -1,0 +1,218 @@
+"""Programs over encrypted integers: Python functions, exact on ciphertexts of BGV."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import update_wrapper
+from typing import Any
+
+from cloakwork.base.arguments import integer, positive, shown
+from cloakwork.errors import InvalidArgumentError, SlotMismatchError
+from cloakwork.frontends.circuit.inputs import Declared, signed_range
+from cloakwork.frontends.circuit.staging import (
+    Staged,
+    called,
+    require_parameters,
+    staged,
+    title_of,
+)
+from cloakwork.plan.circuits.depth import require_depth
+from cloakwork.plan.circuits.search import candidates
+from cloakwork.plan.parameters.bgv import RINGS
+from cloakwork.programs.integers import MAX_BITS
+from cloakwork.programs.ir.circuits import Circuit
+from cloakwork.programs.ir.vectors import LaneProgram
+from cloakwork.runtime.compiled_circuit import CompiledCircuit, compile_lanes
+from cloakwork.runtime.integer_roles import EncryptedIntegers, IntegerClient, IntegerEvaluator
+from cloakwork.runtime.integers_store import (
+    load_client,
+    load_evaluator,
+    load_integers,
+    load_program,
+    save_client,
+    save_evaluator,
+    save_integers,
+    save_program,
+)
+
+__all__ = [
+    "CircuitFunction",
+    "CompiledCircuit",
+    "EncryptedIntegers",
+    "IntegerClient",
+    "IntegerEvaluator",
+    "circuit",
+    "load_client",
+    "load_evaluator",
+    "load_integers",
+    "load_program",
+    "save_client",
+    "save_evaluator",
+    "save_integers",
+    "save_program",
+]
+
+_ACTION = "compile a circuit"
+_MAX_BATCH = 1 << 16
+# Slots that are enough for most; more than these ask for larger rings.
+_MOST_WIDTH = 1 << 12
+
+
+class CircuitFunction:
+    """A function over encrypted integers, ready to be compiled; see `circuit`.
+
+    Called on clear integers it gives what the compiled circuit does, whatever the bits. Called
+    within another circuit it becomes part of that.
+
+    Args:
+        function: The function.
+        declared: Its encrypted inputs by name.
+    """
+
+    def __init__(self, function: Callable[..., Any], declared: Mapping[str, Declared]) -> None:
+        require_parameters(function, declared)
+        self.function = function
+        self.declared = dict(declared)
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return called(self.function, self.declared, arguments, named)
+
+    def staged(self) -> Staged:
+        """The scalar circuit that the function is, and the form of its results.
+
+        Raises:
+            EncryptedConditionError: The function uses an encrypted value where only a clear one
+                will do; the message names the line.
+            InvalidArgumentError: It returns something else than integers in lists, tuples and
+                dicts, or no encrypted one.
+        """
+        return staged(self.function, self.declared)
+
+    def compile(
+        self,
+        *,
+        bits: int,
+        batch: int = 1,
+        effort: float = 1.0,
+        seed: int = 0,
+        log_n: int | None = None,
+        insecure: bool = False,
+    ) -> CompiledCircuit:
+        """Plan the function as one program on ciphertexts.
+
+        Args:
+            bits: Results are signed numbers of so many bits; what has more wraps around unseen.
+                `CompiledCircuit.run_clear` says so, and `cw.explain` whether it can happen.
+            batch: Evaluations of one run, at most; they share its work.
+            effort: How long to search for a program, 1 for the usual time.
+            seed: Of the search; the same seed makes the same program.
+            log_n: Base-2 logarithm of the ring degree; by default the smallest that is secure.
+            insecure: Whether parameters below 128-bit security are allowed, for tests.
+
+        Raises:
+            EncryptedConditionError: The function uses an encrypted value where only a clear one
+                will do; the message names the line.
+            CircuitTooDeepError: No parameters take as many products in a row.
+            SlotMismatchError: An evaluation, or the batch, takes more slots than the largest ring
+                has.
+            ResultOverflowError: It returns a clear integer that has more bits.
+            InsecureParametersError: The ring asked for falls short of 128-bit security.
+            InvalidArgumentError: An argument is out of range, or the function returns something
+                else than integers in lists, tuples and dicts.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> @cw.circuit(a=cw.vector(3), b=cw.vector(3))
+            ... def distance(a, b):
+            ...     return sum((x - y) ** 2 for x, y in zip(a, b))
+            >>> distance.compile(bits=24).run_clear(a=[1, 2, 3], b=[4, 6, 8])
+            50
+        """
+        if not isinstance(insecure, bool):
+            raise InvalidArgumentError(
+                f"cannot {_ACTION}: expected insecure to be True or False, got {shown(insecure)}"
+            )
+        bits = integer(bits, "bits", _ACTION, least=1, most=MAX_BITS)
+        batch = integer(batch, "batch", _ACTION, least=1, most=_MAX_BATCH)
+        seed = integer(seed, "seed", _ACTION, least=0, most=(1 << 63) - 1)
+        effort = positive(effort, "effort", _ACTION)
+        rings = RINGS
+        if log_n is not None:
+            log_n = integer(log_n, "log_n", _ACTION, least=5, most=17)
+            rings = range(log_n, log_n + 1)
+        made = self.staged()
+        bounds = {name: each.bounds or signed_range(bits) for name, each in self.declared.items()}
+        if not insecure:
+            require_depth(made.circuit, bits, rings)
+        lanes = _candidates(made.circuit, effort, seed, 1 << rings[-1] - 1)
+        return compile_lanes(
+            lanes,
+            made.circuit,
+            made.form,
+            bounds,
+            bits,
+            batch=batch,
+            rings=rings,
+            insecure=insecure,
+        )
+
+    def __repr__(self) -> str:
+        return f"CircuitFunction({title_of(self.function)}: {', '.join(self.declared)})"
+
+
+def _candidates(circuit: Circuit, effort: float, seed: int, row: int) -> list[LaneProgram]:
+    """Programs for a part of a row; where there are none, for a whole one."""
+    refusal: SlotMismatchError | None = None
+    for width in dict.fromkeys((min(row, _MOST_WIDTH), row)):
+        try:
+            return candidates(circuit, effort=effort, seed=seed, most_width=width)
+        except SlotMismatchError as error:
+            refusal = error
+    raise SlotMismatchError(
+        f"cannot compile {circuit.title}: an evaluation takes more slots than the {row} that a row "
+        "of the largest ring has; leave the layout of inputs to the plan, or let them be ungrouped"
+    ) from refusal
+
+
+def circuit(*bare: Any, **declared: Declared) -> Callable[[Callable[..., Any]], CircuitFunction]:
+    """Make a function of integers one that runs on encrypted integers.
+
+    The function is ordinary Python: it is run once, on symbols, when it is compiled. It computes
+    with + - * ** and unary minus; its conditions, loops and indices depend on clear values only.
+
+    Args:
+        declared: Each encrypted input by the name of its parameter: `cw.scalar()`,
+            `cw.vector(n)` or `cw.matrix(m, n)`.
+
+    Raises:
+        InputNameError: The names are not those of the function's parameters.
+        InvalidArgumentError: An input is declared as something else, or none is.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> @cw.circuit(x=cw.scalar(), bit=cw.scalar(bounds=(0, 1)))
+        ... def negated_where(x, bit):
+        ...     return cw.select(bit, -x, x)
+        >>> negated_where(5, 1)
+        -5
+        >>> negated_where.compile(bits=16).run_clear(x=5, bit=1)
+        -5
+    """
+    if bare:
+        raise InvalidArgumentError(
+            "cannot make a circuit: expected each encrypted input by its name, such as "
+            f"@cw.circuit(x=cw.scalar()), got {shown(bare[0])}"
+        )
+    for name, each in declared.items():
+        if not name.isidentifier():
+            raise InvalidArgumentError(
+                f"cannot make a circuit: expected a name that a parameter can have, "
+                f"got {shown(name)}"
+            )
+        if not isinstance(each, Declared):
+            raise InvalidArgumentError(
+                f"cannot make a circuit: expected {name} to be declared by cw.scalar(), "
+                f"cw.vector(n) or cw.matrix(m, n), got {shown(each)}"
+            )
+    return lambda function: CircuitFunction(function, declared)

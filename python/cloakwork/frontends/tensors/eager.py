@@ -1,0 +1,154 @@
+"""The eager way: each call on tensors is planned and run at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from cloakwork._native import Parameters
+from cloakwork.errors import LevelExhaustedError
+from cloakwork.frontends.tensors.methods import Runner
+from cloakwork.frontends.tensors.tensor import Tensor
+from cloakwork.plan.passes.key_budget import with_keys
+from cloakwork.plan.tensors.lower import Lowered, in_order, lower
+from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.ir.tensors import Node
+from cloakwork.programs.keys import KeyDemand, demand_of
+from cloakwork.programs.slots import Program, Vector
+from cloakwork.runtime.memory import ciphertext_bytes, require_memory
+from cloakwork.runtime.profile import Profile
+from cloakwork.runtime.roles import Evaluator
+from cloakwork.schemes.ckks import CkksBackend
+
+# A level is worth more rotations than any plan has.
+_LEVELS_FIRST = 1e6
+# Levels by which operands are lifted to learn how many they lack.
+_LIFT = 1000
+
+
+class Executor(Protocol):
+    """Whoever runs programs: a session or an evaluator."""
+
+    @property
+    def parameters(self) -> Parameters: ...
+    @property
+    def memory(self) -> int: ...
+    def fitted(self, program: Program) -> Program: ...
+    def run(
+        self,
+        program: Program,
+        inputs: Sequence[Any],
+        *,
+        profile: Profile | None = None,
+        bounds: Sequence[float | None] | None = None,
+    ) -> list[Any]: ...
+
+
+def compute(executor: Executor, runner: Runner, node: Node, title: str) -> Tensor:
+    """Plan one result, run the plan, and return the tensor.
+
+    Raises:
+        LevelExhaustedError: The operands have too few levels left.
+        MissingKeyError: The evaluator lacks a key that the plan needs.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> session = cw.Session(depth=1, backend="clear")
+        >>> x = session.encrypt([1.0, 2.0])
+        >>> compute(session, session, x.node(), "x").shape
+        (2,)
+    """
+    parameters = executor.parameters
+    _require_room(node, title, executor)
+    lowered = _lowered(node, title, parameters)
+    program = executor.fitted(lowered.program)
+    inputs = [value for source, _ in lowered.inputs for value in source.tensor.values]
+    profile = Profile()
+    slot_bounds = _slot_bounds(lowered, parameters.slots)
+    bounds = None if slot_bounds is None else value_bounds(program, slot_bounds)
+    values = executor.run(program, inputs, profile=profile, bounds=bounds)
+    return Tensor(values, lowered.outputs[0], parameters, runner, program, profile)
+
+
+def _require_room(node: Node, title: str, executor: Executor) -> None:
+    """Refuse before it is planned what could not be held, however well it were planned."""
+    parameters = executor.parameters
+    ciphertext = ciphertext_bytes(parameters, 0)
+    for each in in_order([node]):
+        count = -(-math.prod(each.shape) // parameters.slots)
+        require_memory(count * ciphertext, executor.memory, f"compute {title}")
+
+
+def _lowered(node: Node, title: str, parameters: Parameters) -> Lowered:
+    """The plan; where it takes more levels than there are, the one that takes the fewest."""
+    slots = parameters.slots
+    try:
+        return lower(title, [node], slots)
+    except LevelExhaustedError:
+        pass
+    try:
+        return lower(title, [node], slots, level_price=_LEVELS_FIRST)
+    except LevelExhaustedError:
+        lifted = lower(title, [node], slots, level_price=_LEVELS_FIRST, lift=_LIFT)
+    lowest = min(state.level for state in lifted.program.states if state.level is not None)
+    missing = _LIFT - lowest
+    depth = parameters.levels + missing
+    raise LevelExhaustedError(
+        f"cannot compute {title}: needs {missing} level(s) more than the operands have left; make "
+        f"the session with depth={depth}"
+    )
+
+
+def _slot_bounds(lowered: Lowered, slots: int) -> list[Vector] | None:
+    """For each input ciphertext, the largest absolute value of each slot."""
+    if not all(source.tensor.hidden for source, _ in lowered.inputs):
+        return None
+    bounds: list[Vector] = []
+    for source, layout in lowered.inputs:
+        known = [value.bound for value in source.tensor.values]
+        if layout.dirty:
+            bounds += [np.full(slots, bound) for bound in known]
+        else:
+            bounds += [bound * each for bound, each in zip(known, layout.occupied(), strict=True)]
+    return bounds
+
+
+class EagerEvaluator:
+    """Computes with tensors that an evaluator holds, with the keys that it has.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> evaluator = cw.Session(depth=1, backend="clear").evaluator
+        >>> EagerEvaluator(evaluator) == EagerEvaluator(evaluator)
+        True
+    """
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self.parameters = evaluator.parameters
+        self.memory = evaluator.memory
+        self.run = evaluator.run
+
+    def compute(self, node: Node, title: str) -> Tensor:
+        """Plan one result and run the plan; see `compute`."""
+        return compute(self, self, node, title)
+
+    def fitted(self, program: Program) -> Program:
+        """The program, its rotations made of those that there are keys for."""
+        backend = self._evaluator.backend
+        if not isinstance(backend, CkksBackend):
+            return program
+        held = KeyDemand(backend.keys.relinearisation_level, backend.keys.rotations())
+        if not demand_of(program).beyond(held):
+            return program
+        # Where the keys do not reach, it is the program itself that names what is missing.
+        return with_keys(program, held.rotations) or program
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EagerEvaluator) and other._evaluator is self._evaluator
+
+    def __hash__(self) -> int:
+        return hash(id(self._evaluator))

@@ -1,0 +1,464 @@
+"""What tensors can do: arithmetic, sums, shapes. Each method is a graph of operations.
+
+Encrypted tensors and the stand-ins that `cloakwork.compile` traces with share them.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import string
+from collections.abc import Callable, Iterator, Sequence
+from numbers import Real
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, SupportsIndex, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.base.arguments import shown
+from cloakwork.base.arrays import real_array
+from cloakwork.base.source_line import users_line
+from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, ShapeMismatchError
+from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Sum
+
+Index: TypeAlias = SupportsIndex | slice | EllipsisType | None
+
+# As many as numpy has axes.
+_LABELS = string.ascii_letters + "".join(chr(code) for code in range(0x3B1, 0x3BD))
+_BATCH_LABELS = _LABELS.replace("xyz", "")
+# Multiples that are made by additions and so take no level.
+_FEW = 8
+# Its levels would fill the largest ring.
+_LARGEST_POWER = 1 << 64
+
+
+class Runner(Protocol):
+    """Whoever computes with tensors: a session, an evaluator, or a trace."""
+
+    def compute(self, node: Node, title: str, /) -> Any: ...
+
+
+class TensorMethods:
+    """The operations of a tensor; a class with a shape, a node and a runner has them all."""
+
+    __slots__ = ()
+
+    # So that numpy leaves `array * tensor` to the tensor.
+    __array_ufunc__ = None
+
+    runner: Runner | None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape, which is not secret."""
+        raise NotImplementedError
+
+    def node(self) -> Node:
+        """What stands for the tensor in a graph of operations."""
+        raise NotImplementedError
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise InvalidArgumentError("cannot take the length: the tensor has no dimensions")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        raise InvalidArgumentError(
+            "cannot branch on an encrypted tensor: its numbers are not known here; "
+            "compute both sides and combine them"
+        )
+
+    def __float__(self) -> float:
+        raise InvalidArgumentError("cannot make a float: the tensor is encrypted; decrypt it first")
+
+    if not TYPE_CHECKING:  # To a type checker a class with this method is an array.
+
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+            raise InvalidArgumentError(
+                "cannot make a numpy array: the tensor is encrypted; decrypt it first"
+            )
+
+    # Python's own answer, whether they are one object, would pass for an answer.
+    def __eq__(self, other: object) -> NoReturn:
+        _refuse_comparison()
+
+    def __ne__(self, other: object) -> NoReturn:
+        _refuse_comparison()
+
+    def __lt__(self, other: object) -> NoReturn:
+        _refuse_comparison()
+
+    def __le__(self, other: object) -> NoReturn:
+        _refuse_comparison()
+
+    def __gt__(self, other: object) -> NoReturn:
+        _refuse_comparison()
+
+    def __ge__(self, other: object) -> NoReturn:
+        _refuse_comparison()
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __array_function__(self, function: Callable[..., Any], *_: Any) -> NoReturn:
+        raise InvalidArgumentError(
+            f"cannot compute numpy.{function.__name__} of an encrypted tensor; use its methods or "
+            "cloakwork.einsum"
+        )
+
+    def __contains__(self, _item: object) -> NoReturn:
+        _refuse_comparison()
+
+    def __abs__(self) -> NoReturn:
+        _refuse("abs")
+
+    def __int__(self) -> NoReturn:
+        _refuse("int")
+
+    def __round__(self, _digits: object = None) -> NoReturn:
+        _refuse("round")
+
+    def __floordiv__(self, _other: object) -> NoReturn:
+        _refuse("//")
+
+    def __mod__(self, _other: object) -> NoReturn:
+        _refuse("%")
+
+    def __rtruediv__(self, _other: object) -> NoReturn:
+        _refuse("division by an encrypted tensor")
+
+    def __rpow__(self, _other: object) -> NoReturn:
+        _refuse("an encrypted exponent")
+
+    def __iter__(self) -> Iterator[Self]:
+        return iter([self[number] for number in range(len(self))])
+
+    def __neg__(self) -> Self:
+        return self._computed(Sum((self.node(),), (-1,), None, self.shape, users_line()), "-x")
+
+    def __pos__(self) -> Self:
+        return self
+
+    def __add__(self, other: Any) -> Self:
+        return self._added(other, (1, 1), "x + y")
+
+    def __radd__(self, other: Any) -> Self:
+        return self._added(other, (1, 1), "x + y")
+
+    def __sub__(self, other: Any) -> Self:
+        return self._added(other, (1, -1), "x - y")
+
+    def __rsub__(self, other: Any) -> Self:
+        return self._added(other, (-1, 1), "y - x")
+
+    def __mul__(self, other: Any) -> Self:
+        return self._multiplied(other, "x * y")
+
+    def __rmul__(self, other: Any) -> Self:
+        return self._multiplied(other, "x * y")
+
+    def __truediv__(self, other: Any) -> Self:
+        if isinstance(other, TensorMethods):
+            raise InvalidArgumentError(
+                "cannot divide by an encrypted tensor: divide by a clear number or array"
+            )
+        divisor = real_array(other, "divide")
+        if (divisor == 0).any():
+            raise InvalidArgumentError("cannot divide by zero")
+        return self._multiplied(1 / divisor, "x / y")
+
+    def __pow__(self, exponent: Any) -> Self:
+        is_number = isinstance(exponent, Real) and not isinstance(exponent, bool)
+        if not is_number or exponent != int(exponent) or exponent < 1:
+            raise InvalidArgumentError(
+                f"cannot raise to a power: expected a whole number from 1 on, got {shown(exponent)}"
+            )
+        if exponent > _LARGEST_POWER:
+            raise InvalidArgumentError(
+                f"cannot raise to a power: expected at most {_LARGEST_POWER}, which takes "
+                f"{_LARGEST_POWER.bit_length() - 1} levels, got {shown(exponent)}"
+            )
+        node = _power(self.node(), int(exponent), {1: self.node()}, users_line())
+        return self._computed(node, f"x ** {int(exponent)}")
+
+    def __matmul__(self, other: Any) -> Self:
+        return self._matrix_product(self, _operand(other, "matmul"))
+
+    def __rmatmul__(self, other: Any) -> Self:
+        return self._matrix_product(_operand(other, "matmul"), self)
+
+    def matmul(self, other: Any) -> Self:
+        """The matrix product, as `numpy.matmul`; leading axes are a batch.
+
+        Raises:
+            ShapeMismatchError: The shapes do not fit.
+        """
+        return self._matrix_product(self, _operand(other, "matmul"))
+
+    def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
+        """The sum along axes, by default all, as `numpy.sum`.
+
+        Raises:
+            InvalidArgumentError: There is no such axis.
+        """
+        gone = _axes(axis, self.ndim, "sum")
+        return self._summed(gone, (), keepdims, "sum")
+
+    def mean(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
+        """The mean along axes, by default all, as `numpy.mean`. Takes a level.
+
+        Raises:
+            InvalidArgumentError: There is no such axis.
+        """
+        gone = _axes(axis, self.ndim, "mean")
+        count = math.prod(self.shape[number] for number in gone)
+        return self._summed(gone, (np.array(1 / count),), keepdims, "mean")
+
+    def _summed(
+        self,
+        gone: set[int],
+        factors: tuple[NDArray[np.float64], ...],
+        keepdims: bool,
+        title: str,
+    ) -> Self:
+        labels = _LABELS[: self.ndim]
+        kept = "".join(label for number, label in enumerate(labels) if number not in gone)
+        shape = tuple(size for number, size in enumerate(self.shape) if number not in gone)
+        terms = (labels, *("" for _ in factors))
+        node: Node = Contract((self.node(), *factors), terms, kept, shape, users_line())
+        if keepdims:
+            stretched = tuple(
+                1 if number in gone else size for number, size in enumerate(self.shape)
+            )
+            node = _reshaped(node, stretched)
+        return self._computed(node, title)
+
+    @property
+    def T(self) -> Self:  # noqa: N802  (numpy's name)
+        """The tensor with its axes in reverse; nothing moves."""
+        return self.transpose()
+
+    def transpose(self, *axes: int | Sequence[int]) -> Self:
+        """The tensor with its axes in another order, as `numpy.transpose`; nothing moves.
+
+        Raises:
+            InvalidArgumentError: The axes are no permutation.
+        """
+        wanted: Any = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes
+        wanted = () if wanted == (None,) else wanted
+        order = [_axis(each, self.ndim, "transpose") for each in wanted]
+        order = order or list(range(self.ndim))[::-1]
+        if sorted(order) != list(range(self.ndim)):
+            raise InvalidArgumentError(
+                f"cannot transpose: expected each of {self.ndim} axes once, got {shown(axes)}"
+            )
+        labels = _LABELS[: self.ndim]
+        output = "".join(labels[number] for number in order)
+        shape = tuple(self.shape[number] for number in order)
+        node = Contract((self.node(),), (labels,), output, shape, users_line())
+        return self._computed(node, "transpose")
+
+    def reshape(self, *shape: int | Sequence[int]) -> Self:
+        """The same elements in C order in another shape, as `numpy.reshape`.
+
+        Raises:
+            ShapeMismatchError: The shape has another number of elements.
+        """
+        wanted: Any = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
+        try:
+            template = np.broadcast_to(np.empty(()), self.shape).reshape(tuple(wanted))
+        except (TypeError, ValueError) as error:
+            raise ShapeMismatchError(
+                f"cannot reshape: expected a shape of {self.size} elements as {self.shape} has, "
+                f"got {shown(wanted)}"
+            ) from error
+        return self._computed(_reshaped(self.node(), template.shape), "reshape")
+
+    def __getitem__(self, index: Index | tuple[Index, ...]) -> Self:
+        parts = index if isinstance(index, tuple) else (index,)
+        for part in parts:
+            if isinstance(part, bool | np.bool_) or not (
+                part is None or part is ... or isinstance(part, slice | SupportsIndex)
+            ):
+                raise InvalidArgumentError(
+                    "cannot index: expected whole numbers and slices that are known in the clear, "
+                    f"got {shown(part)}"
+                )
+        elements = np.arange(self.size, dtype=np.int64).reshape(self.shape)
+        try:
+            chosen = np.asarray(elements[index], dtype=np.int64)
+        except TypeError as error:
+            raise InvalidArgumentError(
+                f"cannot index a tensor of shape {self.shape}: {error}"
+            ) from error
+        except (IndexError, ValueError) as error:
+            raise ShapeMismatchError(
+                f"cannot index a tensor of shape {self.shape}: {error}"
+            ) from error
+        if not chosen.size:
+            raise ShapeMismatchError(
+                f"cannot index a tensor of shape {self.shape}: nothing is left"
+            )
+        return self._computed(Rearrange(self.node(), chosen, users_line()), "x[...]")
+
+    def _added(self, other: Any, signs: tuple[int, int], title: str) -> Self:
+        operand = _operand(other, "add")
+        shape = _broadcast(self.shape, operand.shape, title)
+        origin = users_line()
+        if isinstance(operand, TensorMethods):
+            _require_same_runner(self, operand)
+            node = Sum((self.node(), operand.node()), signs, None, shape, origin)
+        else:
+            constant = np.broadcast_to(signs[1] * operand, shape)
+            node = Sum((self.node(),), (signs[0],), constant, shape, origin)
+        return self._computed(node, title)
+
+    def _multiplied(self, other: Any, title: str) -> Self:
+        operand = _operand(other, "multiply")
+        if not isinstance(operand, TensorMethods) and operand.ndim == 0:
+            factor = float(operand)
+            if factor.is_integer() and 0 < abs(factor) <= _FEW:
+                return self._multiple(int(factor))
+        shape = _broadcast(self.shape, operand.shape, title)
+        labels = _LABELS[: len(shape)]
+        terms = [labels[len(shape) - len(each.shape) :] for each in (self, operand)]
+        return self._contracted((self, operand), terms, labels, shape, title)
+
+    def _multiple(self, factor: int) -> Self:
+        """A small whole multiple, by additions."""
+        origin = users_line()
+        node = self.node()
+        for bit in bin(abs(factor))[3:]:
+            terms = (node, node, self.node()) if bit == "1" else (node, node)
+            node = Sum(terms, (1,) * len(terms), None, self.shape, origin)
+        if factor < 0:
+            node = Sum((node,), (-1,), None, self.shape, origin)
+        return self._computed(node, f"{factor} * x")
+
+    def _matrix_product(
+        self, left: TensorMethods | NDArray[np.float64], right: TensorMethods | NDArray[np.float64]
+    ) -> Self:
+        a, b = left.shape, right.shape
+        columns = b[-2] if len(b) > 1 else b[0] if b else 0
+        if not a or not b or a[-1] != columns:
+            raise ShapeMismatchError(f"cannot matmul: the shapes {a} and {b} do not fit")
+        batch = _broadcast(a[:-2], b[:-2], "matmul")
+        labels = _BATCH_LABELS[: len(batch)]
+        terms = [
+            labels[len(batch) - max(len(a) - 2, 0) :] * (len(a) > 2)
+            + ("yx" if len(a) > 1 else "x"),
+            labels[len(batch) - max(len(b) - 2, 0) :] * (len(b) > 2)
+            + ("xz" if len(b) > 1 else "x"),
+        ]
+        output = labels + "y" * (len(a) > 1) + "z" * (len(b) > 1)
+        shape = batch + a[-2:-1] + (b[-1:] if len(b) > 1 else ())
+        return self._contracted((left, right), terms, output, shape, "matmul")
+
+    def _contracted(
+        self,
+        operands: Sequence[TensorMethods | NDArray[np.float64]],
+        terms: Sequence[str],
+        output: str,
+        shape: tuple[int, ...],
+        title: str,
+    ) -> Self:
+        nodes: list[Node | NDArray[np.float64]] = []
+        for each in operands:
+            if isinstance(each, TensorMethods):
+                _require_same_runner(self, each)
+            nodes.append(each.node() if isinstance(each, TensorMethods) else each)
+        node = Contract(tuple(nodes), tuple(terms), output, shape, users_line())
+        return self._computed(node, title)
+
+    def _computed(self, node: Node, title: str) -> Self:
+        if self.runner is None:
+            raise InvalidArgumentError(
+                f"cannot compute {title}: a client's tensor has nobody to run on; "
+                "load it with an evaluator"
+            )
+        result: Self = self.runner.compute(node, title)
+        return result
+
+
+def _refuse_comparison() -> NoReturn:
+    raise InvalidArgumentError(
+        "cannot compare an encrypted tensor: its numbers are not known here; "
+        "use arithmetic that serves every case"
+    )
+
+
+def _power(node: Node, exponent: int, known: dict[int, Node], origin: str) -> Node:
+    """The power in the fewest levels, each lower power made once."""
+    if exponent not in known:
+        half = _power(node, exponent // 2, known, origin)
+        rest = _power(node, exponent - exponent // 2, known, origin)
+        labels = _LABELS[: len(node.shape)]
+        known[exponent] = Contract((half, rest), (labels, labels), labels, node.shape, origin)
+    return known[exponent]
+
+
+def _refuse(what: str) -> NoReturn:
+    raise InvalidArgumentError(
+        f"cannot compute {what}: no polynomial of the numbers does this exactly; decrypt first, or "
+        "use sums, differences and products"
+    )
+
+
+def _reshaped(node: Node, shape: tuple[int, ...]) -> Rearrange:
+    count = math.prod(shape)
+    return Rearrange(node, np.arange(count, dtype=np.int64).reshape(shape), users_line())
+
+
+def _operand(other: Any, action: str) -> TensorMethods | NDArray[np.float64]:
+    return other if isinstance(other, TensorMethods) else real_array(other, action)
+
+
+def _require_same_runner(left: TensorMethods, right: TensorMethods) -> None:
+    if left.runner != right.runner:
+        raise ParametersMismatchError(
+            "cannot compute: the operands are of different sessions or evaluators"
+        )
+
+
+def _broadcast(left: tuple[int, ...], right: tuple[int, ...], title: str) -> tuple[int, ...]:
+    if 0 in left + right:
+        raise ShapeMismatchError(f"cannot compute {title}: an operand has no elements")
+    try:
+        return np.broadcast_shapes(left, right)
+    except ValueError as error:
+        raise ShapeMismatchError(
+            f"cannot compute {title}: the shapes {left} and {right} do not fit"
+        ) from error
+
+
+def _axes(axis: int | Sequence[int] | None, ndim: int, action: str) -> set[int]:
+    if axis is None:
+        return set(range(ndim))
+    several = axis if isinstance(axis, Sequence) else (axis,)
+    found = [_axis(each, ndim, action) for each in several]
+    if len(set(found)) < len(found):
+        raise InvalidArgumentError(f"cannot {action}: an axis comes twice in {shown(axis)}")
+    return set(found)
+
+
+def _axis(axis: Any, ndim: int, action: str) -> int:
+    try:
+        number = operator.index(axis)
+    except TypeError:
+        number = ndim
+    if isinstance(axis, bool) or not -ndim <= number < ndim:
+        raise InvalidArgumentError(
+            f"cannot {action}: expected an axis from {-ndim} to {ndim - 1}, got {shown(axis)}"
+        )
+    return number % ndim

@@ -1,0 +1,73 @@
+"""Whether polynomials have room for their powers, found out before any key is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cloakwork._native import Parameters, SecretKey
+from cloakwork.errors import BoundOverflowError, ValueOutOfRangeError
+from cloakwork.programs.slots import Polynomial, Program
+from cloakwork.schemes.ckks import CkksBackend, CkksKey
+
+# The smallest ring: what the engine asks of bounds depends on the moduli alone.
+_LOG_N = 5
+
+
+def require_room(program: Program, bounds: Sequence[float | None], parameters: Parameters) -> None:
+    """Evaluate every polynomial once, of nothing, on a ring that is too small to take time.
+
+    Args:
+        program: A program whose stages begin with the names of layers.
+        bounds: For each operation the largest absolute value of its result.
+        parameters: Those that it is to run under.
+
+    Raises:
+        BoundOverflowError: Powers of a layer's numbers, or its coefficients, outgrow the moduli.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input, Output
+        >>> operations = Input("x", 6), Polynomial(0, (0.0,) * 63 + (1.0,), "monomial"), Output(1)
+        >>> power = Program("power", 512, operations, (None,) * 3, stages=("act | in order",) * 3)
+        >>> p = Parameters(levels=6, log_n=10, insecure=True)
+        >>> require_room(power, [1.0, 1.0, 1.0], p)
+        >>> try:
+        ...     require_room(power, [9.0, 1.0, 1.0], p)
+        ... except BoundOverflowError as error:
+        ...     print(str(error).partition(":")[0])
+        cannot compute layer 'act' of power, a polynomial of degree 63 of numbers up to 9
+    """
+    numbers = [
+        number
+        for number, operation in enumerate(program.operations)
+        if isinstance(operation, Polynomial)
+    ]
+    if not numbers:
+        return
+    small = Parameters(
+        levels=parameters.levels,
+        scale_bits=parameters.scale_bits,
+        headroom_bits=parameters.headroom_bits,
+        log_n=_LOG_N,
+        insecure=True,
+    )
+    key = CkksKey(small, SecretKey.generate(small))
+    backend = CkksBackend(small, key.evaluation_keys(small.levels, {}))
+    for number in numbers:
+        operation = program.operations[number]
+        assert isinstance(operation, Polynomial)
+        bound, level = bounds[operation.operand], program.states[operation.operand].level
+        assert bound is not None
+        assert level is not None
+        value = key.encrypt(np.zeros(small.slots), bound=bound, level=level)
+        try:
+            backend.polynomial(value, operation.coefficients, operation.basis)
+        except (BoundOverflowError, ValueOutOfRangeError) as error:
+            layer = program.stages[number].partition(" | ")[0]
+            told = str(error).partition(": ")[2].partition(";")[0]
+            raise BoundOverflowError(
+                f"cannot compute layer {layer!r} of {program.title}, a polynomial of degree "
+                f"{len(operation.coefficients) - 1} of numbers up to {bound:.4g}: {told}; scale "
+                "what comes to it down, lower its degree, or calibrate on narrower inputs"
+            ) from error

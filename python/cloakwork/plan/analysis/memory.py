@@ -1,0 +1,209 @@
+"""The memory of a process that holds an evaluator, loaded from files, and runs one program."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isqrt
+
+from cloakwork._native import Parameters, threads
+from cloakwork.plan.tensors.sums import split
+from cloakwork.programs.keys import demand_of
+from cloakwork.programs.slots import (
+    Constant,
+    Linear,
+    Mul,
+    Operation,
+    Polynomial,
+    Program,
+    Rotate,
+)
+from cloakwork.programs.vectors import VectorTable
+from cloakwork.runtime.memory import ciphertext_bytes, predicted_peak_bytes
+from cloakwork.schemes.transform_cache import transform_bytes
+
+# Interpreter, numpy and this package, as measured on CPython 3.11 with numpy 2.
+_INTERPRETER_BYTES = 54 << 20
+# Of the tables of one prime's transforms, for each coefficient: roots and inverse roots, each
+# with its quotient.
+_TABLE_WORDS = 4
+_WORD_BYTES = 4
+_NUMBER_BYTES = 8
+# A layer that is being encoded stands as complex numbers twice: as given and as checked.
+_ENCODING_COPIES = 2
+_COMPLEX_BYTES = 16
+# What the engine keeps for later at most.
+_MOST_KEPT_BYTES = 512 << 20
+# Polynomials of two operands, a result and what is between.
+_OPERANDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessMemory:
+    """The bytes that an evaluator's process takes at the most.
+
+    Args:
+        interpreter: Interpreter, packages, and the tables of the parameters.
+        keys: Evaluation keys, both halves expanded.
+        numbers: The program's diagonals and constants as float64.
+        layers: Diagonals kept encoded between runs.
+        workspace: Ciphertexts, and the polynomials that operations work in, which the engine
+            keeps for the next operation; diagonals while they are being encoded.
+    """
+
+    interpreter: int
+    keys: int
+    numbers: int
+    layers: int
+    workspace: int
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.interpreter + self.keys + self.numbers + self.layers + self.workspace
+
+
+def process_memory(program: Program, parameters: Parameters, kept: int) -> ProcessMemory:
+    """The most memory that a process takes which loads an evaluator and runs a program.
+
+    The engine keeps the memory of polynomials, by their length, for polynomials to come. So of
+    each length there are in the end as many as any operation takes at once: with B baby and G
+    giant steps that is 2 (B + G) for a linear transform, modulo the primes of its level and of
+    key switching. Transforms of one level may run beside each other, one on each thread.
+
+    Args:
+        program: The program, whose operations name levels.
+        parameters: What it runs under.
+        kept: Bytes that encoded layers may take; what does not fit is encoded in every run.
+
+    Example:
+        >>> import numpy as np
+        >>> from cloakwork.programs.slots import Input, Output, Rescale
+        >>> p = Parameters(levels=1, log_n=10, insecure=True)
+        >>> operations = (Input("x", 1), Linear(0, {0: np.ones(512)}, 1), Rescale(1), Output(2))
+        >>> memory = process_memory(Program("", 512, operations, (None,) * 4), p, 10**9)
+        >>> memory.numbers, memory.layers == transform_bytes(p, 1, 1)
+        (4096, True)
+    """
+    engine = _Workspace(parameters, program.slots)
+    layers = peak = 0
+    for operation, level in _leveled(program):
+        match operation:
+            case Linear(diagonals=diagonals):
+                needed = transform_bytes(parameters, len(diagonals), level)
+                fits = layers + needed <= kept
+                layers += needed * fits
+                encoding = len(diagonals) * program.slots * _COMPLEX_BYTES * _ENCODING_COPIES
+                one_giant = engine.encode(operation, level)
+                peak = max(peak, layers + engine.nbytes + encoding)
+                engine.transform(operation, level)
+                if not fits:
+                    peak = max(peak, layers + engine.nbytes + encoding + one_giant)
+            case Polynomial():
+                engine.powers(operation, level)
+                engine.switch(level)
+            case _:
+                engine.switch(level)
+        peak = max(peak, layers + engine.nbytes)
+    values = predicted_peak_bytes(
+        program, lambda state: ciphertext_bytes(parameters, state.level or 0)
+    )
+    tables = parameters.key_prime_count * parameters.n * _TABLE_WORDS * _WORD_BYTES
+    return ProcessMemory(
+        _INTERPRETER_BYTES + tables,
+        demand_of(program).nbytes(parameters.evaluation_key_bytes),
+        _distinct_vectors(program) * program.slots * _NUMBER_BYTES,
+        layers,
+        peak - layers + values,
+    )
+
+
+def _leveled(program: Program) -> Iterator[tuple[Operation, int]]:
+    """The operations that have operands, with the levels of these."""
+    for operation in program.operations:
+        match operation:
+            case Linear(operand=operand) | Rotate(operand=operand) | Polynomial(operand=operand):
+                yield operation, program.states[operand].level or 0
+            case Mul(left=left, right=right) if not any(
+                isinstance(program.operations[each], Constant) for each in (left, right)
+            ):
+                yield operation, program.states[left].level or 0
+            case _:
+                pass
+
+
+def _distinct_vectors(program: Program) -> int:
+    table = VectorTable()
+    last = -1
+    for operation in program.operations:
+        match operation:
+            case Linear(diagonals=diagonals):
+                last = max(last, *map(table.number_of, diagonals.values()))
+            case Constant(vector=vector):
+                last = max(last, table.number_of(vector))
+            case _:
+                pass
+    return last + 1
+
+
+class _Workspace:
+    """The polynomials that the engine keeps, by their number of limbs.
+
+    Args:
+        parameters: What it runs under.
+        slots: Those of the program.
+    """
+
+    def __init__(self, parameters: Parameters, slots: int) -> None:
+        self._parameters = parameters
+        self._slots = slots
+        self._special = parameters.key_prime_count - parameters.prime_count(parameters.levels)
+        self._kept: dict[int, int] = {}
+        self._transforms: dict[int, list[int]] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all that is kept, or of what is in use at once if that is more."""
+        polynomial = self._parameters.n * _WORD_BYTES
+        sizes = [polynomial * limbs * count for limbs, count in self._kept.items()]
+        return min(sum(sizes), max(_MOST_KEPT_BYTES, *sizes, 0))
+
+    def encode(self, operation: Linear, level: int) -> int:
+        """Encode the diagonals of each giant step at once; the bytes that they come to."""
+        steps = split(operation.diagonals, self._slots, operation.baby_steps)
+        giants = Counter(number - number % steps.baby_steps for number in steps.numbers)
+        most = max(giants.values())
+        self._take(self._extended(level), most)
+        return transform_bytes(self._parameters, most, level)
+
+    def transform(self, operation: Linear, level: int) -> None:
+        """Two polynomials for each step, and what a key switch takes on every thread."""
+        steps = split(operation.diagonals, self._slots, operation.baby_steps)
+        beside = self._transforms.setdefault(level, [])
+        beside.append(2 * (len(steps.baby) + len(steps.giant) + 2))
+        self._take(self._extended(level), sum(sorted(beside)[-threads() :]))
+        self.switch(level, threads())
+
+    def switch(self, level: int, at_once: int = 1) -> None:
+        """Switch keys: operand and result, two sums, and every digit modulo all primes."""
+        own, extended = self._parameters.prime_count(level), self._extended(level)
+        polynomial = self._parameters.n * _WORD_BYTES
+        key = self._parameters.evaluation_key_bytes(level)
+        digits = max(1, round(key / (2 * extended * polynomial)))
+        self._take(own, _OPERANDS)
+        self._take(extended, 2 * at_once)
+        self._take(extended - own // digits, digits * at_once)
+
+    def powers(self, operation: Polynomial, level: int) -> None:
+        """The powers that are held while a polynomial is evaluated, about the root of its degree.
+
+        Paterson and Stockmeyer, SIAM Journal on Computing 1973.
+        """
+        self._take(self._parameters.prime_count(level), 4 * isqrt(len(operation.coefficients)))
+
+    def _extended(self, level: int) -> int:
+        return self._parameters.prime_count(level) + self._special
+
+    def _take(self, limbs: int, count: int) -> None:
+        self._kept[limbs] = max(count, self._kept.get(limbs, 0))

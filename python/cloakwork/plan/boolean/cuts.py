@@ -1,0 +1,140 @@
+"""Fewer ANDs: parts of a network between a node and up to four below it, made anew.
+
+Testa, Soeken, Amaru and De Micheli, "Reducing the multiplicative complexity in logic networks for
+cryptography and security applications", DAC 2019, with tables of up to four bits taken apart by
+`plan.boolean.tables` in place of a library.
+"""
+
+from __future__ import annotations
+
+from cloakwork.plan.boolean.tables import fewest_ands, spread
+from cloakwork.plan.boolean.xag import Network, and_count
+
+_LEAVES = 4
+# Cuts kept of each node.
+_CUTS = 6
+_PASSES = 3
+
+_Cut = tuple[tuple[int, ...], int]
+
+
+def with_fewer_ands(network: Network) -> Network:
+    """A network of the same outputs with as many ANDs or fewer.
+
+    Example:
+        >>> network = Network(3)
+        >>> a, b, c = network.inputs()
+        >>> carry = network.lor(network.land(a, b), network.land(c, network.xor(a, b)))
+        >>> network.outputs = [carry]
+        >>> and_count(network), and_count(with_fewer_ands(network))
+        (3, 1)
+    """
+    best = _rebuilt(network, [None] * len(network))
+    for _ in range(_PASSES):
+        tried = _rebuilt(best, _chosen(best))
+        if and_count(tried) >= and_count(best):
+            break
+        best = tried
+    return best
+
+
+def _chosen(network: Network) -> list[_Cut | None]:
+    """For every node the cut to make it from, where that saves ANDs."""
+    used = network.used()
+    uses = [0] * len(network)
+    for node, needed in enumerate(used):
+        if needed:
+            for child in network.children(node):
+                uses[child] += 1
+    for literal in network.outputs:
+        uses[literal >> 1] += 1
+    cuts: list[list[_Cut]] = []
+    chosen: list[_Cut | None] = []
+    for node, needed in enumerate(used):
+        chosen.append(None)
+        if not needed or not network.children(node):
+            cuts.append([((node,), 0b10)] if node else [((), 0)])
+            continue
+        cuts.append(_cuts(network, node, cuts))
+        most = 0
+        for leaves, table in cuts[node]:
+            wanted = fewest_ands(table, len(leaves))
+            saved = _ands_above(network, node, leaves, uses) - wanted
+            if saved > most:
+                most, chosen[node] = saved, (leaves, table)
+        cuts[node].append(((node,), 0b10))
+    return chosen
+
+
+def _cuts(network: Network, node: int, cuts: list[list[_Cut]]) -> list[_Cut]:
+    left, right = network.operands[node] or (0, 0)
+    is_and = network.is_and[node]
+    if not is_and:
+        left, right = 2 * left, 2 * right
+    found: dict[tuple[int, ...], int] = {}
+    for left_leaves, left_table in cuts[left >> 1]:
+        for right_leaves, right_table in cuts[right >> 1]:
+            together = {*left_leaves, *right_leaves}
+            if len(together) > _LEAVES:
+                continue
+            leaves = tuple(sorted(together))
+            if leaves in found:
+                continue
+            size = len(leaves)
+            everywhere = (1 << (1 << size)) - 1
+            place = {leaf: number for number, leaf in enumerate(leaves)}
+            a = spread(left_table, size, tuple(place[leaf] for leaf in left_leaves))
+            b = spread(right_table, size, tuple(place[leaf] for leaf in right_leaves))
+            a ^= everywhere * (left & 1)
+            b ^= everywhere * (right & 1)
+            found[leaves] = a & b if is_and else a ^ b
+    # Leaves far below make large parts.
+    return sorted(found.items(), key=lambda cut: (len(cut[0]), sum(cut[0])))[:_CUTS]
+
+
+def _ands_above(network: Network, node: int, leaves: tuple[int, ...], uses: list[int]) -> int:
+    """ANDs above the leaves that only the node needs, itself included."""
+    left: dict[int, int] = {}
+    ands = 0
+    stack = [node]
+    while stack:
+        each = stack.pop()
+        ands += network.is_and[each]
+        for child in network.children(each):
+            if child in leaves:
+                continue
+            left[child] = left.get(child, uses[child]) - 1
+            if not left[child]:
+                stack.append(child)
+    return ands
+
+
+def _rebuilt(network: Network, chosen: list[_Cut | None]) -> Network:
+    """The nodes that are needed, some made from other nodes."""
+    sources: list[tuple[int, ...]] = [
+        cut[0] if cut else network.children(node) for node, cut in enumerate(chosen)
+    ]
+    needed = [False] * len(network)
+    for literal in network.outputs:
+        needed[literal >> 1] = True
+    for node in range(len(network) - 1, -1, -1):
+        if needed[node]:
+            for source in sources[node]:
+                needed[source] = True
+    made = Network(network.input_count)
+    literal_of = [0, *made.inputs()]
+    for node in range(len(literal_of), len(network)):
+        if not needed[node]:
+            literal_of.append(0)
+            continue
+        cut, operands = chosen[node], network.operands[node] or (0, 0)
+        if cut is not None:
+            literal = made.table(cut[1], [literal_of[leaf] for leaf in cut[0]])
+        elif network.is_and[node]:
+            a, b = (literal_of[operand >> 1] ^ (operand & 1) for operand in operands)
+            literal = made.land(a, b)
+        else:
+            literal = made.xor(literal_of[operands[0]], literal_of[operands[1]])
+        literal_of.append(literal)
+    made.outputs = [literal_of[literal >> 1] ^ (literal & 1) for literal in network.outputs]
+    return made

@@ -1,0 +1,112 @@
+"""What to re-encode where no AND that is ready can be done."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from heapq import nsmallest
+from itertools import combinations
+from random import Random
+
+from cloakwork.plan.boolean.progress import Progress
+from cloakwork.plan.boolean.steps import Reencoding
+
+# ANDs that are looked at.
+_WINDOW = 40
+
+
+class Reencodings:
+    """The choice of re-encodings: what most ANDs want, in pairs where one bootstrap can do that.
+
+    Args:
+        progress: What is done.
+        most_outputs: The most outputs of a bootstrap.
+    """
+
+    def __init__(self, progress: Progress, most_outputs: int) -> None:
+        self._progress = progress
+        self._planes = progress.planes
+        self._network = progress.planes.network
+        self._most_outputs = most_outputs
+        # Sums of forms are looked for by sums of random numbers, one for each basis node.
+        self._random = Random(0)
+        self._mark_of: dict[int, int] = {}
+        self._marked: dict[int, int] = {}
+        for node in range(1, 1 + self._network.input_count):
+            self.note(node)
+
+    def note(self, node: int) -> None:
+        """Note a node made in quarter encoding: re-encodings may use it."""
+        self._marked[self._mark(node)] = node
+
+    def choose(self, infeasible: Iterable[int]) -> Reencoding:
+        """The re-encoding that helps most of some ANDs that cannot be done yet."""
+        counts: dict[int, int] = defaultdict(int)
+        for node in nsmallest(_WINDOW, infeasible):
+            for each in self._planes.plane[node]:
+                counts[each] += 1
+            for coset in self._planes.cosets[node]:
+                inside = [each for each in coset if self._progress.in_time(each)]
+                if len(inside) == 2:
+                    for each in self._known(coset):
+                        counts[each] += 1
+        wishes = [each for each in counts if not self._progress.in_time(each)]
+        partners, pairs = self._pairs(wishes)
+        alone: list[tuple[tuple[int, int, int, int], int, tuple[int, ...]]] = [
+            ((counts[each], partners[each], -self._progress.half_level(each), -each), 0, (each,))
+            for each in wishes
+        ]
+        best = max(alone)
+        if self._most_outputs > 1:
+            for x, y, other in pairs:
+                gain = (
+                    counts[y] + counts[other],
+                    partners[y] + partners[other],
+                    -self._progress.half_level(y),
+                    -y,
+                )
+                best = max(best, (gain, x, (y, other)))
+        _, x, makes = best
+        return Reencoding(x, makes[0], makes)
+
+    def _known(self, coset: tuple[int, ...]) -> Iterable[int]:
+        """The nodes that could be re-encoded by now."""
+        return (
+            each
+            for each in coset
+            if each not in self._progress.quarter
+            and all(base in self._progress.level for base in self._network.forms[each])
+        )
+
+    def _pairs(self, wishes: list[int]) -> tuple[dict[int, int], list[tuple[int, int, int]]]:
+        """What one bootstrap may re-encode together.
+
+        Returns:
+            For every wish of how many pairs of others it is the sum, so that it would help to
+            re-encode these; and nodes in quarter encoding, each with two wishes that it is the
+            sum of.
+        """
+        partners = dict.fromkeys(wishes, 0)
+        marks = {self._mark(each): each for each in wishes}
+        pairs = []
+        for (first, y), (second, other) in combinations(marks.items(), 2):
+            between = first ^ second
+            if between in marks:
+                partners[marks[between]] += 1
+            elif between in self._marked:
+                x = self._marked[between]
+                forms = self._network.forms
+                if forms[x] == forms[y] ^ forms[other] and all(
+                    self._progress.keeps_up(x, each) for each in (y, other)
+                ):
+                    pairs.append((x, y, other))
+        return partners, pairs
+
+    def _mark(self, node: int) -> int:
+        """The sum of the random numbers of what a node is the sum of."""
+        mark = 0
+        for base in self._network.forms[node]:
+            if base not in self._mark_of:
+                self._mark_of[base] = self._random.getrandbits(62)
+            mark ^= self._mark_of[base]
+        return mark

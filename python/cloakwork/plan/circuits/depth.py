@@ -1,0 +1,80 @@
+"""Products in a row of a circuit, and how many of them no secure ring takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from cloakwork.errors import CircuitTooDeepError, InsecureParametersError
+from cloakwork.plan.circuits.forms import written_forms
+from cloakwork.plan.circuits.noise import NoiseModel
+from cloakwork.plan.parameters.bgv import MOST_BITS, plaintext_moduli
+from cloakwork.programs.ir.circuits import Circuit, Integer, Product, operands_of
+
+
+def require_depth(circuit: Circuit, bits: int, rings: Sequence[int]) -> None:
+    """Refuse a circuit too deep for every ring before it is searched for a program.
+
+    What is let through may still be too deep; nothing that fits is refused. A product adds at
+    least the noise of an encryption to the noise of its other factor, and what a switch of
+    moduli takes from noise it takes from the modulus as well.
+
+    Args:
+        circuit: The circuit.
+        bits: Results are signed numbers of so many bits.
+        rings: Base-2 logarithms of the ring degrees that may be used.
+
+    Raises:
+        CircuitTooDeepError: No secure modulus of theirs holds the noise.
+        InsecureParametersError: The only ring's does not.
+
+    Example:
+        >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput, Product
+        >>> builder = CircuitBuilder("a power of two")
+        >>> (x,) = builder.input(CircuitInput("x"))
+        >>> for _ in range(120):
+        ...     x = builder.append(Product(x, x))
+        >>> builder.output("y", (), (x,))
+        >>> require_depth(builder.finish(), 16, range(12, 17))
+        Traceback (most recent call last):
+        cloakwork.errors.CircuitTooDeepError: cannot compile a power of two: ...
+    """
+    most = max(_most_products(bits, log_n) for log_n in rings)
+    depth = _as_written(circuit)
+    if depth <= most:
+        return
+    depth = min(depth, *(forms.depth() for forms in written_forms(circuit)))
+    # Where it is linear in an input, a cut may halve the depth (`plan.circuits.adjoint`).
+    if depth <= 2 * most:
+        return
+    told = f"cannot compile {circuit.title}: it multiplies more often in a row, {depth} times,"
+    if len(rings) == 1:
+        raise InsecureParametersError(
+            f"{told} than a modulus that is secure for log_n = {rings[0]} allows at {bits} bits, "
+            f"at most {most} times; ask for a larger ring"
+        )
+    raise CircuitTooDeepError(
+        f"{told} than the noise of any secure ring of degree 2^{rings[0]} to 2^{rings[-1]} allows "
+        f"at {bits} bits, at most {most} times; multiply in a tree rather than in a row, or ask "
+        "for fewer bits"
+    )
+
+
+def _most_products(bits: int, log_n: int) -> int:
+    model = NoiseModel.of(plaintext_moduli(bits, log_n)[-1], log_n)
+    return math.floor(MOST_BITS.get(log_n, 0.0) / model.fresh.norm)
+
+
+def _as_written(circuit: Circuit) -> int:
+    """The most products of encrypted values in a row, in the circuit's own order."""
+    depths: list[int | None] = []
+    for operation in circuit.operations:
+        below = [depths[operand] for operand in operands_of(operation)]
+        encrypted = [depth for depth in below if depth is not None]
+        if isinstance(operation, Integer) or (below and not encrypted):
+            depths.append(None)
+            continue
+        is_product = isinstance(operation, Product) and len(encrypted) == len(below)
+        depths.append(max(encrypted, default=0) + is_product)
+    values = [value for output in circuit.outputs for value in output.values]
+    return max((depths[value] or 0 for value in values), default=0)

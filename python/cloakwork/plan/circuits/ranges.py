@@ -1,0 +1,79 @@
+"""Between which integers the results of a circuit lie, by the ranges of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from cloakwork.programs.ir.circuits import (
+    Circuit,
+    Difference,
+    Integer,
+    Negative,
+    Product,
+    Scalar,
+    Sum,
+)
+
+Range: TypeAlias = tuple[int, int]
+
+# A number that may have more bits than this may be anything.
+_MAX_BITS = 1 << 10
+
+
+def result_ranges(circuit: Circuit, inputs: Mapping[str, Range]) -> tuple[Range, ...]:
+    """For each result the least and the greatest value, by interval arithmetic.
+
+    They may be wider than what results come to, never narrower.
+
+    Args:
+        circuit: The circuit.
+        inputs: The least and the greatest value of the scalars of each input.
+
+    Example:
+        >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput
+        >>> builder = CircuitBuilder("square of a difference")
+        >>> x, y = builder.input(CircuitInput("v", (2,)))
+        >>> difference = builder.append(Difference(x, y))
+        >>> builder.output("s", (), (builder.append(Product(difference, difference)),))
+        >>> result_ranges(builder.finish(), {"v": (0, 10)})
+        ((0, 100),)
+    """
+    ranges: list[Range] = []
+    for operation in circuit.operations:
+        match operation:
+            case Scalar(input=name):
+                found = inputs[name]
+            case Integer(value=value):
+                found = (value, value)
+            case Negative(operand=operand):
+                found = (-ranges[operand][1], -ranges[operand][0])
+            case Sum(left=left, right=right):
+                found = (ranges[left][0] + ranges[right][0], ranges[left][1] + ranges[right][1])
+            case Difference(left=left, right=right):
+                found = (ranges[left][0] - ranges[right][1], ranges[left][1] - ranges[right][0])
+            case Product(left=left, right=right):
+                ends = [a * b for a in ranges[left] for b in ranges[right]]
+                is_square = left == right
+                low = min(abs(a) for a in ranges[left]) ** 2 if is_square else min(ends)
+                crosses = ranges[left][0] <= 0 <= ranges[left][1]
+                found = (0 if is_square and crosses else low, max(ends))
+        ranges.append(_bounded(found))
+    return tuple(ranges[value] for output in circuit.outputs for value in output.values)
+
+
+def _bounded(found: Range) -> Range:
+    limit = 1 << _MAX_BITS
+    # Both ends, so that what is added and taken away later does not make it narrower.
+    return found if -limit <= found[0] and found[1] <= limit else (-limit, limit)
+
+
+def fits(found: Range, bits: int) -> bool:
+    """Whether all of a range are signed numbers of so many bits.
+
+    Example:
+        >>> fits((-128, 127), 8), fits((0, 128), 8)
+        (True, False)
+    """
+    limit = 1 << bits - 1
+    return -limit <= found[0] and found[1] < limit

@@ -1,0 +1,134 @@
+"""Costs measured on this machine, once for each parameter set, and kept in the user's cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cloakwork._native import BgvParameters, Parameters, threads
+from cloakwork.base.arguments import shown
+from cloakwork.errors import InvalidArgumentError, MalformedBytesError
+from cloakwork.plan.cost import cache as cost_cache
+from cloakwork.plan.cost.table import Costs, LevelCosts, modelled
+from cloakwork.plan.cost.timing import operation_seconds, run_seconds
+
+_VERSION = 2
+
+
+def modelled_for(parameters: Parameters | BgvParameters) -> Costs:
+    """Costs in units of one transform by the limbs of a parameter set; see `modelled`.
+
+    Example:
+        >>> p = Parameters(levels=2, log_n=10, insecure=True)
+        >>> modelled_for(p).rotation(2) == 10 * p.key_prime_count
+        True
+    """
+    limbs = [parameters.prime_count(level) for level in range(parameters.levels + 1)]
+    return modelled(limbs, parameters.key_prime_count - limbs[-1])
+
+
+def comparable(parameters: Parameters) -> Costs:
+    """Modelled costs in a unit that is the same for every ring.
+
+    Example:
+        >>> small, large = (Parameters(levels=1, log_n=n, insecure=True) for n in (10, 11))
+        >>> comparable(small).rotation(1) < comparable(large).rotation(1)
+        True
+    """
+    return modelled_for(parameters).scaled(parameters.n * parameters.log_n)
+
+
+def measured(parameters: Parameters) -> Costs:
+    """Costs in CPU seconds on this machine, at the engine's present number of threads.
+
+    CPU seconds are added up over threads; see `plan.cost.timing`. Measured at up to four levels
+    where the cache has no such table yet, which takes about two seconds at N = 2^14; the
+    model, corrected by what was measured, fills the others. The table is kept in the folder
+    `cloakwork` of XDG_CACHE_HOME or ~/.cache, where that can be written, until the engine is
+    built or installed anew.
+
+    Raises:
+        InvalidArgumentError: They are no parameters.
+
+    Example:
+        >>> import os
+        >>> import tempfile
+        >>> from unittest import mock
+        >>> p = Parameters(levels=1, log_n=10, insecure=True)
+        >>> with (
+        ...     tempfile.TemporaryDirectory() as folder,
+        ...     mock.patch.dict(os.environ, XDG_CACHE_HOME=folder),
+        ... ):
+        ...     measured(p) == measured(p)
+        True
+    """
+    if not isinstance(parameters, Parameters):
+        raise InvalidArgumentError(
+            f"cannot measure costs: expected parameters such as session.parameters, "
+            f"got {shown(parameters)}"
+        )
+    known = kept(parameters)
+    if known is not None:
+        return known
+    costs = _measure(parameters)
+    cost_cache.write(_identity(parameters), costs.to_dict())
+    return costs
+
+
+def kept(parameters: Parameters) -> Costs | None:
+    """The costs measured before on this machine, if the cache has them.
+
+    Example:
+        >>> import os
+        >>> import tempfile
+        >>> from unittest import mock
+        >>> with (
+        ...     tempfile.TemporaryDirectory() as folder,
+        ...     mock.patch.dict(os.environ, XDG_CACHE_HOME=folder),
+        ... ):
+        ...     kept(Parameters(levels=1, log_n=10, insecure=True))
+    """
+    try:
+        costs = Costs.from_dict(cost_cache.read(_identity(parameters)))
+    except MalformedBytesError:
+        return None
+    return costs if len(costs.levels) == parameters.levels + 1 else None
+
+
+def cache_path(parameters: Parameters) -> Path:
+    """Where the costs of a parameter set on this machine are kept."""
+    return cost_cache.cache_path(_identity(parameters))
+
+
+def _identity(parameters: Parameters) -> dict[str, Any]:
+    return cost_cache.identity(
+        {"version": _VERSION, "parameters": parameters.fingerprint, "threads": threads()}
+    )
+
+
+def _measure(parameters: Parameters) -> Costs:
+    model = modelled_for(parameters)
+    top = parameters.levels
+    corrections: dict[str, dict[int, float]] = {}
+    for level in sorted({0, min(1, top), (top + 1) // 2, top}):
+        for kind, seconds in operation_seconds(parameters, level).items():
+            correction = seconds / getattr(model.at(level), kind)
+            corrections.setdefault(kind, {})[level] = correction
+    # A chain without levels has no products and no transforms: their prices are not asked for.
+    others = corrections["rotation"]
+    levels = [
+        {
+            kind: cost * _between(corrections.get(kind, others), level)
+            for kind, cost in asdict(costs).items()
+        }
+        for level, costs in enumerate(model.levels)
+    ]
+    return Costs(tuple(LevelCosts(**costs) for costs in levels), run_seconds(parameters))
+
+
+def _between(measured_levels: Mapping[int, float], level: int) -> float:
+    return float(np.interp(level, list(measured_levels), list(measured_levels.values())))

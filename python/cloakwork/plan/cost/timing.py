@@ -1,0 +1,236 @@
+"""Times the operations of the CKKS backend on this machine, in programs that are run."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from time import process_time
+from typing import TypeAlias
+
+import numpy as np
+
+from cloakwork._native import Parameters, SecretKey
+from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.slots import (
+    Add,
+    Builder,
+    Constant,
+    DropLevel,
+    Input,
+    Linear,
+    Mul,
+    Program,
+    Rescale,
+    Rotate,
+    Vector,
+)
+from cloakwork.runtime.roles import Evaluator
+from cloakwork.schemes.ckks import CkksBackend, CkksKey
+
+# Appends operations to a program that has two inputs, numbers 0 and 1, and a constant, 2.
+_Body: TypeAlias = Callable[[Builder], None]
+
+_INPUTS = 2
+_CLEAR = 2
+# Operations of one kind in a program, which is long enough that it tells them from the run.
+_REPEATS = 5
+_MANY = 5 * _REPEATS
+# A program is run at least and at most so often, besides once to warm up, and no further
+# once it has taken so many seconds.
+_FEWEST_RUNS = 3
+_MOST_RUNS = 9
+_ENOUGH_SECONDS = 0.1
+# Small, so that no sum or product outgrows what a ciphertext can hold.
+_BOUND = 2.0**-10
+# A linear transform of so many rotations, counting the one by 0. Few, as keys are the most
+# that timing takes of memory.
+_BABY = 4
+_GIANT = 4
+
+
+def run_seconds(parameters: Parameters) -> float:
+    """CPU seconds that a run of a program takes besides its operations.
+
+    Example:
+        >>> run_seconds(Parameters(levels=0, log_n=10, insecure=True)) > 0
+        True
+    """
+    timing = _Timing(parameters, 0, rotations=())
+    few, many = timing.of(_additions(_REPEATS)), timing.of(_additions(_MANY))
+    # The difference of two noisy times may be anything, but a run takes some of the time.
+    return max(few - _REPEATS * (many - few) / (_MANY - _REPEATS), few / _MANY)
+
+
+def operation_seconds(parameters: Parameters, level: int) -> dict[str, float]:
+    """CPU seconds of each kind of operation at a level, as `plan.cost.table.LevelCosts` names them.
+
+    Programs of one kind of operation each are run as any program is, and what a run takes
+    besides is taken off: what an operation costs the executor is in its price, and its memory
+    is as warm as it is in a program. Takes fresh keys that end with it. About a second for a
+    ring of degree 2^14.
+
+    Args:
+        parameters: The parameter set.
+        level: The operands of the operations stand there.
+
+    Returns:
+        The kinds that exist at the level: at level 0 there are no products, rescales,
+        transforms and ways down.
+
+    Example:
+        >>> seconds = operation_seconds(Parameters(levels=1, log_n=10, insecure=True), 0)
+        >>> sorted(seconds)
+        ['addition', 'encoding', 'hoisted_rotation', 'rotation']
+    """
+    steps = range(1, _BABY) if level else range(1, 2)
+    giants = [_BABY * step for step in range(1, _GIANT)] if level else []
+    timing = _Timing(parameters, level, rotations=[*steps, *giants])
+    few, many = timing.of(_additions(_REPEATS)), timing.of(_additions(_MANY))
+    addition = (many - few) / (_MANY - _REPEATS)
+    run = few - _REPEATS * addition
+    rotation = (timing.of(_rotations) - run) / _REPEATS
+    hoisted = timing.of(_hoisted_rotations) - run - rotation
+    seconds = {
+        "addition": addition,
+        "encoding": (timing.of(_encodings) - run) / _REPEATS - addition,
+        "rotation": rotation,
+        "hoisted_rotation": hoisted / (_REPEATS - 1) - addition,
+    }
+    if level:
+        seconds |= _products(timing, run, addition)
+        seconds |= _transforms(timing, run + seconds["rescale"])
+    # A difference of two noisy times may come out as nothing, which no operation takes.
+    least = max(addition, few / _MANY) / _REPEATS
+    return {kind: max(each, least) for kind, each in seconds.items()}
+
+
+class _Timing:
+    """Times programs at a level."""
+
+    def __init__(self, parameters: Parameters, level: int, rotations: Sequence[int]) -> None:
+        key = CkksKey(parameters, SecretKey.generate(parameters))
+        # At level 0 there are no products.
+        keys = key.evaluation_keys(level or None, dict.fromkeys(rotations, level))
+        self._level = level
+        self._evaluator = Evaluator(parameters, CkksBackend(parameters, keys))
+        self._vector = np.random.default_rng(0).uniform(-_BOUND, _BOUND, parameters.slots)
+        self._inputs = [
+            key.encrypt(self._vector, bound=_BOUND, level=level) for _ in range(_INPUTS)
+        ]
+        self._bounds = [np.full(parameters.slots, _BOUND)] * _INPUTS
+
+    def of(self, body: _Body) -> float:
+        """Median CPU seconds of a run of a program."""
+        builder = Builder("timing", slots=len(self._vector))
+        for number in range(_INPUTS):
+            builder.append(Input(str(number), self._level))
+        builder.append(Constant(self._vector))
+        body(builder)
+        program = builder.finish()
+        bounds = value_bounds(program, self._bounds)
+        self._run(program, bounds)
+        seconds: list[float] = []
+        while len(seconds) < _FEWEST_RUNS or (
+            len(seconds) < _MOST_RUNS and sum(seconds) < _ENOUGH_SECONDS
+        ):
+            seconds.append(self._run(program, bounds))
+        return statistics.median(seconds)
+
+    def _run(self, program: Program, bounds: Sequence[float | None]) -> float:
+        start = process_time()
+        self._evaluator.run(program, self._inputs, bounds=bounds)
+        return process_time() - start
+
+    def diagonals(self, numbers: Sequence[int]) -> dict[int, Vector]:
+        """Diagonals of a linear transform."""
+        return dict.fromkeys(numbers, self._vector)
+
+
+def _products(timing: _Timing, run: float, addition: float) -> dict[str, float]:
+    sums = (_REPEATS - 1) * addition
+    together, apart = timing.of(_rescaled_once(_CLEAR)), timing.of(_rescaled_each(_CLEAR))
+    rescale = (apart - together) / (_REPEATS - 1)
+    clear = (together - run - sums - rescale) / _REPEATS
+    together, apart = timing.of(_rescaled_once(1)), timing.of(_rescaled_each(1))
+    # Sums of products that are not relinearised have three polynomials for two.
+    both = (apart - together + sums / 2) / (_REPEATS - 1)
+    return {
+        "rescale": rescale,
+        "plaintext_product": clear,
+        "relinearisation": both - rescale,
+        "product": (together - run - 3 * sums / 2 - both) / _REPEATS,
+        "drop_level": (timing.of(_drops) - run) / _REPEATS,
+    }
+
+
+def _transforms(timing: _Timing, besides: float) -> dict[str, float]:
+    def of(babies: int, giants: int) -> float:
+        numbers = [_BABY * giant + baby for giant in range(giants) for baby in range(babies)]
+        diagonals = timing.diagonals(numbers)
+        return timing.of(lambda builder: _transform(builder, diagonals)) - besides
+
+    one, babies, giants, all_of_them = of(1, 1), of(_BABY, 1), of(1, _GIANT), of(_BABY, _GIANT)
+    diagonal = (all_of_them - babies - giants + one) / ((_BABY - 1) * (_GIANT - 1))
+    return {
+        "linear": one - diagonal,
+        "baby_step": (babies - one) / (_BABY - 1) - diagonal,
+        "giant_step": (giants - one) / (_GIANT - 1) - diagonal,
+        "diagonal": diagonal,
+    }
+
+
+def _additions(count: int) -> _Body:
+    def body(builder: Builder) -> None:
+        total = 0
+        for _ in range(count):
+            total = builder.append(Add(total, 1))
+
+    return body
+
+
+def _encodings(builder: Builder) -> None:
+    total = 0
+    for _ in range(_REPEATS):
+        total = builder.append(Add(total, _CLEAR))
+
+
+def _rotations(builder: Builder) -> None:
+    value = 0
+    for _ in range(_REPEATS):
+        value = builder.append(Rotate(value, 1))
+
+
+def _hoisted_rotations(builder: Builder) -> None:
+    _sum(builder, [builder.append(Rotate(0, 1)) for _ in range(_REPEATS)])
+
+
+def _rescaled_once(factor: int) -> _Body:
+    def body(builder: Builder) -> None:
+        products = [builder.append(Mul(0, factor)) for _ in range(_REPEATS)]
+        builder.append(Rescale(_sum(builder, products)))
+
+    return body
+
+
+def _rescaled_each(factor: int) -> _Body:
+    def body(builder: Builder) -> None:
+        products = [builder.append(Mul(0, factor)) for _ in range(_REPEATS)]
+        _sum(builder, [builder.append(Rescale(product)) for product in products])
+
+    return body
+
+
+def _drops(builder: Builder) -> None:
+    for _ in range(_REPEATS):
+        builder.append(DropLevel(0, builder.level(0) - 1))
+
+
+def _transform(builder: Builder, diagonals: dict[int, Vector]) -> None:
+    builder.append(Rescale(builder.append(Linear(0, diagonals, _BABY))))
+
+
+def _sum(builder: Builder, values: Sequence[int]) -> int:
+    total, *others = values
+    for value in others:
+        total = builder.append(Add(total, value))
+    return total

@@ -1,0 +1,403 @@
+"""Which parameters of BGV serve a program over integers: primes, ring and chain of moduli."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count, islice, product
+
+from cloakwork._native import BgvParameters
+from cloakwork.errors import (
+    CircuitTooDeepError,
+    InsecureParametersError,
+    InvalidParametersError,
+    InvalidProgramError,
+    NoiseExhaustedError,
+)
+from cloakwork.plan.circuits.levels import SWITCHINGS, Chain, levelled, lowest_levels, switches
+from cloakwork.plan.circuits.noise import NoiseModel
+from cloakwork.plan.circuits.to_slots import SlotPlan, slot_plan
+from cloakwork.plan.cost.bgv import Limbs, counted_costs, expected_limbs
+from cloakwork.plan.cost.table import total_seconds
+from cloakwork.plan.passes.rotate_sums import with_rotate_sums
+from cloakwork.programs.integers import IntegerProgram
+from cloakwork.programs.ir.vectors import LaneProgram
+from cloakwork.programs.packing.scalar import room
+from cloakwork.programs.slots import Input, Program
+from cloakwork.runtime.executor import run_in_order
+from cloakwork.schemes.bgv_noise import BgvEstimates, Estimated
+
+_LIMITS = (106, 214, 430, 868, 1747, 3523)
+
+# Base-2 logarithms of the degrees of those that are tried.
+RINGS = range(12, 17)
+
+# Of the engine: bits that a level adds, and that the first modulus has beyond those.
+_LEVEL_BITS = range(20, 61)
+_HEADROOM_BITS = range(2, 61)
+_MAX_PRIME_BITS = 30
+_WORD_BYTES = 4
+# Operations of the programs that are tried together, about: long ones are tried less often.
+_EFFORT = 600
+_FEWEST_STEPS = 5
+# Between bits of levels that are tried.
+_STEPS = (1, 2, 3, 5, 10)
+# What the model of noise may be off by, tried in order.
+_SPARE_BITS = (0.1, 0.5, 3.0, 8.0)
+# Of the chains that the model finds cheapest, those whose parameters are made and counted.
+_MOST_MADE = 4
+# What a rotation or a product of a program costs beside its run: its key is made, sent and held.
+_MOVE = 20.0
+# Candidates whose parameters are looked for, and not only modelled.
+_MOST_PLANNED = 4
+# Costs are told in transforms of so many coefficients, as a base-2 logarithm.
+_UNIT_LOG_N = 12
+# An encryption, in rotations at its level.
+_ENCRYPTION = 0.5
+# A modulus is asked to have this much more than it needs, for primes do not come in every size.
+_ROOM_BITS = 0.02
+# By log_n: of the modulus with the primes of key switching, the limit for 128 bits of security in
+# the engine's table.
+MOST_BITS: Mapping[int, float] = dict(zip(range(12, 18), _LIMITS, strict=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntegerPlan:
+    """A program with its levels, where its scalars lie, and the parameters of every prime."""
+
+    slots: SlotPlan
+    parameter_sets: tuple[BgvParameters, ...]
+
+    @property
+    def program(self) -> Program:
+        """The program."""
+        return self.slots.program
+
+    @property
+    def cost(self) -> float:
+        """What a run and the encryption of its inputs take, in transforms of 2^12 coefficients."""
+        return cost_of(self.program, self.parameter_sets)
+
+
+def cheapest_integer_plan(
+    candidates: Sequence[LaneProgram],
+    bits: int,
+    *,
+    evaluations: int = 1,
+    rings: Sequence[int] = RINGS,
+    insecure: bool = False,
+) -> IntegerPlan:
+    """Of several programs of one circuit the one whose plan costs least; see `integer_plan`.
+
+    Rotations and products cost a little more than their time, for their keys.
+
+    Raises:
+        CircuitTooDeepError: No ring has a modulus that holds the noise of any.
+        InsecureParametersError: The ring asked for falls short of 128-bit security.
+    """
+    plans: list[IntegerPlan] = []
+    prices: list[float] = []
+    refusal: Exception | None = None
+    for lanes in _most_promising(candidates, bits, evaluations, rings, insecure):
+        try:
+            plan = integer_plan(
+                lanes, bits, evaluations=evaluations, rings=rings, insecure=insecure
+            )
+        except (CircuitTooDeepError, InsecureParametersError) as error:
+            refusal = refusal or error
+            continue
+        plans.append(plan)
+        prices.append(plan.cost + _keys_price(lanes, plan.parameter_sets[0].log_n))
+    if refusal is not None and not plans:
+        raise refusal
+    return plans[prices.index(min(prices))]
+
+
+def _most_promising(
+    candidates: Sequence[LaneProgram],
+    bits: int,
+    evaluations: int,
+    rings: Sequence[int],
+    insecure: bool,
+) -> Sequence[LaneProgram]:
+    """Those that cost least on few chains of moduli, whose primes are not looked for."""
+    if len(candidates) <= _MOST_PLANNED:
+        return candidates
+
+    def expected(lanes: LaneProgram) -> float:
+        for log_n in _wide_enough(lanes, evaluations, rings):
+            plan = slot_plan(lanes, 1 << log_n - 1)
+            model = NoiseModel.of(plaintext_moduli(bits, log_n)[-1], log_n)
+            program, most = with_rotate_sums(plan.program), _most_bits(log_n, insecure)
+            found = _cheapest(program, model, _SPARE_BITS[0], most, log_n, _FEWEST_STEPS)
+            if found:
+                return found[0].cost * _unit(log_n) + _keys_price(lanes, log_n)
+        return math.inf
+
+    return sorted(candidates, key=expected)[:_MOST_PLANNED]
+
+
+def _keys_price(lanes: LaneProgram, log_n: int) -> float:
+    return _MOVE * (lanes.counts.rotations + lanes.counts.products) * _unit(log_n)
+
+
+def _unit(log_n: int) -> float:
+    """A transform of the ring in those that costs are told in."""
+    return 2.0 ** (log_n - _UNIT_LOG_N)
+
+
+def _wide_enough(lanes: LaneProgram, evaluations: int, rings: Sequence[int]) -> Iterator[int]:
+    """The rings in whose rows so many evaluations have room."""
+    for log_n in rings:
+        slots = 1 << log_n - 1
+        if room(lanes.width, slots) >= evaluations:
+            yield log_n
+
+
+def _most_bits(log_n: int, insecure: bool) -> float:
+    return math.inf if insecure else MOST_BITS.get(log_n, 0.0)
+
+
+def integer_plan(
+    lanes: LaneProgram,
+    bits: int,
+    *,
+    evaluations: int = 1,
+    rings: Sequence[int] = RINGS,
+    insecure: bool = False,
+) -> IntegerPlan:
+    """The program on the smallest ring that is secure and wide enough, at least modelled cost.
+
+    Args:
+        lanes: The program without levels.
+        bits: Results are signed numbers of so many bits.
+        evaluations: How many a run is to have room for.
+        rings: Base-2 logarithms of the degrees to try, in order.
+        insecure: Whether parameters below 128-bit security are allowed.
+
+    Raises:
+        CircuitTooDeepError: No ring has a modulus that holds the noise.
+        InsecureParametersError: The ring asked for falls short of 128-bit security.
+    """
+    refusal: Exception | None = None
+    for log_n in _wide_enough(lanes, evaluations, rings):
+        try:
+            return _in_ring(slot_plan(lanes, 1 << log_n - 1), bits, log_n, insecure)
+        except (InvalidParametersError, NoiseExhaustedError) as error:
+            refusal = error
+    if refusal is None:
+        raise CircuitTooDeepError(
+            f"cannot compile {lanes.title}: {evaluations} evaluation(s) of {lanes.width} slots "
+            f"each fit no ring; compile with a smaller batch"
+        )
+    if len(rings) == 1 and isinstance(refusal, InsecureParametersError):
+        raise refusal
+    raise CircuitTooDeepError(
+        f"cannot compile {lanes.title}: it multiplies more often in a row than the noise of any "
+        f"secure ring of degree 2^{rings[0]} to 2^{rings[-1]} allows at {bits} bits; "
+        f"multiply in a tree rather than in a row, or ask for fewer bits ({refusal})"
+    ) from refusal
+
+
+def _in_ring(plan: SlotPlan, bits: int, log_n: int, insecure: bool) -> IntegerPlan:
+    program = with_rotate_sums(plan.program)
+    moduli = plaintext_moduli(bits, log_n)
+    # The largest prime has the most noise.
+    model = NoiseModel.of(moduli[-1], log_n)
+    most_bits = _most_bits(log_n, insecure)
+    steps = max(_FEWEST_STEPS, min(len(_LEVEL_BITS), _EFFORT // max(len(program.operations), 1)))
+    refusal: Exception | None = None
+    for spare_bits in _SPARE_BITS:
+        cheapest = _cheapest(program, model, spare_bits, most_bits, log_n, steps)
+        if not cheapest:
+            break
+        made: list[tuple[float, IntegerPlan]] = []
+        for found in cheapest:
+            if made and min(cost for cost, _ in made) <= found.cost:
+                break
+            try:
+                sets = _parameter_sets(found.program, found.chain, moduli, log_n, insecure)
+            except (InvalidParametersError, NoiseExhaustedError) as error:
+                refusal = error
+                continue
+            cost = total_seconds(found.program, counted_costs(limbs_of(sets[0]), log_n))
+            made.append((cost, IntegerPlan(replace(plan, program=found.program), sets)))
+        if made:
+            return min(made, key=lambda each: each[0])[1]
+    raise refusal or InsecureParametersError(
+        f"cannot make parameters: no modulus of up to {most_bits:g} bits, those that are secure "
+        f"for log_n = {log_n}, holds the noise of {plan.program.title}"
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Levelled:
+    """A program with its levels, the chain they are of, and what it costs by the model."""
+
+    cost: float
+    chain: Chain
+    program: Program
+
+
+def _cheapest(
+    program: Program,
+    model: NoiseModel,
+    spare_bits: float,
+    most_bits: float,
+    log_n: int,
+    steps: int,
+) -> list[_Levelled]:
+    """The chains on which the program costs least by the model, one for each count of primes."""
+    found: dict[Limbs, _Levelled] = {}
+    # Of chains that cost the same, the one with the fewest levels.
+    for switching, level_bits in product(SWITCHINGS, _spread(_LEVEL_BITS, steps)):
+        asked = switches(program, model, level_bits, switching)
+        needed = [model.needed_bits(noise) for noise in asked.noises if noise is not None]
+        for base_bits in _bases(level_bits, max(needed, default=0.0) + spare_bits):
+            chain = Chain(level_bits, base_bits, spare_bits)
+            levels = lowest_levels(program, asked, model, chain)
+            top = max(levels.values(), default=0)
+            limbs = expected_limbs(base_bits, level_bits, top, most_bits)
+            if limbs is None:
+                continue
+            made = levelled(program, asked, levels)
+            cost = total_seconds(made, counted_costs(limbs, log_n))
+            if limbs not in found or cost < found[limbs].cost:
+                found[limbs] = _Levelled(cost, chain, made)
+    return sorted(found.values(), key=lambda each: each.cost)[:_MOST_MADE]
+
+
+def _spread(numbers: range, most: int) -> list[int]:
+    """So many of them at most, from the greatest down in steps that meet whole words."""
+    spread = [numbers[::-step] for step in _STEPS if len(numbers[::-step]) <= most]
+    return list(spread[0] if spread else numbers[:: -_STEPS[-1]])
+
+
+def _bases(level_bits: int, needed: float) -> list[float]:
+    """Moduli of level 0: the least, the most, and those with which the largest noise fits."""
+    low, high = level_bits + _HEADROOM_BITS[0], level_bits + _HEADROOM_BITS[-1]
+    fitting = [needed + _ROOM_BITS - n * level_bits for n in range(1 + int(needed // level_bits))]
+    return [low, *sorted({each for each in fitting if low < each <= high}), high]
+
+
+def cost_of(program: Program, parameter_sets: Sequence[BgvParameters]) -> float:
+    """What a run and the encryption of its inputs take by the model.
+
+    Args:
+        program: The program, with levels.
+        parameter_sets: Its parameters, one for every prime.
+
+    Returns:
+        The cost in transforms (NTTs) of 2^12 coefficients.
+    """
+    parameters = parameter_sets[0]
+    costs = counted_costs(limbs_of(parameters), parameters.log_n)
+    inputs = [each.level for each in program.operations if isinstance(each, Input)]
+    encryption = _ENCRYPTION * math.fsum(map(costs.rotation, inputs))
+    transforms = encryption + total_seconds(program, costs)
+    return len(parameter_sets) * _unit(parameters.log_n) * transforms
+
+
+def limbs_of(parameters: BgvParameters) -> Limbs:
+    """The primes of parameters."""
+    levels = range(parameters.levels + 1)
+    counts = tuple(parameters.prime_count(level) for level in levels)
+    # A key is two polynomials for each digit.
+    polynomial_bytes = _WORD_BYTES * parameters.n * parameters.key_prime_count
+    digits = parameters.evaluation_key_bytes(parameters.levels) // (2 * polynomial_bytes)
+    return Limbs(counts, -(-counts[-1] // digits), parameters.key_prime_count - counts[-1])
+
+
+def top_level(program: Program) -> int:
+    """The highest level of a program.
+
+    Example:
+        >>> top_level(Program("", 8, (Input("x", 3),), (None,)))
+        3
+    """
+    return max((state.level for state in program.states if state.level is not None), default=0)
+
+
+def _parameter_sets(
+    program: Program, chain: Chain, moduli: Sequence[int], log_n: int, insecure: bool
+) -> tuple[BgvParameters, ...]:
+    """The parameters of every prime, on which the engine lets the program through."""
+    sets = tuple(
+        BgvParameters(
+            levels=top_level(program),
+            plaintext_modulus=modulus,
+            level_bits=chain.level_bits,
+            base_bits=chain.base_bits,
+            log_n=log_n,
+            insecure=insecure,
+        )
+        for modulus in moduli
+    )
+    for parameters in sets:
+        require_noise_within(program, parameters)
+    return sets
+
+
+def require_noise_within(program: Program, parameters: BgvParameters) -> None:
+    """Refuse a program whose noise would destroy a result.
+
+    Raises:
+        NoiseExhaustedError: It would.
+    """
+    inputs = [
+        Estimated(parameters.fresh(operation.level))
+        for operation in program.operations
+        if isinstance(operation, Input)
+    ]
+    run_in_order(program, BgvEstimates(parameters), inputs)
+
+
+def require_fitting(program: IntegerProgram, parameter_sets: Sequence[BgvParameters]) -> None:
+    """Refuse parameters on which a program does not run, or that do not hold its results.
+
+    Raises:
+        InvalidProgramError: They have other slots, too few levels, or primes that are too small.
+        NoiseExhaustedError: Noise would destroy a result.
+    """
+
+    def require(condition: bool, reason: str) -> None:
+        if not condition:
+            raise InvalidProgramError(f"cannot use {program.title}: {reason}")
+
+    moduli = [each.plaintext_modulus for each in parameter_sets]
+    require(math.prod(moduli) >> program.bits > 0, "its primes hold fewer bits than its results")
+    require(len(set(moduli)) == len(moduli), "a prime comes twice")
+    levels = top_level(program.program)
+    for parameters in parameter_sets:
+        require(parameters.slots == program.program.slots, "its slots are not its parameters'")
+        require(levels <= parameters.levels, "it has more levels than its parameters")
+        require_noise_within(program.program, parameters)
+
+
+def plaintext_moduli(bits: int, log_n: int) -> tuple[int, ...]:
+    """Primes that are 1 modulo 2N whose product holds signed numbers of so many bits.
+
+    As few as can be, each below 2^30, and as small and alike as they come.
+
+    Example:
+        >>> plaintext_moduli(16, 13), plaintext_moduli(24, 13)
+        ((65537,), (16957441,))
+        >>> [modulus.bit_length() for modulus in plaintext_moduli(64, 13)]
+        [22, 22, 22]
+    """
+    for primes in count(1 + bits // _MAX_PRIME_BITS):
+        least = math.ceil(2 ** (bits / primes))
+        moduli = tuple(islice(_primes(least, 2 << log_n), primes))
+        if moduli[-1] >> _MAX_PRIME_BITS == 0:
+            return moduli
+    raise AssertionError
+
+
+def _primes(least: int, step: int) -> Iterator[int]:
+    """Primes from a number on that are 1 modulo a step, in order."""
+    return filter(_is_prime, count(-(-(least - 1) // step) * step + 1, step))
+
+
+def _is_prime(number: int) -> bool:
+    return number > 1 and all(number % factor for factor in range(2, math.isqrt(number) + 1))

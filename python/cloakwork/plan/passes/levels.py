@@ -1,0 +1,205 @@
+"""Each operation at the lowest level that works, so that inputs are encrypted no higher.
+
+Levels follow from what a value is used for, from the outputs back. A value that
+is ready can be dropped to the level of each consumer. A product that waits for
+its rescale cannot: all that is computed before the rescale stands at one level,
+the highest that any of it is needed at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from cloakwork.base.arguments import integer
+from cloakwork.programs.slots import (
+    MAX_LEVEL,
+    Builder,
+    Constant,
+    DropLevel,
+    Input,
+    Operation,
+    Output,
+    Polynomial,
+    Program,
+    Rescale,
+    operands,
+    polynomial_depth,
+    with_operands,
+)
+
+
+def depth_of(program: Program) -> int:
+    """Levels that the deepest path from an input to an output takes.
+
+    Example:
+        >>> from cloakwork.programs.slots import Mul
+        >>> operations = (Input("x", 5), Mul(0, 0), Rescale(1), DropLevel(2, 1), Output(3))
+        >>> depth_of(Program("square", 4, operations, (None,) * 5))
+        1
+    """
+    depths: list[int] = []
+    deepest = 0
+    for operation in program.operations:
+        depth = max((depths[operand] for operand in operands(operation)), default=0)
+        match operation:
+            case Rescale():
+                depth += 1
+            case Polynomial(coefficients=coefficients):
+                depth += polynomial_depth(coefficients)
+            case Output():
+                deepest = max(deepest, depth)
+            case _:
+                pass
+        depths.append(depth)
+    return deepest
+
+
+def lowest_levels(program: Program, *, floor: int = 0, together: Sequence[int] = ()) -> Program:
+    """The same computation with every operation and input at the lowest level that works.
+
+    Drops stand only where a value serves consumers at different levels, one for each
+    value and level. Operations that no output uses count too; `plan.passes.simplify`
+    removes them.
+
+    Args:
+        program: The program.
+        floor: The level that outputs end at.
+        together: How many inputs in a row stand at one level, such as the ciphertexts of a
+            tensor; by default each has its own.
+
+    Raises:
+        InvalidArgumentError: The floor is no level.
+        InvalidProgramError: An input would stand above `MAX_LEVEL`.
+
+    Example:
+        >>> from cloakwork.programs.slots import Mul
+        >>> operations = (Input("x", 5), Mul(0, 0), Rescale(1), DropLevel(2, 1), Output(3))
+        >>> print(lowest_levels(Program("square", 4, operations, (None,) * 5)))
+        square, 4 slots
+          %0 = input x        level 1
+          %1 = mul %0 %0      level 1, waits for rescale
+          %2 = rescale %1     level 0
+          %3 = output %2      level 0
+    """
+    floor = integer(floor, "floor", "lower a program's levels", least=0, most=MAX_LEVEL)
+    sources = _sources(program)
+    wanted = _wanted_levels(program, sources, floor)
+    wanted |= _common_levels(program, wanted, together)
+    builder = Builder(program.title, program.slots, program.numbers)
+    new_of: dict[int, int] = {}
+    dropped: dict[tuple[int, int], int] = {}
+
+    def served(source: int, level: int) -> int:
+        """The new number of an old value, at the level asked for; constants have none."""
+        if wanted.get(source, level) == level:
+            return new_of[source]
+        if (source, level) not in dropped:
+            builder.origin, builder.stage = program.origins[source], program.stages[source]
+            dropped[source, level] = builder.append(
+                DropLevel(new_of[source], level), program.layouts[source]
+            )
+        return dropped[source, level]
+
+    for number, operation in enumerate(program.operations):
+        if isinstance(operation, DropLevel):
+            continue
+        match operation:
+            case Input(name=name):
+                moved: Operation = Input(name, wanted[number])
+            case Constant():
+                moved = operation
+            case _:
+                level = _operand_level(program, number, wanted)
+                moved = with_operands(
+                    operation, [served(sources[operand], level) for operand in operands(operation)]
+                )
+        builder.origin, builder.stage = program.origins[number], program.stages[number]
+        new_of[number] = builder.append(moved, program.layouts[number])
+    return builder.finish()
+
+
+def _sources(program: Program) -> list[int]:
+    """For every value the one that it is, drops taken away."""
+    sources: list[int] = []
+    for number, operation in enumerate(program.operations):
+        if isinstance(operation, DropLevel):
+            sources.append(sources[operation.operand])
+        else:
+            sources.append(number)
+    return sources
+
+
+def _wanted_levels(program: Program, sources: Sequence[int], floor: int) -> dict[int, int]:
+    """The level of every encrypted value that is no drop.
+
+    Values go by their present level, upwards, and later ones first. So a value comes
+    after all that uses it, and a value that waits comes after all rescales of the
+    values that it must stand level with.
+    """
+    groups = _groups(program)
+    needs = [0] * len(program.operations)
+    wanted: dict[int, int] = {}
+
+    def order(number: int) -> tuple[int, int]:
+        return (program.states[number].level or 0, -number)
+
+    for number in sorted(range(len(program.operations)), key=order):
+        operation, state = program.operations[number], program.states[number]
+        if state.level is None or isinstance(operation, DropLevel):
+            continue
+        if state.waiting:
+            wanted[number] = max(needs[groups[number]], 1)
+        else:
+            wanted[number] = floor if isinstance(operation, Output) else needs[number]
+        level = _operand_level(program, number, wanted)
+        for operand in operands(operation):
+            need = groups[operand] if program.states[operand].waiting else sources[operand]
+            needs[need] = max(needs[need], level)
+    for number, operation in enumerate(program.operations):
+        if isinstance(operation, Rescale):
+            wanted[number] = wanted[operation.operand] - 1
+    return wanted
+
+
+def _common_levels(
+    program: Program, wanted: Mapping[int, int], together: Sequence[int]
+) -> dict[int, int]:
+    """The levels of inputs that stand together: the highest that any of them is wanted at."""
+    inputs = iter(
+        n for n, operation in enumerate(program.operations) if isinstance(operation, Input)
+    )
+    common: dict[int, int] = {}
+    for count in together:
+        group = list(islice(inputs, count))
+        common |= dict.fromkeys(group, max(wanted[number] for number in group))
+    return common
+
+
+def _groups(program: Program) -> list[int]:
+    """For every value that waits one number for all that must stand at its level."""
+    groups = list(range(len(program.operations)))
+
+    def group_of(number: int) -> int:
+        while groups[number] != number:
+            groups[number] = groups[groups[number]]
+            number = groups[number]
+        return number
+
+    for number, operation in enumerate(program.operations):
+        if program.states[number].waiting:
+            for operand in operands(operation):
+                if program.states[operand].waiting:
+                    groups[group_of(operand)] = group_of(number)
+    return [group_of(number) for number in groups]
+
+
+def _operand_level(program: Program, number: int, wanted: Mapping[int, int]) -> int:
+    """The level that an operation wants its encrypted operands at."""
+    match program.operations[number]:
+        case Rescale():
+            return wanted[number] + 1
+        case Polynomial(coefficients=coefficients):
+            return wanted[number] + polynomial_depth(coefficients)
+        case _:
+            return wanted[number]

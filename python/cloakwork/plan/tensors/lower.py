@@ -1,0 +1,187 @@
+"""Lowering: from a graph of tensor operations to a slot program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from cloakwork.plan.tensors.addition import added
+from cloakwork.plan.tensors.arrangement import LEVEL_PRICE
+from cloakwork.plan.tensors.placed import Placed
+from cloakwork.plan.tensors.rearrangement import rearranged
+from cloakwork.plan.tensors.strategies import contracted
+from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum, operand_nodes
+from cloakwork.programs.layout import Layout, default_layout
+from cloakwork.programs.slots import Builder, Input, Output, Program
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A program, and where the tensors that go in and come out lie.
+
+    Args:
+        program: The program. Its inputs are the ciphertexts of `inputs`, in order.
+        inputs: Every tensor that goes in, and its layout.
+        outputs: Layouts of the results, whose ciphertexts are the program's outputs in order.
+    """
+
+    program: Program
+    inputs: tuple[tuple[Source, Layout], ...]
+    outputs: tuple[Layout, ...]
+
+
+def lower(
+    title: str,
+    results: Sequence[Node],
+    slots: int,
+    *,
+    top: int = 0,
+    choices: Mapping[int, int] | None = None,
+    level_price: float = LEVEL_PRICE,
+    lift: int = 0,
+) -> Lowered:
+    """Plan tensor operations as one program.
+
+    Args:
+        title: What is computed, in the user's words.
+        results: The nodes wanted.
+        slots: Slots of a ciphertext.
+        top: Level of the sources that have none of their own.
+        choices: For the contraction of a number, counted in order of work, which of its
+            ways to take; the cheapest by default.
+        level_price: What a level is worth, in rotations.
+        lift: Levels that sources stand above their own, to learn how many a plan takes.
+
+    Raises:
+        LevelExhaustedError: A source has too few levels.
+
+    Example:
+        >>> x = Source("x", (2, 3), default_layout((2, 3), 8), 1)
+        >>> print(lower("transpose", [Contract((x,), ("ij",), "ji", (3, 2))], 8).program)
+        transpose, 8 slots
+          %0 = input x        level 1  0:2@3 1:3@1
+          %1 = output %0      level 1  j:3@1 i:2@3
+    """
+    work = _Work(Builder(title, slots), top, choices or {}, level_price, lift)
+    for node in in_order(results):
+        work.place(node)
+    placed = [work.result(node) for node in results]
+    work.builder.stage = "output"
+    layouts: list[Layout] = []
+    for each in placed:
+        layouts.append(each.layout)
+        for value in each.values:
+            work.builder.append(Output(value), each.layout)
+    return Lowered(work.builder.finish(), tuple(work.inputs), tuple(layouts))
+
+
+def in_order(results: Sequence[Node]) -> list[Node]:
+    """The nodes that results need, each after those that it works on.
+
+    Example:
+        >>> x = Source("x", (2,))
+        >>> in_order([Sum((x, x), (1, 1), None, (2,))])[0] is x
+        True
+    """
+    found: dict[int, Node] = {}
+    waiting = [(node, False) for node in reversed(results)]
+    while waiting:
+        node, ready = waiting.pop()
+        if id(node) in found:
+            continue
+        if ready:
+            found[id(node)] = node
+        else:
+            waiting.append((node, True))
+            waiting += [(operand, False) for operand in reversed(operand_nodes(node))]
+    return list(found.values())
+
+
+@dataclass(slots=True)
+class _Work:
+    builder: Builder
+    top: int
+    choices: Mapping[int, int]
+    level_price: float
+    lift: int
+    inputs: list[tuple[Source, Layout]] = field(default_factory=list)
+    contractions: int = 0
+    done: dict[int, Placed | _Unpacked] = field(default_factory=dict)
+
+    def place(self, node: Node) -> None:
+        """Append what one node needs, its operands being there."""
+        match node:
+            case Source(layout=Layout() as layout):
+                self.done[id(node)] = self.enter(self.builder, node, layout)
+            case Source():
+                self.done[id(node)] = _Unpacked(node, self)
+            case Contract():
+                self.builder.origin = node.origin
+                operands = [
+                    each if isinstance(each, np.ndarray) else self.done[id(each)]
+                    for each in node.operands
+                ]
+                choice = self.choices.get(self.contractions, 0)
+                self.contractions += 1
+                self.done[id(node)] = contracted(
+                    self.builder,
+                    operands,
+                    node.labels,
+                    node.output,
+                    choice,
+                    self.level_price,
+                )
+            case Sum():
+                self.builder.origin = node.origin
+                terms = [self.result(term) for term in node.terms]
+                self.done[id(node)] = added(
+                    self.builder, terms, node.signs, node.constant, node.shape
+                )
+            case Rearrange():
+                self.builder.origin = node.origin
+                self.done[id(node)] = rearranged(
+                    self.builder, self.result(node.operand), node.elements
+                )
+
+    def result(self, node: Node) -> Placed:
+        """Where a node's tensor lies; an input without a layout gets the default one."""
+        found = self.done[id(node)]
+        if isinstance(found, Placed):
+            return found
+        return found.packed(self.builder, default_layout(node.shape, self.builder.slots))
+
+    def enter(self, builder: Builder, source: Source, layout: Layout) -> Placed:
+        """An input in the given layout."""
+        name, count = source.name or f"operand{len(self.inputs)}", layout.ciphertexts
+        self.inputs.append((source, layout))
+        at = self.top if source.level is None else source.level + self.lift
+        self.builder.stage = "input"
+        names = [name] if count == 1 else [f"{name}.{number}" for number in range(count)]
+        values = tuple(builder.append(Input(each, at), layout) for each in names)
+        return Placed(values, layout)
+
+
+@dataclass(slots=True)
+class _Unpacked:
+    """An input that has no layout until its first use; later uses share it.
+
+    A contraction of an input with itself may want it in two layouts; then it goes in twice.
+    """
+
+    source: Source
+    work: _Work
+    entered: dict[Layout, Placed] = field(default_factory=dict)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.source.shape
+
+    def packed(self, builder: Builder, layout: Layout) -> Placed:
+        axes = tuple(replace(axis, name="") for axis in layout.axes)
+        bare = replace(layout, axes=axes)
+        if bare not in self.entered:
+            self.entered[bare] = self.work.enter(builder, self.source, bare)
+        self.work.done[id(self.source)] = self.entered[bare]
+        return replace(self.entered[bare], layout=layout)

@@ -1,0 +1,147 @@
+"""Moving elements between layouts, over any number of ciphertexts.
+
+A movement runs over an index space with one axis per label. Each index takes the
+element at a source place, multiplies it by a weight and adds it to a target place.
+Changes of layout, replications, weighted sums and whole contractions with a clear
+operand are such movements. For each pair of ciphertexts it is one sparse set of
+diagonals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.programs.diagonals import SparseDiagonals
+from cloakwork.programs.layout import Axis, Layout
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """Factors by label: an array whose axes are named by `labels`; axes of size 1 stretch."""
+
+    labels: str
+    array: NDArray[np.float64]
+
+
+def movements(
+    source: Layout, target: Layout, weights: Weights | None = None
+) -> Iterator[dict[int, SparseDiagonals]]:
+    """For each target ciphertext, the diagonals that every source ciphertext gives to it.
+
+    Args:
+        source: Axes named by label.
+        target: Axes named by label. Labels of the source that it lacks are summed.
+        weights: Factors; their labels may be in neither.
+
+    Example:
+        >>> there = Layout(8, (Axis(2, 3, "i"), Axis(3, 1, "j")))
+        >>> back = Layout(8, (Axis(2, 1, "i"), Axis(3, 2, "j")))
+        >>> [parts[0].numbers.tolist() for parts in movements(there, back)]
+        [[0, 1, 2, 6, 7]]
+    """
+    sources = {axis.name: axis for axis in source.axes}
+    targets = {axis.name: axis for axis in target.axes}
+    sizes = {name: axis.size for name, axis in (targets | sources).items()}
+    labels = list(sizes)
+    steps = _grid_steps(source)
+    for place in target.tile_indices():
+        ranges: dict[str, Indices] = {}
+        for axis, tile in zip(target.axes, place, strict=True):
+            start = tile * axis.extent
+            ranges[axis.name] = np.arange(start, min(start + axis.extent, axis.size))
+        for label in labels:
+            ranges.setdefault(label, np.arange(sizes[label]))
+        shape = tuple(len(ranges[label]) for label in labels)
+
+        def spread(parts: Mapping[str, Indices], shape: tuple[int, ...] = shape) -> Indices:
+            return _spread(parts, labels, shape)
+
+        slots = source.offset + spread(
+            {name: _slot(axis, ranges[name]) for name, axis in sources.items()}
+        )
+        arrived = target.offset + spread(
+            {name: _slot(axis, ranges[name]) for name, axis in targets.items()}
+        )
+        tiles = spread(
+            {name: steps[name] * (ranges[name] // axis.extent) for name, axis in sources.items()}
+        )
+        factors = None if weights is None else _factors(weights, ranges, labels, shape)
+        yield by_source(source, tiles, slots, arrived, factors)
+
+
+def by_source(
+    source: Layout,
+    tiles: Indices,
+    slots: Indices,
+    arrived: Indices,
+    factors: NDArray[np.float64] | None = None,
+) -> dict[int, SparseDiagonals]:
+    """The diagonals that every source ciphertext gives to one target.
+
+    Args:
+        source: The layout of the source.
+        tiles: For each element the ciphertext that it comes from.
+        slots: The slot that it comes from.
+        arrived: The slot that it goes to.
+        factors: What it is multiplied by, None for one.
+
+    Example:
+        >>> there = Layout(4, (Axis(8, 1, "i", tile=4),))
+        >>> parts = by_source(there, np.array([0, 1]), np.array([1, 2]), np.array([0, 1]))
+        >>> {tile: part.numbers.tolist() for tile, part in parts.items()}
+        {0: [1], 1: [1]}
+    """
+    found: dict[int, SparseDiagonals] = {}
+    for tile in np.unique(tiles):
+        here = slice(None) if source.ciphertexts == 1 else tiles == tile
+        diagonals = SparseDiagonals(
+            source.slots, slots[here], arrived[here], None if factors is None else factors[here]
+        )
+        if len(diagonals):
+            found[int(tile)] = diagonals
+    return found
+
+
+def _slot(axis: Axis, indices: Indices) -> Indices:
+    return axis.stride * (indices % axis.extent)
+
+
+def _grid_steps(layout: Layout) -> dict[str, int]:
+    steps: dict[str, int] = {}
+    step = 1
+    for axis in reversed(layout.axes):
+        steps[axis.name] = step
+        step *= axis.tiles
+    return steps
+
+
+def _spread(parts: Mapping[str, Indices], labels: list[str], shape: tuple[int, ...]) -> Indices:
+    """The sum of one part per label, over the whole index space, flat."""
+    summed = np.zeros((1,) * len(shape), dtype=np.int64)
+    for name, part in parts.items():
+        place = labels.index(name)
+        summed = summed + part.reshape((-1,) + (1,) * (len(shape) - place - 1))
+    return np.broadcast_to(summed, shape).ravel()
+
+
+def _factors(
+    weights: Weights, ranges: Mapping[str, Indices], labels: list[str], shape: tuple[int, ...]
+) -> NDArray[np.float64]:
+    order = [label for label in labels if label in weights.labels]
+    array = weights.array.transpose([weights.labels.index(label) for label in order])
+    chosen = array[
+        np.ix_(
+            *(
+                ranges[label] if size > 1 else np.zeros(1, dtype=np.int64)
+                for label, size in zip(order, array.shape, strict=True)
+            )
+        )
+    ]
+    full = [chosen.shape[order.index(label)] if label in order else 1 for label in labels]
+    return np.broadcast_to(chosen.reshape(full), shape).ravel()

@@ -1,0 +1,220 @@
+"""Searches for the cheapest plan of several steps: ring, price of a level, ways of contractions.
+
+No price is known before a plan is whole: the depth and the bounds say which parameters it
+takes, and those what its operations cost. So whole plans are made and compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TypeAlias
+
+from cloakwork._native import Parameters
+from cloakwork.base.arrays import MIN_RIGHT_BITS
+from cloakwork.errors import (
+    InsecureParametersError,
+    InvalidParametersError,
+    LevelExhaustedError,
+)
+from cloakwork.plan.analysis.precision import predicted_precision
+from cloakwork.plan.cost.measure import comparable
+from cloakwork.plan.cost.table import Costs, total_seconds
+from cloakwork.plan.parameters.ckks import parameters_for
+from cloakwork.plan.passes.levels import depth_of, lowest_levels
+from cloakwork.plan.passes.simplify import simplified
+from cloakwork.plan.tensors.lower import Lowered, in_order, lower
+from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.ir.tensors import Contract, Node, Source
+from cloakwork.programs.slots import Program, Vector
+from cloakwork.programs.split import split_by_cost
+
+# Above every level that a program can end up with; the true ones follow from its depth.
+_TOP = 200
+# Ways of one contraction that are tried, and plans in all for one ring.
+_WAYS = 3
+_PLANS = 24
+# A level is worth what larger parameters cost, which is known once a plan is whole.
+_LEVEL_PRICES = (1e6, 12.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be planned.
+
+    Args:
+        title: What is computed, in the user's words.
+        results: The nodes wanted.
+        bounds: For each source that they need, the largest absolute value of its elements.
+        precision: Bits after the binary point that results should have.
+        insecure: Whether parameters below 128-bit security are allowed.
+        costs: What operations cost under given parameters, in one unit for all of them.
+    """
+
+    title: str
+    results: Sequence[Node]
+    bounds: Mapping[Source, float]
+    precision: int
+    insecure: bool
+    costs: Callable[[Parameters], Costs] = comparable
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole plan.
+
+    Args:
+        lowered: The program, every level at its lowest, and where tensors lie.
+        parameters: The parameters that it takes.
+        cost: What a run costs, for comparison.
+    """
+
+    lowered: Lowered
+    parameters: Parameters
+    cost: float
+
+
+# Plans of one search mostly take the same few sets, and primes take a while to find.
+_known_parameters = lru_cache(maxsize=256)(parameters_for)
+
+_Attempt: TypeAlias = Callable[[Mapping[int, int], float], Plan]
+
+
+def cheapest_plan(task: Task, rings: Sequence[int]) -> Plan:
+    """The cheapest plan found.
+
+    Args:
+        task: What is to be planned.
+        rings: Base-2 logarithms of the ring degrees that may be taken, upwards.
+
+    Raises:
+        InvalidParametersError: No ring has the depth and precision that are needed.
+        InsecureParametersError: The largest ring is too small for 128-bit security.
+
+    Example:
+        >>> x = Source("x", (4,))
+        >>> square = Contract((x, x), ("i", "i"), "i", (4,))
+        >>> cheapest_plan(Task("square", [square], {x: 1.0}, 20, False), [12, 13]).parameters.levels
+        1
+    """
+    plans: list[Plan] = []
+    refusals: list[Exception] = []
+    for log_n in rings:
+        try:
+            plans.append(_cheapest_in_ring(task, log_n))
+        except (InvalidParametersError, LevelExhaustedError) as error:
+            refusals.append(error)
+            continue
+        # A ring twice as large costs more than twice as much for each operation.
+        if len(plans) > 1 and plans[-1].cost > 2 * plans[-2].cost:
+            break
+    if not plans:
+        last = refusals[-1]
+        insecure = isinstance(last, InsecureParametersError)
+        refusal = InsecureParametersError if insecure else InvalidParametersError
+        raise refusal(
+            f"cannot compile {task.title} at a precision of {task.precision} bits: {last}"
+        ) from last
+    return min(plans, key=lambda plan: plan.cost)
+
+
+def _cheapest_in_ring(task: Task, log_n: int) -> Plan:
+    """The cheapest plan found for one ring: ways of each contraction are varied in turn."""
+
+    def attempt(choices: Mapping[int, int], level_price: float) -> Plan:
+        return _planned(task, log_n, choices, level_price)
+
+    best, level_price = _at_best_level_price(attempt)
+    contractions = sum(isinstance(node, Contract) for node in in_order(task.results))
+    if contractions < 2:
+        return best
+    choices: dict[int, int] = {}
+    variations = [(number, way) for number in range(contractions) for way in range(1, _WAYS)]
+    for number, way in variations[:_PLANS]:
+        try:
+            tried = attempt({**choices, number: way}, level_price)
+        except InvalidParametersError:
+            continue
+        if tried.cost < best.cost:
+            best = tried
+            choices[number] = way
+    return best
+
+
+def _at_best_level_price(attempt: _Attempt) -> tuple[Plan, float]:
+    # Where the fewest levels are too many, the others need not be tried.
+    first, *others = _LEVEL_PRICES
+    plans = [(attempt({}, first), first)]
+    for price in others:
+        with suppress(InvalidParametersError):
+            plans.append((attempt({}, price), price))
+    return min(plans, key=lambda each: each[0].cost)
+
+
+def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: float) -> Plan:
+    slots = 1 << (log_n - 1)
+    lowered = lower(
+        task.title, task.results, slots, top=_TOP, choices=choices, level_price=level_price
+    )
+    together = [layout.ciphertexts for _, layout in lowered.inputs]
+    program = lowest_levels(simplified(lowered.program), together=together)
+    known = value_bounds(program, slot_bounds(lowered, task.bounds))
+    parameters = _parameters(task, program, known, log_n)
+    costs = task.costs(parameters)
+    program = split_by_cost(program, costs)
+    cost = total_seconds(program, costs)
+    return Plan(replace(lowered, program=program), parameters, cost)
+
+
+def slot_bounds(lowered: Lowered, bounds: Mapping[Source, float]) -> list[Vector]:
+    """For each input ciphertext, the largest absolute value of each slot."""
+    return [
+        bounds[source] * occupied
+        for source, layout in lowered.inputs
+        for occupied in layout.occupied()
+    ]
+
+
+def _parameters(
+    task: Task, program: Program, bounds: Sequence[float | None], log_n: int
+) -> Parameters:
+    """Parameters at which every result has its precision, whatever errors grow to on the way."""
+    # Only its power of two counts; so more plans share their parameters.
+    largest = _power_of_two(max([1.0, *(bound for bound in bounds if bound is not None)]))
+    depth = depth_of(program)
+    # With fewer right bits a result is not decrypted.
+    wanted = max(task.precision, MIN_RIGHT_BITS)
+    extra = 0
+    while True:
+        try:
+            parameters = _known_parameters(
+                depth,
+                task.precision + extra,
+                bound=largest,
+                log_n=log_n,
+                insecure=task.insecure,
+            )
+        except InsecureParametersError:
+            raise
+        except InvalidParametersError as error:
+            if not extra:
+                raise
+            raise InvalidParametersError(
+                f"errors may grow by {extra} bits on the way, and a scale for that many more there "
+                "is not; ask for less precision, give inputs tighter bounds, or compile fewer steps"
+            ) from error
+        lacking = wanted - predicted_precision(program, bounds, parameters)
+        if lacking <= 0:
+            return parameters
+        extra += math.ceil(lacking)
+
+
+def _power_of_two(bound: float) -> float:
+    mantissa, exponent = math.frexp(bound)
+    try:
+        return math.ldexp(1.0, exponent - (mantissa == 0.5))
+    except OverflowError:
+        return bound

@@ -1,0 +1,161 @@
+"""Choosing how to contract: the best arrangements are written out, and the cheapest is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.errors import LevelExhaustedError
+from cloakwork.plan.cost.price import price
+from cloakwork.plan.tensors.arrangement import (
+    LEVEL_PRICE,
+    RESULT_PRICE,
+    Clear,
+    Encrypted,
+    Free,
+    Operand,
+    candidates,
+    score,
+)
+from cloakwork.plan.tensors.contraction import Packing, Way, contract
+from cloakwork.plan.tensors.placed import (
+    Placed,
+    level_of,
+)
+from cloakwork.programs.layout import Layout
+from cloakwork.programs.slots import Builder, Input
+
+# Arrangements whose operations are written out, of all that are scored.
+_TRIED = 6
+_MOST_STAGES = 2
+# Levels that a scratch program starts above its operands', so that it never runs out.
+_LIFT = 64
+
+
+@lru_cache(maxsize=4096)
+def ways(
+    operands: tuple[Operand, ...],
+    output: str,
+    slots: int,
+    count: int = 1,
+    level_price: float = LEVEL_PRICE,
+) -> tuple[Way, ...]:
+    """The cheapest ways found to contract one or two operands, cheapest first.
+
+    Args:
+        operands: One or two, at least one of them encrypted or free.
+        output: Labels of the result, each once.
+        slots: Slots of a ciphertext.
+        count: How many ways at most; their results lie differently.
+        level_price: What a level is worth, in rotations.
+
+    Raises:
+        LevelExhaustedError: Every way takes more levels than the operands have.
+
+    Example:
+        >>> from cloakwork.programs.layout import default_layout
+        >>> x = Encrypted("ij", default_layout((3, 4), 16), level=3)
+        >>> ways((x,), "ji", 16)
+        (Way(axes=(), copies_first=True, stages=1),)
+    """
+    tried = list(dict.fromkeys(candidates(operands, output, slots)))
+    if len(tried) > _TRIED * count:
+        tried.sort(key=lambda way: score(operands, output, way, slots))
+        del tried[_TRIED * count :]
+    found: list[tuple[float, int, Way]] = []
+    for way in tried:
+        cost, used = _tried(operands, output, way, slots, level_price)
+        found.append((cost, used, way))
+    _, _, best = min(found, key=lambda each: each[0])
+    for stages in range(2, _MOST_STAGES + 1 if len(operands) > 1 else 2):
+        further = replace(best, stages=stages)
+        cost, used = _tried(operands, output, further, slots, level_price)
+        found.append((cost, used, further))
+    least = min(used for _, used, _ in found)
+    levels = [each.level for each in operands if isinstance(each, Encrypted)]
+    available = min(levels) if levels else _LIFT
+    affordable = [(cost, way) for cost, used, way in found if used <= available]
+    if not affordable:
+        raise LevelExhaustedError(
+            f"needs {least} level(s), the operands have {available}; make the session deeper"
+        )
+    affordable.sort(key=lambda each: each[0])
+    return tuple(way for _, way in affordable[:count])
+
+
+def _tried(
+    operands: Sequence[Operand], output: str, way: Way, slots: int, level_price: float
+) -> tuple[float, int]:
+    """Price and levels of a way, from its operations."""
+    builder = Builder("", slots)
+    stand_ins: list[Placed | Packing | NDArray[np.float64]] = []
+    levels: list[int] = []
+    for each in operands:
+        match each:
+            case Encrypted(layout=layout, level=level):
+                values = tuple(
+                    builder.append(Input("", level + _LIFT)) for _ in range(layout.ciphertexts)
+                )
+                stand_ins.append(Placed(values, layout))
+                levels.append(level + _LIFT)
+            case Clear(shape=shape):
+                stand_ins.append(np.ones(shape))
+            case Free(shape=shape):
+                stand_ins.append(_ScratchInput(shape))
+    before = len(builder.operations)
+    result = contract(builder, stand_ins, [each.labels for each in operands], output, way)
+    start = min(levels) if levels else 2 * _LIFT
+    used = start - level_of(builder, result)
+    results = RESULT_PRICE * len(result.values)
+    return price(builder.operations, slots, before) + results + level_price * used, used
+
+
+@dataclass(frozen=True, slots=True)
+class _ScratchInput:
+    shape: tuple[int, ...]
+
+    def packed(self, builder: Builder, layout: Layout) -> Placed:
+        values = tuple(builder.append(Input("", 2 * _LIFT)) for _ in range(layout.ciphertexts))
+        return Placed(values, layout)
+
+
+def contracted(
+    builder: Builder,
+    operands: Sequence[Placed | Packing | NDArray[np.float64]],
+    labels: Sequence[str],
+    output: str,
+    choice: int = 0,
+    level_price: float = LEVEL_PRICE,
+) -> Placed:
+    """Plan a contraction and append it.
+
+    Args:
+        builder: Where the operations go.
+        operands: One or two, at least one not clear.
+        labels: Labels of each operand, one per axis.
+        output: Labels of the result.
+        choice: Which of the ways, the cheapest being 0; where there are fewer, the last.
+        level_price: What a level is worth, in rotations.
+
+    Raises:
+        LevelExhaustedError: The operands have too few levels.
+    """
+    described = tuple(
+        _described(builder, each, names) for names, each in zip(labels, operands, strict=True)
+    )
+    found = ways(described, output, builder.slots, choice + 1, level_price)
+    return contract(builder, operands, labels, output, found[-1])
+
+
+def _described(
+    builder: Builder, operand: Placed | Packing | NDArray[np.float64], labels: str
+) -> Operand:
+    if isinstance(operand, np.ndarray):
+        return Clear(labels, operand.shape)
+    if isinstance(operand, Placed):
+        return Encrypted(labels, operand.layout, level_of(builder, operand))
+    return Free(labels, operand.shape)

@@ -1,0 +1,346 @@
+"""The graph of a network's layers, in numpy's float64: what capture makes and packing reads.
+
+A node is one layer: its name in the module, for errors and summaries, an operation, the
+numbers of the nodes that it works on, and the shape of its result without the batch.
+Nodes stand in order of computation: the first is the only `Input`, the last the only
+`Output`. `shape_after` is the whole of what makes an operation legal.
+
+Images have the shape (channels, height, width); those of one dimension have height 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.errors import InvalidProgramError
+
+Array: TypeAlias = NDArray[np.float64]
+Shape: TypeAlias = tuple[int, ...]
+Pair: TypeAlias = tuple[int, int]
+Sides: TypeAlias = tuple[Pair, Pair]
+Basis: TypeAlias = Literal["monomial", "chebyshev"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Input:
+    """The encrypted input; `bound` is the largest absolute value allowed, inf if not yet known."""
+
+    shape: Shape
+    bound: float = float("inf")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linear:
+    """Of the last axis: x @ weight.T + bias. Weight (out, in), bias (out,)."""
+
+    weight: Array
+    bias: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Convolution:
+    """Torch's convolution: a correlation of an image with kernels, and a bias per channel.
+
+    Args:
+        weight: (channels out, channels in / groups, kernel height, kernel width).
+        bias: (channels out,).
+        stride: Down and to the right.
+        padding: Zeros (above, below) and (left, right).
+        dilation: Down and to the right.
+        groups: Into how many parts channels in and out are cut.
+    """
+
+    weight: Array
+    bias: Array
+    stride: Pair = (1, 1)
+    padding: Sides = ((0, 0), (0, 0))
+    dilation: Pair = (1, 1)
+    groups: int = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AveragePool:
+    """Means over windows of each channel; `padding_counts`: whether the zeros do in the mean."""
+
+    kernel: Pair
+    stride: Pair
+    padding: Sides = ((0, 0), (0, 0))
+    padding_counts: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Affine:
+    """x * scale + shift, each of as many axes as x and of x's size or 1 along each."""
+
+    scale: Array
+    shift: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rearrange:
+    """Element i of the result, of `shape`, is element `indices[i]` of x, or 0 where that is -1.
+
+    Both are counted in row-major order.
+    """
+
+    indices: NDArray[np.int64]
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Add:
+    """The sum of two nodes of one shape."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Multiply:
+    """The product of two nodes of one shape, element by element."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Concatenate:
+    """Nodes beside one another along an axis, counted without the batch."""
+
+    axis: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Polynomial:
+    """A polynomial of each element, coefficients from degree 0 up, for x in [low, high].
+
+    In the Chebyshev basis it is one of t = (2 x - low - high) / (high - low); in the
+    monomial basis one of x itself, and an unknown range is (-inf, inf).
+    """
+
+    coefficients: tuple[float, ...]
+    basis: Basis
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Activation:
+    """A function of each element that is no polynomial; only before activations are fitted.
+
+    Args:
+        function: Its name in `activations.FUNCTIONS`.
+        parameters: Its further arguments.
+    """
+
+    function: str
+    parameters: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Output:
+    """The result."""
+
+
+Operation: TypeAlias = (
+    Input
+    | Linear
+    | Convolution
+    | AveragePool
+    | Affine
+    | Rearrange
+    | Add
+    | Multiply
+    | Concatenate
+    | Polynomial
+    | Activation
+    | Output
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One layer.
+
+    Args:
+        name: Qualified name in the module, or of the operation for a function call.
+        operation: What it computes.
+        inputs: Numbers of the nodes that it works on, all before it.
+        shape: Shape of the result, without the batch.
+    """
+
+    name: str
+    operation: Operation
+    inputs: tuple[int, ...]
+    shape: Shape
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A network: nodes in order, checked by `build`."""
+
+    nodes: tuple[Node, ...]
+
+    @property
+    def input(self) -> Input:
+        """The input's shape and bound."""
+        first = self.nodes[0].operation
+        assert isinstance(first, Input)
+        return first
+
+    @property
+    def output_shape(self) -> Shape:
+        """Shape of the result, without the batch."""
+        return self.nodes[-1].shape
+
+    @cached_property
+    def users(self) -> tuple[tuple[int, ...], ...]:
+        """For each node the numbers of those that work on it."""
+        users: list[list[int]] = [[] for _ in self.nodes]
+        for number, node in enumerate(self.nodes):
+            for operand in node.inputs:
+                users[operand].append(number)
+        return tuple(map(tuple, users))
+
+
+def node(name: str, operation: Operation, inputs: Sequence[int], nodes: Sequence[Node]) -> Node:
+    """The node of an operation after those there are, its shape found.
+
+    Raises:
+        InvalidProgramError: The operation does not fit its inputs.
+    """
+    shapes = [nodes[number].shape for number in inputs]
+    return Node(name, operation, tuple(inputs), shape_after(name, operation, shapes))
+
+
+def build(nodes: Sequence[Node]) -> Graph:
+    """A graph of nodes, checked.
+
+    Raises:
+        InvalidProgramError: A node works on one that is not before it, has a shape that its
+            operation does not give, or is an `Input` that is not first or an `Output` that
+            is not last.
+
+    >>> import numpy as np
+    >>> from cloakwork.programs.ir import layers as graph
+    >>> nodes = [graph.node("x", graph.Input((3,)), (), [])]
+    >>> layer = graph.Linear(np.ones((2, 3)), np.zeros(2))
+    >>> nodes.append(graph.node("sum", layer, (0,), nodes))
+    >>> nodes.append(graph.node("y", graph.Output(), (1,), nodes))
+    >>> graph.build(nodes).output_shape
+    (2,)
+    """
+    for number, each in enumerate(nodes):
+        if not all(0 <= operand < number for operand in each.inputs):
+            raise _illegal(each.name, "works on nodes before it", f"{each.inputs} at {number}")
+        expected = node(each.name, each.operation, each.inputs, nodes).shape
+        if each.shape != expected:
+            raise _illegal(each.name, f"has shape {expected}", f"{each.shape}")
+    firsts = [number for number, each in enumerate(nodes) if isinstance(each.operation, Input)]
+    lasts = [number for number, each in enumerate(nodes) if isinstance(each.operation, Output)]
+    if firsts != [0] or lasts != [len(nodes) - 1]:
+        raise _illegal("graph", "has its input first and its output last", f"{firsts}, {lasts}")
+    return Graph(tuple(nodes))
+
+
+def shape_after(name: str, operation: Operation, shapes: Sequence[Shape]) -> Shape:
+    """The shape of an operation's result, given those of its operands.
+
+    Raises:
+        InvalidProgramError: The operation cannot work on such operands.
+    """
+    match operation, [*shapes]:
+        case Input(shape=shape), []:
+            return shape
+        case Linear(weight=weight, bias=bias), [(*lead, last)]:
+            if weight.ndim == 2 and weight.shape[1] == last and bias.shape == weight.shape[:1]:
+                return (*lead, weight.shape[0])
+        case Convolution(), [(channels, height, width)]:
+            return _after_convolution(name, operation, channels, (height, width))
+        case AveragePool(kernel=kernel, stride=stride, padding=padding), [(channels, *sizes)]:
+            if len(sizes) == 2:
+                return (channels, *_windows(name, sizes, kernel, stride, padding, (1, 1)))
+        case Affine(scale=scale, shift=shift), [shape]:
+            if all(_stretches(values.shape, shape) for values in (scale, shift)):
+                return shape
+        case Rearrange(indices=indices, shape=shape), [source]:
+            size = prod(source)
+            if indices.shape == (prod(shape),) and np.all((indices >= -1) & (indices < size)):
+                return shape
+        case ((Add() | Multiply()), [left, right]):
+            if left == right:
+                return left
+        case Concatenate(axis=axis), [first, *_]:
+            without = {shape[:axis] + shape[axis + 1 :] for shape in shapes}
+            if 0 <= axis < len(first) and len(without) == 1:
+                joined = sum(shape[axis] for shape in shapes)
+                return (*first[:axis], joined, *first[axis + 1 :])
+        case Polynomial(coefficients=coefficients, low=low, high=high), [shape]:
+            if coefficients and low < high:
+                return shape
+        case ((Activation() | Output()), [shape]):
+            return shape
+    kind = type(operation).__name__
+    raise _illegal(name, f"{kind} fits its operands", f"operands of shapes {[*shapes]}")
+
+
+def _after_convolution(name: str, layer: Convolution, channels: int, size: Pair) -> Shape:
+    weight, groups = layer.weight, layer.groups
+    fits = (
+        weight.ndim == 4
+        and channels == weight.shape[1] * groups
+        and weight.shape[0] % groups == 0
+        and layer.bias.shape == weight.shape[:1]
+    )
+    if not fits:
+        came = f"{channels} channels, weight {weight.shape}, {groups} groups"
+        raise _illegal(name, "Convolution fits its operand", came)
+    kernel = (weight.shape[2], weight.shape[3])
+    windows = _windows(name, size, kernel, layer.stride, layer.padding, layer.dilation)
+    return (weight.shape[0], *windows)
+
+
+def _windows(
+    name: str, sizes: Sequence[int], kernel: Pair, stride: Pair, padding: Sides, dilation: Pair
+) -> Shape:
+    counts = tuple(
+        (size + sum(sides) - spread * (width - 1) - 1) // step + 1
+        for size, width, step, sides, spread in zip(
+            sizes, kernel, stride, padding, dilation, strict=True
+        )
+    )
+    if min(counts) < 1:
+        raise _illegal(name, "a window fits the padded image", f"{kernel} on {tuple(sizes)}")
+    return counts
+
+
+def _stretches(shape: Shape, target: Shape) -> bool:
+    return len(shape) == len(target) and all(
+        size in (1, wanted) for size, wanted in zip(shape, target, strict=True)
+    )
+
+
+def _illegal(name: str, expected: str, came: str) -> InvalidProgramError:
+    return InvalidProgramError(
+        f"cannot build the graph of a network: expected that {expected} at {name!r}, got {came}; "
+        "the pass that made the graph is at fault"
+    )
+
+
+def operand_ranges(graph: Graph) -> list[tuple[float, float]]:
+    """For each node what its results must be within: the ranges of all polynomials of them.
+
+    Example:
+        >>> nodes = [node("x", Input((1,)), (), [])]
+        >>> nodes.append(node("cube", Polynomial((0, 0, 0, 1), "monomial", -2, 3), (0,), nodes))
+        >>> nodes.append(node("y", Output(), (1,), nodes))
+        >>> operand_ranges(build(nodes))
+        [(-2, 3), (-inf, inf), (-inf, inf)]
+    """
+    ranges = [(-float("inf"), float("inf"))] * len(graph.nodes)
+    for each in graph.nodes:
+        if isinstance(each.operation, Polynomial):
+            low, high = ranges[each.inputs[0]]
+            ranges[each.inputs[0]] = max(low, each.operation.low), min(high, each.operation.high)
+    return ranges

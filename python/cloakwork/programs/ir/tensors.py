@@ -1,0 +1,115 @@
+"""The tensor operations: what frontends ask for, before anything has a place in slots.
+
+They form a graph of nodes; `plan.tensors.lower` turns it into a slot program. Operands that are
+not nodes are clear arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.programs.layout import Layout
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """An encrypted tensor from outside.
+
+    Args:
+        name: Its name; empty to number it among the inputs.
+        shape: Its shape.
+        layout: Where its elements sit; None where the planner may choose.
+        level: Its level; None where the planner may choose.
+        tensor: The tensor itself, where there is one.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    layout: Layout | None = None
+    level: int | None = None
+    tensor: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contract:
+    """One or two operands, at least one a node, multiplied and summed label by label.
+
+    Args:
+        operands: Nodes and clear arrays.
+        labels: Labels of each operand, one per axis; an axis of size 1 stretches.
+        output: Labels of the result, each once.
+        shape: Shape of the result.
+        origin: The user's line.
+    """
+
+    operands: tuple[Node | NDArray[np.float64], ...]
+    labels: tuple[str, ...]
+    output: str
+    shape: tuple[int, ...]
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sum:
+    """The sum of nodes, each with a sign, and of a clear array; axes of size 1 stretch.
+
+    Args:
+        terms: The nodes.
+        signs: +1 or -1 for each.
+        constant: The clear array, of the result's shape, or None.
+        shape: Shape of the result.
+        origin: The user's line.
+    """
+
+    terms: tuple[Node, ...]
+    signs: tuple[int, ...]
+    constant: NDArray[np.float64] | None
+    shape: tuple[int, ...]
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rearrange:
+    """Elements of one node in another order and shape: slices, reshapes, flips.
+
+    Args:
+        operand: The node.
+        elements: For each element of the result, which element of the operand it is,
+            counted in C order; in the result's shape.
+        origin: The user's line.
+    """
+
+    operand: Node
+    elements: NDArray[np.int64]
+    origin: str = ""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        return self.elements.shape
+
+
+Node: TypeAlias = Source | Contract | Sum | Rearrange
+
+
+def operand_nodes(node: Node) -> tuple[Node, ...]:
+    """The nodes that a node works on.
+
+    Example:
+        >>> x = Source("x", (2,))
+        >>> operand_nodes(Sum((x, x), (1, -1), None, (2,))) == (x, x)
+        True
+    """
+    match node:
+        case Source():
+            return ()
+        case Contract():
+            return tuple(each for each in node.operands if not isinstance(each, np.ndarray))
+        case Sum():
+            return node.terms
+        case Rearrange():
+            return (node.operand,)

@@ -1,0 +1,125 @@
+"""Which evaluation keys a program needs, and at which levels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+from cloakwork.plan.tensors.sums import split
+from cloakwork.programs.slots import Constant, Linear, Mul, Polynomial, Program, Rotate, RotateSum
+
+
+@dataclass(frozen=True, slots=True)
+class KeyDemand:
+    """The keys that serve a program; a key serves its own level and all below.
+
+    Args:
+        relinearisation_level: Level of the relinearisation key, None for no key.
+        rotations: Level of the Galois key of each rotation.
+    """
+
+    relinearisation_level: int | None = None
+    rotations: Mapping[int, int] = field(default_factory=dict)
+
+    def beyond(self, held: KeyDemand) -> KeyDemand:
+        """What of this demand the keys held do not serve.
+
+        Example:
+            >>> KeyDemand(2, {1: 2, 4: 1}).beyond(KeyDemand(2, {1: 1, 4: 3}))
+            KeyDemand(relinearisation_level=None, rotations={1: 2})
+        """
+        wanted, had = self.relinearisation_level, held.relinearisation_level
+        served = wanted is None or (had is not None and had >= wanted)
+        return KeyDemand(
+            None if served else wanted,
+            {
+                steps: level
+                for steps, level in self.rotations.items()
+                if held.rotations.get(steps, -1) < level
+            },
+        )
+
+    def joined(self, other: KeyDemand) -> KeyDemand:
+        """The demand that serves both."""
+        levels = [
+            level
+            for level in (self.relinearisation_level, other.relinearisation_level)
+            if level is not None
+        ]
+        rotations = dict(self.rotations)
+        for steps, level in other.rotations.items():
+            rotations[steps] = max(level, rotations.get(steps, -1))
+        return KeyDemand(max(levels, default=None), rotations)
+
+    def parts(self, size: int) -> Iterator[KeyDemand]:
+        """Demands of at most so many keys each that make up this one.
+
+        Example:
+            >>> [len(part) for part in KeyDemand(2, {1: 2, 2: 2, 4: 1}).parts(3)]
+            [1, 3]
+        """
+        if self.relinearisation_level is not None:
+            yield KeyDemand(self.relinearisation_level)
+        rotations = iter(self.rotations.items())
+        while part := dict(islice(rotations, size)):
+            yield KeyDemand(None, part)
+
+    def __len__(self) -> int:
+        """How many keys."""
+        return (self.relinearisation_level is not None) + len(self.rotations)
+
+    def nbytes(self, key_bytes_at: Callable[[int], int]) -> int:
+        """Bytes of the keys, given those of one key at each level.
+
+        Example:
+            >>> KeyDemand(2, {1: 2, 4: 1}).nbytes(lambda level: 10 * level)
+            50
+        """
+        levels = list(self.rotations.values())
+        if self.relinearisation_level is not None:
+            levels.append(self.relinearisation_level)
+        return sum(key_bytes_at(level) for level in levels)
+
+    def __bool__(self) -> bool:
+        return self.relinearisation_level is not None or bool(self.rotations)
+
+
+def demand_of(program: Program, numbers: Iterable[int] | None = None) -> KeyDemand:
+    """The keys that a program needs, read off its operations.
+
+    Args:
+        program: The program.
+        numbers: Those of the operations that count, by default all.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input, Output
+        >>> demand_of(Program("", 8, (Input("x", 3), Rotate(0, 2), Output(1)), (None,) * 3))
+        KeyDemand(relinearisation_level=None, rotations={2: 3})
+    """
+    relinearisation: int | None = None
+    rotations: dict[int, int] = {}
+    for number in range(len(program.operations)) if numbers is None else numbers:
+        operation, level = program.operations[number], program.states[number].level
+        if level is None:
+            continue
+        steps: tuple[int, ...] = ()
+        match operation:
+            case Mul(left=left, right=right):
+                factors = (program.operations[left], program.operations[right])
+                if not any(isinstance(factor, Constant) for factor in factors):
+                    relinearisation = max(level, relinearisation or 0)
+            case Polynomial(operand=operand):
+                relinearisation = max(program.states[operand].level or 0, relinearisation or 0)
+            case Rotate(steps=single):
+                steps = (single,)
+            case RotateSum(moving=moving):
+                steps = moving
+            case Linear(diagonals=diagonals, baby_steps=baby_steps):
+                steps_split = split(diagonals, program.slots, baby_steps)
+                steps = steps_split.baby + steps_split.giant
+            case _:
+                pass
+        for step in steps:
+            rotations[step] = max(level, rotations.get(step, -1))
+    return KeyDemand(relinearisation, rotations)

@@ -1,0 +1,234 @@
+"""The clear backend: slot programs on float64 vectors, slot for slot.
+
+It is the meaning of a program and its debugger: the same rotations and levels as
+on ciphertexts, no encryption. With a model of the noise every operation adds an
+error of the size that it would have on ciphertexts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import chebyshev, polynomial
+from numpy.typing import NDArray
+
+from cloakwork.programs.slots import Basis, Vector, polynomial_depth
+from cloakwork.schemes.ckks_noise import NoiseModel
+from cloakwork.schemes.no_rotate_sums import NoRotateSums
+
+# Numbers may outgrow a double on the way; whoever decrypts refuses what becomes of them.
+_outgrowing = np.errstate(over="ignore", invalid="ignore")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClearVector:
+    """A vector of slots, and what its ciphertext would be.
+
+    Args:
+        slots: The numbers.
+        level: The level.
+        waiting: Whether it is a product that waits for its rescale.
+    """
+
+    slots: Vector
+    level: int
+    waiting: bool = False
+
+    @property
+    def precision(self) -> float:
+        """Bits that are right but for modelled noise: those of a float64."""
+        return 52.0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the vector."""
+        return self.slots.nbytes
+
+
+class ClearBackend(NoRotateSums):
+    """Computes on `ClearVector` what `runtime.executor.Backend` asks for.
+
+    Args:
+        noise: The errors to add, drawn anew from the model's seed by each backend; None for
+            exact numbers.
+
+    Example:
+        >>> x = ClearVector(np.array([1.0, 2.0, 3.0, 4.0]), level=1)
+        >>> ClearBackend().rotate(x, 1).slots.tolist()
+        [2.0, 3.0, 4.0, 1.0]
+    """
+
+    def __init__(self, noise: NoiseModel | None = None) -> None:
+        self._noise = noise
+        self._generator = np.random.default_rng(None if noise is None else [noise.seed, 1])
+
+    def bounded(self, value: ClearVector, bound: float) -> ClearVector:
+        """The same value."""
+        return value
+
+    def level(self, value: ClearVector) -> int:
+        """The level of a value."""
+        return value.level
+
+    @_outgrowing
+    def add(self, left: ClearVector, right: ClearVector) -> ClearVector:
+        """left + right."""
+        return ClearVector(left.slots + right.slots, left.level, left.waiting)
+
+    @_outgrowing
+    def subtract(self, left: ClearVector, right: ClearVector) -> ClearVector:
+        """left - right."""
+        return ClearVector(left.slots - right.slots, left.level, left.waiting)
+
+    @_outgrowing
+    def add_constant(self, value: ClearVector, constant: Vector) -> ClearVector:
+        """value + constant."""
+        total = ClearVector(value.slots + constant, value.level, value.waiting)
+        return self._with_error(total, NoiseModel.encoding)
+
+    @_outgrowing
+    def multiply(self, left: ClearVector, right: ClearVector) -> ClearVector:
+        """left * right."""
+        product = ClearVector(left.slots * right.slots, left.level, waiting=True)
+        return self._with_error(product, NoiseModel.rotation)
+
+    def multiply_lazily(self, left: ClearVector, right: ClearVector) -> ClearVector:
+        """left * right."""
+        return self.multiply(left, right)
+
+    @_outgrowing
+    def multiply_constant(self, value: ClearVector, constant: Vector) -> ClearVector:
+        """value * constant."""
+        encoded = self._with_error(ClearVector(constant, value.level), NoiseModel.encoding)
+        return ClearVector(value.slots * encoded.slots, value.level, waiting=True)
+
+    def negate(self, value: ClearVector) -> ClearVector:
+        """-value."""
+        return ClearVector(-value.slots, value.level, value.waiting)
+
+    def rotate(self, value: ClearVector, steps: int) -> ClearVector:
+        """Slot i receives slot i + steps."""
+        rotated = ClearVector(np.roll(value.slots, -steps), value.level, value.waiting)
+        return self._with_error(rotated, NoiseModel.rotation)
+
+    def rotate_many(self, value: ClearVector, steps: Sequence[int]) -> list[ClearVector]:
+        """The rotations by each of the steps."""
+        return [self.rotate(value, single) for single in steps]
+
+    @_outgrowing
+    def linear(
+        self, value: ClearVector, diagonals: Mapping[int, Vector], baby_steps: int
+    ) -> ClearVector:
+        """The sum over d of diagonals[d] * rotate(value, d), d split as the engine splits it."""
+        if self._noise is None:
+            return ClearVector(_transformed(value.slots, diagonals), value.level, waiting=True)
+        steps = {d % baby_steps for d in diagonals}
+        baby = {step: _Rotations(self._baby(value, step)) for step in steps}
+        total = np.zeros_like(value.slots)
+        for d, diagonal in diagonals.items():
+            total += diagonal * baby[d % baby_steps].by(d - d % baby_steps)
+        product = ClearVector(
+            total + self._encoding_errors(value, diagonals), value.level, waiting=True
+        )
+        # Giant steps work at the scale of products, where all of them add next to nothing.
+        return self._with_error(product, NoiseModel.rotation)
+
+    def _encoding_errors(self, value: ClearVector, diagonals: Mapping[int, Vector]) -> Vector:
+        """Those of all diagonals together: each meets the value rotated by its number."""
+        squares = np.zeros_like(value.slots)
+        rotations = _Rotations(value.slots**2)
+        for d in diagonals:
+            squares += rotations.by(d)
+        one = self._with_error(
+            ClearVector(np.zeros_like(value.slots), value.level), NoiseModel.encoding
+        )
+        return one.slots * np.sqrt(squares)
+
+    def _baby(self, value: ClearVector, step: int) -> Vector:
+        if step == 0:
+            return value.slots
+        rotated = ClearVector(np.roll(value.slots, -step), value.level)
+        return self._with_error(rotated, NoiseModel.switching).slots
+
+    @_outgrowing
+    def polynomial(
+        self, value: ClearVector, coefficients: Sequence[float], basis: Basis
+    ) -> ClearVector:
+        """A polynomial of every slot, rescaled as often as its degree asks."""
+        evaluate = {"monomial": polynomial.polyval, "chebyshev": chebyshev.chebval}[basis]
+        slots = np.asarray(evaluate(value.slots, list(coefficients)), dtype=np.float64)
+        made = ClearVector(slots, value.level - polynomial_depth(coefficients))
+        return self._with_error(
+            made, lambda noise, scale: noise.polynomial(scale, coefficients, basis, value.slots)
+        )
+
+    def rescale(self, value: ClearVector) -> ClearVector:
+        """The same numbers one level down."""
+        return self._with_error(ClearVector(value.slots, value.level - 1), NoiseModel.rounding)
+
+    def drop_level(self, value: ClearVector, level: int) -> ClearVector:
+        """The same numbers at a lower level."""
+        return self._with_error(ClearVector(value.slots, level), NoiseModel.rounding)
+
+    def _with_error(
+        self,
+        value: ClearVector,
+        deviation: Callable[[NoiseModel, float], float | NDArray[np.float64]],
+    ) -> ClearVector:
+        """The value with an error of a deviation that follows from its scale."""
+        if self._noise is None:
+            return value
+        scale = self._noise.scale(value.level, waiting=value.waiting)
+        size = deviation(self._noise, scale)
+        errors = self._generator.normal(scale=size, size=value.slots.shape)
+        return ClearVector(value.slots + errors, value.level, value.waiting)
+
+
+class _Rotations:
+    """All rotations of a vector: parts of two copies of it, one after the other."""
+
+    def __init__(self, slots: Vector) -> None:
+        self._slots = len(slots)
+        self._twice = np.concatenate([slots, slots])
+
+    def by(self, steps: int) -> Vector:
+        start = steps % self._slots
+        return self._twice[start : start + self._slots]
+
+
+def _transformed(slots: Vector, diagonals: Mapping[int, Vector]) -> Vector:
+    rotations = _Rotations(slots)
+    total = np.zeros_like(slots)
+    for d, diagonal in diagonals.items():
+        total += diagonal * rotations.by(d)
+    return total
+
+
+class ClearKey:
+    """Stands where a secret key stands, and hides nothing.
+
+    Args:
+        noise: The errors to add to what is encrypted; None for exact numbers.
+
+    Example:
+        >>> ClearKey().encrypt(np.zeros(4), bound=1.0, level=2).level
+        2
+    """
+
+    def __init__(self, noise: NoiseModel | None = None) -> None:
+        self._noise = noise
+        self._generator = np.random.default_rng(None if noise is None else [noise.seed, 0])
+
+    def encrypt(self, vector: Vector, *, bound: float, level: int) -> ClearVector:
+        """The vector at a level."""
+        if self._noise is None:
+            return ClearVector(vector.copy(), level)
+        size = self._noise.encryption(level)
+        errors = self._generator.normal(scale=size, size=vector.shape)
+        return ClearVector(vector + errors, level)
+
+    def decrypt(self, value: ClearVector, *, flood_bits: int | None) -> Vector:
+        """The vector."""
+        return value.slots

@@ -1,0 +1,49 @@
+"""The bar shows on a terminal, late, and nowhere else."""
+
+import io
+import sys
+import time
+
+import pytest
+
+from cloakwork.base import progress
+from cloakwork.base.progress import NoBar, progress_bar
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(sys, "stderr", stream)
+    with progress_bar("the work", total=2, unit="step") as bar:
+        bar.update()
+        time.sleep(0.2)
+        bar.update()
+    return stream.getvalue()
+
+
+def test_long_work_shows_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", 1e-9)
+    assert "the work" in shown(Terminal(), monkeypatch)
+    assert not shown(io.StringIO(), monkeypatch)
+
+
+def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not shown(Terminal(), monkeypatch)
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), None])
+def test_without_a_terminal_there_is_no_bar_at_all(
+    stream: io.StringIO | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> None:
+        raise AssertionError("a bar was made")
+
+    monkeypatch.setattr(progress, "tqdm", refuse)
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert isinstance(progress_bar("the work", total=2, unit="step"), NoBar)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with pytest.raises(AssertionError, match="a bar was made"):
+        progress_bar("the work", total=2, unit="step")

@@ -1,0 +1,70 @@
+"""What an evaluator's process is predicted to take."""
+
+import numpy as np
+import pytest
+
+from cloakwork._native import Parameters
+from cloakwork.plan.analysis.memory import process_memory
+from cloakwork.programs.slots import Builder, Input, Linear, Mul, Output, Program, Rescale
+from cloakwork.schemes.transform_cache import transform_bytes
+
+PARAMETERS = Parameters(levels=3, log_n=10, insecure=True)
+SLOTS = PARAMETERS.slots
+
+
+def program(*diagonals: int) -> Program:
+    """Transforms of so many diagonals one after another, each of other numbers."""
+    builder = Builder("transforms", SLOTS)
+    value = builder.append(Input("x", PARAMETERS.levels))
+    for number, count in enumerate(diagonals):
+        vectors = {d: np.full(SLOTS, 1.0 + d + 100 * number) for d in range(count)}
+        value = builder.append(Rescale(builder.append(Linear(value, vectors, 4))))
+    builder.append(Output(value))
+    return builder.finish()
+
+
+def test_counts_layers_that_fit_what_is_kept() -> None:
+    made = program(16, 8)
+    first, second = transform_bytes(PARAMETERS, 16, 3), transform_bytes(PARAMETERS, 8, 2)
+    kept = {
+        budget: process_memory(made, PARAMETERS, budget).layers
+        for budget in (0, first - 1, first, first + second - 1, first + second)
+    }
+    assert list(kept.values()) == [0, second, first, first, first + second]
+
+
+def test_counts_equal_diagonals_once() -> None:
+    vector = np.ones(SLOTS)
+    builder = Builder("equal", SLOTS)
+    value = builder.append(Input("x", 1))
+    value = builder.append(Linear(value, {0: vector, 1: vector.copy(), 2: 2 * vector}, 4))
+    value = builder.append(Rescale(value))
+    builder.append(Output(value))
+    assert process_memory(builder.finish(), PARAMETERS, 0).numbers == 2 * 8 * SLOTS
+
+
+def test_work_grows_by_two_polynomials_for_each_step() -> None:
+    word = 4 * PARAMETERS.n * PARAMETERS.key_prime_count
+    # Baby steps 0 to 3; from 8 diagonals to 16, giant steps 0 and 4, then 0, 4, 8 and 12.
+    few, many = (process_memory(program(count), PARAMETERS, 10**9).workspace for count in (8, 16))
+    assert many - few == 2 * 2 * word
+
+
+def test_layers_that_are_not_kept_stand_as_numbers_while_they_are_encoded() -> None:
+    kept = process_memory(program(16), PARAMETERS, 10**9)
+    streamed = process_memory(program(16), PARAMETERS, 0)
+    one_giant = transform_bytes(PARAMETERS, 4, 3)
+    assert streamed.workspace - kept.workspace == 2 * 16 * 16 * SLOTS + one_giant
+    assert streamed.total < kept.total
+
+
+@pytest.mark.parametrize("squares", [0, 1])
+def test_keys_are_those_of_the_program(squares: int) -> None:
+    builder = Builder("squares", SLOTS)
+    value = builder.append(Input("x", 2))
+    for _ in range(squares):
+        value = builder.append(Rescale(builder.append(Mul(value, value))))
+    builder.append(Output(value))
+    made = process_memory(builder.finish(), PARAMETERS, 0)
+    assert made.keys == squares * PARAMETERS.evaluation_key_bytes(2)
+    assert made.total == sum((made.interpreter, made.keys, made.numbers, made.workspace))

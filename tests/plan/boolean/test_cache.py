@@ -1,0 +1,92 @@
+"""Mappings kept in the user's cache, and damage to it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cloakwork.plan.boolean import cache as mapping_cache
+from cloakwork.plan.boolean import map as boolean_mapping
+from cloakwork.plan.boolean.cache import kept_mapping
+from cloakwork.plan.boolean.map import MappedProgram, map_gates
+from cloakwork.plan.cost.tfhe import published_target
+from tests.plan import boolean_circuits as circuits
+
+TARGETS = [published_target()]
+GATES = circuits.adder(4)
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[MappedProgram]:
+    """What was mapped anew, in a cache folder that is empty at first."""
+    found: list[MappedProgram] = []
+
+    def noted(*arguments: Any) -> MappedProgram:
+        found.append(map_gates(*arguments))
+        return found[-1]
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(mapping_cache, "map_gates", noted)
+    return found
+
+
+def test_a_program_is_mapped_once(made: list[MappedProgram]) -> None:
+    first, again = (kept_mapping(GATES, TARGETS, 2) for _ in range(2))
+    assert len(made) == 1
+    assert again.program.fingerprint == first.program.fingerprint
+    assert (again.target, again.threads) == (first.target, 2)
+    assert (again.seconds, again.failure) == (first.seconds, first.failure)
+
+
+def test_other_programs_targets_and_threads_are_mapped_anew(made: list[MappedProgram]) -> None:
+    kept_mapping(GATES, TARGETS, 1)
+    kept_mapping(GATES, TARGETS, 2)
+    kept_mapping(circuits.adder(5), TARGETS, 1)
+    kept_mapping(GATES, TARGETS * 2, 1)
+    assert [mapped.threads for mapped in made] == [1, 2, 1, 1]
+
+
+def test_what_is_damaged_is_mapped_anew(made: list[MappedProgram], tmp_path: Path) -> None:
+    kept_mapping(GATES, TARGETS, 1)
+    (path,) = (tmp_path / "cloakwork").iterdir()
+    data = path.read_bytes()
+    rng = np.random.default_rng(3)
+    damaged = [b"", b"\0", data[:-1], b"other" + data, data.partition(b"\0")[0]]
+    for _ in range(30):
+        place = int(rng.integers(len(data)))
+        damaged.append(data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :])
+    for each in damaged:
+        path.write_bytes(each)
+        mapped = kept_mapping(GATES, TARGETS, 1)
+        assert mapped.program.fingerprint == made[0].program.fingerprint
+        assert path.read_bytes() == data
+    assert len(made) == 1 + len(damaged)
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(
+    made: list[MappedProgram], tmp_path: Path
+) -> None:
+    (tmp_path / "cloakwork").write_text("no folder")
+    for _ in range(2):
+        kept_mapping(GATES, TARGETS, 1)
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize("targets", [TARGETS, TARGETS * 2])
+def test_the_bar_ends_full(targets: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    class Bar:
+        def __init__(self, title: str, *, total: int, unit: str) -> None:
+            self.left = total
+
+        def __enter__(self) -> "Bar":
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            assert self.left == 0
+
+        def update(self, steps: int = 1) -> None:
+            self.left -= steps
+
+    monkeypatch.setattr(boolean_mapping, "progress_bar", Bar)
+    map_gates(GATES, targets, 1)

@@ -1,0 +1,248 @@
+"""Gate programs mapped to bootstraps: the same results, little noise, few bootstraps."""
+
+import dataclasses
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
+from cloakwork.plan.boolean.cover import Abilities, cover
+from cloakwork.plan.boolean.cuts import with_fewer_ands
+from cloakwork.plan.boolean.emit import written_out
+from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
+from cloakwork.plan.boolean.makespan import data_flow_seconds, layered_seconds
+from cloakwork.plan.boolean.map import map_gates
+from cloakwork.plan.boolean.noise import failure_of
+from cloakwork.plan.boolean.xag import network_of
+from cloakwork.plan.cost.tfhe import Target, published_target
+from cloakwork.programs.bootstrap_statistics import bootstrap_statistics_of
+from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.programs.gates import ARITIES, GateBuilder, GateKind, GateProgram
+from cloakwork.programs.port import Port
+from cloakwork.schemes.clear_bootstraps import run_clear_bootstraps
+from cloakwork.schemes.clear_gates import ClearGates
+from tests.frontends.boolean.aes_sbox import sbox as sbox_table
+from tests.plan import boolean_circuits as circuits
+from tests.programs.random_gates import gate_programs
+
+TARGET = published_target()
+# Sums of some ten outputs must be refreshed here; on the last one bootstraps have four outputs.
+NOISY = dataclasses.replace(TARGET, name="noisy", bootstrap_variance=TARGET.budget(2, 2) / 40)
+FOURFOLD = dataclasses.replace(
+    TARGET, name="fourfold", switch_variance=(TARGET.switch_variance[0],) * 3
+)
+# As published, with less noise on the way in: ANDs share bootstraps, in twos, in threes.
+EIGHT, SIXTEEN = (
+    dataclasses.replace(
+        TARGET,
+        name=f"{1 << boxes_log} boxes",
+        max_boxes_log=boxes_log,
+        switch_variance=tuple(each / 4 ** (boxes_log - 2) for each in TARGET.switch_variance),
+        bootstrap_seconds=(seconds,) * 3,
+    )
+    for boxes_log, seconds in ((3, 0.024), (4, 0.03))
+)
+# Half as noisy as can be: what bootstraps with more boxes take must be refreshed.
+NOISY_EIGHT = dataclasses.replace(
+    EIGHT, name="8 boxes, noisy", bootstrap_variance=EIGHT.budget(3, 1) / 64
+)
+TARGETS = (TARGET, NOISY, FOURFOLD, EIGHT, SIXTEEN, NOISY_EIGHT)
+MIXES = (
+    list(GateKind),
+    [GateKind.AND, GateKind.XOR, GateKind.XOR, GateKind.XOR],
+    [GateKind.AND, GateKind.OR, GateKind.XOR, GateKind.XNOR, GateKind.NOT],
+    [GateKind.MUX, GateKind.XOR, GateKind.LUT3],
+)
+
+
+def random_program(seed: int) -> GateProgram:
+    """Up to 300 gates that mostly use values near before them."""
+    rng = random.Random(seed)
+    builder = GateBuilder("random", (Port("a", "bits", rng.randint(1, 12)),))
+    kinds, near = rng.choice(MIXES), rng.choice([8, 30, 300])
+    for _ in range(rng.randint(1, 300)):
+        kind = rng.choice(kinds)
+        first = max(0, len(builder) - near)
+        operands = [rng.randrange(first, len(builder)) for _ in range(int(ARITIES[kind]))]
+        table = rng.getrandbits(1 << len(operands)) if kind >= GateKind.LUT1 else 0
+        builder.append(kind, *operands, table=table)
+    outputs = [rng.randrange(len(builder)) for _ in range(rng.randint(1, 10))]
+    builder.output(Port("y", "bits", len(outputs)), outputs)
+    return builder.finish()
+
+
+def require_same(gates: GateProgram, made: BootstrapProgram, runs: int = 32) -> None:
+    inputs = np.random.default_rng(1).integers(0, 2, (runs, gates.input_bits)).astype(np.uint8)
+    np.testing.assert_array_equal(run_clear_bootstraps(made, inputs), ClearGates(gates).run(inputs))
+
+
+def made_by(gates: GateProgram, target: Target, slack: float, generous: bool) -> BootstrapProgram:
+    """By shared bootstraps where the target can do them."""
+    network = with_fewer_ands(network_of(gates))
+    chain = max(0, target.doublings(2) - 1)
+    abilities = Abilities(target.most_tables(2), chain, max(1, target.most_boxes_log() - 1))
+    return written_out(gates, network, cover(network, abilities, slack, generous=generous), target)
+
+
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(TARGETS),
+    st.sampled_from([0.0, 2.0, math.inf]),
+    st.booleans(),
+)
+@example(79, TARGETS[-1], 2.0, False)
+@settings(deadline=None, max_examples=60)
+def test_every_way_computes_the_same_within_the_noise(
+    seed: int, target: Target, slack: float, generous: bool
+) -> None:
+    gates = random_program(seed)
+    try:
+        made = made_by(gates, target, slack, generous)
+    except NoiseBudgetError:
+        # Where one way takes more noise than there is room for, another does not.
+        made = map_gates(gates, target, 1).program
+    require_same(gates, made)
+    assert failure_of(made, target).worst <= -64
+
+
+@given(gate_programs())
+@settings(deadline=None)
+def test_all_kinds_and_ports(gates: GateProgram) -> None:
+    mapped = map_gates(gates, TARGET, 2)
+    require_same(gates, mapped.program)
+    assert mapped.program.outputs == gates.outputs
+    assert mapped.seconds <= data_flow_seconds(gate_by_gate(gates), TARGET, 2)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 64))
+@settings(deadline=None, max_examples=20)
+def test_never_more_than_gate_by_gate(seed: int, threads: int) -> None:
+    gates = random_program(seed)
+    mapped = map_gates(gates, TARGETS, threads)
+    plain = gate_by_gate(gates)
+    require_same(gates, plain)
+    require_same(gates, mapped.program)
+    assert mapped.program.bootstrap_count <= plain.bootstrap_count or threads > 1
+    assert mapped.failure.worst <= -64
+    assert mapped.failure.total >= mapped.failure.worst
+
+
+@pytest.mark.parametrize(
+    ("gates", "bootstraps", "one_by_one"),
+    [
+        (circuits.adder(64), 64, 317),
+        (circuits.multiplier(8), 130, 320),
+        (circuits.less(32), 32, 94),
+        (circuits.look_up(), 120, 240),
+        (circuits.sbox(), 38, 115),
+    ],
+    ids=lambda case: case.title if isinstance(case, GateProgram) else str(case),
+)
+def test_bootstraps_of_known_circuits(gates: GateProgram, bootstraps: int, one_by_one: int) -> None:
+    mapped = map_gates(gates, TARGET, 1)
+    require_same(gates, mapped.program, 256)
+    assert mapped.program.bootstrap_count <= bootstraps
+    assert gate_by_gate(gates).bootstrap_count == one_by_one
+
+
+@pytest.mark.parametrize(
+    ("gates", "by_boxes"),
+    [
+        # 16 times 7 ANDs with a sign.
+        (circuits.rectifier(16, 8), {2: 112, 3: 64, 4: 48}),
+        # 16 times 12 ANDs with one of 16 lines, which take 13 or 10 bootstraps themselves.
+        (circuits.retrieval(16, 4, 12), {2: 205, 3: 106, 4: 74}),
+        (circuits.sbox(), {2: 38, 3: 31, 4: 31}),
+    ],
+    ids=lambda case: case.title if isinstance(case, GateProgram) else "",
+)
+def test_ands_that_share_an_operand_share_bootstraps(
+    gates: GateProgram, by_boxes: dict[int, int]
+) -> None:
+    for target in (TARGET, EIGHT, SIXTEEN):
+        made = made_by(gates, target, math.inf, generous=True)
+        require_same(gates, made)
+        assert failure_of(made, target).worst <= -64
+        assert made.bootstrap_count <= by_boxes[target.max_boxes_log], target.name
+
+
+def test_boxes_are_taken_where_they_pay() -> None:
+    cheap, dear = (
+        dataclasses.replace(EIGHT, bootstrap_seconds=(factor * TARGET.seconds(1),) * 3)
+        for factor in (1.7, 1.8)
+    )
+    gates = circuits.rectifier(1, 8)
+    assert map_gates(gates, [TARGET, cheap], 1).target is cheap
+    assert map_gates(gates, [TARGET, dear], 1).target is TARGET
+
+
+def test_the_sbox_is_that_of_aes() -> None:
+    runs = (np.arange(256)[:, np.newaxis] >> np.arange(8) & 1).astype(np.uint8)
+    made = run_clear_bootstraps(map_gates(circuits.sbox(), TARGET, 1).program, runs)
+    assert (made @ (1 << np.arange(8))).tolist() == sbox_table()
+
+
+def test_more_threads_take_shallower_programs() -> None:
+    gates = circuits.rounds_of_aes(1)
+    few, many = (map_gates(gates, TARGET, threads) for threads in (1, 1000))
+    assert few.program.bootstrap_count < many.program.bootstrap_count
+    depths = [bootstrap_statistics_of(each.program).depth for each in (few, many)]
+    assert depths[1] < depths[0]
+    for each in (few, many):
+        require_same(gates, each.program, 4)
+
+
+def test_many_threads_seldom_wait_for_a_layer() -> None:
+    gates = circuits.rounds_of_aes(2)
+    mapped = map_gates(gates, EIGHT, 64)
+    require_same(gates, mapped.program, 4)
+    # With no slack at all it would take 1424, and 4 % more time.
+    assert mapped.program.bootstrap_count <= 1348
+    assert mapped.seconds <= 22.1 * EIGHT.seconds(1)
+    assert layered_seconds(mapped.program, EIGHT, 64) >= 1.45 * mapped.seconds
+
+
+def test_the_faster_target_is_taken() -> None:
+    faster = dataclasses.replace(TARGET, name="faster", bootstrap_seconds=(0.001, 0.001, 0.001))
+    assert map_gates(circuits.adder(4), [TARGET, faster], 1).target is faster
+
+
+def test_too_noisy_targets_are_refused_or_passed_over() -> None:
+    hopeless = dataclasses.replace(TARGET, name="hopeless", switch_variance=(0.01, 0.01, 0.01))
+    with pytest.raises(NoiseBudgetError, match="hopeless"):
+        map_gates(circuits.adder(4), hopeless, 1)
+    assert map_gates(circuits.adder(4), [hopeless, TARGET], 1).target is TARGET
+    with pytest.raises(InvalidArgumentError, match="expected a target"):
+        map_gates(circuits.adder(4), [], 1)
+
+
+def test_long_sums_are_refreshed() -> None:
+    width = 150
+    builder = GateBuilder("sum of products", (Port("a", "bits", 2 * width + 1),))
+    total = builder.append(GateKind.ZERO)
+    for bit in range(width):
+        product = builder.append(GateKind.AND, bit, width + bit)
+        total = builder.append(GateKind.XOR, total, product)
+    last = builder.append(GateKind.AND, total, 2 * width)
+    builder.output(Port("y", "bits", 1), [last])
+    gates = builder.finish()
+    quiet, noisy = (made_by(gates, target, 0.0, False) for target in (TARGET, NOISY))
+    assert noisy.bootstrap_count > quiet.bootstrap_count
+    assert failure_of(noisy, NOISY).worst <= -64 < failure_of(quiet, NOISY).worst
+    require_same(gates, noisy)
+
+
+@pytest.mark.slow
+def test_aes() -> None:
+    gates = circuits.rounds_of_aes(10)
+    mapped = map_gates(gates, TARGET, 1)
+    assert mapped.program.bootstrap_count <= 7893
+    # FIPS 197, appendix C.1.
+    key, block = bytes(range(16)), bytes(0x11 * byte for byte in range(16))
+    runs = np.unpackbits(np.frombuffer(key + block, np.uint8), bitorder="little")[np.newaxis]
+    made = np.packbits(run_clear_bootstraps(mapped.program, runs), bitorder="little")
+    assert made.tobytes().hex() == "69c4e0d86a7b0430d8cdb78070b4c55a"

@@ -1,0 +1,89 @@
+"""Lane programs run on Python integers, over rows that hold other things beside them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+from cloakwork.programs.ir.circuits import Circuit, evaluate
+from cloakwork.programs.ir.vectors import Clear, LaneProgram, Packed, run_in_clear
+
+
+def random_inputs(circuit: Circuit, generator: random.Random) -> dict[str, list[int]]:
+    return {
+        each.name: [generator.randrange(-99, 100) for _ in range(each.count)]
+        for each in circuit.inputs
+    }
+
+
+def results(
+    program: LaneProgram,
+    evaluations: Mapping[int, Mapping[str, Sequence[int]]],
+    slots: int,
+    dirt: Mapping[int, Mapping[int, int]] | None = None,
+) -> dict[int, dict[str, list[int]]]:
+    """The outputs of evaluations, each from its slot on, on rows with dirt in some slots.
+
+    Args:
+        program: The program.
+        evaluations: The inputs of each evaluation, by the slot at which it starts.
+        slots: Slots of a row.
+        dirt: For every ciphertext, numbers in slots.
+    """
+    rows: dict[int, list[int]] = {}
+    for number, operation in enumerate(program.operations):
+        if isinstance(operation, Packed):
+            row = [0] * slots
+            for slot, value in (dirt or {}).get(number, {}).items():
+                row[slot] = value
+            for start, inputs in evaluations.items():
+                for scalar in operation.scalars:
+                    row[(scalar.slot + start) % slots] = inputs[scalar.input][scalar.index]
+            rows[number] = row
+    vectors = list(run_in_clear(program, rows, slots, list(evaluations)))
+    return {
+        start: {
+            output.name: [
+                place.value
+                if isinstance(place, Clear)
+                else vectors[place.vector][(place.slot + start) % slots]
+                for place in places
+            ]
+            for output, places in zip(program.outputs, program.places, strict=True)
+        }
+        for start in evaluations
+    }
+
+
+def assert_right(circuit: Circuit, program: LaneProgram, generator: random.Random) -> None:
+    """One evaluation on the shortest row; several, back to back; one amid numbers of others."""
+    width = program.width
+    spare = generator.choice((0, 1, 5))
+    for count in (1, 3):
+        slots = count * width + spare * (count > 1)
+        inputs = {number * width: random_inputs(circuit, generator) for number in range(count)}
+        assert results(program, inputs, slots) == {
+            start: evaluate(circuit, each) for start, each in inputs.items()
+        }
+    _assert_right_amid_dirt(circuit, program, generator)
+
+
+def _assert_right_amid_dirt(
+    circuit: Circuit, program: LaneProgram, generator: random.Random
+) -> None:
+    """No slot that an evaluation depends on receives what is as far off as another may be."""
+    width, start = program.width, program.width
+    slots = 3 * width
+    held = program.supports()
+    dirt: dict[int, dict[int, int]] = {}
+    for number, operation in enumerate(program.operations):
+        if isinstance(operation, Packed):
+            # Wherever another evaluation, any distance of a width or more away, has numbers.
+            reach = {
+                (slot + distance + start) % slots
+                for slot in held[number]
+                for distance in range(width, slots - width + 1)
+            }
+            dirt[number] = {slot: generator.randrange(1, 1000) for slot in reach}
+    inputs = random_inputs(circuit, generator)
+    assert results(program, {start: inputs}, slots, dirt)[start] == evaluate(circuit, inputs)

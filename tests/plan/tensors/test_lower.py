@@ -1,0 +1,173 @@
+"""From graphs of tensor operations to slot programs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cloakwork.errors import LevelExhaustedError
+from cloakwork.plan.tensors.lower import Lowered, in_order, lower
+from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum
+from cloakwork.programs.layout import Axis, Layout, default_layout
+from cloakwork.programs.slots import Input, Mul, Output
+from cloakwork.runtime.executor import run
+from cloakwork.schemes.clear_real import ClearBackend, ClearVector
+from tests.plan.tensors.placing import SLOTS, layouts, numbers, packed
+
+TOP = 6
+
+
+def results_of(lowered: Lowered, arrays: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    """The program's tensors, run on arrays by the names of the sources."""
+    vectors = [
+        ClearVector(vector, TOP if source.level is None else source.level)
+        for source, layout in lowered.inputs
+        for vector in packed(layout, arrays[source.name])
+    ]
+    values = iter(run(lowered.program, ClearBackend(), vectors))
+    return [
+        layout.unpack([next(values).slots for _ in range(layout.ciphertexts)])
+        for layout in lowered.outputs
+    ]
+
+
+def check(
+    results: Sequence[Node], arrays: Mapping[str, np.ndarray], expected: Sequence[np.ndarray]
+) -> Lowered:
+    lowered = lower("", results, SLOTS, top=TOP)
+    found = results_of(lowered, arrays)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+    return lowered
+
+
+def matmul(left: Node | np.ndarray, right: Node | np.ndarray) -> Contract:
+    return Contract((left, right), ("ij", "jk"), "ik", (left.shape[0], right.shape[1]))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.data())
+def test_a_graph_of_all_kinds(data: st.DataObject) -> None:
+    m, k, n = (data.draw(st.integers(1, 6)) for _ in "mkn")
+    arrays = {"a": numbers((m, k)), "b": numbers((k, n), 1)}
+    sources = {
+        name: Source(name, array.shape, *data.draw(st.sampled_from([(), (None,)])))
+        if data.draw(st.booleans())
+        else Source(name, array.shape, data.draw(layouts(array.shape)), TOP)
+        for name, array in arrays.items()
+    }
+    clear = numbers((n, m), 2)
+    product = matmul(sources["a"], sources["b"])
+    square = matmul(product, clear)
+    both = Sum((square, square), (1, 1), None, (m, m))
+    flip = Rearrange(both, np.arange(m * m).reshape(m, m)[::-1])
+    c = arrays["a"] @ arrays["b"]
+    check([flip, product], arrays, [(2 * c @ clear)[::-1], c])
+
+
+def test_an_input_without_a_layout_lies_as_its_first_use_wants() -> None:
+    x, y = Source("x", (4, 5)), Source("y", (5, 6))
+    arrays = {"x": numbers((4, 5)), "y": numbers((5, 6), 1)}
+    free = check([matmul(x, y)], arrays, [arrays["x"] @ arrays["y"]])
+    fixed = lower(
+        "",
+        [matmul(*(replace(each, layout=default_layout(each.shape, SLOTS)) for each in (x, y)))],
+        SLOTS,
+        top=TOP,
+    )
+    assert len(free.program.operations) < len(fixed.program.operations)
+    assert [source.name for source, _ in free.inputs] == ["x", "y"]
+
+
+def test_an_input_used_twice_goes_in_once() -> None:
+    x = Source("x", (4, 4))
+    array = numbers((4, 4))
+    square = Contract((x, x), ("ij", "ij"), "ij", (4, 4))
+    lowered = check([square, x], {"x": array}, [array * array, array])
+    assert len(lowered.inputs) == 1
+    assert sum(isinstance(each, Input) for each in lowered.program.operations) == 1
+
+
+def test_an_input_times_itself_may_go_in_as_each_side_wants_it() -> None:
+    x = Source("x", (4, 4))
+    array = numbers((4, 4))
+    lowered = check([matmul(x, x), x], {"x": array}, [array @ array, array])
+    assert {source for source, _ in lowered.inputs} == {x}
+    assert len({layout for _, layout in lowered.inputs}) == len(lowered.inputs)
+
+
+def test_a_result_used_twice_is_computed_once() -> None:
+    x = Source("x", (4,))
+    square = Contract((x, x), ("i", "i"), "i", (4,))
+    array = numbers((4,))
+    lowered = check(
+        [Sum((square, square), (1, 1), None, (4,)), square], {"x": array}, [2 * array**2, array**2]
+    )
+    assert sum(isinstance(each, Mul) for each in lowered.program.operations) == 1
+
+
+def test_inputs_and_outputs_come_in_order_tile_by_tile() -> None:
+    x = Source("x", (40,), default_layout((40,), SLOTS), 1)
+    y = Source("", (3,), default_layout((3,), SLOTS), 1)
+    lowered = lower("two", [y, x], SLOTS)
+    assert [source for source, _ in lowered.inputs] == [y, x]
+    names = [each.name for each in lowered.program.operations if isinstance(each, Input)]
+    assert names == ["operand0", "x.0", "x.1"]
+    assert sum(isinstance(each, Output) for each in lowered.program.operations) == 3
+    assert lowered.outputs == (y.layout, x.layout)
+    assert lowered.program.title == "two"
+
+
+def test_sources_without_a_level_stand_at_the_top() -> None:
+    program = lower("", [Source("x", (3,)), Source("y", (3,), None, 2)], SLOTS, top=5).program
+    assert [each.level for each in program.operations if isinstance(each, Input)] == [5, 2]
+
+
+def test_operations_know_the_users_line() -> None:
+    x = Source("x", (4,), default_layout((4,), SLOTS), 1)
+    total = Contract((x,), ("i",), "", (), "model.py:3")
+    flipped = Rearrange(x, np.array([3, 1, 0, 2]), "model.py:4")
+    program = lower("", [total, Sum((flipped,), (-1,), None, (4,), "model.py:5")], SLOTS).program
+    origins = [
+        origin
+        for each, origin in zip(program.operations, program.origins, strict=True)
+        if not isinstance(each, Input | Output)
+    ]
+    assert list(dict.fromkeys(origins)) == ["model.py:3", "model.py:4", "model.py:5"]
+
+
+def test_choices_take_other_ways_by_number() -> None:
+    a, b, c = (Source(name, (4, 4), default_layout((4, 4), SLOTS), TOP) for name in "abc")
+    product = matmul(matmul(a, b), c)
+    arrays = {name: numbers((4, 4), seed) for seed, name in enumerate("abc")}
+    expected = arrays["a"] @ arrays["b"] @ arrays["c"]
+    programs = set()
+    for choices in ({}, {0: 1}, {1: 1}, {0: 1, 1: 2}, {0: 10**4}):
+        lowered = lower("", [product], SLOTS, choices=choices)
+        np.testing.assert_allclose(results_of(lowered, arrays)[0], expected, atol=1e-9)
+        programs.add(str(lowered.program))
+    assert len(programs) > 2
+
+
+def test_nodes_come_after_those_they_work_on() -> None:
+    x = Source("x", (2,))
+    one = Sum((x, x), (1, 1), None, (2,))
+    two = Sum((one, x), (1, 1), None, (2,))
+    assert in_order([two, one]) == [x, one, two]
+
+
+def test_a_long_chain_does_not_recurse() -> None:
+    node: Node = Source("x", (2,), Layout(SLOTS, (Axis(2, 1),)), 0)
+    for _ in range(3000):
+        node = Sum((node,), (-1,), None, (2,))
+    assert len(in_order([node])) == 3001
+    assert lower("", [node], SLOTS).outputs[0].shape == (2,)
+
+
+def test_levels_run_out_by_name() -> None:
+    x = Source("x", (2,), Layout(SLOTS, (Axis(2, 1),)), 0)
+    with pytest.raises(LevelExhaustedError, match=r"needs 1 level\(s\), the operands have 0"):
+        lower("", [Contract((x, x), ("i", "i"), "i", (2,))], SLOTS)

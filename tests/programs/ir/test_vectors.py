@@ -1,0 +1,125 @@
+"""Lane programs: what makes one legal, and how wide it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.ir.circuits import CircuitInput, CircuitOutput
+from cloakwork.programs.ir.vectors import (
+    Clear,
+    LaneProgram,
+    Masked,
+    Multiple,
+    Offset,
+    Packed,
+    Place,
+    PlacedScalar,
+    Rotation,
+    VectorDifference,
+    VectorNegative,
+    VectorOperation,
+    VectorProduct,
+    VectorSum,
+    run_in_clear,
+)
+
+X = CircuitInput("x", (3,))
+Y = CircuitInput("y", (3,))
+PACKED = Packed(tuple(PlacedScalar(slot, "x", slot) for slot in range(3)))
+
+
+def program(
+    *operations: VectorOperation, inputs: tuple[CircuitInput, ...] = (X, Y), slot: int = 0
+) -> LaneProgram:
+    outputs = (CircuitOutput("z", (), (0,)),)
+    places = ((Place(len(operations) - 1, slot),),)
+    return LaneProgram("t", inputs, operations, outputs, places)
+
+
+def test_every_operation_runs_over_the_whole_row() -> None:
+    made = program(
+        PACKED,
+        Rotation(0, -1),
+        VectorSum(0, 1),
+        VectorDifference(0, 1),
+        VectorProduct(2, 3),
+        VectorNegative(4),
+        Multiple(5, 2),
+        Masked(6, ((0, 1), (2, -3))),
+        Offset(7, ((1, 9),)),
+    )
+    assert list(run_in_clear(made, {0: [1, 2, 3, 0]}, 4, [0])) == [
+        [1, 2, 3, 0],
+        [0, 1, 2, 3],
+        [1, 3, 5, 3],
+        [1, 1, 1, -3],
+        [1, 3, 5, -9],
+        [-1, -3, -5, 9],
+        [-2, -6, -10, 18],
+        [-2, 0, 30, 0],
+        [-2, 9, 30, 0],
+    ]
+    assert str(made.counts) == "4/1/1/2"
+
+
+def test_slots_that_may_hold_something_are_known() -> None:
+    made = program(PACKED, Rotation(0, 2), VectorProduct(0, 1), Offset(2, ((7, 1),)))
+    assert [set(slots) for slots in made.supports()] == [{0, 1, 2}, {-2, -1, 0}, {0}, {0, 7}]
+
+
+@pytest.mark.parametrize(
+    ("operations", "slot", "width"),
+    [
+        ((PACKED,), 0, 3),
+        ((PACKED, Masked(0, ((0, 1),))), 0, 3),
+        ((PACKED, Rotation(0, 1), VectorSum(0, 1)), 0, 3),
+        ((PACKED, Rotation(0, 1), VectorProduct(0, 1)), 0, 3),
+        # What moves in from another evaluation must be a known zero or not there.
+        ((PACKED, Rotation(0, 1), VectorSum(0, 1)), 2, 4),
+        ((Packed(PACKED.scalars[:1]), Rotation(0, -9)), 9, 1),
+    ],
+)
+def test_width_is_as_far_as_a_result_could_be_disturbed(
+    operations: tuple[VectorOperation, ...], slot: int, width: int
+) -> None:
+    assert program(*operations, slot=slot).width == width
+
+
+def test_clear_results_need_no_vector() -> None:
+    outputs = (CircuitOutput("z", (), (0,)),)
+    made = LaneProgram("t", (), (), outputs, ((Clear(7),),))
+    assert str(made) == "t, 1 slots wide\n  output z = 7"
+
+
+@pytest.mark.parametrize(
+    ("operations", "reason"),
+    [
+        ((PACKED, Rotation(0, 0)), "does not move"),
+        ((PACKED, VectorSum(0, 1)), "not before it"),
+        ((Packed((PlacedScalar(0, "x", 0), PlacedScalar(0, "x", 1))),), "in one slot"),
+        ((Packed((PlacedScalar(0, "x", 3),)),), "no input has"),
+        ((Packed((PlacedScalar(0, "q", 0),)),), "no input has"),
+        ((Packed((PlacedScalar(0, "x", 0), PlacedScalar(1, "x", 0))),), "not replicated"),
+        ((Packed((PlacedScalar(0, "x", 0), PlacedScalar(1, "y", 0))),), "grouped input"),
+        ((PACKED, Packed((PlacedScalar(3, "x", 2),))), "not replicated"),
+    ],
+)
+def test_illegal_programs_are_refused(operations: tuple[VectorOperation, ...], reason: str) -> None:
+    with pytest.raises(InvalidProgramError, match=reason):
+        program(*operations)
+
+
+def test_wishes_of_inputs_are_kept() -> None:
+    apart = (Packed((PlacedScalar(0, "x", 0),)), Packed((PlacedScalar(0, "x", 1),)))
+    program(*apart, inputs=(CircuitInput("x", (2,), grouped=False),))
+    with pytest.raises(InvalidProgramError, match="2 ciphertexts"):
+        program(*apart, inputs=(CircuitInput("x", (2,)),))
+    with pytest.raises(InvalidProgramError, match="slots asked for"):
+        program(apart[0], inputs=(CircuitInput("x", (2,), slots=(5, 6)),))
+
+
+def test_outputs_that_do_not_fit_are_refused() -> None:
+    for places in ((), ((),), ((Place(4, 0),),)):
+        with pytest.raises(InvalidProgramError, match="output"):
+            LaneProgram("t", (X,), (PACKED,), (CircuitOutput("z", (), (0,)),), places)

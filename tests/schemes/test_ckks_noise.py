@@ -1,0 +1,198 @@
+"""Modelled noise against the noise of the engine, and what the clear backend does with it."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import cloakwork as cw
+from cloakwork._native import Parameters, SecretKey
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.programs.keys import demand_of
+from cloakwork.programs.slots import (
+    Add,
+    Builder,
+    Constant,
+    DropLevel,
+    Input,
+    Linear,
+    Mul,
+    Neg,
+    Output,
+    Polynomial,
+    Program,
+    Rescale,
+    Rotate,
+    Sub,
+)
+from cloakwork.runtime.executor import run
+from cloakwork.schemes.ckks import CkksBackend, CkksKey
+from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
+from cloakwork.schemes.clear_real import ClearBackend, ClearKey, ClearVector
+
+SETS = {
+    "one digit, insecure": Parameters(levels=3, scale_bits=42, log_n=10, insecure=True),
+    "many digits, 128 bits": Parameters(levels=3, scale_bits=40, log_n=13),
+    "few digits, 128 bits": Parameters(levels=6, scale_bits=45, log_n=14),
+}
+KEYS = {name: CkksKey(p, SecretKey.generate(p)) for name, p in SETS.items()}
+
+Chain = Callable[[Builder, int, int], int]
+
+
+def rescaled(builder: Builder, product: int) -> int:
+    return builder.append(Rescale(product))
+
+
+def clear_vector(slots: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.random.default_rng(slots).uniform(-1, 1, slots)
+
+
+def linear(builder: Builder, x: int, count: int) -> int:
+    slots = builder.finish().slots
+    vectors = np.random.default_rng(7).uniform(-1, 1, (count, slots))
+    return rescaled(builder, builder.append(Linear(x, dict(enumerate(vectors)), 4)))
+
+
+def constant(builder: Builder) -> int:
+    return builder.append(Constant(clear_vector(builder.finish().slots)))
+
+
+def everything(b: Builder, x: int, y: int) -> int:
+    product = b.append(Mul(b.append(Rotate(x, 3)), y))
+    moved = linear(b, rescaled(b, product), 16)
+    lowered = b.append(DropLevel(y, b.level(moved)))
+    total = b.append(Sub(b.append(Neg(moved)), lowered))
+    return rescaled(b, b.append(Mul(total, constant(b))))
+
+
+CHAINS: dict[str, Chain] = {
+    "encrypt": lambda _, x, __: x,
+    "add": lambda b, x, y: b.append(Add(x, y)),
+    "add constant": lambda b, x, _: b.append(Add(x, constant(b))),
+    "rotate": lambda b, x, _: b.append(Rotate(x, 3)),
+    "rotate twice": lambda b, x, _: b.append(Rotate(b.append(Rotate(x, 3)), 4)),
+    "multiply": lambda b, x, y: rescaled(b, b.append(Mul(x, y))),
+    "rotate a product": lambda b, x, y: rescaled(b, b.append(Rotate(b.append(Mul(x, y)), 3))),
+    "multiply by a constant": lambda b, x, _: rescaled(b, b.append(Mul(x, constant(b)))),
+    "drop a level": lambda b, x, _: b.append(DropLevel(x, b.level(x) - 1)),
+    "a small transform": lambda b, x, _: linear(b, x, 2),
+    "a large transform": lambda b, x, _: linear(b, x, 64),
+    "monomials": lambda b, x, _: b.append(Polynomial(x, (0.5, -1.0, 0.25, 2.0), "monomial")),
+    "a power of large numbers": lambda b, x, _: b.append(
+        Polynomial(b.append(Add(x, constant(b))), (0,) * 4 + (1.0,), "monomial")
+    ),
+    "an odd power": lambda b, x, _: b.append(
+        Polynomial(b.append(Add(x, constant(b))), (0,) * 7 + (1.0,), "monomial")
+    ),
+    "chebyshev": lambda b, x, _: b.append(Polynomial(x, (0, 0.5, 0, -1, 0, 0.3), "chebyshev")),
+    "everything": everything,
+}
+
+
+def program_of(chain: Chain, parameters: Parameters) -> Program:
+    builder = Builder("chain", parameters.slots)
+    x, y = (builder.append(Input(name, parameters.levels)) for name in "xy")
+    builder.append(Output(chain(builder, x, y)))
+    return builder.finish()
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("chain", CHAINS)
+def test_the_model_is_within_a_factor_of_two_of_the_engine(name: str, chain: str) -> None:
+    parameters, key = SETS[name], KEYS[name]
+    program = program_of(CHAINS[chain], parameters)
+    model = noise_of(parameters)
+    inputs = np.random.default_rng(2).uniform(-1, 1, (2, parameters.slots))
+    exact_key = ClearKey()
+    noisy_key = ClearKey(model)
+
+    (exact,) = run(
+        program,
+        ClearBackend(),
+        [exact_key.encrypt(v, bound=1.0, level=parameters.levels) for v in inputs],
+    )
+    noisy_inputs = [noisy_key.encrypt(v, bound=1.0, level=parameters.levels) for v in inputs]
+    (modelled,) = run(program, ClearBackend(model), noisy_inputs)
+    demand = demand_of(program)
+    keys = key.evaluation_keys(demand.relinearisation_level, demand.rotations)
+    encrypted = [key.encrypt(v, bound=1.0, level=parameters.levels) for v in inputs]
+    (found,) = run(program, CkksBackend(parameters, keys), encrypted)
+
+    measured = float(np.std(key.decrypt(found, flood_bits=None) - exact.slots))
+    predicted = float(np.std(modelled.slots - exact.slots))
+    assert measured / 2 < predicted < 2 * measured
+
+
+MODEL = NoiseModel(n=2048, scales=(2.0**30, 2.0**31, 2.0**32), switching_deviation=5.0)
+
+
+def test_the_same_seed_gives_the_same_errors() -> None:
+    x = ClearVector(np.zeros(1024), 2)
+    first, again, other = (
+        ClearBackend(model).rotate(x, 1).slots
+        for model in (MODEL, MODEL, NoiseModel(2048, MODEL.scales, seed=1))
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    backend = ClearBackend(MODEL)
+    assert not np.array_equal(backend.rotate(x, 1).slots, backend.rotate(x, 1).slots)
+
+
+def test_errors_of_key_and_backend_are_independent() -> None:
+    zeros = np.zeros(1024)
+    fresh = ClearKey(MODEL).encrypt(zeros, bound=1.0, level=2).slots
+    rotated = ClearBackend(MODEL).rotate(ClearVector(zeros, 2), 1).slots
+    assert abs(np.corrcoef(fresh, rotated)[0, 1]) < 0.2
+
+
+def test_errors_have_the_deviation_that_is_told() -> None:
+    zeros = np.zeros(1 << 16)
+    fresh = ClearKey(MODEL).encrypt(zeros, bound=1.0, level=1).slots
+    assert np.std(fresh) == pytest.approx(MODEL.encryption(1), rel=0.05)
+    rescaled_one = ClearBackend(MODEL).rescale(ClearVector(zeros, 2, waiting=True))
+    assert np.std(rescaled_one.slots) == pytest.approx(MODEL.rounding(2.0**31), rel=0.05)
+
+
+def test_noise_halves_where_the_scale_doubles() -> None:
+    for of_scale in (MODEL.encoding, MODEL.rounding, MODEL.switching, MODEL.rotation):
+        assert of_scale(2.0**31) == of_scale(2.0**30) / 2 > 0
+    assert MODEL.encryption(2) == MODEL.encryption(1) / 2
+
+
+def test_products_keep_waiting_until_their_rescale() -> None:
+    backend = ClearBackend(MODEL)
+    x = ClearVector(np.ones(4), 2)
+    product = backend.multiply(x, x)
+    diagonals = {0: np.ones(4)}
+    waiting = [
+        product,
+        backend.multiply_constant(x, np.ones(4)),
+        backend.linear(x, diagonals, 1),
+        backend.rotate(product, 1),
+        backend.add(product, product),
+        backend.negate(product),
+        backend.add_constant(product, np.ones(4)),
+    ]
+    assert all(value.waiting for value in waiting)
+    assert not backend.rescale(product).waiting
+
+
+def test_a_session_with_noise_is_a_little_wrong() -> None:
+    def scores(*, noise: bool) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        session = cw.Session(
+            depth=1, precision=20, backend="clear", insecure=True, log_n=11, noise=noise
+        )
+        x = session.encrypt(np.linspace(-1, 1, 64).reshape(8, 8))
+        return session.decrypt(cw.einsum("ij,jk->ik", x, np.linspace(0, 1, 64).reshape(8, 8)))
+
+    exact, noisy = scores(noise=False), scores(noise=True)
+    assert 0 < np.abs(exact - noisy).max() < 2**-20
+    assert np.array_equal(noisy, scores(noise=True))
+
+
+def test_ciphertexts_take_no_model() -> None:
+    with pytest.raises(InvalidArgumentError, match="backend='clear'"):
+        cw.Session(depth=1, insecure=True, log_n=10, noise=True)
+    with pytest.raises(InvalidArgumentError, match="noise to be True or False"):
+        cw.Session(depth=1, backend="clear", noise=1)  # type: ignore[arg-type]
