@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from cloakwork.plan.boolean.noise import failure_of
+from cloakwork.plan.cost.measured_tfhe import gate_seconds, measured_targets
 
 from benchmarks.boolean_jobs import Job
 from benchmarks.boolean_layers import layers_of
@@ -16,11 +18,8 @@ from cloakwork import _native
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.makespan import data_flow_seconds, layered_seconds
 from cloakwork.plan.boolean.map import MappedProgram
-from cloakwork.plan.boolean.noise import failure_of
-from cloakwork.plan.cost.measured_tfhe import gate_seconds, measured_targets
 from cloakwork.plan.cost.tfhe import LOG2_FAILURE
-from cloakwork.programs.bootstrap_statistics import bootstrap_statistics_of
-from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.runtime.boolean_roles import BooleanClient, BooleanEvaluator, EncryptedBits
 
 THREADS = (1, 2, 4, 8, 16, 32, 64, 128)

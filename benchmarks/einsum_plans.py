@@ -20,12 +20,12 @@ from cloakwork.plan.passes.key_budget import powers_of_two_only
 from cloakwork.plan.passes.levels import depth_of
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.ir.tensors import Node
-from cloakwork.programs.keys import KeyDemand, demand_of
-from cloakwork.programs.slots import Constant, Mul, Program, Rescale, Rotate
+from cloakwork.programs.keys import KeyRequirements, required_keys
+from cloakwork.programs.slots import Constant, Mul, Rescale, Rotate, SlotProgram
 from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.profile import Profile
 
-Fit: TypeAlias = Callable[[Program], Program]
+Fit: TypeAlias = Callable[[SlotProgram], SlotProgram]
 
 SLOTS = 16384
 PRECISION = 24
@@ -35,7 +35,7 @@ _DEPTHS = range(9)
 _ENOUGH = float(SLOTS)
 
 
-def as_planned(program: Program) -> Program:
+def as_planned(program: SlotProgram) -> SlotProgram:
     """The program itself, which has a key for each of its rotations."""
     return program
 
@@ -47,7 +47,7 @@ KEYS: Mapping[str, Fit] = {"all keys": as_planned, "power-of-two keys": powers_o
 class Step:
     """A program that was run, and on what."""
 
-    program: Program
+    program: SlotProgram
     inputs: Sequence[Any]
     bounds: Sequence[float | None] | None
 
@@ -85,13 +85,13 @@ class Recorder:
         result: cw.Tensor = job.compute(*operands)
         return result
 
-    def fitted(self, program: Program) -> Program:
+    def fitted(self, program: SlotProgram) -> SlotProgram:
         """The program, fitted to the keys that it is measured with."""
         return self.fit(program)
 
     def run(
         self,
-        program: Program,
+        program: SlotProgram,
         inputs: Sequence[Any],
         *,
         profile: Profile | None = None,
@@ -128,7 +128,7 @@ class _Runner:
 class EagerPlan:
     """The programs of a job, and the least depth and bound of a session that serve them."""
 
-    programs: Sequence[Program]
+    programs: Sequence[SlotProgram]
     depth: int
     bound: float
 
@@ -186,17 +186,17 @@ def compiled_plan(job: Job, fit: Fit) -> cw.Compiled:
     )
 
 
-def rotations(programs: Iterable[Program]) -> int:
+def rotations(programs: Iterable[SlotProgram]) -> int:
     """How often ciphertexts are rotated."""
     return sum(counts(program)["rotations"] for program in programs)
 
 
-def relinearisations(programs: Iterable[Program]) -> int:
+def relinearisations(programs: Iterable[SlotProgram]) -> int:
     """How often products are relinearised, which many of them may be together."""
     return sum(map(_relinearisations, programs))
 
 
-def _relinearisations(program: Program) -> int:
+def _relinearisations(program: SlotProgram) -> int:
     degree = degrees(program)
     found = 0
     rotated: set[int] = set()
@@ -214,14 +214,14 @@ def _relinearisations(program: Program) -> int:
     return found + len(rotated)
 
 
-def levels_used(programs: Iterable[Program]) -> int:
+def levels_used(programs: Iterable[SlotProgram]) -> int:
     """Levels that programs which run one after the other take."""
     return sum(map(depth_of, programs))
 
 
-def key_demand(programs: Iterable[Program]) -> KeyDemand:
+def key_demand(programs: Iterable[SlotProgram]) -> KeyRequirements:
     """The keys that serve all programs."""
-    demand = KeyDemand()
+    demand = KeyRequirements()
     for program in programs:
-        demand = demand.joined(demand_of(program))
+        demand = demand.joined(required_keys(program))
     return demand

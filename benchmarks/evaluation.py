@@ -32,7 +32,7 @@ from cloakwork import _native
 from cloakwork._native import Parameters
 from cloakwork.plan.cost.measure import measured
 from cloakwork.plan.cost.table import total_seconds
-from cloakwork.programs.slots import Program
+from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.profile import Profile
 
 # A job of milliseconds is run more often than one of seconds: at most so often, and no further
@@ -140,7 +140,7 @@ class Prepared:
         run: Runs it again.
     """
 
-    programs: Sequence[Program]
+    programs: Sequence[SlotProgram]
     parameters: Parameters
     found: NDArray[np.float64]
     planning_seconds: float

@@ -21,7 +21,7 @@ from cloakwork._native import (
     Plaintext,
     SecretKey,
 )
-from cloakwork.plan.tensors.sums import cheapest_split
+from cloakwork.programs.bsgs import cheapest_split
 
 Vector: TypeAlias = NDArray[np.complex128]
 

@@ -15,7 +15,7 @@ from benchmarks.nn_jobs import PRECISION, Job
 from cloakwork import _native, nn
 from cloakwork.explain.networks import layers_of
 from cloakwork.plan.cost.measure import measured
-from cloakwork.programs.keys import demand_of
+from cloakwork.programs.keys import required_keys
 from examples.nn.two_parties import answers
 
 
@@ -125,7 +125,7 @@ def evaluate(job: Job) -> Evaluation:
         agreeing=int((outputs.argmax(axis=1) == expected.argmax(axis=1)).sum()),
         rotations=sum(layer.rotations for layer in layers),
         diagonals=sum(layer.diagonals for layer in layers),
-        keys=len(demand_of(network.program)),
+        keys=len(required_keys(network.program)),
         key_bytes=network.key_bytes,
         encoded_bytes=network.encoded_bytes,
         process_bytes=found.peak_bytes,

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cloakwork.plan.cost.measured_tfhe import measured_target
+from cloakwork.runtime.boolean_roles import BooleanClient, BooleanEvaluator
 
 import cloakwork as cw
 from cloakwork import boolean
@@ -23,11 +25,9 @@ from cloakwork.errors import (
 )
 from cloakwork.frontends.boolean.circuit import BooleanProgram, Port
 from cloakwork.plan.boolean.map import MappedProgram, map_gates
-from cloakwork.plan.cost.measured_tfhe import measured_target
 from cloakwork.programs import bootstraps_file
 from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder
 from cloakwork.programs.gates import GateBuilder, GateKind
-from cloakwork.runtime.boolean_roles import BooleanClient, BooleanEvaluator
 
 
 def mapped(kind: GateKind, parameters: str = "boxes4") -> MappedProgram:

@@ -29,8 +29,8 @@ from cloakwork.frontends.tensors.tracing import TracedTensor
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.passes.levels import depth_of
 from cloakwork.programs.bounds import value_bounds
-from cloakwork.programs.keys import demand_of
-from cloakwork.programs.slots import Linear, Program, Rotate
+from cloakwork.programs.keys import required_keys
+from cloakwork.programs.slots import Linear, Rotate, SlotProgram
 
 Function = Callable[..., Any]
 
@@ -171,7 +171,7 @@ def test_the_predicted_precision_is_the_engines(name: str) -> None:
     assert predicted <= found <= predicted + 2.5
 
 
-def rotations(*programs: Program) -> int:
+def rotations(*programs: SlotProgram) -> int:
     return sum(
         isinstance(operation, Rotate | Linear)
         for program in programs
@@ -195,10 +195,10 @@ def test_packing_for_the_plan_saves_rotations(
     function: Function, shapes: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = cw.Session(depth=8, backend="clear", insecure=True, log_n=12)
-    eager: list[Program] = []
+    eager: list[SlotProgram] = []
     run = cw.Session.run
 
-    def watched(self: cw.Session, program: Program, *args: Any, **options: Any) -> Any:
+    def watched(self: cw.Session, program: SlotProgram, *args: Any, **options: Any) -> Any:
         eager.append(program)
         return run(self, program, *args, **options)
 
@@ -232,7 +232,7 @@ def test_key_budgets_from_all_keys_to_the_fewest() -> None:
     assert fewest < free.key_bytes
     least = compiled(function, (20, 20), key_budget=fewest)
     assert least.key_bytes <= fewest
-    assert len(demand_of(least.program)) < len(demand_of(free.program))
+    assert len(required_keys(least.program)) < len(required_keys(free.program))
     require_encrypted_right(least, function, 20)
     with pytest.raises(KeyBudgetError):
         compiled(function, (20, 20), key_budget=fewest - 1)

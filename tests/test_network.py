@@ -22,7 +22,7 @@ from cloakwork.frontends.nn.evaluate import evaluate
 from cloakwork.plan.cost.measure import modelled_for
 from cloakwork.plan.cost.table import modelled
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.keys import demand_of
+from cloakwork.programs.keys import required_keys
 
 PRECISION = 16
 
@@ -62,7 +62,7 @@ def test_takes_so_many_rotations_diagonals_keys_and_levels(
     layers = layers_of(made.program, modelled_for(made.parameters))
     assert [layer.rotations for layer in layers] == rotations
     assert [layer.diagonals for layer in layers] == diagonals
-    assert len(demand_of(made.program)) == keys
+    assert len(required_keys(made.program)) == keys
     assert made.key_bytes == key_bytes
     assert made.parameters.levels == levels
     assert made.parameters.log_n == 14

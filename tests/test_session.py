@@ -29,9 +29,9 @@ from cloakwork.errors import (
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.programs.keys import demand_of
+from cloakwork.programs.keys import required_keys
 from cloakwork.programs.layout import MAX_SLOTS
-from cloakwork.programs.slots import Builder, Input, Output, Program, Rotate
+from cloakwork.programs.slots import Builder, Input, Output, Rotate, SlotProgram
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes.ckks import CkksKey
 
@@ -346,7 +346,7 @@ def test_the_clear_backend_has_nothing_to_save(tmp_path: Any) -> None:
         cw.save_tensor(s.encrypt([1.0]), tmp_path / "x", s.parameters)
 
 
-def rotations(s: cw.Session, steps: range) -> Program:
+def rotations(s: cw.Session, steps: range) -> SlotProgram:
     builder = Builder("rotations", s.parameters.slots)
     x = builder.append(Input("x", s.parameters.levels))
     for step in steps:
@@ -422,14 +422,14 @@ def test_a_key_budget_is_kept_by_making_rotations_of_others() -> None:
     x = free.encrypt(data)
     y = x @ x
     assert y.program is not None
-    needed = demand_of(y.program)
+    needed = required_keys(y.program)
 
     budget = needed.nbytes(free.parameters.evaluation_key_bytes) - 1
     tight = cw.Session(depth=3, insecure=True, log_n=10, key_budget=budget)
     x = tight.encrypt(data)
     y = x @ x
     assert y.program is not None
-    assert len(demand_of(y.program).rotations) < len(needed.rotations)
+    assert len(required_keys(y.program).rotations) < len(needed.rotations)
     assert np.abs(tight.decrypt(y) - data @ data).max() < 1e-5
     assert 0 < tight.key_bytes <= budget
 

@@ -21,7 +21,7 @@ from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.makespan import layered_seconds
 from cloakwork.plan.boolean.map import map_gates
 from cloakwork.plan.cost.tfhe import Target, published_target
-from cloakwork.programs.bootstrap_statistics import bootstrap_statistics_of
+from cloakwork.programs.bootstraps import bootstrap_statistics_of
 
 NAMED = {job.name: job for job in JOBS}
 ADDER = NAMED["adder-32-bristol"]

@@ -35,7 +35,7 @@ from cloakwork.plan.cost.measure import modelled_for
 from cloakwork.plan.parameters.ckks import parameters_for
 from cloakwork.plan.passes.key_budget import powers_of_two_only
 from cloakwork.plan.passes.rotation_paths import powers_of_two
-from cloakwork.programs.slots import Add, Input, Mul, Output, Program, Rescale
+from cloakwork.programs.slots import Add, Input, Mul, Output, Rescale, SlotProgram
 
 NAMED = {job.name: job for job in JOBS}
 SMALL = replace(NAMED["matmul"], name="small matmul", shapes=((2, 4), (4, 4)))
@@ -102,8 +102,8 @@ names_to_compile = [
 
 def require(
     most: Work,
-    planned: list[Program],
-    fitted: list[Program],
+    planned: list[SlotProgram],
+    fitted: list[SlotProgram],
     key_bytes_at: Callable[[int], int],
 ) -> None:
     """The programs, and the same fitted to powers of two, take no more than that."""
@@ -195,7 +195,7 @@ def test_three_steps_compiled_take_fewer_rotations_than_one_by_one() -> None:
 
 def test_products_that_meet_in_a_sum_are_relinearised_together() -> None:
     operations = (Input("x", 1), Mul(0, 0), Mul(0, 0), Add(1, 2), Rescale(3), Output(4))
-    program = Program("", 8, operations, (None,) * 6)
+    program = SlotProgram("", 8, operations, (None,) * 6)
     assert counts(program)["ciphertext products"] == 2
     assert relinearisations([program, program]) == 2
 

@@ -3,13 +3,13 @@
 import re
 
 import pytest
+from cloakwork.explain.bootstraps import explain_mapped
+from cloakwork.plan.cost.measured_tfhe import measured_target
 
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.explain.bootstraps import explain_mapped
 from cloakwork.frontends.boolean.circuit import BooleanProgram, Port
 from cloakwork.plan.boolean.map import MappedProgram, map_gates
-from cloakwork.plan.cost.measured_tfhe import measured_target
 from cloakwork.plan.cost.tfhe import published_target
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 

@@ -12,7 +12,7 @@ def chain(lengths: list[int]) -> GateProgram:
     last = 0
     for length in lengths:
         last, *_ = [builder.append(GateKind.NOT, last) for _ in range(length)]
-    builder.output(Port("y", "signed", 2, length=1), [last, last])
+    builder.output(Port("y", "signed", 2, shape=(1,)), [last, last])
     return builder.finish()
 
 

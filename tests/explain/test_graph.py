@@ -10,8 +10,8 @@ from cloakwork.programs.slots import (
     Constant,
     Input,
     Output,
-    Program,
     Rotate,
+    SlotProgram,
     operands,
 )
 from tests.programs.random_programs import programs
@@ -19,7 +19,7 @@ from tests.programs.random_programs import programs
 
 @pytest.mark.parametrize("most", [0, 1000])
 @given(programs())
-def test_every_operation_is_in_one_node(most: int, program: Program) -> None:
+def test_every_operation_is_in_one_node(most: int, program: SlotProgram) -> None:
     nodes = nodes_of(program, most=most)
     drawn = [number for node in nodes for number in node.numbers]
     assert sorted(drawn) == [
@@ -40,7 +40,7 @@ def test_every_operation_is_in_one_node(most: int, program: Program) -> None:
 
 
 @given(programs())
-def test_values_that_live_together_stand_apart(program: Program) -> None:
+def test_values_that_live_together_stand_apart(program: SlotProgram) -> None:
     nodes = nodes_of(program)
     last_use = list(range(len(nodes)))
     for place, node in enumerate(nodes):

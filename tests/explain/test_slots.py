@@ -9,13 +9,13 @@ import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.slots import counts, explain_program
 from cloakwork.frontends.tensors.tensor import Tensor
-from cloakwork.programs.slots import Add, Builder, Input, Output, Program, Rotate
+from cloakwork.programs.slots import Add, Builder, Input, Output, Rotate, SlotProgram
 
 SESSION = cw.Session(depth=3, backend="clear", insecure=True, log_n=11)
 RANDOM = np.random.default_rng(0)
 
 
-def program_of(tensor: Tensor) -> Program:
+def program_of(tensor: Tensor) -> SlotProgram:
     assert tensor.program is not None
     return tensor.program
 
@@ -125,7 +125,7 @@ def test_a_long_program_of_no_stages_is_told_in_few_lines() -> None:
 
 
 def test_an_empty_program() -> None:
-    text = explain_program(Program("nothing", 1024, (), ()), SESSION.parameters, hidden=True)
+    text = explain_program(SlotProgram("nothing", 1024, (), ()), SESSION.parameters, hidden=True)
     assert text.startswith("nothing\n")
 
 

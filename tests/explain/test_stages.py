@@ -19,9 +19,9 @@ from cloakwork.programs.slots import (
     Mul,
     Operation,
     Output,
-    Program,
     Rescale,
     Rotate,
+    SlotProgram,
     operands,
 )
 from tests.programs.random_programs import MAX_LEVEL, programs
@@ -33,13 +33,13 @@ PARAMETERS = Parameters(levels=MAX_LEVEL, log_n=10, insecure=True)
 def told(*operations: Operation) -> list[str]:
     """What is told of operations on one input, the first line left out."""
     everything = (Input("x", 2), *operations)
-    program = Program("t", SLOTS, everything, (None,) * len(everything))
+    program = SlotProgram("t", SLOTS, everything, (None,) * len(everything))
     (stage,) = stages_of(program)
     return [line.strip() for line in stage_lines(program, stage, 1)[1:]]
 
 
 @given(programs())
-def test_stages_and_strands_part_the_work(program: Program) -> None:
+def test_stages_and_strands_part_the_work(program: SlotProgram) -> None:
     work = [
         number
         for number, operation in enumerate(program.operations)
@@ -62,7 +62,7 @@ def test_stages_and_strands_part_the_work(program: Program) -> None:
 
 
 @given(programs())
-def test_every_program_can_be_explained(program: Program) -> None:
+def test_every_program_can_be_explained(program: SlotProgram) -> None:
     text = explain_program(program, PARAMETERS, hidden=True)
     assert text.startswith(program.title)
     for number, stage in enumerate(stages_of(program), start=1):
@@ -74,7 +74,7 @@ def test_every_program_can_be_explained(program: Program) -> None:
 def test_drops_do_not_part_a_stage() -> None:
     first = (Input("x", 2), Rotate(0, 1), DropLevel(0, 1), Rotate(2, 1))
     operations = (*first, DropLevel(1, 1), Add(3, 4))
-    program = Program("t", SLOTS, operations, (None,) * 6, (), ("", *("turn",) * 5))
+    program = SlotProgram("t", SLOTS, operations, (None,) * 6, (), ("", *("turn",) * 5))
     assert [(stage.name, stage.numbers) for stage in stages_of(program)] == [
         ("align levels", (2,)),
         ("turn", (1, 3)),

@@ -25,7 +25,7 @@ from cloakwork._native import (
     PublicKey,
     SecretKey,
 )
-from cloakwork.plan.tensors.sums import split
+from cloakwork.programs.bsgs import split
 
 LEVELS = 3
 P = Parameters(levels=LEVELS, log_n=11, insecure=True)

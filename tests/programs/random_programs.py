@@ -20,10 +20,10 @@ from cloakwork.programs.slots import (
     Operation,
     Output,
     Polynomial,
-    Program,
     Rescale,
     Rotate,
     RotateSum,
+    SlotProgram,
     State,
     Sub,
     Vector,
@@ -49,7 +49,7 @@ MAX_OPERATIONS = 20
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> Program:
+def programs(draw: st.DrawFn) -> SlotProgram:
     """A program of a few inputs, any operations that are legal, and at least one output."""
     slots = draw(st.sampled_from([2, 4, 6, 16]))
     builder = Builder(draw(st.text(max_size=5)), slots)
@@ -145,7 +145,7 @@ def _operations(draw: st.DrawFn, states: Sequence[State], slots: int) -> Operati
     return Rescale(first) if kind is Rescale else Neg(first)
 
 
-def results(program: Program) -> list[list[float]]:
+def results(program: SlotProgram) -> list[list[float]]:
     """What a program computes in the clear from inputs that depend on their position only."""
     entries = [operation for operation in program.operations if isinstance(operation, Input)]
     inputs = [
@@ -155,7 +155,7 @@ def results(program: Program) -> list[list[float]]:
     return [output.slots.tolist() for output in run(program, ClearBackend(), inputs)]
 
 
-def facts(program: Program) -> tuple[object, ...]:
+def facts(program: SlotProgram) -> tuple[object, ...]:
     """All that a program is, such that == compares it bit by bit."""
     return (
         program.title,

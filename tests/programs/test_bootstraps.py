@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cloakwork.programs.bootstraps_file import from_bytes, to_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork.errors import InvalidProgramError, MalformedBytesError
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
-from cloakwork.programs.bootstrap_statistics import bootstrap_statistics_of
 from cloakwork.programs.bootstraps import (
     BOOTSTRAP,
     EIGHTH,
@@ -19,8 +19,8 @@ from cloakwork.programs.bootstraps import (
     LINEAR,
     QUARTER,
     BootstrapProgram,
+    bootstrap_statistics_of,
 )
-from cloakwork.programs.bootstraps_file import from_bytes, to_bytes
 from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.port import Port
 from tests.programs.random_gates import gate_programs

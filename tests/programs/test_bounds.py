@@ -21,9 +21,9 @@ from cloakwork.programs.slots import (
     Operation,
     Output,
     Polynomial,
-    Program,
     Rescale,
     Rotate,
+    SlotProgram,
     Sub,
     Vector,
 )
@@ -40,7 +40,7 @@ steps = st.integers(1, SLOTS - 1)
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> Program:
+def programs(draw: st.DrawFn) -> SlotProgram:
     """Programs of two inputs that output every value that is no product awaiting a rescale."""
     builder = Builder("drawn", SLOTS)
     made = [builder.append(Input("x", TOP)), builder.append(Input("y", TOP))]
@@ -75,7 +75,7 @@ def programs(draw: st.DrawFn) -> Program:
 
 @given(programs(), vectors, vectors, st.data())
 def test_no_value_exceeds_its_bound(
-    program: Program, x: Vector, y: Vector, data: st.DataObject
+    program: SlotProgram, x: Vector, y: Vector, data: st.DataObject
 ) -> None:
     limits = [np.abs(x), np.abs(y) * data.draw(st.sampled_from([1.0, 1.5]))]
     bounds = value_bounds(program, limits)
@@ -87,8 +87,8 @@ def test_no_value_exceeds_its_bound(
         assert np.abs(result.slots).max() <= bound * ROUNDING + 1e-300
 
 
-def program_of(*operations: Operation) -> Program:
-    return Program("p", SLOTS, operations, (None,) * len(operations))
+def program_of(*operations: Operation) -> SlotProgram:
+    return SlotProgram("p", SLOTS, operations, (None,) * len(operations))
 
 
 def bound_of(operation: Operation, x: Vector) -> float | None:

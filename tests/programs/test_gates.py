@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.gate_statistics import statistics_of
-from cloakwork.programs.gates import ARITIES, GateBuilder, GateKind, GateProgram, lut
+from cloakwork.programs.gates import ARITIES, GateBuilder, GateKind, GateProgram, lut, statistics_of
 from cloakwork.programs.port import MAX_PORT_BITS, Port
 from tests.programs.random_gates import ARITY, gate_programs
 

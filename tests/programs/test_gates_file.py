@@ -5,12 +5,12 @@ import struct
 import zlib
 
 import pytest
+from cloakwork.programs.gates_file import from_bytes, to_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork.errors import MalformedBytesError
 from cloakwork.programs.gates import GateKind, GateProgram
-from cloakwork.programs.gates_file import from_bytes, to_bytes
 from tests.programs.random_gates import facts, gate_programs
 
 HEADER = struct.Struct("<8sIQQQQQ4Q")

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cloakwork.programs.slots_file import from_bytes, to_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,13 +19,12 @@ from cloakwork.programs.slots import (
     Mul,
     Neg,
     Output,
-    Program,
     Rescale,
     Rotate,
     RotateSum,
+    SlotProgram,
     Sub,
 )
-from cloakwork.programs.slots_file import from_bytes, to_bytes
 from cloakwork.programs.text import from_text, to_text
 from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.executor import run
@@ -34,7 +34,7 @@ from tests.programs.random_programs import facts
 LONG = st.integers(-(2**63) + 1, 2**63 - 1)
 
 
-def program_of(numbers: list[int]) -> Program:
+def program_of(numbers: list[int]) -> SlotProgram:
     """A program with every operation that programs over integers have."""
     builder = Builder("all", 4, "integer")
     x, y = builder.append(Input("x", 2)), builder.append(Input("y", 1))
@@ -107,36 +107,36 @@ def test_what_is_wrong_is_said(text: str, reason: str) -> None:
 def test_sums_of_rotations_are_checked(added: Any, subtracted: Any, reason: str) -> None:
     operations = (Input("x", 0), RotateSum(0, added, subtracted))
     with pytest.raises(InvalidProgramError, match=reason):
-        Program("", 4, operations, (None,) * 2, numbers="integer")
+        SlotProgram("", 4, operations, (None,) * 2, numbers="integer")
 
 
 def test_programs_over_reals_have_no_sums_of_rotations() -> None:
     operations = (Input("x", 0), RotateSum(0, (0, 1)))
     with pytest.raises(InvalidProgramError, match="programs over reals have none"):
-        Program("", 4, operations, (None,) * 2)
+        SlotProgram("", 4, operations, (None,) * 2)
 
 
 def test_numbers_are_of_one_kind() -> None:
     reals, integers = np.ones(2), np.ones(2, dtype=np.int64)
     with pytest.raises(InvalidProgramError, match="expected an array of int64"):
-        Program("", 2, (Constant(reals),), (None,), numbers="integer")
+        SlotProgram("", 2, (Constant(reals),), (None,), numbers="integer")
     with pytest.raises(InvalidProgramError, match="expected an array of float64"):
-        Program("", 2, (Constant(integers),), (None,))
+        SlotProgram("", 2, (Constant(integers),), (None,))
     least = np.array([-(2**63), 0], dtype=np.int64)
     with pytest.raises(InvalidProgramError, match="a number is -2"):
-        Program("", 2, (Constant(least),), (None,), numbers="integer")
+        SlotProgram("", 2, (Constant(least),), (None,), numbers="integer")
     with pytest.raises(InvalidProgramError, match="numbers to be of"):
-        Program("", 2, (), (), numbers="complex")  # type: ignore[arg-type]
+        SlotProgram("", 2, (), (), numbers="complex")  # type: ignore[arg-type]
 
 
 def test_results_stay_unrelinearised_and_factors_do_not() -> None:
     x = Input("x", 1)
     sums = (x, Mul(0, 0), Mul(0, 0), Add(1, 2), Output(3))
-    assert degrees(Program("", 2, sums, (None,) * 5, numbers="integer")) == (1, 2, 2, 2, 1)
+    assert degrees(SlotProgram("", 2, sums, (None,) * 5, numbers="integer")) == (1, 2, 2, 2, 1)
     ones = Constant(np.array([1, 2]))
     masked = (x, ones, Mul(0, 0), Mul(2, 1), Rotate(3, 1))
-    assert degrees(Program("", 2, masked, (None,) * 5, numbers="integer")) == (1, 1, 2, 2, 1)
+    assert degrees(SlotProgram("", 2, masked, (None,) * 5, numbers="integer")) == (1, 1, 2, 2, 1)
     used = (x, Mul(0, 0), Mul(1, 0), Output(2))
-    assert degrees(Program("", 2, used, (None,) * 4, numbers="integer")) == (1, 1, 2, 1)
+    assert degrees(SlotProgram("", 2, used, (None,) * 4, numbers="integer")) == (1, 1, 2, 1)
     dropped = (x, Mul(0, 0), DropLevel(1, 0))
-    assert degrees(Program("", 2, dropped, (None,) * 3, numbers="integer")) == (1, 1, 1)
+    assert degrees(SlotProgram("", 2, dropped, (None,) * 3, numbers="integer")) == (1, 1, 1)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cloakwork.programs.keys import KeyDemand, demand_of
+from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -26,7 +26,7 @@ def test_every_key_is_asked_at_the_highest_level_that_uses_it() -> None:
     turned = builder.append(Rotate(turned, 7))
     square = builder.append(Rescale(builder.append(Mul(turned, turned))))
     builder.append(Output(builder.append(Add(square, square))))
-    assert demand_of(builder.finish()) == KeyDemand(3, {1: 4, 4: 4, 7: 3})
+    assert required_keys(builder.finish()) == KeyRequirements(3, {1: 4, 4: 4, 7: 3})
 
 
 def test_a_product_with_a_constant_needs_no_key() -> None:
@@ -34,36 +34,36 @@ def test_a_product_with_a_constant_needs_no_key() -> None:
     x = builder.append(Input("x", 1))
     product = builder.append(Mul(x, builder.append(Constant(np.ones(4)))))
     builder.append(Output(builder.append(Rescale(product))))
-    assert not demand_of(builder.finish())
+    assert not required_keys(builder.finish())
 
 
 def test_a_polynomial_relinearises_at_its_operand() -> None:
     builder = Builder("", slots=4)
     x = builder.append(Input("x", 3))
     builder.append(Output(builder.append(Polynomial(x, (0.0, 1.0, 1.0, 1.0), "monomial"))))
-    assert demand_of(builder.finish()).relinearisation_level == 3
+    assert required_keys(builder.finish()).relinearisation_level == 3
 
 
 def test_joining_and_lacking() -> None:
-    held = KeyDemand(2, {1: 3})
-    wanted = KeyDemand(3, {1: 2, 8: 1})
-    assert wanted.beyond(held) == KeyDemand(3, {8: 1})
+    held = KeyRequirements(2, {1: 3})
+    wanted = KeyRequirements(3, {1: 2, 8: 1})
+    assert wanted.beyond(held) == KeyRequirements(3, {8: 1})
     assert not wanted.beyond(held.joined(wanted))
-    assert held.joined(wanted) == KeyDemand(3, {1: 3, 8: 1})
+    assert held.joined(wanted) == KeyRequirements(3, {1: 3, 8: 1})
 
 
 def test_parts_make_up_the_whole() -> None:
-    whole = KeyDemand(3, {step: step % 4 for step in range(1, 20)})
+    whole = KeyRequirements(3, {step: step % 4 for step in range(1, 20)})
     parts = list(whole.parts(8))
     assert [len(part) for part in parts] == [1, 8, 8, 3]
-    joined = KeyDemand()
+    joined = KeyRequirements()
     for part in parts:
         joined = joined.joined(part)
     assert joined == whole
     assert len(whole) == 20
-    assert not list(KeyDemand().parts(8))
+    assert not list(KeyRequirements().parts(8))
 
 
 def test_bytes_count_every_key_at_its_level() -> None:
-    assert KeyDemand(None, {1: 3, 8: 1}).nbytes(lambda level: level + 1) == 6
-    assert KeyDemand(0, {1: 3}).nbytes(lambda level: level + 1) == 5
+    assert KeyRequirements(None, {1: 3, 8: 1}).nbytes(lambda level: level + 1) == 6
+    assert KeyRequirements(0, {1: 3}).nbytes(lambda level: level + 1) == 5

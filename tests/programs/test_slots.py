@@ -21,9 +21,9 @@ from cloakwork.programs.slots import (
     Operation,
     Output,
     Polynomial,
-    Program,
     Rescale,
     Rotate,
+    SlotProgram,
     State,
     Sub,
     state_after,
@@ -136,7 +136,7 @@ ODD: Any = st.one_of(
 )
 def test_odd_fields_are_refused(make: Any, odd: Any) -> None:
     try:
-        program = Program("", 8, (Input("x", 3), make(odd)), (None, None))
+        program = SlotProgram("", 8, (Input("x", 3), make(odd)), (None, None))
     except InvalidProgramError:
         return
     assert facts(from_text(to_text(program))) == facts(program)
@@ -168,34 +168,34 @@ def test_odd_fields_are_refused(make: Any, odd: Any) -> None:
 )
 def test_wrong_types(operation: Operation, reason: str) -> None:
     with pytest.raises(InvalidProgramError, match=reason):
-        Program("", 8, (Input("x", 3), operation), (None, None))
+        SlotProgram("", 8, (Input("x", 3), operation), (None, None))
 
 
 def test_a_frame_of_wrong_types() -> None:
     with pytest.raises(InvalidProgramError, match="title"):
-        Program(None, 8, (), ())  # type: ignore[arg-type]
+        SlotProgram(None, 8, (), ())  # type: ignore[arg-type]
     for slots in (0, -1, 65537, True, 8.0):
         with pytest.raises(InvalidProgramError, match="slots"):
-            Program("", slots, (), ())  # type: ignore[arg-type]
+            SlotProgram("", slots, (), ())  # type: ignore[arg-type]
     with pytest.raises(InvalidProgramError, match="layouts of 8 slots"):
-        Program("", 8, (Input("x", 1),), (Layout(4, (Axis(2, 1),)),))
+        SlotProgram("", 8, (Input("x", 1),), (Layout(4, (Axis(2, 1),)),))
     with pytest.raises(InvalidProgramError, match="origins to be text"):
-        Program("", 8, (Input("x", 1),), (None,), (1,))  # type: ignore[arg-type]
+        SlotProgram("", 8, (Input("x", 1),), (None,), (1,))  # type: ignore[arg-type]
     with pytest.raises(InvalidProgramError, match="stages to be text"):
-        Program("", 8, (Input("x", 1),), (None,), (), (1,))  # type: ignore[arg-type]
+        SlotProgram("", 8, (Input("x", 1),), (None,), (), (1,))  # type: ignore[arg-type]
     with pytest.raises(InvalidProgramError, match="one stage per operation"):
-        Program("", 8, (Input("x", 1),), (None,), (), ("", ""))
+        SlotProgram("", 8, (Input("x", 1),), (None,), (), ("", ""))
     with pytest.raises(InvalidProgramError, match="comes later"):
         Builder("", 8).append(Neg(-1))
 
 
 def test_a_program_checks_all_of_itself() -> None:
     with pytest.raises(InvalidProgramError, match="comes later"):
-        Program("", 8, (Neg(0),), (None,))
+        SlotProgram("", 8, (Neg(0),), (None,))
     with pytest.raises(InvalidProgramError, match="layout per operation"):
-        Program("", 8, (Input("x", 1),), ())
+        SlotProgram("", 8, (Input("x", 1),), ())
     with pytest.raises(InvalidProgramError, match="no product"):
-        Program("", 8, (Input("x", 1), Rescale(0)), (None, None))
+        SlotProgram("", 8, (Input("x", 1), Rescale(0)), (None, None))
 
 
 def test_the_text_names_every_operation() -> None:

@@ -6,12 +6,12 @@ import zlib
 
 import numpy as np
 import pytest
+from cloakwork.programs.slots_file import from_bytes, to_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork.errors import MalformedBytesError
-from cloakwork.programs.slots import Builder, Input, Linear, Output, Program, Rescale
-from cloakwork.programs.slots_file import from_bytes, to_bytes
+from cloakwork.programs.slots import Builder, Input, Linear, Output, Rescale, SlotProgram
 from tests.programs.random_programs import damage, facts, programs
 
 HEADER = struct.Struct("<8sIIQQQQ")
@@ -37,7 +37,7 @@ def packed(
 
 
 @given(programs())
-def test_round_trip(program: Program) -> None:
+def test_round_trip(program: SlotProgram) -> None:
     assert facts(from_bytes(to_bytes(program))) == facts(program)
 
 
@@ -103,7 +103,7 @@ def test_a_program_takes_no_more_memory_than_allowed() -> None:
 
 @settings(max_examples=60)
 @given(programs(), st.integers(0, 2**32))
-def test_damaged_bytes_are_refused_or_legal(program: Program, seed: int) -> None:
+def test_damaged_bytes_are_refused_or_legal(program: SlotProgram, seed: int) -> None:
     rng = random.Random(seed)
     data = to_bytes(program)
     for _ in range(10):
@@ -119,7 +119,7 @@ def test_damaged_bytes_are_refused_or_legal(program: Program, seed: int) -> None
 
 @settings(max_examples=60)
 @given(programs(), st.integers(0, 2**32))
-def test_damage_under_the_packing_is_refused_or_legal(program: Program, seed: int) -> None:
+def test_damage_under_the_packing_is_refused_or_legal(program: SlotProgram, seed: int) -> None:
     rng = random.Random(seed)
     data = to_bytes(program)
     text_end = HEADER.size + HEADER.unpack_from(data)[5]

@@ -17,8 +17,8 @@ from cloakwork.programs.slots import (
     Mul,
     Output,
     Polynomial,
-    Program,
     Rescale,
+    SlotProgram,
 )
 from cloakwork.programs.text import from_text, to_text
 from tests.programs.random_programs import damage, facts, programs
@@ -28,7 +28,7 @@ INPUT = HEAD + '%0 = input "x" at 3\n'
 
 
 @given(programs())
-def test_round_trip(program: Program) -> None:
+def test_round_trip(program: SlotProgram) -> None:
     text = to_text(program)
     assert facts(from_text(text)) == facts(program)
     assert to_text(from_text(text)) == text
@@ -130,7 +130,7 @@ def test_only_text_is_read() -> None:
 
 @settings(max_examples=60)
 @given(programs(), st.integers(0, 2**32))
-def test_damaged_texts_are_refused_or_legal(program: Program, seed: int) -> None:
+def test_damaged_texts_are_refused_or_legal(program: SlotProgram, seed: int) -> None:
     rng = random.Random(seed)
     text = to_text(program)
     for _ in range(10):

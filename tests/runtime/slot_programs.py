@@ -15,15 +15,15 @@ from cloakwork.programs.slots import (
     Neg,
     Operation,
     Output,
-    Program,
     Rescale,
     Rotate,
+    SlotProgram,
     Sub,
 )
 
 
 @st.composite
-def programs(draw: st.DrawFn, *, slots: int, level: int, longest: int = 40) -> Program:
+def programs(draw: st.DrawFn, *, slots: int, level: int, longest: int = 40) -> SlotProgram:
     """A program with two inputs at a level, shapes of its graph and its outputs at random."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     builder = Builder("a random program", slots)

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cloakwork.plan.cost.measured_tfhe import measured_target, measured_targets
+from cloakwork.runtime.boolean_roles import BooleanClient, BooleanEvaluator, EncryptedBits
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -28,12 +30,10 @@ from cloakwork.errors import (
 )
 from cloakwork.frontends.boolean.circuit import BooleanProgram
 from cloakwork.plan.boolean.map import map_gates
-from cloakwork.plan.cost.measured_tfhe import measured_target, measured_targets
 from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder, BootstrapProgram
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 from cloakwork.programs.packing.bits import results_of_bits
 from cloakwork.programs.port import Port
-from cloakwork.runtime.boolean_roles import BooleanClient, BooleanEvaluator, EncryptedBits
 from tests.plan.boolean.circuits import rectifier
 from tests.programs.random_gates import gate_programs
 

@@ -13,9 +13,9 @@ from cloakwork.programs.slots import (
     Mul,
     Neg,
     Operation,
-    Program,
     Rescale,
     Rotate,
+    SlotProgram,
     Sub,
 )
 from cloakwork.runtime.degrees import degrees
@@ -25,7 +25,7 @@ X, C = Input("x", 1), Constant(np.ones(8))
 
 
 def of(*operations: Operation) -> tuple[int, ...]:
-    return degrees(Program("", 8, operations, (None,) * len(operations)))
+    return degrees(SlotProgram("", 8, operations, (None,) * len(operations)))
 
 
 def test_a_sum_of_products_is_relinearised_once() -> None:
@@ -52,7 +52,7 @@ def test_rotations_of_one_sum_share_a_relinearisation() -> None:
     assert of(*sums) == (1, 2, 2, 2, 1, 1)
 
 
-def relinearisations(program: Program, found: Sequence[int]) -> int:
+def relinearisations(program: SlotProgram, found: Sequence[int]) -> int:
     """How many there are, those of one value's rotations counted once."""
     rotated, count = set(), 0
     for operation, degree in zip(program.operations, found, strict=True):
@@ -70,7 +70,7 @@ def relinearisations(program: Program, found: Sequence[int]) -> int:
 
 
 @given(programs(slots=8, level=2, longest=120))
-def test_waiting_never_costs_relinearisations(program: Program) -> None:
+def test_waiting_never_costs_relinearisations(program: SlotProgram) -> None:
     found = degrees(program)
     at_once = [1] * len(found)
     assert relinearisations(program, found) <= relinearisations(program, at_once)

@@ -25,9 +25,9 @@ from cloakwork.programs.slots import (
     Neg,
     Output,
     Polynomial,
-    Program,
     Rescale,
     Rotate,
+    SlotProgram,
     Sub,
 )
 from cloakwork.runtime.executor import run
@@ -40,7 +40,7 @@ RNG = np.random.default_rng(5)
 X, Y, C = (RNG.uniform(-1, 1, SLOTS) for _ in range(3))
 
 
-def result(program: Program, *inputs: np.ndarray) -> np.ndarray:
+def result(program: SlotProgram, *inputs: np.ndarray) -> np.ndarray:
     (output,) = run(program, ClearBackend(), [ClearVector(array, 3) for array in inputs])
     assert output.level == program.states[-1].level
     return np.asarray(output.slots)
@@ -152,7 +152,7 @@ def test_a_failure_names_the_users_line(threads: int) -> None:
     ]
 
 
-def chains(count: int, length: int) -> Program:
+def chains(count: int, length: int) -> SlotProgram:
     """Chains of negations that do not wait for each other."""
     builder = Builder("chains", SLOTS)
     ends = [builder.append(Input("x", 3))] * count
@@ -169,7 +169,7 @@ def threads_left() -> list[str]:
 
 @settings(deadline=None)
 @given(programs(slots=SLOTS, level=3), st.integers(2, 6))
-def test_threads_change_no_result(program: Program, threads: int) -> None:
+def test_threads_change_no_result(program: SlotProgram, threads: int) -> None:
     inputs = [ClearVector(X, 3), ClearVector(Y, 3)]
     in_order = run(program, ClearBackend(), inputs, threads=1)
     at_once = run(program, ClearBackend(), inputs, threads=threads)
@@ -418,13 +418,13 @@ class _Told(ClearBackend):
 
 def test_the_backend_is_told_the_bounds_that_are_known() -> None:
     operations = (Input("x", 3), Neg(0), Neg(1), Neg(2), Output(3))
-    program = Program("", SLOTS, operations, (None,) * 5)
+    program = SlotProgram("", SLOTS, operations, (None,) * 5)
     backend = _Told()
     run(program, backend, [ClearVector(X, 3)], threads=1, bounds=[1.0, 2.0, None, 4.0, 4.0])
     assert backend.told == [2.0, 4.0]
 
 
 def test_bounds_of_other_values_are_refused() -> None:
-    program = Program("negation", SLOTS, (Input("x", 3), Neg(0)), (None,) * 2)
+    program = SlotProgram("negation", SLOTS, (Input("x", 3), Neg(0)), (None,) * 2)
     with pytest.raises(InvalidArgumentError, match="cannot run negation: expected bounds of its 2"):
         run(program, ClearBackend(), [ClearVector(X, 3)], bounds=[1.0])

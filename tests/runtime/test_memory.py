@@ -13,9 +13,9 @@ from cloakwork.programs.slots import (
     Neg,
     Operation,
     Output,
-    Program,
     Rescale,
     Rotate,
+    SlotProgram,
     State,
 )
 from cloakwork.runtime.executor import run
@@ -34,7 +34,7 @@ X = [
 
 
 def peak(*operations: Operation) -> int:
-    program = Program("", 8, operations, (None,) * len(operations))
+    program = SlotProgram("", 8, operations, (None,) * len(operations))
     return predicted_peak_bytes(program, lambda state: 100 * (1 + (state.level or 0)))
 
 
@@ -74,7 +74,7 @@ def test_the_bytes_of_every_level() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(programs(slots=PARAMETERS.slots, level=2))
-def test_the_prediction_is_what_ciphertexts_take(program: Program) -> None:
+def test_the_prediction_is_what_ciphertexts_take(program: SlotProgram) -> None:
     profile = Profile()
     run(program, BACKEND, X, threads=1, profile=profile)
     assert profile.peak_bytes == predicted_peak_bytes(program, BACKEND.bytes_at)

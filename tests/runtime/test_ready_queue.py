@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloakwork.programs.slots import Input, Neg, Program
+from cloakwork.programs.slots import Input, Neg, SlotProgram
 from cloakwork.runtime.ready_queue import ReadyQueue
 from cloakwork.runtime.schedule import schedule
 from tests.runtime.slot_programs import programs
@@ -13,7 +13,7 @@ PROGRAMS = programs(slots=8, level=2, longest=120)
 
 @given(PROGRAMS, st.integers(1, 4), st.integers(1, 6), st.randoms(use_true_random=False))
 def test_tasks_start_after_their_operands_and_not_far_ahead(
-    program: Program, workers: int, lookahead: int, random: st.DataObject
+    program: SlotProgram, workers: int, lookahead: int, random: st.DataObject
 ) -> None:
     plan = schedule(program)
     queue = ReadyQueue(plan, lookahead=lookahead)
@@ -35,7 +35,7 @@ def test_tasks_start_after_their_operands_and_not_far_ahead(
 
 
 @given(PROGRAMS, st.integers(1, 6))
-def test_one_worker_goes_in_program_order(program: Program, lookahead: int) -> None:
+def test_one_worker_goes_in_program_order(program: SlotProgram, lookahead: int) -> None:
     queue = ReadyQueue(schedule(program), lookahead=lookahead)
     taken = []
     while (task := queue.take()) is not None:
@@ -46,7 +46,7 @@ def test_one_worker_goes_in_program_order(program: Program, lookahead: int) -> N
 
 
 def test_as_many_tasks_as_the_lookahead_start_beside_each_other() -> None:
-    program = Program("", 8, (Input("x", 1), *[Neg(0)] * 9), (None,) * 10)
+    program = SlotProgram("", 8, (Input("x", 1), *[Neg(0)] * 9), (None,) * 10)
     queue = ReadyQueue(schedule(program), lookahead=4)
     assert [queue.take() for _ in range(5)] == [0, 1, 2, 3, None]
     assert not queue.can_take
@@ -59,6 +59,6 @@ def test_as_many_tasks_as_the_lookahead_start_beside_each_other() -> None:
 
 
 def test_a_program_without_work_is_finished() -> None:
-    queue = ReadyQueue(schedule(Program("", 8, (Input("x", 1),), (None,))), lookahead=1)
+    queue = ReadyQueue(schedule(SlotProgram("", 8, (Input("x", 1),), (None,))), lookahead=1)
     assert queue.exhausted
     assert not queue.can_take

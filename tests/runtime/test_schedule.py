@@ -14,8 +14,8 @@ from cloakwork.programs.slots import (
     Neg,
     Operation,
     Output,
-    Program,
     Rotate,
+    SlotProgram,
     operands,
 )
 from cloakwork.runtime.schedule import hoisting_groups, schedule
@@ -24,11 +24,11 @@ from tests.runtime.slot_programs import programs
 SLOTS = 256
 
 
-def program(*operations: Operation) -> Program:
-    return Program("", SLOTS, operations, (None,) * len(operations))
+def program(*operations: Operation) -> SlotProgram:
+    return SlotProgram("", SLOTS, operations, (None,) * len(operations))
 
 
-def rotations(count: int, between: int) -> Program:
+def rotations(count: int, between: int) -> SlotProgram:
     """Rotations of one input with other operations between them."""
     builder = Builder("", SLOTS)
     x = builder.append(Input("x", 1))
@@ -62,7 +62,7 @@ def test_no_rotation_is_made_128_operations_early() -> None:
 
 
 @given(programs(slots=8, level=2, longest=300))
-def test_groups_are_rotations_of_one_value(program: Program) -> None:
+def test_groups_are_rotations_of_one_value(program: SlotProgram) -> None:
     groups = hoisting_groups(program)
     members = [number for group in groups for number in group]
     assert len(members) == len(set(members))
@@ -77,7 +77,7 @@ def test_groups_are_rotations_of_one_value(program: Program) -> None:
 
 
 @given(programs(slots=8, level=2, longest=300))
-def test_every_operation_that_is_work_is_done_once_and_in_order(program: Program) -> None:
+def test_every_operation_that_is_work_is_done_once_and_in_order(program: SlotProgram) -> None:
     plan = schedule(program)
     work = [
         number

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from cloakwork._native import Ciphertext, Parameters, SecretKey
-from cloakwork.programs.keys import demand_of
+from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -19,9 +19,9 @@ from cloakwork.programs.slots import (
     Neg,
     Output,
     Polynomial,
-    Program,
     Rescale,
     Rotate,
+    SlotProgram,
     Sub,
 )
 from cloakwork.runtime.degrees import degrees
@@ -125,7 +125,7 @@ def test_operation_from_level(name: str, start: int) -> None:
     builder.append(Output(made))
     program = builder.finish()
 
-    demand = demand_of(program)
+    demand = required_keys(program)
     keys = KEY.evaluation_keys(demand.relinearisation_level, demand.rotations)
     encrypted = [KEY.encrypt(vector, bound=1.0, level=LEVELS) for vector in (X, Y)]
     (found,) = run(program, CkksBackend(PARAMETERS, keys), encrypted)
@@ -196,7 +196,7 @@ SMALL_KEY = CkksKey(SMALL, SecretKey.generate(SMALL))
 
 @settings(max_examples=25, deadline=None)
 @given(programs(slots=SMALL.slots, level=2))
-def test_threads_change_no_bit(program: Program) -> None:
+def test_threads_change_no_bit(program: SlotProgram) -> None:
     backend = CkksBackend(SMALL, SMALL_KEY.evaluation_keys(2, dict.fromkeys(range(1, 4), 2)))
     inputs = [
         SMALL_KEY.encrypt(np.full(SMALL.slots, 0.5), bound=0.5, level=SMALL.levels) for _ in "xy"

@@ -8,7 +8,7 @@ import pytest
 import cloakwork as cw
 from cloakwork._native import Parameters, SecretKey
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.programs.keys import demand_of
+from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -20,9 +20,9 @@ from cloakwork.programs.slots import (
     Neg,
     Output,
     Polynomial,
-    Program,
     Rescale,
     Rotate,
+    SlotProgram,
     Sub,
 )
 from cloakwork.runtime.executor import run
@@ -90,7 +90,7 @@ CHAINS: dict[str, Chain] = {
 }
 
 
-def program_of(chain: Chain, parameters: Parameters) -> Program:
+def program_of(chain: Chain, parameters: Parameters) -> SlotProgram:
     builder = Builder("chain", parameters.slots)
     x, y = (builder.append(Input(name, parameters.levels)) for name in "xy")
     builder.append(Output(chain(builder, x, y)))
@@ -114,7 +114,7 @@ def test_the_model_is_within_a_factor_of_two_of_the_engine(name: str, chain: str
     )
     noisy_inputs = [noisy_key.encrypt(v, bound=1.0, level=parameters.levels) for v in inputs]
     (modelled,) = run(program, ClearBackend(model), noisy_inputs)
-    demand = demand_of(program)
+    demand = required_keys(program)
     keys = key.evaluation_keys(demand.relinearisation_level, demand.rotations)
     encrypted = [key.encrypt(v, bound=1.0, level=parameters.levels) for v in inputs]
     (found,) = run(program, CkksBackend(parameters, keys), encrypted)

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from cloakwork.schemes.clear_bootstraps import run_clear_bootstraps
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cloakwork.errors import BoxMissedError, ShapeMismatchError
 from cloakwork.programs.bootstraps import EIGHTH, HALF, QUARTER, BootstrapBuilder, BootstrapProgram
 from cloakwork.programs.port import Port
-from cloakwork.schemes.clear_bootstraps import run_clear_bootstraps
 
 BITS = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=np.uint8)
 

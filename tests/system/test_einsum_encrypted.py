@@ -12,7 +12,7 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.explain.slots import counts
-from cloakwork.programs.keys import demand_of
+from cloakwork.programs.keys import required_keys
 from tests.frontends.tensors.random_einsums import RandomEinsum, random_einsums
 
 ERROR = 1e-5
@@ -127,7 +127,7 @@ def test_keys_are_made_when_needed_and_only_then() -> None:
     cw.einsum("i->", x)
     assert session.key_bytes == after
     assert result.program is not None
-    assert set(demand_of(result.program).rotations) == {1, 2, 4}
+    assert set(required_keys(result.program).rotations) == {1, 2, 4}
 
 
 def test_operands_at_different_levels_meet(small: cw.Session) -> None:

@@ -11,7 +11,7 @@ import pytest
 import cloakwork as cw
 from cloakwork import _native
 from cloakwork.errors import CloakworkError, MalformedBytesError, ParametersMismatchError
-from cloakwork.programs.slots import Input, Operation, Output, Program, Rotate
+from cloakwork.programs.slots import Input, Operation, Output, Rotate, SlotProgram
 
 EVALUATOR = """
 import sys
@@ -139,7 +139,7 @@ def test_an_evaluator_plans_with_the_few_keys_that_it_has(tmp_path: Path) -> Non
         *(Rotate(0, 1 << bit) for bit in range(10)),
         Output(10),
     ]
-    session.run(Program("turns", 1024, tuple(powers), (None,) * len(powers)), list(x.values))
+    session.run(SlotProgram("turns", 1024, tuple(powers), (None,) * len(powers)), list(x.values))
     before = session.key_bytes
     x.T.reshape(-1)
     assert before < session.key_bytes <= budget

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+from collections.abc import Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeVar
@@ -157,3 +158,38 @@ def above(value: float, limit: float) -> str:
     """
     texts = (f"{value:g}", f"{value:.9g}", repr(value))
     return next((text for text in texts if float(text) > limit), texts[-1])
+
+
+def truth(value: Any, name: str, action: str) -> bool:
+    """The value as a bool; numpy's truth values count, numbers do not.
+
+    Raises:
+        InvalidArgumentError: It is neither true nor false.
+
+    Example:
+        >>> truth(np.True_, "insecure", "compile")
+        True
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidArgumentError(
+            f"cannot {action}: expected {name} to be True or False, got {shown(value)}"
+        )
+    return bool(value)
+
+
+def choice(value: Any, choices: Sequence[str], name: str, action: str) -> str:
+    """The value, where it is one of some words.
+
+    Raises:
+        InvalidArgumentError: It is something else.
+
+    Example:
+        >>> choice("clear", ("ckks", "clear"), "backend", "make a session")
+        'clear'
+    """
+    if not (isinstance(value, str) and value in choices):
+        raise InvalidArgumentError(
+            f"cannot {action}: expected {name} to be one of {', '.join(choices)}, got "
+            f"{shown(value)}"
+        )
+    return value

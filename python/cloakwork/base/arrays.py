@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.base.arguments import above
 from cloakwork.errors import (
+    InvalidProgramError,
     NotFiniteError,
     NotRealError,
     PrecisionLostError,
@@ -132,3 +133,37 @@ def require_precision(array: NDArray[np.float64], precision: float, action: str)
             "for more precision, give the inputs tighter bounds, scale small data up, or flood by "
             "fewer bits"
         )
+
+
+def owned_integers(given: Any, dtype: type[np.integer[Any]], what: str) -> NDArray[Any]:
+    """A copy of a list of integers that nobody else can change.
+
+    Args:
+        given: What is to be one.
+        dtype: What each of its integers has to fit.
+        what: Its name, for the message of an error.
+
+    Raises:
+        InvalidProgramError: It is no list of integers, or one does not fit.
+
+    Example:
+        >>> owned_integers([1, 2], np.uint8, "kinds")
+        array([1, 2], dtype=uint8)
+    """
+    array = np.asarray(given)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise InvalidProgramError(
+            f"cannot make the program: expected {what} to be a list of integers, got "
+            f"{array.dtype} {array.shape}"
+        )
+    if array.dtype != dtype and array.size:
+        low, high = int(array.min()), int(array.max())
+        limits = np.iinfo(dtype)
+        if low < limits.min or high > limits.max:
+            worst = low if low < limits.min else high
+            raise InvalidProgramError(
+                f"cannot make the program: expected {what} to fit {np.dtype(dtype)}, got {worst}"
+            )
+    copy = array.astype(dtype)
+    copy.setflags(write=False)
+    return copy

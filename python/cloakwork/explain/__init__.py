@@ -1,1 +1,122 @@
-"""Shows what was planned and what it cost."""
+"""What was planned and what it took, as text and as figures; no number inside is shown."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from cloakwork.base.arguments import optional, shown
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.explain.bits import explain_bootstraps, explain_gates
+from cloakwork.explain.circuits import explain_circuit
+from cloakwork.explain.layers import explain_layers
+from cloakwork.explain.slots import explain_slots, explain_tensor
+from cloakwork.frontends.boolean.circuit import Circuit
+from cloakwork.frontends.tensors.tensor import Tensor
+from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.programs.packing.batch import BatchPacking
+from cloakwork.programs.packing.scalar import ScalarPacking
+from cloakwork.runtime.encrypted import Encrypted
+from cloakwork.runtime.profile import Profile
+from cloakwork.runtime.program import Program
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def explain(x: Program | Circuit | Tensor | Encrypted, profile: Profile | None = None) -> str:
+    """What was planned and what it took, as text; no number inside is shown.
+
+    Args:
+        x: A program; a tensor, of which the program that made it is explained; a circuit over
+            bits, of which the gates are counted; or encrypted values.
+        profile: What a run of the program took.
+
+    Raises:
+        InvalidArgumentError: It is none of these.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> session = cw.Session(depth=1, backend="clear", insecure=True, log_n=11)
+        >>> print(cw.explain(cw.einsum("ij->ji", session.encrypt([[1.0, 2.0], [3.0, 4.0]]))))
+        einsum ij->ji
+          clear backend: hides nothing
+          operand0  (2, 2)  0:2@2 1:2@1
+            [+...............................]  1024 slots, 4 in use, the rest zero
+            slot 0:[0,0] 1:[0,1] 2:[1,0] 3:[1,1]
+          result  (2, 2)  j:2@1 i:2@2
+            [+...............................]  1024 slots, 4 in use, the rest zero
+            slot 0:[0,0] 1:[1,0] 2:[0,1] 3:[1,1]
+        <BLANKLINE>
+          work    none: the slots stay where they are
+          levels  1 to 1
+        ...
+    """
+    profile = optional(profile, Profile, "profile", "explain")
+    match x:
+        case Program():
+            return _program(x, profile)
+        case Tensor():
+            return explain_tensor(x)
+        case Circuit(gates=gates):
+            return explain_gates(gates)
+        case Encrypted():
+            return repr(x)
+        case _:
+            raise InvalidArgumentError(
+                f"cannot explain: expected a program, a circuit or an encrypted tensor, got "
+                f"{shown(x)}"
+            )
+
+
+def _program(x: Program, profile: Profile | None) -> str:
+    match x.body, x.packing:
+        case BootstrapProgram() as body, _:
+            return explain_bootstraps(body, x.scheme, x.threads, warning=x.warning, profile=profile)
+        case body, ScalarPacking() as packing:
+            return explain_circuit(body, packing, x.scheme, warning=x.warning, profile=profile)
+        case body, BatchPacking():
+            parameters, error = x.scheme.parameters, x.error or 0.0
+            return explain_layers(
+                body, parameters, x.batch, error, warning=x.warning, profile=profile
+            )
+        case body, _:
+            return explain_slots(body, x.scheme, warning=x.warning, profile=profile)
+
+
+def plot(
+    x: Program | Tensor,
+    path: str | os.PathLike[str] | None = None,
+    profile: Profile | None = None,
+) -> Figure:
+    """Draw a plan: which slots hold what, the graph by level, the time of every operation.
+
+    Of a program over bits the graph has its bootstraps by level. No number inside is shown. The
+    figure has no display and needs none.
+
+    Args:
+        x: A program; or a tensor, of which the program that made it is drawn.
+        path: Where to write the figure; the ending says as what, such as `.png` or `.svg`.
+        profile: What a run of the program took.
+
+    Raises:
+        InvalidArgumentError: It is none of these, or the path is of no kind that can be written.
+        MissingDependencyError: Matplotlib is not installed.
+
+    Example:
+        >>> import pytest
+        >>> _ = pytest.importorskip("matplotlib")
+        >>> import cloakwork as cw
+        >>> session = cw.Session(depth=1, backend="clear", insecure=True, log_n=11)
+        >>> figure = cw.plot(cw.einsum("ij->j", session.encrypt([[1.0, 2.0], [3.0, 4.0]])))
+        >>> [axes.get_title(loc="left") for axes in figure.axes][:2]
+        ['operand0  (2, 2)', 'result  (2,)']
+    """
+    # Matplotlib is large, and only drawing needs it.
+    from cloakwork.explain.plot.plot import drawn  # noqa: PLC0415
+
+    if not isinstance(x, Program | Tensor):
+        raise InvalidArgumentError(
+            f"cannot plot: expected a program or an encrypted tensor, got {shown(x)}"
+        )
+    return drawn(x, path, optional(profile, Profile, "profile", "plot"))

@@ -6,8 +6,11 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from cloakwork.explain.stages import stages_of, strands_of
-from cloakwork.programs.slots import Input, Output, Program, name_of, operands
+from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.programs.slots import Input, Output, SlotProgram, name_of, operands
 
 # Programs of more operations are drawn by strands: what happens to one ciphertext in one stage.
 _MOST_OPERATIONS = 400
@@ -46,7 +49,7 @@ class Node:
     parents: tuple[int, ...]
 
 
-def nodes_of(program: Program, *, most: int = _MOST_OPERATIONS) -> list[Node]:
+def nodes_of(program: SlotProgram, *, most: int = _MOST_OPERATIONS) -> list[Node]:
     """The nodes of a program in order; constants are left out.
 
     Args:
@@ -56,7 +59,7 @@ def nodes_of(program: Program, *, most: int = _MOST_OPERATIONS) -> list[Node]:
     Example:
         >>> from cloakwork.programs.slots import Add, Rotate
         >>> operations = (Input("x", 1), Rotate(0, 1), Add(0, 1), Output(2))
-        >>> program = Program("", 4, operations, (None,) * 4)
+        >>> program = SlotProgram("", 4, operations, (None,) * 4)
         >>> [(node.kind, node.track, node.parents) for node in nodes_of(program)]
         [('input', 0, ()), ('rotate', 1, (0,)), ('add', 2, (0, 1)), ('output', 0, (2,))]
         >>> [node.numbers for node in nodes_of(program, most=3)]
@@ -83,7 +86,61 @@ def nodes_of(program: Program, *, most: int = _MOST_OPERATIONS) -> list[Node]:
     ]
 
 
-def _groups(program: Program, *, one_by_one: bool) -> list[tuple[int, tuple[int, ...]]]:
+def nodes_of_bootstraps(program: BootstrapProgram, *, most: int = _MOST_OPERATIONS) -> list[Node]:
+    """The bootstraps of a program over bits, in order; of long ones those of a level are one node.
+
+    Args:
+        program: The program.
+        most: Nodes up to which each is drawn as a node of its own.
+
+    Example:
+        >>> from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder
+        >>> from cloakwork.programs.port import Port
+        >>> builder = BootstrapBuilder("and", (Port("a", "bits", 2),))
+        >>> terms = [(builder.input(0, QUARTER), 1), (builder.input(1, QUARTER), 1)]
+        >>> made = builder.bootstrap(terms, 0, 2, [(-EIGHTH, -EIGHTH)], [EIGHTH])
+        >>> builder.output(Port("y", "bits", 1), made, [QUARTER])
+        >>> [(node.kind, node.level) for node in nodes_of_bootstraps(builder.finish())]
+        [('bootstrap', 0)]
+    """
+    levels = program.levels.astype(int).tolist()
+    kinds = program.kinds.tolist()
+    top = max(levels, default=0)
+    groups: dict[tuple[int, int], list[int]] = {}
+    for node, level in enumerate(levels):
+        groups.setdefault((level, node if len(kinds) <= most else -1), []).append(node)
+    ordered = sorted(groups.items(), key=lambda group: group[1][-1])
+    place_of = {node: place for place, (_, nodes) in enumerate(ordered) for node in nodes}
+    parents = [
+        _makers(program, nodes, place_of) - {place} for place, (_, nodes) in enumerate(ordered)
+    ]
+    tracks = _tracks([top - level for (level, _), _ in ordered], [sorted(p) for p in parents])
+    return [
+        Node(
+            tuple(nodes),
+            "bootstrap" if any(kinds[node] for node in nodes) else "add",
+            top - level,
+            track,
+            level,
+            tuple(sorted(above)),
+        )
+        for ((level, _), nodes), track, above in zip(ordered, tracks, parents, strict=True)
+    ]
+
+
+def _makers(
+    program: BootstrapProgram, nodes: Sequence[int], place_of: Mapping[int, int]
+) -> set[int]:
+    """The places of the nodes whose outputs these nodes use."""
+    starts = program.term_starts
+    used = [program.term_signals[starts[node] : starts[node + 1]] for node in nodes]
+    signals = np.concatenate([*used, np.empty(0, np.uint32)]).astype(np.int64)
+    made = signals[signals >= program.input_count] - program.input_count
+    makers = np.searchsorted(program.output_starts, made, side="right") - 1
+    return {place_of[node] for node in makers.tolist() if node in place_of}
+
+
+def _groups(program: SlotProgram, *, one_by_one: bool) -> list[tuple[int, tuple[int, ...]]]:
     """Stage and operations of every node, in an order in which parents come first."""
     groups: list[tuple[int, tuple[int, ...]]] = [
         (0, (number,))
@@ -98,7 +155,7 @@ def _groups(program: Program, *, one_by_one: bool) -> list[tuple[int, tuple[int,
     return sorted(groups, key=lambda group: group[1][-1])
 
 
-def _kind(program: Program, numbers: Sequence[int]) -> str:
+def _kind(program: SlotProgram, numbers: Sequence[int]) -> str:
     kinds = {name_of(program.operations[number]) for number in numbers}
     return next((kind for kind in _WEIGHTIEST if kind in kinds), min(kinds))
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from cloakwork.explain.quantities import counted, listed, signed
 from cloakwork.explain.stages import Stage, strands_of
-from cloakwork.plan.tensors.sums import split
+from cloakwork.explain.totals import WIDTH
+from cloakwork.programs.bsgs import split
 from cloakwork.programs.slots import (
     Add,
     Constant,
@@ -17,14 +18,13 @@ from cloakwork.programs.slots import (
     Linear,
     Mul,
     Polynomial,
-    Program,
     Rescale,
     Rotate,
+    SlotProgram,
     name_of,
     operands,
 )
 
-WIDTH = 100
 _SHOWN_STRANDS = 4
 _ROTATIONS = 12
 _TRANSFORMS = 3
@@ -33,7 +33,7 @@ _PARTS = 4
 _MARKED = 32
 
 
-def stage_lines(program: Program, stage: Stage, number: int) -> list[str]:
+def stage_lines(program: SlotProgram, stage: Stage, number: int) -> list[str]:
     """A stage: its name, its levels, and what it does to each ciphertext.
 
     Equal strands are told once, with how many there are.
@@ -42,7 +42,7 @@ def stage_lines(program: Program, stage: Stage, number: int) -> list[str]:
         >>> from cloakwork.explain.stages import stages_of
         >>> from cloakwork.programs.slots import Input
         >>> operations = (Input("x", 1), Rotate(0, 1), Add(0, 1), Rotate(2, 2), Add(2, 3))
-        >>> program = Program("", 8, operations, (None,) * 5, (), ("sum over i",) * 5)
+        >>> program = SlotProgram("", 8, operations, (None,) * 5, (), ("sum over i",) * 5)
         >>> print("\\n".join(stage_lines(program, stages_of(program)[0], 1)))
          1. sum over i, level 1
               add rotations by 1, 2
@@ -65,7 +65,7 @@ def _wrapped(line: str, indent: int) -> list[str]:
     return textwrap.wrap(line, WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
-def _levels(program: Program, stage: Stage) -> str:
+def _levels(program: SlotProgram, stage: Stage) -> str:
     first, last = stage.numbers[0], stage.numbers[-1]
     levels = [program.states[operand].level for operand in operands(program.operations[first])]
     start = max(level for level in levels if level is not None)
@@ -73,7 +73,7 @@ def _levels(program: Program, stage: Stage) -> str:
     return f"level {start}" if start == end else f"level {start} to {end}"
 
 
-def _told(program: Program, strand: Sequence[int]) -> str:
+def _told(program: SlotProgram, strand: Sequence[int]) -> str:
     """What a strand does, from rescale to rescale where there are few."""
     ends = [
         place
@@ -86,7 +86,7 @@ def _told(program: Program, strand: Sequence[int]) -> str:
     return "; ".join(_part_told(program, strand[start:end]) for start, end in parts)
 
 
-def _part_told(program: Program, strand: Sequence[int]) -> str:
+def _part_told(program: SlotProgram, strand: Sequence[int]) -> str:
     """Operations that work on one another, kind by kind in the order of their first ones."""
     kinds: dict[str, list[int]] = {}
     pairs: list[tuple[int, int]] = []
@@ -107,7 +107,7 @@ def _part_told(program: Program, strand: Sequence[int]) -> str:
     )
 
 
-def _kind(program: Program, number: int) -> str:
+def _kind(program: SlotProgram, number: int) -> str:
     operation = program.operations[number]
     if isinstance(operation, Mul):
         factors = [program.operations[operand] for operand in operands(operation)]
@@ -116,12 +116,12 @@ def _kind(program: Program, number: int) -> str:
     return name_of(operation).replace("_", " ")
 
 
-def _adds(program: Program, number: int, rotation: int) -> bool:
+def _adds(program: SlotProgram, number: int, rotation: int) -> bool:
     operation = program.operations[number]
     return number >= 0 and isinstance(operation, Add) and rotation in operands(operation)
 
 
-def _kind_told(program: Program, kind: str, numbers: Sequence[int]) -> str:
+def _kind_told(program: SlotProgram, kind: str, numbers: Sequence[int]) -> str:
     made = [program.operations[number] for number in numbers]
     match made[0]:
         case Rotate():
@@ -144,7 +144,7 @@ def _kind_told(program: Program, kind: str, numbers: Sequence[int]) -> str:
             return kind if len(made) == 1 else f"{kind} ({len(made)})"
 
 
-def _added_rotations(program: Program, pairs: Sequence[tuple[int, int]]) -> str:
+def _added_rotations(program: SlotProgram, pairs: Sequence[tuple[int, int]]) -> str:
     """Rotations each added to what was rotated or, where marked, to another value."""
     steps: list[int] = []
     elsewhere: list[bool] = []

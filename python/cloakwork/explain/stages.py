@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cloakwork.programs.slots import Constant, DropLevel, Input, Output, Program, operands
+from cloakwork.programs.slots import Constant, DropLevel, Input, Output, SlotProgram, operands
 
 _ALIGNING = "align levels"
 
@@ -24,7 +24,7 @@ class Stage:
     numbers: tuple[int, ...]
 
 
-def stages_of(program: Program) -> list[Stage]:
+def stages_of(program: SlotProgram) -> list[Stage]:
     """The stages of a program; inputs, constants and outputs are no work and in none.
 
     Drops of a level stand before the stage that they fall in, as a stage of their own.
@@ -32,7 +32,7 @@ def stages_of(program: Program) -> list[Stage]:
     Example:
         >>> from cloakwork.programs.slots import Neg, Rotate
         >>> operations = (Input("x", 1), Rotate(0, 1), Neg(1), Neg(2))
-        >>> program = Program("", 4, operations, (None,) * 4, (), ("", "turn", "flip", "flip"))
+        >>> program = SlotProgram("", 4, operations, (None,) * 4, (), ("", "turn", "flip", "flip"))
         >>> [(stage.name, stage.numbers) for stage in stages_of(program)]
         [('turn', (1,)), ('flip', (2, 3))]
     """
@@ -68,11 +68,11 @@ def stages_of(program: Program) -> list[Stage]:
     return stages
 
 
-def _mark(program: Program, number: int) -> tuple[str, str]:
+def _mark(program: SlotProgram, number: int) -> tuple[str, str]:
     return program.stages[number], program.origins[number]
 
 
-def strands_of(program: Program, stage: Stage) -> list[tuple[int, ...]]:
+def strands_of(program: SlotProgram, stage: Stage) -> list[tuple[int, ...]]:
     """The operations of a stage, those that work on one another's values together.
 
     A stage does the same to every ciphertext of a tensor; each of these is a strand.
@@ -80,7 +80,7 @@ def strands_of(program: Program, stage: Stage) -> list[tuple[int, ...]]:
     Example:
         >>> from cloakwork.programs.slots import Add, Rotate
         >>> operations = (Input("x", 1), Input("y", 1), Rotate(0, 1), Rotate(1, 1), Add(0, 2))
-        >>> program = Program("", 4, operations, (None,) * 5)
+        >>> program = SlotProgram("", 4, operations, (None,) * 5)
         >>> strands_of(program, stages_of(program)[0])
         [(2, 4), (3,)]
     """

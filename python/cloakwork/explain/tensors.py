@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cloakwork.programs.layout import Layout
-from cloakwork.programs.slots import Input, Output, Program
+from cloakwork.programs.slots import Input, Output, SlotProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class ProgramTensor:
     layout: Layout | None
 
 
-def inputs_of(program: Program) -> list[ProgramTensor]:
+def inputs_of(program: SlotProgram) -> list[ProgramTensor]:
     """The tensors that go in; ciphertexts `x.0`, `x.1`, ... of one layout are one tensor.
 
     Example:
         >>> from cloakwork.programs.layout import Axis
         >>> layout = Layout(4, (Axis(6, 1, tile=4),))
-        >>> program = Program("", 4, (Input("x.0", 1), Input("x.1", 1)), (layout,) * 2)
+        >>> program = SlotProgram("", 4, (Input("x.0", 1), Input("x.1", 1)), (layout,) * 2)
         >>> [(each.name, each.values) for each in inputs_of(program)]
         [('x', (0, 1))]
     """
@@ -58,11 +58,11 @@ def _stem(name: str, layout: Layout | None) -> tuple[str, int]:
     return stem, int(tile)
 
 
-def results_of(program: Program) -> list[ProgramTensor]:
+def results_of(program: SlotProgram) -> list[ProgramTensor]:
     """The tensors that come out.
 
     Example:
-        >>> program = Program("", 4, (Input("x", 1), Output(0), Output(0)), (None,) * 3)
+        >>> program = SlotProgram("", 4, (Input("x", 1), Output(0), Output(0)), (None,) * 3)
         >>> [(each.name, each.values) for each in results_of(program)]
         [('result 1', (1,)), ('result 2', (2,))]
     """

@@ -14,18 +14,18 @@ Tables that are rotations of one another count as one there: see `programs.table
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.arrays import owned_integers
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.legal_parts import distinct_ports, owned
-from cloakwork.programs.port import Port, signature
+from cloakwork.programs.port import Port, distinct_ports, signature
 from cloakwork.programs.table_rotations import distinct_tables
 
 LINEAR = 0
@@ -43,7 +43,7 @@ MAX_TABLES = 4
 # A finer encoding could not be told from the noise by any parameter set.
 _FINEST = 1 << 16
 
-_DTYPES: dict[str, type[np.integer[Any]]] = {
+DTYPES: dict[str, type[np.integer[Any]]] = {
     "input_bits": np.uint32,
     "input_encodings": np.uint32,
     "kinds": np.uint8,
@@ -122,9 +122,9 @@ class BootstrapProgram:
         if not isinstance(self.title, str):
             _refuse(f"its title is of type {type(self.title).__name__}, not text")
         for name in ("inputs", "outputs"):
-            object.__setattr__(self, name, distinct_ports(getattr(self, name), name, _refuse))
-        for name, dtype in _DTYPES.items():
-            object.__setattr__(self, name, owned(getattr(self, name), dtype, name, _refuse))
+            object.__setattr__(self, name, distinct_ports(getattr(self, name), name))
+        for name, dtype in DTYPES.items():
+            object.__setattr__(self, name, owned_integers(getattr(self, name), dtype, name))
         self._require_inputs()
         self._require_nodes()
         self._require_terms()
@@ -170,6 +170,44 @@ class BootstrapProgram:
         return counts
 
     @cached_property
+    def output_slices(self) -> tuple[slice, ...]:
+        """For every output port where its bits stand among those of all."""
+        ends = list(accumulate((port.bits for port in self.outputs), initial=0))
+        return tuple(slice(start, end) for start, end in pairwise(ends))
+
+    def signals_of(self, port: int) -> NDArray[np.int64]:
+        """The encrypted inputs that are bits of an input port, by its number.
+
+        Example:
+            >>> a, b, y = (Port(name, "bits", 1) for name in "aby")
+            >>> builder = BootstrapBuilder("or", (a, b))
+            >>> terms = [(builder.input(bit, QUARTER), 1) for bit in (1, 0)]
+            >>> builder.output(y, [builder.linear(terms, 0)], [HALF])
+            >>> builder.finish().signals_of(1)
+            array([0])
+        """
+        first = sum(each.bits for each in self.inputs[:port])
+        bits = self.input_bits.astype(np.int64) - first
+        return np.flatnonzero((bits >= 0) & (bits < self.inputs[port].bits))
+
+    def encoded_bits(
+        self, port: int, bits: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+        """The bits of an input port as they are encrypted: each in every encoding wanted.
+
+        Args:
+            port: The number of the port.
+            bits: Its bits.
+
+        Returns:
+            A bit and an encoding for each of `signals_of`.
+        """
+        signals = self.signals_of(port)
+        first = sum(each.bits for each in self.inputs[:port])
+        places = self.input_bits[signals].astype(np.int64) - first
+        return bits[places].astype(np.uint8), self.input_encodings[signals]
+
+    @cached_property
     def levels(self) -> NDArray[np.uint32]:
         """For every node the most bootstraps on a way to it, itself included."""
         level_of = [0] * self.signal_count
@@ -185,20 +223,6 @@ class BootstrapProgram:
         array = np.array(levels, dtype=np.uint32)
         array.setflags(write=False)
         return array
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Differs where ports or nodes do; the title does not count."""
-        ports = [
-            [(port.name, port.kind, port.width, port.length) for port in several]
-            for several in (self.inputs, self.outputs)
-        ]
-        digest = hashlib.sha256(repr(ports).encode("utf-8", "surrogatepass"))
-        for name in _DTYPES:
-            array = getattr(self, name)
-            digest.update(f"{name} {len(array)} ".encode())
-            digest.update(array.tobytes())
-        return digest.hexdigest()
 
     def __str__(self) -> str:
         bootstraps = self.bootstrap_count
@@ -443,3 +467,50 @@ def _require_encodings(encodings: NDArray[np.uint32], what: str) -> None:
 
 def _refuse(reason: str) -> NoReturn:
     raise InvalidProgramError(f"cannot make the bootstrap program: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapStatistics:
+    """Counts of a bootstrap program.
+
+    Args:
+        bootstraps: Bootstraps.
+        by_outputs: How many of them have one output, two and so on, by number of outputs.
+        linear: Linear nodes.
+        terms: Signals summed by all nodes together.
+        depth: The most bootstraps on a way from an input.
+        widths: How many bootstraps stand at level 1, 2, ... depth.
+    """
+
+    bootstraps: int
+    by_outputs: Mapping[int, int]
+    linear: int
+    terms: int
+    depth: int
+    widths: tuple[int, ...]
+
+
+def bootstrap_statistics_of(program: BootstrapProgram) -> BootstrapStatistics:
+    """Count the nodes of a program.
+
+    Example:
+        >>> builder = BootstrapBuilder("and", (Port("a", "bits", 2),))
+        >>> terms = [(builder.input(0, QUARTER), 1), (builder.input(1, QUARTER), 1)]
+        >>> _ = builder.bootstrap(terms, 0, 2, [(-EIGHTH, -EIGHTH)], [EIGHTH])
+        >>> bootstrap_statistics_of(builder.finish())
+        BootstrapStatistics(bootstraps=1, by_outputs={1: 1}, linear=0, terms=2, depth=1,
+            widths=(1,))
+    """
+    is_bootstrap = program.kinds == BOOTSTRAP
+    counts = np.bincount(counts_between(program.output_starts)[is_bootstrap], minlength=1).tolist()
+    by_outputs = {outputs: count for outputs, count in enumerate(counts) if count}
+    widths = tuple(np.bincount(program.levels[is_bootstrap], minlength=1)[1:].tolist())
+    bootstraps = int(is_bootstrap.sum())
+    return BootstrapStatistics(
+        bootstraps,
+        by_outputs,
+        program.node_count - bootstraps,
+        len(program.term_signals),
+        len(widths),
+        widths,
+    )

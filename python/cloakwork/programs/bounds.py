@@ -27,10 +27,10 @@ from cloakwork.programs.slots import (
     Operation,
     Output,
     Polynomial,
-    Program,
     Rescale,
     Rotate,
     RotateSum,
+    SlotProgram,
     Sub,
     Vector,
     operands,
@@ -42,7 +42,7 @@ _NONE: Mapping[int, float] = MappingProxyType({})
 
 
 def value_bounds(
-    program: Program, inputs: Sequence[Vector], ceilings: Mapping[int, float] = _NONE
+    program: SlotProgram, inputs: Sequence[Vector], ceilings: Mapping[int, float] = _NONE
 ) -> list[float | None]:
     """Bound every value of a program, given bounds of the slots of its inputs.
 
@@ -65,7 +65,7 @@ def value_bounds(
             have a bound that is negative or NaN.
 
     Example:
-        >>> program = Program(
+        >>> program = SlotProgram(
         ...     "copy", 4, (Input("x", 0), Rotate(0, 2), Add(0, 1), Output(2)), (None,) * 4)
         >>> value_bounds(program, [np.array([1.0, 3.0, 0.0, 0.0])])
         [3.0, 3.0, 3.0, 3.0]
@@ -100,7 +100,7 @@ def value_bounds(
     return bounds
 
 
-def _require_inputs(program: Program, inputs: Sequence[Vector]) -> None:
+def _require_inputs(program: SlotProgram, inputs: Sequence[Vector]) -> None:
     wanted = sum(isinstance(operation, Input) for operation in program.operations)
     if len(inputs) != wanted:
         raise InvalidArgumentError(

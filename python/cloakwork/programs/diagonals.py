@@ -101,6 +101,52 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         renumbered._index = {int(number): place for place, number in enumerate(numbers)}
         return renumbered
 
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Numbers of the diagonals, how many elements each has, and the targets of all.
+
+        With `weights` they are what `from_arrays` makes the diagonals of again.
+        """
+        return np.array(list(self._index), dtype=np.int64), np.diff(self._ends), self._targets
+
+    @property
+    def is_of_ones(self) -> bool:
+        """Whether every factor is 1."""
+        return self._weights is None
+
+    @classmethod
+    def from_arrays(
+        cls,
+        slots: int,
+        numbers: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        weights: NDArray[np.float64] | None,
+    ) -> SparseDiagonals:
+        """Diagonals of what `arrays` and `weights` gave.
+
+        Raises:
+            ValueError: The arrays are not of diagonals of so many slots.
+
+        Example:
+            >>> swap = SparseDiagonals(4, np.array([0, 1]), np.array([1, 0]))
+            >>> SparseDiagonals.from_arrays(4, *swap.arrays(), None).digest() == swap.digest()
+            True
+        """
+        distances = numbers % slots
+        fits = (
+            len(numbers) == len(counts) > 0
+            and bool((np.abs(numbers) < slots).all() and (np.diff(distances) > 0).all())
+            and bool((counts > 0).all() and counts.sum() == len(targets))
+            and bool(((targets >= 0) & (targets < slots)).all())
+            and (weights is None or len(weights) == len(targets))
+        )
+        if not fits:
+            raise ValueError(f"expected diagonals of {slots} slots")
+        sources = (targets + np.repeat(distances, counts)) % slots
+        made = cls(slots, sources, targets, None)
+        made._weights = weights
+        return made.counted(numbers)
+
     def applied(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
         """The transform of a vector, its diagonals never dense.
 

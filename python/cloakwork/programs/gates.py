@@ -8,7 +8,7 @@ evaluation.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -17,9 +17,9 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.arrays import owned_integers
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.legal_parts import distinct_ports, owned
-from cloakwork.programs.port import Port, signature
+from cloakwork.programs.port import Port, distinct_ports, signature
 
 # Gates that a program may have; all values have numbers of 32 bits.
 MAX_GATES = 1 << 28
@@ -118,14 +118,14 @@ class GateProgram:
         if not isinstance(self.title, str):
             _refuse(f"its title is of type {type(self.title).__name__}, not text")
         for name in ("inputs", "outputs"):
-            object.__setattr__(self, name, distinct_ports(getattr(self, name), name, _refuse))
+            object.__setattr__(self, name, distinct_ports(getattr(self, name), name))
         for name, dtype in (
             ("kinds", np.uint8),
             ("operands", np.uint32),
             ("tables", np.uint64),
             ("output_values", np.uint32),
         ):
-            object.__setattr__(self, name, owned(getattr(self, name), dtype, name, _refuse))
+            object.__setattr__(self, name, owned_integers(getattr(self, name), dtype, name))
         self._require_kinds_and_tables()
         self._require_operands()
         self._require_outputs()
@@ -250,7 +250,7 @@ class GateBuilder:
 
     def __init__(self, title: str, inputs: Sequence[Port]) -> None:
         self._title = title
-        self._inputs = distinct_ports(inputs, "inputs", _refuse)
+        self._inputs = distinct_ports(inputs, "inputs")
         self._next = sum(port.bits for port in self._inputs)
         self._kinds = array("B")
         self._operands = array("I")
@@ -325,3 +325,34 @@ class GateBuilder:
 
 def _refuse(reason: str) -> NoReturn:
     raise InvalidProgramError(f"cannot make the gate program: {reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class GateStatistics:
+    """Counts of a gate program.
+
+    Args:
+        gates: How many gates there are of each kind that there is, by name.
+        depth: The most gates on a way from an input to an output or an unused value.
+        widths: How many gates stand at level 1, 2, ... depth; constants have no level.
+    """
+
+    gates: Mapping[str, int]
+    depth: int
+    widths: tuple[int, ...]
+
+
+def statistics_of(program: GateProgram) -> GateStatistics:
+    """Count the gates of a program.
+
+    Example:
+        >>> builder = GateBuilder("nor", (Port("a", "bits", 2),))
+        >>> _ = builder.append(GateKind.NOT, builder.append(GateKind.OR, 0, 1))
+        >>> statistics_of(builder.finish())
+        GateStatistics(gates={'not': 1, 'or': 1}, depth=2, widths=(1, 1))
+    """
+    counts = np.bincount(program.kinds, minlength=len(ARITIES)).tolist()
+    gates = {kind.name.lower(): counts[kind] for kind in GateKind if counts[kind]}
+    levels = program.levels[program.input_bits :][ARITIES[program.kinds] > 0]
+    widths = tuple(np.bincount(levels, minlength=1)[1:].tolist())
+    return GateStatistics(gates, len(widths), widths)

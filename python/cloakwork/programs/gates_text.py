@@ -97,10 +97,10 @@ def port_text(port: Port) -> str:
     """A port as `read_port` reads it.
 
     Example:
-        >>> port_text(Port("a", "signed", 8, length=3))
+        >>> port_text(Port("a", "signed", 8, shape=(3,)))
         '"a" signed 8 x 3'
     """
-    times = "" if port.length is None else f" x {port.length}"
+    times = "".join(f" x {size}" for size in port.shape)
     return f"{quote(port.name)} {port.kind} {port.width}{times}"
 
 
@@ -115,9 +115,11 @@ def read_port(tokens: Tokens) -> Port:
         a: 3 x signed, 8 bits
     """
     name, kind, width = tokens.quoted(), tokens.word(), tokens.integer()
-    length = tokens.integer() if tokens.accept("x") else None
+    shape: list[int] = []
+    while tokens.accept("x"):
+        shape.append(tokens.integer())
     # The port itself refuses other kinds.
-    return Port(name, cast(PortKind, kind), width, length)
+    return Port(name, cast(PortKind, kind), width, tuple(shape))
 
 
 class _Reader:

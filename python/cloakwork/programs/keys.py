@@ -6,12 +6,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from cloakwork.plan.tensors.sums import split
-from cloakwork.programs.slots import Constant, Linear, Mul, Polynomial, Program, Rotate, RotateSum
+from cloakwork.programs.bsgs import split
+from cloakwork.programs.slots import (
+    Constant,
+    Linear,
+    Mul,
+    Polynomial,
+    Rotate,
+    RotateSum,
+    SlotProgram,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class KeyDemand:
+class KeyRequirements:
     """The keys that serve a program; a key serves its own level and all below.
 
     Args:
@@ -22,16 +30,16 @@ class KeyDemand:
     relinearisation_level: int | None = None
     rotations: Mapping[int, int] = field(default_factory=dict)
 
-    def beyond(self, held: KeyDemand) -> KeyDemand:
+    def beyond(self, held: KeyRequirements) -> KeyRequirements:
         """What of this demand the keys held do not serve.
 
         Example:
-            >>> KeyDemand(2, {1: 2, 4: 1}).beyond(KeyDemand(2, {1: 1, 4: 3}))
-            KeyDemand(relinearisation_level=None, rotations={1: 2})
+            >>> KeyRequirements(2, {1: 2, 4: 1}).beyond(KeyRequirements(2, {1: 1, 4: 3}))
+            KeyRequirements(relinearisation_level=None, rotations={1: 2})
         """
         wanted, had = self.relinearisation_level, held.relinearisation_level
         served = wanted is None or (had is not None and had >= wanted)
-        return KeyDemand(
+        return KeyRequirements(
             None if served else wanted,
             {
                 steps: level
@@ -40,7 +48,7 @@ class KeyDemand:
             },
         )
 
-    def joined(self, other: KeyDemand) -> KeyDemand:
+    def joined(self, other: KeyRequirements) -> KeyRequirements:
         """The demand that serves both."""
         levels = [
             level
@@ -50,20 +58,20 @@ class KeyDemand:
         rotations = dict(self.rotations)
         for steps, level in other.rotations.items():
             rotations[steps] = max(level, rotations.get(steps, -1))
-        return KeyDemand(max(levels, default=None), rotations)
+        return KeyRequirements(max(levels, default=None), rotations)
 
-    def parts(self, size: int) -> Iterator[KeyDemand]:
+    def parts(self, size: int) -> Iterator[KeyRequirements]:
         """Demands of at most so many keys each that make up this one.
 
         Example:
-            >>> [len(part) for part in KeyDemand(2, {1: 2, 2: 2, 4: 1}).parts(3)]
+            >>> [len(part) for part in KeyRequirements(2, {1: 2, 2: 2, 4: 1}).parts(3)]
             [1, 3]
         """
         if self.relinearisation_level is not None:
-            yield KeyDemand(self.relinearisation_level)
+            yield KeyRequirements(self.relinearisation_level)
         rotations = iter(self.rotations.items())
         while part := dict(islice(rotations, size)):
-            yield KeyDemand(None, part)
+            yield KeyRequirements(None, part)
 
     def __len__(self) -> int:
         """How many keys."""
@@ -73,7 +81,7 @@ class KeyDemand:
         """Bytes of the keys, given those of one key at each level.
 
         Example:
-            >>> KeyDemand(2, {1: 2, 4: 1}).nbytes(lambda level: 10 * level)
+            >>> KeyRequirements(2, {1: 2, 4: 1}).nbytes(lambda level: 10 * level)
             50
         """
         levels = list(self.rotations.values())
@@ -85,7 +93,7 @@ class KeyDemand:
         return self.relinearisation_level is not None or bool(self.rotations)
 
 
-def demand_of(program: Program, numbers: Iterable[int] | None = None) -> KeyDemand:
+def required_keys(program: SlotProgram, numbers: Iterable[int] | None = None) -> KeyRequirements:
     """The keys that a program needs, read off its operations.
 
     Args:
@@ -94,8 +102,8 @@ def demand_of(program: Program, numbers: Iterable[int] | None = None) -> KeyDema
 
     Example:
         >>> from cloakwork.programs.slots import Input, Output
-        >>> demand_of(Program("", 8, (Input("x", 3), Rotate(0, 2), Output(1)), (None,) * 3))
-        KeyDemand(relinearisation_level=None, rotations={2: 3})
+        >>> required_keys(SlotProgram("", 8, (Input("x", 3), Rotate(0, 2), Output(1)), (None,) * 3))
+        KeyRequirements(relinearisation_level=None, rotations={2: 3})
     """
     relinearisation: int | None = None
     rotations: dict[int, int] = {}
@@ -122,4 +130,4 @@ def demand_of(program: Program, numbers: Iterable[int] | None = None) -> KeyDema
                 pass
         for step in steps:
             rotations[step] = max(level, rotations.get(step, -1))
-    return KeyDemand(relinearisation, rotations)
+    return KeyRequirements(relinearisation, rotations)

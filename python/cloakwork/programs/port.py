@@ -1,78 +1,163 @@
-"""The inputs and outputs of a gate program: names, and how their bits are to be read."""
+"""The inputs and outputs of programs: names, kinds, shapes and ranges."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, NoReturn, get_args
 
+from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError
 
-PortKind = Literal["unsigned", "signed", "bytes", "bits"]
+PortKind = Literal["real", "integer", "unsigned", "signed", "bytes", "bits"]
+BIT_KINDS = ("unsigned", "signed", "bytes", "bits")
 
-# Bits of all inputs, and of all outputs, that a program may have.
+# Bits of all inputs, and of all outputs, that a program over bits may have.
 MAX_PORT_BITS = 1 << 20
+# More axes than any version of numpy can index, and elements along one of them.
+MAX_AXES = 64
+MAX_SIZE = 1 << 40
+# Ends of ranges in records, which may be Python's integers.
+_MAX_DIGITS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Port:
     """A named input or output.
 
-    Bit 0 comes first and is worth 1; the bytes of a port of kind `bytes` come in order, each
-    with its bit 0 first; the elements of a vector come in order.
+    Of kinds over bits, bit 0 comes first and is worth 1; the bytes of an element of kind `bytes`
+    come in order, each with its bit 0 first; the elements of a vector come in order.
 
     Args:
         name: The name.
-        kind: `unsigned`, `signed` (two's complement), `bytes`, or `bits` without a meaning.
-        width: Bits of one element.
-        length: Elements of a vector; None for a single element.
+        kind: `real` or `integer` numbers; over bits `unsigned`, `signed` (two's complement),
+            `bytes`, or `bits` without a meaning.
+        width: Bits of one element of a kind over bits; 0 for numbers.
+        shape: The shape; that of a single element is empty.
+        low: The least value of any element; None where the kind alone says it, or nothing does.
+        high: The greatest.
 
     Raises:
-        InvalidProgramError: The name is no text, the kind is unknown, the width or length is
-            below 1, the bits are more than `MAX_PORT_BITS`, or bytes are not whole.
+        InvalidProgramError: The name is no text, the kind is unknown, a width or size is below 1,
+            the bits are more than `MAX_PORT_BITS`, bytes are not whole, or the range is empty.
 
     Example:
-        >>> print(Port("samples", "signed", 12, length=4))
+        >>> print(Port("samples", "signed", 12, shape=(4,)))
         samples: 4 x signed, 12 bits
+        >>> print(Port("a", "integer", shape=(2, 3), low=0, high=255))
+        a: 2 x 3, integers from 0 to 255
     """
 
     name: str
     kind: PortKind
-    width: int
-    length: int | None = None
+    width: int = 0
+    shape: tuple[int, ...] = ()
+    low: float | int | None = None
+    high: float | int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             self._refuse(f"its name is of type {type(self.name).__name__}, not text")
         if self.kind not in get_args(PortKind):
             self._refuse(f"expected a kind of {get_args(PortKind)}, got {self.kind!r}")
-        for what, number in (("width", self.width), ("length", self.length or 1)):
-            if type(number) is not int or number < 1:
-                self._refuse(f"expected a {what} of 1 or more, got {number!r}")
-        if self.length is not None and self.length < 1:
-            self._refuse(f"expected a length of 1 or more, got {self.length!r}")
+        least = int(self.is_bits)
+        if type(self.width) is not int or not least <= self.width <= least * MAX_PORT_BITS:
+            self._refuse(f"expected a width of {least} or more bits, got {self.width!r}")
+        if not isinstance(self.shape, tuple) or len(self.shape) > MAX_AXES:
+            self._refuse(f"expected a shape of up to {MAX_AXES} axes")
+        for size in self.shape:
+            if type(size) is not int or not 1 <= size <= MAX_SIZE:
+                self._refuse(f"expected sizes from 1 on, got {size!r}")
         if self.bits > MAX_PORT_BITS:
             self._refuse(f"expected up to {MAX_PORT_BITS} bits, got {self.bits}")
         if self.kind == "bytes" and self.width % 8:
             self._refuse(f"expected whole bytes, got a width of {self.width} bits")
+        if self.low is not None and self.high is not None and not self.low <= self.high:
+            self._refuse(f"its range from {self.low!r} to {self.high!r} is empty")
+
+    @property
+    def is_bits(self) -> bool:
+        """Whether it is of a kind over bits."""
+        return self.kind in BIT_KINDS
 
     @property
     def count(self) -> int:
         """Its elements."""
-        return 1 if self.length is None else self.length
+        return math.prod(self.shape)
 
     @property
     def bits(self) -> int:
-        """Bits of all its elements."""
+        """Bits of all its elements; 0 for numbers."""
         return self.width * self.count
 
-    def __str__(self) -> str:
-        times = "" if self.length is None else f"{self.length} x "
-        bits = "1 bit" if self.width == 1 else f"{self.width} bits"
-        return f"{self.name}: {times}{self.kind}, {bits}"
+    @property
+    def bound(self) -> float:
+        """The largest absolute value of any element; infinite where no range says it."""
+        if self.low is None or self.high is None:
+            return math.inf
+        return float(max(abs(self.low), abs(self.high)))
 
-    def _refuse(self, reason: str) -> None:
-        raise InvalidProgramError(f"cannot make the port {self.name!r}: {reason}")
+    def __str__(self) -> str:
+        sizes = " x ".join(map(str, self.shape))
+        if self.is_bits:
+            bits = "1 bit" if self.width == 1 else f"{self.width} bits"
+            return f"{self.name}: {f'{sizes} x ' if sizes else ''}{self.kind}, {bits}"
+        return f"{self.name}: {sizes or 'one'}, {self.kind}s{self._range()}"
+
+    def _range(self) -> str:
+        if self.low is None or self.high is None:
+            return ""
+        ends = [f"{end:g}" if self.kind == "real" else str(end) for end in (self.low, self.high)]
+        return f" from {ends[0]} to {ends[1]}"
+
+    def to_record(self) -> Record:
+        """The port as files hold it."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "width": self.width,
+            "shape": list(self.shape),
+            "low": _end_text(self.low),
+            "high": _end_text(self.high),
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> Port:
+        """The port of a record.
+
+        Raises:
+            MalformedBytesError: The record is of no port.
+        """
+        kind: Any = fields.choice("kind", get_args(PortKind))
+        return cls(
+            fields.word("name"),
+            kind,
+            fields.integer("width", least=0, most=MAX_PORT_BITS),
+            fields.integers("shape", least=1, most=MAX_SIZE, count=MAX_AXES),
+            _read_end(fields, "low"),
+            _read_end(fields, "high"),
+        )
+
+    def _refuse(self, reason: str) -> NoReturn:
+        raise InvalidProgramError(f"cannot make the port {self.name!r:.40}: {reason}")
+
+
+def _end_text(end: float | int | None) -> str | float | None:
+    """An end of a range; integers as text, for JSON has no long ones everywhere."""
+    return str(int(end)) if isinstance(end, int) else end
+
+
+def _read_end(fields: Fields, name: str) -> float | int | None:
+    value = fields.raw(name)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        return fields.number(name)
+    digits = value.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_DIGITS):
+        raise fields.wrong(name, "an end of a range")
+    return int(value)
 
 
 def signature(inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
@@ -84,3 +169,34 @@ def signature(inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
     """
     named = (", ".join(port.name for port in ports) for ports in (inputs, outputs))
     return " -> ".join(named)
+
+
+def distinct_ports(given: Any, what: str) -> tuple[Port, ...]:
+    """The ports given, where no two have one name and all have no more bits than a program may.
+
+    Args:
+        given: What is to be ports.
+        what: "inputs" or "outputs".
+
+    Raises:
+        InvalidProgramError: They are no ports, two share a name, or they have too many bits.
+
+    Example:
+        >>> distinct_ports([Port("a", "bits", 2)], "inputs")[0].bits
+        2
+    """
+    ports = tuple(given)
+    if not all(isinstance(port, Port) for port in ports):
+        raise InvalidProgramError(f"cannot make the program: expected its {what} to be ports")
+    names = [port.name for port in ports]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidProgramError(
+            f"cannot make the program: the name {twice!r} comes twice among its {what}"
+        )
+    bits = sum(port.bits for port in ports)
+    if bits > MAX_PORT_BITS:
+        raise InvalidProgramError(
+            f"cannot make the program: expected up to {MAX_PORT_BITS} bits of {what}, got {bits}"
+        )
+    return ports

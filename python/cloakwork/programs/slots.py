@@ -480,7 +480,7 @@ _NAMES: Mapping[type[Operation], str] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Program:
+class SlotProgram:
     """A legal list of operations; value k is what operation k makes.
 
     Args:
@@ -497,7 +497,7 @@ class Program:
         InvalidProgramError: An operation is not legal.
 
     Example:
-        >>> print(Program("double", 4, (Input("x", 1), Add(0, 0), Output(1)), (None,) * 3))
+        >>> print(SlotProgram("double", 4, (Input("x", 1), Add(0, 0), Output(1)), (None,) * 3))
         double, 4 slots
           %0 = input x        level 1
           %1 = add %0 %0      level 1
@@ -553,7 +553,7 @@ class Program:
         return "\n".join(text)
 
     def __repr__(self) -> str:
-        return f"Program({self.title}: {len(self.operations)} operations, {self.slots} slots)"
+        return f"SlotProgram({self.title}: {len(self.operations)} operations, {self.slots} slots)"
 
     def line(self, number: int) -> str:
         """The text of one operation, without its level and layout."""
@@ -648,9 +648,9 @@ class Builder:
         """
         return _require_encrypted(self._operations[value], self._states[value])
 
-    def finish(self) -> Program:
+    def finish(self) -> SlotProgram:
         """The program so far."""
-        return Program(
+        return SlotProgram(
             self._title,
             self.slots,
             tuple(self._operations),

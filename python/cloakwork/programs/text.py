@@ -43,10 +43,10 @@ from cloakwork.programs.slots import (
     Operation,
     Output,
     Polynomial,
-    Program,
     Rescale,
     Rotate,
     RotateSum,
+    SlotProgram,
     Sub,
     name_of,
     operands,
@@ -63,12 +63,12 @@ _FIRST_LINE = "cloakwork slot program 1"
 _MAX_AXES = 32
 
 
-def to_text(program: Program) -> str:
+def to_text(program: SlotProgram) -> str:
     """A program as text from which `from_text` makes it again, bit for bit.
 
     Example:
         >>> x = Input("x", 1)
-        >>> print(to_text(Program("double", 4, (x, Add(0, 0), Output(1)), (None,) * 3)))
+        >>> print(to_text(SlotProgram("double", 4, (x, Add(0, 0), Output(1)), (None,) * 3)))
         cloakwork slot program 1
         title "double"
         slots 4
@@ -77,8 +77,9 @@ def to_text(program: Program) -> str:
         %1 = add %0 %0
         %2 = output %1
     """
-    distinct = DistinctVectors()
-    body = operation_lines(program, distinct)
+    naming = Naming()
+    body = operation_lines(program, naming)
+    distinct = naming.distinct
     lines = [_FIRST_LINE, f"title {quote(program.title)}", f"slots {program.slots}"]
     if program.numbers != "real":
         lines.append(f"numbers {program.numbers}")
@@ -90,7 +91,7 @@ def to_text(program: Program) -> str:
     return "\n".join([*lines, *body])
 
 
-def from_text(text: str, *, memory: int = MEMORY) -> Program:
+def from_text(text: str, *, memory: int = MEMORY) -> SlotProgram:
     """Read a program from its text.
 
     Args:
@@ -102,7 +103,7 @@ def from_text(text: str, *, memory: int = MEMORY) -> Program:
             message names the line.
 
     Example:
-        >>> program = Program("double", 4, (Input("x", 1), Add(0, 0), Output(1)), (None,) * 3)
+        >>> program = SlotProgram("double", 4, (Input("x", 1), Add(0, 0), Output(1)), (None,) * 3)
         >>> print(from_text(to_text(program)))
         double, 4 slots
           %0 = input x        level 1
@@ -120,15 +121,63 @@ def from_text(text: str, *, memory: int = MEMORY) -> Program:
     return reader.finish()
 
 
-def operation_lines(program: Program, distinct: DistinctVectors) -> list[str]:
-    """One line per operation; vectors are named by their number.
+class Named:
+    """The vectors and the transforms that the text of operations names.
+
+    Attributes:
+        vectors: Vectors by number, v0, v1 and so on.
+        transforms: Diagonals by number, t0, t1 and so on; text that a person reads has none, and
+            writes the vector of every diagonal.
+    """
+
+    def __init__(
+        self, vectors: Sequence[NDArray[Any]] = (), transforms: Sequence[Any] = ()
+    ) -> None:
+        self.vectors = vectors
+        self.transforms = transforms
+
+    def vector(self, tokens: Tokens) -> NDArray[Any]:
+        """Take the name of a vector."""
+        vector: NDArray[Any] = self._taken(tokens, "v", self.vectors)
+        return vector
+
+    def transform(self, tokens: Tokens) -> Mapping[int, NDArray[Any]]:
+        """Take the name of a transform."""
+        diagonals: Mapping[int, NDArray[Any]] = self._taken(tokens, "t", self.transforms)
+        return diagonals
+
+    def _taken(self, tokens: Tokens, prefix: str, given: Sequence[Any]) -> Any:
+        number = tokens.numbered(prefix)
+        if number >= len(given):
+            raise InvalidProgramError(f"{prefix}{number} is not given before it is used")
+        return given[number]
+
+
+class Naming:
+    """Names vectors, and the diagonals of transforms one by one by their vectors."""
+
+    def __init__(self) -> None:
+        self.distinct = DistinctVectors()
+
+    def vector(self, vector: NDArray[Any]) -> str:
+        """The name of a vector."""
+        return f"v{self.distinct.number_of(vector)}"
+
+    def diagonals(self, diagonals: Mapping[int, NDArray[Any]]) -> str:
+        """The diagonals of a transform."""
+        entries = [f"{d}: {self.vector(vector)}" for d, vector in diagonals.items()]
+        return f"{{{', '.join(entries)}}}"
+
+
+def operation_lines(program: SlotProgram, naming: Naming) -> list[str]:
+    """One line per operation.
 
     Example:
-        >>> operation_lines(Program("", 4, (Input("x", 1), Neg(0)), (None,) * 2), DistinctVectors())
+        >>> operation_lines(SlotProgram("", 4, (Input("x", 1), Neg(0)), (None,) * 2), Naming())
         ['%0 = input "x" at 1', '%1 = neg %0']
     """
     return [
-        f"%{number} = {_operation(operation, distinct)}{_layout(layout)}"
+        f"%{number} = {_operation(operation, naming)}{_layout(layout)}"
         f"{_quoted('from', origin)}{_quoted('stage', stage)}"
         for number, (operation, layout, origin, stage) in enumerate(
             zip(program.operations, program.layouts, program.origins, program.stages, strict=True)
@@ -136,12 +185,12 @@ def operation_lines(program: Program, distinct: DistinctVectors) -> list[str]:
     ]
 
 
-def read_operation(line: str, vectors: Sequence[NDArray[Any]], builder: Builder) -> None:
+def read_operation(line: str, named: Named, builder: Builder) -> None:
     """Append the operation that a line holds.
 
     Args:
         line: What `operation_lines` made.
-        vectors: The vectors by number.
+        named: What it names.
         builder: The operations before it.
 
     Raises:
@@ -149,27 +198,26 @@ def read_operation(line: str, vectors: Sequence[NDArray[Any]], builder: Builder)
 
     Example:
         >>> builder = Builder("", 4)
-        >>> read_operation('%0 = input "x" at 1', [], builder)
+        >>> read_operation('%0 = input "x" at 1', Named(), builder)
         >>> builder.level(0)
         1
     """
-    _append(Tokens(line), vectors, builder)
+    _append(Tokens(line), named, builder)
 
 
-def _operation(operation: Operation, distinct: DistinctVectors) -> str:
+def _operation(operation: Operation, naming: Naming) -> str:
     words = [name_of(operation), *(f"%{operand}" for operand in operands(operation))]
     match operation:
         case Input(name=name, level=level):
             words.append(f"{quote(name)} at {level}")
         case Constant(vector=vector):
-            words.append(f"v{distinct.number_of(vector)}")
+            words.append(naming.vector(vector))
         case Rotate(steps=steps):
             words.append(f"by {steps}")
         case RotateSum(added=added, subtracted=subtracted):
             words.append(f"by {_steps(added)} less {_steps(subtracted)}")
         case Linear(diagonals=diagonals, baby_steps=baby_steps):
-            entries = [f"{d}: v{distinct.number_of(vector)}" for d, vector in diagonals.items()]
-            words.append(f"{{{', '.join(entries)}}} baby_steps {baby_steps}")
+            words.append(f"{naming.diagonals(diagonals)} baby_steps {baby_steps}")
         case Polynomial(coefficients=coefficients, basis=basis):
             words.append(f"{basis} [{', '.join(repr(float(c)) for c in coefficients)}]")
         case DropLevel(level=level):
@@ -247,7 +295,7 @@ class _Reader:
         elif tokens.peek().startswith("v"):
             self._read_vector(tokens)
         else:
-            _append(tokens, self._vectors, self._begun())
+            _append(tokens, Named(self._vectors), self._begun())
 
     def _begun(self) -> Builder:
         assert self._builder is not None
@@ -270,7 +318,7 @@ class _Reader:
             )
         self._vectors.append(read_vector(tokens, slots, self._begun().numbers))
 
-    def finish(self) -> Program:
+    def finish(self) -> SlotProgram:
         if self._builder is None:
             raise InvalidProgramError(
                 f"cannot read the program: expected {_FIRST_LINE!r}, title and slots, got the end"
@@ -278,12 +326,12 @@ class _Reader:
         return self._builder.finish()
 
 
-def _append(tokens: Tokens, vectors: Sequence[NDArray[Any]], builder: Builder) -> None:
+def _append(tokens: Tokens, named: Named, builder: Builder) -> None:
     _expect_number(tokens, "%", len(builder))
     name = tokens.word()
     if name not in _READERS:
         raise InvalidProgramError(f"expected an operation, got {name[:20]!r}")
-    operation = _READERS[name](tokens, vectors)
+    operation = _READERS[name](tokens, named)
     layout = _read_layout(tokens, builder.slots) if tokens.accept("layout") else None
     builder.origin = tokens.quoted() if tokens.accept("from") else ""
     builder.stage = tokens.quoted() if tokens.accept("stage") else ""
@@ -296,34 +344,27 @@ def _expect_number(tokens: Tokens, prefix: str, number: int) -> None:
     tokens.expect("=")
 
 
-def _read_reference(tokens: Tokens, vectors: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    number = tokens.numbered("v")
-    if number >= len(vectors):
-        raise InvalidProgramError(f"v{number} is not given before it is used")
-    return vectors[number]
-
-
 def _read_value(tokens: Tokens) -> int:
     return tokens.numbered("%")
 
 
-def _read_input(tokens: Tokens, _: Sequence[NDArray[Any]]) -> Operation:
+def _read_input(tokens: Tokens, _: Named) -> Operation:
     name = tokens.quoted()
     tokens.expect("at")
     return Input(name, tokens.integer())
 
 
-def _read_constant(tokens: Tokens, vectors: Sequence[NDArray[Any]]) -> Operation:
-    return Constant(_read_reference(tokens, vectors))
+def _read_constant(tokens: Tokens, named: Named) -> Operation:
+    return Constant(named.vector(tokens))
 
 
-def _read_rotate(tokens: Tokens, _: Sequence[NDArray[Any]]) -> Operation:
+def _read_rotate(tokens: Tokens, _: Named) -> Operation:
     operand = _read_value(tokens)
     tokens.expect("by")
     return Rotate(operand, tokens.integer())
 
 
-def _read_rotate_sum(tokens: Tokens, _: Sequence[NDArray[Any]]) -> Operation:
+def _read_rotate_sum(tokens: Tokens, _: Named) -> Operation:
     operand = _read_value(tokens)
     tokens.expect("by")
     added = _read_steps(tokens)
@@ -341,24 +382,29 @@ def _read_steps(tokens: Tokens) -> tuple[int, ...]:
     return tuple(steps)
 
 
-def _read_linear(tokens: Tokens, vectors: Sequence[NDArray[Any]]) -> Operation:
+def _read_linear(tokens: Tokens, named: Named) -> Operation:
     operand = _read_value(tokens)
+    diagonals = _read_diagonals(tokens, named)
+    tokens.expect("baby_steps")
+    return Linear(operand, diagonals, tokens.integer())
+
+
+def _read_diagonals(tokens: Tokens, named: Named) -> Mapping[int, NDArray[Any]]:
+    if not tokens.accept("{"):
+        return named.transform(tokens)
     diagonals: dict[int, NDArray[Any]] = {}
-    tokens.expect("{")
     while True:
         number = tokens.signed()
         if number in diagonals:
             raise InvalidProgramError(f"diagonal {number} is given twice")
         tokens.expect(":")
-        diagonals[number] = _read_reference(tokens, vectors)
+        diagonals[number] = named.vector(tokens)
         if not tokens.accept(","):
-            break
-    tokens.expect("}")
-    tokens.expect("baby_steps")
-    return Linear(operand, diagonals, tokens.integer())
+            tokens.expect("}")
+            return diagonals
 
 
-def _read_polynomial(tokens: Tokens, _: Sequence[NDArray[Any]]) -> Operation:
+def _read_polynomial(tokens: Tokens, _: Named) -> Operation:
     operand = _read_value(tokens)
     basis: Basis
     if tokens.accept("monomial"):
@@ -374,13 +420,13 @@ def _read_polynomial(tokens: Tokens, _: Sequence[NDArray[Any]]) -> Operation:
     return Polynomial(operand, tuple(coefficients), basis)
 
 
-def _read_drop_level(tokens: Tokens, _: Sequence[NDArray[Any]]) -> Operation:
+def _read_drop_level(tokens: Tokens, _: Named) -> Operation:
     operand = _read_value(tokens)
     tokens.expect("to")
     return DropLevel(operand, tokens.integer())
 
 
-_READERS: Mapping[str, Callable[[Tokens, Sequence[NDArray[Any]]], Operation]] = {
+_READERS: Mapping[str, Callable[[Tokens, Named], Operation]] = {
     "input": _read_input,
     "constant": _read_constant,
     "add": lambda tokens, _: Add(_read_value(tokens), _read_value(tokens)),

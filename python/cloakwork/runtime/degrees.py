@@ -10,16 +10,16 @@ from cloakwork.programs.slots import (
     DropLevel,
     Mul,
     Neg,
-    Program,
     Rescale,
     Rotate,
     RotateSum,
+    SlotProgram,
     Sub,
     operands,
 )
 
 
-def degrees(program: Program) -> tuple[int, ...]:
+def degrees(program: SlotProgram) -> tuple[int, ...]:
     """The degree of every value as a ciphertext: 2 where it is not relinearised, else 1.
 
     A product of ciphertexts stays at degree 2, and so do sums of such and their products with
@@ -34,7 +34,7 @@ def degrees(program: Program) -> tuple[int, ...]:
     Example:
         >>> from cloakwork.programs.slots import Input
         >>> operations = (Input("x", 1), Mul(0, 0), Mul(0, 0), Add(1, 2), Rescale(3))
-        >>> degrees(Program("", 8, operations, (None,) * 5))
+        >>> degrees(SlotProgram("", 8, operations, (None,) * 5))
         (1, 2, 2, 2, 1)
     """
     families = _families(program)
@@ -68,12 +68,12 @@ def degrees(program: Program) -> tuple[int, ...]:
     )
 
 
-def _multiplies_ciphertexts(product: Mul, program: Program) -> bool:
+def _multiplies_ciphertexts(product: Mul, program: SlotProgram) -> bool:
     factors = (program.operations[operand] for operand in operands(product))
     return not any(isinstance(factor, Constant) for factor in factors)
 
 
-def _families(program: Program) -> dict[int, int]:
+def _families(program: SlotProgram) -> dict[int, int]:
     """One name for all products of ciphertexts that meet in sums, and for these sums."""
     parents: dict[int, int] = {}
 

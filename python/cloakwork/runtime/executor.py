@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from time import perf_counter
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, assert_never
-
-from numpy.typing import NDArray
+from typing import Generic, NamedTuple, Protocol, TypeVar, assert_never
 
 from cloakwork import _native
 from cloakwork.base.arguments import integer, optional
@@ -15,7 +13,6 @@ from cloakwork.base.progress import Bar, progress_bar
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
 from cloakwork.programs.slots import (
     Add,
-    Basis,
     Constant,
     DropLevel,
     Input,
@@ -25,18 +22,18 @@ from cloakwork.programs.slots import (
     Operation,
     Output,
     Polynomial,
-    Program,
     Rescale,
     Rotate,
     RotateSum,
+    SlotProgram,
     Sub,
-    Vector,
     name_of,
 )
 from cloakwork.runtime.memory import LiveValues, Stored
 from cloakwork.runtime.profile import Measurement, Profile
 from cloakwork.runtime.schedule import Schedule, schedule
 from cloakwork.runtime.workers import work_on_threads
+from cloakwork.schemes.base import Backend
 
 V = TypeVar("V", bound=Stored)
 V_co = TypeVar("V_co", covariant=True)
@@ -44,34 +41,8 @@ V_co = TypeVar("V_co", covariant=True)
 _MAX_THREADS = 1024
 
 
-class Backend(Protocol[V]):
-    """What a backend computes on values V; one method per operation of the program.
-
-    Two are the same in a cheaper way: `multiply_lazily` leaves the product to be
-    relinearised by the rescale or rotation that follows, and `rotate_many` makes several
-    rotations of one value. Several threads call the methods at once.
-    """
-
-    def level(self, value: V) -> int: ...
-    def add(self, left: V, right: V) -> V: ...
-    def subtract(self, left: V, right: V) -> V: ...
-    def add_constant(self, value: V, constant: NDArray[Any]) -> V: ...
-    def multiply(self, left: V, right: V) -> V: ...
-    def multiply_lazily(self, left: V, right: V) -> V: ...
-    def multiply_constant(self, value: V, constant: NDArray[Any]) -> V: ...
-    def negate(self, value: V) -> V: ...
-    def rotate(self, value: V, steps: int) -> V: ...
-    def rotate_many(self, value: V, steps: Sequence[int]) -> Sequence[V]: ...
-    def rotate_sum(self, value: V, added: Sequence[int], subtracted: Sequence[int]) -> V: ...
-    def linear(self, value: V, diagonals: Mapping[int, Vector], baby_steps: int) -> V: ...
-    def polynomial(self, value: V, coefficients: Sequence[float], basis: Basis) -> V: ...
-    def rescale(self, value: V) -> V: ...
-    def drop_level(self, value: V, level: int) -> V: ...
-    def bounded(self, value: V, bound: float) -> V: ...
-
-
 def run(
-    program: Program,
+    program: SlotProgram,
     backend: Backend[V],
     inputs: Sequence[V],
     *,
@@ -108,7 +79,7 @@ def run(
     Example:
         >>> from cloakwork.schemes.clear_real import ClearBackend, ClearVector
         >>> import numpy as np
-        >>> program = Program("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
+        >>> program = SlotProgram("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
         >>> run(program, ClearBackend(), [ClearVector(np.array([1.0, 2.0]), 0)])[0].slots.tolist()
         [2.0, 4.0]
     """
@@ -149,7 +120,7 @@ def run(
             execution.close()
 
 
-def run_in_order(program: Program, backend: Backend[V], inputs: Sequence[V]) -> list[V]:
+def run_in_order(program: SlotProgram, backend: Backend[V], inputs: Sequence[V]) -> list[V]:
     """Run a program on this thread without a bar or a profile: for values that cost nothing.
 
     Args:
@@ -160,7 +131,7 @@ def run_in_order(program: Program, backend: Backend[V], inputs: Sequence[V]) -> 
     Example:
         >>> from cloakwork.schemes.clear_real import ClearBackend, ClearVector
         >>> import numpy as np
-        >>> program = Program("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
+        >>> program = SlotProgram("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
         >>> inputs = [ClearVector(np.array([1.0, 2.0]), 0)]
         >>> run_in_order(program, ClearBackend(), inputs)[0].slots.tolist()
         [2.0, 4.0]
@@ -189,7 +160,7 @@ class _Execution(Generic[V]):
 
     def __init__(
         self,
-        program: Program,
+        program: SlotProgram,
         plan: Schedule,
         backend: Backend[V],
         inputs: Sequence[V],
@@ -274,7 +245,7 @@ class _Execution(Generic[V]):
 
 def _made(
     numbers: Sequence[int],
-    program: Program,
+    program: SlotProgram,
     plan: Schedule,
     backend: Backend[V],
     values: LiveValues[V],
@@ -301,7 +272,9 @@ class Values(Protocol[V_co]):
     def __getitem__(self, number: int, /) -> V_co: ...
 
 
-def applied(operation: Operation, program: Program, backend: Backend[V], values: Values[V]) -> V:
+def applied(
+    operation: Operation, program: SlotProgram, backend: Backend[V], values: Values[V]
+) -> V:
     """What an operation makes on a backend.
 
     Args:
@@ -313,7 +286,7 @@ def applied(operation: Operation, program: Program, backend: Backend[V], values:
     Example:
         >>> from cloakwork.schemes.clear_real import ClearBackend, ClearVector
         >>> import numpy as np
-        >>> program = Program("x+x", 2, (Input("x", 0), Add(0, 0)), (None,) * 2)
+        >>> program = SlotProgram("x+x", 2, (Input("x", 0), Add(0, 0)), (None,) * 2)
         >>> x = ClearVector(np.array([1.0, 2.0]), 0)
         >>> applied(Add(0, 0), program, ClearBackend(), [x]).slots.tolist()
         [2.0, 4.0]
@@ -360,7 +333,9 @@ def applied(operation: Operation, program: Program, backend: Backend[V], values:
             assert_never(operation)
 
 
-def _constants(program: Program, left: int, right: int) -> tuple[Constant | None, Constant | None]:
+def _constants(
+    program: SlotProgram, left: int, right: int
+) -> tuple[Constant | None, Constant | None]:
     first, second = program.operations[left], program.operations[right]
     return (
         first if isinstance(first, Constant) else None,

@@ -2,42 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from cloakwork._native import BgvParameters, Parameters
 from cloakwork.errors import MemoryBudgetError
-from cloakwork.programs.slots import Program, State
+from cloakwork.programs.slots import SlotProgram, State
 from cloakwork.runtime.schedule import Schedule, schedule
-
-# Of one residue.
-_WORD_BYTES = 4
-
-
-def ciphertext_bytes(parameters: Parameters | BgvParameters, level: int) -> int:
-    """Bytes of a ciphertext of degree 1, of two polynomials.
-
-    Raises:
-        LevelMismatchError: The chain has no such level.
-
-    Example:
-        >>> p = Parameters(levels=1, log_n=10, insecure=True)
-        >>> ciphertext_bytes(p, 1) == 2 * 1024 * p.prime_count(1) * 4
-        True
-    """
-    return 2 * parameters.n * parameters.prime_count(level) * _WORD_BYTES
-
-
-def physical_bytes() -> int:
-    """Bytes of memory that the machine has.
-
-    Example:
-        >>> physical_bytes() > 10**8
-        True
-    """
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def require_memory(needed: int, budget: int, action: str) -> None:
@@ -49,7 +20,7 @@ def require_memory(needed: int, budget: int, action: str) -> None:
     if needed > budget:
         raise MemoryBudgetError(
             f"cannot {action}: its ciphertexts take {needed / 1e6:.0f} MB at once, "
-            f"{budget / 1e6:.0f} MB are allowed; split the tensor, or allow more by memory="
+            f"{budget / 1e6:.0f} MB are allowed; split the tensor, or allow more by memory_limit"
         )
 
 
@@ -72,7 +43,7 @@ class LiveValues(Generic[S]):
     Example:
         >>> from cloakwork.programs.slots import Input, Neg, Output
         >>> operations = (Input("x", 1), Neg(0), Output(1))
-        >>> live = LiveValues(schedule(Program("", 8, operations, (None,) * 3)))
+        >>> live = LiveValues(schedule(SlotProgram("", 8, operations, (None,) * 3)))
         >>> live.add([0], [_Size(64)])
         >>> live.add([1], [_Size(64)])
         >>> live.finish(0)
@@ -126,7 +97,7 @@ class _Size:
     nbytes: int
 
 
-def predicted_peak_bytes(program: Program, bytes_at: Callable[[State], int]) -> int:
+def predicted_peak_bytes(program: SlotProgram, bytes_at: Callable[[State], int]) -> int:
     """The most bytes that the values of a program take at once, run in program order.
 
     Inputs count from the start, results to the end; what an operation takes while it works,
@@ -140,7 +111,7 @@ def predicted_peak_bytes(program: Program, bytes_at: Callable[[State], int]) -> 
     Example:
         >>> from cloakwork.programs.slots import Add, Input, Output
         >>> operations = (Input("x", 1), Add(0, 0), Add(1, 0), Output(2))
-        >>> predicted_peak_bytes(Program("", 4, operations, (None,) * 4), lambda state: 100)
+        >>> predicted_peak_bytes(SlotProgram("", 4, operations, (None,) * 4), lambda state: 100)
         300
     """
     plan = schedule(program)

@@ -56,10 +56,10 @@ class Profile:
 
     Example:
         >>> from cloakwork.schemes.clear_real import ClearBackend, ClearVector
-        >>> from cloakwork.programs.slots import Add, Input, Output, Program
+        >>> from cloakwork.programs.slots import Add, Input, Output, SlotProgram
         >>> from cloakwork.runtime.executor import run
         >>> import numpy as np
-        >>> program = Program("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
+        >>> program = SlotProgram("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
         >>> profile = Profile()
         >>> _ = run(program, ClearBackend(), [ClearVector(np.ones(2), 0)], profile=profile)
         >>> profile.peak_bytes, profile.totals()["add"].operations
@@ -69,6 +69,20 @@ class Profile:
     operations: list[Measurement] = field(default_factory=list)
     seconds: float = 0.0
     peak_bytes: int = 0
+
+    def clear(self) -> None:
+        """Forget what was measured."""
+        self.operations.clear()
+        self.seconds = 0.0
+        self.peak_bytes = 0
+
+    def append(self, later: Profile) -> None:
+        """Take in what a run measured that came after those so far."""
+        self.operations += [
+            each._replace(start=each.start + self.seconds) for each in later.operations
+        ]
+        self.seconds += later.seconds
+        self.peak_bytes = max(self.peak_bytes, later.peak_bytes)
 
     def totals(self) -> Mapping[str, Total]:
         """The totals of every kind of operation, the kind that took longest first."""

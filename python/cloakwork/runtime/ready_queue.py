@@ -18,10 +18,10 @@ class ReadyQueue:
             in memory beyond those of a run in program order. At least 1.
 
     Example:
-        >>> from cloakwork.programs.slots import Input, Neg, Program
+        >>> from cloakwork.programs.slots import Input, Neg, SlotProgram
         >>> from cloakwork.runtime.schedule import schedule
         >>> operations = (Input("x", 1), Neg(0), Neg(1), Neg(0))
-        >>> queue = ReadyQueue(schedule(Program("", 8, operations, (None,) * 4)), lookahead=3)
+        >>> queue = ReadyQueue(schedule(SlotProgram("", 8, operations, (None,) * 4)), lookahead=3)
         >>> queue.take(), queue.take(), queue.take()
         (0, 2, None)
         >>> queue.finish(0)

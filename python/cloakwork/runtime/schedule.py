@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from cloakwork.programs.slots import Constant, Input, Output, Program, Rotate, operands
+from cloakwork.programs.slots import Constant, Input, Output, Rotate, SlotProgram, operands
 from cloakwork.runtime.degrees import degrees
 
 # Rotations of one value that are made at once: each holds a value until it is due.
@@ -15,7 +15,7 @@ _LARGEST_GROUP = 32
 _LONGEST_GROUP = 128
 
 
-def hoisting_groups(program: Program) -> tuple[tuple[int, ...], ...]:
+def hoisting_groups(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
     """The rotations of one value that are made together, when the first of them is due.
 
     They share the dear part of key switching: "hoisting" of Halevi and Shoup, Faster
@@ -31,7 +31,7 @@ def hoisting_groups(program: Program) -> tuple[tuple[int, ...], ...]:
     Example:
         >>> from cloakwork.programs.slots import Add
         >>> operations = (Input("x", 1), Rotate(0, 1), Rotate(0, 2), Add(1, 2), Rotate(3, 4))
-        >>> hoisting_groups(Program("", 8, operations, (None,) * 5))
+        >>> hoisting_groups(SlotProgram("", 8, operations, (None,) * 5))
         ((1, 2),)
     """
     groups: list[list[int]] = []
@@ -73,16 +73,16 @@ class Schedule:
 
 
 # A program is often run more than once, and what it takes is predicted before each run.
-_schedules: WeakKeyDictionary[Program, Schedule] = WeakKeyDictionary()
+_schedules: WeakKeyDictionary[SlotProgram, Schedule] = WeakKeyDictionary()
 
 
-def schedule(program: Program) -> Schedule:
+def schedule(program: SlotProgram) -> Schedule:
     """The tasks of a program and what each waits for; made once for each program.
 
     Example:
         >>> from cloakwork.programs.slots import Neg
         >>> operations = (Input("x", 1), Neg(0), Neg(0), Output(1))
-        >>> schedule(Program("", 8, operations, (None,) * 4)).tasks
+        >>> schedule(SlotProgram("", 8, operations, (None,) * 4)).tasks
         ((1,), (2,))
     """
     made = _schedules.get(program)
@@ -91,7 +91,7 @@ def schedule(program: Program) -> Schedule:
     return made
 
 
-def _scheduled(program: Program) -> Schedule:
+def _scheduled(program: SlotProgram) -> Schedule:
     groups = {number: group for group in hoisting_groups(program) for number in group}
     tasks: list[tuple[int, ...]] = []
     used: list[tuple[int, ...]] = []

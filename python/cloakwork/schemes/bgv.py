@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Generic, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,20 +17,25 @@ from cloakwork._native import (
     BgvCiphertext,
     BgvEvaluationKeys,
     BgvEvaluator,
+    BgvLinearTransform,
     BgvParameters,
     BgvPlaintext,
+    BgvPublicKey,
     BgvSecretKey,
 )
+from cloakwork.base.record import Fields, Record
+from cloakwork.errors import InvalidProgramError, MalformedBytesError
+from cloakwork.programs.keys import required_keys
 from cloakwork.programs.packing.scalar import ROWS
-from cloakwork.programs.slots import Integers
+from cloakwork.programs.slots import Integers, SlotProgram, State
 from cloakwork.programs.vectors import uniform_integer
-from cloakwork.schemes.no_transforms import NoTransforms
+from cloakwork.schemes.base import Decrypted, levels_of, requirements_bytes
+from cloakwork.schemes.clear_integer import ClearInteger, require_integers
+from cloakwork.schemes.transform_cache import ciphertext_bytes
+
+K = TypeVar("K")
 
 _Each: TypeAlias = Callable[[BgvEvaluator, BgvCiphertext], BgvCiphertext]
-
-
-# Of encoded constants that are kept.
-_MOST_KEPT_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,22 +59,29 @@ class Residues:
         return sum(each.nbytes for each in self.ciphertexts)
 
 
-class BgvBackend(NoTransforms):
-    """Computes on `Residues` what `runtime.executor.Backend` asks for.
+class BgvBackend:
+    """Computes on `Residues` what `schemes.base.Backend` asks for.
 
     Args:
         parameter_sets: The parameters of each prime.
         keys: The evaluation keys of each prime; it holds no other keys.
+        cache_bytes: Bytes that encoded constants may take, so that later runs need not encode
+            them again.
     """
 
     def __init__(
-        self, parameter_sets: Sequence[BgvParameters], keys: Sequence[BgvEvaluationKeys]
+        self,
+        parameter_sets: Sequence[BgvParameters],
+        keys: Sequence[BgvEvaluationKeys],
+        *,
+        cache_bytes: int = 0,
     ) -> None:
         self.parameter_sets = tuple(parameter_sets)
         self.keys = tuple(keys)
         self._evaluators = tuple(BgvEvaluator(each) for each in keys)
-        self._kept: dict[tuple[int, int], tuple[Integers, tuple[BgvPlaintext, ...]]] = {}
-        self._kept_bytes = 0
+        self._cache_bytes = cache_bytes
+        self._cached: dict[tuple[int, int], tuple[Integers, tuple[BgvPlaintext, ...]]] = {}
+        self._cached_bytes = 0
 
     def bounded(self, value: Residues, bound: float) -> Residues:
         """The same value: integers modulo a prime have no bound."""
@@ -118,7 +130,7 @@ class BgvBackend(NoTransforms):
         return self.rotate_many(value, [steps])[0]
 
     def rotate_many(self, value: Residues, steps: Sequence[int]) -> list[Residues]:
-        """The rotations by each of the steps, which share the dear part of the work."""
+        """The rotations by each of the steps, which share the decomposition (hoisting)."""
         value = self._each(value, BgvEvaluator.relinearize)
         rotated = [
             evaluator.rotate_hoisted(ciphertext, steps)
@@ -135,6 +147,26 @@ class BgvBackend(NoTransforms):
             return evaluator.rotate_sum(evaluator.relinearize(each), added, subtracted)
 
         return self._each(value, summed)
+
+    def linear(
+        self, value: Residues, diagonals: Mapping[int, Integers], baby_steps: int
+    ) -> Residues:
+        """The sum over d of diagonals[d] * rotate(value, d)."""
+        value = self._each(value, BgvEvaluator.relinearize)
+        return Residues(
+            tuple(
+                evaluator.linear_transform(
+                    each, encoded_transform(parameters, diagonals, value.level, baby_steps)
+                )
+                for evaluator, each, parameters in zip(
+                    self._evaluators, value.ciphertexts, self.parameter_sets, strict=True
+                )
+            )
+        )
+
+    def polynomial(self, value: Any, coefficients: Any, basis: Any) -> NoReturn:
+        """No program over integers has polynomials; see `programs.slots.state_after`."""
+        raise InvalidProgramError("cannot run polynomial: programs over integers have none")
 
     def rescale(self, value: Residues) -> Residues:
         """The same numbers one level down, with less noise."""
@@ -190,23 +222,33 @@ class BgvBackend(NoTransforms):
         )
 
     def _encoded(self, constant: Integers, level: int) -> tuple[BgvPlaintext, ...]:
-        """A constant under each prime, kept from run to run while there is room."""
+        """A constant under each prime, cached from run to run as far as bytes allow."""
         key = (id(constant), level)
-        known = self._kept.get(key)
+        known = self._cached.get(key)
         if known is not None and known[0] is constant:
             return known[1]
         made = tuple(encoded(each, constant, level) for each in self.parameter_sets)
         nbytes = sum(4 * each.n * each.prime_count(level) for each in self.parameter_sets)
-        if self._kept_bytes + nbytes <= _MOST_KEPT_BYTES:
+        if self._cached_bytes + nbytes <= self._cache_bytes:
             # With the vector itself, so that no other takes its identity.
-            self._kept[key] = (constant, made)
-            self._kept_bytes += nbytes
+            self._cached[key] = (constant, made)
+            self._cached_bytes += nbytes
         return made
 
 
 def encoded(parameters: BgvParameters, row: Integers, level: int) -> BgvPlaintext:
     """Integers modulo the parameters' prime, the same in both rows."""
     return parameters.encode(centred(row, parameters.plaintext_modulus), level=level)
+
+
+def encoded_transform(
+    parameters: BgvParameters, diagonals: Mapping[int, Integers], level: int, baby_steps: int
+) -> BgvLinearTransform:
+    """A linear transform modulo the parameters' prime, the same in both rows."""
+    modulus = parameters.plaintext_modulus
+    # Diagonals are counted from 0 up by the engine.
+    rows = {number % len(vector): centred(vector, modulus) for number, vector in diagonals.items()}
+    return BgvLinearTransform(parameters, rows, level=level, baby_steps=baby_steps)
 
 
 def centred(numbers: Any, modulus: int) -> Any:
@@ -220,66 +262,166 @@ def centred(numbers: Any, modulus: int) -> Any:
     return (numbers % modulus + half) % modulus - half
 
 
-class BgvKey:
-    """Secret keys, one for each prime, as `runtime.integer_roles.IntegerClient` uses them.
+class Bgv:
+    """BGV modulo a product of primes: exact integers, see `schemes.base.Scheme`.
 
     Args:
         parameter_sets: The parameters of each prime.
-        secrets: The secret keys.
     """
 
-    hidden = True
+    name: ClassVar[str] = "bgv"
+    hidden: ClassVar[bool] = True
 
-    def __init__(
-        self, parameter_sets: Sequence[BgvParameters], secrets: Sequence[BgvSecretKey]
-    ) -> None:
+    def __init__(self, parameter_sets: Sequence[BgvParameters]) -> None:
         self.parameter_sets = tuple(parameter_sets)
-        self.secrets = tuple(secrets)
         self._moduli = [each.plaintext_modulus for each in parameter_sets]
 
-    @classmethod
-    def generate(cls, parameter_sets: Sequence[BgvParameters]) -> BgvKey:
-        """Fresh secret keys."""
-        return cls(parameter_sets, [BgvSecretKey.generate(each) for each in parameter_sets])
+    @property
+    def insecure(self) -> bool:
+        """Whether any parameter set falls short of 128-bit security."""
+        return any(each.insecure for each in self.parameter_sets)
 
-    def encrypt(self, vector: NDArray[Any], *, level: int) -> Residues:
-        """Encrypt rows of integers at a level."""
-        numbers = vector.reshape(-1)
+    def require_fitting(self, body: SlotProgram) -> None:
+        """Refuse a program of other slots or more levels, or over reals."""
+        require_integers(body, self.parameter_sets)
+
+    def in_clear(self, noise_seed: int | None = None) -> ClearInteger:
+        """The same integers without encryption; exact numbers have no errors to model."""
+        return ClearInteger(self.parameter_sets)
+
+    def key_bytes(self, body: SlotProgram) -> int:
+        """Bytes of the evaluation keys that a program needs."""
+        return requirements_bytes(required_keys(body), self.parameter_sets)
+
+    def secret_key(self) -> Keys[BgvSecretKey]:
+        """New secret keys."""
+        return Keys(tuple(map(BgvSecretKey.generate, self.parameter_sets)))
+
+    def public_key(self, secret: Keys[BgvSecretKey]) -> Keys[BgvPublicKey]:
+        """Keys that encrypt and do nothing else."""
+        return Keys(tuple(each.public_key() for each in secret.by_prime))
+
+    def evaluation_keys(
+        self, secret: Keys[BgvSecretKey], body: SlotProgram
+    ) -> Keys[BgvEvaluationKeys]:
+        """Exactly the evaluation keys that a program needs."""
+        needed = required_keys(body)
+        return Keys(
+            tuple(
+                each.evaluation_keys(
+                    relinearisation_level=needed.relinearisation_level,
+                    rotations=needed.rotations,
+                    row_swap_level=None,
+                )
+                for each in secret.by_prime
+            )
+        )
+
+    def encrypt(
+        self,
+        key: Keys[BgvSecretKey] | Keys[BgvPublicKey],
+        vectors: Mapping[int, NDArray[Any]],
+        body: SlotProgram,
+        bounds: Any,
+    ) -> dict[int, Residues]:
+        """Encrypt rows of integers, inputs of a program by their numbers."""
+        levels = levels_of(body, "inputs")
+        return {
+            number: self._encrypted(key, vector.reshape(-1), levels[number])
+            for number, vector in vectors.items()
+        }
+
+    def _encrypted(self, key: Keys[Any], numbers: NDArray[Any], level: int) -> Residues:
         return Residues(
             tuple(
-                secret.encrypt(
+                each.encrypt(
                     parameters.encode(
                         centred(numbers, parameters.plaintext_modulus).astype(np.int64),
                         level=level,
                     )
                 )
-                for secret, parameters in zip(self.secrets, self.parameter_sets, strict=True)
+                for each, parameters in zip(key.by_prime, self.parameter_sets, strict=True)
             )
         )
 
-    def decrypt(self, value: Residues) -> NDArray[Any]:
+    def decrypt(
+        self, secret: Keys[BgvSecretKey], values: Sequence[Residues], body: SlotProgram
+    ) -> Decrypted:
         """The rows of integers, between minus and plus half of the product of all primes."""
+        return Decrypted([self._decrypted(secret, value) for value in values])
+
+    def _decrypted(self, secret: Keys[BgvSecretKey], value: Residues) -> NDArray[Any]:
         residues = [
-            secret.decrypt(each)
-            for secret, each in zip(self.secrets, value.ciphertexts, strict=True)
+            each.decrypt(ciphertext)
+            for each, ciphertext in zip(secret.by_prime, value.ciphertexts, strict=True)
         ]
         return joined(residues, self._moduli).reshape(ROWS, -1)
 
-    def evaluation_keys(
-        self, relinearisation_level: int | None, rotations: Mapping[int, int]
-    ) -> list[BgvEvaluationKeys]:
-        """Evaluation keys of each prime at the levels asked for."""
-        return [
-            secret.evaluation_keys(
-                relinearisation_level=relinearisation_level,
-                rotations=rotations,
-                row_swap_level=None,
+    def backend(self, keys: Keys[BgvEvaluationKeys], *, cache_bytes: int) -> BgvBackend:
+        """What a program runs on."""
+        return BgvBackend(self.parameter_sets, keys.by_prime, cache_bytes=cache_bytes)
+
+    def bytes_at(self, state: State) -> int:
+        """Bytes of the ciphertexts of a value of degree 1 in a state."""
+        return sum(ciphertext_bytes(each, state.level or 0) for each in self.parameter_sets)
+
+    def dump(self, item: Keys[Any] | Residues) -> Record:
+        """Keys or ciphertexts as a record."""
+        parts = item.ciphertexts if isinstance(item, Residues) else item.by_prime
+        return {"data": [each.to_bytes() for each in parts]}
+
+    def read_key(self, kind: str, fields: Fields) -> Keys[Any]:
+        """Keys of a record."""
+        return Keys(self._read(_KEYS[kind], fields))
+
+    def read_value(self, fields: Fields, body: SlotProgram, number: int, role: str) -> Residues:
+        """Ciphertexts of a record, at the level that the program has them at."""
+        made = Residues(self._read(BgvCiphertext, fields))
+        level = levels_of(body, role)[number]
+        if any(each.level != level for each in made.ciphertexts):
+            raise MalformedBytesError(
+                f"cannot read {fields.place}: expected a ciphertext at level {level}"
             )
-            for secret in self.secrets
-        ]
+        return made
+
+    def _read(self, kind: Any, fields: Fields) -> tuple[Any, ...]:
+        parts = fields.items("data", most=len(self.parameter_sets))
+        if len(parts) != len(self.parameter_sets) or not all(isinstance(p, bytes) for p in parts):
+            raise fields.wrong("data", f"bytes for {len(self.parameter_sets)} primes")
+        return tuple(map(kind.from_bytes, self.parameter_sets, parts))
+
+    def to_record(self) -> Record:
+        """The parameters as files hold them."""
+        return {
+            "scheme": self.name,
+            "parameters": [each.to_bytes() for each in self.parameter_sets],
+        }
+
+    def __str__(self) -> str:
+        moduli = ", ".join(map(str, self._moduli))
+        return f"results modulo {moduli}, {self.parameter_sets[0]}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Keys(Generic[K]):
+    """A key for each prime."""
+
+    by_prime: tuple[K, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of evaluation keys."""
+        return sum(each.nbytes for each in self.by_prime if isinstance(each, BgvEvaluationKeys))
 
     def __repr__(self) -> str:
-        return "BgvKey(hidden)"
+        return "Keys(hidden)"
+
+
+_KEYS: Mapping[str, Any] = {
+    "secret_key": BgvSecretKey,
+    "public_key": BgvPublicKey,
+    "evaluation_keys": BgvEvaluationKeys,
+}
 
 
 def joined(residues: Sequence[NDArray[np.int64]], moduli: Sequence[int]) -> NDArray[Any]:

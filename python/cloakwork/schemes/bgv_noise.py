@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from cloakwork._native import BgvEstimate, BgvParameters
+from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.slots import Integers
 from cloakwork.programs.vectors import uniform_integer
-from cloakwork.schemes.bgv import centred, encoded
-from cloakwork.schemes.no_transforms import NoTransforms
+from cloakwork.schemes.bgv import centred, encoded, encoded_transform
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +25,7 @@ class Estimated:
     nbytes: int = 0
 
 
-class BgvEstimates(NoTransforms):
+class BgvEstimates:
     """Computes on `Estimated` what `schemes.bgv.BgvBackend` computes on ciphertexts.
 
     A program that it runs, runs on ciphertexts; where noise would destroy a result it raises
@@ -101,6 +102,18 @@ class BgvEstimates(NoTransforms):
         steps = [*added, *subtracted]
         moving = sum(step != 0 for step in steps)
         return Estimated(value.noise.relinearize().rotate_sum(len(steps), moving))
+
+    def linear(
+        self, value: Estimated, diagonals: Mapping[int, Integers], baby_steps: int
+    ) -> Estimated:
+        """The sum over d of diagonals[d] * rotate(value, d)."""
+        noise = value.noise.relinearize()
+        transform = encoded_transform(self._parameters, diagonals, noise.level, baby_steps)
+        return Estimated(noise.linear_transform(transform))
+
+    def polynomial(self, value: Any, coefficients: Any, basis: Any) -> NoReturn:
+        """No program over integers has polynomials; see `programs.slots.state_after`."""
+        raise InvalidProgramError("cannot run polynomial: programs over integers have none")
 
     def rescale(self, value: Estimated) -> Estimated:
         """One level down."""

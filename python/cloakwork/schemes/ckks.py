@@ -9,28 +9,33 @@ scale of the lower one. So any two values of one level can be added.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NoReturn
 
 from cloakwork._native import (
     Ciphertext,
     EvaluationKeys,
     Evaluator,
     Parameters,
+    PublicKey,
     SecretKey,
 )
-from cloakwork.programs.slots import Basis, State, Vector
-from cloakwork.runtime.memory import ciphertext_bytes
-from cloakwork.schemes.no_rotate_sums import NoRotateSums
-from cloakwork.schemes.transform_cache import KeptTransforms
+from cloakwork.base.record import Fields, Record
+from cloakwork.errors import InvalidProgramError, MalformedBytesError
+from cloakwork.programs.keys import KeyRequirements, required_keys
+from cloakwork.programs.slots import Basis, SlotProgram, State, Vector
+from cloakwork.schemes.base import Decrypted, levels_of
+from cloakwork.schemes.clear_real import ClearReal, require_reals
+from cloakwork.schemes.transform_cache import TransformCache, ciphertext_bytes
 
 
-class CkksBackend(NoRotateSums):
-    """Computes on ciphertexts what `runtime.executor.Backend` asks for.
+class CkksBackend:
+    """Computes on ciphertexts what `schemes.base.Backend` asks for.
 
     Args:
         parameters: The parameter set.
         keys: The evaluation keys; it holds no other key.
-        kept: Bytes that encoded linear transforms may take, so that later runs need not encode
-            them again.
+        cache_bytes: Bytes that encoded linear transforms may take, so that later runs need not
+            encode them again.
 
     Example:
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
@@ -41,10 +46,12 @@ class CkksBackend(NoRotateSums):
         {}
     """
 
-    def __init__(self, parameters: Parameters, keys: EvaluationKeys, *, kept: int = 0) -> None:
+    def __init__(
+        self, parameters: Parameters, keys: EvaluationKeys, *, cache_bytes: int = 0
+    ) -> None:
         self.parameters = parameters
         self.keys = keys
-        self.transforms = KeptTransforms(parameters, kept)
+        self.transforms = TransformCache(parameters, cache_bytes)
         self._evaluator = Evaluator(keys)
 
     def extend_keys(self, keys: EvaluationKeys) -> None:
@@ -63,15 +70,6 @@ class CkksBackend(NoRotateSums):
     def level(self, value: Ciphertext) -> int:
         """The level of a value."""
         return value.level
-
-    def bytes_at(self, state: State) -> int:
-        """Bytes of a ciphertext of degree 1 in a state, which is not that of a constant.
-
-        Raises:
-            LevelMismatchError: The chain has no such level.
-        """
-        assert state.level is not None
-        return ciphertext_bytes(self.parameters, state.level)
 
     def add(self, left: Ciphertext, right: Ciphertext) -> Ciphertext:
         """left + right."""
@@ -111,10 +109,14 @@ class CkksBackend(NoRotateSums):
         return self.rotate_many(value, [steps])[0]
 
     def rotate_many(self, value: Ciphertext, steps: Sequence[int]) -> list[Ciphertext]:
-        """The rotations by each of the steps, which share the dear part of the work."""
+        """The rotations by each of the steps, which share the decomposition (hoisting)."""
         if value.degree == 2:
             value = self._evaluator.relinearize(value)
         return self._evaluator.rotate_hoisted(value, steps)
+
+    def rotate_sum(self, value: Any, added: Any, subtracted: Any) -> NoReturn:
+        """No program over reals has sums of rotations; see `programs.slots.state_after`."""
+        raise InvalidProgramError("cannot run rotate_sum: programs over reals have none")
 
     def linear(
         self, value: Ciphertext, diagonals: Mapping[int, Vector], baby_steps: int
@@ -138,41 +140,134 @@ class CkksBackend(NoRotateSums):
         return self._evaluator.align(value, level)
 
 
-class CkksKey:
-    """A secret key, as `runtime.roles.Client` uses it.
+class Ckks:
+    """CKKS under a parameter set: approximate numbers, see `schemes.base.Scheme`.
+
+    Args:
+        parameters: The parameter set.
 
     Example:
-        >>> p = Parameters(levels=1, log_n=10, insecure=True)
-        >>> CkksKey(p, SecretKey.generate(p))
-        CkksKey(hidden)
+        >>> scheme = Ckks(Parameters(levels=1, log_n=10, insecure=True))
+        >>> secret = scheme.secret_key()
+        >>> value = scheme.encrypt_vector(secret, np.full(512, 0.5), level=1, bound=1.0)
+        >>> bool(abs(secret.decrypt(value).decode_real()[0] - 0.5) < 1e-4)
+        True
     """
 
-    def __init__(self, parameters: Parameters, secret: SecretKey) -> None:
-        self._parameters = parameters
-        self._secret = secret
+    name: ClassVar[str] = "ckks"
+    hidden: ClassVar[bool] = True
 
-    def encrypt(self, vector: Vector, *, bound: float, level: int) -> Ciphertext:
-        """Encrypt at a level; `bound` is public, so that no ciphertext tells its own."""
-        plaintext = self._parameters.encode(vector, level=level, bound=bound)
-        return self._secret.encrypt(plaintext)
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
 
-    def decrypt(self, value: Ciphertext, *, flood_bits: int | None) -> Vector:
-        """The real parts of all slots, flooded with noise where asked."""
-        return self._secret.decrypt(value, flood_bits=flood_bits).decode_real()
+    @property
+    def insecure(self) -> bool:
+        """Whether the parameters fall short of 128-bit security."""
+        return self.parameters.insecure
 
-    def evaluation_keys(
-        self, relinearisation_level: int | None, rotations: Mapping[int, int]
-    ) -> EvaluationKeys:
+    def require_fitting(self, body: SlotProgram) -> None:
+        """Refuse a program of other slots or more levels, or over integers."""
+        require_reals(body, self.parameters)
+
+    def in_clear(self, noise_seed: int | None = None) -> ClearReal:
+        """The same numbers without encryption."""
+        return ClearReal(self.parameters, noise_seed)
+
+    def key_bytes(self, body: SlotProgram) -> int:
+        """Bytes of the evaluation keys that a program needs."""
+        return required_keys(body).nbytes(self.parameters.evaluation_key_bytes)
+
+    def secret_key(self) -> SecretKey:
+        """A new secret key."""
+        return SecretKey.generate(self.parameters)
+
+    def public_key(self, secret: SecretKey) -> PublicKey:
+        """A key that encrypts and does nothing else."""
+        return secret.public_key()
+
+    def evaluation_keys(self, secret: SecretKey, body: SlotProgram) -> EvaluationKeys:
+        """Exactly the evaluation keys that a program needs."""
+        return self.keys_for(secret, required_keys(body))
+
+    def keys_for(self, secret: SecretKey, needed: KeyRequirements) -> EvaluationKeys:
         """Evaluation keys at the levels asked for."""
-        return self._secret.evaluation_keys(
-            relinearisation_level=relinearisation_level,
-            rotations=rotations,
+        return secret.evaluation_keys(
+            relinearisation_level=needed.relinearisation_level,
+            rotations=needed.rotations,
             conjugation_level=None,
         )
 
-    def to_bytes(self) -> bytes:
-        """The secret key itself, unprotected."""
-        return self._secret.to_bytes()
+    def encrypt_vector(
+        self, key: SecretKey | PublicKey, vector: Vector, *, level: int, bound: float
+    ) -> Ciphertext:
+        """Encrypt at a level; `bound` is public, so that no ciphertext tells its own."""
+        return key.encrypt(self.parameters.encode(vector, level=level, bound=bound))
 
-    def __repr__(self) -> str:
-        return "CkksKey(hidden)"
+    def encrypt(
+        self,
+        key: SecretKey | PublicKey,
+        vectors: Mapping[int, Vector],
+        body: SlotProgram,
+        bounds: Sequence[float] | None,
+    ) -> dict[int, Ciphertext]:
+        """Encrypt inputs of a program, by their numbers, with their bounds."""
+        assert bounds is not None
+        levels = levels_of(body, "inputs")
+        return {
+            number: self.encrypt_vector(key, vector, level=levels[number], bound=bounds[number])
+            for number, vector in vectors.items()
+        }
+
+    def decrypt(self, secret: SecretKey, values: Sequence[Ciphertext], body: Any) -> Decrypted:
+        """The real parts of all slots of every value."""
+        vectors = [secret.decrypt(value).decode_real() for value in values]
+        return Decrypted(vectors, max(2.0**-value.precision for value in values))
+
+    def backend(self, keys: EvaluationKeys, *, cache_bytes: int) -> CkksBackend:
+        """What a program runs on."""
+        return CkksBackend(self.parameters, keys, cache_bytes=cache_bytes)
+
+    def bytes_at(self, state: State) -> int:
+        """Bytes of a ciphertext of degree 1 in a state."""
+        return self.ciphertext_bytes(state.level or 0)
+
+    def ciphertext_bytes(self, level: int) -> int:
+        """Bytes of a ciphertext at a level."""
+        return ciphertext_bytes(self.parameters, level)
+
+    def dump(self, item: Any) -> Record:
+        """A key or a ciphertext as a record."""
+        return {"data": item.to_bytes()}
+
+    def read_key(self, kind: str, fields: Fields) -> Any:
+        """A key of a record."""
+        return _KEYS[kind].from_bytes(self.parameters, fields.data("data"))
+
+    def read_value(self, fields: Fields, body: SlotProgram, number: int, role: str) -> Ciphertext:
+        """A ciphertext of a record, at the level that the program has it at."""
+        value = self.read_tensor_value(fields)
+        level = levels_of(body, role)[number]
+        if value.level != level or value.slots != body.slots:
+            raise MalformedBytesError(
+                f"cannot read {fields.place}: expected a ciphertext at level {level}, got level "
+                f"{value.level}"
+            )
+        return value
+
+    def read_tensor_value(self, fields: Fields) -> Ciphertext:
+        """A ciphertext of a record, at whatever level."""
+        return Ciphertext.from_bytes(self.parameters, fields.data("data"))
+
+    def to_record(self) -> Record:
+        """The parameters as files hold them."""
+        return {"scheme": self.name, "parameters": self.parameters.to_bytes()}
+
+    def __str__(self) -> str:
+        return str(self.parameters)
+
+
+_KEYS: Mapping[str, Any] = {
+    "secret_key": SecretKey,
+    "public_key": PublicKey,
+    "evaluation_keys": EvaluationKeys,
+}

@@ -6,16 +6,24 @@ otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.programs.slots import MAX_INTEGER, Integers
-from cloakwork.schemes.no_transforms import NoTransforms
+from cloakwork._native import BgvParameters
+from cloakwork.base.record import Fields, Record
+from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.keys import required_keys
+from cloakwork.programs.packing.scalar import ROWS
+from cloakwork.programs.slots import MAX_INTEGER, Integers, SlotProgram, State
+from cloakwork.schemes.base import Decrypted, levels_of, requirements_bytes
+
+# Of an integer in a file.
+_MAX_DIGITS = 4000
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +62,8 @@ def exact(numbers: Sequence[int] | NDArray[Any], level: int) -> ClearIntegers:
     return ClearIntegers(value.slots.astype(np.int64), level)
 
 
-class ClearIntegersBackend(NoTransforms):
-    """Computes on `ClearIntegers` what `runtime.executor.Backend` asks for.
+class ClearIntegersBackend:
+    """Computes on `ClearIntegers` what `schemes.base.Backend` asks for.
 
     Example:
         >>> x = exact([1, 2, 2**40], level=1)
@@ -115,6 +123,20 @@ class ClearIntegersBackend(NoTransforms):
         terms += [self.negate(self.rotate(value, step)) for step in subtracted]
         return reduce(self.add, terms)
 
+    def linear(
+        self, value: ClearIntegers, diagonals: Mapping[int, Integers], baby_steps: int
+    ) -> ClearIntegers:
+        """The sum over d of diagonals[d] * rotate(value, d)."""
+        terms = [
+            self.multiply_constant(self.rotate(value, steps), diagonal)
+            for steps, diagonal in diagonals.items()
+        ]
+        return reduce(self.add, terms)
+
+    def polynomial(self, value: Any, coefficients: Any, basis: Any) -> NoReturn:
+        """No program over integers has polynomials; see `programs.slots.state_after`."""
+        raise InvalidProgramError("cannot run polynomial: programs over integers have none")
+
     def rescale(self, value: ClearIntegers) -> ClearIntegers:
         """The same numbers one level down."""
         return ClearIntegers(value.slots, value.level - 1)
@@ -124,26 +146,139 @@ class ClearIntegersBackend(NoTransforms):
         return ClearIntegers(value.slots, level)
 
 
-class ClearIntegersKey:
-    """Stands where a secret key stands, and hides nothing.
+class ClearInteger:
+    """The integers of BGV without encryption, exact whatever their size; see `schemes.base.Scheme`.
 
-    Example:
-        >>> ClearIntegersKey().encrypt(np.zeros((2, 4), dtype=object), level=2).level
-        2
+    Args:
+        parameter_sets: What the ciphertexts would be under, one for each prime.
     """
 
-    hidden = False
+    name: ClassVar[str] = "clear bgv"
+    hidden: ClassVar[bool] = False
+    insecure = True
 
-    def encrypt(self, vector: NDArray[Any], *, level: int) -> ClearIntegers:
-        """The vector at a level."""
-        return exact(vector, level)
+    def __init__(self, parameter_sets: Sequence[BgvParameters]) -> None:
+        self.parameter_sets = tuple(parameter_sets)
 
-    def decrypt(self, value: ClearIntegers) -> NDArray[Any]:
-        """The vector."""
-        return value.slots
+    def require_fitting(self, body: SlotProgram) -> None:
+        """Refuse a program of other slots or more levels, or over reals."""
+        require_integers(body, self.parameter_sets)
 
-    def __repr__(self) -> str:
-        return "ClearIntegersKey(hides nothing)"
+    def in_clear(self, noise_seed: int | None = None) -> ClearInteger:
+        """The same integers."""
+        return self
+
+    def key_bytes(self, body: SlotProgram) -> int:
+        """Bytes of the evaluation keys that ciphertexts would need."""
+        return requirements_bytes(required_keys(body), self.parameter_sets)
+
+    def secret_key(self) -> ClearIntegerKey:
+        """What stands where a secret key stands."""
+        return ClearIntegerKey()
+
+    def public_key(self, secret: ClearIntegerKey) -> ClearIntegerKey:
+        """What stands where a public key stands."""
+        return secret
+
+    def evaluation_keys(self, secret: ClearIntegerKey, body: SlotProgram) -> ClearIntegerKey:
+        """What stands where evaluation keys stand."""
+        return secret
+
+    def encrypt(
+        self,
+        key: ClearIntegerKey,
+        vectors: Mapping[int, NDArray[Any]],
+        body: SlotProgram,
+        bounds: Any,
+    ) -> dict[int, ClearIntegers]:
+        """Inputs of a program at their levels."""
+        levels = levels_of(body, "inputs")
+        return {number: exact(vector, levels[number]) for number, vector in vectors.items()}
+
+    def decrypt(
+        self, secret: ClearIntegerKey, values: Sequence[ClearIntegers], body: SlotProgram
+    ) -> Decrypted:
+        """The vectors."""
+        return Decrypted([value.slots for value in values])
+
+    def backend(self, keys: ClearIntegerKey, *, cache_bytes: int) -> ClearIntegersBackend:
+        """What a program runs on."""
+        return ClearIntegersBackend()
+
+    def bytes_at(self, state: State) -> int:
+        """Bytes of a vector."""
+        return self.parameter_sets[0].n * 8
+
+    def dump(self, item: ClearIntegerKey | ClearIntegers) -> Record:
+        """A vector as a record; a key is nothing."""
+        if isinstance(item, ClearIntegerKey):
+            return {}
+        rows = [[str(number) for number in row] for row in np.atleast_2d(item.slots).tolist()]
+        return {"rows": rows, "level": item.level}
+
+    def read_key(self, kind: str, fields: Fields) -> ClearIntegerKey:
+        """What stands where keys stand."""
+        return ClearIntegerKey()
+
+    def read_value(
+        self, fields: Fields, body: SlotProgram, number: int, role: str
+    ) -> ClearIntegers:
+        """A vector of a record."""
+        level = levels_of(body, role)[number]
+        fields.integer("level", least=level, most=level)
+        rows = fields.items("rows", most=ROWS)
+        for row in rows:
+            if not isinstance(row, list) or len(row) != body.slots or not all(map(_is_number, row)):
+                raise fields.wrong("rows", f"rows of {body.slots} integers")
+        return exact(np.array([list(map(int, row)) for row in rows], dtype=object), level)
+
+    def to_record(self) -> Record:
+        """The parameters as files hold them."""
+        return {
+            "scheme": self.name,
+            "parameters": [each.to_bytes() for each in self.parameter_sets],
+        }
+
+    def __str__(self) -> str:
+        first = self.parameter_sets[0]
+        return f"clear backend: hides nothing, {first.slots} slots, {first.levels} levels"
+
+
+@dataclass(frozen=True, slots=True)
+class ClearIntegerKey:
+    """Stands where a key stands, and hides nothing."""
+
+    nbytes: ClassVar[int] = 0
+
+
+def _is_number(text: Any) -> bool:
+    digits = text.removeprefix("-") if isinstance(text, str) else ""
+    return digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_DIGITS
+
+
+def require_integers(body: SlotProgram, parameter_sets: Sequence[BgvParameters]) -> None:
+    """Refuse a slot program that is not over the integers of some parameter sets.
+
+    Raises:
+        InvalidProgramError: It is over reals, has other slots or more levels, or the sets differ.
+    """
+    first = parameter_sets[0]
+    levels = [state.level for state in body.states if state.level is not None]
+    for wrong, reason in (
+        (body.numbers != "integer", "it is over reals"),
+        (
+            any((each.n, each.levels) != (first.n, first.levels) for each in parameter_sets),
+            "its parameter sets have different rings or levels",
+        ),
+        (
+            len({each.plaintext_modulus for each in parameter_sets}) != len(parameter_sets),
+            "two of its parameter sets have one prime",
+        ),
+        (body.slots != first.slots, "its slots are not those of the parameters"),
+        (max(levels, default=0) > first.levels, "it has more levels than the parameters"),
+    ):
+        if wrong:
+            raise InvalidProgramError(f"cannot use {body.title}: {reason}")
 
 
 def _computed(

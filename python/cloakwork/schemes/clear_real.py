@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.polynomial import chebyshev, polynomial
 from numpy.typing import NDArray
 
-from cloakwork.programs.slots import Basis, Vector, polynomial_depth
-from cloakwork.schemes.ckks_noise import NoiseModel
-from cloakwork.schemes.no_rotate_sums import NoRotateSums
+from cloakwork._native import Parameters
+from cloakwork.base.record import Fields, Record
+from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.keys import required_keys
+from cloakwork.programs.slots import Basis, SlotProgram, State, Vector, polynomial_depth
+from cloakwork.schemes.base import Decrypted, levels_of
+from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
 
 # Numbers may outgrow a double on the way; whoever decrypts refuses what becomes of them.
 _outgrowing = np.errstate(over="ignore", invalid="ignore")
@@ -47,8 +52,8 @@ class ClearVector:
         return self.slots.nbytes
 
 
-class ClearBackend(NoRotateSums):
-    """Computes on `ClearVector` what `runtime.executor.Backend` asks for.
+class ClearBackend:
+    """Computes on `ClearVector` what `schemes.base.Backend` asks for.
 
     Args:
         noise: The errors to add, drawn anew from the model's seed by each backend; None for
@@ -116,6 +121,10 @@ class ClearBackend(NoRotateSums):
     def rotate_many(self, value: ClearVector, steps: Sequence[int]) -> list[ClearVector]:
         """The rotations by each of the steps."""
         return [self.rotate(value, single) for single in steps]
+
+    def rotate_sum(self, value: Any, added: Any, subtracted: Any) -> NoReturn:
+        """No program over reals has sums of rotations; see `programs.slots.state_after`."""
+        raise InvalidProgramError("cannot run rotate_sum: programs over reals have none")
 
     @_outgrowing
     def linear(
@@ -207,21 +216,23 @@ def _transformed(slots: Vector, diagonals: Mapping[int, Vector]) -> Vector:
 
 
 class ClearKey:
-    """Stands where a secret key stands, and hides nothing.
+    """Stands where a key stands, and hides nothing.
 
     Args:
         noise: The errors to add to what is encrypted; None for exact numbers.
 
     Example:
-        >>> ClearKey().encrypt(np.zeros(4), bound=1.0, level=2).level
+        >>> ClearKey().encrypt(np.zeros(4), level=2).level
         2
     """
+
+    nbytes = 0
 
     def __init__(self, noise: NoiseModel | None = None) -> None:
         self._noise = noise
         self._generator = np.random.default_rng(None if noise is None else [noise.seed, 0])
 
-    def encrypt(self, vector: Vector, *, bound: float, level: int) -> ClearVector:
+    def encrypt(self, vector: Vector, *, level: int) -> ClearVector:
         """The vector at a level."""
         if self._noise is None:
             return ClearVector(vector.copy(), level)
@@ -229,6 +240,131 @@ class ClearKey:
         errors = self._generator.normal(scale=size, size=vector.shape)
         return ClearVector(vector + errors, level)
 
-    def decrypt(self, value: ClearVector, *, flood_bits: int | None) -> Vector:
-        """The vector."""
-        return value.slots
+
+class ClearReal:
+    """The numbers of CKKS without encryption, slot for slot; see `schemes.base.Scheme`.
+
+    Args:
+        parameters: What the ciphertexts would be under.
+        noise_seed: What modelled errors are drawn from; None for none.
+
+    Example:
+        >>> scheme = ClearReal(Parameters(levels=1, log_n=10, insecure=True))
+        >>> str(scheme)
+        'clear backend: hides nothing, 512 slots, 1 levels'
+    """
+
+    name: ClassVar[str] = "clear ckks"
+    hidden: ClassVar[bool] = False
+    insecure = True
+
+    def __init__(self, parameters: Parameters, noise_seed: int | None = None) -> None:
+        self.parameters = parameters
+        self.noise = None if noise_seed is None else noise_of(parameters, noise_seed)
+
+    def require_fitting(self, body: SlotProgram) -> None:
+        """Refuse a program of other slots or more levels, or over integers."""
+        require_reals(body, self.parameters)
+
+    def in_clear(self, noise_seed: int | None = None) -> ClearReal:
+        """The same numbers."""
+        return ClearReal(self.parameters, noise_seed)
+
+    def key_bytes(self, body: SlotProgram) -> int:
+        """Bytes of the evaluation keys that ciphertexts would need."""
+        return required_keys(body).nbytes(self.parameters.evaluation_key_bytes)
+
+    def secret_key(self) -> ClearKey:
+        """What stands where a secret key stands."""
+        return ClearKey(self.noise)
+
+    def public_key(self, secret: ClearKey) -> ClearKey:
+        """What stands where a public key stands."""
+        return secret
+
+    def evaluation_keys(self, secret: ClearKey, body: SlotProgram) -> ClearKey:
+        """What stands where evaluation keys stand."""
+        return secret
+
+    def encrypt_vector(
+        self, key: ClearKey, vector: Vector, *, level: int, bound: float
+    ) -> ClearVector:
+        """The vector at a level."""
+        return key.encrypt(vector, level=level)
+
+    def encrypt(
+        self,
+        key: ClearKey,
+        vectors: Mapping[int, Vector],
+        body: SlotProgram,
+        bounds: Sequence[float] | None,
+    ) -> dict[int, ClearVector]:
+        """Inputs of a program at their levels."""
+        levels = levels_of(body, "inputs")
+        return {
+            number: key.encrypt(vector, level=levels[number]) for number, vector in vectors.items()
+        }
+
+    def decrypt(self, secret: ClearKey, values: Sequence[ClearVector], body: Any) -> Decrypted:
+        """The vectors."""
+        return Decrypted([value.slots for value in values], 2.0**-52)
+
+    def backend(self, keys: ClearKey, *, cache_bytes: int) -> ClearBackend:
+        """What a program runs on."""
+        return ClearBackend(self.noise)
+
+    def bytes_at(self, state: State) -> int:
+        """Bytes of a vector."""
+        return self.ciphertext_bytes(0)
+
+    def ciphertext_bytes(self, level: int) -> int:
+        """Bytes of a vector."""
+        return self.parameters.slots * 8
+
+    def dump(self, item: ClearKey | ClearVector) -> Record:
+        """A vector as a record; a key is nothing."""
+        if isinstance(item, ClearKey):
+            return {}
+        return {"slots": item.slots, "level": item.level}
+
+    def read_key(self, kind: str, fields: Fields) -> ClearKey:
+        """What stands where keys stand."""
+        return ClearKey(self.noise)
+
+    def read_value(self, fields: Fields, body: SlotProgram, number: int, role: str) -> ClearVector:
+        """A vector of a record."""
+        value = self.read_tensor_value(fields)
+        if value.level != levels_of(body, role)[number]:
+            raise fields.wrong("level", str(levels_of(body, role)[number]))
+        return value
+
+    def read_tensor_value(self, fields: Fields) -> ClearVector:
+        """A vector of a record, at whatever level."""
+        slots = fields.array("slots", "float64")
+        if len(slots) != self.parameters.slots:
+            raise fields.wrong("slots", f"{self.parameters.slots} numbers")
+        return ClearVector(slots, fields.integer("level", least=0, most=self.parameters.levels))
+
+    def to_record(self) -> Record:
+        """The parameters as files hold them."""
+        return {"scheme": self.name, "parameters": self.parameters.to_bytes()}
+
+    def __str__(self) -> str:
+        slots, levels = self.parameters.slots, self.parameters.levels
+        return f"clear backend: hides nothing, {slots} slots, {levels} levels"
+
+
+def require_reals(body: SlotProgram, parameters: Parameters) -> None:
+    """Refuse a slot program that is not over the reals of a parameter set.
+
+    Raises:
+        InvalidProgramError: It is over integers, or has other slots or more levels.
+    """
+    levels = [state.level for state in body.states if state.level is not None]
+    for wrong, reason in (
+        (body.numbers != "real", "it is over integers"),
+        (body.slots != parameters.slots, "its slots are not those of the parameters"),
+        (max(levels, default=0) > parameters.levels, "it has more levels than the parameters"),
+    ):
+        if wrong:
+            raise InvalidProgramError(f"cannot use {body.title}: {reason}")

@@ -1,4 +1,4 @@
-"""Linear transforms encoded once and kept, as many as fit a number of bytes."""
+"""Linear transforms encoded once and cached, as many as fit a number of bytes."""
 
 from __future__ import annotations
 
@@ -6,22 +6,36 @@ import threading
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from cloakwork._native import LinearTransform, Parameters
+from cloakwork._native import BgvParameters, LinearTransform, Parameters
+from cloakwork.base.machine import physical_bytes
 from cloakwork.programs.slots import Vector
-from cloakwork.runtime.memory import physical_bytes
 
 _Diagonals: TypeAlias = Mapping[int, Vector]
 # Bytes of one residue.
-_WORD_BYTES = 4
+WORD_BYTES = 4
 # Of the machine's memory, what encoded transforms may take by default.
 _SHARE = 4
 
 
-def default_budget() -> int:
+def ciphertext_bytes(parameters: Parameters | BgvParameters, level: int) -> int:
+    """Bytes of a ciphertext of degree 1, of two polynomials.
+
+    Raises:
+        LevelMismatchError: The chain has no such level.
+
+    Example:
+        >>> p = Parameters(levels=1, log_n=10, insecure=True)
+        >>> ciphertext_bytes(p, 1) == 2 * 1024 * p.prime_count(1) * 4
+        True
+    """
+    return 2 * parameters.n * parameters.prime_count(level) * WORD_BYTES
+
+
+def default_cache_bytes() -> int:
     """Bytes that encoded transforms may take where nothing else is said.
 
     Example:
-        >>> default_budget() > 10**7
+        >>> default_cache_bytes() > 10**7
         True
     """
     return physical_bytes() // _SHARE
@@ -37,10 +51,10 @@ def transform_bytes(parameters: Parameters, diagonals: int, level: int) -> int:
     """
     special = parameters.key_prime_count - parameters.prime_count(parameters.levels)
     limbs = parameters.prime_count(level) + special
-    return diagonals * limbs * parameters.n * _WORD_BYTES
+    return diagonals * limbs * parameters.n * WORD_BYTES
 
 
-class KeptTransforms:
+class TransformCache:
     """Encodes linear transforms; those that fit stay encoded for later runs.
 
     Args:
@@ -51,9 +65,9 @@ class KeptTransforms:
     Example:
         >>> import numpy as np
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
-        >>> kept = KeptTransforms(p, budget=10**6)
+        >>> cache = TransformCache(p, budget=10**6)
         >>> diagonals = {0: np.ones(512)}
-        >>> kept.of(diagonals, 1, p.scale(1), 1) is kept.of(diagonals, 1, p.scale(1), 1)
+        >>> cache.of(diagonals, 1, p.scale(1), 1) is cache.of(diagonals, 1, p.scale(1), 1)
         True
     """
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cloakwork._native import Parameters, SecretKey
 from cloakwork.errors import BoundOverflowError, ValueOutOfRangeError
 from cloakwork.plan.analysis.headroom import require_room
-from cloakwork.programs.slots import Basis, Builder, Input, Output, Polynomial, Program
+from cloakwork.programs.slots import Basis, Builder, Input, Output, Polynomial, SlotProgram
 from cloakwork.schemes.ckks import CkksBackend, CkksKey
 
 LEVELS = 5
@@ -19,7 +19,7 @@ KEY = CkksKey(PARAMETERS, SecretKey.generate(PARAMETERS))
 BACKEND = CkksBackend(PARAMETERS, KEY.evaluation_keys(LEVELS, {}))
 
 
-def program(coefficients: tuple[float, ...], basis: Basis) -> Program:
+def program(coefficients: tuple[float, ...], basis: Basis) -> SlotProgram:
     builder = Builder("powers", PARAMETERS.slots)
     x = builder.append(Input("x", LEVELS))
     builder.stage = "act | in order"

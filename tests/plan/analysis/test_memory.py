@@ -5,14 +5,14 @@ import pytest
 
 from cloakwork._native import Parameters
 from cloakwork.plan.analysis.memory import process_memory
-from cloakwork.programs.slots import Builder, Input, Linear, Mul, Output, Program, Rescale
+from cloakwork.programs.slots import Builder, Input, Linear, Mul, Output, Rescale, SlotProgram
 from cloakwork.schemes.transform_cache import transform_bytes
 
 PARAMETERS = Parameters(levels=3, log_n=10, insecure=True)
 SLOTS = PARAMETERS.slots
 
 
-def program(*diagonals: int) -> Program:
+def program(*diagonals: int) -> SlotProgram:
     """Transforms of so many diagonals one after another, each of other numbers."""
     builder = Builder("transforms", SLOTS)
     value = builder.append(Input("x", PARAMETERS.levels))

@@ -8,7 +8,7 @@ from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.makespan import data_flow_seconds, layered_seconds, node_seconds
 from cloakwork.plan.cost.tfhe import published_target
-from cloakwork.programs.bootstrap_statistics import bootstrap_statistics_of
+from cloakwork.programs.bootstraps import bootstrap_statistics_of
 from tests.plan.boolean import circuits
 from tests.plan.boolean.test_map import random_program
 

@@ -6,6 +6,8 @@ import random
 
 import numpy as np
 import pytest
+from cloakwork.plan.boolean.noise import failure_of
+from cloakwork.schemes.clear_bootstraps import run_clear_bootstraps
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -16,14 +18,11 @@ from cloakwork.plan.boolean.emit import written_out
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.makespan import data_flow_seconds, layered_seconds
 from cloakwork.plan.boolean.map import map_gates
-from cloakwork.plan.boolean.noise import failure_of
 from cloakwork.plan.boolean.xag import network_of
 from cloakwork.plan.cost.tfhe import Target, published_target
-from cloakwork.programs.bootstrap_statistics import bootstrap_statistics_of
-from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.programs.gates import ARITIES, GateBuilder, GateKind, GateProgram
 from cloakwork.programs.port import Port
-from cloakwork.schemes.clear_bootstraps import run_clear_bootstraps
 from cloakwork.schemes.clear_gates import ClearGates
 from tests.frontends.boolean.aes_sbox import sbox as sbox_table
 from tests.plan import boolean_circuits as circuits

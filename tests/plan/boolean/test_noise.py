@@ -4,8 +4,8 @@ import dataclasses
 import math
 
 import pytest
-
 from cloakwork.plan.boolean.noise import failure_of
+
 from cloakwork.plan.cost.tfhe import log2_beyond, published_target
 from cloakwork.programs.bootstraps import (
     EIGHTH,

@@ -18,8 +18,8 @@ from cloakwork.programs.slots import (
     Mul,
     Operation,
     Output,
-    Program,
     Rescale,
+    SlotProgram,
     Sub,
     operands,
 )
@@ -30,11 +30,11 @@ BEFORE = SWITCHINGS[0].before
 PLAIN = Switching(BEFORE, alike=(), early=False)
 
 
-def program_of(*operations: Operation) -> Program:
-    return Program("some", 4, operations, (None,) * len(operations), numbers="integer")
+def program_of(*operations: Operation) -> SlotProgram:
+    return SlotProgram("some", 4, operations, (None,) * len(operations), numbers="integer")
 
 
-def made(program: Program, switching: Switching) -> list[Operation]:
+def made(program: SlotProgram, switching: Switching) -> list[Operation]:
     asked = switches(program, MODEL, LEVEL_BITS, switching)
     levels = lowest_levels(program, asked, MODEL, Chain(LEVEL_BITS, 60))
     return list(levelled(program, asked, levels).operations)

@@ -24,7 +24,7 @@ from cloakwork.programs.ir.vectors import (
     PlacedScalar,
     VectorOperation,
 )
-from cloakwork.programs.slots import Input, Program
+from cloakwork.programs.slots import Input, SlotProgram
 from cloakwork.runtime.executor import run_in_order
 from cloakwork.schemes.clear_integer import ClearIntegersBackend, ClearIntegersKey
 from tests.frontends.circuit.random_functions import RandomFunction, functions
@@ -32,7 +32,7 @@ from tests.frontends.circuit.random_functions import RandomFunction, functions
 MODEL = NoiseModel.of(65537, 12)
 
 
-def computed(plan: SlotPlan, program: Program, inputs: list[list[int]]) -> list[list[int]]:
+def computed(plan: SlotPlan, program: SlotProgram, inputs: list[list[int]]) -> list[list[int]]:
     """The results of several evaluations of a program in the clear."""
     vectors = plan.packing.pack([{"x": each} for each in inputs])
     key = ClearIntegersKey()

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cloakwork.plan.cost.measured_tfhe import measured_target as target_of
 
 from cloakwork.plan.cost import cache as cost_cache
 from cloakwork.plan.cost import measured_tfhe as measured_target
-from cloakwork.plan.cost.measured_tfhe import measured_target as target_of
 from cloakwork.plan.cost.tfhe import Target
 
 MEASURED = {"bootstrap": [0.01, 0.02, 0.03], "linear": 1e-6, "gate": 0.01}

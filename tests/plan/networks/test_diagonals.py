@@ -14,27 +14,27 @@ from cloakwork.plan.networks.diagonals import (
     folded,
     product_cost,
 )
-from cloakwork.plan.tensors.sums import split
-from cloakwork.programs.keys import demand_of
-from cloakwork.programs.packing.batch import Packing
-from cloakwork.programs.slots import Builder, Input, Linear, Output, Program, Rotate
+from cloakwork.programs.bsgs import split
+from cloakwork.programs.keys import required_keys
+from cloakwork.programs.places import Places
+from cloakwork.programs.slots import Builder, Input, Linear, Output, Rotate, SlotProgram
 from cloakwork.runtime.simulate import results
 
 COSTS = modelled([1, 2], special_limbs=1)
 
 
 @st.composite
-def packings(draw: st.DrawFn, slots: int) -> Packing:
+def packings(draw: st.DrawFn, slots: int) -> Places:
     """Up to as many elements as a few ciphertexts hold, anywhere in them or in order."""
     size = draw(st.integers(1, 2 * slots))
     if draw(st.booleans()):
-        return Packing(slots, np.arange(size))
+        return Places(slots, np.arange(size))
     span = draw(st.integers(size, 3 * slots))
-    return Packing(slots, np.random.default_rng(size).permutation(span)[:size])
+    return Places(slots, np.random.default_rng(size).permutation(span)[:size])
 
 
 @st.composite
-def products(draw: st.DrawFn) -> tuple[Packing, Packing, np.ndarray, int]:
+def products(draw: st.DrawFn) -> tuple[Places, Places, np.ndarray, int]:
     """An operand's packing, a result's, a sparse matrix between them, and a batch."""
     slots = draw(st.sampled_from([1, 4, 32]))
     operand, result = draw(packings(slots)), draw(packings(slots))
@@ -50,7 +50,7 @@ def elements(matrix: np.ndarray) -> ClearMatrix:
     return ClearMatrix(rows, columns, matrix[rows, columns])
 
 
-def program_of(operand: Packing, result: Packing, matrix: np.ndarray, batch: int) -> Program:
+def program_of(operand: Places, result: Places, matrix: np.ndarray, batch: int) -> SlotProgram:
     builder = Builder("product", operand.slots * batch)
     inputs = [builder.append(Input(str(n), 1)) for n in range(operand.ciphertexts)]
     made = append_product(builder, inputs, elements(matrix), operand, result, hoisted=0.5)
@@ -62,7 +62,7 @@ def program_of(operand: Packing, result: Packing, matrix: np.ndarray, batch: int
 
 @settings(deadline=None)
 @given(products())
-def test_equals_the_product(product: tuple[Packing, Packing, np.ndarray, int]) -> None:
+def test_equals_the_product(product: tuple[Places, Places, np.ndarray, int]) -> None:
     operand, result, matrix, batch = product
     x = np.random.default_rng(1).normal(size=(batch, matrix.shape[1]))
     program = program_of(operand, result, matrix, batch)
@@ -79,13 +79,13 @@ def test_equals_the_product(product: tuple[Packing, Packing, np.ndarray, int]) -
 @given(products())
 @example(
     (
-        Packing(32, np.array([2, 5, 3, 7, 0, 4])),
-        Packing(32, np.array([10, 7])),
+        Places(32, np.array([2, 5, 3, 7, 0, 4])),
+        Places(32, np.array([10, 7])),
         np.array([[1.0, 2.0, 0.0, 3.0, 0.0, 0.0], [4.0, 5.0, 6.0, 7.0, 0.0, 0.0]]),
         1,
     )
 )
-def test_costs_what_it_takes(product: tuple[Packing, Packing, np.ndarray, int]) -> None:
+def test_costs_what_it_takes(product: tuple[Places, Places, np.ndarray, int]) -> None:
     operand, result, matrix, batch = product
     program = program_of(operand, result, matrix, batch)
     rotations = sum(isinstance(each, Rotate) for each in program.operations)
@@ -101,9 +101,9 @@ def test_costs_what_it_takes(product: tuple[Packing, Packing, np.ndarray, int]) 
 
 
 def test_a_wide_layer_takes_as_many_diagonals_as_it_has_results() -> None:
-    operand, result = (Packing(4096, np.arange(size)) for size in (784, 128))
+    operand, result = (Places(4096, np.arange(size)) for size in (784, 128))
     program = program_of(operand, result, np.ones((128, 784)), batch=1)
     [linear] = [each for each in program.operations if isinstance(each, Linear)]
     assert len(linear.diagonals) == 128
     # 15 baby and 7 giant steps, and 3 that sum 1024 slots to 128.
-    assert len(demand_of(program).rotations) == 25
+    assert len(required_keys(program).rotations) == 25

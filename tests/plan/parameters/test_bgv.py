@@ -26,7 +26,7 @@ from cloakwork.plan.parameters.bgv import (
     plaintext_moduli,
     require_noise_within,
 )
-from cloakwork.programs.slots import Input, Mul, Output, Polynomial, Program
+from cloakwork.programs.slots import Input, Mul, Output, Polynomial, SlotProgram
 
 
 @given(st.integers(1, 64), st.integers(12, 16))
@@ -121,17 +121,19 @@ def test_primes_are_foretold_to_within_one(
 
 def test_noise_that_would_destroy_a_result_is_refused() -> None:
     operations = (Input("x", 0), Mul(0, 0), Mul(1, 1), Output(2))
-    program = Program("x^4", 2048, operations, (None,) * 4, numbers="integer")
+    program = SlotProgram("x^4", 2048, operations, (None,) * 4, numbers="integer")
     parameters = BgvParameters(levels=0, base_bits=72, level_bits=20, log_n=12)
     with pytest.raises(NoiseExhaustedError):
         require_noise_within(program, parameters)
     square = (Input("x", 0), Mul(0, 0), Output(1))
-    require_noise_within(Program("x^2", 2048, square, (None,) * 3, numbers="integer"), parameters)
+    require_noise_within(
+        SlotProgram("x^2", 2048, square, (None,) * 3, numbers="integer"), parameters
+    )
 
 
 def test_programs_over_integers_have_no_transforms() -> None:
     with pytest.raises(InvalidProgramError, match="programs over integers have none"):
-        Program(
+        SlotProgram(
             "p",
             4,
             (Input("x", 3), Polynomial(0, (0.0, 1.0), "monomial")),

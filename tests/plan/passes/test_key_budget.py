@@ -12,8 +12,9 @@ from cloakwork._native import Parameters, SecretKey
 from cloakwork.errors import InvalidArgumentError, KeyBudgetError
 from cloakwork.plan.passes.key_budget import powers_of_two_only, within_key_budget
 from cloakwork.plan.passes.rotation_paths import powers_of_two
-from cloakwork.plan.tensors.sums import cheapest_split, sum_steps
-from cloakwork.programs.keys import demand_of
+from cloakwork.plan.tensors.sums import sum_steps
+from cloakwork.programs.bsgs import cheapest_split
+from cloakwork.programs.keys import required_keys
 from cloakwork.programs.layout import Axis
 from cloakwork.programs.slots import (
     Add,
@@ -25,9 +26,9 @@ from cloakwork.programs.slots import (
     Mul,
     Neg,
     Output,
-    Program,
     Rescale,
     Rotate,
+    SlotProgram,
     Sub,
 )
 from cloakwork.runtime.executor import run
@@ -43,31 +44,31 @@ def key_bytes_at(level: int) -> int:
     return 100 + 40 * level
 
 
-def key_bytes(program: Program) -> int:
-    return demand_of(program).nbytes(key_bytes_at)
+def key_bytes(program: SlotProgram) -> int:
+    return required_keys(program).nbytes(key_bytes_at)
 
 
-def rotations(program: Program) -> int:
+def rotations(program: SlotProgram) -> int:
     return sum(isinstance(operation, Rotate) for operation in program.operations)
 
 
-def linears(program: Program) -> int:
+def linears(program: SlotProgram) -> int:
     return sum(isinstance(operation, Linear) for operation in program.operations)
 
 
-def outputs(program: Program) -> list[np.ndarray[tuple[int], np.dtype[np.float64]]]:
+def outputs(program: SlotProgram) -> list[np.ndarray[tuple[int], np.dtype[np.float64]]]:
     vectors = np.random.default_rng(1).uniform(-1, 1, (2, program.slots))
     wanted = sum(isinstance(operation, Input) for operation in program.operations)
     values = [ClearVector(vector, TOP) for vector in vectors[:wanted]]
     return [value.slots for value in run(program, ClearBackend(), values)]
 
 
-def assert_same(found: Program, expected: Program) -> None:
+def assert_same(found: SlotProgram, expected: SlotProgram) -> None:
     for left, right in zip(outputs(found), outputs(expected), strict=True):
         assert np.abs(left - right).max() < 1e-9 * max(1.0, np.abs(right).max())
 
 
-def linear(diagonals: Sequence[int], slots: int) -> Program:
+def linear(diagonals: Sequence[int], slots: int) -> SlotProgram:
     builder = Builder("linear", slots)
     x = builder.append(Input("x", TOP))
     vectors = {number: RNG.uniform(-1, 1, slots) for number in diagonals}
@@ -78,7 +79,7 @@ def linear(diagonals: Sequence[int], slots: int) -> Program:
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> Program:
+def programs(draw: st.DrawFn) -> SlotProgram:
     """Chains of rotations, transforms, products and sums of two inputs."""
     builder = Builder("any", SLOTS)
     values = [builder.append(Input(name, TOP)) for name in "xy"]
@@ -114,7 +115,7 @@ def programs(draw: st.DrawFn) -> Program:
 
 @settings(max_examples=60, deadline=None)
 @given(programs(), st.floats(0, 1.1))
-def test_the_outputs_stay_and_the_keys_fit(program: Program, share: float) -> None:
+def test_the_outputs_stay_and_the_keys_fit(program: SlotProgram, share: float) -> None:
     budget = int(share * key_bytes(program))
     try:
         fitted = within_key_budget(program, key_bytes_at, budget)
@@ -132,9 +133,9 @@ def test_the_outputs_stay_and_the_keys_fit(program: Program, share: float) -> No
 
 @settings(max_examples=40, deadline=None)
 @given(programs())
-def test_powers_of_two_are_all_that_is_left(program: Program) -> None:
+def test_powers_of_two_are_all_that_is_left(program: SlotProgram) -> None:
     fitted = powers_of_two_only(program)
-    assert set(demand_of(fitted).rotations) <= set(powers_of_two(SLOTS))
+    assert set(required_keys(fitted).rotations) <= set(powers_of_two(SLOTS))
     assert_same(fitted, program)
 
 
@@ -176,14 +177,14 @@ def test_powers_of_two_cost_a_regular_transform_no_further_rotation(
     program = linear(diagonals, 4096)
     fitted = powers_of_two_only(program)
     assert (rotations(fitted), linears(fitted)) == (count, 0)
-    assert len(demand_of(fitted).rotations) <= 3
+    assert len(required_keys(fitted).rotations) <= 3
     assert_same(fitted, program)
 
 
 def test_two_keys_carry_127_diagonals() -> None:
     program = linear(range(127), 4096)
     fitted = within_key_budget(program, key_bytes_at, 2 * key_bytes_at(TOP))
-    assert demand_of(fitted).rotations == {1: TOP, 16: TOP}
+    assert required_keys(fitted).rotations == {1: TOP, 16: TOP}
     assert rotations(fitted) == 22
 
 
@@ -230,7 +231,7 @@ def test_logarithmic_sums_stay_as_they_are() -> None:
     program = builder.finish()
     fitted = powers_of_two_only(program)
     assert rotations(fitted) == rotations(program) == 8
-    assert demand_of(fitted) == demand_of(program)
+    assert required_keys(fitted) == required_keys(program)
 
 
 def test_the_key_that_saves_most_is_kept() -> None:
@@ -297,7 +298,7 @@ def test_ciphertexts_agree() -> None:
     parameters = Parameters(levels=TOP, scale_bits=42, log_n=10, insecure=True)
     program = powers_of_two_only(linear(range(0, 40, 3), parameters.slots))
     key = CkksKey(parameters, SecretKey.generate(parameters))
-    demand = demand_of(program)
+    demand = required_keys(program)
     keys = key.evaluation_keys(demand.relinearisation_level, demand.rotations)
     vector = np.random.default_rng(1).uniform(-1, 1, (2, parameters.slots))[0]
     encrypted = key.encrypt(vector, bound=1.0, level=TOP)

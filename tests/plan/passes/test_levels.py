@@ -20,21 +20,21 @@ from cloakwork.programs.slots import (
     Mul,
     Output,
     Polynomial,
-    Program,
     Rescale,
     Rotate,
+    SlotProgram,
     operands,
     polynomial_depth,
 )
 from tests.programs.random_programs import facts, programs, results
 
 
-def input_levels(program: Program) -> list[int]:
+def input_levels(program: SlotProgram) -> list[int]:
     return [entry.level for entry in program.operations if isinstance(entry, Input)]
 
 
 @given(programs(), st.integers(0, 2))
-def test_the_results_are_the_same(program: Program, floor: int) -> None:
+def test_the_results_are_the_same(program: SlotProgram, floor: int) -> None:
     lowered = lowest_levels(program, floor=floor)
     assert results(lowered) == results(program)
     for operation, state in zip(lowered.operations, lowered.states, strict=True):
@@ -43,12 +43,12 @@ def test_the_results_are_the_same(program: Program, floor: int) -> None:
 
 
 @given(programs())
-def test_the_deepest_input_is_at_the_depth(program: Program) -> None:
+def test_the_deepest_input_is_at_the_depth(program: SlotProgram) -> None:
     lowered = lowest_levels(drop_dead(program))
     assert max(input_levels(lowered)) == depth_of(program) == depth_of(lowered)
 
 
-def least_levels(program: Program, floor: int) -> list[int]:
+def least_levels(program: SlotProgram, floor: int) -> list[int]:
     """The least level of every value, raised step by step until every rule holds."""
     levels = [0] * len(program.operations)
 
@@ -81,7 +81,7 @@ def least_levels(program: Program, floor: int) -> list[int]:
 
 
 @given(programs(), st.integers(0, 2))
-def test_no_operation_can_stand_lower(program: Program, floor: int) -> None:
+def test_no_operation_can_stand_lower(program: SlotProgram, floor: int) -> None:
     lowered = lowest_levels(program, floor=floor)
     found, least = (
         [
@@ -98,7 +98,7 @@ def test_no_operation_can_stand_lower(program: Program, floor: int) -> None:
 
 
 @given(programs())
-def test_no_input_rises_and_a_second_time_changes_nothing(program: Program) -> None:
+def test_no_input_rises_and_a_second_time_changes_nothing(program: SlotProgram) -> None:
     lowered = lowest_levels(program)
     pairs = zip(input_levels(lowered), input_levels(program), strict=True)
     assert all(after <= before for after, before in pairs)
@@ -106,7 +106,7 @@ def test_no_input_rises_and_a_second_time_changes_nothing(program: Program) -> N
 
 
 @given(programs())
-def test_drops_stand_only_where_levels_differ(program: Program) -> None:
+def test_drops_stand_only_where_levels_differ(program: SlotProgram) -> None:
     lowered = lowest_levels(program)
     drops = [entry for entry in lowered.operations if isinstance(entry, DropLevel)]
     assert max(Counter((drop.operand, drop.level) for drop in drops).values(), default=1) == 1
@@ -178,7 +178,7 @@ def test_layouts_and_origins_stay_and_drops_take_those_of_their_value() -> None:
 @pytest.mark.parametrize("floor", [-1, True, 1.0, "0", 10**9])
 def test_a_floor_that_is_no_level(floor: int) -> None:
     with pytest.raises(InvalidArgumentError, match="cannot lower"):
-        lowest_levels(Program("", 4, (), ()), floor=floor)
+        lowest_levels(SlotProgram("", 4, (), ()), floor=floor)
 
 
 def test_many_operations() -> None:
@@ -203,7 +203,7 @@ def test_inputs_that_stand_together_are_at_the_highest_of_their_levels() -> None
         Add(4, 5),
         Output(6),
     )
-    program = Program("", 4, operations, (None,) * len(operations))
+    program = SlotProgram("", 4, operations, (None,) * len(operations))
     alone, together = (lowest_levels(program, together=groups) for groups in ((), (2, 1)))
     levels = [
         [e.level for e in each.operations if isinstance(e, Input)] for each in (alone, together)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cloakwork.explain.integers import operation_counts
 from cloakwork.plan.passes.rotate_sums import with_rotate_sums
-from cloakwork.programs.keys import demand_of
+from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -17,9 +17,9 @@ from cloakwork.programs.slots import (
     Neg,
     Operation,
     Output,
-    Program,
     Rotate,
     RotateSum,
+    SlotProgram,
     Sub,
 )
 from cloakwork.runtime.executor import run_in_order
@@ -28,7 +28,7 @@ from cloakwork.schemes.clear_integer import ClearIntegersBackend, exact
 SLOTS = 8
 
 
-def results(program: Program) -> list[list[int]]:
+def results(program: SlotProgram) -> list[list[int]]:
     generator = np.random.default_rng(0)
     inputs = [
         exact(generator.integers(-9, 10, SLOTS), operation.level)
@@ -40,7 +40,7 @@ def results(program: Program) -> list[list[int]]:
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> Program:
+def programs(draw: st.DrawFn) -> SlotProgram:
     """Mostly rotations and sums of few values, so that much can be joined and much cannot."""
     builder = Builder("random", SLOTS, "integer")
     values = [builder.append(Input("x", 0)), builder.append(Input("y", 0))]
@@ -60,18 +60,18 @@ def programs(draw: st.DrawFn) -> Program:
 
 
 @given(programs())
-def test_results_and_rotations_are_the_same(program: Program) -> None:
+def test_results_and_rotations_are_the_same(program: SlotProgram) -> None:
     joined = with_rotate_sums(program)
     assert results(joined) == results(program)
     before, after = operation_counts(program), operation_counts(joined)
     for kind in ("rotation", "product"):
         assert Counter(after)[kind] == Counter(before)[kind]
     assert Counter(after)["addition"] <= Counter(before)["addition"]
-    assert demand_of(joined).rotations == demand_of(program).rotations
+    assert required_keys(joined).rotations == required_keys(program).rotations
 
 
 def joined_operations(*operations: Operation) -> list[Operation]:
-    program = Program("", SLOTS, operations, (None,) * len(operations), numbers="integer")
+    program = SlotProgram("", SLOTS, operations, (None,) * len(operations), numbers="integer")
     return list(with_rotate_sums(program).operations)
 
 

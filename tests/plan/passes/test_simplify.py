@@ -21,9 +21,9 @@ from cloakwork.programs.slots import (
     Operation,
     Output,
     Polynomial,
-    Program,
     Rescale,
     Rotate,
+    SlotProgram,
     Sub,
     Vector,
     operands,
@@ -35,17 +35,19 @@ from tests.programs.random_programs import facts, programs, results
 ONES, ZEROS, RAMP = np.ones(8), np.zeros(8), np.arange(8.0)
 
 
-def program_of(*operations: Operation) -> Program:
-    return Program("t", 8, operations, (None,) * len(operations))
+def program_of(*operations: Operation) -> SlotProgram:
+    return SlotProgram("t", 8, operations, (None,) * len(operations))
 
 
-def lines(program: Program) -> list[str]:
+def lines(program: SlotProgram) -> list[str]:
     return [program.line(number).split(" = ")[1] for number in range(len(program.operations))]
 
 
 @pytest.mark.parametrize("simplify", [drop_dead, share_common, fold_constants, simplified])
 @given(program=programs())
-def test_the_results_are_the_same(simplify: Callable[[Program], Program], program: Program) -> None:
+def test_the_results_are_the_same(
+    simplify: Callable[[SlotProgram], SlotProgram], program: SlotProgram
+) -> None:
     simpler = simplify(program)
     assert results(simpler) == results(program)
     assert len(simpler.operations) <= len(program.operations)
@@ -54,14 +56,14 @@ def test_the_results_are_the_same(simplify: Callable[[Program], Program], progra
 
 
 @given(programs())
-def test_simplified_is_final(program: Program) -> None:
+def test_simplified_is_final(program: SlotProgram) -> None:
     final = simplified(program)
     for simplify in (drop_dead, share_common, fold_constants, simplified):
         assert simplify(final) is final
 
 
 @given(programs())
-def test_shared_twice_over_is_as_shared_once(program: Program) -> None:
+def test_shared_twice_over_is_as_shared_once(program: SlotProgram) -> None:
     """Two copies of a program over the same inputs share all but their outputs."""
     entries = [n for n, o in enumerate(program.operations) if isinstance(o, Input)]
     builder = Builder(program.title, program.slots)
@@ -171,7 +173,7 @@ def test_a_drop_that_others_use_stays() -> None:
 def test_layouts_origins_and_stages_follow_their_operations() -> None:
     layouts = tuple(Layout(8, (Axis(n, 1),)) for n in range(1, 6))
     operations = (Input("x", 1), Neg(0), Rotate(0, 1), Rotate(0, 1), Output(3))
-    program = Program(
+    program = SlotProgram(
         "t", 8, operations, layouts, ("a", "b", "c", "d", "e"), ("p", "q", "r", "s", "t")
     )
     simpler = simplified(program)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cloakwork.errors import LevelExhaustedError
 from cloakwork.plan.tensors.factor import cheapest, factorizations
-from cloakwork.plan.tensors.sums import cheapest_split
+from cloakwork.programs.bsgs import cheapest_split
 from cloakwork.programs.diagonals import SparseDiagonals
 
 

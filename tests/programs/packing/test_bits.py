@@ -73,7 +73,7 @@ def test_bytes_and_bits() -> None:
     bits, many = bits_of_arguments([word, row], {"b": [b"ab", b"cd"], "r": [1, 0, 1]})
     assert many
     assert results_of_bits([word], bits[:, :16], many=True)["b"].tolist() == [[97, 98], [99, 100]]
-    vector = Port("v", "bytes", 8, length=2)
+    vector = Port("v", "bytes", 8, shape=(2,))
     bits, many = bits_of_arguments([vector], {"v": [b"a", b"b"]})
     assert not many
     assert results_of_bits([vector], bits, many=False)["v"].tolist() == [[97], [98]]
@@ -102,8 +102,8 @@ def test_bytes_and_bits() -> None:
         (Port("a", "bytes", 8), "a", NotRealError),
         (Port("a", "unsigned", 3), [[1]], ShapeMismatchError),
         (Port("a", "unsigned", 3), [np.eye(2), np.zeros((2, 3))], ShapeMismatchError),
-        (Port("a", "unsigned", 3, length=2), [1, 2, 3], ShapeMismatchError),
-        (Port("a", "unsigned", 3, length=2), 1, ShapeMismatchError),
+        (Port("a", "unsigned", 3, shape=(2,)), [1, 2, 3], ShapeMismatchError),
+        (Port("a", "unsigned", 3, shape=(2,)), 1, ShapeMismatchError),
         (Port("a", "bits", 2), 1, ShapeMismatchError),
         (Port("a", "bytes", 16), b"a", ShapeMismatchError),
     ],

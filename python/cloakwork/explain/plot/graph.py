@@ -20,6 +20,7 @@ COLOURS: Mapping[str, str] = {
     "add": "#3a9b4a",
     "sub": "#3a9b4a",
     "neg": "#7a8b2a",
+    "bootstrap": "#c8202f",
     "rescale": "#7b5bb0",
     "drop_level": "#9a6a52",
     "output": "#222222",

@@ -1,1 +1,24 @@
-"""Circuits that others have written, read as gate programs."""
+"""Circuits over bits: functions in Haskell, designs in Verilog, circuits that others have written.
+
+They run in the clear on the bits themselves and, compiled, on TFHE's ciphertexts of bits.
+"""
+
+from cloakwork.frontends.boolean.circuit import (
+    Circuit,
+    chain,
+    from_bristol,
+    from_haskell,
+    from_verilog,
+    to_bristol,
+    to_old_bristol,
+)
+
+__all__ = [
+    "Circuit",
+    "chain",
+    "from_bristol",
+    "from_haskell",
+    "from_verilog",
+    "to_bristol",
+    "to_old_bristol",
+]

@@ -11,62 +11,30 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from cloakwork._native import threads as engine_threads
 from cloakwork.base.arguments import integer, shown
-from cloakwork.errors import InvalidArgumentError
+from cloakwork.errors import InputNameError, InvalidArgumentError
 from cloakwork.frontends.boolean import bristol, haskell, verilog
-from cloakwork.plan.boolean.cache import kept_mapping
-from cloakwork.plan.boolean.map import MappedProgram
-from cloakwork.plan.cost.measured_tfhe import measured_targets
+from cloakwork.plan.boolean.cache import cached_mapping
+from cloakwork.plan.cost.tfhe import measured_sets
 from cloakwork.programs.gate_chain import chained
-from cloakwork.programs.gate_statistics import GateStatistics, statistics_of
-from cloakwork.programs.gates import GateProgram
-from cloakwork.programs.packing.bits import bits_of_arguments, results_of_bits
+from cloakwork.programs.gates import GateProgram, GateStatistics, statistics_of
+from cloakwork.programs.packing import bound_arguments
+from cloakwork.programs.packing.bits import BitPacking, results_of_bits
 from cloakwork.programs.port import Port
-from cloakwork.runtime.boolean_roles import (
-    MOST_THREADS,
-    BooleanClient,
-    BooleanEvaluator,
-    EncryptedBits,
-)
-from cloakwork.runtime.boolean_store import (
-    load_bits,
-    load_client,
-    load_evaluator,
-    load_program,
-    save_bits,
-    save_client,
-    save_evaluator,
-    save_program,
-)
+from cloakwork.runtime.program import Program
 from cloakwork.schemes.clear_gates import ClearGates
+from cloakwork.schemes.tfhe import MAX_FAILURE_BITS, Tfhe
+from cloakwork.schemes.tfhe_noise import FAILURE_BITS
 
-__all__ = [
-    "BooleanClient",
-    "BooleanEvaluator",
-    "BooleanProgram",
-    "EncryptedBits",
-    "MappedProgram",
-    "Port",
-    "chain",
-    "from_bristol",
-    "from_haskell",
-    "from_verilog",
-    "load_bits",
-    "load_client",
-    "load_evaluator",
-    "load_program",
-    "save_bits",
-    "save_client",
-    "save_evaluator",
-    "save_program",
-    "to_bristol",
-    "to_old_bristol",
-]
+# That the engine starts for a run.
+_MOST_THREADS = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class BooleanProgram:
+class Circuit:
     """A program over bits; `cw.explain` tells of it, and of what it is on ciphertexts.
 
     Args:
@@ -81,7 +49,7 @@ class BooleanProgram:
         ... %2 = xor %0 %1
         ... %3 = and %0 %1
         ... output "total" unsigned 2 = %2 %3'''
-        >>> BooleanProgram(from_text(text)).run_clear(a=1, b=[0, 1])
+        >>> Circuit(from_text(text)).run_clear(a=1, b=[0, 1])
         {'total': array([1, 2], dtype=uint64)}
     """
 
@@ -107,56 +75,58 @@ class BooleanProgram:
             of Python's integers beyond, uint8 for bytes and bits.
 
         Raises:
-            InvalidArgumentError: An input is missing, or there is none of a name.
+            InputNameError: An input is missing, or there is none of a name.
             NotRealError: A value is not of integers or bytes.
             ShapeMismatchError: A shape does not fit an input, or the numbers of runs differ.
             ValueOutOfRangeError: A number does not fit the bits of its input.
         """
-        bits, many = bits_of_arguments(self.gates.inputs, inputs)
-        return results_of_bits(self.gates.outputs, self._clear.run(bits), many=many)
+        packing = BitPacking(self.gates.inputs, self.gates.outputs)
+        action = f"run {self.gates.title}"
+        missing = [port.name for port in packing.inputs if port.name not in inputs]
+        arguments = bound_arguments(packing.inputs, (), inputs, action)
+        if missing:
+            raise InputNameError(f"cannot {action}: the input {missing[0]!r} is missing")
+        packed = packing.pack(arguments, action)
+        rows = [[run[number] for number in sorted(run)] for run in packed.runs]
+        empty = np.empty(0, dtype=np.uint8)
+        bits = np.stack([np.concatenate([empty, *row]).astype(np.uint8) for row in rows])
+        return results_of_bits(
+            self.gates.outputs, self._clear.run(bits), many=packed.count is not None
+        )
 
-    def mapped(self, threads: int | None = None) -> MappedProgram:
-        """The bootstrap program that takes the least time here, and for which parameters.
+    def compile(self, *, threads: int | None = None, failure_bits: int = FAILURE_BITS) -> Program:
+        """The program on ciphertexts that takes the least time here, and for which parameters.
 
         Costs are measured where this machine's are not known yet, which takes seconds; mapping
-        takes about a second for each thousand gates, and is kept in the user's cache.
+        takes about a second for each thousand gates, and is kept in the user's cache. Another
+        number of threads, or a machine with other costs, may get another program: whoever
+        exchanges ciphertexts shares one program's file.
 
         Args:
             threads: Threads that it is to run on, by default those of the engine.
+            failure_bits: A bootstrap or a result goes wrong with a probability of at most
+                2^-failure_bits.
 
         Raises:
-            InvalidArgumentError: `threads` is no number from 1 up.
+            InvalidArgumentError: `threads` or `failure_bits` is out of range.
+            NoiseBudgetError: No parameters go wrong as seldom.
 
         Example:
             >>> import cloakwork as cw
-            >>> program = cw.boolean.from_bristol("examples/boolean/adder.txt")
-            >>> program.mapped(threads=1).program.bootstrap_count
-            32
-        """
-        if threads is not None:
-            threads = integer(threads, "threads", "map the gates", least=1, most=MOST_THREADS)
-        count = engine_threads() if threads is None else threads
-        if count not in self._mapped:
-            self._mapped[count] = kept_mapping(self.gates, measured_targets(), count)
-        return self._mapped[count]
-
-    def keygen(self, threads: int | None = None) -> tuple[BooleanClient, BooleanEvaluator]:
-        """Fresh keys for the two parties, at 128 bits of security.
-
-        Args:
-            threads: Threads that the program is to run on, by default those of the engine.
-
-        Raises:
-            InvalidArgumentError: `threads` is no number from 1 up.
-
-        Example:
-            >>> import cloakwork as cw
-            >>> program = cw.boolean.from_bristol("examples/boolean/adder.txt")
-            >>> client, evaluator = program.keygen()
+            >>> circuit = cw.boolean.from_bristol("examples/boolean/adder.txt")
+            >>> client, evaluator = circuit.compile(threads=1).keygen()
             >>> client.decrypt(evaluator.run(client.encrypt(x0=20, x1=22)))
             {'y0': 42}
         """
-        return self.mapped(threads).keygen()
+        action = "compile the circuit"
+        if threads is not None:
+            threads = integer(threads, "threads", action, least=1, most=_MOST_THREADS)
+        count = engine_threads() if threads is None else threads
+        bits = integer(failure_bits, "failure_bits", action, least=1, most=MAX_FAILURE_BITS)
+        mapped = cached_mapping(self.gates, measured_sets(bits), count)
+        body = mapped.program
+        scheme = Tfhe(mapped.costs.name, bits)
+        return Program(scheme, body, BitPacking(body.inputs, body.outputs), threads=count)
 
     def statistics(self) -> GateStatistics:
         """How many gates there are of each kind and at each level, and the depth."""
@@ -169,14 +139,8 @@ class BooleanProgram:
     def _clear(self) -> ClearGates:
         return ClearGates(self.gates)
 
-    @cached_property
-    def _mapped(self) -> dict[int, MappedProgram]:
-        return {}
 
-
-def chain(
-    first: BooleanProgram, second: BooleanProgram, wires: Mapping[str, str]
-) -> BooleanProgram:
+def chain(first: Circuit, second: Circuit, wires: Mapping[str, str]) -> Circuit:
     """One program of two: the second works on what the first has made.
 
     Its inputs are those of the first, then those of the second that no output of the first goes
@@ -207,14 +171,14 @@ def chain(
             "cannot chain: expected inputs of the second by the names of outputs of the first, "
             f"got {shown(wires)}"
         )
-    return BooleanProgram(chained(_gates(first, "chain"), _gates(second, "chain"), wires))
+    return Circuit(chained(_gates(first, "chain"), _gates(second, "chain"), wires))
 
 
 def from_bristol(
     path: str | Path,
     inputs: Sequence[Port] | None = None,
     outputs: Sequence[Port] | None = None,
-) -> BooleanProgram:
+) -> Circuit:
     """Read a circuit in the old Bristol format or in Bristol Fashion.
 
     Args:
@@ -237,10 +201,10 @@ def from_bristol(
         >>> program.run_clear(x0=1, x1=1)
         {'y0': 1}
     """
-    return BooleanProgram(bristol.from_bristol(path, inputs, outputs))
+    return Circuit(bristol.from_bristol(path, inputs, outputs))
 
 
-def to_bristol(program: BooleanProgram, path: str | Path) -> None:
+def to_bristol(program: Circuit, path: str | Path) -> None:
     """Write a circuit in Bristol Fashion; names and kinds of its ports are lost.
 
     Raises:
@@ -252,7 +216,7 @@ def to_bristol(program: BooleanProgram, path: str | Path) -> None:
         >>> builder = GateBuilder("not", (Port("a", "bits", 1),))
         >>> builder.output(Port("y", "bits", 1), (builder.append(GateKind.NOT, 0),))
         >>> with tempfile.NamedTemporaryFile("r") as file:
-        ...     to_bristol(BooleanProgram(builder.finish()), file.name)
+        ...     to_bristol(Circuit(builder.finish()), file.name)
         ...     print(file.read().strip())
         1 2
         1 1
@@ -263,7 +227,7 @@ def to_bristol(program: BooleanProgram, path: str | Path) -> None:
     bristol.to_bristol(_gates(program, "write a circuit"), path)
 
 
-def to_old_bristol(program: BooleanProgram, path: str | Path) -> None:
+def to_old_bristol(program: Circuit, path: str | Path) -> None:
     """Write a circuit in the old Bristol format, all outputs as one.
 
     Raises:
@@ -276,7 +240,7 @@ def to_old_bristol(program: BooleanProgram, path: str | Path) -> None:
         >>> builder = GateBuilder("not", (Port("a", "bits", 1),))
         >>> builder.output(Port("y", "bits", 1), (builder.append(GateKind.NOT, 0),))
         >>> with tempfile.NamedTemporaryFile("r") as file:
-        ...     to_old_bristol(BooleanProgram(builder.finish()), file.name)
+        ...     to_old_bristol(Circuit(builder.finish()), file.name)
         ...     print(file.read().strip())
         1 2
         1 0 1
@@ -291,7 +255,7 @@ def from_verilog(
     top: str,
     yosys: str | Path | None = None,
     timeout: float = 600,
-) -> BooleanProgram:
+) -> Circuit:
     """Read a Verilog design without state; files named .sv are read as SystemVerilog.
 
     Its ports become inputs and outputs in their order, `signed` ones signed. What Verilog leaves
@@ -323,7 +287,7 @@ def from_verilog(
         >>> program.run_clear(a=[4, 5])
         {'y': array([1, 0], dtype=uint64)}
     """
-    return BooleanProgram(verilog.from_verilog(path, top, yosys, timeout))
+    return Circuit(verilog.from_verilog(path, top, yosys, timeout))
 
 
 def from_haskell(
@@ -331,7 +295,7 @@ def from_haskell(
     top: str,
     yosys: str | Path | None = None,
     timeout: float = 600,
-) -> BooleanProgram:
+) -> Circuit:
     """Read a function of a Haskell module; modules beside it are found.
 
     The arguments become inputs, named as in the function's equations or by an annotation
@@ -382,11 +346,11 @@ def from_haskell(
         {'out': array([128, 253], dtype=uint64)}
         >>> folder.cleanup()
     """
-    return BooleanProgram(haskell.from_haskell(path, top, yosys, timeout))
+    return Circuit(haskell.from_haskell(path, top, yosys, timeout))
 
 
-def _gates(program: BooleanProgram, action: str) -> GateProgram:
-    if not isinstance(program, BooleanProgram):
+def _gates(program: Circuit, action: str) -> GateProgram:
+    if not isinstance(program, Circuit):
         raise InvalidArgumentError(
             f"cannot {action}: expected a program over bits, got {shown(program)}"
         )

@@ -161,7 +161,7 @@ def _vector(element: list[_Part], count: int) -> list[_Part]:
     starts = [size * place for place in reversed(range(count))]
     return [
         _Part(
-            replace(part.port, length=count * part.port.count),
+            replace(part.port, shape=(count * part.port.count,)),
             np.concatenate([part.places + start for start in starts]),
         )
         for part in element

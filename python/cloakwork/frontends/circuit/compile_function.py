@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from typing import Any
 
-from cloakwork.base.arguments import integer, positive, shown
-from cloakwork.errors import InvalidArgumentError, SlotMismatchError
+from cloakwork.base.arguments import integer, positive, shown, truth
+from cloakwork.errors import InvalidArgumentError, ResultOverflowError, SlotMismatchError
 from cloakwork.frontends.circuit.inputs import Declared, signed_range
 from cloakwork.frontends.circuit.staging import (
     Staged,
@@ -17,40 +17,23 @@ from cloakwork.frontends.circuit.staging import (
     title_of,
 )
 from cloakwork.plan.circuits.depth import require_depth
+from cloakwork.plan.circuits.ranges import Range, result_ranges
 from cloakwork.plan.circuits.search import candidates
-from cloakwork.plan.parameters.bgv import RINGS
-from cloakwork.programs.integers import MAX_BITS
+from cloakwork.plan.parameters.bgv import cheapest_integer_plan
+from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.ir.circuits import Circuit
-from cloakwork.programs.ir.vectors import LaneProgram
-from cloakwork.runtime.compiled_circuit import CompiledCircuit, compile_lanes
-from cloakwork.runtime.integer_roles import EncryptedIntegers, IntegerClient, IntegerEvaluator
-from cloakwork.runtime.integers_store import (
-    load_client,
-    load_evaluator,
-    load_integers,
-    load_program,
-    save_client,
-    save_evaluator,
-    save_integers,
-    save_program,
+from cloakwork.programs.ir.vectors import Clear, LaneProgram
+from cloakwork.programs.packing.results import Form, Known, integers_of
+from cloakwork.programs.packing.scalar import (
+    MAX_BITS,
+    ROWS,
+    ScalarPacking,
+    ScalarPlaces,
+    capacity,
 )
-
-__all__ = [
-    "CircuitFunction",
-    "CompiledCircuit",
-    "EncryptedIntegers",
-    "IntegerClient",
-    "IntegerEvaluator",
-    "circuit",
-    "load_client",
-    "load_evaluator",
-    "load_integers",
-    "load_program",
-    "save_client",
-    "save_evaluator",
-    "save_integers",
-    "save_program",
-]
+from cloakwork.programs.port import Port
+from cloakwork.runtime.program import Program
+from cloakwork.schemes.bgv import Bgv
 
 _ACTION = "compile a circuit"
 _MAX_BATCH = 1 << 16
@@ -98,13 +81,13 @@ class CircuitFunction:
         seed: int = 0,
         log_n: int | None = None,
         insecure: bool = False,
-    ) -> CompiledCircuit:
+    ) -> Program:
         """Plan the function as one program on ciphertexts.
 
         Args:
             bits: Results are signed numbers of so many bits; what has more wraps around unseen.
-                `CompiledCircuit.run_clear` says so, and `cw.explain` whether it can happen.
-            batch: Evaluations of one run, at most; they share its work.
+                `Program.run_clear` says so, and `cw.explain` whether it can happen.
+            batch: Evaluations that one run must have slots for; they share its work.
             effort: How long to search for a program, 1 for the usual time.
             seed: Of the search; the same seed makes the same program.
             log_n: Base-2 logarithm of the ring degree; by default the smallest that is secure.
@@ -129,10 +112,7 @@ class CircuitFunction:
             >>> distance.compile(bits=24).run_clear(a=[1, 2, 3], b=[4, 6, 8])
             50
         """
-        if not isinstance(insecure, bool):
-            raise InvalidArgumentError(
-                f"cannot {_ACTION}: expected insecure to be True or False, got {shown(insecure)}"
-            )
+        insecure = truth(insecure, "insecure", _ACTION)
         bits = integer(bits, "bits", _ACTION, least=1, most=MAX_BITS)
         batch = integer(batch, "batch", _ACTION, least=1, most=_MAX_BATCH)
         seed = integer(seed, "seed", _ACTION, least=0, most=(1 << 63) - 1)
@@ -146,7 +126,7 @@ class CircuitFunction:
         if not insecure:
             require_depth(made.circuit, bits, rings)
         lanes = _candidates(made.circuit, effort, seed, 1 << rings[-1] - 1)
-        return compile_lanes(
+        return compiled(
             lanes,
             made.circuit,
             made.form,
@@ -173,6 +153,72 @@ def _candidates(circuit: Circuit, effort: float, seed: int, row: int) -> list[La
         f"cannot compile {circuit.title}: an evaluation takes more slots than the {row} that a row "
         "of the largest ring has; leave the layout of inputs to the plan, or let them be ungrouped"
     ) from refusal
+
+
+def compiled(
+    candidates: Sequence[LaneProgram],
+    circuit: Circuit,
+    form: Form,
+    bounds: Mapping[str, Range],
+    bits: int,
+    *,
+    batch: int = 1,
+    rings: Sequence[int] = RINGS,
+    insecure: bool = False,
+) -> Program:
+    """Give a lane program of a circuit levels and parameters.
+
+    Args:
+        candidates: What may run; of these the one that costs least with its levels does.
+        circuit: What it computes.
+        form: How its results stand in lists, tuples and dicts.
+        bounds: The least and the greatest value of the scalars of each input.
+        bits: Results are signed numbers of so many bits.
+        batch: Evaluations that one run must have slots for.
+        rings: Base-2 logarithms of the ring degrees to try, in order.
+        insecure: Whether parameters below 128-bit security are allowed.
+
+    Raises:
+        CircuitTooDeepError: No parameters take as many products in a row.
+        SlotMismatchError: The batch takes more slots than the largest ring has.
+        ResultOverflowError: A result that is clear has more bits.
+        InsecureParametersError: The ring asked for falls short of 128-bit security.
+    """
+    _require_capacity(candidates, batch, 1 << max(rings) - 1)
+    plan = cheapest_integer_plan(
+        candidates, bits, evaluations=batch, rings=rings, insecure=insecure
+    )
+    inputs = tuple(
+        Port(each.name, "integer", 0, each.shape, *bounds[each.name]) for each in circuit.inputs
+    )
+    places = plan.slots.places
+    _require_clear_results(circuit.title, form, places, bits)
+    packing = ScalarPacking(inputs, places, form, bits, result_ranges(circuit, bounds))
+    return Program(Bgv(plan.parameter_sets), plan.program, packing)
+
+
+def _require_capacity(candidates: Sequence[LaneProgram], batch: int, row: int) -> None:
+    width = min(lanes.width for lanes in candidates)
+    most = capacity(width, row)
+    if batch > most:
+        raise SlotMismatchError(
+            f"cannot compile {candidates[0].title}: expected a batch of up to {most}, which the "
+            f"{ROWS} rows of {row} slots of the largest ring hold at {width} slots for each "
+            f"evaluation, got {batch}; compile with a smaller batch and run several"
+        )
+
+
+def _require_clear_results(title: str, form: Form, places: ScalarPlaces, bits: int) -> None:
+    """Refuse results that overflow in every run, for nothing encrypted is in them."""
+    clear = [place.value for place in places.results if isinstance(place, Clear)]
+    clear += [each.value for each in integers_of(form) if isinstance(each, Known)]
+    limit = 1 << bits - 1
+    for value in clear:
+        if not -limit <= value < limit:
+            raise ResultOverflowError(
+                f"cannot compile {title}: expected results that are signed numbers of {bits} bits, "
+                f"got {shown(value)}, which is clear"
+            )
 
 
 def circuit(*bare: Any, **declared: Declared) -> Callable[[Callable[..., Any]], CircuitFunction]:

@@ -19,13 +19,13 @@ from cloakwork.errors import (
     InvalidArgumentError,
 )
 from cloakwork.frontends.circuit.calls import Call, inlined
-from cloakwork.frontends.circuit.inputs import MAX_BITS, Declared, signed_range
+from cloakwork.frontends.circuit.inputs import Declared, signed_range
 from cloakwork.frontends.circuit.returned import form_of
 from cloakwork.frontends.circuit.symbols import Symbol, Vector
-from cloakwork.programs.integers import IntegerPort
 from cloakwork.programs.ir.circuits import Circuit, CircuitBuilder, evaluate
-from cloakwork.programs.packing.integer_values import evaluations_of
 from cloakwork.programs.packing.results import Form, filled
+from cloakwork.programs.packing.scalar import MAX_BITS, one_evaluation
+from cloakwork.programs.port import Port
 
 # The one output that a circuit has: all results in order.
 RESULTS = "results"
@@ -119,10 +119,10 @@ def called(
             }
         )
     ports = [
-        IntegerPort(name, each.shape, *(each.bounds or signed_range(MAX_BITS)))
+        Port(name, "integer", 0, each.shape, *(each.bounds or signed_range(MAX_BITS)))
         for name, each in declared.items()
     ]
-    [inputs] = evaluations_of(ports, call.inputs, 1, f"call {title}")
+    inputs = one_evaluation(ports, call.inputs, f"call {title}")
     made = _staged(function, declared, call.run)
     if isinstance(made, Staged):
         return filled(made.form, evaluate(made.circuit, inputs)[RESULTS])

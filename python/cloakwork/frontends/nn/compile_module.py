@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cloakwork._native import Parameters
-from cloakwork.base.arguments import integer, positive, shown
+from cloakwork.base.arguments import integer, positive, shown, truth
 from cloakwork.base.arrays import real_array
 from cloakwork.errors import InvalidArgumentError, MissingDependencyError
 from cloakwork.frontends.nn.calibration import bounded, calibrate
@@ -20,38 +20,18 @@ from cloakwork.frontends.nn.refit import refitted
 from cloakwork.plan.cost.measure import comparable
 from cloakwork.plan.cost.table import Costs
 from cloakwork.plan.parameters.ckks import SCALE_BITS
+from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.packing.batch import BatchPacking
+from cloakwork.programs.port import Port
 from cloakwork.programs.slots import Output
-from cloakwork.runtime.network import Network, Simulation
-from cloakwork.runtime.network_program import Port
-from cloakwork.runtime.network_roles import Encrypted, NetworkClient, NetworkEvaluator
-from cloakwork.runtime.network_store import (
-    load_encrypted,
-    load_network,
-    save_encrypted,
-    save_network,
-)
+from cloakwork.runtime.program import Program
+from cloakwork.schemes.ckks import Ckks
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "Encrypted",
-    "Network",
-    "NetworkClient",
-    "NetworkEvaluator",
-    "Simulation",
-    "compile",
-    "compile_graph",
-    "load_encrypted",
-    "load_network",
-    "save_encrypted",
-    "save_network",
-]
-
 _ACTION = "compile a network"
-# Base-2 logarithms of the degrees of those that are tried.
-_RINGS = range(12, 17)
 _MAX_BATCH = 1 << 15
 
 
@@ -67,7 +47,7 @@ def compile(
     log_n: int | None = None,
     insecure: bool = False,
     costs: Callable[[Parameters], Costs] = comparable,
-) -> Network:
+) -> Program:
     """Make a program of a trained network that runs on encrypted inputs.
 
     Every two nonlinear layers have one product with a sparse clear matrix between them; its
@@ -137,7 +117,7 @@ def compile_graph(
     log_n: int | None = None,
     insecure: bool = False,
     costs: Callable[[Parameters], Costs] = comparable,
-) -> Network:
+) -> Program:
     """Make a program of a network that is a graph of layers; see `compile`.
 
     Args:
@@ -176,14 +156,11 @@ def compile_graph(
         raise InvalidArgumentError(
             f"cannot {_ACTION}: expected costs to be a function of parameters, got {shown(costs)}"
         )
-    if not isinstance(insecure, bool | np.bool_):
-        raise InvalidArgumentError(
-            f"cannot {_ACTION}: expected insecure to be True or False, got {shown(insecure)}"
-        )
+    insecure = truth(insecure, "insecure", _ACTION)
     margin = positive(margin, "margin", _ACTION)
     precision = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
     batch = integer(batch, "batch", _ACTION, least=1, most=_MAX_BATCH)
-    rings = list(_RINGS)
+    rings = list(RINGS)
     if log_n is not None:
         rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
     calibration = calibrate(graph, samples)
@@ -191,24 +168,29 @@ def compile_graph(
         graph = bounded(graph, max(map(abs, calibration.widened(0, margin))))
     fitted, calibration = refitted(graph, samples, calibration, precision, margin, degrees)
     reached = reach(fitted.graph, calibration)
-    wish = Wish(title, precision, batch, bool(insecure), costs)
+    wish = Wish(title, precision, batch, insecure, costs)
     plan = planned(fitted.graph, calibration, reached.furthest, wish, rings)
-    program = plan.lowered.program
-    result = max(
+    lowered = plan.lowered
+    largest = max(
         bound
-        for operation, bound in zip(program.operations, plan.bounds, strict=True)
+        for operation, bound in zip(lowered.program.operations, plan.bounds, strict=True)
         if isinstance(operation, Output) and bound is not None
     )
-    return Network(
-        title,
-        program,
-        plan.parameters,
-        Port(graph.input.shape, plan.lowered.input, graph.input.bound),
-        Port(graph.output_shape, plan.lowered.output, result),
+    bound = graph.input.bound
+    packing = BatchPacking(
+        (Port("input", "real", 0, graph.input.shape, -bound, bound),),
+        (Port("result", "real", 0, graph.output_shape, -largest, largest),),
+        (lowered.input,),
+        (lowered.output,),
+        wish.width,
         batch,
-        plan.bounds,
-        plan.error + largest_difference(graph, fitted),
-        plan.lowered.watches,
+    )
+    return Program(
+        Ckks(plan.parameters),
+        lowered.program,
+        packing,
+        ranges=lowered.ranges,
+        error=plan.error + largest_difference(graph, fitted),
     )
 
 

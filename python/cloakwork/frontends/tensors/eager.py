@@ -12,16 +12,13 @@ from cloakwork._native import Parameters
 from cloakwork.errors import LevelExhaustedError
 from cloakwork.frontends.tensors.methods import Runner
 from cloakwork.frontends.tensors.tensor import Tensor
-from cloakwork.plan.passes.key_budget import with_keys
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.ir.tensors import Node
-from cloakwork.programs.keys import KeyDemand, demand_of
-from cloakwork.programs.slots import Program, Vector
-from cloakwork.runtime.memory import ciphertext_bytes, require_memory
+from cloakwork.programs.slots import SlotProgram, State, Vector
+from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.profile import Profile
-from cloakwork.runtime.roles import Evaluator
-from cloakwork.schemes.ckks import CkksBackend
+from cloakwork.schemes.base import SlotScheme
 
 # A level is worth more rotations than any plan has.
 _LEVELS_FIRST = 1e6
@@ -29,17 +26,19 @@ _LEVELS_FIRST = 1e6
 _LIFT = 1000
 
 
-class Executor(Protocol):
-    """Whoever runs programs: a session or an evaluator."""
+class Executor(Runner, Protocol):
+    """Whoever runs programs: a session or its evaluator."""
 
     @property
     def parameters(self) -> Parameters: ...
     @property
-    def memory(self) -> int: ...
-    def fitted(self, program: Program) -> Program: ...
+    def scheme(self) -> SlotScheme: ...
+    @property
+    def memory_limit(self) -> int: ...
+    def fitted(self, program: SlotProgram) -> SlotProgram: ...
     def run(
         self,
-        program: Program,
+        program: SlotProgram,
         inputs: Sequence[Any],
         *,
         profile: Profile | None = None,
@@ -47,7 +46,7 @@ class Executor(Protocol):
     ) -> list[Any]: ...
 
 
-def compute(executor: Executor, runner: Runner, node: Node, title: str) -> Tensor:
+def computed(executor: Executor, node: Node, title: str) -> Tensor:
     """Plan one result, run the plan, and return the tensor.
 
     Raises:
@@ -58,11 +57,11 @@ def compute(executor: Executor, runner: Runner, node: Node, title: str) -> Tenso
         >>> import cloakwork as cw
         >>> session = cw.Session(depth=1, backend="clear")
         >>> x = session.encrypt([1.0, 2.0])
-        >>> compute(session, session, x.node(), "x").shape
+        >>> computed(session, x.node(), "x").shape
         (2,)
     """
     parameters = executor.parameters
-    _require_room(node, title, executor)
+    _require_memory(node, title, executor)
     lowered = _lowered(node, title, parameters)
     program = executor.fitted(lowered.program)
     inputs = [value for source, _ in lowered.inputs for value in source.tensor.values]
@@ -70,16 +69,27 @@ def compute(executor: Executor, runner: Runner, node: Node, title: str) -> Tenso
     slot_bounds = _slot_bounds(lowered, parameters.slots)
     bounds = None if slot_bounds is None else value_bounds(program, slot_bounds)
     values = executor.run(program, inputs, profile=profile, bounds=bounds)
-    return Tensor(values, lowered.outputs[0], parameters, runner, program, profile)
+    first, *_ = (source.tensor for source, _ in lowered.inputs)
+    claimed = any(source.tensor.claimed for source, _ in lowered.inputs)
+    return Tensor(
+        values,
+        lowered.outputs[0],
+        first.scheme,
+        first.key_id,
+        executor,
+        program,
+        profile,
+        claimed,
+    )
 
 
-def _require_room(node: Node, title: str, executor: Executor) -> None:
+def _require_memory(node: Node, title: str, executor: Executor) -> None:
     """Refuse before it is planned what could not be held, however well it were planned."""
     parameters = executor.parameters
-    ciphertext = ciphertext_bytes(parameters, 0)
+    ciphertext = executor.scheme.bytes_at(State(0))
     for each in in_order([node]):
         count = -(-math.prod(each.shape) // parameters.slots)
-        require_memory(count * ciphertext, executor.memory, f"compute {title}")
+        require_memory(count * ciphertext, executor.memory_limit, f"compute {title}")
 
 
 def _lowered(node: Node, title: str, parameters: Parameters) -> Lowered:
@@ -114,41 +124,3 @@ def _slot_bounds(lowered: Lowered, slots: int) -> list[Vector] | None:
         else:
             bounds += [bound * each for bound, each in zip(known, layout.occupied(), strict=True)]
     return bounds
-
-
-class EagerEvaluator:
-    """Computes with tensors that an evaluator holds, with the keys that it has.
-
-    Example:
-        >>> import cloakwork as cw
-        >>> evaluator = cw.Session(depth=1, backend="clear").evaluator
-        >>> EagerEvaluator(evaluator) == EagerEvaluator(evaluator)
-        True
-    """
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator = evaluator
-        self.parameters = evaluator.parameters
-        self.memory = evaluator.memory
-        self.run = evaluator.run
-
-    def compute(self, node: Node, title: str) -> Tensor:
-        """Plan one result and run the plan; see `compute`."""
-        return compute(self, self, node, title)
-
-    def fitted(self, program: Program) -> Program:
-        """The program, its rotations made of those that there are keys for."""
-        backend = self._evaluator.backend
-        if not isinstance(backend, CkksBackend):
-            return program
-        held = KeyDemand(backend.keys.relinearisation_level, backend.keys.rotations())
-        if not demand_of(program).beyond(held):
-            return program
-        # Where the keys do not reach, it is the program itself that names what is missing.
-        return with_keys(program, held.rotations) or program
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, EagerEvaluator) and other._evaluator is self._evaluator
-
-    def __hash__(self) -> int:
-        return hash(id(self._evaluator))

@@ -1,36 +1,53 @@
-"""The session: client and evaluator in one process."""
+"""The session: client and evaluator of eager tensors in one process; and the evaluator alone."""
 
 from __future__ import annotations
 
 import contextlib
-import threading
+import os
+import secrets
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork import _native
-from cloakwork._native import SecretKey
-from cloakwork.base.arguments import integer, positive, shown
+from cloakwork._native import Parameters
+from cloakwork.base.arguments import choice, integer, positive, truth
+from cloakwork.base.arrays import real_array, require_bound, require_precision
+from cloakwork.base.machine import physical_bytes
 from cloakwork.base.progress import progress_bar
-from cloakwork.errors import InvalidArgumentError, KeyBudgetError, ParametersMismatchError
-from cloakwork.frontends.tensors.eager import compute
-from cloakwork.frontends.tensors.tensor import Tensor, require_tensor
+from cloakwork.base.record import Fields
+from cloakwork.base.unpicklable import Unpicklable
+from cloakwork.errors import (
+    InvalidArgumentError,
+    KeyBudgetError,
+    KeyMismatchError,
+    MalformedBytesError,
+    ParametersMismatchError,
+    ValueOutOfRangeError,
+)
+from cloakwork.frontends.tensors.eager import computed
+from cloakwork.frontends.tensors.tensor import TENSOR_KIND, Tensor, require_tensor
 from cloakwork.plan.parameters.ckks import SCALE_BITS, parameters_for
-from cloakwork.plan.passes.key_budget import powers_of_two_only, within_key_budget
+from cloakwork.plan.passes.key_budget import powers_of_two_only, with_keys, within_key_budget
 from cloakwork.programs.ir.tensors import Node
-from cloakwork.programs.keys import KeyDemand, demand_of
-from cloakwork.programs.layout import MAX_SLOTS
-from cloakwork.programs.slots import Program
-from cloakwork.runtime import security_label as secrecy
+from cloakwork.programs.keys import KeyRequirements, required_keys
+from cloakwork.programs.layout import MAX_SLOTS, default_layout
+from cloakwork.programs.packing.tensor import read_layout
+from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime import container
+from cloakwork.runtime.encrypted import KEY_ID_BYTES
+from cloakwork.runtime.executor import run
+from cloakwork.runtime.memory import predicted_peak_bytes, require_memory
 from cloakwork.runtime.profile import Profile
-from cloakwork.runtime.roles import Client, Evaluator
-from cloakwork.schemes.ckks import CkksBackend, CkksKey
-from cloakwork.schemes.ckks_noise import noise_of
-from cloakwork.schemes.clear_real import ClearBackend, ClearKey
+from cloakwork.schemes import read_scheme
+from cloakwork.schemes.base import SlotScheme
+from cloakwork.schemes.ckks import Ckks, CkksBackend
+from cloakwork.schemes.clear_real import ClearReal
 
+SESSION_KIND = "session file"
+EVALUATOR_KIND = "session evaluator file"
 # The engine's largest modulus has 4096 bits, and every level takes a scale of it.
 _MAX_DEPTH = 4096 // SCALE_BITS.start
 # The rings that the engine has.
@@ -39,9 +56,110 @@ _MAX_BYTES = 2**63 - 1
 _ACTION = "make a session"
 # Between calls the bar moves, and an interrupt from the keyboard is heard.
 _KEYS_PER_CALL = 8
+# The peak of a run on several threads is below this many times that in program order.
+_SPREAD = 2
+_MAX_CIPHERTEXTS = 1 << 20
 
 
-class Session:
+class _Holder(Unpicklable):
+    """What session and evaluator share: tensors are computed with and loaded.
+
+    Args:
+        scheme: What tensors are encrypted by.
+        backend: What programs run on.
+        key_id: What the secret key is known by.
+        memory_limit: Bytes that the ciphertexts of one tensor or one run may take.
+    """
+
+    def __init__(
+        self, scheme: Ckks | ClearReal, backend: Any, key_id: bytes, memory_limit: int
+    ) -> None:
+        self._scheme = scheme
+        self._backend = backend
+        self._key_id = key_id
+        self._memory_limit = memory_limit
+
+    @property
+    def parameters(self) -> Parameters:
+        """The parameter set."""
+        return self._scheme.parameters
+
+    @property
+    def scheme(self) -> SlotScheme:
+        """What tensors are encrypted by."""
+        return self._scheme
+
+    @property
+    def memory_limit(self) -> int:
+        """Bytes that the ciphertexts of one tensor or one run may take."""
+        return self._memory_limit
+
+    def compute(self, node: Node, title: str) -> Tensor:
+        """Plan one result and run the plan; see `frontends.tensors.eager.computed`."""
+        return computed(self, node, title)
+
+    def fitted(self, program: SlotProgram) -> SlotProgram:
+        """The program as the keys at hand serve it."""
+        return program
+
+    def run(
+        self,
+        program: SlotProgram,
+        inputs: Sequence[Any],
+        *,
+        profile: Profile | None = None,
+        bounds: Sequence[float | None] | None = None,
+    ) -> list[Any]:
+        """Run a program on values of the backend; see `runtime.executor.run`.
+
+        Raises:
+            MissingKeyError: The program needs an evaluation key that is not here.
+            MemoryBudgetError: By prediction the run takes more memory than it may.
+        """
+        peak = predicted_peak_bytes(program, self._scheme.bytes_at)
+        require_memory(peak, self._memory_limit, f"run {program.title}")
+        # In program order a run takes what was predicted; ahead of it, somewhat more.
+        threads = 1 if peak * _SPREAD > self._memory_limit else None
+        return run(program, self._backend, inputs, threads=threads, profile=profile, bounds=bounds)
+
+    def load(self, path: str | os.PathLike[str]) -> Tensor:
+        """Load a tensor that `Tensor.save` wrote, to compute with it.
+
+        Raises:
+            MalformedBytesError: The file is damaged or no tensor's.
+            ParametersMismatchError: The tensor was made under other parameters.
+            KeyMismatchError: It was encrypted with another key.
+            InvalidArgumentError: The path is invalid.
+            OSError: The file cannot be opened.
+        """
+        fields = container.read(path, TENSOR_KIND)
+        if fields.word("parameters") != self.parameters.fingerprint:
+            raise ParametersMismatchError(f"cannot read {path}: it was made under other parameters")
+        if fields.word("scheme") != self._scheme.name:
+            raise ParametersMismatchError(
+                f"cannot read {path}: it was made under {fields.word('scheme')}, not under "
+                f"{self._scheme.name}"
+            )
+        if fields.data("key_id") != self._key_id:
+            raise KeyMismatchError(f"cannot read {path}: it was encrypted with another key")
+        layout = read_layout(fields.within("layout"))
+        values = [
+            self._scheme.read_tensor_value(each)
+            for each in fields.several("values", most=_MAX_CIPHERTEXTS)
+        ]
+        if layout.slots != self.parameters.slots or layout.ciphertexts != len(values):
+            raise MalformedBytesError(
+                f"cannot read {path}: its layout has {layout.ciphertexts} ciphertext(s) of "
+                f"{layout.slots} slots, the file {len(values)} of {self.parameters.slots}"
+            )
+        if len({value.level for value in values}) > 1:
+            raise MalformedBytesError(
+                f"cannot read {path}: its ciphertexts stand at several levels"
+            )
+        return Tensor(values, layout, self._scheme, self._key_id, self, claimed=True)
+
+
+class Session(_Holder):
     """A client and an evaluator in one process, the keys made as programs need them.
 
     Args:
@@ -56,7 +174,7 @@ class Session:
         log_n: Base-2 logarithm of the ring degree; by default the smallest that is secure.
         noise: Whether the clear backend adds the errors that CKKS would have at these
             parameters, of typical size and the same in every run.
-        memory: Bytes that the ciphertexts of one tensor or one run may take; by default all
+        memory_limit: Bytes that the ciphertexts of one tensor or one run may take; by default all
             that the machine has.
         key_budget: Bytes that the evaluation keys may take in all; where a program would
             exceed them it makes rotations of others. By default there is no limit.
@@ -74,6 +192,8 @@ class Session:
         True
     """
 
+    saved_by = "its method save"
+
     def __init__(
         self,
         *,
@@ -85,7 +205,7 @@ class Session:
         insecure: bool = False,
         log_n: int | None = None,
         noise: bool = False,
-        memory: int | None = None,
+        memory_limit: int | None = None,
         key_budget: int | None = None,
     ) -> None:
         depth = integer(depth, "depth", _ACTION, least=0, most=_MAX_DEPTH)
@@ -93,17 +213,9 @@ class Session:
         if slots is not None:
             slots = integer(slots, "slots", _ACTION, least=1, most=MAX_SLOTS)
         bound = positive(bound, "bound", _ACTION)
-        if not (isinstance(backend, str) and backend in ("ckks", "clear")):
-            raise InvalidArgumentError(
-                f"cannot make a session: expected backend 'ckks' or 'clear', got {shown(backend)}"
-            )
-        for name, value in (("insecure", insecure), ("noise", noise)):
-            if not isinstance(value, bool | np.bool_):
-                raise InvalidArgumentError(
-                    f"cannot make a session: expected {name} to be True or False, "
-                    f"got {shown(value)}"
-                )
-        insecure = bool(insecure)
+        choice(backend, ("ckks", "clear"), "backend", _ACTION)
+        insecure = truth(insecure, "insecure", _ACTION)
+        noise = truth(noise, "noise", _ACTION)
         if noise and backend != "clear":
             raise InvalidArgumentError(
                 "cannot make a session: noise is modelled on the clear backend, and ciphertexts "
@@ -111,51 +223,151 @@ class Session:
             )
         if log_n is not None:
             log_n = integer(log_n, "log_n", _ACTION, least=_LOG_N.start, most=_LOG_N[-1])
-        self.parameters = parameters_for(
+        parameters = parameters_for(
             depth, precision, slots=slots, bound=bound, insecure=insecure, log_n=log_n
         )
-        if memory is not None:
-            memory = integer(memory, "memory", _ACTION, least=0, most=_MAX_BYTES)
-        if key_budget is not None:
-            key_budget = integer(key_budget, "key_budget", _ACTION, least=0, most=_MAX_BYTES)
-        self.key_budget = key_budget
-        self._held = KeyDemand()
-        self._ckks: tuple[CkksKey, CkksBackend] | None = None
-        if backend == "ckks":
-            key = CkksKey(self.parameters, SecretKey.generate(self.parameters))
-            ckks = CkksBackend(self.parameters, key.evaluation_keys(None, {}))
-            self._ckks = (key, ckks)
-            self.client = Client(self.parameters, key, bound=bound, memory=memory)
-            self.evaluator = Evaluator(self.parameters, ckks, memory=memory)
+        scheme = Ckks(parameters)
+        clear = ClearReal(parameters, 0 if noise else None)
+        self._begin(
+            scheme if backend == "ckks" else clear,
+            bound,
+            None,
+            secrets.token_bytes(KEY_ID_BYTES),
+            _bytes(memory_limit, "memory_limit"),
+            _bytes(key_budget, "key_budget"),
+        )
+
+    def _begin(
+        self,
+        scheme: Ckks | ClearReal,
+        bound: float,
+        secret: Any,
+        key_id: bytes,
+        memory_limit: int | None,
+        key_budget: int | None,
+    ) -> None:
+        made: Any = scheme.secret_key() if secret is None else secret
+        self._secret = made
+        if isinstance(scheme, Ckks):
+            keys: Any = scheme.keys_for(self._secret, KeyRequirements())
         else:
-            model = noise_of(self.parameters) if noise else None
-            clear_key, clear = ClearKey(model), ClearBackend(model)
-            self.client = Client(
-                self.parameters, clear_key, bound=bound, hidden=False, memory=memory
-            )
-            self.evaluator = Evaluator(self.parameters, clear, hidden=False, memory=memory)
+            keys = self._secret
+        limit = physical_bytes() if memory_limit is None else memory_limit
+        super().__init__(scheme, scheme.backend(keys, cache_bytes=0), key_id, limit)
+        self.bound = bound
+        self.key_budget = key_budget
+        self._held = KeyRequirements()
 
     def encrypt(self, data: ArrayLike, *, bound: float | None = None) -> Tensor:
-        """Encrypt an array; see `Client.encrypt`, whose errors it raises."""
-        return replace(self.client.encrypt(data, bound=bound), runner=self)
+        """Encrypt an array of any shape.
 
-    def decrypt(self, tensor: Tensor, *, flood_bits: int | None = None) -> NDArray[np.float64]:
-        """Decrypt a tensor; see `Client.decrypt`, whose errors it raises.
+        What fits one ciphertext lies in C order from slot 0; a larger array is cut into
+        tiles, one ciphertext each.
+
+        Args:
+            data: Real numbers: a numpy array, a torch tensor, nested lists, a number.
+            bound: The largest absolute value that the data may have, where that is less than
+                the session's bound. It is public; estimates of precision are as sharp as it is.
 
         Raises:
+            NotRealError: The data are complex, text or objects.
+            NotFiniteError: The data have a NaN or an infinity.
+            ValueOutOfRangeError: A number exceeds the bound, or the bound the session's.
+            ShapeMismatchError: A dimension has size 0, or rows differ in length.
+            MemoryBudgetError: The ciphertexts would take more memory than they may.
+            InvalidArgumentError: The bound is no number.
+        """
+        array = real_array(data, "encrypt")
+        bound = self.bound if bound is None else self._tighter(bound)
+        require_bound(array, bound, "encrypt")
+        layout = default_layout(array.shape, self.parameters.slots)
+        level = self.parameters.levels
+        needed = layout.ciphertexts * self._scheme.ciphertext_bytes(level)
+        require_memory(needed, self.memory_limit, f"encrypt shape {array.shape}")
+        values = [
+            self._scheme.encrypt_vector(self._secret, vector, level=level, bound=bound)
+            for vector in layout.pack(array)
+        ]
+        return Tensor(values, layout, self._scheme, self._key_id, self)
+
+    def _tighter(self, bound: float) -> float:
+        bound = positive(bound, "bound", "encrypt")
+        if bound > self.bound:
+            raise ValueOutOfRangeError(
+                f"cannot encrypt: expected a bound up to the session's {self.bound:g}, got "
+                f"{bound:g}; make the session with bound={bound:g}"
+            )
+        return bound
+
+    def decrypt(self, tensor: Tensor) -> NDArray[np.float64]:
+        """Decrypt a tensor to an array of its shape.
+
+        The result shows a trace of the ciphertext's noise; see docs/security.md.
+
+        Raises:
+            ValueOutOfRangeError: A result exceeds the bound by more than its error, so it may have
+                overflowed.
+            BoundOverflowError: By the bounds of the inputs a result may have overflowed, unseen.
+            DecryptionOverflowError: A result has overflowed.
+            PrecisionLostError: Fewer than 8 bits of the largest result, or of 1, are right.
+            NotFiniteError: On the clear backend a result has outgrown its double.
             InvalidArgumentError: It is no tensor.
             ParametersMismatchError: The tensor is not one of this session.
         """
         require_tensor(tensor, "decrypt")
         if tensor.runner is not self:
             raise ParametersMismatchError("cannot decrypt: the tensor is not of this session")
-        return self.client.decrypt(tensor, flood_bits=flood_bits)
+        found = self._scheme.decrypt(self._secret, tensor.values, None)
+        array = tensor.layout.unpack(found.vectors)
+        require_precision(array, tensor.precision, "decrypt")
+        require_bound(array, self.bound, "decrypt", error=2.0**-tensor.precision)
+        return array
 
-    def compute(self, node: Node, title: str) -> Tensor:
-        """Plan one result and run the plan; see `eager.compute`."""
-        return compute(self, self, node, title)
+    def evaluator(self) -> SessionEvaluator:
+        """What computes with this session's tensors in another process, and decrypts nothing.
 
-    def fitted(self, program: Program) -> Program:
+        It has the evaluation keys made so far: run once here what it is to run there.
+
+        Raises:
+            InvalidArgumentError: The session works in the clear and has no keys.
+        """
+        scheme = self._scheme
+        if not isinstance(scheme, Ckks):
+            raise InvalidArgumentError(
+                "cannot make an evaluator: the session works in the clear and has no keys"
+            )
+        keys = scheme.keys_for(self._secret, self._held)
+        return SessionEvaluator(scheme, keys, self._key_id)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the secret key, unprotected, to a file that only its owner may read.
+
+        Raises:
+            InvalidArgumentError: The session works in the clear and has no key, or the path is
+                invalid.
+            OSError: The file cannot be written.
+        """
+        if not self._scheme.hidden:
+            raise InvalidArgumentError(
+                "cannot save the session: it works in the clear and has no key"
+            )
+        record = {
+            "scheme": self._scheme.to_record(),
+            "secret_key": self._scheme.dump(self._secret),
+            "key_id": self._key_id,
+            "bound": self.bound,
+        }
+        container.write(path, SESSION_KIND, record)
+
+    @classmethod
+    def _load(cls, path: str | os.PathLike[str], *, insecure: bool) -> Session:
+        fields = container.read(path, SESSION_KIND)
+        scheme, secret, key_id = _read_keys(fields, "secret_key", insecure=insecure)
+        made = cls.__new__(cls)
+        made._begin(scheme, fields.positive("bound"), secret, key_id, None, None)
+        return made
+
+    def fitted(self, program: SlotProgram) -> SlotProgram:
         """The program, with rotations made of others where its keys would break the budget.
 
         Raises:
@@ -164,10 +376,10 @@ class Session:
         if self.key_budget is None or self._bytes_with(program) <= self.key_budget:
             return program
         key_bytes_at = self.parameters.evaluation_key_bytes
-        room = max(0, self.key_budget - self._held.nbytes(key_bytes_at))
+        left = max(0, self.key_budget - self._held.nbytes(key_bytes_at))
         fewer = [powers_of_two_only(program)]
         with contextlib.suppress(KeyBudgetError):
-            fewer.insert(0, within_key_budget(program, key_bytes_at, room))
+            fewer.insert(0, within_key_budget(program, key_bytes_at, left))
         for each in fewer:
             if self._bytes_with(each) <= self.key_budget:
                 return each
@@ -177,48 +389,101 @@ class Session:
             f"with those made so far it takes {needed} at least; allow key_budget={needed}"
         )
 
-    def _bytes_with(self, program: Program) -> int:
-        demand = self._held.joined(demand_of(program))
-        return demand.nbytes(self.parameters.evaluation_key_bytes)
+    def _bytes_with(self, program: SlotProgram) -> int:
+        needed = self._held.joined(required_keys(program))
+        return needed.nbytes(self.parameters.evaluation_key_bytes)
 
     def run(
         self,
-        program: Program,
+        program: SlotProgram,
         inputs: Sequence[Any],
         *,
-        threads: int | None = None,
         profile: Profile | None = None,
-        cancel: threading.Event | None = None,
         bounds: Sequence[float | None] | None = None,
     ) -> list[Any]:
-        """Run a program, making the evaluation keys that it lacks first.
+        """Run a program, making the evaluation keys that it lacks first."""
+        if isinstance(self._scheme, Ckks):
+            self._make_keys(required_keys(program), self._scheme)
+        return super().run(program, inputs, profile=profile, bounds=bounds)
 
-        See `Evaluator.run`, whose errors it raises.
-        """
-        if self._ckks is not None:
-            self._make_keys(demand_of(program), *self._ckks)
-        return self.evaluator.run(
-            program, inputs, threads=threads, profile=profile, cancel=cancel, bounds=bounds
-        )
-
-    def _make_keys(self, demand: KeyDemand, key: CkksKey, backend: CkksBackend) -> None:
-        lacking = demand.beyond(self._held)
+    def _make_keys(self, needed: KeyRequirements, scheme: Ckks) -> None:
+        lacking = needed.beyond(self._held)
         with progress_bar("making evaluation keys", total=len(lacking), unit="key") as bar:
             for part in lacking.parts(max(_KEYS_PER_CALL, _native.threads())):
-                backend.extend_keys(key.evaluation_keys(part.relinearisation_level, part.rotations))
+                self._backend.extend_keys(scheme.keys_for(self._secret, part))
                 self._held = self._held.joined(part)
                 bar.update(len(part))
 
     @property
-    def memory(self) -> int:
-        """Bytes that the ciphertexts of one run may take."""
-        return self.evaluator.memory
-
-    @property
     def key_bytes(self) -> int:
         """Bytes of the evaluation keys made so far."""
-        return 0 if self._ckks is None else self._ckks[1].keys.nbytes
+        return int(self._backend.keys.nbytes) if isinstance(self._backend, CkksBackend) else 0
 
     def __repr__(self) -> str:
-        described = secrecy.describe(self.parameters, hidden=self.client.hidden)
-        return f"Session({described}, bound={self.client.bound:g})"
+        return f"Session({self._scheme}, bound={self.bound:g})"
+
+
+class SessionEvaluator(_Holder):
+    """Computes with the tensors of a session in another process; holds no secret.
+
+    Args:
+        scheme: What tensors are encrypted by.
+        keys: The evaluation keys.
+        key_id: What the secret key is known by.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> hasattr(cw.Session(depth=1, insecure=True, log_n=11).evaluator(), "decrypt")
+        False
+    """
+
+    saved_by = "its method save"
+
+    def __init__(self, scheme: Ckks, keys: Any, key_id: bytes) -> None:
+        super().__init__(scheme, scheme.backend(keys, cache_bytes=0), key_id, physical_bytes())
+        self._keys = keys
+
+    def fitted(self, program: SlotProgram) -> SlotProgram:
+        """The program, its rotations made of those that there are keys for."""
+        keys = self._keys
+        held = KeyRequirements(keys.relinearisation_level, keys.rotations())
+        if not required_keys(program).beyond(held):
+            return program
+        # Where the keys do not reach, it is the program itself that names what is missing.
+        return with_keys(program, held.rotations) or program
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write parameters and evaluation keys to a file.
+
+        Raises:
+            InvalidArgumentError: The path is invalid.
+            OSError: The file cannot be written.
+        """
+        record = {
+            "scheme": self._scheme.to_record(),
+            "evaluation_keys": self._scheme.dump(self._keys),
+            "key_id": self._key_id,
+        }
+        container.write(path, EVALUATOR_KIND, record)
+
+    @classmethod
+    def _load(cls, path: str | os.PathLike[str], *, insecure: bool) -> SessionEvaluator:
+        fields = container.read(path, EVALUATOR_KIND)
+        return cls(*_read_keys(fields, "evaluation_keys", insecure=insecure))
+
+    def __repr__(self) -> str:
+        return f"SessionEvaluator({self._scheme})"
+
+
+def _read_keys(fields: Fields, kind: str, *, insecure: bool) -> tuple[Ckks, Any, bytes]:
+    scheme = read_scheme(fields.within("scheme"), insecure=insecure)
+    if not isinstance(scheme, Ckks):
+        raise fields.wrong("scheme", "ckks")
+    key_id = fields.data("key_id")
+    if len(key_id) != KEY_ID_BYTES:
+        raise fields.wrong("key_id", f"{KEY_ID_BYTES} bytes")
+    return scheme, scheme.read_key(kind, fields.within(kind)), key_id
+
+
+def _bytes(value: Any, name: str) -> int | None:
+    return None if value is None else integer(value, name, _ACTION, least=0, most=_MAX_BYTES)

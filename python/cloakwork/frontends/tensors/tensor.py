@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloakwork._native import Ciphertext, Parameters
+from cloakwork._native import Parameters
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.methods import Runner, TensorMethods
 from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.layout import Layout
-from cloakwork.programs.slots import Program
-from cloakwork.runtime import security_label as secrecy
+from cloakwork.programs.packing.tensor import layout_record
+from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime import container
 from cloakwork.runtime.profile import Profile
+from cloakwork.schemes.ckks import Ckks
+from cloakwork.schemes.clear_real import ClearReal
+
+TENSOR_KIND = "tensor file"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -24,10 +30,12 @@ class Tensor(TensorMethods):
     Args:
         values: The ciphertexts, or their stand-ins on the clear backend.
         layout: Which element sits in which slot of which ciphertext.
-        parameters: The parameter set that it was made under.
-        runner: Who computes with it; None on the client's side.
+        scheme: What it is encrypted by.
+        key_id: What the secret key is known by.
+        runner: Who computes with it.
         program: The program that made it; None where it was encrypted.
         profile: What running that program took.
+        claimed: Whether bounds and precision are what a file claims, rather than followed here.
 
     Example:
         >>> import cloakwork as cw
@@ -40,10 +48,12 @@ class Tensor(TensorMethods):
 
     values: Sequence[Any]
     layout: Layout
-    parameters: Parameters
+    scheme: Ckks | ClearReal
+    key_id: bytes
     runner: Runner | None = None
-    program: Program | None = None
+    program: SlotProgram | None = None
     profile: Profile | None = None
+    claimed: bool = False
     source: Source = field(init=False)
 
     def __post_init__(self) -> None:
@@ -53,6 +63,11 @@ class Tensor(TensorMethods):
     def node(self) -> Node:
         """What stands for the tensor in a graph of operations."""
         return self.source
+
+    @property
+    def parameters(self) -> Parameters:
+        """The parameter set that it was made under."""
+        return self.scheme.parameters
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -77,14 +92,47 @@ class Tensor(TensorMethods):
     @property
     def hidden(self) -> bool:
         """Whether the numbers are encrypted, which on the clear backend they are not."""
-        return isinstance(self.values[0], Ciphertext)
+        return self.scheme.hidden
+
+    @property
+    def warning(self) -> str:
+        """Why the numbers are not safe; empty where they are."""
+        if not self.hidden:
+            return "clear backend: hides nothing"
+        return "INSECURE" if self.scheme.insecure else ""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the ciphertexts and their layout to a file, for `load` of a session.
+
+        Raises:
+            InvalidArgumentError: The tensor is on the clear backend, or the path is invalid.
+            OSError: The file cannot be written.
+
+        Example:
+            >>> import tempfile
+            >>> import cloakwork as cw
+            >>> session = cw.Session(depth=1, insecure=True, log_n=11)
+            >>> path = f"{tempfile.mkdtemp()}/x"
+            >>> session.encrypt([1.0, 2.0]).save(path)
+            >>> session.evaluator().load(path)
+            Tensor(shape=(2,), level=1, slots=1024, INSECURE)
+        """
+        if not self.hidden:
+            raise InvalidArgumentError("cannot save the tensor: on the clear backend it is clear")
+        record = {
+            "scheme": self.scheme.name,
+            "parameters": self.parameters.fingerprint,
+            "key_id": self.key_id,
+            "layout": layout_record(self.layout),
+            "values": [self.scheme.dump(value) for value in self.values],
+        }
+        container.write(path, TENSOR_KIND, record)
 
     def __repr__(self) -> str:
-        warning = secrecy.warning(self.parameters, hidden=self.hidden)
         count = len(self.values)
         facts = [f"shape={self.shape}", f"level={self.level}", f"slots={self.layout.slots}"]
         facts += [f"ciphertexts={count}"] if count > 1 else []
-        facts += [warning] if warning else []
+        facts += [self.warning] if self.warning else []
         return f"Tensor({', '.join(facts)})"
 
 

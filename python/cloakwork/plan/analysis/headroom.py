@@ -6,16 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cloakwork._native import Parameters, SecretKey
+from cloakwork._native import Parameters
 from cloakwork.errors import BoundOverflowError, ValueOutOfRangeError
-from cloakwork.programs.slots import Polynomial, Program
-from cloakwork.schemes.ckks import CkksBackend, CkksKey
+from cloakwork.programs.keys import KeyRequirements
+from cloakwork.programs.slots import Polynomial, SlotProgram
+from cloakwork.schemes.ckks import Ckks
 
 # The smallest ring: what the engine asks of bounds depends on the moduli alone.
 _LOG_N = 5
 
 
-def require_room(program: Program, bounds: Sequence[float | None], parameters: Parameters) -> None:
+def require_headroom(
+    program: SlotProgram, bounds: Sequence[float | None], parameters: Parameters
+) -> None:
     """Evaluate every polynomial once, of nothing, on a ring that is too small to take time.
 
     Args:
@@ -29,11 +32,12 @@ def require_room(program: Program, bounds: Sequence[float | None], parameters: P
     Example:
         >>> from cloakwork.programs.slots import Input, Output
         >>> operations = Input("x", 6), Polynomial(0, (0.0,) * 63 + (1.0,), "monomial"), Output(1)
-        >>> power = Program("power", 512, operations, (None,) * 3, stages=("act | in order",) * 3)
+        >>> stages = ("act | in order",) * 3
+        >>> power = SlotProgram("power", 512, operations, (None,) * 3, stages=stages)
         >>> p = Parameters(levels=6, log_n=10, insecure=True)
-        >>> require_room(power, [1.0, 1.0, 1.0], p)
+        >>> require_headroom(power, [1.0, 1.0, 1.0], p)
         >>> try:
-        ...     require_room(power, [9.0, 1.0, 1.0], p)
+        ...     require_headroom(power, [9.0, 1.0, 1.0], p)
         ... except BoundOverflowError as error:
         ...     print(str(error).partition(":")[0])
         cannot compute layer 'act' of power, a polynomial of degree 63 of numbers up to 9
@@ -52,15 +56,16 @@ def require_room(program: Program, bounds: Sequence[float | None], parameters: P
         log_n=_LOG_N,
         insecure=True,
     )
-    key = CkksKey(small, SecretKey.generate(small))
-    backend = CkksBackend(small, key.evaluation_keys(small.levels, {}))
+    scheme = Ckks(small)
+    secret = scheme.secret_key()
+    backend = scheme.backend(scheme.keys_for(secret, KeyRequirements(small.levels)), cache_bytes=0)
     for number in numbers:
         operation = program.operations[number]
         assert isinstance(operation, Polynomial)
         bound, level = bounds[operation.operand], program.states[operation.operand].level
         assert bound is not None
         assert level is not None
-        value = key.encrypt(np.zeros(small.slots), bound=bound, level=level)
+        value = scheme.encrypt_vector(secret, np.zeros(small.slots), level=level, bound=bound)
         try:
             backend.polynomial(value, operation.coefficients, operation.basis)
         except (BoundOverflowError, ValueOutOfRangeError) as error:

@@ -8,27 +8,26 @@ from dataclasses import dataclass
 from math import isqrt
 
 from cloakwork._native import Parameters, threads
-from cloakwork.plan.tensors.sums import split
-from cloakwork.programs.keys import demand_of
+from cloakwork.programs.bsgs import split
+from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import (
     Constant,
     Linear,
     Mul,
     Operation,
     Polynomial,
-    Program,
     Rotate,
+    SlotProgram,
 )
 from cloakwork.programs.vectors import VectorTable
-from cloakwork.runtime.memory import ciphertext_bytes, predicted_peak_bytes
-from cloakwork.schemes.transform_cache import transform_bytes
+from cloakwork.runtime.memory import predicted_peak_bytes
+from cloakwork.schemes.transform_cache import WORD_BYTES, ciphertext_bytes, transform_bytes
 
 # Interpreter, numpy and this package, as measured on CPython 3.11 with numpy 2.
 _INTERPRETER_BYTES = 54 << 20
 # Of the tables of one prime's transforms, for each coefficient: roots and inverse roots, each
 # with its quotient.
 _TABLE_WORDS = 4
-_WORD_BYTES = 4
 _NUMBER_BYTES = 8
 # A layer that is being encoded stands as complex numbers twice: as given and as checked.
 _ENCODING_COPIES = 2
@@ -64,7 +63,7 @@ class ProcessMemory:
         return self.interpreter + self.keys + self.numbers + self.layers + self.workspace
 
 
-def process_memory(program: Program, parameters: Parameters, kept: int) -> ProcessMemory:
+def process_memory(program: SlotProgram, parameters: Parameters, kept: int) -> ProcessMemory:
     """The most memory that a process takes which loads an evaluator and runs a program.
 
     The engine keeps the memory of polynomials, by their length, for polynomials to come. So of
@@ -82,7 +81,7 @@ def process_memory(program: Program, parameters: Parameters, kept: int) -> Proce
         >>> from cloakwork.programs.slots import Input, Output, Rescale
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
         >>> operations = (Input("x", 1), Linear(0, {0: np.ones(512)}, 1), Rescale(1), Output(2))
-        >>> memory = process_memory(Program("", 512, operations, (None,) * 4), p, 10**9)
+        >>> memory = process_memory(SlotProgram("", 512, operations, (None,) * 4), p, 10**9)
         >>> memory.numbers, memory.layers == transform_bytes(p, 1, 1)
         (4096, True)
     """
@@ -109,17 +108,17 @@ def process_memory(program: Program, parameters: Parameters, kept: int) -> Proce
     values = predicted_peak_bytes(
         program, lambda state: ciphertext_bytes(parameters, state.level or 0)
     )
-    tables = parameters.key_prime_count * parameters.n * _TABLE_WORDS * _WORD_BYTES
+    tables = parameters.key_prime_count * parameters.n * _TABLE_WORDS * WORD_BYTES
     return ProcessMemory(
         _INTERPRETER_BYTES + tables,
-        demand_of(program).nbytes(parameters.evaluation_key_bytes),
+        required_keys(program).nbytes(parameters.evaluation_key_bytes),
         _distinct_vectors(program) * program.slots * _NUMBER_BYTES,
         layers,
         peak - layers + values,
     )
 
 
-def _leveled(program: Program) -> Iterator[tuple[Operation, int]]:
+def _leveled(program: SlotProgram) -> Iterator[tuple[Operation, int]]:
     """The operations that have operands, with the levels of these."""
     for operation in program.operations:
         match operation:
@@ -133,7 +132,7 @@ def _leveled(program: Program) -> Iterator[tuple[Operation, int]]:
                 pass
 
 
-def _distinct_vectors(program: Program) -> int:
+def _distinct_vectors(program: SlotProgram) -> int:
     table = VectorTable()
     last = -1
     for operation in program.operations:
@@ -165,7 +164,7 @@ class _Workspace:
     @property
     def nbytes(self) -> int:
         """Bytes of all that is kept, or of what is in use at once if that is more."""
-        polynomial = self._parameters.n * _WORD_BYTES
+        polynomial = self._parameters.n * WORD_BYTES
         sizes = [polynomial * limbs * count for limbs, count in self._kept.items()]
         return min(sum(sizes), max(_MOST_KEPT_BYTES, *sizes, 0))
 
@@ -188,7 +187,7 @@ class _Workspace:
     def switch(self, level: int, at_once: int = 1) -> None:
         """Switch keys: operand and result, two sums, and every digit modulo all primes."""
         own, extended = self._parameters.prime_count(level), self._extended(level)
-        polynomial = self._parameters.n * _WORD_BYTES
+        polynomial = self._parameters.n * WORD_BYTES
         key = self._parameters.evaluation_key_bytes(level)
         digits = max(1, round(key / (2 * extended * polynomial)))
         self._take(own, _OPERANDS)

@@ -25,10 +25,10 @@ from cloakwork.programs.slots import (
     Neg,
     Output,
     Polynomial,
-    Program,
     Rescale,
     Rotate,
     RotateSum,
+    SlotProgram,
     State,
     Sub,
     operands,
@@ -43,7 +43,7 @@ _MARGIN = 0.51
 
 
 def predicted_precision(
-    program: Program, bounds: Sequence[float | None], parameters: Parameters
+    program: SlotProgram, bounds: Sequence[float | None], parameters: Parameters
 ) -> float:
     """Bits after the binary point that are right in every result.
 
@@ -54,7 +54,7 @@ def predicted_precision(
 
     Example:
         >>> from cloakwork.programs.slots import Output
-        >>> program = Program("", 512, (Input("x", 0), Output(0)), (None,) * 2)
+        >>> program = SlotProgram("", 512, (Input("x", 0), Output(0)), (None,) * 2)
         >>> parameters = Parameters(levels=0, scale_bits=40, log_n=10, insecure=True)
         >>> round(predicted_precision(program, [1.0, 1.0], parameters))
         30
@@ -87,7 +87,7 @@ def _tail(slots: int) -> float:
 
 
 def _deviation(
-    program: Program,
+    program: SlotProgram,
     number: int,
     deviations: Sequence[float],
     largest: Sequence[float | None],

@@ -1,30 +1,32 @@
-"""Bootstrap programs made before, kept in the user's cache folder."""
+"""Bootstrap programs made before, in the user's cache folder."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from cloakwork.base.cache import folder, keep
+from cloakwork.base import cache
+from cloakwork.base.record import digest_of
 from cloakwork.errors import CloakworkError
 from cloakwork.plan.boolean.map import MappedProgram, map_gates
-from cloakwork.plan.cost.tfhe import LOG2_FAILURE, Target
-from cloakwork.programs import bootstraps_file, gates_file
+from cloakwork.plan.cost.tfhe import BitCosts
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.gates import GateProgram
+from cloakwork.programs.records import bootstraps_record, gates_record, read_bootstraps
+from cloakwork.runtime import container
 
 # Of what the mapper makes: another number where it makes better programs.
-_VERSION = 4
+_VERSION = 5
+_KIND = "mapped circuit file"
 
 
-def kept_mapping(program: GateProgram, targets: Sequence[Target], threads: int) -> MappedProgram:
+def cached_mapping(program: GateProgram, sets: Sequence[BitCosts], threads: int) -> MappedProgram:
     """What `map_gates` makes, from the cache where it made the same before.
 
     Args:
         program: The gate program.
-        targets: The parameter sets to choose from.
+        sets: The parameter sets to choose from.
         threads: Threads that the program is to run on.
 
     Raises:
@@ -34,7 +36,7 @@ def kept_mapping(program: GateProgram, targets: Sequence[Target], threads: int) 
         >>> import os
         >>> import tempfile
         >>> from unittest import mock
-        >>> from cloakwork.plan.cost.tfhe import published_target
+        >>> from cloakwork.plan.cost.tfhe import published_costs
         >>> from cloakwork.programs.gates import GateBuilder, GateKind
         >>> from cloakwork.programs.port import Port
         >>> builder = GateBuilder("and", (Port("a", "bits", 2),))
@@ -44,39 +46,43 @@ def kept_mapping(program: GateProgram, targets: Sequence[Target], threads: int) 
         ...     tempfile.TemporaryDirectory() as folder,
         ...     mock.patch.dict(os.environ, XDG_CACHE_HOME=folder),
         ... ):
-        ...     made = kept_mapping(gates, [published_target()], 1)
-        ...     kept_mapping(gates, [published_target()], 1).failure == made.failure
+        ...     made = cached_mapping(gates, [published_costs()], 1)
+        ...     cached_mapping(gates, [published_costs()], 1).failure == made.failure
         True
     """
-    path = _path(program, targets, threads)
-    kept = _read(path, program, targets, threads)
-    if kept is not None:
-        return kept
-    made = map_gates(program, targets, threads)
-    data = bootstraps_file.to_bytes(made.program)
-    keep(path, made.target.name.encode() + b"\0" + data)
+    path = _path(program, sets, threads)
+    known = _read(path, program, sets, threads)
+    if known is not None:
+        return known
+    made = map_gates(program, sets, threads)
+    record = {"name": made.costs.name, "program": bootstraps_record(made.program)}
+    cache.keep(path, container.to_bytes(_KIND, record))
     return made
 
 
-def _path(program: GateProgram, targets: Sequence[Target], threads: int) -> Path:
-    digest = hashlib.sha256(gates_file.to_bytes(program))
-    digest.update(repr((_VERSION, [asdict(target) for target in targets], threads)).encode())
-    return folder() / f"mapping-{digest.hexdigest()[:32]}"
+def _path(program: GateProgram, sets: Sequence[BitCosts], threads: int) -> Path:
+    facts = {
+        "version": _VERSION,
+        "gates": gates_record(program),
+        "sets": [repr(asdict(each)) for each in sets],
+        "threads": threads,
+    }
+    return cache.folder() / f"mapping-{digest_of(facts)[:32]}"
 
 
 def _read(
-    path: Path, program: GateProgram, targets: Sequence[Target], threads: int
+    path: Path, program: GateProgram, sets: Sequence[BitCosts], threads: int
 ) -> MappedProgram | None:
     try:
-        name, _, data = path.read_bytes().partition(b"\0")
-        made = bootstraps_file.from_bytes(data)
+        fields = container.read_bytes(path.read_bytes(), _KIND)
+        name, made = fields.text("name"), read_bootstraps(fields.within("program"))
     except (OSError, CloakworkError):
         return None
-    target = next((each for each in targets if each.name.encode() == name), None)
-    if target is None or not _fits(made, program):
+    costs = next((each for each in sets if each.name == name), None)
+    if costs is None or not _fits(made, program):
         return None
-    mapped = MappedProgram.of(made, target, threads)
-    return None if mapped.failure.worst > LOG2_FAILURE else mapped
+    mapped = MappedProgram.of(made, costs, threads)
+    return None if mapped.failure.worst > -costs.noise.failure_bits else mapped
 
 
 def _fits(made: BootstrapProgram, program: GateProgram) -> bool:

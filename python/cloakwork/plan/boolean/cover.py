@@ -31,7 +31,7 @@ _AIMING_WINDOW = 64
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What the bootstraps of a target can do.
+    """What the bootstraps of a parameter set can do.
 
     Args:
         most_outputs: The most outputs of one with four boxes.

@@ -9,7 +9,6 @@ from cloakwork.plan.boolean.steps import Cover, Majority, Product, Reencoding, S
 from cloakwork.plan.boolean.sums import Sums, Term
 from cloakwork.plan.boolean.uses import OWN, StepUses, Use, Uses, plane_of, shared_encodings
 from cloakwork.plan.boolean.xag import Network
-from cloakwork.plan.cost.tfhe import Target
 from cloakwork.programs.bootstraps import (
     HALF,
     QUARTER,
@@ -17,12 +16,13 @@ from cloakwork.programs.bootstraps import (
 )
 from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.table_rotations import distinct_tables, rotated_steps, step_rotation
+from cloakwork.schemes.tfhe_noise import BitNoise
 
 _BOXES_LOG = 2
 
 
 def written_out(
-    program: GateProgram, network: Network, cover: Cover, target: Target
+    program: GateProgram, network: Network, cover: Cover, noise: BitNoise
 ) -> BootstrapProgram:
     """The bootstrap program of a cover.
 
@@ -30,12 +30,12 @@ def written_out(
         program: The gate program, for its title and ports.
         network: Its network.
         cover: Steps for the network.
-        target: The parameter set.
+        noise: That of the parameter set.
 
     Raises:
         NoiseBudgetError: A bootstrap's sum is too noisy even of fresh signals.
     """
-    writer = _Writer(program, network, cover, target)
+    writer = _Writer(program, network, cover, noise)
     for at, step in enumerate(cover.steps):
         uses = writer.uses.steps[at]
         if not (uses.finest or uses.alone):
@@ -53,24 +53,24 @@ def written_out(
 
 class _Writer:
     def __init__(
-        self, program: GateProgram, network: Network, cover: Cover, target: Target
+        self, program: GateProgram, network: Network, cover: Cover, noise: BitNoise
     ) -> None:
-        if not target.most_tables(_BOXES_LOG):
+        if not noise.most_tables(_BOXES_LOG):
             raise NoiseBudgetError(
-                f"cannot map the gates to the target {target.name!r}: its bootstraps cannot tell "
+                f"cannot map the gates under {noise.name!r}: its bootstraps cannot tell "
                 "4 boxes apart with enough certainty; take other parameters"
             )
         self.uses = Uses(network, cover)
         self._program = program
         self._network = network
-        self._target = target
-        self._sums = Sums(program, target)
+        self._noise = noise
+        self._sums = Sums(program, noise)
         # Nodes in half encoding, and by step those made in finer ones, as terms with encodings.
         self._own: dict[int, Term] = {}
         self._made: dict[Use, Term] = {}
         self._refreshed: dict[tuple[Term, int], Term] = {}
         # What a bootstrap that refreshes a sum can take, and some room.
-        self._most_variance = 0.7 * target.budget(_BOXES_LOG, 1)
+        self._most_variance = 0.7 * noise.budget(_BOXES_LOG, 1)
 
     # Steps.
 
@@ -314,7 +314,7 @@ class _Writer:
         fine, halves = list(fine), list(halves)
         boxes_log = len(tables[0]).bit_length()
         distinct = distinct_tables(tuple(map(tuple, tables)))
-        budget = self._target.budget(boxes_log, distinct)
+        budget = self._noise.budget(boxes_log, distinct)
         in_half = [HALF] * len(halves)
         while True:
             signed, offset, variance = self._sums.added(fine, halves)
@@ -335,9 +335,9 @@ class _Writer:
             return weight**2 * self._sums.variance(signal)
 
         worst = max(range(len(terms)), key=noise, default=None)
-        if worst is None or noise(worst) <= self._target.bootstrap_variance:
+        if worst is None or noise(worst) <= self._noise.bootstrap_variance:
             return False
-        if noise(worst) > self._target.budget(_BOXES_LOG, 1):
+        if noise(worst) > self._noise.budget(_BOXES_LOG, 1):
             self._refuse()
         (signal, weight), encoding = terms[worst], encodings[worst]
         side = -1 if weight < 0 else 1
@@ -359,6 +359,6 @@ class _Writer:
 
     def _refuse(self) -> None:
         raise NoiseBudgetError(
-            f"cannot map the gates to the target {self._target.name!r}: a sum of fresh signals is "
+            f"cannot map the gates under {self._noise.name!r}: a sum of fresh signals is "
             "too noisy for a bootstrap; take other parameters"
         )

@@ -1,41 +1,41 @@
-"""How long a bootstrap program takes on a number of threads, by data flow and layer by layer."""
+"""How long a bootstrap program takes on a number of threads, by data flow."""
 
 from __future__ import annotations
 
 from heapq import heappop, heappush
 
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.plan.cost.tfhe import Target
-from cloakwork.programs.bootstraps import BOOTSTRAP, BootstrapProgram, counts_between
+from cloakwork.plan.cost.tfhe import BitCosts
+from cloakwork.programs.bootstraps import BootstrapProgram, counts_between
 
 
-def data_flow_seconds(program: BootstrapProgram, target: Target, threads: int) -> float:
+def data_flow_seconds(program: BootstrapProgram, costs: BitCosts, threads: int) -> float:
     """Seconds when every node starts as soon as its operands are there and a thread is free.
 
     Of the nodes that could start, that one does from which the longest way leads to an end.
 
     Args:
         program: The program.
-        target: What its nodes cost.
+        costs: What its nodes cost.
         threads: Threads, 1 or more.
 
     Raises:
         InvalidArgumentError: There are no threads.
 
     Example:
-        >>> from cloakwork.plan.cost.tfhe import published_target
+        >>> from cloakwork.plan.cost.tfhe import published_costs
         >>> from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder
         >>> from cloakwork.programs.port import Port
         >>> builder = BootstrapBuilder("two", (Port("a", "bits", 2),))
         >>> for bit in (0, 1):
         ...     terms = [(builder.input(bit, QUARTER), 1)]
         ...     _ = builder.bootstrap(terms, 0, 2, [(-EIGHTH, EIGHTH)], [EIGHTH])
-        >>> program, target = builder.finish(), published_target()
-        >>> [round(data_flow_seconds(program, target, threads), 3) for threads in (1, 2)]
+        >>> program, costs = builder.finish(), published_costs()
+        >>> [round(data_flow_seconds(program, costs, threads), 3) for threads in (1, 2)]
         [0.036, 0.018]
     """
     _require_threads(threads)
-    seconds = node_seconds(program, target)
+    seconds = node_seconds(program, costs)
     users, waiting = _users(program)
     longest = list(seconds)
     for node in range(len(seconds) - 1, -1, -1):
@@ -56,45 +56,13 @@ def data_flow_seconds(program: BootstrapProgram, target: Target, threads: int) -
     return now
 
 
-def layered_seconds(program: BootstrapProgram, target: Target, threads: int) -> float:
-    """Seconds when all bootstraps of one level are done before any of the next begins.
-
-    Linear nodes are done with the bootstraps whose outputs they use, spread over the threads.
-
-    Args:
-        program: The program.
-        target: What its nodes cost.
-        threads: Threads, 1 or more.
-
-    Raises:
-        InvalidArgumentError: There are no threads.
-    """
-    _require_threads(threads)
-    seconds = node_seconds(program, target)
-    layers: dict[int, list[float]] = {}
-    sums: dict[int, float] = {}
-    for kind, level, cost in zip(
-        program.kinds.tolist(), program.levels.tolist(), seconds, strict=True
-    ):
-        if kind == BOOTSTRAP:
-            layers.setdefault(level, []).append(cost)
-        else:
-            sums[level] = sums.get(level, 0.0) + cost
-    total = sum(sums.values()) / threads
-    for costs in layers.values():
-        costs.sort(reverse=True)
-        # Equal or nearly equal costs: the first of every round is the longest.
-        total += sum(costs[::threads])
-    return total
-
-
-def node_seconds(program: BootstrapProgram, target: Target) -> list[float]:
+def node_seconds(program: BootstrapProgram, costs: BitCosts) -> list[float]:
     """What each node costs on its own."""
     tables = program.table_counts.tolist()
     terms = counts_between(program.term_starts).tolist()
-    by_tables = {count: target.seconds(count) if count else 0.0 for count in set(tables)}
+    by_tables = {count: costs.seconds(count) if count else 0.0 for count in set(tables)}
     return [
-        count * target.linear_seconds + by_tables[made]
+        count * costs.linear_seconds + by_tables[made]
         for made, count in zip(tables, terms, strict=True)
     ]
 
@@ -119,5 +87,5 @@ def _users(program: BootstrapProgram) -> tuple[list[list[int]], list[int]]:
 def _require_threads(threads: int) -> None:
     if threads < 1:
         raise InvalidArgumentError(
-            f"cannot tell the time of a program: expected 1 thread or more, got {threads}"
+            f"cannot predict the time of a program: expected 1 thread or more, got {threads}"
         )

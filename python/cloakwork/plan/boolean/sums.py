@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cloakwork.plan.boolean.noise import Sources
-from cloakwork.plan.cost.tfhe import Target
 from cloakwork.programs.bootstraps import BootstrapBuilder
 from cloakwork.programs.gates import GateProgram
+from cloakwork.schemes.tfhe_noise import BitNoise, Sources
 
 _TURN = 1 << 32
 
@@ -20,15 +19,15 @@ class Sums:
 
     Args:
         program: The gate program, for its title and inputs.
-        target: The parameter set.
+        noise: That of the parameter set.
 
     Attributes:
         builder: What the program is built by.
     """
 
-    def __init__(self, program: GateProgram, target: Target) -> None:
+    def __init__(self, program: GateProgram, noise: BitNoise) -> None:
         self.builder = BootstrapBuilder(program.title, program.inputs)
-        self._sources = Sources(target)
+        self._sources = Sources(noise)
         # Of every signal: the sources that it is the sum of; of every source: of how many of it
         # nothing is left but whole turns.
         self._sums: dict[int, dict[int, int]] = {}

@@ -24,10 +24,10 @@ from cloakwork.programs.slots import (
     Mul,
     Operation,
     Output,
-    Program,
     Rescale,
     Rotate,
     RotateSum,
+    SlotProgram,
     Sub,
     operands,
     with_operands,
@@ -135,7 +135,7 @@ class _Known:
 
 
 def switches(
-    program: Program,
+    program: SlotProgram,
     model: NoiseModel,
     level_bits: float,
     switching: Switching = SWITCHINGS[0],
@@ -153,7 +153,7 @@ def switches(
     return _switches(program, model, level_bits, switching, early) if early else asked
 
 
-def _early(program: Program, asked: Switches, switching: Switching) -> frozenset[int]:
+def _early(program: SlotProgram, asked: Switches, switching: Switching) -> frozenset[int]:
     """Sums of which every use is of a value switched down."""
     switched = [count > 0 for count in asked.before_use]
     for number in range(len(program.operations) - 1, -1, -1):
@@ -170,7 +170,7 @@ def _early(program: Program, asked: Switches, switching: Switching) -> frozenset
 
 
 def _switches(
-    program: Program,
+    program: SlotProgram,
     model: NoiseModel,
     level_bits: float,
     switching: Switching,
@@ -249,7 +249,7 @@ def _least(value: _Known, wanted: Noise, most: int, model: NoiseModel, level_bit
 
 
 def _made(
-    operation: Operation, at: Sequence[_Known], program: Program, model: NoiseModel
+    operation: Operation, at: Sequence[_Known], program: SlotProgram, model: NoiseModel
 ) -> _Known:
     """What an operation makes of operands that stand at its own depth."""
     match operation:
@@ -296,7 +296,7 @@ def _product(left: Factor, right: Factor) -> Factor:
 
 
 def _switches_operands(
-    operation: Operation, program: Program, before: tuple[type[Operation], ...]
+    operation: Operation, program: SlotProgram, before: tuple[type[Operation], ...]
 ) -> bool:
     """Whether operands are switched down first: sums and outputs take them as they are."""
     match operation:
@@ -321,7 +321,7 @@ def _scaled(noise: Noise, constant: Operation, model: NoiseModel) -> Noise:
     return noise.scaled(math.log2(max(centred, 1)))
 
 
-def levelled(program: Program, asked: Switches, levels: Mapping[int, int]) -> Program:
+def levelled(program: SlotProgram, asked: Switches, levels: Mapping[int, int]) -> SlotProgram:
     """The program with every operation at its level.
 
     Args:
@@ -332,7 +332,7 @@ def levelled(program: Program, asked: Switches, levels: Mapping[int, int]) -> Pr
     Example:
         >>> x = Input("x", 0)
         >>> operations = (x, Mul(0, 0), Mul(1, 1), Output(2))
-        >>> program = Program("fourth power", 4, operations, (None,) * 4, numbers="integer")
+        >>> program = SlotProgram("fourth power", 4, operations, (None,) * 4, numbers="integer")
         >>> model = NoiseModel.of(65537, 12)
         >>> asked = switches(program, model, 30)
         >>> print(levelled(program, asked, lowest_levels(program, asked, model, Chain(30, 60))))
@@ -386,7 +386,7 @@ def levelled(program: Program, asked: Switches, levels: Mapping[int, int]) -> Pr
 
 
 def lowest_levels(
-    program: Program, asked: Switches, model: NoiseModel, chain: Chain
+    program: SlotProgram, asked: Switches, model: NoiseModel, chain: Chain
 ) -> dict[int, int]:
     """The level of every encrypted value: the lowest for what its uses want of it, and its noise.
 

@@ -22,7 +22,7 @@ from cloakwork.programs.ir.vectors import (
     VectorProduct,
     VectorSum,
 )
-from cloakwork.programs.packing.scalar import Packing, ResultPlace
+from cloakwork.programs.packing.scalar import ResultPlace, ScalarPlaces
 from cloakwork.programs.slots import (
     MAX_INTEGER,
     Add,
@@ -32,8 +32,8 @@ from cloakwork.programs.slots import (
     Mul,
     Neg,
     Output,
-    Program,
     Rotate,
+    SlotProgram,
     Sub,
 )
 
@@ -44,8 +44,8 @@ _DIGIT_BITS = 62
 class SlotPlan:
     """A program over integers, and where its scalars lie."""
 
-    program: Program
-    packing: Packing
+    program: SlotProgram
+    places: ScalarPlaces
 
 
 def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
@@ -126,8 +126,8 @@ def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
             builder.append(Output(vector))
             outputs[vector] = len(outputs)
         results.append(ResultPlace(outputs[vector], place.slot))
-    packing = Packing(slots, lanes.width, tuple(packed), tuple(results))
-    return SlotPlan(builder.finish(), packing)
+    places_of = ScalarPlaces(slots, lanes.width, tuple(packed), tuple(results))
+    return SlotPlan(builder.finish(), places_of)
 
 
 def _times(builder: Builder, value: int, digits: Sequence[Integers]) -> int:

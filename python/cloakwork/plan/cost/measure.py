@@ -71,15 +71,15 @@ def measured(parameters: Parameters) -> Costs:
             f"cannot measure costs: expected parameters such as session.parameters, "
             f"got {shown(parameters)}"
         )
-    known = kept(parameters)
-    if known is not None:
-        return known
+    costs = known(parameters)
+    if costs is not None:
+        return costs
     costs = _measure(parameters)
     cost_cache.write(_identity(parameters), costs.to_dict())
     return costs
 
 
-def kept(parameters: Parameters) -> Costs | None:
+def known(parameters: Parameters) -> Costs | None:
     """The costs measured before on this machine, if the cache has them.
 
     Example:
@@ -90,7 +90,7 @@ def kept(parameters: Parameters) -> Costs | None:
         ...     tempfile.TemporaryDirectory() as folder,
         ...     mock.patch.dict(os.environ, XDG_CACHE_HOME=folder),
         ... ):
-        ...     kept(Parameters(levels=1, log_n=10, insecure=True))
+        ...     known(Parameters(levels=1, log_n=10, insecure=True))
     """
     try:
         costs = Costs.from_dict(cost_cache.read(_identity(parameters)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from cloakwork.plan.tensors.sums import HOISTED, split
+from cloakwork.programs.bsgs import HOISTED, split
 from cloakwork.programs.slots import (
     Add,
     Constant,

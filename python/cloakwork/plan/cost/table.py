@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, assert_never
 
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
-from cloakwork.plan.tensors.sums import split
+from cloakwork.programs.bsgs import split
 from cloakwork.programs.slots import (
     Add,
     Constant,
@@ -26,10 +26,10 @@ from cloakwork.programs.slots import (
     Operation,
     Output,
     Polynomial,
-    Program,
     Rescale,
     Rotate,
     RotateSum,
+    SlotProgram,
     Sub,
     operands,
 )
@@ -218,7 +218,7 @@ def _modelled_level(limbs: int, key_limbs: int) -> LevelCosts:
     )
 
 
-def seconds_of(program: Program, costs: Costs) -> list[float]:
+def seconds_of(program: SlotProgram, costs: Costs) -> list[float]:
     """What each operation of a program takes, in the unit of the costs.
 
     The first rotation of a value pays for what further rotations of it share. Products pay
@@ -229,7 +229,7 @@ def seconds_of(program: Program, costs: Costs) -> list[float]:
         InvalidArgumentError: The program has a level that the costs lack.
 
     Example:
-        >>> program = Program("", 4, (Input("x", 0), Rotate(0, 1), Rotate(0, 2)), (None,) * 3)
+        >>> program = SlotProgram("", 4, (Input("x", 0), Rotate(0, 1), Rotate(0, 2)), (None,) * 3)
         >>> seconds_of(program, modelled([2], special_limbs=1))
         [0.0, 30.0, 15.0]
     """
@@ -258,7 +258,7 @@ def seconds_of(program: Program, costs: Costs) -> list[float]:
     return seconds
 
 
-def _relinearises(number: int, program: Program, degree: Sequence[int]) -> bool:
+def _relinearises(number: int, program: SlotProgram, degree: Sequence[int]) -> bool:
     match program.operations[number]:
         case Mul(left=left, right=right):
             clear = any(isinstance(program.operations[each], Constant) for each in (left, right))
@@ -269,13 +269,13 @@ def _relinearises(number: int, program: Program, degree: Sequence[int]) -> bool:
             return False
 
 
-def total_seconds(program: Program, costs: Costs) -> float:
+def total_seconds(program: SlotProgram, costs: Costs) -> float:
     """What a run of a program takes, in the unit of the costs; see `seconds_of`.
 
     A program without work takes nothing.
 
     Example:
-        >>> program = Program("", 4, (Input("x", 0), Rotate(0, 1), Rotate(0, 2)), (None,) * 3)
+        >>> program = SlotProgram("", 4, (Input("x", 0), Rotate(0, 1), Rotate(0, 2)), (None,) * 3)
         >>> total_seconds(program, modelled([2], special_limbs=1))
         45.0
     """
@@ -283,7 +283,7 @@ def total_seconds(program: Program, costs: Costs) -> float:
     return operations + costs.run if operations else 0.0
 
 
-def _seconds(operation: Operation, program: Program, costs: Costs, level: int) -> float:
+def _seconds(operation: Operation, program: SlotProgram, costs: Costs, level: int) -> float:
     prices = costs.at(level)
     match operation:
         case Add():
@@ -322,7 +322,7 @@ def _seconds(operation: Operation, program: Program, costs: Costs, level: int) -
             assert_never(operation)
 
 
-def _encoding(operation: Add | Sub | Mul, program: Program, prices: LevelCosts) -> float:
+def _encoding(operation: Add | Sub | Mul, program: SlotProgram, prices: LevelCosts) -> float:
     factors = (program.operations[operand] for operand in operands(operation))
     return prices.encoding if any(isinstance(factor, Constant) for factor in factors) else 0.0
 

@@ -1,7 +1,4 @@
-"""What TFHE's operations on bits cost and how much noise they leave, for one parameter set.
-
-Variances are of torus numbers: 1 is one turn squared.
-"""
+"""What TFHE's operations on bits cost under one parameter set, beside the noise that they leave."""
 
 from __future__ import annotations
 
@@ -10,202 +7,149 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cloakwork._native import boolean_parameter_sets, boolean_seconds
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.plan.cost import cache
+from cloakwork.schemes.tfhe_noise import FAILURE_BITS, BitNoise, noise_of, tables_log
 
-# The most that a bootstrap may miss its box, or an output its bit: log2 of the probability.
-LOG2_FAILURE = -64.0
+# Of the table that is kept.
+_VERSION = 1
+_REPETITIONS = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """A table of costs and noise that the mapper makes programs for.
+class BitCosts:
+    """A parameter set with what its operations cost, for which the mapper makes programs.
 
     Args:
-        name: The name of the parameter set.
-        max_boxes_log: log2 of the most boxes that a bootstrap tells apart.
+        noise: What its operations leave of noise, and may leave.
         bootstrap_seconds: Seconds of a bootstrap of one table, two tables, four tables.
-        linear_seconds: Seconds to add one signal times a weight to a sum.
-        fresh_variance: Noise of an encrypted input.
-        bootstrap_variance: Noise of one output of a bootstrap.
-        switch_variance: What the way into a bootstrap of one, two, four tables adds: key switch
-            and modulus switch.
+        linear_seconds: Seconds to add one LWE ciphertext times a weight to a sum.
 
     Raises:
-        InvalidArgumentError: A number is not finite or negative, there is no cost of a
-            bootstrap of one table, or costs and noise are of different numbers of tables.
+        InvalidArgumentError: A cost is not finite or negative, or costs and noise are of different
+            numbers of tables.
 
     Example:
-        >>> target = published_target()
-        >>> target.most_tables(2)
+        >>> costs = published_costs()
+        >>> costs.noise.most_tables(2)
         2
-        >>> target.log2_failure(2, 1, target.bootstrap_variance) < -64
-        True
     """
 
-    name: str
-    max_boxes_log: int
+    noise: BitNoise
     bootstrap_seconds: tuple[float, ...]
     linear_seconds: float
-    fresh_variance: float
-    bootstrap_variance: float
-    switch_variance: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        numbers = [*self.bootstrap_seconds, *self.switch_variance, self.linear_seconds]
-        numbers += [self.fresh_variance, self.bootstrap_variance]
-        if not all(math.isfinite(number) and number >= 0 for number in numbers):
-            self._refuse("expected finite costs and variances of 0 or more")
-        if not 1 <= len(self.bootstrap_seconds) == len(self.switch_variance) <= 3:
-            self._refuse(
-                "expected costs and noise of one, two and four tables, got "
-                f"{len(self.bootstrap_seconds)} and {len(self.switch_variance)}"
+        numbers = [*self.bootstrap_seconds, self.linear_seconds]
+        legal = all(math.isfinite(number) and number >= 0 for number in numbers)
+        if not legal or len(self.bootstrap_seconds) != len(self.noise.switch_variance):
+            raise InvalidArgumentError(
+                f"cannot use the costs of {self.noise.name!r}: expected finite ones of 0 or more, "
+                f"for {len(self.noise.switch_variance)} numbers of tables"
             )
-        if self.max_boxes_log < 2:
-            self._refuse(f"expected 4 boxes or more, got 2^{self.max_boxes_log}")
 
     @classmethod
-    def from_measurements(
-        cls,
-        name: str,
-        max_boxes_log: int,
-        noise: Mapping[str, Any],
-        seconds: Mapping[str, Any],
-    ) -> Target:
-        """The target of a parameter set whose noise is stated and whose costs are measured.
+    def from_seconds(cls, noise: BitNoise, seconds: Mapping[str, Any]) -> BitCosts:
+        """The costs of seconds as they are measured.
 
         Args:
-            name: Its name.
-            max_boxes_log: log2 of the most boxes that a bootstrap tells apart.
-            noise: `fresh_variance`, `bootstrap_variance`, and `switch_variance` by logarithm of
-                the tables.
+            noise: That of the parameter set.
             seconds: `bootstrap` by logarithm of the tables, and `linear`.
 
         Raises:
-            InvalidArgumentError: A number is missing or no legal one.
+            InvalidArgumentError: A number is missing or invalid.
 
         Example:
-            >>> noise = {"fresh_variance": 1e-20, "bootstrap_variance": 1e-9}
-            >>> noise["switch_variance"] = [1e-5]
-            >>> seconds = {"bootstrap": [0.01], "linear": 1e-6}
-            >>> Target.from_measurements("mine", 2, noise, seconds).seconds(1)
+            >>> from cloakwork.schemes.tfhe_noise import noise_of
+            >>> seconds = {"bootstrap": [0.01, 0.011, 0.012], "linear": 1e-6}
+            >>> BitCosts.from_seconds(noise_of("boxes8"), seconds).seconds(1)
             0.01
         """
         try:
             return cls(
-                name,
-                max_boxes_log,
+                noise,
                 tuple(float(each) for each in seconds["bootstrap"]),
                 float(seconds["linear"]),
-                float(noise["fresh_variance"]),
-                float(noise["bootstrap_variance"]),
-                tuple(float(each) for each in noise["switch_variance"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidArgumentError(
-                f"cannot make the target {name!r}: its noise or seconds lack a number: {error}"
+                f"cannot use the costs of {noise.name!r}: a number is missing: {error}"
             ) from error
+
+    @property
+    def name(self) -> str:
+        """The name of the parameter set."""
+        return self.noise.name
 
     def seconds(self, tables: int) -> float:
         """Seconds of a bootstrap of so many tables."""
         return self.bootstrap_seconds[tables_log(tables)]
 
-    def budget(self, boxes_log: int, tables: int) -> float:
-        """The most variance that a bootstrap's sum may have; below 0 where there is none."""
-        margin = 2.0 ** -(boxes_log + 1)
-        return margin**2 / (2 * _ERFC_ARGUMENT**2) - self.switch_variance[tables_log(tables)]
 
-    def most_tables(self, boxes_log: int) -> int:
-        """The most tables that leave room for sums of some bootstraps' outputs; 0 for none."""
-        room = _LEAST_ROOM * max(self.bootstrap_variance, self.fresh_variance)
-        fitting = [
-            1 << log
-            for log in range(len(self.bootstrap_seconds))
-            if self.budget(boxes_log, 1 << log) >= room
-        ]
-        return max(fitting, default=0)
+def measured_sets(failure_bits: int = FAILURE_BITS) -> list[BitCosts]:
+    """Every parameter set for bits, with its costs on this machine.
 
-    def doublings(self, boxes_log: int) -> int:
-        """How often an output may be doubled until a quarter of the budget is gone."""
-        budget = self.budget(boxes_log, max(1, self.most_tables(boxes_log)))
-        share = budget / (4 * max(self.bootstrap_variance, 2.0**-64))
-        return min(_MOST_DOUBLINGS, math.floor(math.log(share, 4))) if share >= 1 else 0
-
-    def most_boxes_log(self) -> int:
-        """log2 of the most boxes that bootstraps of one table tell apart; 0 for none."""
-        able = [each for each in range(2, self.max_boxes_log + 1) if self.most_tables(each)]
-        return max(able, default=0)
-
-    def log2_failure(self, boxes_log: int, tables: int, variance: float) -> float:
-        """log2 of the probability that a bootstrap's sum of this variance misses its box."""
-        return log2_beyond(
-            2.0 ** -(boxes_log + 1), variance + self.switch_variance[tables_log(tables)]
-        )
-
-    def _refuse(self, reason: str) -> None:
-        raise InvalidArgumentError(f"cannot make the target {self.name!r}: {reason}")
-
-
-# Outputs of bootstraps that a sum may have at least where a bootstrap is to be of use.
-_LEAST_ROOM = 32
-
-# Encodings get no finer than so many halves of the half encoding.
-_MOST_DOUBLINGS = 8
-
-
-def tables_log(tables: int) -> int:
-    """log2 of the room that so many tables take, a power of two.
+    Costs are measured where the cache has none yet, which takes a few seconds.
 
     Example:
-        >>> [tables_log(tables) for tables in (1, 2, 3, 4)]
-        [0, 1, 2, 2]
-    """
-    return (tables - 1).bit_length()
-
-
-def log2_beyond(margin: float, variance: float) -> float:
-    """log2 of the probability that Gaussian noise goes beyond a margin to either side.
-
-    Args:
-        margin: In turns.
-        variance: In turns squared.
-
-    Example:
-        >>> round(log2_beyond(1.0, 1.0), 3)
-        -1.656
-        >>> log2_beyond(1.0, 1e-5) < -2**16
+        >>> [costs.name for costs in measured_sets()] == boolean_parameter_sets()
         True
     """
-    if variance == 0:
-        return -math.inf
-    argument = margin / math.sqrt(2 * variance)
-    if argument < _LARGE_ARGUMENT:
-        return math.log2(math.erfc(argument))
-    # The first two terms of the asymptotic series; the third is 3 / (4 argument^4).
-    series = math.log1p(-1 / (2 * argument**2)) - argument**2
-    return series * math.log2(math.e) - math.log2(argument * math.sqrt(math.pi))
+    return [measured_set(name, failure_bits) for name in boolean_parameter_sets()]
 
 
-# math.erfc underflows beyond 26.5.
-_LARGE_ARGUMENT = 20.0
+def measured_set(name: str, failure_bits: int = FAILURE_BITS) -> BitCosts:
+    """One parameter set; its costs are measured where the cache has none yet.
+
+    Raises:
+        InvalidArgumentError: There is no such set.
+
+    Example:
+        >>> measured_set("boxes8").noise.max_boxes_log
+        3
+    """
+    return BitCosts.from_seconds(noise_of(name, failure_bits), _seconds(name))
 
 
-def _erfc_argument(log2_probability: float) -> float:
-    """Where erfc has fallen to a probability."""
-    low, high = 0.0, _LARGE_ARGUMENT
-    for _ in range(60):
-        middle = (low + high) / 2
-        if math.log2(math.erfc(middle)) > log2_probability:
-            low = middle
-        else:
-            high = middle
-    return high
+def known_set(name: str, failure_bits: int = FAILURE_BITS) -> BitCosts | None:
+    """One parameter set with costs that were measured before; None where none were.
+
+    Example:
+        >>> known_set("boxes8") in (None, measured_set("boxes8"))
+        True
+    """
+    kept = cache.read(_identity(name))
+    return BitCosts.from_seconds(noise_of(name, failure_bits), kept) if _is_table(kept) else None
 
 
-_ERFC_ARGUMENT = _erfc_argument(LOG2_FAILURE)
+def _seconds(name: str) -> Mapping[str, Any]:
+    identity = _identity(name)
+    kept = cache.read(identity)
+    if _is_table(kept):
+        return dict(kept)
+    measured = boolean_seconds(name, _REPETITIONS)
+    cache.write(identity, measured)
+    return measured
 
 
-def published_target() -> Target:
-    """The target of a published parameter set, with costs as on a processor of 2023.
+def _identity(name: str) -> dict[str, Any]:
+    return cache.identity({"version": _VERSION, "bits": name})
+
+
+def _is_table(kept: Any) -> bool:
+    """Whether it is what was written: a file of the user's may be damaged."""
+    match kept:
+        case {"bootstrap": [_, _, _] as by_tables, "linear": linear, "gate": gate}:
+            numbers = [*by_tables, linear, gate]
+            # JSON of Python's has infinity.
+            return all(isinstance(each, float) and 0 < each < math.inf for each in numbers)
+        case _:
+            return False
+
+
+def published_costs() -> BitCosts:
+    """A published parameter set, with costs as on a processor of 2023.
 
     The set is V1_1_PARAM_MESSAGE_1_CARRY_1_KS_PBS_GAUSSIAN_2M64 of Zama's tfhe 1.8: small keys of
     dimension 781 and noise 8.868e-6, large ones of 4 polynomials of 512 coefficients and noise
@@ -215,7 +159,7 @@ def published_target() -> Target:
     Cryptology 2023, without the error of Fourier transforms.
 
     Example:
-        >>> published_target().max_boxes_log
+        >>> published_costs().noise.max_boxes_log
         2
     """
     small, polynomials, size = 781, 4, 512
@@ -230,13 +174,12 @@ def published_target() -> Target:
         + 1 / (24 * switch_base ** (2 * switch_levels))
     )
     steps = [2 * size / (1 << log) for log in range(3)]
-    return Target(
+    noise = BitNoise(
         "published",
         # By these formulas 8 boxes are missed a little more often than 2^-64.
         2,
-        (0.018, 0.0185, 0.019),
-        1e-6,
         large_variance,
         bootstrap_variance,
         tuple(key_switch + (1 + small / 2) / (12 * step**2) for step in steps),
     )
+    return BitCosts(noise, (0.018, 0.0185, 0.019), 1e-6)

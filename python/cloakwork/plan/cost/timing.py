@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cloakwork._native import Parameters, SecretKey
+from cloakwork._native import Parameters
 from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -19,13 +20,13 @@ from cloakwork.programs.slots import (
     Input,
     Linear,
     Mul,
-    Program,
     Rescale,
     Rotate,
+    SlotProgram,
     Vector,
 )
-from cloakwork.runtime.roles import Evaluator
-from cloakwork.schemes.ckks import CkksBackend, CkksKey
+from cloakwork.runtime.executor import run
+from cloakwork.schemes.ckks import Ckks
 
 # Appends operations to a program that has two inputs, numbers 0 and 1, and a constant, 2.
 _Body: TypeAlias = Callable[[Builder], None]
@@ -87,18 +88,18 @@ def operation_seconds(parameters: Parameters, level: int) -> dict[str, float]:
     timing = _Timing(parameters, level, rotations=[*steps, *giants])
     few, many = timing.of(_additions(_REPEATS)), timing.of(_additions(_MANY))
     addition = (many - few) / (_MANY - _REPEATS)
-    run = few - _REPEATS * addition
-    rotation = (timing.of(_rotations) - run) / _REPEATS
-    hoisted = timing.of(_hoisted_rotations) - run - rotation
+    besides = few - _REPEATS * addition
+    rotation = (timing.of(_rotations) - besides) / _REPEATS
+    hoisted = timing.of(_hoisted_rotations) - besides - rotation
     seconds = {
         "addition": addition,
-        "encoding": (timing.of(_encodings) - run) / _REPEATS - addition,
+        "encoding": (timing.of(_encodings) - besides) / _REPEATS - addition,
         "rotation": rotation,
         "hoisted_rotation": hoisted / (_REPEATS - 1) - addition,
     }
     if level:
-        seconds |= _products(timing, run, addition)
-        seconds |= _transforms(timing, run + seconds["rescale"])
+        seconds |= _products(timing, besides, addition)
+        seconds |= _transforms(timing, besides + seconds["rescale"])
     # A difference of two noisy times may come out as nothing, which no operation takes.
     least = max(addition, few / _MANY) / _REPEATS
     return {kind: max(each, least) for kind, each in seconds.items()}
@@ -108,14 +109,16 @@ class _Timing:
     """Times programs at a level."""
 
     def __init__(self, parameters: Parameters, level: int, rotations: Sequence[int]) -> None:
-        key = CkksKey(parameters, SecretKey.generate(parameters))
+        scheme = Ckks(parameters)
+        secret = scheme.secret_key()
         # At level 0 there are no products.
-        keys = key.evaluation_keys(level or None, dict.fromkeys(rotations, level))
+        needed = KeyRequirements(level or None, dict.fromkeys(rotations, level))
         self._level = level
-        self._evaluator = Evaluator(parameters, CkksBackend(parameters, keys))
+        self._backend = scheme.backend(scheme.keys_for(secret, needed), cache_bytes=0)
         self._vector = np.random.default_rng(0).uniform(-_BOUND, _BOUND, parameters.slots)
         self._inputs = [
-            key.encrypt(self._vector, bound=_BOUND, level=level) for _ in range(_INPUTS)
+            scheme.encrypt_vector(secret, self._vector, level=level, bound=_BOUND)
+            for _ in range(_INPUTS)
         ]
         self._bounds = [np.full(parameters.slots, _BOUND)] * _INPUTS
 
@@ -136,9 +139,9 @@ class _Timing:
             seconds.append(self._run(program, bounds))
         return statistics.median(seconds)
 
-    def _run(self, program: Program, bounds: Sequence[float | None]) -> float:
+    def _run(self, program: SlotProgram, bounds: Sequence[float | None]) -> float:
         start = process_time()
-        self._evaluator.run(program, self._inputs, bounds=bounds)
+        run(program, self._backend, self._inputs, bounds=bounds)
         return process_time() - start
 
     def diagonals(self, numbers: Sequence[int]) -> dict[int, Vector]:
@@ -146,11 +149,11 @@ class _Timing:
         return dict.fromkeys(numbers, self._vector)
 
 
-def _products(timing: _Timing, run: float, addition: float) -> dict[str, float]:
+def _products(timing: _Timing, besides: float, addition: float) -> dict[str, float]:
     sums = (_REPEATS - 1) * addition
     together, apart = timing.of(_rescaled_once(_CLEAR)), timing.of(_rescaled_each(_CLEAR))
     rescale = (apart - together) / (_REPEATS - 1)
-    clear = (together - run - sums - rescale) / _REPEATS
+    clear = (together - besides - sums - rescale) / _REPEATS
     together, apart = timing.of(_rescaled_once(1)), timing.of(_rescaled_each(1))
     # Sums of products that are not relinearised have three polynomials for two.
     both = (apart - together + sums / 2) / (_REPEATS - 1)
@@ -158,8 +161,8 @@ def _products(timing: _Timing, run: float, addition: float) -> dict[str, float]:
         "rescale": rescale,
         "plaintext_product": clear,
         "relinearisation": both - rescale,
-        "product": (together - run - 3 * sums / 2 - both) / _REPEATS,
-        "drop_level": (timing.of(_drops) - run) / _REPEATS,
+        "product": (together - besides - 3 * sums / 2 - both) / _REPEATS,
+        "drop_level": (timing.of(_drops) - besides) / _REPEATS,
     }
 
 

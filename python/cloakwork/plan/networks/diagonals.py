@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.plan.cost.table import Costs
-from cloakwork.plan.tensors.sums import cheapest_split
+from cloakwork.programs.bsgs import cheapest_split
 from cloakwork.programs.diagonals import SparseDiagonals
-from cloakwork.programs.packing.batch import Packing
+from cloakwork.programs.places import Places
 from cloakwork.programs.slots import Add, Builder, Linear, Rescale, Rotate
 
 _Indices = NDArray[np.int64]
@@ -61,7 +61,7 @@ class ProductCost:
 
 
 def product_cost(
-    matrix: ClearMatrix, operand: Packing, result: Packing, costs: Costs, level: int
+    matrix: ClearMatrix, operand: Places, result: Places, costs: Costs, level: int
 ) -> ProductCost:
     """What a product costs whose operand stands at a level.
 
@@ -75,7 +75,7 @@ def product_cost(
     Example:
         >>> from cloakwork.plan.cost.table import modelled
         >>> matrix = ClearMatrix(*np.divmod(np.arange(32), 16), np.ones(32))
-        >>> wide, narrow = Packing(16, np.arange(16)), Packing(16, np.arange(2))
+        >>> wide, narrow = Places(16, np.arange(16)), Places(16, np.arange(2))
         >>> cost = product_cost(matrix, wide, narrow, modelled([1, 2], 1), level=1)
         >>> cost.diagonals, cost.rotations
         (2, 4)
@@ -108,11 +108,11 @@ def product_cost(
     return ProductCost(rotations + folds, diagonals, price)
 
 
-def fold_steps(operand: Packing, result: Packing) -> list[int]:
+def fold_steps(operand: Places, result: Places) -> list[int]:
     """The rotations that sum the copies of a result whose period is the shorter.
 
     Example:
-        >>> fold_steps(Packing(16, np.arange(16)), Packing(16, np.arange(4)))
+        >>> fold_steps(Places(16, np.arange(16)), Places(16, np.arange(4)))
         [4, 8]
     """
     steps: list[int] = []
@@ -127,8 +127,8 @@ def append_product(
     builder: Builder,
     values: Sequence[int],
     matrix: ClearMatrix,
-    operand: Packing,
-    result: Packing,
+    operand: Places,
+    result: Places,
     hoisted: float,
 ) -> list[int | None]:
     """Append the product of a packed tensor with a matrix, not rescaled and not yet folded.
@@ -213,7 +213,7 @@ def _linear(
     return Linear(value, diagonals.counted(counts), baby_steps * batch)
 
 
-def folded(builder: Builder, value: int, operand: Packing, result: Packing) -> int:
+def folded(builder: Builder, value: int, operand: Places, result: Places) -> int:
     """Rescale a product and sum the copies of its pattern.
 
     Args:

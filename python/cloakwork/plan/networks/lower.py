@@ -20,8 +20,9 @@ from cloakwork.plan.networks.diagonals import (
 from cloakwork.plan.networks.matrices import Matrix
 from cloakwork.plan.networks.packings import Canvas, Image, canvases, plain, strides_of
 from cloakwork.plan.networks.stages import Joint, Power, Product, Source, Stage
+from cloakwork.programs.activation_range import ActivationRange
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.packing.batch import Packing
+from cloakwork.programs.places import Places
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -31,12 +32,11 @@ from cloakwork.programs.slots import (
     Neg,
     Output,
     Polynomial,
-    Program,
     Rescale,
+    SlotProgram,
     Sub,
     polynomial_depth,
 )
-from cloakwork.runtime.simulate import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,13 @@ class Lowered:
         program: The slot program; its stages name layers and packings.
         input: How the input is packed.
         output: How the result is packed.
-        watches: What every polynomial expects of its operand.
+        ranges: What every polynomial expects of its operand.
     """
 
-    program: Program
-    input: Packing
-    output: Packing
-    watches: tuple[Watch, ...]
+    program: SlotProgram
+    input: Places
+    output: Places
+    ranges: tuple[ActivationRange, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ def _elements(matrix: Matrix) -> ClearMatrix:
     )
 
 
-def chosen_packings(network: Staged, slots: int, costs: Costs) -> tuple[tuple[Packing, ...], float]:
+def chosen_packings(network: Staged, slots: int, costs: Costs) -> tuple[tuple[Places, ...], float]:
     """The packing of every stage, those of all together being the cheapest, and their price.
 
     Args:
@@ -187,10 +187,10 @@ def chosen_packings(network: Staged, slots: int, costs: Costs) -> tuple[tuple[Pa
     return tuple(options[group][chosen[group]][1] for group in network.groups), price
 
 
-def _options(network: Staged, slots: int) -> dict[int, list[tuple[Canvas | None, Packing]]]:
+def _options(network: Staged, slots: int) -> dict[int, list[tuple[Canvas | None, Places]]]:
     """For each group the packings that it may have, and the canvas of each."""
     drawn = canvases(network.images)
-    options: dict[int, list[tuple[Canvas | None, Packing]]] = {}
+    options: dict[int, list[tuple[Canvas | None, Places]]] = {}
     for group in sorted(set(network.groups)):
         members = [n for n, each in enumerate(network.groups) if each == group]
         image = next(
@@ -201,7 +201,7 @@ def _options(network: Staged, slots: int) -> dict[int, list[tuple[Canvas | None,
             ),
             network.images[group],
         )
-        found: list[tuple[Canvas | None, Packing]] = []
+        found: list[tuple[Canvas | None, Places]] = []
         for canvas in drawn:
             packing = canvas.packing(image, slots)
             if packing is not None:
@@ -226,7 +226,7 @@ def _own_price(network: Staged, group: int, costs: Costs) -> float:
 
 
 def lowered(
-    title: str, network: Staged, packings: Sequence[Packing], slots: int, costs: Costs
+    title: str, network: Staged, packings: Sequence[Places], slots: int, costs: Costs
 ) -> Lowered:
     """The slot program of a network, every level at its lowest.
 
@@ -245,8 +245,8 @@ def lowered(
         writer.append(number, stage)
     for value in writer.values[-1]:
         builder.append(Output(value))
-    watches = tuple(
-        Watch(
+    ranges = tuple(
+        ActivationRange(
             stage.name,
             tuple(writer.values[stage.operand]),
             packings[stage.operand],
@@ -258,14 +258,14 @@ def lowered(
         for stage in network.stages
         if isinstance(stage, Power)
     )
-    return Lowered(builder.finish(), packings[0], packings[-1], watches)
+    return Lowered(builder.finish(), packings[0], packings[-1], ranges)
 
 
 class _Writer:
     """Appends the operations of one stage after another."""
 
     def __init__(
-        self, network: Staged, packings: Sequence[Packing], builder: Builder, costs: Costs
+        self, network: Staged, packings: Sequence[Places], builder: Builder, costs: Costs
     ) -> None:
         self._network = network
         self._packings = packings
@@ -338,7 +338,7 @@ class _Writer:
         level = self._network.levels[number] + 1
         hoisted = self._costs.hoisted(level) / self._costs.rotation(level)
         # Terms whose operands repeat after as many slots are summed before their copies are.
-        sums: dict[int, tuple[Packing, list[int | None]]] = {}
+        sums: dict[int, tuple[Places, list[int | None]]] = {}
         for operand in stage.terms:
             packing = self._packings[operand]
             made = append_product(

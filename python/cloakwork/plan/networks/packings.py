@@ -17,7 +17,7 @@ import numpy as np
 
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.layout import power_of_two
-from cloakwork.programs.packing.batch import Packing
+from cloakwork.programs.places import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Canvas:
     row: int
     block: int
 
-    def packing(self, image: Image, slots: int) -> Packing | None:
+    def packing(self, image: Image, slots: int) -> Places | None:
         """How an image lies on the canvas; None where its strides do not fit.
 
         Example:
@@ -69,7 +69,7 @@ class Canvas:
         parts = [f"rows of {self.row}, channels of {self.block}"]
         parts += [f"gaps of {gap_y}x{gap_x}"] if gaps > 1 else []
         parts += [f"phases of {phases_y}x{phases_x}"] if phases > 1 else []
-        return Packing(slots, places.ravel(), ", ".join(parts))
+        return Places(slots, places.ravel(), ", ".join(parts))
 
 
 def _scaled(image: Image, resolution: g.Pair) -> tuple[g.Pair, g.Pair] | None:
@@ -109,14 +109,14 @@ def canvases(images: Sequence[Image]) -> list[Canvas]:
     return list(found)
 
 
-def plain(size: int, slots: int) -> Packing:
+def plain(size: int, slots: int) -> Places:
     """Elements one after another.
 
     Example:
         >>> plain(3, 8).places.tolist()
         [0, 1, 2]
     """
-    return Packing(slots, np.arange(size), "in order")
+    return Places(slots, np.arange(size), "in order")
 
 
 def strides_of(graph: g.Graph) -> list[g.Pair | None]:

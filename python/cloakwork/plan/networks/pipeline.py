@@ -20,7 +20,7 @@ from cloakwork.errors import (
     LevelExhaustedError,
 )
 from cloakwork.frontends.nn.calibration import Calibration
-from cloakwork.plan.analysis.headroom import require_room
+from cloakwork.plan.analysis.headroom import require_headroom
 from cloakwork.plan.cost.table import Costs
 from cloakwork.plan.networks.lower import (
     Lowered,
@@ -29,11 +29,11 @@ from cloakwork.plan.networks.lower import (
     lowered,
 )
 from cloakwork.plan.networks.stages import stages_of
-from cloakwork.plan.networks.value_bounds import rooms
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.layout import power_of_two
-from cloakwork.programs.slots import Program
+from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.program import bounds_of_values
 from cloakwork.runtime.simulate import results
 
 # Bits above the bounds within which a result that breaks them is still seen for what it is.
@@ -191,7 +191,9 @@ def _in_ring(
     if price >= limit:
         return None
     program = lowered(wish.title, network, packings, slots * wish.width, costs)
-    bounds = rooms(program, network.graph.input.bound, wish.width)
+    bound = network.graph.input.bound
+    inputs = program.input.pack(np.full((wish.width, len(program.input.places)), bound))
+    bounds = bounds_of_values(program.program, inputs, program.ranges)
     headroom = _headroom(bounds)
     # Errors are largest where numbers are, more often than not.
     runs = sorted(_exact(program, usual), key=lambda run: np.abs(run.results).max())[-_RUNS:]
@@ -209,7 +211,7 @@ def _in_ring(
         if lacking <= 0:
             break
         scale_bits += lacking
-    require_room(program.program, bounds, parameters)
+    require_headroom(program.program, bounds, parameters)
     error = _ROUGH * max(error, _error(program, _exact(program, extreme), parameters))
     return price, Planned(program, parameters, bounds, error)
 
@@ -285,7 +287,7 @@ def _headroom(bounds: Sequence[float | None]) -> int:
     return max(bits + _LEAST_WATCH_BITS, watched)
 
 
-def _largest(program: Program, bounds: Sequence[float | None]) -> str:
+def _largest(program: SlotProgram, bounds: Sequence[float | None]) -> str:
     """The layer that makes the largest numbers, in words."""
     largest, stage = max(
         (bound, stage)

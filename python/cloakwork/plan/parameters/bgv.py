@@ -12,7 +12,6 @@ from cloakwork.errors import (
     CircuitTooDeepError,
     InsecureParametersError,
     InvalidParametersError,
-    InvalidProgramError,
     NoiseExhaustedError,
 )
 from cloakwork.plan.circuits.levels import SWITCHINGS, Chain, levelled, lowest_levels, switches
@@ -20,18 +19,14 @@ from cloakwork.plan.circuits.noise import NoiseModel
 from cloakwork.plan.circuits.to_slots import SlotPlan, slot_plan
 from cloakwork.plan.cost.bgv import Limbs, counted_costs, expected_limbs
 from cloakwork.plan.cost.table import total_seconds
+from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.plan.passes.rotate_sums import with_rotate_sums
-from cloakwork.programs.integers import IntegerProgram
 from cloakwork.programs.ir.vectors import LaneProgram
-from cloakwork.programs.packing.scalar import room
-from cloakwork.programs.slots import Input, Program
-from cloakwork.runtime.executor import run_in_order
-from cloakwork.schemes.bgv_noise import BgvEstimates, Estimated
+from cloakwork.programs.packing.scalar import capacity
+from cloakwork.programs.slots import Input, SlotProgram
+from cloakwork.runtime.integer_noise import require_noise_within
 
 _LIMITS = (106, 214, 430, 868, 1747, 3523)
-
-# Base-2 logarithms of the degrees of those that are tried.
-RINGS = range(12, 17)
 
 # Of the engine: bits that a level adds, and that the first modulus has beyond those.
 _LEVEL_BITS = range(20, 61)
@@ -70,7 +65,7 @@ class IntegerPlan:
     parameter_sets: tuple[BgvParameters, ...]
 
     @property
-    def program(self) -> Program:
+    def program(self) -> SlotProgram:
         """The program."""
         return self.slots.program
 
@@ -151,7 +146,7 @@ def _wide_enough(lanes: LaneProgram, evaluations: int, rings: Sequence[int]) -> 
     """The rings in whose rows so many evaluations have room."""
     for log_n in rings:
         slots = 1 << log_n - 1
-        if room(lanes.width, slots) >= evaluations:
+        if capacity(lanes.width, slots) >= evaluations:
             yield log_n
 
 
@@ -237,11 +232,11 @@ class _Levelled:
 
     cost: float
     chain: Chain
-    program: Program
+    program: SlotProgram
 
 
 def _cheapest(
-    program: Program,
+    program: SlotProgram,
     model: NoiseModel,
     spare_bits: float,
     most_bits: float,
@@ -281,7 +276,7 @@ def _bases(level_bits: int, needed: float) -> list[float]:
     return [low, *sorted({each for each in fitting if low < each <= high}), high]
 
 
-def cost_of(program: Program, parameter_sets: Sequence[BgvParameters]) -> float:
+def cost_of(program: SlotProgram, parameter_sets: Sequence[BgvParameters]) -> float:
     """What a run and the encryption of its inputs take by the model.
 
     Args:
@@ -309,18 +304,18 @@ def limbs_of(parameters: BgvParameters) -> Limbs:
     return Limbs(counts, -(-counts[-1] // digits), parameters.key_prime_count - counts[-1])
 
 
-def top_level(program: Program) -> int:
+def top_level(program: SlotProgram) -> int:
     """The highest level of a program.
 
     Example:
-        >>> top_level(Program("", 8, (Input("x", 3),), (None,)))
+        >>> top_level(SlotProgram("", 8, (Input("x", 3),), (None,)))
         3
     """
     return max((state.level for state in program.states if state.level is not None), default=0)
 
 
 def _parameter_sets(
-    program: Program, chain: Chain, moduli: Sequence[int], log_n: int, insecure: bool
+    program: SlotProgram, chain: Chain, moduli: Sequence[int], log_n: int, insecure: bool
 ) -> tuple[BgvParameters, ...]:
     """The parameters of every prime, on which the engine lets the program through."""
     sets = tuple(
@@ -337,42 +332,6 @@ def _parameter_sets(
     for parameters in sets:
         require_noise_within(program, parameters)
     return sets
-
-
-def require_noise_within(program: Program, parameters: BgvParameters) -> None:
-    """Refuse a program whose noise would destroy a result.
-
-    Raises:
-        NoiseExhaustedError: It would.
-    """
-    inputs = [
-        Estimated(parameters.fresh(operation.level))
-        for operation in program.operations
-        if isinstance(operation, Input)
-    ]
-    run_in_order(program, BgvEstimates(parameters), inputs)
-
-
-def require_fitting(program: IntegerProgram, parameter_sets: Sequence[BgvParameters]) -> None:
-    """Refuse parameters on which a program does not run, or that do not hold its results.
-
-    Raises:
-        InvalidProgramError: They have other slots, too few levels, or primes that are too small.
-        NoiseExhaustedError: Noise would destroy a result.
-    """
-
-    def require(condition: bool, reason: str) -> None:
-        if not condition:
-            raise InvalidProgramError(f"cannot use {program.title}: {reason}")
-
-    moduli = [each.plaintext_modulus for each in parameter_sets]
-    require(math.prod(moduli) >> program.bits > 0, "its primes hold fewer bits than its results")
-    require(len(set(moduli)) == len(moduli), "a prime comes twice")
-    levels = top_level(program.program)
-    for parameters in parameter_sets:
-        require(parameters.slots == program.program.slots, "its slots are not its parameters'")
-        require(levels <= parameters.levels, "it has more levels than its parameters")
-        require_noise_within(program.program, parameters)
 
 
 def plaintext_moduli(bits: int, log_n: int) -> tuple[int, ...]:

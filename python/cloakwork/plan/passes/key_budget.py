@@ -28,16 +28,16 @@ from cloakwork.plan.passes.rotation_paths import (
     rotation_paths,
     rotation_tree,
 )
-from cloakwork.plan.tensors.sums import HOISTED, Split, split
-from cloakwork.programs.keys import KeyDemand, demand_of
+from cloakwork.programs.bsgs import HOISTED, Split, split
+from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.slots import (
     Add,
     Builder,
     Constant,
     Linear,
     Mul,
-    Program,
     Rotate,
+    SlotProgram,
     Vector,
     operands,
     with_operands,
@@ -47,8 +47,8 @@ _MOST_BYTES = 2**63 - 1
 
 
 def within_key_budget(
-    program: Program, key_bytes_at: Callable[[int], int], budget: int | None
-) -> Program:
+    program: SlotProgram, key_bytes_at: Callable[[int], int], budget: int | None
+) -> SlotProgram:
     """A program of the same outputs whose evaluation keys fit the budget.
 
     Args:
@@ -62,7 +62,7 @@ def within_key_budget(
 
     Example:
         >>> from cloakwork.programs.slots import Input, Output
-        >>> program = Program(
+        >>> program = SlotProgram(
         ...     "turn", 64, (Input("x", 0), Rotate(0, 3), Rotate(0, 4), Rotate(0, 7), Output(3)),
         ...     (None,) * 5)
         >>> print(within_key_budget(program, lambda level: 10, 20))
@@ -73,7 +73,7 @@ def within_key_budget(
           %3 = rotate %2 by 4       level 0
           %4 = output %3            level 0
     """
-    wanted = demand_of(program)
+    wanted = required_keys(program)
     if budget is None:
         return program
     budget = integer(budget, "budget", "plan within a key budget", least=0, most=_MOST_BYTES)
@@ -108,20 +108,20 @@ def within_key_budget(
         held = _demand(choice, program, wanted)
 
 
-def powers_of_two_only(program: Program) -> Program:
+def powers_of_two_only(program: SlotProgram) -> SlotProgram:
     """A program of the same outputs that rotates by powers of two to either side only.
 
     Example:
         >>> from cloakwork.programs.slots import Input, Output
-        >>> program = Program("", 64, (Input("x", 0), Rotate(0, 60), Output(1)), (None,) * 3)
-        >>> demand_of(powers_of_two_only(program)).rotations
+        >>> program = SlotProgram("", 64, (Input("x", 0), Rotate(0, 60), Output(1)), (None,) * 3)
+        >>> required_keys(powers_of_two_only(program)).rotations
         {60: 0}
     """
     keys = _Keys(program.slots, _all_powers(program).rotations)
     return _rewritten(program, _choose(program, keys))
 
 
-def with_keys(program: Program, levels: Mapping[int, int]) -> Program | None:
+def with_keys(program: SlotProgram, levels: Mapping[int, int]) -> SlotProgram | None:
     """A program of the same outputs that rotates by the keys given only.
 
     Args:
@@ -133,8 +133,8 @@ def with_keys(program: Program, levels: Mapping[int, int]) -> Program | None:
 
     Example:
         >>> from cloakwork.programs.slots import Input, Output
-        >>> program = Program("", 64, (Input("x", 0), Rotate(0, 5), Output(1)), (None,) * 3)
-        >>> sorted(demand_of(with_keys(program, {1: 0, 4: 0})).rotations)
+        >>> program = SlotProgram("", 64, (Input("x", 0), Rotate(0, 5), Output(1)), (None,) * 3)
+        >>> sorted(required_keys(with_keys(program, {1: 0, 4: 0})).rotations)
         [1, 4]
         >>> with_keys(program, {4: 0}) is None
         True
@@ -156,21 +156,23 @@ def _is_within_reach(operation: Rotate | Linear, keys: _Keys, level: int) -> boo
     return any(paths.reach(each.baby + each.giant) for each in _splits(operation, keys.slots))
 
 
-def _all_powers(program: Program) -> KeyDemand:
+def _all_powers(program: SlotProgram) -> KeyRequirements:
     top = max((state.level for state in program.states if state.level is not None), default=0)
-    return KeyDemand(None, dict.fromkeys(powers_of_two(program.slots), top))
+    return KeyRequirements(None, dict.fromkeys(powers_of_two(program.slots), top))
 
 
-def _spacings(program: Program) -> KeyDemand:
+def _spacings(program: SlotProgram) -> KeyRequirements:
     """One key for the baby steps and one for the giant steps of each linear transform.
 
     From them every step of a regular transform is made in turn.
     """
-    demand = KeyDemand()
+    demand = KeyRequirements()
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Linear):
             steps = _spacings_of(operation, program.slots)
-            demand = demand.joined(KeyDemand(None, dict.fromkeys(steps, _level(program, number))))
+            demand = demand.joined(
+                KeyRequirements(None, dict.fromkeys(steps, _level(program, number)))
+            )
     return demand
 
 
@@ -228,7 +230,7 @@ class _Keys:
         return rotation_tree(set(targets), self.paths(level), self.used & self.at(level))
 
 
-def _choose(program: Program, keys: _Keys) -> _Choice:
+def _choose(program: SlotProgram, keys: _Keys) -> _Choice:
     kept: dict[int, Split] = {}
     expanded: dict[int, _Expansion] = {}
     offsets: dict[int, set[int]] = {}
@@ -252,7 +254,7 @@ def _choose(program: Program, keys: _Keys) -> _Choice:
     return _Choice(kept, expanded, trees)
 
 
-def _level(program: Program, value: int) -> int:
+def _level(program: SlotProgram, value: int) -> int:
     level = program.states[value].level
     assert level is not None
     return level
@@ -299,18 +301,18 @@ def _rotations(tree: Mapping[int, Branch]) -> float:
     return len(parents) + HOISTED * (len(tree) - len(parents))
 
 
-def _demand(choice: _Choice, program: Program, wanted: KeyDemand) -> KeyDemand:
-    demand = KeyDemand(wanted.relinearisation_level)
+def _demand(choice: _Choice, program: SlotProgram, wanted: KeyRequirements) -> KeyRequirements:
+    demand = KeyRequirements(wanted.relinearisation_level)
     branches = [
         *choice.trees.items(),
         *((number, expansion.giants) for number, expansion in choice.expanded.items()),
     ]
     for value, tree in branches:
         steps = [branch.step for branch in tree.values()]
-        demand = demand.joined(KeyDemand(None, dict.fromkeys(steps, _level(program, value))))
+        demand = demand.joined(KeyRequirements(None, dict.fromkeys(steps, _level(program, value))))
     for number, chosen in choice.kept.items():
         steps = [*chosen.baby, *chosen.giant]
-        demand = demand.joined(KeyDemand(None, dict.fromkeys(steps, _level(program, number))))
+        demand = demand.joined(KeyRequirements(None, dict.fromkeys(steps, _level(program, number))))
     return demand
 
 
@@ -321,12 +323,12 @@ class _Saving:
     The work of a rotation grows with the level as its key does.
     """
 
-    keys: KeyDemand
+    keys: KeyRequirements
     gain: float
 
 
 def _savings(
-    program: Program, choice: _Choice, held: KeyDemand, key_bytes_at: Callable[[int], int]
+    program: SlotProgram, choice: _Choice, held: KeyRequirements, key_bytes_at: Callable[[int], int]
 ) -> list[_Saving]:
     gains: dict[tuple[tuple[int, ...], int], float] = {}
 
@@ -349,14 +351,14 @@ def _savings(
         save([*own.baby, *own.giant], level, rotations - own.cost)
         spacings = _spacings_of(linear, program.slots)
         for steps in (spacings, [*spacings, *own.baby]):
-            levels = held.joined(KeyDemand(None, dict.fromkeys(steps, level))).rotations
+            levels = held.joined(KeyRequirements(None, dict.fromkeys(steps, level))).rotations
             more = _Keys(program.slots, levels, levels)
             if not more.paths(level).reach(own.baby + own.giant):
                 continue
             babies, giants = more.tree(own.baby, level), more.tree(own.giant, level)
             save(steps, level, rotations - _rotations(babies) - len(giants))
     return [
-        _Saving(KeyDemand(None, dict.fromkeys(steps, level)), gain)
+        _Saving(KeyRequirements(None, dict.fromkeys(steps, level)), gain)
         for (steps, level), gain in gains.items()
         if gain > 0
     ]
@@ -364,7 +366,7 @@ def _savings(
 
 def _affordable(
     savings: Sequence[_Saving],
-    held: KeyDemand,
+    held: KeyRequirements,
     key_bytes_at: Callable[[int], int],
     budget: int,
 ) -> list[_Saving]:
@@ -385,7 +387,7 @@ def _affordable(
         held = held.joined(best.keys)
 
 
-def _rewritten(program: Program, choice: _Choice) -> Program:
+def _rewritten(program: SlotProgram, choice: _Choice) -> SlotProgram:
     builder = Builder(program.title, program.slots, program.numbers)
     layouts = {
         (operation.operand, operation.steps): layout

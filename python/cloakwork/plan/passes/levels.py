@@ -21,21 +21,21 @@ from cloakwork.programs.slots import (
     Operation,
     Output,
     Polynomial,
-    Program,
     Rescale,
+    SlotProgram,
     operands,
     polynomial_depth,
     with_operands,
 )
 
 
-def depth_of(program: Program) -> int:
+def depth_of(program: SlotProgram) -> int:
     """Levels that the deepest path from an input to an output takes.
 
     Example:
         >>> from cloakwork.programs.slots import Mul
         >>> operations = (Input("x", 5), Mul(0, 0), Rescale(1), DropLevel(2, 1), Output(3))
-        >>> depth_of(Program("square", 4, operations, (None,) * 5))
+        >>> depth_of(SlotProgram("square", 4, operations, (None,) * 5))
         1
     """
     depths: list[int] = []
@@ -55,7 +55,9 @@ def depth_of(program: Program) -> int:
     return deepest
 
 
-def lowest_levels(program: Program, *, floor: int = 0, together: Sequence[int] = ()) -> Program:
+def lowest_levels(
+    program: SlotProgram, *, floor: int = 0, together: Sequence[int] = ()
+) -> SlotProgram:
     """The same computation with every operation and input at the lowest level that works.
 
     Drops stand only where a value serves consumers at different levels, one for each
@@ -75,7 +77,7 @@ def lowest_levels(program: Program, *, floor: int = 0, together: Sequence[int] =
     Example:
         >>> from cloakwork.programs.slots import Mul
         >>> operations = (Input("x", 5), Mul(0, 0), Rescale(1), DropLevel(2, 1), Output(3))
-        >>> print(lowest_levels(Program("square", 4, operations, (None,) * 5)))
+        >>> print(lowest_levels(SlotProgram("square", 4, operations, (None,) * 5)))
         square, 4 slots
           %0 = input x        level 1
           %1 = mul %0 %0      level 1, waits for rescale
@@ -119,7 +121,7 @@ def lowest_levels(program: Program, *, floor: int = 0, together: Sequence[int] =
     return builder.finish()
 
 
-def _sources(program: Program) -> list[int]:
+def _sources(program: SlotProgram) -> list[int]:
     """For every value the one that it is, drops taken away."""
     sources: list[int] = []
     for number, operation in enumerate(program.operations):
@@ -130,7 +132,7 @@ def _sources(program: Program) -> list[int]:
     return sources
 
 
-def _wanted_levels(program: Program, sources: Sequence[int], floor: int) -> dict[int, int]:
+def _wanted_levels(program: SlotProgram, sources: Sequence[int], floor: int) -> dict[int, int]:
     """The level of every encrypted value that is no drop.
 
     Values go by their present level, upwards, and later ones first. So a value comes
@@ -163,7 +165,7 @@ def _wanted_levels(program: Program, sources: Sequence[int], floor: int) -> dict
 
 
 def _common_levels(
-    program: Program, wanted: Mapping[int, int], together: Sequence[int]
+    program: SlotProgram, wanted: Mapping[int, int], together: Sequence[int]
 ) -> dict[int, int]:
     """The levels of inputs that stand together: the highest that any of them is wanted at."""
     inputs = iter(
@@ -176,7 +178,7 @@ def _common_levels(
     return common
 
 
-def _groups(program: Program) -> list[int]:
+def _groups(program: SlotProgram) -> list[int]:
     """For every value that waits one number for all that must stand at its level."""
     groups = list(range(len(program.operations)))
 
@@ -194,7 +196,7 @@ def _groups(program: Program) -> list[int]:
     return [group_of(number) for number in groups]
 
 
-def _operand_level(program: Program, number: int, wanted: Mapping[int, int]) -> int:
+def _operand_level(program: SlotProgram, number: int, wanted: Mapping[int, int]) -> int:
     """The level that an operation wants its encrypted operands at."""
     match program.operations[number]:
         case Rescale():

@@ -10,9 +10,9 @@ from cloakwork.programs.slots import (
     Add,
     Builder,
     Operation,
-    Program,
     Rotate,
     RotateSum,
+    SlotProgram,
     Sub,
     operands,
     with_operands,
@@ -33,7 +33,7 @@ class _Sum:
         return _Sum(self.base, {**self.signs, **{k: sign * s for k, s in other.signs.items()}})
 
 
-def with_rotate_sums(program: Program) -> Program:
+def with_rotate_sums(program: SlotProgram) -> SlotProgram:
     """The program with sums of rotations of one value as single operations.
 
     A sum is one where nothing else uses what it is made of, nor any other rotation of its value,
@@ -45,7 +45,7 @@ def with_rotate_sums(program: Program) -> Program:
     Example:
         >>> from cloakwork.programs.slots import Input
         >>> operations = (Input("x", 0), Rotate(0, 1), Rotate(0, 2), Sub(0, 1), Add(3, 2))
-        >>> print(with_rotate_sums(Program("", 4, operations, (None,) * 5, numbers="integer")))
+        >>> print(with_rotate_sums(SlotProgram("", 4, operations, (None,) * 5, numbers="integer")))
         , 4 slots of integers
           %0 = input x                             level 0
           %1 = rotate_sum %0 by 0, 2 less 1        level 0
@@ -78,7 +78,7 @@ class _Total:
         return RotateSum(self.total.base, tuple(added), tuple(subtracted))
 
 
-def _sums(program: Program) -> dict[int, _Total]:
+def _sums(program: SlotProgram) -> dict[int, _Total]:
     """The sums by the number of the operation that completes them."""
     uses = Counter(each for operation in program.operations for each in operands(operation))
     rotations = Counter(

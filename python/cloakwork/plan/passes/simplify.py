@@ -25,10 +25,10 @@ from cloakwork.programs.slots import (
     Operation,
     Output,
     Polynomial,
-    Program,
     Rescale,
     Rotate,
     RotateSum,
+    SlotProgram,
     Sub,
     operands,
     with_operands,
@@ -36,12 +36,12 @@ from cloakwork.programs.slots import (
 from cloakwork.programs.vectors import VectorTable
 
 
-def simplified(program: Program) -> Program:
+def simplified(program: SlotProgram) -> SlotProgram:
     """The program after all simplifications of this module, until none finds more to do.
 
     Example:
         >>> operations = (Input("x", 0), Neg(0), Neg(1), Add(2, 0), Output(3))
-        >>> print(simplified(Program("double", 4, operations, (None,) * 5)))
+        >>> print(simplified(SlotProgram("double", 4, operations, (None,) * 5)))
         double, 4 slots
           %0 = input x        level 0
           %1 = add %0 %0      level 0
@@ -54,12 +54,12 @@ def simplified(program: Program) -> Program:
         program = smaller
 
 
-def drop_dead(program: Program) -> Program:
+def drop_dead(program: SlotProgram) -> SlotProgram:
     """The program without operations that no output uses; inputs stay, used or not.
 
     Example:
         >>> operations = (Input("x", 0), Neg(0), Input("y", 0), Output(2))
-        >>> print(drop_dead(Program("", 4, operations, (None,) * 4)).line(1))
+        >>> print(drop_dead(SlotProgram("", 4, operations, (None,) * 4)).line(1))
         %1 = input y
     """
     is_used = [isinstance(operation, Input | Output) for operation in program.operations]
@@ -76,7 +76,7 @@ def drop_dead(program: Program) -> Program:
     return rebuilt.finish()
 
 
-def share_common(program: Program) -> Program:
+def share_common(program: SlotProgram) -> SlotProgram:
     """The program with each value computed once, where it was computed first.
 
     Operations are common if they are of one kind on the same values; the order of
@@ -85,7 +85,7 @@ def share_common(program: Program) -> Program:
 
     Example:
         >>> operations = (Input("x", 0), Rotate(0, 1), Rotate(0, 1), Add(1, 2), Output(3))
-        >>> print(share_common(Program("", 4, operations, (None,) * 5)).line(2))
+        >>> print(share_common(SlotProgram("", 4, operations, (None,) * 5)).line(2))
         %2 = add %1 %1
     """
     table = VectorTable()
@@ -104,7 +104,7 @@ def share_common(program: Program) -> Program:
     return rebuilt.finish()
 
 
-def fold_constants(program: Program) -> Program:
+def fold_constants(program: SlotProgram) -> SlotProgram:
     """The program without operations that change nothing or undo one another.
 
     - x + 0, x - 0, -(-x) are x; 0 - x is -x;
@@ -116,7 +116,7 @@ def fold_constants(program: Program) -> Program:
 
     Example:
         >>> operations = (Input("x", 0), Rotate(0, 1), Rotate(1, 2), Output(2))
-        >>> print(fold_constants(Program("", 4, operations, (None,) * 4)).line(2))
+        >>> print(fold_constants(SlotProgram("", 4, operations, (None,) * 4)).line(2))
         %2 = rotate %0 by 3
     """
     uses = Counter(operand for entry in program.operations for operand in operands(entry))
@@ -140,7 +140,7 @@ class _Rebuilt:
     Numbers of the old program are `old`, numbers of the new one `new`.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: SlotProgram) -> None:
         self.slots = program.slots
         self.operations: list[Operation] = []
         self.levels: list[int | None] = []
@@ -172,11 +172,11 @@ class _Rebuilt:
         """Whether the old value is not replaced by another one."""
         return self._old_of[self._new_of[old]] == old
 
-    def finish(self) -> Program:
+    def finish(self) -> SlotProgram:
         program = self._program
         if not self._has_changed and len(self.operations) == len(program.operations):
             return program
-        return Program(
+        return SlotProgram(
             program.title,
             program.slots,
             tuple(self.operations),

@@ -16,7 +16,8 @@ import numpy as np
 
 from cloakwork.plan.cost.price import DIAGONAL
 from cloakwork.plan.tensors.contraction import Way
-from cloakwork.plan.tensors.sums import cheapest_split, merge, sum_steps
+from cloakwork.plan.tensors.sums import merge, sum_steps
+from cloakwork.programs.bsgs import cheapest_split
 from cloakwork.programs.layout import Axis, Layout, are_distinct, nest, power_of_two
 
 Sizes: TypeAlias = Mapping[str, int]

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from cloakwork.errors import LevelExhaustedError
 from cloakwork.plan.cost.price import DIAGONAL
-from cloakwork.plan.tensors.sums import cheapest_split
+from cloakwork.programs.bsgs import cheapest_split
 from cloakwork.programs.diagonals import SparseDiagonals
 
 Slots: TypeAlias = NDArray[np.int64]
@@ -97,7 +97,7 @@ def cheapest(
         LevelExhaustedError: No level is at hand.
 
     Example:
-        >>> from cloakwork.plan.tensors.sums import cheapest_split
+        >>> from cloakwork.programs.bsgs import cheapest_split
         >>> rows, columns = np.divmod(np.arange(4096), 64)
         >>> transpose = SparseDiagonals(4096, 64 * rows + columns, 64 * columns + rows)
         >>> product = cheapest(transpose, 3, lambda numbers: cheapest_split(numbers, 4096).cost)

@@ -14,7 +14,7 @@ from cloakwork.plan.tensors.rearrangement import rearranged
 from cloakwork.plan.tensors.strategies import contracted
 from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum, operand_nodes
 from cloakwork.programs.layout import Layout, default_layout
-from cloakwork.programs.slots import Builder, Input, Output, Program
+from cloakwork.programs.slots import Builder, Input, Output, SlotProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Lowered:
         outputs: Layouts of the results, whose ciphertexts are the program's outputs in order.
     """
 
-    program: Program
+    program: SlotProgram
     inputs: tuple[tuple[Source, Layout], ...]
     outputs: tuple[Layout, ...]
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from cloakwork.errors import LevelExhaustedError
 from cloakwork.plan.tensors.factor import product_of_sparser
 from cloakwork.plan.tensors.movement import Weights, by_source, movements
-from cloakwork.plan.tensors.sums import cheapest_split, merge, sum_steps
+from cloakwork.plan.tensors.sums import merge, sum_steps
+from cloakwork.programs.bsgs import cheapest_split
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.layout import Axis, Layout
 from cloakwork.programs.slots import (

@@ -26,11 +26,11 @@ from cloakwork.plan.cost.table import Costs, total_seconds
 from cloakwork.plan.parameters.ckks import parameters_for
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
+from cloakwork.plan.passes.splits import split_by_cost
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.ir.tensors import Contract, Node, Source
-from cloakwork.programs.slots import Program, Vector
-from cloakwork.programs.split import split_by_cost
+from cloakwork.programs.slots import SlotProgram, Vector
 
 # Above every level that a program can end up with; the true ones follow from its depth.
 _TOP = 200
@@ -179,7 +179,7 @@ def slot_bounds(lowered: Lowered, bounds: Mapping[Source, float]) -> list[Vector
 
 
 def _parameters(
-    task: Task, program: Program, bounds: Sequence[float | None], log_n: int
+    task: Task, program: SlotProgram, bounds: Sequence[float | None], log_n: int
 ) -> Parameters:
     """Parameters at which every result has its precision, whatever errors grow to on the way."""
     # Only its power of two counts; so more plans share their parameters.

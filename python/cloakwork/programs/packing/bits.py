@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.errors import (
-    InvalidArgumentError,
-    NotRealError,
-    ShapeMismatchError,
-    ValueOutOfRangeError,
-)
-from cloakwork.programs.port import Port
+from cloakwork.base.record import Fields, Record
+from cloakwork.errors import NotRealError, ShapeMismatchError, ValueOutOfRangeError
+from cloakwork.programs.packing import Packed, counted_evaluations
+from cloakwork.programs.port import MAX_PORT_BITS, Port, distinct_ports
 
 Bits = NDArray[np.uint8]
 
@@ -23,47 +21,89 @@ Bits = NDArray[np.uint8]
 _WORD = 64
 
 
-def bits_of_arguments(ports: Sequence[Port], arguments: Mapping[str, Any]) -> tuple[Bits, bool]:
-    """The bits of all inputs, and whether they are many runs.
+@dataclass(frozen=True)
+class BitPacking:
+    """Inputs and outputs of a program over bits.
+
+    The vectors of a run are the bits of each input, by the number of its port.
 
     Args:
-        ports: The inputs.
-        arguments: For every input an integer, bytes or an array, or a list, of the shape that the
-            port has; or, with a leading axis, one of these for each run. What is given
-            for a single run is taken for all runs.
-
-    Returns:
-        A row per run, and whether any argument has the leading axis.
-
-    Raises:
-        InvalidArgumentError: An input is missing, or an argument is none of the inputs.
-        NotRealError: An argument is not of integers or bytes.
-        ShapeMismatchError: A shape does not fit a port, or the numbers of runs differ.
-        ValueOutOfRangeError: A number does not fit its port.
+        inputs: The inputs.
+        outputs: The outputs.
 
     Example:
-        >>> bits_of_arguments([Port("a", "signed", 3)], {"a": [1, -2]})
-        (array([[1, 0, 0],
-               [0, 1, 1]], dtype=uint8), True)
+        >>> packing = BitPacking((Port("a", "signed", 3),), (Port("y", "bits", 1),))
+        >>> [run[0].tolist() for run in packing.pack({"a": [1, -2]}, "encrypt").runs]
+        [[1, 0, 0], [0, 1, 1]]
     """
-    names = [port.name for port in ports]
-    for name in arguments:
-        if name not in names:
-            raise InvalidArgumentError(
-                f"cannot run the gates: there is no input {name!r}; expected {', '.join(names)}"
-            )
-    for name in names:
-        if name not in arguments:
-            raise InvalidArgumentError(f"cannot run the gates: the input {name!r} is missing")
-    read = [_read(port, arguments[port.name]) for port in ports]
-    batches = {len(bits): port for port, (bits, many) in zip(ports, read, strict=True) if many}
-    if len(batches) > 1:
-        told = ", ".join(f"{count} for {port.name}" for count, port in batches.items())
-        raise ShapeMismatchError(f"cannot run the gates: expected one number of runs, got {told}")
-    runs = next(iter(batches), 1)
-    spread = [np.broadcast_to(bits, (runs, bits.shape[1])) for bits, _ in read]
-    empty = np.empty((runs, 0), dtype=np.uint8)
-    return np.concatenate([empty, *spread], axis=1), bool(batches)
+
+    kind: ClassVar[str] = "bits"
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    batch: ClassVar[int] = 1
+
+    def pack(self, arguments: Mapping[str, Any], action: str) -> Packed:
+        """The bits of arguments by name; see `programs.packing.Packing`.
+
+        Raises:
+            NotRealError: An argument is not of integers or bytes.
+        """
+        given = [port for port in self.inputs if port.name in arguments]
+        read = {port.name: _read(port, arguments[port.name]) for port in given}
+        counts = {name: len(bits) if many else None for name, (bits, many) in read.items()}
+        runs, count = counted_evaluations(counts, action)
+        packed = [
+            {
+                number: read[port.name][0][run if read[port.name][1] else 0]
+                for number, port in enumerate(self.inputs)
+                if port.name in read
+            }
+            for run in range(runs)
+        ]
+        return Packed(tuple(packed), tuple(port.name for port in given), count)
+
+    def unpack(self, runs: Sequence[Sequence[Bits]], count: int | None) -> dict[str, Any]:
+        """Every output by name.
+
+        Returns:
+            An `int` or `bytes` for a single element of a single evaluation, otherwise an array:
+            int64 or uint64 up to 64 bits, Python's integers beyond, uint8 for bytes and bits.
+        """
+        bits = np.stack([np.concatenate([*run, np.empty(0, np.uint8)]) for run in runs])
+        return results_of_bits(self.outputs, bits.astype(np.uint8), many=count is not None)
+
+    def input_bounds(self) -> None:
+        """None: bits have no bound."""
+
+    def vectors_of(self, ports: Sequence[str]) -> tuple[int, ...]:
+        """The numbers of these inputs."""
+        return tuple(number for number, port in enumerate(self.inputs) if port.name in ports)
+
+    @property
+    def vector_counts(self) -> tuple[int, int]:
+        """How many inputs and outputs there are."""
+        return len(self.inputs), len(self.outputs)
+
+    def to_record(self) -> Record:
+        """The packing as files hold it."""
+        return {
+            "inputs": [port.to_record() for port in self.inputs],
+            "outputs": [port.to_record() for port in self.outputs],
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> BitPacking:
+        """The packing of a record.
+
+        Raises:
+            MalformedBytesError: The record is of none.
+        """
+        inputs, outputs = (
+            distinct_ports(map(Port.from_fields, fields.several(name, most=MAX_PORT_BITS)), name)
+            for name in ("inputs", "outputs")
+        )
+        return cls(inputs, outputs)
 
 
 def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[str, Any]:
@@ -88,7 +128,7 @@ def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[st
     for port in ports:
         start, end = end, end + port.bits
         made = _made(port, bits[:, start:end].reshape(-1, port.width))
-        shape = () if port.length is None else (port.length,)
+        shape = port.shape
         made = made.reshape(len(bits), *shape, *made.shape[1:])
         results[port.name] = made if many else _single(port, made[0])
     return results
@@ -111,7 +151,7 @@ def _read(port: Port, value: Any) -> tuple[Bits, bool]:
                 f"cannot give {port.name!r} its value: expected parts of one shape, got several"
             ) from error
     _require_integers(port, numbers)
-    shape: tuple[int, ...] = () if port.length is None else (port.length,)
+    shape = port.shape
     shape += {"bits": (port.width,), "bytes": (port.width // 8,)}.get(port.kind, ())
     many = numbers.ndim == len(shape) + 1
     if numbers.shape[numbers.ndim - len(shape) :] != shape or numbers.ndim > len(shape) + 1:
@@ -168,7 +208,7 @@ def _range(port: Port) -> tuple[int, int]:
             return 0, 255
         case "unsigned":
             return 0, (1 << port.width) - 1
-        case "signed":
+        case _:
             return -(1 << port.width - 1), (1 << port.width - 1) - 1
 
 
@@ -205,6 +245,6 @@ def _made(port: Port, bits: Bits) -> NDArray[Any]:
 
 def _single(port: Port, value: Any) -> Any:
     """One run's value of a port."""
-    if port.length is not None or port.kind == "bits":
+    if port.shape or port.kind == "bits":
         return value
     return value.tobytes() if port.kind == "bytes" else int(value)

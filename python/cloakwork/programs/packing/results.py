@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from cloakwork.errors import MalformedBytesError
+from cloakwork.programs.port import Port
 
 # So deep may lists lie in one another, in files too.
 MAX_NESTING = 32
@@ -83,6 +84,39 @@ def integers_of(form: Form) -> Iterator[Leaf | Known]:
             yield form
 
 
+def result_ports(form: Form, bits: int) -> tuple[Port, ...]:
+    """The results as ports: one, or one for each name where they are a dict.
+
+    Args:
+        form: Their form.
+        bits: Results are signed numbers of so many bits.
+
+    Example:
+        >>> [str(port) for port in result_ports(Keyed({"y": Sequenced((Leaf(0), Leaf(1)))}), 8)]
+        ['y: 2, integers from -128 to 127']
+    """
+    named = form.parts if isinstance(form, Keyed) else {"result": form}
+    limit = 1 << bits - 1
+    return tuple(
+        Port(name, "integer", 0, _shape(part), -limit, limit - 1) for name, part in named.items()
+    )
+
+
+def _shape(form: Form) -> tuple[int, ...]:
+    """The shape of parts that make up an array; else how many integers they have."""
+    match form:
+        case Sequenced(parts=(first, *_) as parts):
+            shapes = {_shape(part) for part in parts}
+            nested = all(not isinstance(part, Keyed) for part in parts)
+            if len(shapes) == 1 and nested:
+                return (len(parts), *_shape(first))
+            return (sum(1 for _ in integers_of(form)),)
+        case Sequenced() | Keyed():
+            return (max(1, sum(1 for _ in integers_of(form))),)
+        case _:
+            return ()
+
+
 def to_facts(form: Form) -> Any:
     """The form as JSON holds it.
 
@@ -137,7 +171,7 @@ def _read(facts: Any, results: int, nesting: int) -> Form:
                 return Sequenced(tuple(_read(part, results, nesting + 1) for part in parts))
             case _:
                 pass
-    raise MalformedBytesError("the form of its results is none")
+    raise MalformedBytesError("cannot read the form of the results")
 
 
 def _read_pair(pair: Any, results: int, nesting: int) -> tuple[str, Form]:
@@ -145,7 +179,7 @@ def _read_pair(pair: Any, results: int, nesting: int) -> tuple[str, Form]:
         case [str(name), part]:
             return name, _read(part, results, nesting)
         case _:
-            raise MalformedBytesError("the form of its results is none")
+            raise MalformedBytesError("cannot read the form of the results")
 
 
 def _is_integer(digits: str) -> bool:

@@ -1,0 +1,161 @@
+"""A network's program as a table: each layer's packing, rotations, levels, keys and time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cloakwork._native import Parameters
+from cloakwork.explain.modelled import costs_here
+from cloakwork.explain.quantities import duration, size
+from cloakwork.plan.analysis.memory import process_memory
+from cloakwork.plan.cost.table import Costs, seconds_of
+from cloakwork.programs.bsgs import split
+from cloakwork.programs.keys import KeyRequirements, required_keys
+from cloakwork.programs.slots import Input, Linear, Output, Rotate, SlotProgram, operands
+from cloakwork.runtime.profile import Profile
+from cloakwork.schemes.transform_cache import default_cache_bytes
+
+_HEAD = ("layer", "packing", "rotations", "diagonals", "levels", "keys", "time")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What one layer, or several that are one product, takes.
+
+    Args:
+        name: Its names.
+        packing: How its result is packed.
+        rotations: Rotations that are done.
+        diagonals: Diagonals of its matrices.
+        start: The level that it starts at.
+        end: The level that its result stands at.
+        keys: Evaluation keys that it needs.
+        seconds: What it takes, by the costs.
+    """
+
+    name: str
+    packing: str
+    rotations: int
+    diagonals: int
+    start: int
+    end: int
+    keys: KeyRequirements
+    seconds: float
+
+
+def layers_of(program: SlotProgram, costs: Costs) -> list[Layer]:
+    """The layers of a network's program, in order.
+
+    Args:
+        program: A program whose stages name layers and packings.
+        costs: What operations cost.
+    """
+    numbers: dict[str, list[int]] = {}
+    for number, operation in enumerate(program.operations):
+        if not isinstance(operation, Input | Output):
+            numbers.setdefault(program.stages[number], []).append(number)
+    seconds = seconds_of(program, costs)
+    return [_layer(program, stage, of_it, seconds) for stage, of_it in numbers.items()]
+
+
+def _layer(
+    program: SlotProgram, stage: str, numbers: Sequence[int], seconds: Sequence[float]
+) -> Layer:
+    name, _, packing = stage.partition(" | ")
+    rotations = diagonals = 0
+    for number in numbers:
+        operation = program.operations[number]
+        if isinstance(operation, Linear):
+            diagonals += len(operation.diagonals)
+            rotations += split(operation.diagonals, program.slots, operation.baby_steps).rotations
+        rotations += isinstance(operation, Rotate)
+    results = [program.states[number].level for number in numbers]
+    sources = [
+        program.states[operand].level
+        for number in numbers
+        for operand in operands(program.operations[number])
+    ]
+    ends = [level for level in results if level is not None]
+    return Layer(
+        name,
+        packing,
+        rotations,
+        diagonals,
+        max((level for level in sources if level is not None), default=0),
+        ends[-1] if ends else 0,
+        required_keys(program, numbers),
+        sum(seconds[number] for number in numbers),
+    )
+
+
+def explain_layers(
+    program: SlotProgram,
+    parameters: Parameters,
+    batch: int,
+    error: float,
+    *,
+    warning: str = "",
+    profile: Profile | None = None,
+) -> str:
+    """The table of a network's layers and its totals, as text.
+
+    Args:
+        program: The network's program.
+        parameters: What it runs under.
+        batch: Inputs of a run.
+        error: The largest error to expect.
+        warning: Why numbers are not safe.
+        profile: What a run of it took.
+    """
+    costs = costs_here(parameters).kept()
+    memory = process_memory(program, parameters, default_cache_bytes())
+    layers = layers_of(program, costs)
+    key_bytes = parameters.evaluation_key_bytes
+    rows = [
+        (
+            layer.name,
+            layer.packing,
+            str(layer.rotations),
+            str(layer.diagonals),
+            f"{layer.start} to {layer.end}",
+            f"{len(layer.keys)}, {size(layer.keys.nbytes(key_bytes))}",
+            duration(layer.seconds),
+        )
+        for layer in layers
+    ]
+    seconds = sum(layer.seconds for layer in layers) + costs.run
+    inputs = sum(isinstance(each, Input) for each in program.operations)
+    lines = [
+        f"{program.title} on {parameters}",
+        *([f"  {warning}"] if warning else []),
+        *_table([_HEAD, *rows]),
+        f"rotations   {sum(layer.rotations for layer in layers)}, "
+        f"diagonals {sum(layer.diagonals for layer in layers)}, levels {parameters.levels}, "
+        f"input ciphertexts {inputs}",
+        f"keys        {len(required_keys(program))}, {size(memory.keys)}",
+        f"memory      {size(memory.total)} at the peak of an evaluator's process: keys "
+        f"{size(memory.keys)}, layers encoded {size(memory.layers)}, as numbers "
+        f"{size(memory.numbers)}, work {size(memory.workspace)}, the rest "
+        f"{size(memory.interpreter)}",
+        f"time        {duration(seconds)} of CPU by the model for {batch} input(s), "
+        f"{batch / seconds if seconds else math.inf:.3g} inputs a second",
+        f"error       up to {error:.2g}",
+    ]
+    if profile is not None:
+        total = sum(each.seconds for each in profile.totals().values())
+        lines.append(
+            f"measured    {duration(total)} over threads, {duration(profile.seconds)} from start "
+            f"to end, ciphertexts {size(profile.peak_bytes)} at the peak"
+        )
+    return "\n".join(lines)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  "
+        + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,174 @@
+"""Functions of encrypted tensors compiled: all steps planned together, run as often as wanted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cloakwork._native import Parameters
+from cloakwork.base.arguments import integer, positive, shown, truth
+from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+from cloakwork.frontends.tensors.tracing import traced
+from cloakwork.plan.analysis.precision import predicted_precision
+from cloakwork.plan.cost.measure import comparable
+from cloakwork.plan.cost.table import Costs
+from cloakwork.plan.parameters.ckks import SCALE_BITS
+from cloakwork.plan.parameters.rings import RINGS
+from cloakwork.plan.passes.key_budget import within_key_budget
+from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan, slot_bounds
+from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.packing.tensor import PlacedInput, TensorPacking
+from cloakwork.programs.port import Port
+from cloakwork.programs.slots import Output, SlotProgram
+from cloakwork.runtime.program import Program
+from cloakwork.schemes.ckks import Ckks
+
+_ACTION = "compile"
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What is known of an encrypted argument before there is any: its shape and its bound.
+
+    Args:
+        shape: The shape.
+        bound: The largest absolute value of any element. It is public.
+
+    Raises:
+        ShapeMismatchError: A dimension is no whole number from 1 on.
+        InvalidArgumentError: The bound is no positive number.
+
+    Example:
+        >>> Spec((2, 3))
+        Spec(shape=(2, 3), bound=1.0)
+    """
+
+    shape: tuple[int, ...]
+    bound: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", _shape(self.shape))
+        object.__setattr__(self, "bound", positive(self.bound, "bound", "describe a tensor"))
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    whole = isinstance(shape, tuple | list) and all(
+        isinstance(size, int | np.integer) and not isinstance(size, bool) and size >= 1
+        for size in shape
+    )
+    if not whole:
+        raise ShapeMismatchError(
+            f"cannot describe a tensor: expected a tuple of whole numbers from 1 on, got "
+            f"{shown(shape)}"
+        )
+    return tuple(int(size) for size in shape)
+
+
+def compile(
+    function: Callable[..., Any],
+    *specs: Spec | tuple[int, ...],
+    precision: int = 20,
+    key_budget: int | None = None,
+    log_n: int | None = None,
+    insecure: bool = False,
+    costs: Callable[[Parameters], Costs] = comparable,
+) -> Program:
+    """Plan a function of encrypted tensors as one program.
+
+    The function is run once on stand-ins. Inputs are packed as the plan wants them, layouts
+    are chosen across all steps, levels are as low as they can be, and the parameters are the
+    cheapest that are secure.
+
+    Args:
+        function: A function of tensors that returns a tensor or a tuple of tensors. It may
+            use einsum, the methods of tensors, and clear arrays.
+        specs: Shape, or shape and bound, of each argument.
+        precision: Bits after the binary point that results should have.
+        key_budget: Bytes for all evaluation keys; the fewer, the more rotations.
+        log_n: Base-2 logarithm of the ring degree; by default the cheapest.
+        insecure: Whether parameters below 128-bit security are allowed, for tests.
+        costs: What operations cost under given parameters. By default a model, so that every
+            machine makes the same plan; `cloakwork.measured_costs` measures this machine,
+            which takes some seconds for each ring tried and is then kept in the user's cache.
+
+    Raises:
+        InvalidParametersError: No parameters have the depth and precision that are needed.
+        InsecureParametersError: Those of the ring asked for fall short of 128-bit security.
+        KeyBudgetError: The fewest keys that will do take more than the budget.
+        InvalidArgumentError: The function does not take or return tensors as it should, or
+            `costs` is no function.
+        ShapeMismatchError: Shapes do not fit.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> p = cw.compile(lambda a, b: (a @ b).sum(axis=0), (4, 8), (8, 2))
+        >>> a, b = np.ones((4, 8)), np.ones((8, 2))
+        >>> bool(np.allclose(p.run(a, b), 32, atol=1e-4))
+        True
+    """
+    if not callable(costs):
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected costs to be a function of parameters such as "
+            f"cloakwork.measured_costs, got {shown(costs)}"
+        )
+    precision = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
+    rings = list(RINGS)
+    if log_n is not None:
+        rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
+    insecure = truth(insecure, "insecure", _ACTION)
+    described = tuple(each if isinstance(each, Spec) else Spec(each) for each in specs)
+    graph = traced(function, [spec.shape for spec in described])
+    title = getattr(function, "__name__", "function")
+    bounds = {source: spec.bound for source, spec in zip(graph.sources, described, strict=True)}
+    task = Task(title, graph.results, bounds, precision, insecure, costs)
+    plan, body = _within_key_budget(task, rings, key_budget)
+    placed = tuple(
+        PlacedInput(graph.sources.index(source), layout) for source, layout in plan.lowered.inputs
+    )
+    inputs = tuple(
+        Port(source.name, "real", 0, spec.shape, -spec.bound, spec.bound)
+        for source, spec in zip(graph.sources, described, strict=True)
+    )
+    outputs = _results(plan, body, task)
+    packing = TensorPacking(inputs, outputs, placed, tuple(plan.lowered.outputs), graph.single)
+    return Program(Ckks(plan.parameters), body, packing)
+
+
+def _within_key_budget(
+    task: Task, rings: Sequence[int], key_budget: int | None
+) -> tuple[Plan, SlotProgram]:
+    """The cheapest plan and its program with few enough keys."""
+    extra = 0
+    while True:
+        plan = cheapest_plan(replace(task, precision=task.precision + extra), rings)
+        planned, parameters = plan.lowered.program, plan.parameters
+        program = within_key_budget(planned, parameters.evaluation_key_bytes, key_budget)
+        if program is planned:
+            return plan, program
+        # Rotations made of others, and transforms made of rotations, have larger errors.
+        inputs = slot_bounds(plan.lowered, task.bounds)
+        precise = predicted_precision(program, value_bounds(program, inputs), parameters)
+        if precise >= task.precision:
+            return plan, program
+        extra += math.ceil(task.precision - precise)
+
+
+def _results(plan: Plan, body: SlotProgram, task: Task) -> tuple[Port, ...]:
+    """The results as ports, with the ranges that those of the inputs allow."""
+    bounds = value_bounds(body, slot_bounds(plan.lowered, task.bounds))
+    reached = iter(
+        bound or 0.0
+        for operation, bound in zip(body.operations, bounds, strict=True)
+        if isinstance(operation, Output)
+    )
+    several = len(plan.lowered.outputs) > 1
+    ports: list[Port] = []
+    for number, layout in enumerate(plan.lowered.outputs, start=1):
+        largest = max(next(reached) for _ in range(layout.ciphertexts))
+        name = f"result {number}" if several else "result"
+        ports.append(Port(name, "real", 0, layout.shape, -largest, largest))
+    return tuple(ports)

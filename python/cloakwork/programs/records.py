@@ -1,0 +1,187 @@
+"""Programs as the records that files hold, see `base.record`.
+
+The operations of a slot program stand in a record as in its text, compressed; its vectors are
+one array, each once, and the diagonals of its transforms are arrays of their elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.base.record import Fields, Record
+from cloakwork.errors import CloakworkError, MalformedBytesError
+from cloakwork.programs.bootstraps import DTYPES, BootstrapProgram
+from cloakwork.programs.diagonals import SparseDiagonals
+from cloakwork.programs.gates import GateProgram
+from cloakwork.programs.layout import MAX_SLOTS
+from cloakwork.programs.port import Port
+from cloakwork.programs.slots import DTYPES as NUMBERS
+from cloakwork.programs.slots import Builder, SlotProgram
+from cloakwork.programs.text import Named, Naming, operation_lines, read_operation
+
+_MAX_PORTS = 1 << 16
+_MAX_TRANSFORMS = 1 << 20
+# An operation takes up to this many times its text in memory.
+_TEXT_WEIGHT = 64
+_TEXT_BYTES = 1 << 24
+
+
+class _Tables(Naming):
+    """Names transforms by number as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.transforms: list[SparseDiagonals] = []
+        self._numbers: dict[bytes, int] = {}
+        self._by_identity: dict[int, int] = {}
+
+    def diagonals(self, diagonals: Mapping[int, NDArray[Any]]) -> str:
+        if not isinstance(diagonals, SparseDiagonals):
+            return super().diagonals(diagonals)
+        number = self._by_identity.get(id(diagonals))
+        if number is None:
+            number = self._numbers.setdefault(diagonals.digest(), len(self.transforms))
+            if number == len(self.transforms):
+                self.transforms.append(diagonals)
+            self._by_identity[id(diagonals)] = number
+        return f"t{number}"
+
+
+def slots_record(program: SlotProgram) -> Record:
+    """A slot program as a record from which `read_slots` makes it again, bit for bit.
+
+    Example:
+        >>> from cloakwork.programs.slots import Add, Input, Output
+        >>> program = SlotProgram("double", 4, (Input("x", 1), Add(0, 0), Output(1)), (None,) * 3)
+        >>> print(read_slots(Fields(slots_record(program), "the record")))
+        double, 4 slots
+          %0 = input x        level 1
+          %1 = add %0 %0      level 1
+          %2 = output %1      level 1
+    """
+    tables = _Tables()
+    text = "\n".join(operation_lines(program, tables)).encode("utf-8", "surrogatepass")
+    vectors = tables.distinct.vectors
+    empty = np.empty((0, program.slots), dtype=NUMBERS[program.numbers])
+    return {
+        "title": program.title,
+        "numbers": program.numbers,
+        "slots": program.slots,
+        "operations": np.frombuffer(text, dtype=np.uint8),
+        "vectors": np.stack(vectors) if vectors else empty,
+        "transforms": [_transform_record(each) for each in tables.transforms],
+    }
+
+
+def _transform_record(diagonals: SparseDiagonals) -> Record:
+    numbers, counts, targets = diagonals.arrays()
+    return {
+        "numbers": numbers.astype(np.int32),
+        "counts": counts.astype(np.uint32),
+        "targets": targets.astype(np.uint32),
+        "weights": None if diagonals.is_of_ones else diagonals.weights,
+    }
+
+
+def read_slots(fields: Fields) -> SlotProgram:
+    """The slot program of a record.
+
+    Raises:
+        MalformedBytesError: The record is damaged, or of a program that is not legal.
+    """
+    numbers: Any = fields.choice("numbers", tuple(NUMBERS))
+    slots = fields.integer("slots", least=1, most=MAX_SLOTS)
+    packed = fields.array("operations", "uint8")
+    if packed.size > _TEXT_BYTES:
+        raise fields.wrong("operations", f"up to {_TEXT_BYTES} bytes of text")
+    vectors = fields.array("vectors", NUMBERS[numbers].str, ndim=2)
+    if vectors.shape[1] != slots:
+        raise fields.wrong("vectors", f"of {slots} slots")
+    transforms = [
+        _read_transform(each, slots) for each in fields.several("transforms", most=_MAX_TRANSFORMS)
+    ]
+    try:
+        lines = packed.tobytes().decode("utf-8", "surrogatepass").split("\n")
+        builder = Builder(fields.text("title"), slots, numbers)
+        named = Named(list(vectors), transforms)
+        for line in lines:
+            read_operation(line, named, builder)
+        return builder.finish()
+    except (CloakworkError, UnicodeDecodeError) as error:
+        raise MalformedBytesError(f"cannot read {fields.place}: {error}") from error
+
+
+def _read_transform(fields: Fields, slots: int) -> SparseDiagonals:
+    weights = None if fields.raw("weights") is None else fields.array("weights", "float64")
+    try:
+        return SparseDiagonals.from_arrays(
+            slots,
+            fields.array("numbers", "int32").astype(np.int64),
+            fields.array("counts", "uint32").astype(np.int64),
+            fields.array("targets", "uint32").astype(np.int64),
+            weights,
+        )
+    except ValueError as error:
+        raise MalformedBytesError(f"cannot read {fields.place}: {error}") from error
+
+
+def gates_record(program: GateProgram) -> Record:
+    """A gate program as a record.
+
+    Example:
+        >>> from cloakwork.programs.gates import GateBuilder, GateKind
+        >>> builder = GateBuilder("both", (Port("a", "bits", 2),))
+        >>> builder.output(Port("y", "bits", 1), (builder.append(GateKind.AND, 0, 1),))
+        >>> gates_record(builder.finish())["operands"]
+        array([0, 1], dtype=uint32)
+    """
+    return {
+        **_ports_record(program),
+        "kinds": program.kinds,
+        "operands": program.operands,
+        "tables": program.tables,
+        "output_values": program.output_values,
+    }
+
+
+def bootstraps_record(program: BootstrapProgram) -> Record:
+    """A bootstrap program as a record from which `read_bootstraps` makes it again.
+
+    Example:
+        >>> from cloakwork.programs.bootstraps import HALF, BootstrapBuilder
+        >>> builder = BootstrapBuilder("copy", (Port("a", "bits", 1),))
+        >>> builder.output(Port("y", "bits", 1), [builder.input(0, HALF)], [HALF])
+        >>> record = bootstraps_record(builder.finish())
+        >>> read_bootstraps(Fields(record, "the record")).input_encodings.tolist() == [HALF]
+        True
+    """
+    return {**_ports_record(program), **{name: getattr(program, name) for name in DTYPES}}
+
+
+def read_bootstraps(fields: Fields) -> BootstrapProgram:
+    """The bootstrap program of a record.
+
+    Raises:
+        MalformedBytesError: The record is damaged, or of a program that is not legal.
+    """
+    arrays = {name: fields.array(name, np.dtype(kind).str) for name, kind in DTYPES.items()}
+    try:
+        inputs, outputs = (
+            tuple(map(Port.from_fields, fields.several(name, most=_MAX_PORTS)))
+            for name in ("inputs", "outputs")
+        )
+        return BootstrapProgram(fields.text("title"), inputs, outputs, **arrays)
+    except CloakworkError as error:
+        raise MalformedBytesError(f"cannot read {fields.place}: {error}") from error
+
+
+def _ports_record(program: GateProgram | BootstrapProgram) -> Record:
+    return {
+        "title": program.title,
+        "inputs": [port.to_record() for port in program.inputs],
+        "outputs": [port.to_record() for port in program.outputs],
+    }

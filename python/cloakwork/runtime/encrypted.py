@@ -1,0 +1,209 @@
+"""What passes between the parties: encrypted inputs of a program, or its results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from cloakwork.base.record import Fields, Record
+from cloakwork.errors import InvalidArgumentError, MalformedBytesError
+from cloakwork.runtime import container
+
+Role = Literal["inputs", "outputs"]
+
+KIND = "encrypted values file"
+KEY_ID_BYTES = 16
+_MAX_RUNS = 1 << 20
+_MAX_VALUES = 1 << 22
+_MAX_PORTS = 1 << 16
+
+
+class Encrypted:
+    """Encrypted inputs of a program, or its results; nothing here decrypts them.
+
+    It names its program and its key, and loads from a file or from bytes without either: whoever
+    uses it reads the ciphertexts then.
+
+    Args:
+        program: The fingerprint of the program.
+        role: Whether they go into the program or come out of it.
+        ports: The names of the inputs or outputs that they are.
+        runs: For each run of the program its values by number, ciphertexts or their records.
+        count: How many evaluations they are; None where no argument had an axis for them.
+        key_id: What the key is known by.
+        warning: Why they do not hide what they hold; empty where they do.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> @cw.circuit(a=cw.scalar())
+        ... def square(a):
+        ...     return a * a
+        >>> client, evaluator = square.compile(bits=16).keygen()
+        >>> sent = client.encrypt(a=-7).to_bytes()
+        >>> received = cw.Encrypted.from_bytes(sent)
+        >>> received.ports, received.count
+        (('a',), None)
+        >>> client.decrypt(evaluator.run(received))
+        49
+    """
+
+    __slots__ = ("_dump", "_runs", "count", "key_id", "ports", "program", "role", "warning")
+
+    def __init__(
+        self,
+        program: str,
+        role: Role,
+        ports: Sequence[str],
+        runs: Sequence[Mapping[int, Any]],
+        count: int | None,
+        key_id: bytes,
+        warning: str,
+        dump: Any = None,
+    ) -> None:
+        self.program = program
+        self.role: Role = role
+        self.ports = tuple(ports)
+        self.count = count
+        self.key_id = key_id
+        self.warning = warning
+        self._runs = [dict(run) for run in runs]
+        # What makes records of values; None where they are records already.
+        self._dump = dump
+
+    def values(self, scheme: Any, body: Any) -> list[dict[int, Any]]:
+        """For each run its values by number, as a scheme works on them.
+
+        Raises:
+            MalformedBytesError: They are none of this scheme, or not of this program.
+        """
+        if self._dump is None:
+            self._runs = [
+                {
+                    number: scheme.read_value(
+                        Fields(record, f"the {self.role}"), body, number, self.role
+                    )
+                    for number, record in run.items()
+                }
+                for run in self._runs
+            ]
+            self._dump = scheme.dump
+        return self._runs
+
+    @property
+    def runs(self) -> int:
+        """How many runs of the program they are."""
+        return len(self._runs)
+
+    def numbers(self) -> frozenset[int]:
+        """The numbers of the values of each run."""
+        return frozenset(self._runs[0]) if self._runs else frozenset()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the ciphertexts."""
+        return sum(_size(value) for run in self._runs for value in run.values())
+
+    def to_bytes(self) -> bytes:
+        """The values as bytes from which `from_bytes` makes them again."""
+        return container.to_bytes(KIND, self._record())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Encrypted:
+        """Read what `to_bytes` made.
+
+        Raises:
+            InvalidArgumentError: They are no bytes.
+            MalformedBytesError: They are damaged, or of something else.
+        """
+        return cls._of(container.read_bytes(data, KIND))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the values to a file; `cloakwork.load(path, Encrypted)` reads it.
+
+        Raises:
+            InvalidArgumentError: The path is invalid.
+            OSError: The file cannot be written.
+        """
+        container.write(path, KIND, self._record())
+
+    @classmethod
+    def _load(cls, path: str | os.PathLike[str], **_: Any) -> Encrypted:
+        return cls._of(container.read(path, KIND))
+
+    def _record(self) -> Record:
+        dump = self._dump or (lambda record: record)
+        return {
+            "program": self.program,
+            "role": self.role,
+            "ports": list(self.ports),
+            "runs": [
+                {"numbers": list(run), "values": [dump(value) for value in run.values()]}
+                for run in self._runs
+            ],
+            "count": self.count,
+            "key_id": self.key_id,
+            "warning": self.warning,
+        }
+
+    @classmethod
+    def _of(cls, fields: Fields) -> Encrypted:
+        ports = fields.items("ports", most=_MAX_PORTS)
+        if not all(isinstance(name, str) and name.isprintable() for name in ports):
+            raise fields.wrong("ports", "names")
+        key_id = fields.data("key_id")
+        if len(key_id) != KEY_ID_BYTES:
+            raise fields.wrong("key_id", f"{KEY_ID_BYTES} bytes")
+        count = None
+        if fields.raw("count") is not None:
+            count = fields.integer("count", least=1, most=_MAX_RUNS)
+        role: Any = fields.choice("role", ("inputs", "outputs"))
+        runs = [_read_run(each) for each in fields.several("runs", most=_MAX_RUNS)]
+        if not runs or any(run.keys() != runs[0].keys() for run in runs):
+            raise fields.wrong("runs", "values of the same numbers, once or more")
+        return cls(fields.word("program"), role, ports, runs, count, key_id, fields.word("warning"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Encrypted.from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.ports)
+        count = "" if self.count is None else f", {self.count} evaluations"
+        warning = f"; {self.warning}" if self.warning else ""
+        return f"Encrypted({self.role} {names:.60}{count}, {self.nbytes} bytes{warning})"
+
+
+def _read_run(fields: Fields) -> dict[int, Any]:
+    numbers = fields.integers("numbers", least=0, most=_MAX_VALUES, count=_MAX_VALUES)
+    values = fields.items("values", most=_MAX_VALUES)
+    if len(numbers) != len(values) or len(set(numbers)) != len(numbers):
+        raise MalformedBytesError(f"cannot read {fields.place}: a value is missing or comes twice")
+    return dict(zip(numbers, values, strict=True))
+
+
+def _size(value: Any) -> int:
+    """Bytes of a value, or of its record."""
+    if not isinstance(value, Mapping):
+        return int(value.nbytes)
+    leaves = [
+        each for entry in value.values() for each in (entry if isinstance(entry, list) else [entry])
+    ]
+    return sum(
+        len(each) if isinstance(each, bytes) else getattr(each, "nbytes", 0) for each in leaves
+    )
+
+
+def joined(given: object, action: str) -> list[Encrypted]:
+    """What was given as inputs: one `Encrypted`, or several that make up all inputs.
+
+    Raises:
+        InvalidArgumentError: It is neither.
+    """
+    several = list(given) if isinstance(given, list | tuple) else [given]
+    found = [each for each in several if isinstance(each, Encrypted)]
+    if not found or len(found) != len(several):
+        raise InvalidArgumentError(
+            f"cannot {action}: expected what encrypt gave, or a list of it, got "
+            f"{type(given).__name__}"
+        )
+    return found

@@ -1,0 +1,489 @@
+"""A program that runs on encrypted data: public, the same for every kind of computation."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from cloakwork.base.arguments import integer
+from cloakwork.base.record import Fields, Record, digest_of
+from cloakwork.errors import (
+    CloakworkError,
+    InputNameError,
+    InsecureParametersError,
+    InvalidProgramError,
+    MalformedBytesError,
+    ValueOutOfRangeError,
+)
+from cloakwork.programs.activation_range import ActivationRange, left_ranges
+from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.packing import Packed, Packing, bound_arguments
+from cloakwork.programs.packing.batch import BatchPacking
+from cloakwork.programs.packing.bits import BitPacking
+from cloakwork.programs.packing.scalar import ScalarPacking
+from cloakwork.programs.packing.tensor import TensorPacking
+from cloakwork.programs.port import Port, signature
+from cloakwork.programs.records import (
+    bootstraps_record,
+    read_bootstraps,
+    read_slots,
+    slots_record,
+)
+from cloakwork.programs.slots import Output, SlotProgram
+from cloakwork.runtime import container
+from cloakwork.runtime.integer_noise import require_noise_within
+from cloakwork.runtime.simulate import extremes
+from cloakwork.schemes import read_scheme
+from cloakwork.schemes.bgv import Bgv
+from cloakwork.schemes.clear_rows import ClearRows
+
+if TYPE_CHECKING:
+    from cloakwork.runtime.client import Client
+    from cloakwork.runtime.evaluator import Evaluator
+
+Body: TypeAlias = SlotProgram | BootstrapProgram
+
+KIND = "program file"
+_PACKINGS: Mapping[str, Callable[[Fields], Any]] = {
+    TensorPacking.kind: TensorPacking.from_fields,
+    BatchPacking.kind: BatchPacking.from_fields,
+    ScalarPacking.kind: ScalarPacking.from_fields,
+    BitPacking.kind: BitPacking.from_fields,
+}
+_MAX_RANGES = 1 << 16
+_MAX_THREADS = 1024
+# A value that is always 0 comes out of ciphertexts as a small number.
+_LEAST_BOUND = 2.0**-20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Simulation:
+    """What a program computes in the clear, whatever it is given.
+
+    Args:
+        outputs: The results, with the errors of encryption as modelled.
+        error: The largest error to expect; 0 of exact results.
+        outside: For each input and layer that numbers came to which it is not meant for, what
+            these were and what it is meant for. A client refuses to encrypt such inputs.
+    """
+
+    outputs: Any
+    error: float
+    outside: tuple[str, ...]
+
+
+class Program:
+    """What runs on encrypted data: operations, parameters, and how inputs and results lie in them.
+
+    It is public: a client makes keys for it, an evaluator runs it. `cloakwork.compile`,
+    `cloakwork.nn.compile` and the `compile` of circuits make programs.
+
+    Args:
+        scheme: What it is encrypted by.
+        body: The operations.
+        packing: How arguments lie in ciphertexts, and results.
+        ranges: The layers of a network, by the numbers that they are meant for.
+        error: The largest error of a result to expect, as seen on calibration data; None where the
+            estimates of ciphertexts say it.
+        threads: How many threads it was made for; None for any number.
+
+    Raises:
+        InvalidProgramError: The parts do not fit one another.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> program = cw.compile(lambda x: (x * x).sum(), cw.Spec((100,), bound=2.0))
+        >>> client, evaluator = program.keygen()
+        >>> result = evaluator.run(client.encrypt(np.full(100, 1.5)))
+        >>> round(float(client.decrypt(result)), 4)
+        225.0
+    """
+
+    def __init__(
+        self,
+        scheme: Any,
+        body: Body,
+        packing: Packing,
+        *,
+        ranges: Sequence[ActivationRange] = (),
+        error: float | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.scheme = scheme
+        self.body = body
+        self.packing = packing
+        self.ranges = tuple(ranges)
+        self.error = error
+        self.threads = threads
+        self._own: tuple[Client, Evaluator] | None = None
+        self._clear_rows = ClearRows()
+        scheme.require_fitting(body)
+        _require_packed(body, packing)
+        if isinstance(scheme, Bgv) and isinstance(packing, ScalarPacking):
+            moduli = math.prod(each.plaintext_modulus for each in scheme.parameter_sets)
+            if not moduli >> packing.bits:
+                raise InvalidProgramError(
+                    f"cannot use {body.title}: its primes hold fewer bits than its results"
+                )
+
+    @property
+    def name(self) -> str:
+        """What it computes."""
+        return self.body.title
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        """What goes in."""
+        return self.packing.inputs
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        """What comes out."""
+        return self.packing.outputs
+
+    @property
+    def batch(self) -> int:
+        """Evaluations of one run; more of them are more runs."""
+        return self.packing.batch
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of the evaluation keys that it needs."""
+        return int(self.scheme.key_bytes(self.body))
+
+    @property
+    def warning(self) -> str:
+        """Why numbers are not safe; empty where they are."""
+        if not self.scheme.hidden:
+            return "clear backend: hides nothing"
+        return "INSECURE" if self.scheme.insecure else ""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Equal for programs that compute the same under the same parameters and packing."""
+        record = self.to_record()
+        computed = {name: record[name] for name in ("scheme", "body", "packing")}
+        return digest_of({**computed, "error": None})[:32]
+
+    @cached_property
+    def input_bounds(self) -> tuple[float, ...] | None:
+        """For each input of a slot program over reals the largest absolute value of any slot."""
+        bounds = self.packing.input_bounds()
+        return None if bounds is None else tuple(float(each.max()) for each in bounds)
+
+    @cached_property
+    def value_bounds(self) -> tuple[float | None, ...] | None:
+        """For each operation over reals the largest absolute value that it may come to.
+
+        Interval arithmetic, which begins anew at every polynomial: of its operand a client encrypts
+        nothing that leaves the range that the polynomial is meant for.
+        """
+        inputs = self.packing.input_bounds()
+        if inputs is None or not isinstance(self.body, SlotProgram):
+            return None
+        return bounds_of_values(self.body, inputs, self.ranges)
+
+    @property
+    def output_bounds(self) -> tuple[float, ...] | None:
+        """For each output of a slot program over reals the largest absolute value of any slot."""
+        bounds = self.value_bounds
+        if bounds is None or not isinstance(self.body, SlotProgram):
+            return None
+        return tuple(
+            bound or 0.0
+            for operation, bound in zip(self.body.operations, bounds, strict=True)
+            if isinstance(operation, Output)
+        )
+
+    def keygen(self) -> tuple[Client, Evaluator]:
+        """A client with a new secret key, and an evaluator with exactly the keys needed."""
+        from cloakwork.runtime.client import Client  # noqa: PLC0415
+
+        client = Client.generate(self)
+        return client, client.evaluator()
+
+    def run(self, *args: Any, **named: Any) -> Any:
+        """Encrypt, run and decrypt in this process, with keys made at the first call.
+
+        Args:
+            args: The inputs in their order; see `Client.encrypt`.
+            named: The inputs by name.
+        """
+        if self._own is None:
+            self._own = self.keygen()
+        client, evaluator = self._own
+        return client.decrypt(evaluator.run(client.encrypt(*args, **named)))
+
+    def run_clear(self, *args: Any, **named: Any) -> Any:
+        """Run the very operations in the clear, slot for slot or bit for bit.
+
+        It refuses what a client refuses, and integers that would wrap around unseen; errors of
+        encryption are not added.
+
+        Args:
+            args: The inputs in their order; see `Client.encrypt`.
+            named: The inputs by name.
+
+        Raises:
+            ResultOverflowError: A result has more bits than the program was compiled for.
+            CloakworkError: What `Client.encrypt` raises.
+        """
+        return self._run_in_clear(None, bound_arguments(self.inputs, args, named, self._action))
+
+    def simulate(self, *args: Any, seed: int = 0, **named: Any) -> Simulation:
+        """Run the very operations in the clear with modelled errors, and report ranges left.
+
+        Args:
+            args: The inputs in their order, of any size; see `Client.encrypt`.
+            seed: What errors are drawn from.
+            named: The inputs by name.
+
+        Raises:
+            ShapeMismatchError, NotRealError, NotFiniteError: As `Client.encrypt` raises them.
+            InvalidArgumentError: The seed is no integer from 0 up.
+        """
+        seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
+        arguments = bound_arguments(self.inputs, args, named, "simulate")
+        outside: list[str] = []
+        given = arguments
+        if self.input_bounds is not None:
+            outside = [
+                f"input {port.name!r} expects numbers of absolute value up to {port.bound:g}, and "
+                f"got {float(np.abs(np.asarray(arguments[port.name])).max()):g}"
+                for port in self.inputs
+                if port.name in arguments and _exceeds(arguments[port.name], port)
+            ]
+            packed = self._unranged().packing.pack(arguments, "simulate")
+            outside += self.left_ranges(packed)
+        outputs = self._unranged()._run_in_clear(seed, given)
+        return Simulation(outputs, self.error or 0.0, tuple(outside))
+
+    def in_clear(self, noise_seed: int | None = None) -> Program:
+        """The same program without encryption, with keys that hide nothing: for finding mistakes.
+
+        Args:
+            noise_seed: What modelled errors are drawn from; None for none.
+        """
+        return self._with(scheme=self.scheme.in_clear(noise_seed))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the program to a file; `cloakwork.load(path, Program)` reads it.
+
+        Raises:
+            InvalidArgumentError: The path is invalid.
+            OSError: The file cannot be written.
+        """
+        container.write(path, KIND, self.to_record())
+
+    def pack(self, arguments: Mapping[str, Any], action: str) -> Packed:
+        """The vectors of arguments by name, where they are what the program may be given.
+
+        Raises:
+            InputNameError: An input is missing whose numbers lie beside others' that are given.
+            ValueOutOfRangeError: A number on the way leaves the range of a layer.
+        """
+        packed = self.packing.pack(arguments, action)
+        missing = [port.name for port in self.inputs if port.name not in packed.ports]
+        if missing:
+            apart = {*self.packing.vectors_of(packed.ports), *self.packing.vectors_of(missing)}
+            if len(apart) != self.packing.vector_counts[0] or self.ranges:
+                raise InputNameError(
+                    f"cannot {action}: expected all inputs, which share ciphertexts or are "
+                    f"checked together, got none for {', '.join(missing)}"
+                )
+        reports = self.left_ranges(packed) if self.ranges else []
+        if reports:
+            raise ValueOutOfRangeError(
+                f"cannot {action}: its results would be wrong numbers, as {'; '.join(reports)}; "
+                "calibrate with inputs like these, or compile with a larger margin"
+            )
+        return packed
+
+    def left_ranges(self, packed: Packed) -> list[str]:
+        """The layers that packed inputs bring numbers to that they are not meant for, in words.
+
+        The very program runs on them in the clear. Of layers after one outside its range nothing
+        is reported, as their numbers have no meaning.
+        """
+        if not self.ranges:
+            return []
+        assert isinstance(self.body, SlotProgram)
+        assert isinstance(self.packing, BatchPacking)
+        runs = [[run[number] for number in sorted(run)] for run in packed.runs]
+        width = self.packing.width
+        received = extremes(self.body, runs, self.ranges, width, self._clear_rows)
+        return left_ranges(self.ranges, received)
+
+    @property
+    def _action(self) -> str:
+        return f"run {self.name}"
+
+    def _run_in_clear(self, noise_seed: int | None, arguments: Mapping[str, Any]) -> Any:
+        client, evaluator = self.in_clear(noise_seed).keygen()
+        return client.decrypt(evaluator.run(client.encrypt(**arguments), threads=1))
+
+    def _unranged(self) -> Program:
+        """The same program, for numbers of any size."""
+        inputs = tuple(replace(port, low=None, high=None) for port in self.inputs)
+        if not isinstance(self.packing, TensorPacking | BatchPacking):
+            return self
+        return self._with(packing=replace(self.packing, inputs=inputs), ranges=())
+
+    def _with(self, **changed: Any) -> Program:
+        kept = {
+            "scheme": self.scheme,
+            "body": self.body,
+            "packing": self.packing,
+            "ranges": self.ranges,
+            "error": self.error,
+            "threads": self.threads,
+        }
+        return Program(**{**kept, **changed})
+
+    def to_record(self) -> Record:
+        """The program as files hold it."""
+        if isinstance(self.body, SlotProgram):
+            form, body = "slots", slots_record(self.body)
+        else:
+            form, body = "bootstraps", bootstraps_record(self.body)
+        return {
+            "scheme": self.scheme.to_record(),
+            "form": form,
+            "body": body,
+            "packing": {"kind": self.packing.kind, **self.packing.to_record()},
+            "ranges": [each.to_record() for each in self.ranges],
+            "error": self.error,
+            "threads": self.threads,
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Fields, *, insecure: bool = False) -> Program:
+        """The program of a record.
+
+        Args:
+            fields: The record.
+            insecure: Whether parameters below 128-bit security are allowed.
+
+        Raises:
+            MalformedBytesError: The record is of none.
+            InsecureParametersError: Its parameters fall short of 128-bit security.
+            NoiseBudgetError, NoiseExhaustedError: Noise would destroy results.
+        """
+        scheme = read_scheme(fields.within("scheme"), insecure=insecure)
+        body: Body
+        if fields.choice("form", ("slots", "bootstraps")) == "slots":
+            body = read_slots(fields.within("body"))
+        else:
+            body = read_bootstraps(fields.within("body"))
+        packing = fields.within("packing")
+        error = None if fields.raw("error") is None else fields.positive("error")
+        threads = None
+        if fields.raw("threads") is not None:
+            threads = fields.integer("threads", least=1, most=_MAX_THREADS)
+        try:
+            made = cls(
+                scheme,
+                body,
+                _PACKINGS[packing.choice("kind", tuple(_PACKINGS))](packing),
+                ranges=[
+                    ActivationRange.from_fields(each, len(getattr(body, "operations", ())))
+                    for each in fields.several("ranges", most=_MAX_RANGES)
+                ],
+                error=error,
+                threads=threads,
+            )
+        except (InsecureParametersError, ArithmeticError):
+            raise
+        except CloakworkError as refusal:
+            raise MalformedBytesError(f"cannot read {fields.place}: {refusal}") from refusal
+        if isinstance(scheme, Bgv):
+            for parameters in scheme.parameter_sets:
+                require_noise_within(made.body, parameters)
+        return made
+
+    @classmethod
+    def _load(cls, path: str | os.PathLike[str], *, insecure: bool) -> Program:
+        return cls.from_fields(container.read(path, KIND), insecure=insecure)
+
+    def __repr__(self) -> str:
+        ports = signature(self.inputs, self.outputs)
+        return f"Program({self.name}: {ports:.60}; {_size_of(self.body)}; {self.scheme})"
+
+
+def bounds_of_values(
+    body: SlotProgram, inputs: Sequence[Any], ranges: Sequence[ActivationRange]
+) -> tuple[float | None, ...]:
+    """For each operation over reals what its values do not exceed; None for constants.
+
+    Args:
+        body: The program.
+        inputs: For each input the largest absolute value of every slot.
+        ranges: The layers of a network, by the numbers that they are meant for.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input
+        >>> body = SlotProgram("same", 2, (Input("x", 0), Output(0)), (None,) * 2)
+        >>> bounds_of_values(body, [np.array([3.0, 0.0])], ())
+        (3.0, 3.0)
+    """
+    ceilings: dict[int, float] = {}
+    for each in ranges:
+        for value in each.values:
+            ceilings[value] = min(each.reached, ceilings.get(value, each.reached))
+    found = value_bounds(body, inputs, ceilings)
+    return tuple(None if each is None else max(each, _LEAST_BOUND) for each in found)
+
+
+def _exceeds(argument: Any, port: Port) -> bool:
+    return bool(np.abs(np.asarray(argument)).max(initial=0.0) > port.bound)
+
+
+def _size_of(body: Body) -> str:
+    if isinstance(body, SlotProgram):
+        return f"{len(body.operations)} operations"
+    return f"{body.bootstrap_count} bootstraps"
+
+
+def _require_packed(body: Body, packing: Packing) -> None:
+    """Refuse a packing of other vectors than a body has."""
+    if isinstance(body, BootstrapProgram):
+        fits = isinstance(packing, BitPacking) and (packing.inputs, packing.outputs) == (
+            body.inputs,
+            body.outputs,
+        )
+    elif isinstance(packing, TensorPacking | BatchPacking | ScalarPacking):
+        kinds = {"real": (TensorPacking, BatchPacking), "integer": (ScalarPacking,)}
+        fits = isinstance(packing, kinds[body.numbers]) and _counts_fit(body, packing)
+    else:
+        fits = False
+    if not fits:
+        raise InvalidProgramError(
+            f"cannot use {body.title}: its inputs or outputs are not those of its packing"
+        )
+
+
+def _counts_fit(body: SlotProgram, packing: TensorPacking | BatchPacking | ScalarPacking) -> bool:
+    names = [type(operation).__name__ for operation in body.operations]
+    inputs, outputs = packing.vector_counts
+    if isinstance(packing, ScalarPacking):
+        return (
+            body.slots == packing.places.slots
+            and names.count("Input") == inputs
+            and names.count("Output") >= outputs
+        )
+    slots = (
+        packing.results[0].slots
+        if isinstance(packing, TensorPacking)
+        else packing.width * packing.output_places[0].slots
+    )
+    return body.slots == slots and (names.count("Input"), names.count("Output")) == (
+        inputs,
+        outputs,
+    )

@@ -1,0 +1,177 @@
+"""What a scheme has to offer, and what slot programs compute with on it.
+
+A scheme is a way to encrypt with its parameters: keys, encryption of vectors, bytes of all of
+these. Programs name their scheme and know nothing else of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from numpy.typing import NDArray
+
+from cloakwork.base.record import Fields, Record
+from cloakwork.programs.keys import KeyRequirements
+from cloakwork.programs.slots import Basis, Input, Output, SlotProgram, State
+
+V = TypeVar("V")
+
+
+class Backend(Protocol[V]):
+    """What a backend computes on values V; one method per operation of the program.
+
+    Two are the same in a cheaper way: `multiply_lazily` leaves the product to be
+    relinearised by the rescale or rotation that follows, and `rotate_many` makes several
+    rotations of one value. Several threads call the methods at once.
+    """
+
+    def level(self, value: V) -> int: ...
+    def add(self, left: V, right: V) -> V: ...
+    def subtract(self, left: V, right: V) -> V: ...
+    def add_constant(self, value: V, constant: NDArray[Any]) -> V: ...
+    def multiply(self, left: V, right: V) -> V: ...
+    def multiply_lazily(self, left: V, right: V) -> V: ...
+    def multiply_constant(self, value: V, constant: NDArray[Any]) -> V: ...
+    def negate(self, value: V) -> V: ...
+    def rotate(self, value: V, steps: int) -> V: ...
+    def rotate_many(self, value: V, steps: Sequence[int]) -> Sequence[V]: ...
+    def rotate_sum(self, value: V, added: Sequence[int], subtracted: Sequence[int]) -> V: ...
+    def linear(self, value: V, diagonals: Mapping[int, NDArray[Any]], baby_steps: int) -> V: ...
+    def polynomial(self, value: V, coefficients: Sequence[float], basis: Basis) -> V: ...
+    def rescale(self, value: V) -> V: ...
+    def drop_level(self, value: V, level: int) -> V: ...
+    def bounded(self, value: V, bound: float) -> V: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Decrypted:
+    """What values hold.
+
+    Args:
+        vectors: A vector of each.
+        error: How far any number may be off; 0 for exact ones.
+    """
+
+    vectors: list[NDArray[Any]]
+    error: float = 0.0
+
+
+class Scheme(Protocol):
+    """A way to encrypt, with its parameters.
+
+    Attributes:
+        name: A word that says which scheme it is, in files too.
+        hidden: Whether it encrypts; the clear ones do not.
+    """
+
+    name: ClassVar[str]
+    hidden: ClassVar[bool]
+
+    @property
+    def insecure(self) -> bool:
+        """Whether the parameters fall short of 128-bit security, or nothing is encrypted."""
+
+    def require_fitting(self, body: Any) -> None:
+        """Refuse a program's body that does not run under these parameters.
+
+        Raises:
+            InvalidProgramError: It does not.
+        """
+
+    def in_clear(self, noise_seed: int | None = None) -> Scheme:
+        """The scheme that computes the same without encryption.
+
+        Args:
+            noise_seed: What modelled errors are drawn from, of a scheme that has errors; None for
+                none.
+        """
+
+    def key_bytes(self, body: Any) -> int:
+        """Bytes of the evaluation keys that a body needs."""
+
+    def secret_key(self) -> Any:
+        """A new secret key."""
+
+    def public_key(self, secret: Any) -> Any:
+        """A key that encrypts for the holder of the secret key and does nothing else."""
+
+    def evaluation_keys(self, secret: Any, body: Any) -> Any:
+        """Exactly the evaluation keys that a body needs."""
+
+    def encrypt(
+        self,
+        key: Any,
+        vectors: Mapping[int, NDArray[Any]],
+        body: Any,
+        bounds: Sequence[float] | None,
+    ) -> dict[int, Any]:
+        """Encrypt inputs of a body, by their numbers, under a secret or a public key."""
+
+    def decrypt(self, secret: Any, values: Sequence[Any], body: Any) -> Decrypted:
+        """Decrypt the results of a body.
+
+        Raises:
+            KeyMismatchError: They were made with another key.
+        """
+
+    def dump(self, item: Any) -> Record:
+        """A key or a value as a record."""
+
+    def read_key(self, kind: str, fields: Fields) -> Any:
+        """A key of a record: `secret_key`, `public_key` or `evaluation_keys`.
+
+        Raises:
+            MalformedBytesError: The record is of none.
+        """
+
+    def read_value(self, fields: Fields, body: Any, number: int, role: str) -> Any:
+        """A value of a record: input or output `number` of a body.
+
+        Raises:
+            MalformedBytesError: The record is of none, or of one at another level.
+        """
+
+    def to_record(self) -> Record:
+        """The parameters as files hold them."""
+
+    def __str__(self) -> str:
+        """The parameters in words."""
+
+
+class SlotScheme(Scheme, Protocol):
+    """A scheme on whose values slot programs run."""
+
+    def backend(self, keys: Any, *, cache_bytes: int) -> Backend[Any]:
+        """What a program runs on.
+
+        Args:
+            keys: The evaluation keys.
+            cache_bytes: Bytes that encoded linear transforms may take, to be used again.
+        """
+
+    def bytes_at(self, state: State) -> int:
+        """Bytes of a value of degree 1 in a state, which is not that of a constant."""
+
+
+def levels_of(body: SlotProgram, role: str) -> list[int]:
+    """The levels of the inputs of a program, or of its outputs.
+
+    Example:
+        >>> from cloakwork.programs.slots import Add
+        >>> body = SlotProgram("double", 4, (Input("x", 3), Add(0, 0), Output(1)), (None,) * 3)
+        >>> levels_of(body, "inputs"), levels_of(body, "outputs")
+        ([3], [3])
+    """
+    kind = Input if role == "inputs" else Output
+    return [
+        state.level
+        for operation, state in zip(body.operations, body.states, strict=True)
+        if isinstance(operation, kind) and state.level is not None
+    ]
+
+
+def requirements_bytes(needed: KeyRequirements, sizes: Sequence[Any]) -> int:
+    """Bytes of the keys that are needed, under each of some parameter sets."""
+    return sum(needed.nbytes(each.evaluation_key_bytes) for each in sizes)

@@ -1,0 +1,237 @@
+"""TFHE: bits, on which bootstrap programs run; see `schemes.base.Scheme`.
+
+The values of a program are the ciphertexts of each input by the number of its port, every bit in
+all encodings that the program wants, and those of each output, every bit once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork import _native
+from cloakwork._native import (
+    BooleanCiphertexts,
+    BooleanEvaluationKey,
+    BooleanParameters,
+    BooleanSecretKey,
+)
+from cloakwork.base.progress import progress_bar
+from cloakwork.base.record import Fields, Record
+from cloakwork.errors import InvalidArgumentError, InvalidProgramError, MalformedBytesError
+from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.schemes.base import Decrypted
+from cloakwork.schemes.clear_bits import ClearBits
+from cloakwork.schemes.tfhe_noise import FAILURE_BITS, Failure, failure_of, noise_of
+
+Bits: TypeAlias = NDArray[np.uint8]
+
+# Beyond these no parameter set goes.
+MAX_FAILURE_BITS = 128
+
+
+class Tfhe:
+    """TFHE under one of the engine's parameter sets, all of which are 128-bit secure.
+
+    Args:
+        parameter_set: Its name.
+        failure_bits: A bootstrap goes wrong with a probability of at most 2^-failure_bits.
+
+    Raises:
+        InvalidArgumentError: There is no such set.
+
+    Example:
+        >>> print(Tfhe("boxes8"))
+        TFHE with the parameters boxes8, 128-bit secure
+    """
+
+    name: ClassVar[str] = "tfhe"
+    hidden: ClassVar[bool] = True
+    insecure = False
+
+    def __init__(self, parameter_set: str, failure_bits: int = FAILURE_BITS) -> None:
+        self.parameters = BooleanParameters(parameter_set)
+        self.failure_bits = failure_bits
+        self._prepared: WeakKeyDictionary[BootstrapProgram, _native.BootstrapProgram] = (
+            WeakKeyDictionary()
+        )
+
+    def failure(self, body: BootstrapProgram) -> Failure:
+        """How likely a program goes wrong."""
+        return failure_of(body, noise_of(self.parameters.name, self.failure_bits))
+
+    def require_fitting(self, body: BootstrapProgram) -> None:
+        """Refuse a program with too many boxes, or that goes wrong too often.
+
+        Raises:
+            InvalidProgramError: It is of another form, or its bootstraps tell too many boxes apart.
+            NoiseBudgetError: It would go wrong with a greater probability than allowed.
+        """
+        if not isinstance(body, BootstrapProgram):
+            raise InvalidProgramError("cannot use the program: it has no bootstraps")
+        boxes_log = int(body.boxes_log.max(initial=0))
+        if boxes_log > self.parameters.max_boxes_log:
+            raise InvalidProgramError(
+                f"cannot use {body.title}: its bootstraps tell 2^{boxes_log} boxes apart, those "
+                f"under {self.parameters.name} 2^{self.parameters.max_boxes_log}"
+            )
+        self.failure(body).require(body.title, self.parameters.name, self.failure_bits)
+
+    def in_clear(self, noise_seed: int | None = None) -> ClearBits:
+        """The same bits without encryption; bits have no errors to model."""
+        return ClearBits()
+
+    def key_bytes(self, body: BootstrapProgram) -> int:
+        """Bytes of the evaluation key, which is one for all programs."""
+        return self.parameters.evaluation_key_bytes
+
+    def secret_key(self) -> BooleanSecretKey:
+        """A new secret key."""
+        return BooleanSecretKey.generate(self.parameters)
+
+    def public_key(self, secret: BooleanSecretKey) -> Any:
+        """A key that encrypts and does nothing else."""
+        return secret.public_key()
+
+    def evaluation_keys(
+        self, secret: BooleanSecretKey, body: BootstrapProgram
+    ) -> BooleanEvaluationKey:
+        """The evaluation key."""
+        return secret.evaluation_key()
+
+    def encrypt(
+        self, key: Any, vectors: Mapping[int, Bits], body: BootstrapProgram, bounds: Any
+    ) -> dict[int, BooleanCiphertexts]:
+        """Encrypt the bits of inputs, by the numbers of their ports."""
+        return {
+            number: key.encrypt(*body.encoded_bits(number, bits))
+            for number, bits in vectors.items()
+        }
+
+    def decrypt(
+        self, secret: BooleanSecretKey, values: Sequence[BooleanCiphertexts], body: BootstrapProgram
+    ) -> Decrypted:
+        """The bits of every output."""
+        return Decrypted(
+            [
+                secret.decrypt(value, body.output_encodings[own])
+                for value, own in zip(values, body.output_slices, strict=True)
+            ]
+        )
+
+    def run(
+        self,
+        key: BooleanEvaluationKey,
+        body: BootstrapProgram,
+        values: Mapping[int, BooleanCiphertexts],
+        clear: Mapping[int, Bits],
+        *,
+        threads: int | None,
+        cancel: threading.Event | None,
+    ) -> list[BooleanCiphertexts]:
+        """Run a program on encrypted inputs and clear ones; the ciphertexts of every output.
+
+        On a terminal a bar shows how far it is.
+
+        Raises:
+            InvalidArgumentError: No input is encrypted.
+            KeyMismatchError, ParametersMismatchError: An input was encrypted otherwise.
+            RunCancelledError: `cancel` was set.
+        """
+        if not values:
+            raise InvalidArgumentError(
+                f"cannot run {body.title}: no input is encrypted; run_clear computes in the clear"
+            )
+        program = self._native(body)
+        inputs = _in_order(body, values, clear)
+        with progress_bar(body.title, total=program.bootstraps, unit="bootstrap") as bar:
+            made = key.run(
+                program,
+                inputs,
+                threads=threads,
+                progress=lambda done, _: bar.update(done - bar.n),
+                cancel=cancel,
+            )
+        return [made.select(range(own.start, own.stop)) for own in body.output_slices]
+
+    def _native(self, body: BootstrapProgram) -> _native.BootstrapProgram:
+        prepared = self._prepared.get(body)
+        if prepared is None:
+            prepared = self._prepared[body] = _native.BootstrapProgram(
+                inputs=body.input_count,
+                kinds=body.kinds,
+                term_starts=body.term_starts,
+                term_signals=body.term_signals,
+                term_weights=body.term_weights,
+                constants=body.constants,
+                boxes_log=body.boxes_log,
+                output_starts=body.output_starts,
+                tables=body.tables,
+                output_constants=body.output_constants,
+                output_signals=body.output_signals,
+            )
+        return prepared
+
+    def dump(self, item: Any) -> Record:
+        """A key or ciphertexts as a record."""
+        return {"data": item.to_bytes()}
+
+    def read_key(self, kind: str, fields: Fields) -> Any:
+        """A key of a record."""
+        key = _KEYS[kind].from_bytes(fields.data("data"))
+        self._require_own(key.parameters, fields)
+        return key
+
+    def read_value(
+        self, fields: Fields, body: BootstrapProgram, number: int, role: str
+    ) -> BooleanCiphertexts:
+        """Ciphertexts of a record: those of an input or output of a program."""
+        value = BooleanCiphertexts.from_bytes(fields.data("data"))
+        self._require_own(value.parameters, fields)
+        inputs = role == "inputs"
+        wanted = len(body.signals_of(number)) if inputs else body.outputs[number].bits
+        if len(value) != wanted:
+            raise MalformedBytesError(
+                f"cannot read {fields.place}: expected {wanted} ciphertexts, got {len(value)}"
+            )
+        return value
+
+    def _require_own(self, parameters: BooleanParameters, fields: Fields) -> None:
+        if parameters.name != self.parameters.name:
+            raise MalformedBytesError(
+                f"cannot read {fields.place}: expected the parameters {self.parameters.name}, got "
+                f"{parameters.name}"
+            )
+
+    def to_record(self) -> Record:
+        """The parameters as files hold them."""
+        return {
+            "scheme": self.name,
+            "parameters": self.parameters.name,
+            "failure_bits": self.failure_bits,
+        }
+
+    def __str__(self) -> str:
+        return f"TFHE with the parameters {self.parameters.name}, 128-bit secure"
+
+
+_KEYS: Mapping[str, Any] = {
+    "secret_key": BooleanSecretKey,
+    "evaluation_keys": BooleanEvaluationKey,
+}
+
+
+def _in_order(
+    body: BootstrapProgram, values: Mapping[int, BooleanCiphertexts], clear: Mapping[int, Bits]
+) -> BooleanCiphertexts:
+    """The ciphertexts of all inputs in the order of the program's."""
+    first, *others = values.values()
+    known = [first.trivial(*body.encoded_bits(number, bits)) for number, bits in clear.items()]
+    order = np.concatenate([body.signals_of(number) for number in (*values, *clear)])
+    together = first.concatenate([*others, *known]) if others or known else first
+    return together.select(np.argsort(order).tolist())

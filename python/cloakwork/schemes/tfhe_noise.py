@@ -1,0 +1,285 @@
+"""How likely a bootstrap program goes wrong: noise followed from the inputs to every bootstrap.
+
+Every signal is a sum of weights times sources: encrypted inputs, whose noises are independent, and
+outputs of bootstraps, independent between bootstraps; outputs of one bootstrap may carry the same
+noise, so their weights are added before they are squared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NoReturn
+
+from cloakwork._native import BooleanParameters, boolean_noise
+from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
+from cloakwork.programs.bootstraps import LINEAR, BootstrapProgram
+
+# Of programs for which nothing else is asked.
+FAILURE_BITS = 64
+# Outputs of bootstraps that a sum may have at least where a bootstrap is to be of use.
+_LEAST_ROOM = 32
+
+# Encodings get no finer than so many halves of the half encoding.
+_MOST_DOUBLINGS = 8
+# From a signal that is a source to its weight.
+Sum = Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class BitNoise:
+    """How much noise TFHE's operations on bits leave under a parameter set, and may leave.
+
+    Variances are of torus numbers: 1 is one turn squared.
+
+    Args:
+        name: The name of the parameter set.
+        max_boxes_log: log2 of the most boxes that a bootstrap tells apart.
+        fresh_variance: Noise of an encrypted input.
+        bootstrap_variance: Noise of one output of a bootstrap.
+        switch_variance: What the way into a bootstrap of one, two, four tables adds: key switch
+            and modulus switch.
+        failure_bits: The most that a bootstrap may miss its box, or an output its bit: a
+            probability of 2^-failure_bits.
+
+    Raises:
+        InvalidArgumentError: A number is not finite or negative, or there is no noise of a
+            bootstrap of one table.
+
+    Example:
+        >>> noise = noise_of("boxes8")
+        >>> noise.log2_failure(2, 1, noise.bootstrap_variance) < -64
+        True
+    """
+
+    name: str
+    max_boxes_log: int
+    fresh_variance: float
+    bootstrap_variance: float
+    switch_variance: tuple[float, ...]
+    failure_bits: int = FAILURE_BITS
+
+    def __post_init__(self) -> None:
+        numbers = [*self.switch_variance, self.fresh_variance, self.bootstrap_variance]
+        if not all(math.isfinite(number) and number >= 0 for number in numbers):
+            self._refuse("expected finite variances of 0 or more")
+        if not 1 <= len(self.switch_variance) <= 3:
+            self._refuse("expected the noise of one, two and four tables")
+        if self.max_boxes_log < 2:
+            self._refuse(f"expected 4 boxes or more, got 2^{self.max_boxes_log}")
+
+    def budget(self, boxes_log: int, tables: int) -> float:
+        """The most variance that a bootstrap's sum may have; below 0 where there is none."""
+        margin = 2.0 ** -(boxes_log + 1)
+        return (
+            margin**2 / (2 * _erfc_argument(self.failure_bits) ** 2)
+            - self.switch_variance[tables_log(tables)]
+        )
+
+    def most_tables(self, boxes_log: int) -> int:
+        """The most tables that leave room for sums of some bootstraps' outputs; 0 for none."""
+        room = _LEAST_ROOM * max(self.bootstrap_variance, self.fresh_variance)
+        fitting = [
+            1 << log
+            for log in range(len(self.switch_variance))
+            if self.budget(boxes_log, 1 << log) >= room
+        ]
+        return max(fitting, default=0)
+
+    def doublings(self, boxes_log: int) -> int:
+        """How often an output may be doubled until a quarter of the budget is gone."""
+        budget = self.budget(boxes_log, max(1, self.most_tables(boxes_log)))
+        share = budget / (4 * max(self.bootstrap_variance, 2.0**-64))
+        return min(_MOST_DOUBLINGS, math.floor(math.log(share, 4))) if share >= 1 else 0
+
+    def most_boxes_log(self) -> int:
+        """log2 of the most boxes that bootstraps of one table tell apart; 0 for none."""
+        able = [each for each in range(2, self.max_boxes_log + 1) if self.most_tables(each)]
+        return max(able, default=0)
+
+    def log2_failure(self, boxes_log: int, tables: int, variance: float) -> float:
+        """log2 of the probability that a bootstrap's sum of this variance misses its box."""
+        return log2_beyond(
+            2.0 ** -(boxes_log + 1), variance + self.switch_variance[tables_log(tables)]
+        )
+
+    def _refuse(self, reason: str) -> NoReturn:
+        raise InvalidArgumentError(f"cannot use the parameters {self.name!r}: {reason}")
+
+
+def tables_log(tables: int) -> int:
+    """log2 of the room that so many tables take, a power of two.
+
+    Example:
+        >>> [tables_log(tables) for tables in (1, 2, 3, 4)]
+        [0, 1, 2, 2]
+    """
+    return (tables - 1).bit_length()
+
+
+def log2_beyond(margin: float, variance: float) -> float:
+    """log2 of the probability that Gaussian noise goes beyond a margin to either side.
+
+    Args:
+        margin: In turns.
+        variance: In turns squared.
+
+    Example:
+        >>> round(log2_beyond(1.0, 1.0), 3)
+        -1.656
+        >>> log2_beyond(1.0, 1e-5) < -2**16
+        True
+    """
+    if variance == 0:
+        return -math.inf
+    argument = margin / math.sqrt(2 * variance)
+    if argument < _LARGE_ARGUMENT:
+        return math.log2(math.erfc(argument))
+    # The first two terms of the asymptotic series; the third is 3 / (4 argument^4).
+    series = math.log1p(-1 / (2 * argument**2)) - argument**2
+    return series * math.log2(math.e) - math.log2(argument * math.sqrt(math.pi))
+
+
+# math.erfc underflows beyond 26.5.
+_LARGE_ARGUMENT = 20.0
+
+
+@lru_cache
+def _erfc_argument(failure_bits: int) -> float:
+    """Where erfc has fallen to a probability of 2^-failure_bits."""
+    low, high = 0.0, _LARGE_ARGUMENT
+    for _ in range(60):
+        middle = (low + high) / 2
+        if math.log2(math.erfc(middle)) > -failure_bits:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def noise_of(name: str, failure_bits: int = FAILURE_BITS) -> BitNoise:
+    """The noise of one of the engine's parameter sets.
+
+    Raises:
+        InvalidArgumentError: There is no such set.
+
+    Example:
+        >>> noise_of("boxes8").max_boxes_log
+        3
+    """
+    stated = boolean_noise(name)
+    return BitNoise(
+        name,
+        BooleanParameters(name).max_boxes_log,
+        stated["fresh_variance"],
+        stated["bootstrap_variance"],
+        tuple(stated["switch_variance"]),
+        failure_bits,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Probabilities that a program goes wrong, as log2.
+
+    Args:
+        worst: The greatest of any bootstrap or output.
+        total: Their sum: that anything goes wrong.
+    """
+
+    worst: float
+    total: float
+
+    def require(self, title: str, name: str, failure_bits: int) -> None:
+        """Refuse a program whose bootstraps or outputs go wrong too often.
+
+        Raises:
+            NoiseBudgetError: One goes wrong with a probability above 2^-failure_bits.
+        """
+        if self.worst > -failure_bits:
+            raise NoiseBudgetError(
+                f"cannot use {title}: expected bootstraps that go wrong under {name} with a "
+                f"probability of 2^-{failure_bits} or less, got 2^{self.worst:.1f}"
+            )
+
+
+class Sources:
+    """Which bootstrap a source comes from, and the variance of sums of sources.
+
+    Args:
+        noise: That of the parameter set.
+
+    Example:
+        >>> sources = Sources(noise_of("boxes8"))
+        >>> sources.add_outputs([5, 6])
+        >>> unit = noise_of("boxes8").bootstrap_variance
+        >>> round(sources.variance({5: 1, 6: -1}) / unit), round(sources.variance({5: 1}) / unit)
+        (4, 1)
+    """
+
+    def __init__(self, noise: BitNoise) -> None:
+        self._noise = noise
+        self._bootstrap_of: dict[int, int] = {}
+
+    def add_outputs(self, signals: list[int]) -> None:
+        """Note the outputs of one bootstrap; all other sources are inputs."""
+        self._bootstrap_of |= dict.fromkeys(signals, signals[0])
+
+    def variance(self, weighted: Sum) -> float:
+        """The variance of a sum of sources."""
+        together: dict[int, int] = {}
+        fresh = 0
+        for source, weight in weighted.items():
+            bootstrap = self._bootstrap_of.get(source)
+            if bootstrap is None:
+                fresh += weight * weight
+            else:
+                together[bootstrap] = together.get(bootstrap, 0) + abs(weight)
+        squares = sum(weight * weight for weight in together.values())
+        return fresh * self._noise.fresh_variance + squares * self._noise.bootstrap_variance
+
+
+def failure_of(program: BootstrapProgram, noise: BitNoise) -> Failure:
+    """How likely a program goes wrong with a parameter set.
+
+    Example:
+        >>> from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder
+        >>> from cloakwork.programs.port import Port
+        >>> builder = BootstrapBuilder("and", (Port("a", "bits", 2),))
+        >>> terms = [(builder.input(0, QUARTER), 1), (builder.input(1, QUARTER), 1)]
+        >>> _ = builder.bootstrap(terms, 0, 2, [(-EIGHTH, -EIGHTH)], [EIGHTH])
+        >>> failure_of(builder.finish(), noise_of("boxes8")).worst < -64
+        True
+    """
+    sources = Sources(noise)
+    sums: list[Sum] = [{signal: 1} for signal in range(program.input_count)]
+    signals, weights = program.term_signals.tolist(), program.term_weights.tolist()
+    starts, made = program.term_starts.tolist(), program.output_starts.tolist()
+    boxes_log, tables = program.boxes_log.tolist(), program.table_counts.tolist()
+    logs = []
+    for node, kind in enumerate(program.kinds.tolist()):
+        terms = range(starts[node], starts[node + 1])
+        total: dict[int, int] = {}
+        for term in terms:
+            for source, weight in sums[signals[term]].items():
+                total[source] = total.get(source, 0) + weight * weights[term]
+        if kind == LINEAR:
+            sums.append(total)
+            continue
+        variance = sources.variance(total)
+        logs.append(noise.log2_failure(boxes_log[node], tables[node], variance))
+        own = list(range(len(sums), len(sums) + made[node + 1] - made[node]))
+        sources.add_outputs(own)
+        sums += [{signal: 1} for signal in own]
+    for signal, encoding in zip(
+        program.output_signals.tolist(), program.output_encodings.tolist(), strict=True
+    ):
+        logs.append(log2_beyond(encoding / 2**33, sources.variance(sums[signal])))
+    if not logs:
+        return Failure(-math.inf, -math.inf)
+    worst = max(logs)
+    if worst == -math.inf:
+        return Failure(worst, worst)
+    return Failure(worst, worst + math.log2(sum(2.0 ** (log - worst) for log in logs)))
