@@ -50,8 +50,8 @@ class Encryptor(Unpicklable):
         >>> program = cw.compile(lambda x: x * 2, (3,))
         >>> client, evaluator = program.keygen()
         >>> other = client.public_key()
-        >>> client.decrypt(evaluator.run(other.encrypt([0.25, 0.5, 0.0]))).round(4).tolist()
-        [0.5, 1.0, 0.0]
+        >>> client.decrypt(evaluator.run(other.encrypt([0.25, 0.5, 0.75]))).round(4).tolist()
+        [0.5, 1.0, 1.5]
         >>> hasattr(other, "decrypt")
         False
     """

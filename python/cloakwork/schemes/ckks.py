@@ -147,6 +147,7 @@ class Ckks:
         parameters: The parameter set.
 
     Example:
+        >>> import numpy as np
         >>> scheme = Ckks(Parameters(levels=1, log_n=10, insecure=True))
         >>> secret = scheme.secret_key()
         >>> value = scheme.encrypt_vector(secret, np.full(512, 0.5), level=1, bound=1.0)
