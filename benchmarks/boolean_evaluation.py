@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from cloakwork.plan.boolean.noise import failure_of
 from cloakwork.plan.cost.measured_tfhe import gate_seconds, measured_targets
+from cloakwork.runtime.boolean_roles import BooleanClient, BooleanEvaluator, EncryptedBits
 
 from benchmarks.boolean_jobs import Job
 from benchmarks.boolean_layers import layers_of
@@ -20,7 +21,6 @@ from cloakwork.plan.boolean.makespan import data_flow_seconds, layered_seconds
 from cloakwork.plan.boolean.map import MappedProgram
 from cloakwork.plan.cost.tfhe import LOG2_FAILURE
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
-from cloakwork.runtime.boolean_roles import BooleanClient, BooleanEvaluator, EncryptedBits
 
 THREADS = (1, 2, 4, 8, 16, 32, 64, 128)
 

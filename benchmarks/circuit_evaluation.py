@@ -9,18 +9,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cloakwork.explain.integers import operation_counts
+from cloakwork.runtime.compiled_circuit import CompiledCircuit, compile_lanes
+from cloakwork.runtime.integer_roles import IntegerEvaluator
+
 from benchmarks.circuit_jobs import CircuitJob
 from benchmarks.measurement import Row
 from cloakwork import _native
-from cloakwork.explain.integers import operation_counts
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import candidates
 from cloakwork.plan.parameters.bgv import top_level
 from cloakwork.programs.ir.circuits import Circuit, CircuitInput, evaluate
 from cloakwork.programs.ir.vectors import LaneCounts, LaneProgram
 from cloakwork.programs.packing.results import Leaf, Sequenced
-from cloakwork.runtime.compiled_circuit import CompiledCircuit, compile_lanes
-from cloakwork.runtime.integer_roles import IntegerEvaluator
 from cloakwork.schemes.bgv import BgvBackend
 
 BITS = 16

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from cloakwork.explain.networks import layers_of
 
 from benchmarks.measurement import Row
 from benchmarks.nn_jobs import PRECISION, Job
 from cloakwork import _native, nn
-from cloakwork.explain.networks import layers_of
 from cloakwork.plan.cost.measure import measured
 from cloakwork.programs.keys import required_keys
 from examples.nn.two_parties import answers

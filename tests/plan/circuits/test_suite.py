@@ -6,6 +6,7 @@ import random
 from functools import cache
 
 import pytest
+from cloakwork.explain.integers import operation_counts
 
 from benchmarks.circuit_jobs import (
     CircuitJob,
@@ -15,7 +16,6 @@ from benchmarks.circuit_jobs import (
     small_jobs,
 )
 from benchmarks.circuit_paper import PAPER
-from cloakwork.explain.integers import operation_counts
 from cloakwork.plan.circuits.cost import LaneCosts, cost_of
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import candidates, vectorise
