@@ -2,6 +2,7 @@
 
 from cloakwork import errors
 from cloakwork.explain import explain, plot
+from cloakwork.explain.estimate import Estimate, estimate
 from cloakwork.frontends import boolean, nn
 from cloakwork.frontends.circuit.compile_function import circuit
 from cloakwork.frontends.circuit.inputs import matrix, scalar, vector
@@ -23,6 +24,7 @@ __all__ = [
     "Client",
     "Encrypted",
     "Encryptor",
+    "Estimate",
     "Evaluator",
     "Port",
     "Profile",
@@ -36,6 +38,7 @@ __all__ = [
     "compile",
     "einsum",
     "errors",
+    "estimate",
     "explain",
     "load",
     "matrix",

@@ -9,19 +9,19 @@ import numpy as np
 
 from cloakwork.errors import InvalidArgumentError, UnsupportedOperationError
 
-# Universal functions by the operator that tensors have for them.
-_UFUNCS: Mapping[str, Callable[..., Any]] = {
-    "add": lambda x, y: x + y,
-    "subtract": lambda x, y: x - y,
-    "multiply": lambda x, y: x * y,
-    "divide": lambda x, y: x / y,
-    "true_divide": lambda x, y: x / y,
-    "negative": lambda x: -x,
-    "positive": lambda x: +x,
-    "power": lambda x, y: x**y,
-    "float_power": lambda x, y: x**y,
-    "square": lambda x: x * x,
-    "matmul": lambda x, y: x @ y,
+# Universal functions by the methods of operators that tensors have for them, and of reflected ones.
+_UFUNCS: Mapping[str, tuple[str, str]] = {
+    "add": ("__add__", "__radd__"),
+    "subtract": ("__sub__", "__rsub__"),
+    "multiply": ("__mul__", "__rmul__"),
+    "divide": ("__truediv__", "__rtruediv__"),
+    "true_divide": ("__truediv__", "__rtruediv__"),
+    "negative": ("__neg__", ""),
+    "positive": ("__pos__", ""),
+    "power": ("__pow__", "__rpow__"),
+    "float_power": ("__pow__", "__rpow__"),
+    "square": ("__mul__", ""),
+    "matmul": ("__matmul__", "__rmatmul__"),
 }
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
@@ -85,7 +85,14 @@ def ufunc_of_tensors(ufunc: np.ufunc, method: str, inputs: Any, options: Mapping
             f"cannot compute numpy.{name} of an encrypted tensor: no polynomial of the numbers "
             "does this exactly; decrypt first, or use sums, differences and products"
         )
-    return _UFUNCS[name](*inputs)
+    forward, reflected = _UFUNCS[name]
+    first, *others = inputs
+    if name == "square":
+        return first * first
+    # An array's own operator would ask this function again.
+    if isinstance(first, np.ndarray | np.generic | int | float):
+        return getattr(others[0], reflected)(first)
+    return getattr(first, forward)(*others)
 
 
 def function_of_tensors(
