@@ -70,8 +70,8 @@ def estimate(program: Program, runs: int = 1) -> Estimate:
     Example:
         >>> import cloakwork as cw
         >>> found = cw.estimate(cw.compile(lambda x: x.sum(), (64,)))
-        >>> found.operations
-        {'addition': 6, 'rotation': 6}
+        >>> sorted(found.operations.items())
+        [('addition', 6), ('rotation', 6)]
     """
     if not isinstance(program, Program):
         raise InvalidArgumentError(f"cannot estimate: expected a program, got {shown(program)}")
