@@ -11,7 +11,7 @@ from cloakwork.plan.boolean import map as boolean_mapping
 from cloakwork.plan.boolean.cache import kept_mapping
 from cloakwork.plan.boolean.map import MappedProgram, map_gates
 from cloakwork.plan.cost.tfhe import published_target
-from tests.plan import boolean_circuits as circuits
+from tests.plan.boolean import circuits
 
 TARGETS = [published_target()]
 GATES = circuits.adder(4)

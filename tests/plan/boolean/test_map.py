@@ -25,7 +25,7 @@ from cloakwork.programs.gates import ARITIES, GateBuilder, GateKind, GateProgram
 from cloakwork.programs.port import Port
 from cloakwork.schemes.clear_gates import ClearGates
 from tests.frontends.boolean.aes_sbox import sbox as sbox_table
-from tests.plan import boolean_circuits as circuits
+from tests.plan.boolean import circuits
 from tests.programs.random_gates import gate_programs
 
 TARGET = published_target()
