@@ -88,7 +88,8 @@ class Recorder:
         """Encrypt the operands of a job, plan it and run the plan."""
         operands = [replace(self.session.encrypt(each, bound=1), runner=self) for each in arrays]
         result: cw.Tensor = job.compute(*operands)
-        return result
+        # What the session decrypts is its own.
+        return replace(result, runner=self.session)
 
     def compute(self, node: Node, title: str) -> cw.Tensor:
         """Plan what tensors ask for and run it."""

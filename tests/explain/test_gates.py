@@ -1,7 +1,8 @@
 """Gate programs explained."""
 
-import cloakwork as cw
 from cloakwork.explain.gates import explain_gates
+
+import cloakwork as cw
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 from cloakwork.programs.port import Port
 

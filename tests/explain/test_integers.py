@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cloakwork.explain.integers import operation_counts
 
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.explain.integers import operation_counts
 from cloakwork.frontends.circuit.compile_function import CompiledCircuit
 
 

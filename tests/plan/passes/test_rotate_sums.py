@@ -3,10 +3,10 @@
 from collections import Counter
 
 import numpy as np
+from cloakwork.explain.integers import operation_counts
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloakwork.explain.integers import operation_counts
 from cloakwork.plan.passes.rotate_sums import with_rotate_sums
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import (

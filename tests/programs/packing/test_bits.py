@@ -18,7 +18,7 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.programs.packing import bound_arguments
-from cloakwork.programs.packing.bits import Bits, BitPacking, results_of_bits
+from cloakwork.programs.packing.bits import BitPacking, Bits, results_of_bits
 from cloakwork.programs.port import Port, PortKind
 
 
