@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cloakwork.explain.networks import layers_of
 
-from benchmarks.nn_networks import SQUARE, Weights, flatten, lenet, lola, mlp, network
+from benchmarks.nn.networks import SQUARE, Weights, flatten, lenet, lola, mlp, network
 from cloakwork import nn
 from cloakwork.errors import (
     InvalidArgumentError,

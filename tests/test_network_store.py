@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.nn_networks import SQUARE, Weights, network
+from benchmarks.nn.networks import SQUARE, Weights, network
 from cloakwork import load_client, load_evaluator, nn, save_client, save_evaluator
 from cloakwork.errors import (
     InvalidArgumentError,

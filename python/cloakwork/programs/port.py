@@ -172,14 +172,15 @@ def signature(inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
 
 
 def distinct_ports(given: Any, what: str) -> tuple[Port, ...]:
-    """The ports given, where no two have one name and all have no more bits than a program may.
+    """The ports of a program over bits, where no two share a name and the bits are few enough.
 
     Args:
         given: What is to be ports.
         what: "inputs" or "outputs".
 
     Raises:
-        InvalidProgramError: They are no ports, two share a name, or they have too many bits.
+        InvalidProgramError: They are no ports over bits, two share a name, or they have too many
+            bits.
 
     Example:
         >>> distinct_ports([Port("a", "bits", 2)], "inputs")[0].bits
@@ -188,6 +189,12 @@ def distinct_ports(given: Any, what: str) -> tuple[Port, ...]:
     ports = tuple(given)
     if not all(isinstance(port, Port) for port in ports):
         raise InvalidProgramError(f"cannot make the program: expected its {what} to be ports")
+    for port in ports:
+        if not port.is_bits:
+            raise InvalidProgramError(
+                f"cannot make the program: expected its {what} to be of {', '.join(BIT_KINDS)}, "
+                f"got {port.name!r:.40} of kind {port.kind}"
+            )
     names = [port.name for port in ports]
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)

@@ -25,8 +25,7 @@ from cloakwork.programs.text import Named, Naming, operation_lines, read_operati
 
 _MAX_PORTS = 1 << 16
 _MAX_TRANSFORMS = 1 << 20
-# An operation takes up to this many times its text in memory.
-_TEXT_WEIGHT = 64
+# In memory operations take some tens of times as much as their text.
 _TEXT_BYTES = 1 << 24
 
 

@@ -254,11 +254,11 @@ def _read_members(archive: zipfile.ZipFile, size: int, array_bytes: int) -> tupl
 
     def restored(value: Any) -> Any:
         match value:
-            case {"array": str(name)}:
+            case {"array": str(name), **others} if not others:
                 return _array(taken(name))
-            case {"bytes": str(name)}:
+            case {"bytes": str(name), **others} if not others:
                 return taken(name)
-            case {"record": dict(entries)}:
+            case {"record": dict(entries), **others} if not others:
                 return {name: restored(each) for name, each in entries.items()}
             case list():
                 return [restored(each) for each in value]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from benchmarks.nn_networks import SQUARE, Weights, lola, network
+from benchmarks.nn.networks import SQUARE, Weights, lola, network
 from cloakwork import nn
 from cloakwork.frontends.nn.calibration import calibrate
 from cloakwork.frontends.nn.fit import fit

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 import pytest
 
-from benchmarks.nn_networks import network
+from benchmarks.nn.networks import network
 from cloakwork import nn
 from cloakwork.errors import ActivationFitError
 from cloakwork.frontends.nn.calibration import bounded, calibrate

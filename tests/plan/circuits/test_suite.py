@@ -8,14 +8,14 @@ from functools import cache
 import pytest
 from cloakwork.explain.integers import operation_counts
 
-from benchmarks.circuit_jobs import (
+from benchmarks.circuit.jobs import (
     CircuitJob,
     large_job,
     layout_jobs,
     polynomial_jobs,
     small_jobs,
 )
-from benchmarks.circuit_paper import PAPER
+from benchmarks.circuit.paper import PAPER
 from cloakwork.plan.circuits.cost import LaneCosts, cost_of
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import candidates, vectorise

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.circuit_jobs import small_jobs
+from benchmarks.circuit.jobs import small_jobs
 from cloakwork._native import BgvEstimate, BgvParameters
 from cloakwork.errors import (
     CircuitTooDeepError,
