@@ -1,1 +1,1 @@
-"""TODO."""
+"""Pictures of programs, drawn by matplotlib."""
