@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::estimate::Estimate;
 use super::parameters::Parameters;
-use crate::keys::KeyId;
+use crate::core::keys::KeyId;
 use crate::ring::poly::Poly;
 use crate::sampling::Seed;
 use crate::{Error, Result};

@@ -17,9 +17,9 @@
 
 use rayon::prelude::*;
 
-use crate::keys::SwitchingKey;
+use super::keys::SwitchingKey;
 use crate::parallel::Shared;
-use crate::parameters::Parameters;
+use super::parameters::Parameters;
 use crate::ring::automorphism::Automorphism;
 use crate::ring::buffers;
 use crate::ring::bundle::TILE;

@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use crate::Result;
-use crate::key_switching::{Decomposition, Moves, decompose};
-use crate::keys::{EvaluationKeys, SwitchingKey};
+use super::key_switching::{Decomposition, Moves, decompose};
+use super::keys::{EvaluationKeys, SwitchingKey};
 use crate::parallel::Shared;
 use crate::ring::automorphism::rotation_element;
 use crate::ring::kernels;

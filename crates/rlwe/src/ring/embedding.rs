@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftPlanner};
 
+use super::wiped::Wiped;
 use crate::{Error, Result};
 
 const MAX_LOG_N: u32 = 17;
@@ -33,35 +34,35 @@ const MAX_LOG_N: u32 = 17;
 /// about 2^-53 log2(N) in either direction: some 50 bits of a vector's largest
 /// value, whatever the scale.
 ///
-/// One encoder serves all threads. Tables for each number of slots are made at
+/// It serves all threads. Tables for each number of slots are made at
 /// its first use.
 ///
 /// # Examples
 ///
 /// ```
-/// use rlwe::ckks::encoder::Encoder;
+/// use rlwe::ring::embedding::Embedding;
 ///
-/// let encoder = Encoder::new(12)?;
-/// let coefficients = encoder.embed_real(&[1.0, -0.5, 0.25, 3.0])?;
+/// let embedding = Embedding::new(12)?;
+/// let coefficients = embedding.embed_real(&[1.0, -0.5, 0.25, 3.0])?;
 /// assert_eq!(coefficients.len(), 1 << 12);
-/// let slots = encoder.project(&coefficients, 4)?;
+/// let slots = embedding.project(&coefficients, 4)?;
 /// assert!((slots[3].re - 3.0).abs() < 1e-12);
 /// # Ok::<(), rlwe::Error>(())
 /// ```
-pub struct Encoder {
+pub struct Embedding {
     log_n: u32,
     /// Entry s serves 2^s slots.
     transforms: Vec<OnceLock<Transform>>,
 }
 
-impl fmt::Debug for Encoder {
+impl fmt::Debug for Embedding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Encoder").field("log_n", &self.log_n).finish_non_exhaustive()
+        formatter.debug_struct("Embedding").field("log_n", &self.log_n).finish_non_exhaustive()
     }
 }
 
-impl Encoder {
-    /// An encoder for polynomials of degree below 2^`log_n`.
+impl Embedding {
+    /// The embedding of polynomials of degree below 2^`log_n`.
     ///
     /// # Errors
     ///
@@ -94,15 +95,15 @@ impl Encoder {
     /// # Examples
     ///
     /// ```
-    /// use rlwe::ckks::encoder::Encoder;
+    /// use rlwe::ring::embedding::Embedding;
     /// use rustfft::num_complex::Complex64;
     ///
     /// // X^(N/2) is the imaginary unit in every slot.
-    /// let coefficients = Encoder::new(3)?.embed(&[Complex64::I])?;
-    /// assert_eq!(coefficients, [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
+    /// let coefficients = Embedding::new(3)?.embed(&[Complex64::I])?;
+    /// assert_eq!(*coefficients, [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
     /// # Ok::<(), rlwe::Error>(())
     /// ```
-    pub fn embed(&self, values: &[Complex64]) -> Result<Vec<f64>> {
+    pub fn embed(&self, values: &[Complex64]) -> Result<Wiped<f64>> {
         self.embed_each(values, |value| value)
     }
 
@@ -115,13 +116,13 @@ impl Encoder {
     /// # Examples
     ///
     /// ```
-    /// use rlwe::ckks::encoder::Encoder;
+    /// use rlwe::ring::embedding::Embedding;
     ///
-    /// let coefficients = Encoder::new(2)?.embed_real(&[2.5])?;
-    /// assert_eq!(coefficients, [2.5, 0.0, 0.0, 0.0]);
+    /// let coefficients = Embedding::new(2)?.embed_real(&[2.5])?;
+    /// assert_eq!(*coefficients, [2.5, 0.0, 0.0, 0.0]);
     /// # Ok::<(), rlwe::Error>(())
     /// ```
-    pub fn embed_real(&self, values: &[f64]) -> Result<Vec<f64>> {
+    pub fn embed_real(&self, values: &[f64]) -> Result<Wiped<f64>> {
         self.embed_each(values, |value| Complex64::new(value, 0.0))
     }
 
@@ -129,19 +130,19 @@ impl Encoder {
         &self,
         values: &[T],
         complex: impl Fn(T) -> Complex64,
-    ) -> Result<Vec<f64>> {
+    ) -> Result<Wiped<f64>> {
         let slots = values.len();
         let transform = self.transform("encode", slots)?;
         if let Some(index) = values.iter().position(|&value| !complex(value).is_finite()) {
             return Err(Error::NotFinite { operation: "encode", index });
         }
-        let mut points = vec![Complex64::ZERO; slots];
+        let mut points = Wiped::new(Complex64::ZERO, slots);
         for (&value, &place) in values.iter().zip(&transform.places) {
             points[place as usize] = complex(value);
         }
-        transform.to_coefficients.process(&mut points);
+        process(&*transform.to_coefficients, &mut points);
 
-        let mut coefficients = vec![0.0; self.degree()];
+        let mut coefficients = Wiped::new(0.0, self.degree());
         let (low, high) = coefficients.split_at_mut(self.degree() / 2);
         let stride = low.len() / slots;
         let share = 1.0 / slots as f64;
@@ -169,14 +170,24 @@ impl Encoder {
     /// # Examples
     ///
     /// ```
-    /// use rlwe::ckks::encoder::Encoder;
+    /// use rlwe::ring::embedding::Embedding;
     ///
     /// // The constant 3 + 2 X^(N/2).
-    /// let slots = Encoder::new(2)?.project(&[3.0, 0.0, 2.0, 0.0], 1)?;
+    /// let slots = Embedding::new(2)?.project(&[3.0, 0.0, 2.0, 0.0], 1)?;
     /// assert_eq!((slots[0].re, slots[0].im), (3.0, 2.0));
     /// # Ok::<(), rlwe::Error>(())
     /// ```
     pub fn project(&self, coefficients: &[f64], slots: usize) -> Result<Vec<Complex64>> {
+        self.project_each(coefficients, slots, |value| value)
+    }
+
+    /// [`project`](Self::project) with a map of every value.
+    pub(crate) fn project_each<T>(
+        &self,
+        coefficients: &[f64],
+        slots: usize,
+        map: impl Fn(Complex64) -> T,
+    ) -> Result<Vec<T>> {
         let transform = self.transform("decode", slots)?;
         if coefficients.len() != self.degree() {
             return Err(Error::InvalidArgument {
@@ -194,12 +205,12 @@ impl Encoder {
         let (low, high) = coefficients.split_at(self.degree() / 2);
         let stride = low.len() / slots;
         let inputs = low.iter().step_by(stride).zip(high.iter().step_by(stride));
-        let mut points: Vec<Complex64> = inputs
-            .zip(&transform.twists)
-            .map(|((&low, &high), twist)| Complex64::new(low, high) * twist)
-            .collect();
-        transform.to_slots.process(&mut points);
-        Ok(transform.places.iter().map(|&place| points[place as usize]).collect())
+        let mut points = Wiped::new(Complex64::ZERO, slots);
+        for ((point, (&low, &high)), twist) in points.iter_mut().zip(inputs).zip(&transform.twists) {
+            *point = Complex64::new(low, high) * twist;
+        }
+        process(&*transform.to_slots, &mut points);
+        Ok(transform.places.iter().map(|&place| map(points[place as usize])).collect())
     }
 
     fn transform(&self, operation: &'static str, slots: usize) -> Result<&Transform> {
@@ -218,6 +229,12 @@ impl Encoder {
             }),
         }
     }
+}
+
+/// A Fourier transform in place, whose scratch memory is wiped.
+fn process(transform: &dyn Fft<f64>, points: &mut [Complex64]) {
+    let mut scratch = Wiped::new(Complex64::ZERO, transform.get_inplace_scratch_len());
+    transform.process_with_scratch(points, &mut scratch);
 }
 
 /// What depends on the number of slots alone.
@@ -301,12 +318,12 @@ mod tests {
     #[test]
     fn embedding_has_the_values_it_was_given() -> Result<()> {
         for log_n in 1..=9 {
-            let encoder = Encoder::new(log_n)?;
+            let embedding = Embedding::new(log_n)?;
             for log_slots in 0..log_n {
                 let values = random_values(log_n as u8, 1 << log_slots);
-                let coefficients = encoder.embed(&values)?;
+                let coefficients = embedding.embed(&values)?;
                 let repeated: Vec<_> =
-                    values.iter().copied().cycle().take(encoder.degree() / 2).collect();
+                    values.iter().copied().cycle().take(embedding.degree() / 2).collect();
                 let actual = slots_by_definition(&coefficients, repeated.len());
                 assert!(relative_error(&actual, &repeated) < 1e-14, "{log_n} {log_slots}");
             }
@@ -317,12 +334,12 @@ mod tests {
     #[test]
     fn projection_evaluates_at_the_powers_of_five() -> Result<()> {
         for log_n in 1..=9 {
-            let encoder = Encoder::new(log_n)?;
-            let n = encoder.degree();
+            let embedding = Embedding::new(log_n)?;
+            let n = embedding.degree();
             let full = random_coefficients(log_n as u8, n);
             for log_slots in 0..log_n {
                 let slots = 1 << log_slots;
-                let actual = encoder.project(&full, slots)?;
+                let actual = embedding.project(&full, slots)?;
                 let all = slots_by_definition(&full, n / 2);
                 let average: Vec<Complex64> = (0..slots)
                     .map(|j| all.iter().skip(j).step_by(slots).sum::<Complex64>())
@@ -337,10 +354,10 @@ mod tests {
     #[test]
     fn a_round_trip_keeps_fifty_bits_at_every_number_of_slots() -> Result<()> {
         for log_n in [15, 16, 17] {
-            let encoder = Encoder::new(log_n)?;
+            let embedding = Embedding::new(log_n)?;
             for log_slots in 0..log_n {
                 let values = random_values(log_slots as u8, 1 << log_slots);
-                let returned = encoder.project(&encoder.embed(&values)?, values.len())?;
+                let returned = embedding.project(&embedding.embed(&values)?, values.len())?;
                 let bound = 2f64.powi(-53) * f64::from(log_slots + 2);
                 let error = relative_error(&returned, &values);
                 assert!(error < bound, "{log_n} {log_slots}: {error:e}");
@@ -351,9 +368,9 @@ mod tests {
 
     #[test]
     fn one_direction_keeps_fifty_bits_in_a_large_ring() -> Result<()> {
-        let encoder = Encoder::new(16)?;
+        let embedding = Embedding::new(16)?;
         let values = random_values(1, 1 << 15);
-        let coefficients = encoder.embed(&values)?;
+        let coefficients = embedding.embed(&values)?;
         for j in [0, 1, 2, 1000, (1 << 15) - 1] {
             let root = power_of_five(j, 1 << 16);
             let angle = |k: usize| PI * (root * k % (2 << 16)) as f64 / f64::from(1 << 16);
@@ -366,25 +383,25 @@ mod tests {
 
     #[test]
     fn real_values_embed_as_complex_ones() -> Result<()> {
-        let encoder = Encoder::new(8)?;
+        let embedding = Embedding::new(8)?;
         for log_slots in 0..8 {
             let values = random_coefficients(log_slots, 1 << log_slots);
             let complex: Vec<_> = values.iter().map(|&value| Complex64::from(value)).collect();
-            assert_eq!(encoder.embed_real(&values)?, encoder.embed(&complex)?);
+            assert_eq!(embedding.embed_real(&values)?, embedding.embed(&complex)?);
         }
         Ok(())
     }
 
     #[test]
     fn products_of_polynomials_are_products_of_slots() -> Result<()> {
-        let encoder = Encoder::new(8)?;
+        let embedding = Embedding::new(8)?;
         for log_slots in 0..8 {
             for seed in 0..4 {
                 let a = random_values(2 * seed, 1 << log_slots);
                 let b = random_values(2 * seed + 1, 1 << log_slots);
-                let product = negacyclic_product(&encoder.embed(&a)?, &encoder.embed(&b)?);
+                let product = negacyclic_product(&embedding.embed(&a)?, &embedding.embed(&b)?);
                 let expected: Vec<_> = a.iter().zip(&b).map(|(a, b)| a * b).collect();
-                let actual = encoder.project(&product, a.len())?;
+                let actual = embedding.project(&product, a.len())?;
                 assert!(relative_error(&actual, &expected) < 1e-13);
             }
         }
@@ -393,21 +410,21 @@ mod tests {
 
     #[test]
     fn powers_of_five_rotate_left() -> Result<()> {
-        let encoder = Encoder::new(8)?;
+        let embedding = Embedding::new(8)?;
         for log_slots in 0..8 {
             let values = random_values(log_slots, 1 << log_slots);
-            let coefficients = encoder.embed(&values)?;
+            let coefficients = embedding.embed(&values)?;
             for k in [0, 1, 2, 5, 64, 127] {
                 let image = automorphism(&coefficients, power_of_five(k, 256));
                 let mut expected = values.clone();
                 expected.rotate_left(k % values.len());
-                let actual = encoder.project(&image, values.len())?;
+                let actual = embedding.project(&image, values.len())?;
                 assert!(relative_error(&actual, &expected) < 1e-13, "{log_slots} {k}");
             }
             let conjugated = automorphism(&coefficients, 511);
             let expected: Vec<_> = values.iter().map(Complex64::conj).collect();
             assert!(
-                relative_error(&encoder.project(&conjugated, values.len())?, &expected) < 1e-13
+                relative_error(&embedding.project(&conjugated, values.len())?, &expected) < 1e-13
             );
         }
         Ok(())
@@ -415,37 +432,37 @@ mod tests {
 
     #[test]
     fn wrong_sizes_and_values_are_refused() -> Result<()> {
-        assert!(matches!(Encoder::new(0), Err(Error::InvalidParameters(_))));
-        assert!(matches!(Encoder::new(18), Err(Error::InvalidParameters(_))));
-        let encoder = Encoder::new(4)?;
+        assert!(matches!(Embedding::new(0), Err(Error::InvalidParameters(_))));
+        assert!(matches!(Embedding::new(18), Err(Error::InvalidParameters(_))));
+        let embedding = Embedding::new(4)?;
         for slots in [0, 3, 16, 1 << 20] {
-            let refusal = encoder.embed_real(&vec![0.0; slots]);
+            let refusal = embedding.embed_real(&vec![0.0; slots]);
             assert!(matches!(refusal, Err(Error::InvalidArgument { .. })), "{slots}");
-            let refusal = encoder.project(&[0.0; 16], slots);
+            let refusal = embedding.project(&[0.0; 16], slots);
             assert!(matches!(refusal, Err(Error::InvalidArgument { .. })), "{slots}");
         }
-        assert!(matches!(encoder.project(&[0.0; 8], 8), Err(Error::InvalidArgument { .. })));
+        assert!(matches!(embedding.project(&[0.0; 8], 8), Err(Error::InvalidArgument { .. })));
         assert_eq!(
-            encoder.embed_real(&[0.0, f64::NAN]),
+            embedding.embed_real(&[0.0, f64::NAN]),
             Err(Error::NotFinite { operation: "encode", index: 1 })
         );
         let mut coefficients = [0.0; 16];
         coefficients[5] = f64::INFINITY;
         assert_eq!(
-            encoder.project(&coefficients, 8),
+            embedding.project(&coefficients, 8),
             Err(Error::NotFinite { operation: "decode", index: 5 })
         );
         Ok(())
     }
 
     #[test]
-    fn one_encoder_serves_many_threads() -> Result<()> {
-        let encoder = Encoder::new(10)?;
+    fn one_embedding_serves_many_threads() -> Result<()> {
+        let embedding = Embedding::new(10)?;
         let values = random_values(1, 512);
-        let expected = encoder.embed(&values)?;
+        let expected = embedding.embed(&values)?;
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| assert_eq!(encoder.embed(&values).as_ref(), Ok(&expected)));
+                scope.spawn(|| assert_eq!(embedding.embed(&values).as_ref(), Ok(&expected)));
             }
         });
         Ok(())

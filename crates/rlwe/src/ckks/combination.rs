@@ -1,8 +1,9 @@
 //! Linear combinations of ciphertexts with real coefficients.
 
 use super::ciphertext::Ciphertext;
-use super::estimate::{self, Estimate};
-use super::evaluator::{Evaluator, rounding};
+use super::estimate::Estimate;
+use super::evaluator::Evaluator;
+use super::parameters::Parameters;
 use crate::ring::division::Division;
 use crate::ring::modulus::Modulus;
 use crate::ring::poly::{Basis, Poly};
@@ -11,32 +12,36 @@ use crate::{Error, Result};
 /// An integer factor of this size stands for a real one to the precision of a double's half.
 const EXACT_FACTOR: f64 = (1u64 << 45) as f64;
 
-impl Evaluator {
-    /// The sum of real multiples of ciphertexts of one level and degree, brought to `level`,
-    /// not above theirs, and to `scale` there. There is at least one.
-    ///
-    /// Every coefficient becomes an integer: itself times the ratio of scales, rounded. Where
-    /// that ratio is large and the lower level has no primes of its own, the sum is taken
-    /// over the primes of the lower level and there is no more to it. Otherwise it is taken
-    /// over leaving primes too, which make the ratio large, and divided by them.
-    pub(crate) fn linear_combination(
-        &self,
-        terms: &[(f64, &Ciphertext)],
+/// A sum of real multiples of ciphertexts of one level and degree, brought to another level, not
+/// above theirs, and to a scale there.
+///
+/// Every coefficient becomes an integer: itself times the ratio of scales, rounded. Where
+/// that ratio is large and the lower level has no primes of its own, the sum is taken
+/// over the primes of the lower level and there is no more to it. Otherwise it is taken
+/// over leaving primes too, which make the ratio large, and divided by them.
+pub(crate) struct Combination {
+    /// By term: what its polynomials are multiplied by.
+    factors: Vec<f64>,
+    /// The primes that the sum is taken over.
+    start: Basis,
+    pub(crate) estimate: Estimate,
+}
+
+impl Combination {
+    /// Of at least one term.
+    pub(crate) fn new(
+        terms: &[(f64, &Estimate)],
         level: usize,
         scale: f64,
         operation: &'static str,
-    ) -> Result<Ciphertext> {
-        let parameters = self.parameters();
-        let ring = parameters.ring();
-        parameters.check_scale(level, scale, operation)?;
+    ) -> Result<Self> {
         let (_, first) = terms[0];
-        let to = parameters.level_basis(level);
+        let parameters = &first.parameters;
+        parameters.check_scale(level, scale, operation)?;
         let largest = terms.iter().map(|(_, a)| a.scale).fold(0.0, f64::max);
-        let (start, gain) = self.starting_basis(first.level, level, scale / largest)?;
+        let (start, gain) = starting_basis(parameters, first.level, level, scale / largest)?;
         // A larger multiple of any coefficient but 0 wraps around the modulus.
         let most = parameters.largest_coefficient(level)?;
-
-        let mut estimate = Estimate { deviation: 0.0, bound: 0.0 };
         let mut misfit = 0.0;
         let mut factors = Vec::with_capacity(terms.len());
         for &(coefficient, a) in terms {
@@ -46,63 +51,87 @@ impl Evaluator {
                 let bound = most * a.scale / scale;
                 return Err(Error::ValueOutOfRange { operation, value: coefficient, bound });
             }
-            misfit += (factor / ratio - coefficient).abs() * a.estimate.bound;
-            estimate = estimate.add(a.estimate.scale(coefficient));
+            misfit += (factor / ratio - coefficient).abs() * a.bound;
             factors.push(factor);
         }
-        estimate = estimate.with_error(misfit);
-        parameters.check_room(level, scale, estimate.bound, operation)?;
+        let mut estimate = Estimate::weighted_sum(terms, level, scale).with_error(misfit);
+        parameters.check_headroom(level, scale, estimate.bound, operation)?;
+        if start != *parameters.level_basis(level) {
+            let rounding = parameters.rounding_deviation(first.degree);
+            estimate = estimate.with_coefficient_error(rounding);
+        }
+        Ok(Self { factors, start, estimate })
+    }
+}
 
+/// The primes to work over on the way from one level to another, and what dividing by
+/// those that leave takes from the scale, when it is to grow by `ratio`.
+fn starting_basis(
+    parameters: &Parameters,
+    from: usize,
+    to: usize,
+    ratio: f64,
+) -> Result<(Basis, f64)> {
+    let ring = parameters.ring();
+    let target_scale = parameters.scale(to)?;
+    let (from, to) = (parameters.level_basis(from), parameters.level_basis(to));
+    let size = |p: usize| f64::from(ring.modulus(p).q);
+    let joining: f64 = to.difference(from).iter().map(size).product();
+    // Without a division, factors as large as a plaintext's scale do; with one, larger
+    // ones cost nothing.
+    let direct = ratio >= EXACT_FACTOR.min(target_scale / 2.0);
+    if direct && to.is_subset(from) {
+        return Ok((to.clone(), 1.0));
+    }
+    let mut leaving: Vec<usize> = from.difference(to).iter().collect();
+    leaving.sort_by_key(|&p| std::cmp::Reverse(ring.modulus(p).q));
+    let mut gain = 1.0 / joining;
+    let enough = leaving
+        .iter()
+        .take_while(|&&p| {
+            let short = ratio * gain < EXACT_FACTOR;
+            gain *= if short { size(p) } else { 1.0 };
+            short
+        })
+        .count();
+    let kept = from.iter().filter(|&p| to.contains(p));
+    Ok((Basis::new(kept.chain(leaving[..enough].iter().copied())), gain))
+}
+
+impl Evaluator {
+    /// The sum of real multiples of ciphertexts of one level and degree, brought to `level`,
+    /// not above theirs, and to `scale` there. There is at least one.
+    pub(crate) fn linear_combination(
+        &self,
+        terms: &[(f64, &Ciphertext)],
+        level: usize,
+        scale: f64,
+        operation: &'static str,
+    ) -> Result<Ciphertext> {
+        let estimates: Vec<_> = terms.iter().map(|&(c, a)| (c, &a.estimate)).collect();
+        let combination = Combination::new(&estimates, level, scale, operation)?;
+        let operands: Vec<&Ciphertext> = terms.iter().map(|&(_, a)| a).collect();
+        Ok(self.combined(combination, &operands))
+    }
+
+    /// The sum that a combination of these operands' estimates describes.
+    pub(crate) fn combined(&self, combination: Combination, terms: &[&Ciphertext]) -> Ciphertext {
+        let Combination { factors, start, estimate } = combination;
+        let ring = self.parameters().ring();
+        let to = self.parameters().level_basis(estimate.level);
         let sum = |index: usize| {
             let mut sum = ring.zero(&start);
-            for (&factor, (_, a)) in factors.iter().zip(terms) {
+            for (&factor, a) in factors.iter().zip(terms) {
                 ring.add_scaled(&mut sum, &a.polys[index], |q| residue(q, factor));
             }
             sum
         };
-        let mut polys: Vec<Poly> = (0..first.polys.len()).map(sum).collect();
+        let mut polys: Vec<Poly> = (0..terms[0].polys.len()).map(sum).collect();
         if start != *to {
             let division = Division::new(ring, &start, to);
             polys = polys.iter().map(|poly| division.apply(ring, poly)).collect();
-            estimate = estimate.with_error(estimate::in_slots(rounding(first), first.slots, scale));
         }
-        Ok(Ciphertext {
-            level,
-            scale,
-            estimate,
-            polys: polys.into(),
-            seed: None,
-            ..Self::header(first)
-        })
-    }
-
-    /// The primes to work over on the way from one level to another, and what dividing by
-    /// those that leave takes from the scale, when it is to grow by `ratio`.
-    fn starting_basis(&self, from: usize, to: usize, ratio: f64) -> Result<(Basis, f64)> {
-        let ring = self.parameters().ring();
-        let target_scale = self.parameters().scale(to)?;
-        let (from, to) = (self.parameters().level_basis(from), self.parameters().level_basis(to));
-        let size = |p: usize| f64::from(ring.modulus(p).q);
-        let joining: f64 = to.difference(from).iter().map(size).product();
-        // Without a division, factors as large as a plaintext's scale do; with one, larger
-        // ones cost nothing.
-        let direct = ratio >= EXACT_FACTOR.min(target_scale / 2.0);
-        if direct && to.is_subset(from) {
-            return Ok((to.clone(), 1.0));
-        }
-        let mut leaving: Vec<usize> = from.difference(to).iter().collect();
-        leaving.sort_by_key(|&p| std::cmp::Reverse(ring.modulus(p).q));
-        let mut gain = 1.0 / joining;
-        let enough = leaving
-            .iter()
-            .take_while(|&&p| {
-                let short = ratio * gain < EXACT_FACTOR;
-                gain *= if short { size(p) } else { 1.0 };
-                short
-            })
-            .count();
-        let kept = from.iter().filter(|&p| to.contains(p));
-        Ok((Basis::new(kept.chain(leaving[..enough].iter().copied())), gain))
+        terms[0].with(estimate, polys)
     }
 
     /// Adds `value` to every slot.
@@ -112,21 +141,16 @@ impl Evaluator {
         value: f64,
         operation: &'static str,
     ) -> Result<()> {
-        let constant = integer(value, a.scale, operation)?;
-        let most = self.parameters().largest_coefficient(a.level)?;
-        if constant.abs() >= most {
-            return Err(Error::ValueOutOfRange { operation, value, bound: most / a.scale });
-        }
+        let (constant, estimate) = a.estimate.add_real(value, operation)?;
         self.parameters().ring().add_constant(&mut a.polys_mut()[0], |q| residue(q, constant));
-        let misfit = (constant / a.scale - value).abs();
-        a.estimate = a.estimate.add(Estimate::exact(value.abs())).with_error(misfit);
+        a.estimate = estimate;
         a.seed = None;
         Ok(())
     }
 }
 
 /// The integer nearest to value * scale.
-fn integer(value: f64, scale: f64, operation: &'static str) -> Result<f64> {
+pub(super) fn integer(value: f64, scale: f64, operation: &'static str) -> Result<f64> {
     let integer = (value * scale).round();
     if integer.is_finite() {
         return Ok(integer);

@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use crate::Result;
-use crate::key_switching::decompose;
-use crate::keys::EvaluationKeys;
+use super::key_switching::decompose;
+use super::keys::EvaluationKeys;
 use crate::parallel::Shared;
 use crate::ring::division::Division;
 use crate::ring::kernels;

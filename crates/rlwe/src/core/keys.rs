@@ -7,9 +7,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use crate::literal::SecretDistribution;
+use super::literal::SecretDistribution;
 use crate::parallel::Shared;
-use crate::parameters::{Digit, Parameters};
+use super::parameters::{Digit, Parameters};
 use crate::ring::automorphism::{
     Automorphism, conjugation_element, inverse_element, rotation_element,
 };
@@ -98,7 +98,7 @@ impl SecretKey {
     pub fn generate(parameters: &Parameters) -> Result<Self> {
         let mut generator = Generator::from_os()?;
         let n = parameters.n();
-        let coefficients = match parameters.literal().secret {
+        let coefficients = match parameters.secret() {
             SecretDistribution::Ternary => sampling::ternary(&mut generator, n),
             SecretDistribution::FixedWeight(weight) => {
                 sampling::fixed_weight_ternary(&mut generator, n, weight)?

@@ -1,4 +1,4 @@
-//! Parameters as a person writes them, and the chain they make.
+//! What both schemes ask of ring and chain, and the chain that this makes.
 
 use std::fmt;
 
@@ -50,53 +50,80 @@ impl fmt::Display for SecretDistribution {
     }
 }
 
-/// What a person asks of a parameter set; [`ParametersLiteral::chain`] makes it concrete.
-///
-/// ```
-/// use rlwe::ParametersLiteral;
-/// let literal = ParametersLiteral { levels: 5, scale_bits: 40.0, ..Default::default() };
-/// let (log_n, chain) = literal.chain()?;
-/// assert_eq!((log_n, chain.max_level()), (14, 5));
-/// # Ok::<(), rlwe::Error>(())
-/// ```
+/// What a scheme asks of ring, chain and secret.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ParametersLiteral {
+pub(crate) struct Literal {
     /// The ring degree as log2, 5 to 17; `None` takes the smallest secure one that fits.
-    pub log_n: Option<u32>,
+    pub(crate) log_n: Option<u32>,
     /// The rescalings from the top level down to level 0.
-    pub levels: usize,
+    pub(crate) levels: usize,
     /// log2 of the scale, 20 to 60.
-    pub scale_bits: f64,
-    /// What the modulus of level 0 has beyond the scale, in bits, 2 to 60: messages up to
-    /// about 2^(headroom_bits - 2) in magnitude decrypt.
-    pub headroom_bits: f64,
+    pub(crate) scale_bits: f64,
+    /// What the modulus of level 0 has beyond the scale, in bits, 2 to 60.
+    pub(crate) headroom_bits: f64,
     /// The key-switching digits, at most; `None` takes the number with the cheapest rotation.
-    pub digits: Option<usize>,
-    /// The modulus of BGV's numbers, a prime that is 1 modulo 2N; `None` for CKKS.
-    pub plaintext_modulus: Option<u32>,
+    pub(crate) digits: Option<usize>,
+    /// A prime that stays out of the chain: the plaintext modulus of BGV.
+    pub(crate) avoided: Option<u32>,
     /// How secret keys are drawn.
-    pub secret: SecretDistribution,
+    pub(crate) secret: SecretDistribution,
     /// Allows parameters that the security table does not cover.
-    pub insecure: bool,
+    pub(crate) insecure: bool,
 }
 
-impl Default for ParametersLiteral {
-    /// A scale of 40 bits with 10 bits of headroom, no levels, and all else for the best.
-    fn default() -> Self {
-        Self {
-            log_n: None,
-            levels: 0,
-            scale_bits: 40.0,
-            headroom_bits: 10.0,
-            digits: None,
-            plaintext_modulus: None,
-            secret: SecretDistribution::Ternary,
-            insecure: false,
+/// Whether the security table covers `chain` and `secret` in a ring of degree 2^`log_n`: 128 bits
+/// or more against classical attacks.
+pub(crate) fn is_secure(log_n: u32, secret: SecretDistribution, chain: &Chain) -> bool {
+    secret.is_covered(log_n) && max_log_qp(log_n).is_some_and(|largest| chain.log_qp() <= largest)
+}
+
+/// Refuses what [`is_secure`] does not cover.
+pub(crate) fn require_secure(
+    log_n: u32,
+    secret: SecretDistribution,
+    chain: &Chain,
+) -> Result<()> {
+    check_covered(log_n, secret)?;
+    if is_secure(log_n, secret, chain) {
+        return Ok(());
+    }
+    Err(Error::InsecureParameters(format!(
+        "a modulus of {:.1} bits, key-switching primes included, is more than the {} bits that are secure at log_n = {log_n}; take other parameters, or set insecure",
+        chain.log_qp(),
+        max_log_qp(log_n).unwrap_or(0.0),
+    )))
+}
+
+/// Refuses rings and secrets that the security table does not cover.
+fn check_covered(log_n: u32, secret: SecretDistribution) -> Result<()> {
+    if max_log_qp(log_n).is_none() {
+        return Err(Error::InsecureParameters(format!(
+            "log_n = {log_n} lies outside the security table, which goes from {MIN_SECURE_LOG_N} to {MAX_SECURE_LOG_N}; leave log_n out, or set insecure"
+        )));
+    }
+    if !secret.is_covered(log_n) {
+        return Err(Error::InsecureParameters(format!(
+            "the security table does not cover a {secret} at log_n = {log_n}; use a uniform ternary secret, or set insecure"
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses weights that no secret in a ring of degree 2^`log_n` has.
+pub(crate) fn check_weight(log_n: u32, secret: SecretDistribution) -> Result<()> {
+    match secret {
+        SecretDistribution::FixedWeight(weight)
+            if weight == 0 || 1usize.checked_shl(log_n).is_some_and(|n| weight > n) =>
+        {
+            Err(Error::InvalidParameters(format!(
+                "the weight of the secret must lie between 1 and 2^{log_n}, got {weight}"
+            )))
         }
+        _ => Ok(()),
     }
 }
 
-impl ParametersLiteral {
+impl Literal {
     /// The ring degree, as log2, and the modulus chain that this literal asks for.
     ///
     /// # Errors
@@ -104,15 +131,15 @@ impl ParametersLiteral {
     /// [`Error::InvalidParameters`] for a request out of range, and
     /// [`Error::InsecureParameters`] for one that falls short of 128-bit security and
     /// does not say `insecure`, with the smallest ring that would do.
-    pub fn chain(&self) -> Result<(u32, Chain)> {
+    pub(crate) fn chain(&self) -> Result<(u32, Chain)> {
         let Some(log_n) = self.log_n else {
             return self.smallest_secure_chain();
         };
-        self.check_weight(log_n)?;
+        check_weight(log_n, self.secret)?;
         let request = self.request(log_n);
         request.check()?;
         if !self.insecure {
-            self.check_covered(log_n)?;
+            check_covered(log_n, self.secret)?;
             return Ok((log_n, Chain::new(&request)?));
         }
         // The chain must not depend on whether the ring degree was given or found.
@@ -122,13 +149,6 @@ impl ParametersLiteral {
             chain => chain?,
         };
         Ok((log_n, chain))
-    }
-
-    /// Whether the security table covers `chain`, made from this literal, in a ring of
-    /// degree 2^`log_n`: 128 bits or more against classical attacks.
-    pub fn is_secure(&self, log_n: u32, chain: &Chain) -> bool {
-        self.secret.is_covered(log_n)
-            && max_log_qp(log_n).is_some_and(|largest| chain.log_qp() <= largest)
     }
 
     /// Whether a ring of degree 2^`log_n` may be secure, going by the least size of the modulus.
@@ -145,14 +165,14 @@ impl ParametersLiteral {
             if hopeless || (!self.insecure && !self.secret.is_covered(log_n)) {
                 continue;
             }
-            match self.check_weight(log_n).and_then(|()| Chain::new(&request)) {
+            match check_weight(log_n, self.secret).and_then(|()| Chain::new(&request)) {
                 Ok(chain) => return Ok((log_n, chain)),
                 Err(error) => refusal = Some(error),
             }
         }
         match refusal {
             Some(error) => Err(error),
-            None => self.check_covered(MAX_SECURE_LOG_N).and_then(|()| {
+            None => check_covered(MAX_SECURE_LOG_N, self.secret).and_then(|()| {
                 Err(Error::InsecureParameters("no ring of the security table fits".into()))
             }),
         }
@@ -166,57 +186,8 @@ impl ParametersLiteral {
             headroom_bits: self.headroom_bits,
             digits: self.digits,
             max_log_qp: if self.insecure { None } else { max_log_qp(log_n) },
-            avoided: self.plaintext_modulus,
+            avoided: self.avoided,
         }
-    }
-
-    fn check_weight(&self, log_n: u32) -> Result<()> {
-        match self.secret {
-            SecretDistribution::FixedWeight(weight)
-                if weight == 0 || 1usize.checked_shl(log_n).is_some_and(|n| weight > n) =>
-            {
-                Err(Error::InvalidParameters(format!(
-                    "the weight of the secret must lie between 1 and 2^{log_n}, got {weight}"
-                )))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn check_covered(&self, log_n: u32) -> Result<()> {
-        if max_log_qp(log_n).is_none() {
-            return Err(Error::InsecureParameters(format!(
-                "log_n = {log_n} lies outside the security table, which goes from {MIN_SECURE_LOG_N} to {MAX_SECURE_LOG_N}; leave log_n out, or set insecure"
-            )));
-        }
-        if !self.secret.is_covered(log_n) {
-            return Err(Error::InsecureParameters(format!(
-                "the security table does not cover a {} at log_n = {log_n}; use a uniform ternary secret, or set insecure",
-                self.secret
-            )));
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for ParametersLiteral {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.insecure {
-            write!(f, "INSECURE ")?;
-        }
-        write!(f, "parameters(")?;
-        if let Some(log_n) = self.log_n {
-            write!(f, "log_n {log_n}, ")?;
-        }
-        write!(
-            f,
-            "{} levels, scale {} bits, headroom {} bits, ",
-            self.levels, self.scale_bits, self.headroom_bits
-        )?;
-        if let Some(digits) = self.digits {
-            write!(f, "{digits} digits, ")?;
-        }
-        write!(f, "{})", self.secret)
     }
 }
 
@@ -224,8 +195,23 @@ impl fmt::Display for ParametersLiteral {
 mod tests {
     use super::*;
 
-    fn literal(log_n: Option<u32>, levels: usize) -> ParametersLiteral {
-        ParametersLiteral { log_n, levels, ..Default::default() }
+    fn literal(log_n: Option<u32>, levels: usize) -> Literal {
+        Literal {
+            log_n,
+            levels,
+            scale_bits: 40.0,
+            headroom_bits: 10.0,
+            digits: None,
+            avoided: None,
+            secret: SecretDistribution::Ternary,
+            insecure: false,
+        }
+    }
+
+    impl Literal {
+        fn is_secure(&self, log_n: u32, chain: &Chain) -> bool {
+            is_secure(log_n, self.secret, chain)
+        }
     }
 
     #[test]
@@ -253,40 +239,40 @@ mod tests {
                 assert!(matches!(error, Error::InsecureParameters(_)), "{error}");
             }
             let insecure =
-                ParametersLiteral { insecure: true, ..literal(Some(13), levels.max(1000)) };
+                Literal { insecure: true, ..literal(Some(13), levels.max(1000)) };
             assert!(matches!(insecure.chain(), Err(Error::InvalidParameters(_))));
         }
     }
 
     #[test]
-    fn an_insecure_set_must_say_so_and_is_printed_so() {
+    fn an_insecure_set_must_say_so() {
         let small = literal(Some(8), 3);
         assert!(matches!(small.chain(), Err(Error::InsecureParameters(_))));
-        let insecure = ParametersLiteral { insecure: true, ..small.clone() };
+        let insecure = Literal { insecure: true, ..small.clone() };
         let (log_n, chain) = insecure.chain().unwrap();
         assert_eq!(log_n, 8);
         assert!(!insecure.is_secure(log_n, &chain));
-        assert!(insecure.to_string().starts_with("INSECURE"));
-        assert!(!small.to_string().contains("INSECURE"));
-        assert_eq!(
-            small.to_string(),
-            "parameters(log_n 8, 3 levels, scale 40 bits, headroom 10 bits, uniform ternary secret)"
-        );
+        let refused = require_secure(log_n, insecure.secret, &chain);
+        assert!(matches!(refused, Err(Error::InsecureParameters(_))));
+        let (log_n, chain) = literal(None, 3).chain().unwrap();
+        assert!(require_secure(log_n, SecretDistribution::Ternary, &chain).is_ok());
+        let large = require_secure(log_n - 1, SecretDistribution::Ternary, &chain);
+        assert!(matches!(large, Err(Error::InsecureParameters(_))));
     }
 
     #[test]
     fn a_sparse_secret_must_say_insecure() {
-        let sparse = ParametersLiteral {
+        let sparse = Literal {
             secret: SecretDistribution::FixedWeight(192),
             ..literal(Some(14), 4)
         };
         assert!(matches!(sparse.chain(), Err(Error::InsecureParameters(_))));
-        let unringed = ParametersLiteral { log_n: None, ..sparse.clone() };
+        let unringed = Literal { log_n: None, ..sparse.clone() };
         assert!(matches!(unringed.chain(), Err(Error::InsecureParameters(_))));
-        let insecure = ParametersLiteral { insecure: true, ..sparse };
+        let insecure = Literal { insecure: true, ..sparse };
         let (log_n, chain) = insecure.chain().unwrap();
         assert!(!insecure.is_secure(log_n, &chain));
-        let dense = ParametersLiteral {
+        let dense = Literal {
             secret: SecretDistribution::FixedWeight(11_000),
             ..literal(Some(14), 4)
         };
@@ -295,24 +281,24 @@ mod tests {
 
     #[test]
     fn requests_out_of_range_are_refused() {
-        let valid = ParametersLiteral { insecure: true, ..literal(Some(13), 2) };
+        let valid = Literal { insecure: true, ..literal(Some(13), 2) };
         assert!(valid.chain().is_ok());
         for wrong in [
-            ParametersLiteral { log_n: Some(4), ..valid.clone() },
-            ParametersLiteral { log_n: Some(18), ..valid.clone() },
-            ParametersLiteral { log_n: Some(u32::MAX), ..valid.clone() },
-            ParametersLiteral { scale_bits: 19.9, ..valid.clone() },
-            ParametersLiteral { scale_bits: f64::NAN, ..valid.clone() },
-            ParametersLiteral { scale_bits: f64::INFINITY, log_n: None, ..valid.clone() },
-            ParametersLiteral { headroom_bits: 1.0, ..valid.clone() },
-            ParametersLiteral { headroom_bits: f64::NAN, ..valid.clone() },
-            ParametersLiteral { digits: Some(0), ..valid.clone() },
-            ParametersLiteral { digits: Some(1000), ..valid.clone() },
-            ParametersLiteral { secret: SecretDistribution::FixedWeight(0), ..valid.clone() },
-            ParametersLiteral { secret: SecretDistribution::FixedWeight(8193), ..valid.clone() },
+            Literal { log_n: Some(4), ..valid.clone() },
+            Literal { log_n: Some(18), ..valid.clone() },
+            Literal { log_n: Some(u32::MAX), ..valid.clone() },
+            Literal { scale_bits: 19.9, ..valid.clone() },
+            Literal { scale_bits: f64::NAN, ..valid.clone() },
+            Literal { scale_bits: f64::INFINITY, log_n: None, ..valid.clone() },
+            Literal { headroom_bits: 1.0, ..valid.clone() },
+            Literal { headroom_bits: f64::NAN, ..valid.clone() },
+            Literal { digits: Some(0), ..valid.clone() },
+            Literal { digits: Some(1000), ..valid.clone() },
+            Literal { secret: SecretDistribution::FixedWeight(0), ..valid.clone() },
+            Literal { secret: SecretDistribution::FixedWeight(8193), ..valid.clone() },
         ] {
             let error = wrong.chain().unwrap_err();
-            assert!(matches!(error, Error::InvalidParameters(_)), "{wrong}: {error}");
+            assert!(matches!(error, Error::InvalidParameters(_)), "{wrong:?}: {error}");
         }
     }
 }

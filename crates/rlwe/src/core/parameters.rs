@@ -7,10 +7,8 @@ use std::time::Instant;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use crate::bgv::slots::SlotEncoder;
 use crate::chain::Chain;
-use crate::ckks::encoder::Encoder;
-use crate::literal::{ParametersLiteral, SecretDistribution};
+use super::literal::{SecretDistribution, is_secure};
 use crate::parallel::Shared;
 use crate::ring::convert::Conversion;
 use crate::ring::division::Division;
@@ -22,30 +20,16 @@ use crate::{Error, Result};
 /// Transforms that are timed at most.
 const MAX_REPETITIONS: usize = 1 << 20;
 
-/// A compiled parameter set: ring, modulus chain and tables, shared by reference.
+/// Ring, modulus chain, secret distribution and their tables: what CKKS and BGV share.
 ///
 /// Cloning is cheap. Two sets are equal when their fingerprints are.
-///
-/// ```
-/// use rlwe::{Parameters, ParametersLiteral};
-/// let parameters = Parameters::new(ParametersLiteral {
-///     levels: 3,
-///     scale_bits: 40.0,
-///     ..ParametersLiteral::default()
-/// })?;
-/// assert!(parameters.is_secure());
-/// assert_eq!(parameters.max_level(), 3);
-/// # Ok::<(), rlwe::Error>(())
-/// ```
 #[derive(Clone)]
 pub struct Parameters(Arc<Tables>);
 
 struct Tables {
-    literal: ParametersLiteral,
     chain: Chain,
+    secret: SecretDistribution,
     ring: Ring,
-    encoder: Encoder,
-    slot_encoder: Option<SlotEncoder>,
     special: Basis,
     levels: Vec<Level>,
     fingerprint: [u8; 16],
@@ -74,16 +58,16 @@ pub(crate) struct Digit {
 }
 
 impl Parameters {
-    /// Compiles `literal`.
+    /// The tables of a chain in degree 2^`log_n`. Nothing but sets of the same `scheme` are equal.
     ///
     /// # Errors
-    /// [`Error::InvalidParameters`] for a request out of range, and
-    /// [`Error::InsecureParameters`] for one that is not 128-bit secure and does not
-    /// say that it may be insecure.
-    pub fn new(literal: ParametersLiteral) -> Result<Self> {
-        let (log_n, chain) = literal.chain()?;
-        let modulus = literal.plaintext_modulus;
-        let slot_encoder = modulus.map(|t| SlotEncoder::new(log_n, t)).transpose()?;
+    /// [`Error::InvalidParameters`] for primes that are not 1 modulo 2N.
+    pub(crate) fn new(
+        log_n: u32,
+        chain: Chain,
+        secret: SecretDistribution,
+        scheme: &[u8],
+    ) -> Result<Self> {
         let primes: Vec<u32> = chain.q_primes.iter().chain(&chain.p_primes).copied().collect();
         let ring = Ring::new(log_n, &primes)?;
         let special = Basis::new(chain.q_primes.len()..primes.len());
@@ -103,17 +87,13 @@ impl Parameters {
                 }
             })
             .collect();
-        let fingerprint = fingerprint(&ring, &chain, &literal);
-        let encoder = Encoder::new(log_n)?;
-        let literal = ParametersLiteral { log_n: Some(log_n), ..literal };
-        let tables =
-            Tables { literal, chain, ring, encoder, slot_encoder, special, levels, fingerprint };
-        Ok(Self(Arc::new(tables)))
+        let fingerprint = fingerprint(&ring, &chain, secret, scheme);
+        Ok(Self(Arc::new(Tables { chain, secret, ring, special, levels, fingerprint })))
     }
 
-    /// The request that these parameters answer, with the ring degree filled in.
-    pub fn literal(&self) -> &ParametersLiteral {
-        &self.0.literal
+    /// How secret keys are drawn.
+    pub fn secret(&self) -> SecretDistribution {
+        self.0.secret
     }
 
     /// log2 of the ring degree.
@@ -126,7 +106,7 @@ impl Parameters {
         self.0.ring.n()
     }
 
-    /// Complex slots of a full packing, N / 2.
+    /// Slots of a full CKKS packing and of each BGV row, N / 2.
     pub fn slots(&self) -> usize {
         self.n() / 2
     }
@@ -143,7 +123,7 @@ impl Parameters {
 
     /// Whether the set is 128-bit secure by the table of [`crate::security`].
     pub fn is_secure(&self) -> bool {
-        self.0.literal.is_secure(self.log_n(), &self.0.chain)
+        is_secure(self.log_n(), self.0.secret, &self.0.chain)
     }
 
     /// What everything made under these parameters says of its security when printed.
@@ -224,15 +204,6 @@ impl Parameters {
 
     pub(crate) fn ring(&self) -> &Ring {
         &self.0.ring
-    }
-
-    pub(crate) fn encoder(&self) -> &Encoder {
-        &self.0.encoder
-    }
-
-    /// The encoder of numbers modulo the plaintext modulus, where there is one.
-    pub(crate) fn slot_encoder(&self) -> Option<&SlotEncoder> {
-        self.0.slot_encoder.as_ref()
     }
 
     /// The key-switching primes.
@@ -351,10 +322,11 @@ impl Parameters {
 }
 
 /// The roots of unity are part of it: values in the evaluation domain mean nothing without them.
-fn fingerprint(ring: &Ring, chain: &Chain, literal: &ParametersLiteral) -> [u8; 16] {
+fn fingerprint(ring: &Ring, chain: &Chain, secret: SecretDistribution, scheme: &[u8]) -> [u8; 16] {
     let mut hash = Sha256::new();
-    hash.update(b"cloakwork parameters 1");
+    hash.update(b"cloakwork parameters 2");
     hash.update(ring.log_n.to_le_bytes());
+    hash.update((chain.q_primes.len() as u64).to_le_bytes());
     for prime in &ring.primes {
         let mut x = vec![0; ring.n()];
         x[1] = 1;
@@ -362,7 +334,7 @@ fn fingerprint(ring: &Ring, chain: &Chain, literal: &ParametersLiteral) -> [u8; 
         hash.update(prime.modulus.q.to_le_bytes());
         hash.update(x[0].to_le_bytes());
     }
-    let weight = match literal.secret {
+    let weight = match secret {
         SecretDistribution::Ternary => 0,
         SecretDistribution::FixedWeight(weight) => weight as u64,
     };
@@ -376,10 +348,7 @@ fn fingerprint(ring: &Ring, chain: &Chain, literal: &ParametersLiteral) -> [u8; 
         hash.update((digit.len() as u64).to_le_bytes());
         digit.iter().for_each(|&p| hash.update((p as u64).to_le_bytes()));
     }
-    if let Some(modulus) = literal.plaintext_modulus {
-        hash.update(b"plaintext modulus");
-        hash.update(modulus.to_le_bytes());
-    }
+    hash.update(scheme);
     let digest = hash.finalize();
     std::array::from_fn(|i| digest[i])
 }
@@ -394,24 +363,13 @@ impl Eq for Parameters {}
 
 impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let security = self.security();
-        let (log_n, slots, levels) = (self.log_n(), self.slots(), self.max_level());
-        let bits = self.0.literal.scale_bits;
-        match self.0.literal.plaintext_modulus {
-            None => {
-                write!(f, "CKKS, N = 2^{log_n}, {slots} slots, {levels} levels of scale 2^{bits}")?
-            }
-            Some(modulus) => write!(
-                f,
-                "BGV modulo {modulus}, N = 2^{log_n}, 2 x {slots} slots, {levels} levels of {bits} bits"
-            )?,
-        }
         write!(
             f,
-            ", log2 QP = {:.1} in {} primes, {} key-switching digits, {security}",
+            "log2 QP = {:.1} in {} primes, {} key-switching digits, {}",
             self.log_qp(),
             self.key_limbs(),
             self.0.chain.digits.len(),
+            self.security(),
         )
     }
 }
