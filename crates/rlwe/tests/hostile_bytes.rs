@@ -68,7 +68,7 @@ fn write_corpus(target: &Target) {
 /// Objects of every shape.
 fn made(target: &str) -> Vec<(&'static str, Vec<u8>)> {
     let (parameters, secret) = (parameters(), secret());
-    let encoding = |level| Encoding { bound: Some(1.0), ..Encoding::at(level) };
+    let encoding = |level| Encoding::at(level).within(1.0);
     let full: Vec<f64> = (0..parameters.slots()).map(|i| i as f64 / 16.0).collect();
     let dense = parameters.encode_real(&full, encoding(2)).unwrap();
     let sparse = parameters.encode_real(&[0.5], encoding(0)).unwrap();
@@ -138,7 +138,7 @@ fn made_of_bgv(target: &str) -> Vec<(&'static str, Vec<u8>)> {
         "bgv_ciphertext" => {
             let fresh = secret.encrypt_integers(&plaintext).unwrap();
             let public = secret.public_key().unwrap().encrypt_integers(&plaintext).unwrap();
-            let evaluator = bgv::Evaluator::new(EvaluationKeys::none(secret)).unwrap();
+            let evaluator = bgv::Evaluator::new(EvaluationKeys::none(secret));
             let square = evaluator.multiply_lazily(&fresh, &fresh).unwrap();
             vec![
                 ("fresh", fresh.to_bytes()),

@@ -232,7 +232,7 @@ mod tests {
             let plaintext_modulus = Some(modulus);
             let literal = ParametersLiteral { log_n: Some(log_n), plaintext_modulus, ..small() };
             let parameters = Parameters::new(literal).unwrap();
-            let secret = SecretKey::generate(parameters).unwrap();
+            let secret = SecretKey::generate(&parameters).unwrap();
             let evaluator = Evaluator::new(EvaluationKeys::none(&secret));
             let messages = extremes(&parameters);
             let any = parameters.noise_model().message();

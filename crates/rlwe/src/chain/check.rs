@@ -179,12 +179,12 @@ mod tests {
             ("level 1 are not among", |c| c.levels[1].primes.push(1000)),
             ("level 2 are not among", |c| c.levels[2].primes.swap(0, 1)),
             ("level 1 is no larger", |c| c.levels.swap(0, 1)),
-            ("lacks a prime", |c| drop(c.levels[3].primes.remove(0))),
-            ("at level 1", |c| c.levels[1].scale *= 1.0 + 1e-9),
+            ("lacks a prime", |c| c.levels[3].primes.truncate(1)),
+            ("expected a scale of", |c| c.levels[1].scale *= 1.0 + 1e-9),
             ("does not fit level 3", |c| c.levels[3].scale = f64::NAN),
-            ("no partition", |c| drop(c.digits[0].pop())),
+            ("no partition", |c| c.digits[0].truncate(1)),
             ("no partition", |c| c.digits.push(Vec::new())),
-            ("too few for", |c| drop(c.p_primes.pop())),
+            ("too few for", |c| c.p_primes.truncate(1)),
         ];
         for (expected, damage) in cases {
             let mut damaged = chain();

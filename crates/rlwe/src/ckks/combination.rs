@@ -169,9 +169,8 @@ fn residue(q: Modulus, integer: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ckks::{Complex64, Encoding};
-    use crate::keys::{EvaluationKeys, SecretKey};
-    use crate::{Parameters, ParametersLiteral};
+    use crate::ckks::{Complex64, Encoding, ParametersLiteral};
+    use crate::core::keys::{EvaluationKeys, SecretKey};
 
     #[test]
     fn real_scalars_agree_with_plaintexts_and_overflow_is_refused() {
@@ -185,7 +184,7 @@ mod tests {
         let secret = SecretKey::generate(&parameters).unwrap();
         let evaluator = Evaluator::new(EvaluationKeys::none(&secret));
         let values = [0.75, -0.5, 0.25, 1.0];
-        let plaintext = parameters.encode_real(&values, Encoding::at(2)).unwrap();
+        let plaintext = parameters.encode_real(&values, Encoding::at(2).within(1.0)).unwrap();
         let a = secret.encrypt(&plaintext).unwrap();
         for factor in [0.0, 1.0, -3.25, 1e-6, 0.1] {
             let scalar = Complex64::new(factor, 0.0);
@@ -195,8 +194,8 @@ mod tests {
             assert_eq!((product.level(), product.slots()), (1, 4));
             let scale = product.scale() / parameters.scale(1).unwrap();
             assert!((scale - 1.0).abs() < 1e-14);
-            let sums = secret.decrypt(&sum).unwrap().decode_real().unwrap();
-            let products = secret.decrypt(&product).unwrap().decode_real().unwrap();
+            let sums = secret.decrypt(&sum, sum.estimate()).unwrap().decode_real().unwrap();
+            let products = secret.decrypt(&product, product.estimate()).unwrap().decode_real().unwrap();
             for ((x, y), z) in values.iter().zip(sums).zip(products) {
                 assert!((x + factor - y).abs() < (-sum.precision()).exp2());
                 assert!((x * factor - z).abs() < (-product.precision()).exp2());

@@ -81,7 +81,7 @@ impl SecretKey {
         Ok(Decrypted::new(&coefficients, flooded))
     }
 
-    fn coefficients_of(
+    pub(super) fn coefficients_of(
         &self,
         ciphertext: &Ciphertext,
         estimate: &Estimate,
@@ -118,6 +118,12 @@ fn check_estimate(claimed: &Estimate, estimate: &Estimate) -> Result<()> {
 }
 
 impl Decrypted {
+    /// In units of the values.
+    #[cfg(test)]
+    pub(super) fn coefficients(&self) -> &[f64] {
+        &self.coefficients
+    }
+
     fn new(coefficients: &Coefficients, estimate: Estimate) -> Self {
         Self { coefficients: coefficients.values(estimate.scale), estimate }
     }

@@ -1,6 +1,7 @@
 //! Noise for results that others see.
 
 use super::estimate::Estimate;
+use crate::sampling::MAX_LOG2_SIGMA;
 use crate::{Error, Result};
 
 /// The constant of Li, Micciancio, Schultz and Sorrell.
@@ -54,9 +55,6 @@ pub struct Flooding {
     pub decryptions: u64,
 }
 
-/// Coefficients are rounded to units of which the flood has about this many bits.
-const FLOOD_BITS: u32 = 50;
-
 impl Flooding {
     /// log2 of the deviation that is added to each of `n` coefficients at least, whose own noise
     /// has deviation `own`.
@@ -83,9 +81,10 @@ impl Flooding {
         Ok(log2_sigma.ceil() as u32)
     }
 
-    /// log2 of the unit that coefficients are rounded to before a flood of `log2_sigma`.
+    /// log2 of the unit that coefficients are rounded to before a flood of `log2_sigma`, which is
+    /// the widest that can be drawn.
     pub(crate) fn log2_unit(log2_sigma: u32) -> u32 {
-        log2_sigma.saturating_sub(FLOOD_BITS)
+        log2_sigma.saturating_sub(MAX_LOG2_SIGMA)
     }
 }
 
@@ -117,5 +116,98 @@ impl Estimate {
     /// With a flood of this width in every coefficient.
     pub(crate) fn with_flood(&self, log2_sigma: u32) -> Self {
         self.with_coefficient_error(FLOOD_DEVIATION * f64::from(log2_sigma).exp2())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ckks::{Ciphertext, Encoding, Parameters, ParametersLiteral};
+    use crate::core::keys::SecretKey;
+    use crate::sampling::{Generator, ternary};
+
+    /// Two ciphertexts of one message, and the adversary who knows the noise of both: the best
+    /// that there can be at telling from one decryption which of them it is of.
+    struct Game {
+        secret: SecretKey,
+        ciphertexts: [Ciphertext; 2],
+        /// The middle between both phases, and the way from the first to the second.
+        middle: Vec<f64>,
+        way: Vec<f64>,
+    }
+
+    impl Game {
+        fn new(log_n: u32) -> Self {
+            let literal = ParametersLiteral {
+                log_n: Some(log_n),
+                scale_bits: 50.0,
+                ..ParametersLiteral::default()
+            };
+            let parameters = Parameters::new(literal).unwrap();
+            let secret = SecretKey::generate(&parameters).unwrap();
+            let message = vec![0.5; parameters.slots()];
+            let message = parameters.encode_real(&message, Encoding::at(0).within(1.0)).unwrap();
+            let ciphertexts = [(); 2].map(|()| secret.encrypt(&message).unwrap());
+            let [first, second] = ciphertexts.each_ref().map(|ciphertext| {
+                secret.coefficients_of(ciphertext, ciphertext.estimate()).unwrap().values(1.0)
+            });
+            let middle = first.iter().zip(&*second).map(|(a, b)| (a + b) / 2.0).collect();
+            let way = first.iter().zip(&*second).map(|(a, b)| b - a).collect();
+            Self { secret, ciphertexts, middle, way }
+        }
+
+        /// By how much more often than not the adversary is right.
+        fn advantage(&self, decryptions: usize, flood: impl Fn(&Ciphertext) -> Vec<f64>) -> f64 {
+            let mut generator = Generator::from_os().unwrap();
+            let coins = ternary(&mut generator, decryptions);
+            let right = coins.iter().filter(|&&coin| {
+                let world = usize::from(coin > 0);
+                let seen = flood(&self.ciphertexts[world]);
+                let places = seen.iter().zip(&self.middle).zip(&self.way);
+                let towards: f64 = places.map(|((x, middle), way)| (x - middle) * way).sum();
+                world == usize::from(towards > 0.0)
+            });
+            2.0 * right.count() as f64 / decryptions as f64 - 1.0
+        }
+
+        /// With as much noise as `flooding` asks for.
+        fn now(&self, flooding: Flooding, ciphertext: &Ciphertext) -> Vec<f64> {
+            let estimate = ciphertext.estimate();
+            let flooded = self.secret.decrypt_flooded(ciphertext, estimate, flooding).unwrap();
+            flooded.coefficients().iter().map(|x| x * estimate.scale()).collect()
+        }
+
+        /// With noise that exceeds that of one coefficient by so many bits.
+        fn by_one_coefficient(&self, flood_bits: f64, ciphertext: &Ciphertext) -> Vec<f64> {
+            let estimate = ciphertext.estimate();
+            let log2_sigma = (estimate.in_coefficients().log2() + flood_bits).ceil() as u32;
+            let mut coefficients = self.secret.coefficients_of(ciphertext, estimate).unwrap();
+            coefficients.flood(log2_sigma).unwrap();
+            coefficients.values(1.0).to_vec()
+        }
+    }
+
+    /// The adversary's guesses are a coin's within four deviations under the flood that is asked
+    /// for, and not under one that counts from a single coefficient.
+    fn play(log_n: u32, decryptions: usize) {
+        let game = Game::new(log_n);
+        let flooding = Flooding { statistical_bits: 12, decryptions: decryptions as u64 };
+        let chance = 4.0 / (decryptions as f64).sqrt();
+        let advantage = game.advantage(decryptions, |c| game.now(flooding, c));
+        let stated = (-(12.0 / 2.0 + 1.7f64)).exp2();
+        assert!(advantage < stated + chance, "{advantage}");
+        let seen = game.advantage(decryptions, |c| game.by_one_coefficient(12.0 / 2.0, c));
+        assert!(seen > chance.max(0.1), "{seen}");
+    }
+
+    #[test]
+    fn a_distinguisher_sees_nothing_of_flooded_noise() {
+        play(12, 1000);
+    }
+
+    #[test]
+    #[ignore = "10,000 decryptions of a ring of degree 2^13 take half a minute"]
+    fn a_distinguisher_of_10000_decryptions_stays_below_the_stated_advantage() {
+        play(13, 10_000);
     }
 }
