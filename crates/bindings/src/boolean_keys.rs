@@ -1,6 +1,6 @@
 //! Keys for bits, and bits encrypted under them.
 
-use boolean::{Ciphertexts, EvaluationKey, SecretKey};
+use tfhe_eval::{Ciphertexts, EvaluationKey, SecretKey};
 use numpy::PyArray1;
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -1,7 +1,7 @@
 //! Parameter sets for bits, their noise and what they cost.
 
-use boolean::noise::{bootstrap_variance, fresh_variance, switch_variance};
-use boolean::{MAX_TABLES_LOG, Parameters};
+use tfhe_eval::noise::{bootstrap_variance, fresh_variance, switch_variance};
+use tfhe_eval::{MAX_TABLES_LOG, Parameters};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -88,7 +88,7 @@ pub fn boolean_seconds<'py>(
     repetitions: Number<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let parameters = named(py, name)?;
-    let measured = engine::run_boolean(py, || boolean::seconds(parameters, repetitions.0))?;
+    let measured = engine::run_boolean(py, || tfhe_eval::seconds(parameters, repetitions.0))?;
     let seconds = PyDict::new(py);
     seconds.set_item("bootstrap", measured.bootstrap)?;
     seconds.set_item("lone_bootstrap", measured.lone_bootstrap)?;

@@ -1,6 +1,6 @@
 //! Bootstrap programs.
 
-use boolean::{Program, ProgramArrays};
+use tfhe_eval::{Program, ProgramArrays};
 use pyo3::prelude::*;
 
 use crate::arrays::Numbers;

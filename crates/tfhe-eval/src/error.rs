@@ -39,3 +39,10 @@ pub enum Error {
 
 /// What the operations of this crate return.
 pub type Result<T> = std::result::Result<T, Error>;
+
+impl From<envelope::Malformed> for Error {
+    fn from(malformed: envelope::Malformed) -> Self {
+        let envelope::Malformed { kind, reason } = malformed;
+        Self::MalformedBytes { kind, reason }
+    }
+}

@@ -8,7 +8,7 @@ use tfhe::core_crypto::prelude::{
     PolynomialSize, StandardDev,
 };
 
-use crate::{Error, Result, bytes};
+use crate::{Error, Result};
 
 /// Signals count 2^32 to a turn.
 pub(crate) const SIGNAL_MODULUS: CiphertextModulus<u32> = CiphertextModulus::new_native();
@@ -19,7 +19,7 @@ pub const MAX_TABLES_LOG: u32 = 2;
 
 /// A parameter set; equal to every other of its name.
 ///
-/// A bootstrap with m = `boxes_log` tells 2^m boxes apart, the more the dearer. The sets:
+/// A bootstrap with m = `message_bits` tells 2^m boxes apart, the more the dearer. The sets:
 ///
 /// | name    | boxes | tables                        | large key, degree   | small key |
 /// |---------|-------|-------------------------------|---------------------|-----------|
@@ -33,11 +33,11 @@ pub const MAX_TABLES_LOG: u32 = 2;
 /// (Albrecht, Player and Scott, eprint 2015/046), which a test checks.
 ///
 /// ```
-/// use boolean::Parameters;
+/// use tfhe_eval::Parameters;
 /// let parameters = Parameters::named("boxes4")?;
-/// assert_eq!(parameters.max_boxes_log(), 2);
+/// assert_eq!(parameters.max_message_bits(), 2);
 /// assert!(Parameters::named("boxes5").is_err());
-/// # Ok::<(), boolean::Error>(())
+/// # Ok::<(), tfhe_eval::Error>(())
 /// ```
 #[derive(Clone, Copy)]
 pub struct Parameters(&'static Set);
@@ -46,7 +46,7 @@ pub struct Parameters(&'static Set);
 #[derive(Debug)]
 struct Set {
     name: &'static str,
-    max_boxes_log: u32,
+    max_message_bits: u32,
     small_dimension: usize,
     small_noise: f64,
     large_polynomials: usize,
@@ -62,7 +62,7 @@ const SETS: [Set; 3] = [
     // V1_4_PARAM_MESSAGE_1_CARRY_0_KS_PBS_GAUSSIAN_2M128.
     Set {
         name: "boxes4",
-        max_boxes_log: 2,
+        max_message_bits: 2,
         small_dimension: 747,
         small_noise: 1.5944604865450687e-5,
         large_polynomials: 6,
@@ -76,7 +76,7 @@ const SETS: [Set; 3] = [
     // V1_1_PARAM_MESSAGE_1_CARRY_1_KS_PBS_GAUSSIAN_2M64.
     Set {
         name: "boxes8",
-        max_boxes_log: 3,
+        max_message_bits: 3,
         small_dimension: 781,
         small_noise: 8.868480365938865e-6,
         large_polynomials: 4,
@@ -90,7 +90,7 @@ const SETS: [Set; 3] = [
     // V1_4_PARAM_MESSAGE_1_CARRY_2_KS_PBS_GAUSSIAN_2M128.
     Set {
         name: "boxes16",
-        max_boxes_log: 4,
+        max_message_bits: 4,
         small_dimension: 885,
         small_noise: 1.4742441118914234e-6,
         large_polynomials: 2,
@@ -138,18 +138,13 @@ impl Parameters {
     }
 
     /// log2 of the most boxes that a bootstrap tells apart.
-    pub fn max_boxes_log(&self) -> u32 {
-        self.0.max_boxes_log
+    pub fn max_message_bits(&self) -> u32 {
+        self.0.max_message_bits
     }
 
     /// Bytes of a signal.
     pub fn signal_bytes(&self) -> usize {
         self.signal_length() * size_of::<u32>()
-    }
-
-    /// Bytes of an evaluation key as `to_bytes` stores it.
-    pub fn evaluation_key_bytes(&self) -> usize {
-        bytes::evaluation_key_bytes(*self)
     }
 
     /// Numbers in the mask of a signal.

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use boolean::noise::{bootstrap_variance, fresh_variance};
-use boolean::{Ciphertexts, Error, EvaluationKey, Parameters, Program, ProgramArrays, SecretKey};
+use tfhe_eval::noise::{bootstrap_variance, fresh_variance, public_variance};
+use tfhe_eval::{Ciphertexts, Error, EvaluationKey, Parameters, Program, ProgramArrays, SecretKey};
 
 const HALF: u32 = 1 << 31;
 const QUARTER: u32 = 1 << 30;
@@ -40,9 +40,9 @@ impl Builder {
         Self { arrays, phases: phases.to_vec() }
     }
 
-    fn add_node(&mut self, kind: u8, terms: &[(usize, i32)], constant: u32, boxes_log: u8) -> u32 {
+    fn add_node(&mut self, kind: u8, terms: &[(usize, i32)], constant: u32, message_bits: u8) -> u32 {
         self.arrays.kinds.push(kind);
-        self.arrays.boxes_log.push(boxes_log);
+        self.arrays.message_bits.push(message_bits);
         self.arrays.constants.push(constant);
         self.arrays.term_signals.extend(terms.iter().map(|term| term.0 as u32));
         self.arrays.term_weights.extend(terms.iter().map(|term| term.1));
@@ -72,9 +72,9 @@ impl Builder {
         tables: &[&[u32]],
         constants: &[u32],
     ) -> usize {
-        let boxes_log = tables[0].len().ilog2() + 1;
-        let phase = self.add_node(1, terms, constant, boxes_log as u8);
-        let (v, half) = ((phase >> (32 - boxes_log)) as usize, tables[0].len());
+        let message_bits = tables[0].len().ilog2() + 1;
+        let phase = self.add_node(1, terms, constant, message_bits as u8);
+        let (v, half) = ((phase >> (32 - message_bits)) as usize, tables[0].len());
         let outputs: Vec<u32> = tables
             .iter()
             .zip(constants)
@@ -427,9 +427,9 @@ fn programs_that_break_a_rule_are_refused() {
         |p| p.term_signals[2] = 3,
         |p| p.term_weights.truncate(2),
         |p| p.constants.push(0),
-        |p| p.boxes_log[0] = 1,
-        |p| p.boxes_log[1] = 0,
-        |p| p.boxes_log[1] = 200,
+        |p| p.message_bits[0] = 1,
+        |p| p.message_bits[1] = 0,
+        |p| p.message_bits[1] = 200,
         |p| p.output_starts[1] = 0,
         |p| p.output_starts[1] = 2,
         |p| p.tables.truncate(3),
@@ -464,6 +464,119 @@ fn too_many_outputs_or_tables_are_refused() {
 }
 
 /// The variance of 400 samples is found to within 7 %, two times in three.
+#[test]
+fn programs_too_large_to_be_analysed_are_refused() {
+    let chain = |weight: i32, nodes: usize| ProgramArrays {
+        inputs: 1,
+        kinds: vec![0; nodes],
+        term_starts: (0..=nodes as u32).collect(),
+        term_signals: (0..nodes as u32).collect(),
+        term_weights: vec![weight; nodes],
+        constants: vec![0; nodes],
+        message_bits: vec![0; nodes],
+        output_starts: (0..=nodes as u32).collect(),
+        output_constants: vec![0; nodes],
+        output_signals: vec![nodes as u32],
+        ..Default::default()
+    };
+    let empty = ProgramArrays { term_starts: vec![0], output_starts: vec![0], ..Default::default() };
+    let wide = |terms: usize| ProgramArrays {
+        term_starts: vec![0, terms as u32],
+        term_signals: vec![0; terms],
+        term_weights: vec![1; terms],
+        ..chain(1, 1)
+    };
+    // A node that adds the one before to itself: every step doubles what it is written out to.
+    let doubling = |nodes: usize| ProgramArrays {
+        term_starts: (0..=nodes as u32).map(|node| 2 * node).collect(),
+        term_signals: (0..nodes as u32).flat_map(|node| [node, node]).collect(),
+        term_weights: vec![1; 2 * nodes],
+        ..chain(1, nodes)
+    };
+    let cases = [
+        (ProgramArrays { inputs: u32::MAX as usize, ..empty.clone() }, "at most 1048576 inputs"),
+        (ProgramArrays { inputs: usize::MAX, ..empty }, "at most 1048576 inputs"),
+        (chain(1 << 30, 40), "expected weights up to 65536, got 1073741824"),
+        (chain(i32::MIN, 1), "expected weights up to 65536, got -2147483648"),
+        (chain(1 << 16, 3), "terms of weight 281474976710656"),
+        (wide(20_000), "expected up to 16384 terms, got 20000"),
+        (doubling(20), "expected up to 131072 of weight"),
+        (doubling(200), "terms of weight"),
+    ];
+    for (arrays, expected) in cases {
+        let Err(Error::InvalidProgram { reason }) = Program::new(arrays) else {
+            panic!("not refused: {expected}")
+        };
+        assert!(reason.contains(expected), "{reason}");
+    }
+    for arrays in [chain(1 << 16, 2), wide(16_000), doubling(16)] {
+        assert!(Program::new(arrays).is_ok());
+    }
+}
+
+#[test]
+fn a_public_key_encrypts_what_the_secret_key_decrypts_and_programs_take() {
+    for keys in [&*BOXES4, &*BOXES8, &*BOXES16] {
+        let public = keys.secret.public_key().unwrap();
+        assert_eq!(public.label(), keys.secret.label());
+        let (bits, encodings) = ([1, 0, 1, 1, 0], [HALF, QUARTER, EIGHTH, QUARTER, HALF]);
+        let encrypted = public.encrypt(&bits, &encodings).unwrap();
+        assert_eq!(keys.secret.decrypt(&encrypted, &encodings).unwrap(), bits);
+        // Of two encryptions nothing is the same.
+        let again = public.encrypt(&bits, &encodings).unwrap();
+        assert_ne!(again.to_bytes()[64..], encrypted.to_bytes()[64..]);
+        let refused = public.encrypt(&[2], &[HALF]);
+        assert!(matches!(refused, Err(Error::InvalidArgument { .. })));
+        let refused = public.encrypt(&[1], &[]);
+        assert!(matches!(refused, Err(Error::InvalidArgument { .. })));
+    }
+    for bits in choices(2) {
+        let encodings = [QUARTER, QUARTER];
+        let mut builder = Builder::new(&phases(&bits, &encodings));
+        let both = &[minus(EIGHTH), minus(EIGHTH)];
+        let and = builder.bootstrap(&[(0, 1), (1, 1)], 0, &[both], &[EIGHTH]);
+        builder.arrays.output_signals = vec![and as u32];
+        let program = Program::new(builder.arrays).unwrap();
+        let inputs = BOXES4.secret.public_key().unwrap().encrypt(&bits, &encodings).unwrap();
+        let found = BOXES4.evaluation.run(&program, &inputs, 1, |_, _| true).unwrap();
+        let found = BOXES4.secret.decrypt(&found, &[QUARTER]).unwrap();
+        assert_eq!(found, [bits[0] & bits[1]]);
+    }
+}
+
+/// The variance of inputs by a public key stays below what is stated, and their noises are
+/// uncorrelated.
+#[test]
+fn inputs_by_a_public_key_have_the_noise_that_is_stated() {
+    const COUNT: usize = 600;
+    for keys in [&*BOXES4, &*BOXES8, &*BOXES16] {
+        let public = keys.secret.public_key().unwrap();
+        let encrypted = public.encrypt(&[0; COUNT], &[HALF; COUNT]).unwrap();
+        let noise = keys.secret.noise(&encrypted, &[HALF; COUNT]).unwrap();
+        let square = noise.iter().map(|x| x * x).sum::<f64>() / COUNT as f64;
+        let stated = public_variance(keys.secret.parameters());
+        assert!((0.75..1.25).contains(&(square / stated)), "{square:e} {stated:e}");
+        assert!(stated > fresh_variance(keys.secret.parameters()));
+        let mean = noise.iter().sum::<f64>() / COUNT as f64;
+        assert!(mean.abs() < 5.0 * (stated / COUNT as f64).sqrt(), "{mean:e}");
+        let pairs = noise.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / COUNT as f64;
+        assert!(pairs.abs() < 5.0 * stated / (COUNT as f64).sqrt(), "{pairs:e} {stated:e}");
+    }
+}
+
+#[test]
+fn a_run_reports_when_each_bootstrap_was_made() {
+    let program = chain(5);
+    let inputs = BOXES4.secret.encrypt(&[1], &[QUARTER]).unwrap();
+    let (_, times) = BOXES4.evaluation.run_timed(&program, &inputs, 2, |_, _| true).unwrap();
+    let nodes: Vec<usize> = times.iter().map(|time| time.node).collect();
+    assert_eq!(nodes, [0, 1, 2, 3, 4]);
+    for pair in times.windows(2) {
+        assert!(pair[0].start + pair[0].seconds <= pair[1].start);
+    }
+    assert!(times.iter().all(|time| time.seconds > 0.0 && time.thread < 2));
+}
+
 #[test]
 fn signals_have_the_noise_that_is_stated() {
     const SAMPLES: usize = 400;

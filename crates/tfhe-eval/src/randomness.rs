@@ -4,7 +4,7 @@
 //! a seed of 128 bits from the operating system's generator (on Linux `getrandom`).
 
 use tfhe::core_crypto::commons::generators::DeterministicSeeder;
-use tfhe::core_crypto::commons::math::random::Seed;
+use tfhe::core_crypto::commons::math::random::{RandomGenerator, Seed};
 use tfhe::core_crypto::prelude::{
     DefaultRandomGenerator, EncryptionRandomGenerator, SecretRandomGenerator,
 };
@@ -24,6 +24,11 @@ pub(crate) fn seed() -> Result<Seed> {
 /// Draws secret keys.
 pub(crate) fn secret_generator() -> Result<SecretRandomGenerator<DefaultRandomGenerator>> {
     Ok(SecretRandomGenerator::new(seed()?))
+}
+
+/// Draws the secrets and errors of an encryption.
+pub(crate) fn secret_numbers() -> Result<RandomGenerator<DefaultRandomGenerator>> {
+    Ok(RandomGenerator::new(seed()?))
 }
 
 /// Seeds generators of noise.

@@ -48,7 +48,7 @@ impl SecretKey {
                 KEY_MODULUS,
                 &mut generator,
             );
-            fine.as_ref().iter().map(|&x| (x.wrapping_add(1 << 31) >> 32) as u32).collect()
+            rounded(fine.as_ref())
         });
         Ok(Ciphertexts { parameters: self.parameters, id: self.id, signals: signals.collect() })
     }
@@ -176,7 +176,12 @@ impl fmt::Debug for Ciphertexts {
     }
 }
 
-fn check_bits(operation: &'static str, bits: &[u8], encodings: &[u32]) -> Result<()> {
+/// Mask and body, from 2^64 to a turn to 2^32.
+pub(crate) fn rounded(fine: &[u64]) -> Signal {
+    fine.iter().map(|&x| (x.wrapping_add(1 << 31) >> 32) as u32).collect()
+}
+
+pub(crate) fn check_bits(operation: &'static str, bits: &[u8], encodings: &[u32]) -> Result<()> {
     check_lengths(operation, bits.len(), encodings.len())?;
     match bits.iter().position(|&bit| bit > 1) {
         Some(at) => {

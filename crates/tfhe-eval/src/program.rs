@@ -14,12 +14,22 @@ const BOOTSTRAP: u8 = 1;
 const MAX_BOXES_LOG: u8 = 8;
 /// Outputs of one bootstrap.
 const MAX_OUTPUTS: usize = 8;
+/// Inputs: ciphertexts of some kilobytes each, of which no machine would hold more.
+const MAX_INPUTS: usize = 1 << 20;
+/// Terms of one sum.
+const MAX_TERMS: usize = 1 << 14;
+/// What a term is multiplied by: more would outgrow the noise of the finest encoding.
+const MAX_WEIGHT: u32 = 1 << 16;
+/// Terms of a sum when linear nodes in it are written out, one for each way to a source.
+const MAX_WRITTEN_OUT: u64 = 1 << 17;
+/// What a sum multiplies sources by, added up: noise has outgrown everything long before.
+const MAX_TOTAL_WEIGHT: u64 = 1 << 32;
 
 /// A program as flat arrays.
 ///
 /// Signals are numbered: the inputs, then the outputs of every node in the nodes' order. A
 /// node takes a weighted sum of earlier signals and a constant. A linear node gives the sum.
-/// A bootstrap, whose sum has phase v / 2^m turns but for noise, with m its `boxes_log`,
+/// A bootstrap, whose sum has phase v / 2^m turns but for noise, with m its `message_bits`,
 /// gives for each of its outputs j the table's f_j(v) plus the output's constant, where
 /// f_j(v + 2^(m-1)) = -f_j(v). It has eight outputs at most, and four tables of which none is
 /// a rotation of another. Constants and tables are torus numbers: 2^32 are one turn.
@@ -38,7 +48,7 @@ pub struct ProgramArrays {
     /// By node: what is added to the sum.
     pub constants: Vec<u32>,
     /// By node: m; 0 for linear.
-    pub boxes_log: Vec<u8>,
+    pub message_bits: Vec<u8>,
     /// By node and one more: where its outputs start; a linear node has one.
     pub output_starts: Vec<u32>,
     /// For each bootstrap, for each of its outputs: 2^(m-1) torus numbers.
@@ -64,6 +74,7 @@ impl Program {
     /// [`Error::InvalidProgram`], which says what is wrong where.
     pub fn new(arrays: ProgramArrays) -> Result<Self> {
         check_lengths(&arrays)?;
+        check_sums(&arrays)?;
         let mut table_starts = vec![0];
         for node in 0..arrays.kinds.len() {
             let size = check_node(&arrays, node).map_err(|reason| refused(node, reason))?;
@@ -108,8 +119,8 @@ impl Program {
     }
 
     /// The largest m of a bootstrap, 0 when there is none.
-    pub fn boxes_log(&self) -> u32 {
-        self.arrays.boxes_log.iter().copied().max().unwrap_or(0).into()
+    pub fn message_bits(&self) -> u32 {
+        self.arrays.message_bits.iter().copied().max().unwrap_or(0).into()
     }
 
     pub(crate) fn nodes(&self) -> usize {
@@ -153,7 +164,7 @@ impl Program {
     /// The tables of a bootstrap.
     pub(crate) fn tables(&self, node: usize) -> Tables<'_> {
         let values = &self.arrays.tables[self.table_starts[node]..self.table_starts[node + 1]];
-        Tables { boxes_log: self.arrays.boxes_log[node].into(), values }
+        Tables { message_bits: self.arrays.message_bits[node].into(), values }
     }
 }
 
@@ -168,12 +179,12 @@ impl fmt::Debug for Program {
 /// Lengths, and starts that begin at 0, never fall and end at the end.
 fn check_lengths(arrays: &ProgramArrays) -> Result<()> {
     let nodes = arrays.kinds.len();
-    if arrays.inputs > u32::MAX as usize {
-        let reason = format!("expected at most 2^32 - 1 inputs, got {}", arrays.inputs);
+    if arrays.inputs > MAX_INPUTS {
+        let reason = format!("expected at most {MAX_INPUTS} inputs, got {}", arrays.inputs);
         return Err(Error::InvalidProgram { reason });
     }
     check_length("constants", arrays.constants.len(), nodes)?;
-    check_length("boxes_log", arrays.boxes_log.len(), nodes)?;
+    check_length("message_bits", arrays.message_bits.len(), nodes)?;
     check_length("term_weights", arrays.term_weights.len(), arrays.term_signals.len())?;
     check_starts("term_starts", &arrays.term_starts, nodes, arrays.term_signals.len())?;
     check_starts("output_starts", &arrays.output_starts, nodes, arrays.output_constants.len())
@@ -196,6 +207,50 @@ fn check_starts(name: &str, starts: &[u32], nodes: usize, end: usize) -> Result<
     Err(Error::InvalidProgram { reason })
 }
 
+/// Sums that a run, or the analysis of its noise, could not be made of.
+fn check_sums(arrays: &ProgramArrays) -> Result<()> {
+    let signals = arrays.inputs + arrays.output_constants.len();
+    // By signal, for sources 1: the terms when its sum is written out, and their weights.
+    let mut written_out = vec![1u64; signals];
+    let mut weights = vec![1u64; signals];
+    for node in 0..arrays.kinds.len() {
+        let terms = range(&arrays.term_starts, node);
+        if terms.len() > MAX_TERMS {
+            let reason = format!("expected up to {MAX_TERMS} terms, got {}", terms.len());
+            return Err(refused(node, reason));
+        }
+        let (mut terms_in_all, mut weight_in_all) = (1u64, 0u64);
+        for term in terms {
+            let (signal, weight) = (arrays.term_signals[term], arrays.term_weights[term]);
+            if weight.unsigned_abs() > MAX_WEIGHT {
+                let reason = format!("expected weights up to {MAX_WEIGHT}, got {weight}");
+                return Err(refused(node, reason));
+            }
+            // Signals that there are not are refused with the node.
+            let at = signal as usize;
+            let (Some(terms), Some(own)) = (written_out.get(at), weights.get(at)) else { continue };
+            let weight = own.saturating_mul(u64::from(weight.unsigned_abs()));
+            terms_in_all = terms_in_all.saturating_add(*terms);
+            weight_in_all = weight_in_all.saturating_add(weight);
+        }
+        if terms_in_all > MAX_WRITTEN_OUT || weight_in_all > MAX_TOTAL_WEIGHT {
+            let reason = format!(
+                "the sum, with linear nodes written out, has {terms_in_all} terms of weight \
+                 {weight_in_all}; expected up to {MAX_WRITTEN_OUT} of weight {MAX_TOTAL_WEIGHT}"
+            );
+            return Err(refused(node, reason));
+        }
+        if arrays.kinds[node] == LINEAR
+            && let Some(&made) = arrays.output_starts.get(node)
+            && let Some(place) = written_out.get_mut(arrays.inputs + made as usize)
+        {
+            *place = terms_in_all;
+            weights[arrays.inputs + made as usize] = weight_in_all;
+        }
+    }
+    Ok(())
+}
+
 /// How many numbers the tables of a node have, or what is wrong with it.
 fn check_node(arrays: &ProgramArrays, node: usize) -> std::result::Result<usize, String> {
     let outputs = range(&arrays.output_starts, node);
@@ -204,23 +259,23 @@ fn check_node(arrays: &ProgramArrays, node: usize) -> std::result::Result<usize,
     if let Some(signal) = signals.iter().find(|&&signal| signal as usize >= earlier) {
         return Err(format!("expected signals below {earlier}, got {signal}"));
     }
-    let boxes_log = arrays.boxes_log[node];
+    let message_bits = arrays.message_bits[node];
     match arrays.kinds[node] {
         LINEAR if outputs.len() != 1 => {
             Err(format!("expected one output of a linear node, got {}", outputs.len()))
         }
-        LINEAR if boxes_log != 0 || arrays.output_constants[outputs.start] != 0 => {
-            Err("expected a boxes_log and an output constant of 0 for a linear node".into())
+        LINEAR if message_bits != 0 || arrays.output_constants[outputs.start] != 0 => {
+            Err("expected a message_bits and an output constant of 0 for a linear node".into())
         }
         LINEAR => Ok(0),
-        BOOTSTRAP if !(1..=MAX_BOXES_LOG).contains(&boxes_log) => {
-            Err(format!("expected a boxes_log from 1 to {MAX_BOXES_LOG}, got {boxes_log}"))
+        BOOTSTRAP if !(1..=MAX_BOXES_LOG).contains(&message_bits) => {
+            Err(format!("expected a message_bits from 1 to {MAX_BOXES_LOG}, got {message_bits}"))
         }
         BOOTSTRAP if !(1..=MAX_OUTPUTS).contains(&outputs.len()) => Err(format!(
             "expected 1 to {MAX_OUTPUTS} outputs of a bootstrap, got {}",
             outputs.len()
         )),
-        BOOTSTRAP => Ok(outputs.len() << (boxes_log - 1)),
+        BOOTSTRAP => Ok(outputs.len() << (message_bits - 1)),
         kind => Err(format!("expected kind {LINEAR} or {BOOTSTRAP}, got {kind}")),
     }
 }
@@ -235,7 +290,7 @@ fn check_tables(
         return Ok(());
     }
     let tables =
-        Tables { boxes_log: arrays.boxes_log[node].into(), values: &arrays.tables[numbers] };
+        Tables { message_bits: arrays.message_bits[node].into(), values: &arrays.tables[numbers] };
     let (kept, most) = (tables.layout().kept.len(), 1 << MAX_TABLES_LOG);
     if kept > most {
         return Err(format!("expected up to {most} tables that no rotation gives, got {kept}"));

@@ -211,7 +211,7 @@ mod tests {
         let mut polynomial = [7; 16];
         write_test_polynomial(
             &mut polynomial,
-            &Tables { boxes_log: 2, values: &[f, g].concat() }.layout(),
+            &Tables { message_bits: 2, values: &[f, g].concat() }.layout(),
         );
         let minus = |x: u32| x.wrapping_neg();
         let expected =
@@ -224,7 +224,7 @@ mod tests {
         let mut polynomial = [7; 8];
         write_test_polynomial(
             &mut polynomial,
-            &Tables { boxes_log: 1, values: &[1, 2, 3] }.layout(),
+            &Tables { message_bits: 1, values: &[1, 2, 3] }.layout(),
         );
         let minus = |x: u32| x.wrapping_neg();
         assert_eq!(polynomial, [1, 2, 3, 0, minus(1), minus(2), minus(3), 0]);

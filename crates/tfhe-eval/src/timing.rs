@@ -42,7 +42,7 @@ pub fn seconds(parameters: Parameters, repetitions: usize) -> Result<Seconds> {
     // No two of these tables are rotations of one another.
     let values: Vec<u32> = (1..=2 << MAX_TABLES_LOG).map(|n| n * (QUARTER >> 4)).collect();
     let tasks = |count: usize, tables: usize| -> Vec<Task<'_>> {
-        let tables = Tables { boxes_log: 2, values: &values[..2 * tables] };
+        let tables = Tables { message_bits: 2, values: &values[..2 * tables] };
         (0..count).map(|_| Task { signal: bits[0].to_vec(), tables }).collect()
     };
     let mut bootstraps = |count: usize| -> Vec<f64> {

@@ -6,11 +6,11 @@
 //! all functions of the boxes: the multi-value bootstrap of Carpov, Izabachène and Mollimard
 //! (CT-RSA 2019, eprint 2018/622).
 
-/// The tables of one bootstrap, one after another: for each box `v < 2^(boxes_log - 1)` a
+/// The tables of one bootstrap, one after another: for each box `v < 2^(message_bits - 1)` a
 /// torus number.
 #[derive(Clone, Copy)]
 pub(crate) struct Tables<'a> {
-    pub(crate) boxes_log: u32,
+    pub(crate) message_bits: u32,
     pub(crate) values: &'a [u32],
 }
 
@@ -32,7 +32,7 @@ impl<'a> Tables<'a> {
     pub(crate) fn layout(self) -> Layout<'a> {
         let mut kept: Vec<&[u32]> = Vec::new();
         let mut readings = Vec::new();
-        for table in self.values.chunks_exact(1 << (self.boxes_log - 1)) {
+        for table in self.values.chunks_exact(1 << (self.message_bits - 1)) {
             let found = kept.iter().enumerate().find_map(|(number, from)| {
                 let boxes = rotation(from, table)?;
                 Some(Reading { table: number, boxes })
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn rotations_share_a_table() {
         let values = [1, 2, minus(2), 1, 3, 4, minus(1), minus(2), 4, minus(3)];
-        let layout = Tables { boxes_log: 2, values: &values }.layout();
+        let layout = Tables { message_bits: 2, values: &values }.layout();
         assert_eq!(layout.kept, [&[1, 2], &[3, 4]]);
         let readings = [(0, 0), (0, 3), (1, 0), (0, 2), (1, 1)];
         assert_eq!(layout.readings, readings.map(|(table, boxes)| Reading { table, boxes }));

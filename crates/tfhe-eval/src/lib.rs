@@ -10,7 +10,7 @@
 //! one read of the key, and the order of a program's work.
 //!
 //! ```
-//! use boolean::{Parameters, Program, ProgramArrays, SecretKey};
+//! use tfhe_eval::{Parameters, Program, ProgramArrays, SecretKey};
 //! const QUARTER: u32 = 1 << 30;
 //! // The AND of two bits: at 2/4 of a turn and nowhere else -1/8 + 1/8 becomes 1/8 + 1/8.
 //! let and = Program::new(ProgramArrays {
@@ -20,7 +20,7 @@
 //!     term_signals: vec![0, 1],
 //!     term_weights: vec![1, 1],
 //!     constants: vec![0],
-//!     boxes_log: vec![2],
+//!     message_bits: vec![2],
 //!     output_starts: vec![0, 1],
 //!     tables: vec![(QUARTER / 2).wrapping_neg(); 2],
 //!     output_constants: vec![QUARTER / 2],
@@ -30,7 +30,7 @@
 //! let inputs = secret.encrypt(&[1, 1], &[QUARTER; 2])?;
 //! let outputs = secret.evaluation_key()?.run(&and, &inputs, 1, |_, _| true)?;
 //! assert_eq!(secret.decrypt(&outputs, &[QUARTER])?, [1]);
-//! # Ok::<(), boolean::Error>(())
+//! # Ok::<(), tfhe_eval::Error>(())
 //! ```
 #![forbid(unsafe_code)]
 
@@ -39,10 +39,12 @@ mod bytes;
 mod encryption;
 mod error;
 mod evaluator;
+mod failure;
 mod keys;
 pub mod noise;
 mod parameters;
 mod program;
+mod public_key;
 mod randomness;
 mod schedule;
 mod tables;
@@ -50,7 +52,10 @@ mod timing;
 
 pub use encryption::Ciphertexts;
 pub use error::{Error, Result};
+pub use evaluator::BootstrapTime;
+pub use failure::{Failure, Variances};
 pub use keys::{EvaluationKey, SecretKey};
 pub use parameters::{MAX_TABLES_LOG, Parameters};
 pub use program::{Program, ProgramArrays};
+pub use public_key::PublicKey;
 pub use timing::{Seconds, seconds};

@@ -103,7 +103,7 @@ mod tests {
             term_signals: vec![0, 1, 1, 1, 2],
             term_weights: vec![1; 5],
             constants: vec![0; 4],
-            boxes_log: vec![1, 0, 1, 1],
+            message_bits: vec![1, 0, 1, 1],
             output_starts: vec![0, 1, 2, 3, 4],
             tables: vec![0; 3],
             output_constants: vec![0; 4],

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::bootstrap::{Bootstrapper, MAX_BATCH, Task};
 use crate::encryption::{Ciphertexts, Signal, check_owner};
@@ -39,8 +39,22 @@ impl EvaluationKey {
         program: &Program,
         inputs: &Ciphertexts,
         threads: usize,
-        mut go_on: impl FnMut(usize, usize) -> bool,
+        go_on: impl FnMut(usize, usize) -> bool,
     ) -> Result<Ciphertexts> {
+        Ok(self.run_timed(program, inputs, threads, go_on)?.0)
+    }
+
+    /// [`Self::run`], and when each bootstrap was made, in the order in which they ended.
+    ///
+    /// # Errors
+    /// Those of [`Self::run`].
+    pub fn run_timed(
+        &self,
+        program: &Program,
+        inputs: &Ciphertexts,
+        threads: usize,
+        mut go_on: impl FnMut(usize, usize) -> bool,
+    ) -> Result<(Ciphertexts, Vec<BootstrapTime>)> {
         check_owner(RUN, (self.0.parameters, self.0.id), inputs)?;
         self.check_arguments(program, inputs, threads)?;
         let run = Run::new(program, inputs);
@@ -48,9 +62,10 @@ impl EvaluationKey {
             .filter(|&node| program.schedule.needed[node] && program.schedule.waits[node] == 0);
         run.start(ready.collect(), self.0.parameters.signal_length());
         thread::scope(|scope| {
-            for _ in 0..threads.min(program.bootstraps()) {
+            for thread in 0..threads.min(program.bootstraps()) {
                 let worker = thread::Builder::new().name("cloakwork-boolean".into());
-                let work = || run.work_until_done(self, threads);
+                let run = &run;
+                let work = move || run.work_until_done(self, threads, thread);
                 if let Err(error) = worker.spawn_scoped(scope, work) {
                     let reason = format!("no thread can be started: {error}");
                     run.stop(Error::InvalidArgument { operation: RUN, reason });
@@ -58,8 +73,8 @@ impl EvaluationKey {
             }
             run.watch(&mut go_on);
         });
-        let signals = run.outputs()?;
-        Ok(Ciphertexts { parameters: self.0.parameters, id: self.0.id, signals })
+        let (signals, times) = run.outputs()?;
+        Ok((Ciphertexts { parameters: self.0.parameters, id: self.0.id, signals }, times))
     }
 
     fn check_arguments(
@@ -72,11 +87,11 @@ impl EvaluationKey {
         if inputs.len() != program.inputs() {
             return refused(format!("expected {} inputs, got {}", program.inputs(), inputs.len()));
         }
-        let (most, name) = (self.0.parameters.max_boxes_log(), self.0.parameters.name());
-        if program.boxes_log() > most {
-            let boxes_log = program.boxes_log();
+        let (most, name) = (self.0.parameters.max_message_bits(), self.0.parameters.name());
+        if program.message_bits() > most {
+            let message_bits = program.message_bits();
             return refused(format!(
-                "the parameters {name} tell 2^{most} boxes apart, the program needs 2^{boxes_log}"
+                "the parameters {name} tell 2^{most} boxes apart, the program needs 2^{message_bits}"
             ));
         }
         if !(1..=MAX_THREADS).contains(&threads) {
@@ -86,8 +101,23 @@ impl EvaluationKey {
     }
 }
 
+/// When a bootstrap was made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BootstrapTime {
+    /// Its number among the nodes of the program.
+    pub node: usize,
+    /// Seconds from the start of the run.
+    pub start: f64,
+    /// What it took: of several that were made together, each took an equal part, one after
+    /// another.
+    pub seconds: f64,
+    /// Which of the run's threads made it, from 0 up.
+    pub thread: usize,
+}
+
 /// A run under way.
 struct Run<'p> {
+    began: Instant,
     program: &'p Program,
     state: Mutex<State>,
     /// There is more work, or none will come.
@@ -106,6 +136,7 @@ struct State {
     /// Bootstraps whose operands are there, by priority and then by order.
     ready: BinaryHeap<(u32, Reverse<usize>)>,
     made: usize,
+    times: Vec<BootstrapTime>,
     /// Why the run stopped early.
     failure: Option<Error>,
 }
@@ -126,10 +157,11 @@ impl<'p> Run<'p> {
             waits: program.schedule.waits.clone(),
             ready: BinaryHeap::new(),
             made: 0,
+            times: Vec::with_capacity(program.bootstraps()),
             failure: None,
         };
         let state = Mutex::new(state);
-        Self { program, state, work_changed: Condvar::new(), ended: Condvar::new() }
+        Self { began: Instant::now(), program, state, work_changed: Condvar::new(), ended: Condvar::new() }
     }
 
     /// Nothing that holds the lock panics half-way through a change.
@@ -173,8 +205,8 @@ impl<'p> Run<'p> {
     }
 
     /// A failure inside becomes the run's.
-    fn work_until_done(&self, key: &EvaluationKey, threads: usize) {
-        let work = AssertUnwindSafe(|| self.work(key, threads));
+    fn work_until_done(&self, key: &EvaluationKey, threads: usize, thread: usize) {
+        let work = AssertUnwindSafe(|| self.work(key, threads, thread));
         if let Err(panic) = catch_unwind(work) {
             let message = panic.downcast_ref::<String>().map(String::as_str);
             let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -182,7 +214,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn work(&self, key: &EvaluationKey, threads: usize) {
+    fn work(&self, key: &EvaluationKey, threads: usize, thread: usize) {
         let length = key.0.parameters.signal_length();
         let mut bootstrapper = Bootstrapper::new(key);
         while let Some(sums) = self.next(threads) {
@@ -194,7 +226,14 @@ impl<'p> Run<'p> {
                     signal: sum.add_up(self.program, length),
                 })
                 .collect();
+            let start = self.began.elapsed().as_secs_f64();
             let mut outputs = bootstrapper.run(&tasks);
+            let seconds = (self.began.elapsed().as_secs_f64() - start) / nodes.len() as f64;
+            let times = nodes.iter().enumerate().map(|(place, &node)| {
+                let start = start + place as f64 * seconds;
+                BootstrapTime { node, start, seconds, thread }
+            });
+            self.lock().times.extend(times);
             for (&node, outputs) in nodes.iter().zip(&mut outputs) {
                 let constants = self.program.output_constants(node);
                 for (signal, &constant) in outputs.iter_mut().zip(constants) {
@@ -252,7 +291,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn outputs(self) -> Result<Vec<Signal>> {
+    fn outputs(self) -> Result<(Vec<Signal>, Vec<BootstrapTime>)> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(failure) = state.failure {
             return Err(failure);
@@ -262,7 +301,8 @@ impl<'p> Run<'p> {
                 .clone()
                 .ok_or_else(|| Error::Fault { reason: format!("signal {signal} was not made") })
         };
-        self.program.output_signals().iter().map(signal).collect()
+        let outputs = self.program.output_signals().iter().map(signal).collect::<Result<_>>()?;
+        Ok((outputs, state.times))
     }
 }
 
@@ -337,7 +377,7 @@ mod tests {
             term_signals: vec![0],
             term_weights: vec![1],
             constants: vec![0],
-            boxes_log: vec![8],
+            message_bits: vec![8],
             output_starts: vec![0, 4],
             // No rotations of one another.
             tables: (0..4 << 7).collect(),
@@ -350,7 +390,7 @@ mod tests {
         let run = Run::new(&program, &secret.encrypt(&[0], &[1]).unwrap());
         run.start(vec![0], secret.parameters().signal_length());
         thread::scope(|scope| {
-            scope.spawn(|| run.work_until_done(&key, 1));
+            scope.spawn(|| run.work_until_done(&key, 1, 0));
             run.watch(&mut |_, _| true);
         });
         let Err(Error::Fault { reason }) = run.outputs() else { panic!("no fault") };
