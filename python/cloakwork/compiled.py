@@ -403,7 +403,13 @@ class CompiledClient:
             for packing in compiled.packings
         ]
 
-    def decrypt(self, results: Sequence[Tensor], *, flood_bits: int | None = None) -> Result:
+    def decrypt(
+        self,
+        results: Sequence[Tensor],
+        *,
+        statistical_bits: int | None = None,
+        decryptions: int = 1,
+    ) -> Result:
         """Decrypt the results: one array, or a tuple where the function returned several.
 
         See `Client.decrypt`, whose errors it raises.
@@ -412,7 +418,10 @@ class CompiledClient:
             InvalidArgumentError: They are not the results of this program.
         """
         _require_tensors(results, self._compiled.outputs, f"decrypt {self._compiled.title}")
-        arrays = tuple(self.party.decrypt(each, flood_bits=flood_bits) for each in results)
+        arrays = tuple(
+            self.party.decrypt(each, statistical_bits=statistical_bits, decryptions=decryptions)
+            for each in results
+        )
         return arrays[0] if self._compiled.single else arrays
 
     def __repr__(self) -> str:

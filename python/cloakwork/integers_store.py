@@ -81,16 +81,21 @@ def save_program(circuit: CompiledCircuit, path: _Path) -> None:
     write(path, "program on integers", facts, parts)
 
 
-def load_program(path: _Path) -> CompiledCircuit:
+def load_program(path: _Path, *, insecure: bool = False) -> CompiledCircuit:
     """Load what `save_program` saved.
 
+    Args:
+        path: The file.
+        insecure: Whether less than 128-bit security is accepted.
+
     Raises:
+        InsecureParametersError: Its parameters fall short of 128-bit security.
         MalformedBytesError: The file is damaged or no compiled circuit's.
         InvalidArgumentError: The path is none.
         OSError: The file cannot be opened.
     """
     facts, parts = read(path, "program on integers")
-    program, sets = _read_public(facts, parts, path)
+    program, sets = _read_public(facts, parts, path, insecure=insecure)
     return CompiledCircuit(program, sets)
 
 
@@ -115,16 +120,21 @@ def save_client(client: IntegerClient, path: _Path) -> None:
     write(path, "client for integers", facts, parts)
 
 
-def load_client(path: _Path) -> IntegerClient:
+def load_client(path: _Path, *, insecure: bool = False) -> IntegerClient:
     """Load what `save_client` saved.
 
+    Args:
+        path: The file.
+        insecure: Whether less than 128-bit security is accepted.
+
     Raises:
+        InsecureParametersError: Its parameters fall short of 128-bit security.
         MalformedBytesError: The file is damaged or no client's for integers.
         InvalidArgumentError: The path is none.
         OSError: The file cannot be opened.
     """
     facts, parts = read(path, "client for integers")
-    program, sets = _read_public(facts, parts, path)
+    program, sets = _read_public(facts, parts, path, insecure=insecure)
     secrets = [
         BgvSecretKey.from_bytes(parameters, _part(parts, f"secret_key{number}", path))
         for number, parameters in enumerate(sets)
@@ -153,16 +163,21 @@ def save_evaluator(evaluator: IntegerEvaluator, path: _Path) -> None:
     write(path, "evaluator for integers", facts, parts)
 
 
-def load_evaluator(path: _Path) -> IntegerEvaluator:
+def load_evaluator(path: _Path, *, insecure: bool = False) -> IntegerEvaluator:
     """Load what `save_evaluator` saved.
 
+    Args:
+        path: The file.
+        insecure: Whether less than 128-bit security is accepted.
+
     Raises:
+        InsecureParametersError: Its parameters fall short of 128-bit security.
         MalformedBytesError: The file is damaged or no evaluator's for integers.
         InvalidArgumentError: The path is none.
         OSError: The file cannot be opened.
     """
     facts, parts = read(path, "evaluator for integers")
-    program, sets = _read_public(facts, parts, path)
+    program, sets = _read_public(facts, parts, path, insecure=insecure)
     keys = [
         BgvEvaluationKeys.from_bytes(parameters, _part(parts, f"evaluation_keys{number}", path))
         for number, parameters in enumerate(sets)
@@ -304,14 +319,14 @@ def _place_facts(place: ResultPlace | Clear) -> Any:
 
 
 def _read_public(
-    facts: dict[str, Any], parts: dict[str, bytes], path: _Path
+    facts: dict[str, Any], parts: dict[str, bytes], path: _Path, *, insecure: bool
 ) -> tuple[IntegerProgram, tuple[BgvParameters, ...]]:
     slots = program_file.from_bytes(_part(parts, "program", path))
     count = sum(name.startswith("parameters") for name in parts)
     if not 1 <= count <= _MAX_PRIMES:
         raise MalformedBytesError(f"cannot read {path}: it has {count} parameter sets")
     sets = tuple(
-        BgvParameters.from_bytes(_part(parts, f"parameters{number}", path))
+        BgvParameters.from_bytes(_part(parts, f"parameters{number}", path), insecure=insecure)
         for number in range(count)
     )
     try:

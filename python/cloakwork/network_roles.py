@@ -21,7 +21,7 @@ from cloakwork.programs.slots import Input
 from cloakwork.runtime.arguments import integer, shown
 from cloakwork.runtime.arrays import require_precision
 from cloakwork.runtime.profile import Profile
-from cloakwork.runtime.roles import MAX_FLOOD_BITS, Client, Evaluator, require_role
+from cloakwork.runtime.roles import Client, Evaluator, Flooding, require_role
 
 _Array: TypeAlias = NDArray[np.float64]
 MAX_BYTES = 2**63 - 1
@@ -95,12 +95,19 @@ class NetworkClient:
         ]
         return Encrypted("inputs", tuple(values), len(batch), single, network.fingerprint)
 
-    def decrypt(self, result: Encrypted, *, flood_bits: int | None = None) -> _Array:
+    def decrypt(
+        self,
+        result: Encrypted,
+        *,
+        statistical_bits: int | None = None,
+        decryptions: int = 1,
+    ) -> _Array:
         """Decrypt results: with an axis for the batch if the inputs had one.
 
         Args:
             result: What the evaluator's run gave.
-            flood_bits: See `Client.decrypt`.
+            statistical_bits: See `Client.decrypt`.
+            decryptions: See `Client.decrypt`.
 
         Raises:
             InvalidArgumentError: It is no result.
@@ -112,13 +119,13 @@ class NetworkClient:
         """
         network = self._network
         _require_encrypted(network, result, "results", f"decrypt {network.title}")
-        if flood_bits is not None:
-            flood_bits = integer(flood_bits, "flood_bits", "decrypt", least=0, most=MAX_FLOOD_BITS)
-        vectors = [self.party.key.decrypt(each, flood_bits=flood_bits) for each in result.values]
+        flooding = Flooding.of(statistical_bits, decryptions)
+        key = self.party.key
+        vectors = [key.decrypt(each, flooding=flooding) for each in result.values]
         rows = network.output.packing.unpack(vectors, network.width)[: result.count]
         error = network.error
-        if flood_bits is not None:
-            precision = min(each.precision for each in result.values) - flood_bits
+        if flooding is not None:
+            precision = min(key.precision(each, flooding=flooding) for each in result.values)
             require_precision(rows, precision, f"decrypt {network.title}")
             error += 2.0**-precision
         # Of results that are next to nothing the error is the larger part.

@@ -13,7 +13,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from cloakwork._native import Ciphertext, Parameters
-from cloakwork.errors import InvalidArgumentError, MalformedBytesError, ProgramMismatchError
+from cloakwork.errors import (
+    InsecureParametersError,
+    InvalidArgumentError,
+    MalformedBytesError,
+    ProgramMismatchError,
+)
 from cloakwork.network import Network
 from cloakwork.network_program import Port
 from cloakwork.network_roles import Encrypted
@@ -65,22 +70,29 @@ def save_network(network: Network, path: _Path) -> None:
     write(path, "network", facts, parts)
 
 
-def load_network(path: _Path) -> Network:
+def load_network(path: _Path, *, insecure: bool = False) -> Network:
     """Load what `save_network` saved.
 
+    Args:
+        path: The file.
+        insecure: Whether less than 128-bit security is accepted.
+
     Raises:
+        InsecureParametersError: Its parameters fall short of 128-bit security.
         MalformedBytesError: The file is damaged or no network's.
         InvalidArgumentError: The path is none.
         OSError: The file cannot be opened.
     """
     facts, parts = read(path, "network")
     try:
-        return _network(facts, parts)
+        return _network(facts, parts, insecure=insecure)
+    except InsecureParametersError:
+        raise
     except (LookupError, OverflowError, TypeError, ValueError) as error:
         raise MalformedBytesError(f"cannot read {path}: {error}") from error
 
 
-def _network(facts: Mapping[str, Any], parts: Mapping[str, bytes]) -> Network:
+def _network(facts: Mapping[str, Any], parts: Mapping[str, bytes], *, insecure: bool) -> Network:
     program = program_file.from_bytes(parts["program"])
     packings = [
         Packing(
@@ -107,7 +119,7 @@ def _network(facts: Mapping[str, Any], parts: Mapping[str, bytes]) -> Network:
     return Network(
         str(facts["title"]),
         program,
-        Parameters.from_bytes(parts["parameters"]),
+        Parameters.from_bytes(parts["parameters"], insecure=insecure),
         ports[0],
         ports[1],
         integer(facts["batch"], "batch", _ACTION, least=1, most=program.slots),

@@ -139,7 +139,9 @@ class Session:
         """Encrypt an array; see `Client.encrypt`, whose errors it raises."""
         return replace(self.client.encrypt(data, bound=bound), runner=self)
 
-    def decrypt(self, tensor: Tensor, *, flood_bits: int | None = None) -> NDArray[np.float64]:
+    def decrypt(
+        self, tensor: Tensor, *, statistical_bits: int | None = None, decryptions: int = 1
+    ) -> NDArray[np.float64]:
         """Decrypt a tensor; see `Client.decrypt`, whose errors it raises.
 
         Raises:
@@ -149,7 +151,9 @@ class Session:
         require_tensor(tensor, "decrypt")
         if tensor.runner is not self:
             raise ParametersMismatchError("cannot decrypt: the tensor is not of this session")
-        return self.client.decrypt(tensor, flood_bits=flood_bits)
+        return self.client.decrypt(
+            tensor, statistical_bits=statistical_bits, decryptions=decryptions
+        )
 
     def compute(self, node: Node, title: str) -> Tensor:
         """Plan one result and run the plan; see `eager.compute`."""

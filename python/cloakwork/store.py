@@ -62,16 +62,21 @@ def save_client(client: Client, path: _Path) -> None:
     write(path, "client", {"bound": client.bound}, parts)
 
 
-def load_client(path: _Path) -> Client:
+def load_client(path: _Path, *, insecure: bool = False) -> Client:
     """Load what `save_client` saved.
 
+    Args:
+        path: The file.
+        insecure: Whether less than 128-bit security is accepted.
+
     Raises:
+        InsecureParametersError: Its parameters fall short of 128-bit security.
         MalformedBytesError: The file is damaged or no client's.
         InvalidArgumentError: The path is none.
         OSError: The file cannot be opened.
     """
     facts, parts = read(path, "client")
-    parameters = Parameters.from_bytes(_part(parts, "parameters", path))
+    parameters = Parameters.from_bytes(_part(parts, "parameters", path), insecure=insecure)
     secret = SecretKey.from_bytes(parameters, _part(parts, "secret_key", path))
     try:
         bound = positive(facts.get("bound"), "bound", f"read {path}")
@@ -102,16 +107,21 @@ def save_evaluator(evaluator: Evaluator, path: _Path) -> None:
     write(path, "evaluator", {}, parts)
 
 
-def load_evaluator(path: _Path) -> Evaluator:
+def load_evaluator(path: _Path, *, insecure: bool = False) -> Evaluator:
     """Load what `save_evaluator` saved.
 
+    Args:
+        path: The file.
+        insecure: Whether less than 128-bit security is accepted.
+
     Raises:
+        InsecureParametersError: Its parameters fall short of 128-bit security.
         MalformedBytesError: The file is damaged or no evaluator's.
         InvalidArgumentError: The path is none.
         OSError: The file cannot be opened.
     """
     _, parts = read(path, "evaluator")
-    parameters = Parameters.from_bytes(_part(parts, "parameters", path))
+    parameters = Parameters.from_bytes(_part(parts, "parameters", path), insecure=insecure)
     keys = EvaluationKeys.from_bytes(parameters, _part(parts, "evaluation_keys", path))
     return Evaluator(parameters, CkksBackend(parameters, keys))
 
@@ -152,16 +162,21 @@ def save_program(compiled: Compiled, path: _Path) -> None:
     write(path, "program", facts, parts)
 
 
-def load_program(path: _Path) -> Compiled:
+def load_program(path: _Path, *, insecure: bool = False) -> Compiled:
     """Load what `save_program` saved.
 
+    Args:
+        path: The file.
+        insecure: Whether less than 128-bit security is accepted.
+
     Raises:
+        InsecureParametersError: Its parameters fall short of 128-bit security.
         MalformedBytesError: The file is damaged or no program's.
         InvalidArgumentError: The path is none.
         OSError: The file cannot be opened.
     """
     facts, parts = read(path, "program")
-    parameters = Parameters.from_bytes(_part(parts, "parameters", path))
+    parameters = Parameters.from_bytes(_part(parts, "parameters", path), insecure=insecure)
     program = program_file.from_bytes(_part(parts, "program", path))
     slots = parameters.slots
     match facts:

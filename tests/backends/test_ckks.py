@@ -135,7 +135,7 @@ def test_operation_from_level(name: str, start: int) -> None:
 
     assert found.level == expected.level
     assert found.scale == pytest.approx(PARAMETERS.scale(found.level), rel=1e-9)
-    error = np.abs(KEY.decrypt(found, flood_bits=None) - expected.slots).max()
+    error = np.abs(KEY.decrypt(found, flooding=None) - expected.slots).max()
     assert error < 1e-5
     assert error < 2**-found.precision
 
@@ -149,7 +149,7 @@ def test_further_keys_join_those_held() -> None:
     backend.extend_keys(KEY.evaluation_keys(None, {5: 1}))
     assert backend.keys.rotations() == {1: 2, 5: 1}
     low = backend.drop_level(KEY.encrypt(X, bound=1.0, level=LEVELS), 1)
-    turned = KEY.decrypt(backend.rotate(low, 5), flood_bits=None)
+    turned = KEY.decrypt(backend.rotate(low, 5), flooding=None)
     assert np.abs(turned - np.roll(X, -5)).max() < 1e-5
 
 
@@ -187,7 +187,7 @@ def test_a_sum_of_products_is_relinearised_once() -> None:
     inputs = [KEY.encrypt(vector, bound=1.0, level=LEVELS) for vector in (X, Y)]
     (found,) = run(builder.finish(), backend, inputs)
     assert backend.lazily == 6
-    assert np.abs(KEY.decrypt(found, flood_bits=None) - X * (Y + 5 * X)).max() < 1e-5
+    assert np.abs(KEY.decrypt(found, flooding=None) - X * (Y + 5 * X)).max() < 1e-5
 
 
 SMALL = Parameters(levels=2, log_n=8, insecure=True)

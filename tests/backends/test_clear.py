@@ -10,7 +10,7 @@ def test_a_key_that_hides_nothing() -> None:
     value = ClearKey().encrypt(vector, bound=4.0, level=2)
     vector[0] = 9
     assert value.level == 2
-    assert ClearKey().decrypt(value, flood_bits=None).tolist() == [0, 1, 2, 3]
+    assert ClearKey().decrypt(value, flooding=None).tolist() == [0, 1, 2, 3]
 
 
 def test_size_and_precision() -> None:

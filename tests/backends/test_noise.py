@@ -119,7 +119,7 @@ def test_the_model_is_within_a_factor_of_two_of_the_engine(name: str, chain: str
     encrypted = [key.encrypt(v, bound=1.0, level=parameters.levels) for v in inputs]
     (found,) = run(program, CkksBackend(parameters, keys), encrypted)
 
-    measured = float(np.std(key.decrypt(found, flood_bits=None) - exact.slots))
+    measured = float(np.std(key.decrypt(found, flooding=None) - exact.slots))
     predicted = float(np.std(modelled.slots - exact.slots))
     assert measured / 2 < predicted < 2 * measured
 

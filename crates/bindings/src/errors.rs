@@ -45,6 +45,7 @@ fn class_name(error: &Error) -> &'static str {
         Error::NoiseExhausted { .. } => "NoiseExhaustedError",
         Error::IntegerOutOfRange { .. } => "ValueOutOfRangeError",
         Error::NotFinite { .. } => "NotFiniteError",
+        Error::EstimateMismatch { .. } => "EstimateMismatchError",
         Error::ParametersMismatch { .. } => "ParametersMismatchError",
         Error::KeyMismatch { .. } => "KeyMismatchError",
         Error::MissingKey { .. } => "MissingKeyError",

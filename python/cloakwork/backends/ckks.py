@@ -9,6 +9,7 @@ scale of the lower one. So any two values of one level can be added.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from cloakwork._native import (
     Ciphertext,
@@ -21,6 +22,18 @@ from cloakwork.backends.kept_transforms import KeptTransforms
 from cloakwork.backends.no_rotate_sums import NoRotateSums
 from cloakwork.programs.slots import Basis, State, Vector
 from cloakwork.runtime.memory import ciphertext_bytes
+
+
+class Flooding(Protocol):
+    """What a decryption for others is asked for."""
+
+    @property
+    def statistical_bits(self) -> int:
+        """How well it hides the key."""
+
+    @property
+    def decryptions(self) -> int:
+        """How many of them there may be."""
 
 
 class CkksBackend(NoRotateSums):
@@ -156,9 +169,24 @@ class CkksKey:
         plaintext = self._parameters.encode(vector, level=level, bound=bound)
         return self._secret.encrypt(plaintext)
 
-    def decrypt(self, value: Ciphertext, *, flood_bits: int | None) -> Vector:
+    def decrypt(self, value: Ciphertext, *, flooding: Flooding | None) -> Vector:
         """The real parts of all slots, flooded with noise where asked."""
-        return self._secret.decrypt(value, flood_bits=flood_bits).decode_real()
+        if flooding is None:
+            return self._secret.decrypt(value, value.estimate).decode_real()
+        return self._secret.decrypt_flooded(
+            value,
+            value.estimate,
+            statistical_bits=flooding.statistical_bits,
+            decryptions=flooding.decryptions,
+        ).decode_real()
+
+    def precision(self, value: Ciphertext, *, flooding: Flooding | None) -> float:
+        """Bits of the slots that are right, flooding included."""
+        if flooding is None:
+            return value.precision
+        return value.estimate.flooded(
+            statistical_bits=flooding.statistical_bits, decryptions=flooding.decryptions
+        ).precision
 
     def evaluation_keys(
         self, relinearisation_level: int | None, rotations: Mapping[int, int]

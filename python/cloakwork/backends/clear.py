@@ -229,6 +229,10 @@ class ClearKey:
         errors = self._generator.normal(scale=size, size=vector.shape)
         return ClearVector(vector + errors, level)
 
-    def decrypt(self, value: ClearVector, *, flood_bits: int | None) -> Vector:
+    def decrypt(self, value: ClearVector, *, flooding: object) -> Vector:
         """The vector."""
         return value.slots
+
+    def precision(self, value: ClearVector, *, flooding: object) -> float:
+        """Bits that are right: no noise is added."""
+        return value.precision

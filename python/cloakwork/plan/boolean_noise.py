@@ -7,12 +7,11 @@ noise, so their weights are added before they are squared.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cloakwork.plan.boolean_target import Target, log2_beyond
-from cloakwork.programs.bootstraps import LINEAR, BootstrapProgram
+from cloakwork.plan.boolean_target import Target
+from cloakwork.programs.bootstraps import BootstrapProgram
 
 # From a signal that is a source to its weight.
 Sum = Mapping[int, int]
@@ -68,8 +67,18 @@ class Sources:
         return fresh * self._target.fresh_variance + squares * self._target.bootstrap_variance
 
 
-def failure_of(program: BootstrapProgram, target: Target) -> Failure:
+def failure_of(
+    program: BootstrapProgram, target: Target, input_variance: float | None = None
+) -> Failure:
     """How likely a program goes wrong with a parameter set.
+
+    Args:
+        program: The program.
+        target: The parameter set.
+        input_variance: Of each input; by default as the secret key encrypts it.
+
+    Raises:
+        InvalidProgramError: Sums, written out, are larger than any noise leaves room for.
 
     Example:
         >>> from cloakwork.plan.boolean_target import published_target
@@ -81,33 +90,10 @@ def failure_of(program: BootstrapProgram, target: Target) -> Failure:
         >>> failure_of(builder.finish(), published_target()).worst < -64
         True
     """
-    sources = Sources(target)
-    sums: list[Sum] = [{signal: 1} for signal in range(program.input_count)]
-    signals, weights = program.term_signals.tolist(), program.term_weights.tolist()
-    starts, made = program.term_starts.tolist(), program.output_starts.tolist()
-    boxes_log, tables = program.boxes_log.tolist(), program.table_counts.tolist()
-    logs = []
-    for node, kind in enumerate(program.kinds.tolist()):
-        terms = range(starts[node], starts[node + 1])
-        total: dict[int, int] = {}
-        for term in terms:
-            for source, weight in sums[signals[term]].items():
-                total[source] = total.get(source, 0) + weight * weights[term]
-        if kind == LINEAR:
-            sums.append(total)
-            continue
-        variance = sources.variance(total)
-        logs.append(target.log2_failure(boxes_log[node], tables[node], variance))
-        own = list(range(len(sums), len(sums) + made[node + 1] - made[node]))
-        sources.add_outputs(own)
-        sums += [{signal: 1} for signal in own]
-    for signal, encoding in zip(
-        program.output_signals.tolist(), program.output_encodings.tolist(), strict=True
-    ):
-        logs.append(log2_beyond(encoding / 2**33, sources.variance(sums[signal])))
-    if not logs:
-        return Failure(-math.inf, -math.inf)
-    worst = max(logs)
-    if worst == -math.inf:
-        return Failure(worst, worst)
-    return Failure(worst, worst + math.log2(sum(2.0 ** (log - worst) for log in logs)))
+    worst, total = program.native().log2_failure(
+        program.output_encodings,
+        input_variance=target.fresh_variance if input_variance is None else input_variance,
+        bootstrap_variance=target.bootstrap_variance,
+        switch_variance=target.switch_variance,
+    )
+    return Failure(worst, total)

@@ -147,19 +147,7 @@ class BooleanEvaluator(Unpicklable):
         _require_parameters(program, key.parameters, "make an evaluator")
         self.key = key
         self.program = program
-        self._native = _native.BootstrapProgram(
-            inputs=program.input_count,
-            kinds=program.kinds,
-            term_starts=program.term_starts,
-            term_signals=program.term_signals,
-            term_weights=program.term_weights,
-            constants=program.constants,
-            boxes_log=program.boxes_log,
-            output_starts=program.output_starts,
-            tables=program.tables,
-            output_constants=program.output_constants,
-            output_signals=program.output_signals,
-        )
+        self._native = program.native()
 
     def run(
         self,

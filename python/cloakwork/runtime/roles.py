@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
@@ -39,14 +40,44 @@ from cloakwork.runtime.unpicklable import Unpicklable
 
 # The peak of a run on several threads is below this many times that in program order.
 _SPREAD = 2
-MAX_FLOOD_BITS = 2**31 - 1
+# Statistical bits of flooding, and decryptions for others, at most: the engine refuses far less.
+MAX_STATISTICAL_BITS = 2**31 - 1
+MAX_DECRYPTIONS = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Flooding:
+    """How well decryptions for others hide the key, and how many of them there may be.
+
+    Args:
+        statistical_bits: s: no adversary's advantage exceeds 2^-(s/2 + 1.7).
+        decryptions: Ciphertexts under one key whose results others see, at most.
+    """
+
+    statistical_bits: int
+    decryptions: int
+
+    @classmethod
+    def of(cls, statistical_bits: int | None, decryptions: int) -> Flooding | None:
+        """The flooding that was asked for, if any.
+
+        Raises:
+            InvalidArgumentError: A number is none from 1 up.
+        """
+        count = integer(decryptions, "decryptions", "decrypt", least=1, most=MAX_DECRYPTIONS)
+        if statistical_bits is None:
+            return None
+        most = MAX_STATISTICAL_BITS
+        bits = integer(statistical_bits, "statistical_bits", "decrypt", least=1, most=most)
+        return cls(bits, count)
 
 
 class Key(Protocol):
     """What a client needs of a secret key."""
 
     def encrypt(self, vector: Vector, *, bound: float, level: int) -> Any: ...
-    def decrypt(self, value: Any, *, flood_bits: int | None) -> Vector: ...
+    def decrypt(self, value: Any, *, flooding: Flooding | None) -> Vector: ...
+    def precision(self, value: Any, *, flooding: Flooding | None) -> float: ...
 
 
 class Client(Unpicklable):
@@ -139,7 +170,9 @@ class Client(Unpicklable):
             )
         return float(bound)
 
-    def decrypt(self, tensor: Tensor, *, flood_bits: int | None = None) -> NDArray[np.float64]:
+    def decrypt(
+        self, tensor: Tensor, *, statistical_bits: int | None = None, decryptions: int = 1
+    ) -> NDArray[np.float64]:
         """Decrypt a tensor to an array of its shape.
 
         The result shows a trace of the ciphertext's noise. Flood it before it goes to
@@ -147,7 +180,9 @@ class Client(Unpicklable):
 
         Args:
             tensor: What to decrypt.
-            flood_bits: Bits by which added noise exceeds the ciphertext's own; None adds none.
+            statistical_bits: s: others may see the result, and no adversary's advantage exceeds
+                2^-(s/2 + 1.7); None adds no noise.
+            decryptions: Ciphertexts under this key whose results others see, at most.
 
         Raises:
             ValueOutOfRangeError: A result exceeds the bound by more than its error, so it may have
@@ -158,15 +193,14 @@ class Client(Unpicklable):
             NotFiniteError: On the clear backend a result has outgrown its double.
             KeyMismatchError: The tensor belongs to another secret key.
             ParametersMismatchError: The tensor is of the other backend, or of other parameters.
-            InvalidArgumentError: It is no tensor, or flood_bits no integer from 0 up.
+            InvalidArgumentError: It is no tensor, or there are no bits or decryptions, or too many.
         """
         require_tensor(tensor, "decrypt")
         self._require_own_kind(tensor)
-        if flood_bits is not None:
-            flood_bits = integer(flood_bits, "flood_bits", "decrypt", least=0, most=MAX_FLOOD_BITS)
-        vectors = [self.key.decrypt(value, flood_bits=flood_bits) for value in tensor.values]
+        flooding = Flooding.of(statistical_bits, decryptions)
+        vectors = [self.key.decrypt(value, flooding=flooding) for value in tensor.values]
         array = tensor.layout.unpack(vectors)
-        precision = tensor.precision - (flood_bits or 0)
+        precision = min(self.key.precision(value, flooding=flooding) for value in tensor.values)
         require_precision(array, precision, "decrypt")
         require_bound(array, self.bound, "decrypt", error=2.0**-precision)
         return array

@@ -224,10 +224,12 @@ fn read_chain(mut reader: Reader<'_>, ring: &RingFields, limits: &ReadLimits) ->
     let chain = Chain { q_primes, p_primes, levels, digits };
     chain.check(ring.log_n).map_err(|reason| reader.malformed(reason))?;
     reader.end()?;
-    if !limits.insecure {
-        require_secure(ring.log_n, ring.secret, &chain)?;
+    match require_secure(ring.log_n, ring.secret, &chain) {
+        Err(Error::InsecureParameters(why)) if !limits.insecure => {
+            Err(Error::InsecureParameters(format!("the bytes ask for less than 128 bits: {why}")))
+        }
+        _ => Ok(chain),
     }
-    Ok(chain)
 }
 
 fn read_level(reader: &mut Reader<'_>, q_primes: &[u32]) -> Result<Level> {

@@ -91,6 +91,11 @@ impl Ciphertext {
         Ok(Self { estimate: self.estimate.with_bound(bound)?, ..self.clone() })
     }
 
+    /// Which secret key it belongs to: a random public label, not derived from the key.
+    pub fn key_id(&self) -> [u8; 16] {
+        self.key
+    }
+
     /// Bytes in memory.
     pub fn nbytes(&self) -> usize {
         self.polys.iter().map(|poly| poly.words().len() * 4).sum()

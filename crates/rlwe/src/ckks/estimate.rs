@@ -105,7 +105,8 @@ impl Parameters {
         let parameters = self.clone();
         let empty =
             Estimate { parameters, level, scale, slots, degree: 0, deviation: 0.0, bound: 0.0 };
-        Ok(empty.with(bound * DOUBLE_DEVIATION, bound).with_coefficient_error(encoding_deviation()))
+        let deviation = (bound * DOUBLE_DEVIATION).hypot(empty.in_slots(encoding_deviation()));
+        Ok(empty.with(deviation, bound))
     }
 }
 

@@ -125,6 +125,11 @@ impl SecretKey {
         &self.parameters
     }
 
+    /// Which secret key this is: a random public label, not derived from the key.
+    pub fn id(&self) -> [u8; 16] {
+        self.id
+    }
+
     /// A fresh public key.
     ///
     /// # Errors
@@ -241,6 +246,18 @@ impl SecretKey {
     }
 }
 
+impl PublicKey {
+    /// Which secret key it belongs to: a random public label, not derived from the key.
+    pub fn id(&self) -> [u8; 16] {
+        self.id
+    }
+
+    /// The parameters of the key.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+}
+
 impl Parameters {
     /// Bytes in memory of one evaluation key for a level and those below.
     ///
@@ -324,6 +341,11 @@ impl EvaluationKeys {
             relinearisation: None,
             galois: BTreeMap::new(),
         }
+    }
+
+    /// Which secret key they belong to: a random public label, not derived from the key.
+    pub fn id(&self) -> [u8; 16] {
+        self.id
     }
 
     /// The parameters of the keys.

@@ -3,9 +3,10 @@
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use zeroize::Zeroizing;
 
 /// A copy of an array of int64: two rows, or one that stands for both.
-pub struct Rows(pub Vec<i64>);
+pub struct Rows(pub Zeroizing<Vec<i64>>);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Rows {
     type Error = PyErr;
@@ -21,7 +22,10 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Rows {
             let message = "expected a numpy array of int64 of shape (2, slots) or (slots,), got";
             return Err(PyTypeError::new_err(format!("{message} {got}")));
         };
-        Ok(Self(array.try_readonly()?.as_array().iter().copied().collect()))
+        let array = array.try_readonly()?;
+        let mut values = Zeroizing::new(Vec::with_capacity(array.len()));
+        values.extend(array.as_array().iter().copied());
+        Ok(Self(values))
     }
 }
 

@@ -7,7 +7,7 @@ use rlwe::ckks::{self, Encoding};
 use crate::arrays::Vector;
 use crate::engine;
 use crate::numbers::{Number, Real};
-use crate::parameters::Parameters;
+use crate::ckks::parameters::Parameters;
 
 /// y = the sum over d of diagonals[d] * rotate(x, d), encoded for ciphertexts of one level.
 ///
@@ -25,7 +25,7 @@ pub struct LinearTransform(pub ckks::LinearTransform);
 
 /// How the engine makes a transform: encoded ahead or streamed.
 type Constructor = fn(
-    &rlwe::Parameters,
+    &ckks::Parameters,
     &ckks::Diagonals,
     usize,
     Encoding,

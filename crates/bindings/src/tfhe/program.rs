@@ -1,11 +1,11 @@
 //! Bootstrap programs.
 
-use tfhe_eval::{Program, ProgramArrays};
+use tfhe_eval::{Program, ProgramArrays, Variances};
 use pyo3::prelude::*;
 
 use crate::arrays::Numbers;
-use crate::errors;
-use crate::numbers::Number;
+use crate::numbers::{Number, Real};
+use crate::{engine, errors};
 
 /// What a run on encrypted bits does, checked once: flat arrays as in
 /// `cloakwork.programs.bootstraps`, without the bits and encodings of inputs and outputs.
@@ -54,7 +54,7 @@ impl BootstrapProgram {
             term_signals: term_signals.0,
             term_weights: term_weights.0,
             constants: constants.0,
-            boxes_log: boxes_log.0,
+            message_bits: boxes_log.0,
             output_starts: output_starts.0,
             tables: tables.0,
             output_constants: output_constants.0,
@@ -86,6 +86,32 @@ impl BootstrapProgram {
     #[getter]
     fn depth(&self) -> usize {
         self.0.depth()
+    }
+
+    /// log2 of the probabilities that a run goes wrong: the greatest of any bootstrap or output, and
+    /// their sum.
+    ///
+    /// Args:
+    ///     output_encodings: uint32 by output, the phase of a 1.
+    ///     input_variance: Of each input, as it was encrypted, in turns squared.
+    ///     bootstrap_variance: Of each output of a bootstrap.
+    ///     switch_variance: What the way into a bootstrap of 1, 2 and 4 tables adds.
+    #[pyo3(signature = (output_encodings, *, input_variance, bootstrap_variance, switch_variance))]
+    fn log2_failure(
+        &self,
+        py: Python<'_>,
+        output_encodings: Numbers<u32>,
+        input_variance: Real,
+        bootstrap_variance: Real,
+        switch_variance: Vec<Real>,
+    ) -> PyResult<(f64, f64)> {
+        let variances = Variances {
+            input: input_variance.0,
+            bootstrap: bootstrap_variance.0,
+            switch: switch_variance.into_iter().map(|x| x.0).collect(),
+        };
+        let found = engine::run_boolean(py, || self.0.failure(&variances, &output_encodings.0))?;
+        Ok((found.worst, found.total))
     }
 
     fn __repr__(&self) -> String {

@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rlwe::bgv;
 
-use crate::bgv_estimate::BgvEstimate;
-use crate::bgv_parameters::BgvParameters;
+use crate::bgv::estimate::BgvEstimate;
+use crate::bgv::parameters::BgvParameters;
 use crate::{bytes, engine};
 
 /// Two encrypted rows of integers.
@@ -48,6 +48,12 @@ impl BgvCiphertext {
     #[getter]
     fn estimate(&self) -> BgvEstimate {
         BgvEstimate(self.0.estimate().clone())
+    }
+
+    /// Which secret key it belongs to: a random public label.
+    #[getter]
+    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.key_id())
     }
 
     /// Bytes in memory.

@@ -3,11 +3,11 @@
 use pyo3::prelude::*;
 use rlwe::ckks::{self, Complex64, PolynomialBasis};
 
-use crate::ciphertext::Ciphertext;
-use crate::keys::EvaluationKeys;
-use crate::linear_transform::LinearTransform;
+use crate::ckks::ciphertext::Ciphertext;
+use crate::ckks::keys::EvaluationKeys;
+use crate::ckks::linear_transform::LinearTransform;
 use crate::numbers::{Number, Real};
-use crate::plaintext::Plaintext;
+use crate::ckks::plaintext::Plaintext;
 use crate::{engine, errors};
 
 /// Runs operations with the evaluation keys that it is given; it cannot decrypt.
@@ -287,7 +287,7 @@ impl Evaluator {
 }
 
 /// What the coefficients of a polynomial multiply, by its name.
-struct Basis(PolynomialBasis);
+pub struct Basis(pub PolynomialBasis);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Basis {
     type Error = PyErr;

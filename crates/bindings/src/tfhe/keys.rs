@@ -1,14 +1,14 @@
 //! Keys for bits, and bits encrypted under them.
 
-use tfhe_eval::{Ciphertexts, EvaluationKey, SecretKey};
+use tfhe_eval::{BootstrapTime, Ciphertexts, EvaluationKey, PublicKey, SecretKey};
 use numpy::PyArray1;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arrays::Numbers;
-use crate::boolean_parameters::BooleanParameters;
-use crate::boolean_program::BootstrapProgram;
+use crate::arrays::{Bits, Numbers};
+use crate::tfhe::parameters::BooleanParameters;
+use crate::tfhe::program::BootstrapProgram;
 use crate::numbers::Number;
 use crate::{bytes, engine, errors, threads};
 
@@ -33,7 +33,7 @@ impl BooleanSecretKey {
     fn encrypt(
         &self,
         py: Python<'_>,
-        bits: Numbers<u8>,
+        bits: Bits,
         encodings: Numbers<u32>,
     ) -> PyResult<BooleanCiphertexts> {
         let encrypt = || self.0.encrypt(&bits.0, &encodings.0);
@@ -70,6 +70,11 @@ impl BooleanSecretKey {
         engine::run_boolean(py, || self.0.evaluation_key()).map(BooleanEvaluationKey)
     }
 
+    /// A fresh key with which others encrypt; it does nothing else.
+    fn public_key(&self, py: Python<'_>) -> PyResult<BooleanPublicKey> {
+        engine::run_boolean(py, || self.0.public_key()).map(BooleanPublicKey)
+    }
+
     /// The parameters of the key.
     #[getter]
     fn parameters(&self) -> BooleanParameters {
@@ -89,6 +94,63 @@ impl BooleanSecretKey {
     }
 
     /// The secret itself as bytes, unprotected.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let data = engine::run_boolean(py, || Ok(self.0.to_bytes()))?;
+        bytes::to_python(py, &data)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Boolean{:?}", self.0)
+    }
+}
+
+/// A key that encrypts bits and does nothing else.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct BooleanPublicKey(PublicKey);
+
+#[pymethods]
+impl BooleanPublicKey {
+    /// Encrypt bits with fresh randomness; with a little more noise than the secret key does,
+    /// "public_variance" of `boolean_noise`.
+    ///
+    /// Args:
+    ///     bits: uint8, 0 or 1.
+    ///     encodings: uint32 by bit, the phase of a 1; 2^32 are one turn.
+    fn encrypt(
+        &self,
+        py: Python<'_>,
+        bits: Bits,
+        encodings: Numbers<u32>,
+    ) -> PyResult<BooleanCiphertexts> {
+        let encrypt = || self.0.encrypt(&bits.0, &encodings.0);
+        engine::run_boolean(py, encrypt).map(BooleanCiphertexts)
+    }
+
+    /// The parameters of the key.
+    #[getter]
+    fn parameters(&self) -> BooleanParameters {
+        BooleanParameters(self.0.parameters())
+    }
+
+    /// A label of the secret key, which is public: all that belongs to the key has it.
+    #[getter]
+    fn label<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.label())
+    }
+
+    /// Bytes in memory.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.0.nbytes()
+    }
+
+    /// Read what `to_bytes` wrote.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        engine::run_boolean(py, || PublicKey::from_bytes(data)).map(Self)
+    }
+
+    /// This key as bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let data = engine::run_boolean(py, || Ok(self.0.to_bytes()))?;
         bytes::to_python(py, &data)
@@ -133,27 +195,28 @@ impl BooleanEvaluationKey {
         progress: Option<Py<PyAny>>,
         cancel: Option<Py<PyAny>>,
     ) -> PyResult<BooleanCiphertexts> {
-        let threads = match threads {
-            Some(threads) => threads.0,
-            None => threads::threads(py)?,
-        };
-        let (program, inputs) = (&program.get().0, &inputs.get().0);
-        let mut raised = None;
-        let go_on = |made, total| {
-            let heard = Python::attach(|py| report(py, &progress, &cancel, made, total));
-            heard.unwrap_or_else(|error| {
-                raised = Some(error);
-                false
-            })
-        };
-        // On this thread: on no other does Python look for an interrupt.
-        let outputs = engine::detached(py, || self.0.run(program, inputs, threads, go_on))?;
-        match raised {
-            Some(error) => Err(error),
-            None => {
-                outputs.map(BooleanCiphertexts).map_err(|error| errors::boolean_refusal(py, &error))
-            }
-        }
+        Ok(self.run_with(py, &program, &inputs, threads, Watch::new(progress, cancel))?.0)
+    }
+
+    /// `run`, and when each bootstrap was made.
+    ///
+    /// Returns:
+    ///     The outputs, and four arrays in the order in which bootstraps ended: nodes, uint32;
+    ///     seconds from the start of the run to theirs, float64; what they took, float64, of
+    ///     several that were made together an equal part each; threads, uint32.
+    #[pyo3(signature = (program, inputs, *, threads=None, progress=None, cancel=None))]
+    fn run_timed<'py>(
+        &self,
+        py: Python<'py>,
+        program: Bound<'_, BootstrapProgram>,
+        inputs: Bound<'_, BooleanCiphertexts>,
+        threads: Option<Number<usize>>,
+        progress: Option<Py<PyAny>>,
+        cancel: Option<Py<PyAny>>,
+    ) -> PyResult<(BooleanCiphertexts, Times<'py>)> {
+        let watch = Watch::new(progress, cancel);
+        let (outputs, times) = self.run_with(py, &program, &inputs, threads, watch)?;
+        Ok((outputs, times_to_python(py, &times)))
     }
 
     /// The parameters of the key.
@@ -233,7 +296,7 @@ impl BooleanCiphertexts {
     fn trivial(
         &self,
         py: Python<'_>,
-        bits: Numbers<u8>,
+        bits: Bits,
         encodings: Numbers<u32>,
     ) -> PyResult<Self> {
         let trivial = || self.0.trivial(&bits.0, &encodings.0);
@@ -263,20 +326,74 @@ impl BooleanCiphertexts {
     }
 }
 
-/// Whether a run goes on after its callers were told of it.
-fn report(
-    py: Python<'_>,
-    progress: &Option<Py<PyAny>>,
-    cancel: &Option<Py<PyAny>>,
-    made: usize,
-    total: usize,
-) -> PyResult<bool> {
-    py.check_signals()?;
-    if let Some(progress) = progress {
-        progress.call1(py, (made, total))?;
+impl BooleanEvaluationKey {
+    fn run_with(
+        &self,
+        py: Python<'_>,
+        program: &Bound<'_, BootstrapProgram>,
+        inputs: &Bound<'_, BooleanCiphertexts>,
+        threads: Option<Number<usize>>,
+        mut watch: Watch,
+    ) -> PyResult<(BooleanCiphertexts, Vec<BootstrapTime>)> {
+        let threads = threads.map_or_else(|| threads::threads(py), |threads| Ok(threads.0))?;
+        let (program, inputs) = (&program.get().0, &inputs.get().0);
+        // On this thread: on no other does Python look for an interrupt.
+        let run = || self.0.run_timed(program, inputs, threads, |a, b| watch.go_on(a, b));
+        let outputs = engine::detached(py, run)?;
+        watch.raised.map_or(Ok(()), Err)?;
+        let (outputs, times) = outputs.map_err(|error| errors::boolean_refusal(py, &error))?;
+        Ok((BooleanCiphertexts(outputs), times))
     }
-    match cancel {
-        Some(cancel) => Ok(!cancel.call_method0(py, intern!(py, "is_set"))?.is_truthy(py)?),
-        None => Ok(true),
+}
+
+/// Nodes, starts, seconds and threads of bootstraps.
+type Times<'py> = (
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<u32>>,
+);
+
+fn times_to_python<'py>(py: Python<'py>, times: &[BootstrapTime]) -> Times<'py> {
+    (
+        PyArray1::from_iter(py, times.iter().map(|time| time.node as u32)),
+        PyArray1::from_iter(py, times.iter().map(|time| time.start)),
+        PyArray1::from_iter(py, times.iter().map(|time| time.seconds)),
+        PyArray1::from_iter(py, times.iter().map(|time| time.thread as u32)),
+    )
+}
+
+/// Who hears of a run, and may stop it.
+struct Watch {
+    progress: Option<Py<PyAny>>,
+    cancel: Option<Py<PyAny>>,
+    /// What a caller raised meanwhile.
+    raised: Option<PyErr>,
+}
+
+impl Watch {
+    fn new(progress: Option<Py<PyAny>>, cancel: Option<Py<PyAny>>) -> Self {
+        Self { progress, cancel, raised: None }
+    }
+
+    fn go_on(&mut self, made: usize, total: usize) -> bool {
+        match Python::attach(|py| self.report(py, made, total)) {
+            Ok(go_on) => go_on,
+            Err(error) => {
+                self.raised = Some(error);
+                false
+            }
+        }
+    }
+
+    fn report(&self, py: Python<'_>, made: usize, total: usize) -> PyResult<bool> {
+        py.check_signals()?;
+        if let Some(progress) = &self.progress {
+            progress.call1(py, (made, total))?;
+        }
+        match &self.cancel {
+            Some(cancel) => Ok(!cancel.call_method0(py, intern!(py, "is_set"))?.is_truthy(py)?),
+            None => Ok(true),
+        }
     }
 }

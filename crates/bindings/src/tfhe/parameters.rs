@@ -1,11 +1,14 @@
 //! Parameter sets for bits, their noise and what they cost.
 
-use tfhe_eval::noise::{bootstrap_variance, fresh_variance, switch_variance};
+use tfhe_eval::noise::{
+    bootstrap_variance, fresh_variance, largest_variance, log2_failure, public_variance,
+    switch_variance,
+};
 use tfhe_eval::{MAX_TABLES_LOG, Parameters};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::numbers::Number;
+use crate::numbers::{Number, Real};
 use crate::{engine, errors};
 
 /// A published parameter set.
@@ -34,7 +37,7 @@ impl BooleanParameters {
     /// log2 of the most boxes that a bootstrap tells apart.
     #[getter]
     fn max_boxes_log(&self) -> u32 {
-        self.0.max_boxes_log()
+        self.0.max_message_bits()
     }
 
     /// Bytes of one encrypted bit.
@@ -62,7 +65,8 @@ pub fn boolean_parameter_sets() -> Vec<&'static str> {
 
 /// The variances of a parameter set, in turns squared.
 ///
-/// "fresh_variance" of an encrypted bit, "bootstrap_variance" of what a bootstrap gives, and
+/// "fresh_variance" of an encrypted bit, "public_variance" of one that a public key encrypted,
+/// "bootstrap_variance" of what a bootstrap gives, and
 /// "switch_variance", which a bootstrap with 1, 2 or 4 outputs adds to its input.
 #[pyfunction]
 pub fn boolean_noise<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
@@ -71,9 +75,28 @@ pub fn boolean_noise<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, Py
         (0..=MAX_TABLES_LOG).map(|log| switch_variance(parameters, log)).collect();
     let noise = PyDict::new(py);
     noise.set_item("fresh_variance", fresh_variance(parameters))?;
+    noise.set_item("public_variance", public_variance(parameters))?;
     noise.set_item("bootstrap_variance", bootstrap_variance(parameters))?;
     noise.set_item("switch_variance", switch)?;
     Ok(noise)
+}
+
+/// log2 of the probability that Gaussian noise of this variance exceeds a margin to either side:
+/// both in turns.
+#[pyfunction]
+pub fn boolean_log2_failure(margin: Real, variance: Real) -> f64 {
+    log2_failure(margin.0, variance.0)
+}
+
+/// The largest variance for which `boolean_log2_failure` is not above a probability.
+#[pyfunction]
+pub fn boolean_largest_variance(
+    py: Python<'_>,
+    margin: Real,
+    log2_probability: Real,
+) -> PyResult<f64> {
+    largest_variance(margin.0, log2_probability.0)
+        .map_err(|error| errors::boolean_refusal(py, &error))
 }
 
 /// Seconds on one thread, the least of `repetitions` under a fresh key.

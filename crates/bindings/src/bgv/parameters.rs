@@ -4,10 +4,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rlwe::SecretDistribution;
 use rlwe::bgv::{self, ParametersLiteral};
+use rlwe::bytes::ReadLimits;
 
-use crate::bgv_arrays::Rows;
-use crate::bgv_estimate::BgvEstimate;
-use crate::bgv_plaintext::BgvPlaintext;
+use crate::bgv::arrays::Rows;
+use crate::bgv::estimate::BgvEstimate;
+use crate::bgv::plaintext::BgvPlaintext;
 use crate::numbers::{Number, Real};
 use crate::{bytes, engine, errors};
 
@@ -22,6 +23,8 @@ use crate::{bytes, engine, errors};
 ///     base_bits: The modulus of level 0, 2 to 60 bits more than `level_bits`; by default 2 more.
 ///     log_n: log2 of the ring degree; by default the smallest that is secure.
 ///     digits: Key-switching digits; by default those that rotate fastest.
+///     failure_bits: Each bound on noise, an encryption's, a rounding's or a key switch's, fails
+///         with a chance below 2^-failure_bits, 40 to 128; by default 40.
 ///     insecure: Whether less than 128-bit security is allowed.
 ///
 /// Raises:
@@ -33,7 +36,7 @@ pub struct BgvParameters(pub bgv::Parameters);
 #[pymethods]
 impl BgvParameters {
     #[new]
-    #[pyo3(signature = (*, levels, plaintext_modulus=None, level_bits=None, base_bits=None, log_n=None, digits=None, insecure=false))]
+    #[pyo3(signature = (*, levels, plaintext_modulus=None, level_bits=None, base_bits=None, log_n=None, digits=None, failure_bits=None, insecure=false))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -43,6 +46,7 @@ impl BgvParameters {
         base_bits: Option<Real>,
         log_n: Option<Number<u32>>,
         digits: Option<Number<usize>>,
+        failure_bits: Option<Real>,
         insecure: bool,
     ) -> PyResult<Self> {
         let literal = ParametersLiteral {
@@ -52,6 +56,7 @@ impl BgvParameters {
             level_bits: level_bits.map(|x| x.0),
             base_bits: base_bits.map(|x| x.0),
             digits: digits.map(|x| x.0),
+            failure_bits: failure_bits.map(|x| x.0),
             secret: SecretDistribution::Ternary,
             insecure,
         };
@@ -94,10 +99,16 @@ impl BgvParameters {
         self.0.level_bits()
     }
 
+    /// Each bound on noise fails with a chance below 2^-so many.
+    #[getter]
+    fn failure_bits(&self) -> f64 {
+        self.0.failure_bits()
+    }
+
     /// log2 of the largest modulus, key-switching primes included.
     #[getter]
     fn log_qp(&self) -> f64 {
-        self.0.lattice().log_qp()
+        self.0.log_qp()
     }
 
     /// Whether they fall short of 128-bit security.
@@ -109,13 +120,13 @@ impl BgvParameters {
     /// Equal exactly for parameters whose objects may be mixed.
     #[getter]
     fn fingerprint(&self) -> String {
-        self.0.lattice().fingerprint().iter().map(|byte| format!("{byte:02x}")).collect()
+        self.0.fingerprint().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Word primes of the largest modulus, key-switching primes included.
     #[getter]
     fn key_prime_count(&self) -> usize {
-        self.0.lattice().key_limbs()
+        self.0.key_limbs()
     }
 
     /// log2 of the modulus of a level.
@@ -125,13 +136,12 @@ impl BgvParameters {
 
     /// Word primes of the modulus of a level.
     fn prime_count(&self, py: Python<'_>, level: Number<usize>) -> PyResult<usize> {
-        self.0.lattice().limbs(level.0).map_err(|error| errors::refusal(py, &error))
+        self.0.limbs(level.0).map_err(|error| errors::refusal(py, &error))
     }
 
     /// Bytes in memory of one evaluation key for a level.
     fn evaluation_key_bytes(&self, py: Python<'_>, level: Number<usize>) -> PyResult<usize> {
-        let lattice = self.0.lattice();
-        lattice.evaluation_key_bytes(level.0).map_err(|error| errors::refusal(py, &error))
+        self.0.evaluation_key_bytes(level.0).map_err(|error| errors::refusal(py, &error))
     }
 
     /// Encode integers between minus and plus half the plaintext modulus.
@@ -154,10 +164,17 @@ impl BgvParameters {
         self.0.fresh_public(level.0).map(BgvEstimate).map_err(|error| errors::refusal(py, &error))
     }
 
-    /// Read what `to_bytes` wrote.
+    /// Read what `to_bytes` wrote, if it is accepted: see `Parameters.from_bytes`.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        engine::run(py, || bgv::Parameters::from_bytes(data)).map(Self)
+    #[pyo3(signature = (data, *, insecure=false, max_log_n=Number(16)))]
+    fn from_bytes(
+        py: Python<'_>,
+        data: &[u8],
+        insecure: bool,
+        max_log_n: Number<u32>,
+    ) -> PyResult<Self> {
+        let limits = ReadLimits { insecure, max_log_n: max_log_n.0 };
+        engine::run(py, || bgv::Parameters::from_bytes(data, &limits)).map(Self)
     }
 
     /// These parameters as bytes.

@@ -5,7 +5,8 @@ use pyo3::types::PyBytes;
 use rlwe::ckks;
 
 use crate::numbers::Real;
-use crate::parameters::Parameters;
+use crate::ckks::estimate::CkksEstimate;
+use crate::ckks::parameters::Parameters;
 use crate::{bytes, engine, errors};
 
 /// An encrypted vector of numbers.
@@ -38,7 +39,7 @@ impl Ciphertext {
         self.0.degree()
     }
 
-    /// Bits after the binary point that are expected to be right.
+    /// Bits after the binary point that are right, but for a chance below 2^-20.
     #[getter]
     fn precision(&self) -> f64 {
         self.0.precision()
@@ -47,7 +48,7 @@ impl Ciphertext {
     /// No number exceeds this in absolute value.
     #[getter]
     fn bound(&self) -> f64 {
-        self.0.estimate().bound
+        self.0.estimate().bound()
     }
 
     /// The same ciphertext where no number exceeds `bound` in absolute value: it takes the
@@ -58,6 +59,18 @@ impl Ciphertext {
     ///     InvalidArgumentError: The bound is negative or not finite.
     fn with_bound(&self, py: Python<'_>, bound: Real) -> PyResult<Self> {
         self.0.with_bound(bound.0).map(Self).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// What it says of itself: of a ciphertext that a stranger sent nothing of this need be true.
+    #[getter]
+    fn estimate(&self) -> CkksEstimate {
+        CkksEstimate(self.0.estimate().clone())
+    }
+
+    /// Which secret key it belongs to: a random public label.
+    #[getter]
+    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.key_id())
     }
 
     /// Bytes in memory.

@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use rlwe::bgv;
 
-use crate::bgv_arrays::Rows;
-use crate::bgv_parameters::BgvParameters;
+use crate::bgv::arrays::Rows;
+use crate::bgv::parameters::BgvParameters;
 use crate::engine;
 use crate::numbers::Number;
 
@@ -32,7 +32,7 @@ impl BgvLinearTransform {
         baby_steps: Option<Number<usize>>,
     ) -> PyResult<Self> {
         let rows: Vec<(Number<i64>, Rows)> = diagonals.items()?.extract()?;
-        let diagonals = rows.into_iter().map(|(index, rows)| (index.0, rows.0)).collect();
+        let diagonals = rows.into_iter().map(|(index, rows)| (index.0, rows.0.to_vec())).collect();
         let (parameters, baby_steps) = (&parameters.get().0, baby_steps.map(|x| x.0));
         let make = || bgv::LinearTransform::new(parameters, &diagonals, level.0, baby_steps);
         engine::run(py, make).map(Self)

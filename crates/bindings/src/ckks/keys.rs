@@ -7,10 +7,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
 use rlwe::keys;
 
-use crate::ciphertext::Ciphertext;
+use crate::ckks::ciphertext::Ciphertext;
 use crate::numbers::Number;
-use crate::parameters::Parameters;
-use crate::plaintext::{Decrypted, Plaintext};
+use crate::ckks::estimate::{CkksEstimate, flooding};
+use crate::ckks::parameters::Parameters;
+use crate::ckks::plaintext::{Decrypted, Plaintext};
 use crate::{bytes, engine, errors};
 
 /// The key that decrypts; wiped from memory when freed, never printed.
@@ -37,24 +38,56 @@ impl SecretKey {
         engine::run(py, || self.0.encrypt(plaintext)).map(Ciphertext)
     }
 
-    /// Decrypt.
+    /// Decrypt a ciphertext of which the caller knows what it is.
     ///
-    /// The noise of a result depends on the key: whoever is not to learn about the key gets
-    /// results only with `flood_bits`, which adds noise that many bits above the result's own
-    /// as estimated. The ciphertext carries the estimate: take it from no stranger.
-    #[pyo3(signature = (ciphertext, *, flood_bits=None))]
+    /// Precision and the check for overflow are those of the estimate, whatever the ciphertext
+    /// says of itself. The noise of a result depends on the key: whoever is not to learn about the
+    /// key must not be given it; see `decrypt_flooded`.
+    ///
+    /// Args:
+    ///     ciphertext: The ciphertext.
+    ///     estimate: What the operations that made it give for estimates; `ciphertext.estimate`
+    ///         where nobody else had it in hand.
+    ///
+    /// Raises:
+    ///     EstimateMismatchError: The ciphertext has another level, scale, number of slots or
+    ///         degree than the estimate.
+    ///     BoundOverflowError: By the estimate's bound a value may have outgrown the modulus.
+    ///     DecryptionOverflowError: One has.
     fn decrypt(
         &self,
         py: Python<'_>,
         ciphertext: Bound<'_, Ciphertext>,
-        flood_bits: Option<Number<u32>>,
+        estimate: Bound<'_, CkksEstimate>,
     ) -> PyResult<Decrypted> {
-        let ciphertext = &ciphertext.get().0;
-        let decrypted = engine::run(py, || match flood_bits {
-            Some(bits) => self.0.decrypt_flooded(ciphertext, bits.0),
-            None => self.0.decrypt(ciphertext),
-        })?;
-        Ok(Decrypted(decrypted))
+        let (ciphertext, estimate) = (&ciphertext.get().0, &estimate.get().0);
+        engine::run(py, || self.0.decrypt(ciphertext, estimate)).map(Decrypted)
+    }
+
+    /// Decrypt for others: with noise that hides the ciphertext's own, and with it the key.
+    ///
+    /// Args:
+    ///     ciphertext: The ciphertext.
+    ///     estimate: What the caller's own account of the program gives: from the ciphertext's own
+    ///         whoever sent it would decide on the noise.
+    ///     statistical_bits: s: no adversary's advantage exceeds 2^-(s/2 + 1.7).
+    ///     decryptions: Decryptions for others under this key, at most: each ciphertext is one.
+    ///
+    /// Raises:
+    ///     InvalidArgumentError: There are no bits or decryptions, or too many of both.
+    #[pyo3(signature = (ciphertext, estimate, *, statistical_bits, decryptions))]
+    fn decrypt_flooded(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        estimate: Bound<'_, CkksEstimate>,
+        statistical_bits: Number<u32>,
+        decryptions: Number<u64>,
+    ) -> PyResult<Decrypted> {
+        let (ciphertext, estimate) = (&ciphertext.get().0, &estimate.get().0);
+        let flooding = flooding(statistical_bits, decryptions);
+        let decrypt = || self.0.decrypt_flooded(ciphertext, estimate, flooding);
+        engine::run(py, decrypt).map(Decrypted)
     }
 
     /// Keys for an evaluator, each for ciphertexts up to a level.
@@ -85,6 +118,12 @@ impl SecretKey {
             automorphisms: automorphisms.into_iter().map(|(g, level)| (g.0, level.0)).collect(),
         };
         engine::run(py, || self.0.evaluation_keys(&request)).map(EvaluationKeys::new)
+    }
+
+    /// Which secret key it belongs to: a random public label.
+    #[getter]
+    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.id())
     }
 
     /// Read what `to_bytes` wrote.
@@ -119,6 +158,12 @@ impl PublicKey {
     fn encrypt(&self, py: Python<'_>, plaintext: Bound<'_, Plaintext>) -> PyResult<Ciphertext> {
         let plaintext = &plaintext.get().0;
         engine::run(py, || self.0.encrypt(plaintext)).map(Ciphertext)
+    }
+
+    /// Which secret key it belongs to: a random public label.
+    #[getter]
+    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.id())
     }
 
     /// Read what `to_bytes` wrote.
@@ -192,6 +237,12 @@ impl EvaluationKeys {
     #[getter]
     fn nbytes(&self) -> usize {
         self.lock().nbytes()
+    }
+
+    /// Which secret key it belongs to: a random public label.
+    #[getter]
+    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.lock().id())
     }
 
     /// Read what `to_bytes` wrote.

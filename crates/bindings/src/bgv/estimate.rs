@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use rlwe::bgv;
 
-use crate::bgv_linear_transform::BgvLinearTransform;
+use crate::bgv::linear_transform::BgvLinearTransform;
 use crate::errors;
 use crate::numbers::{Number, Real};
 

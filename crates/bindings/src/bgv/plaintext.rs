@@ -5,8 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rlwe::bgv;
 
-use crate::bgv_parameters::BgvParameters;
-use crate::{bgv_arrays, bytes, engine};
+use crate::bgv::parameters::BgvParameters;
+use crate::bgv::arrays;
+use crate::{bytes, engine};
 
 /// Two rows of integers, encoded at a level.
 #[pyclass(frozen, module = "cloakwork._native")]
@@ -29,7 +30,7 @@ impl BgvPlaintext {
     /// The integers, of shape (2, slots).
     fn decode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let values = engine::run(py, || Ok(self.0.decode()))?;
-        bgv_arrays::to_python(py, values)
+        arrays::to_python(py, values)
     }
 
     /// Read what `to_bytes` wrote.

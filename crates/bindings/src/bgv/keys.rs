@@ -8,11 +8,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
 use rlwe::keys;
 
-use crate::bgv_ciphertext::BgvCiphertext;
-use crate::bgv_parameters::BgvParameters;
-use crate::bgv_plaintext::BgvPlaintext;
+use crate::bgv::ciphertext::BgvCiphertext;
+use crate::bgv::parameters::BgvParameters;
+use crate::bgv::plaintext::BgvPlaintext;
 use crate::numbers::Number;
-use crate::{bgv_arrays, bytes, engine, errors};
+use crate::bgv::arrays;
+use crate::{bytes, engine, errors};
 
 /// The key that decrypts; wiped from memory when freed, never printed.
 #[pyclass(frozen, module = "cloakwork._native")]
@@ -23,7 +24,7 @@ impl BgvSecretKey {
     /// A fresh key from the operating system's randomness.
     #[staticmethod]
     fn generate(py: Python<'_>, parameters: Bound<'_, BgvParameters>) -> PyResult<Self> {
-        let parameters = parameters.get().0.lattice();
+        let parameters = &parameters.get().0;
         engine::run(py, || keys::SecretKey::generate(parameters)).map(Self)
     }
 
@@ -50,7 +51,7 @@ impl BgvSecretKey {
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let ciphertext = &ciphertext.get().0;
         let values = engine::run(py, || self.0.decrypt_integers(ciphertext))?;
-        bgv_arrays::to_python(py, values)
+        arrays::to_python(py, values)
     }
 
     /// log2 of the largest coefficient of the noise, which tells of the key: for tests.
@@ -83,6 +84,12 @@ impl BgvSecretKey {
         engine::run(py, || self.0.evaluation_keys(&request)).map(BgvEvaluationKeys::new)
     }
 
+    /// Which secret key it belongs to: a random public label.
+    #[getter]
+    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.id())
+    }
+
     /// Read what `to_bytes` wrote.
     #[staticmethod]
     fn from_bytes(
@@ -90,7 +97,7 @@ impl BgvSecretKey {
         parameters: Bound<'_, BgvParameters>,
         data: &[u8],
     ) -> PyResult<Self> {
-        let parameters = parameters.get().0.lattice();
+        let parameters = &parameters.get().0;
         engine::run(py, || keys::SecretKey::from_bytes(parameters, data)).map(Self)
     }
 
@@ -121,6 +128,12 @@ impl BgvPublicKey {
         engine::run(py, || self.0.encrypt_integers(plaintext)).map(BgvCiphertext)
     }
 
+    /// Which secret key it belongs to: a random public label.
+    #[getter]
+    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.id())
+    }
+
     /// Read what `to_bytes` wrote.
     #[staticmethod]
     fn from_bytes(
@@ -128,7 +141,7 @@ impl BgvPublicKey {
         parameters: Bound<'_, BgvParameters>,
         data: &[u8],
     ) -> PyResult<Self> {
-        let parameters = parameters.get().0.lattice();
+        let parameters = &parameters.get().0;
         engine::run(py, || keys::PublicKey::from_bytes(parameters, data)).map(Self)
     }
 
@@ -194,6 +207,12 @@ impl BgvEvaluationKeys {
         self.lock().nbytes()
     }
 
+    /// Which secret key it belongs to: a random public label.
+    #[getter]
+    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.lock().id())
+    }
+
     /// Read what `to_bytes` wrote.
     #[staticmethod]
     fn from_bytes(
@@ -201,7 +220,7 @@ impl BgvEvaluationKeys {
         parameters: Bound<'_, BgvParameters>,
         data: &[u8],
     ) -> PyResult<Self> {
-        let parameters = parameters.get().0.lattice();
+        let parameters = &parameters.get().0;
         engine::run(py, || keys::EvaluationKeys::from_bytes(parameters, data)).map(Self::new)
     }
 

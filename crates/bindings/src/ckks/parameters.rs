@@ -2,12 +2,14 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use rlwe::ckks::Encoding;
-use rlwe::{ParametersLiteral, SecretDistribution};
+use rlwe::bytes::ReadLimits;
+use rlwe::ckks::{self, Encoding, ParametersLiteral};
+use rlwe::SecretDistribution;
 
 use crate::arrays::Vector;
 use crate::numbers::{Number, Real};
-use crate::plaintext::Plaintext;
+use crate::ckks::estimate::CkksEstimate;
+use crate::ckks::plaintext::Plaintext;
 use crate::{bytes, engine, errors};
 
 /// A ring, a modulus chain and their tables.
@@ -25,7 +27,7 @@ use crate::{bytes, engine, errors};
 ///     InvalidParametersError: They contradict each other or lie outside the range.
 ///     InsecureParametersError: They fall short of 128-bit security.
 #[pyclass(frozen, module = "cloakwork._native")]
-pub struct Parameters(pub rlwe::Parameters);
+pub struct Parameters(pub ckks::Parameters);
 
 #[pymethods]
 impl Parameters {
@@ -48,12 +50,11 @@ impl Parameters {
             scale_bits: scale_bits.0,
             headroom_bits: headroom_bits.0,
             digits: digits.map(|x| x.0),
-            plaintext_modulus: None,
             secret: secret_weight
                 .map_or(SecretDistribution::Ternary, |x| SecretDistribution::FixedWeight(x.0)),
             insecure,
         };
-        engine::run(py, || rlwe::Parameters::new(literal)).map(Self)
+        engine::run(py, || ckks::Parameters::new(literal)).map(Self)
     }
 
     /// log2 of the ring degree.
@@ -83,13 +84,13 @@ impl Parameters {
     /// log2 of the scale that was asked for.
     #[getter]
     fn scale_bits(&self) -> f64 {
-        self.0.literal().scale_bits
+        self.0.scale_bits()
     }
 
     /// Bits that level 0 has beyond the scale.
     #[getter]
     fn headroom_bits(&self) -> f64 {
-        self.0.literal().headroom_bits
+        self.0.headroom_bits()
     }
 
     /// log2 of the modulus of the top level.
@@ -154,7 +155,8 @@ impl Parameters {
     ///     values: One-dimensional, float64 or complex128. Must not change meanwhile.
     ///     level: The level of the ciphertexts that the plaintext will meet.
     ///     scale: By default the canonical one of the level.
-    ///     bound: A public bound on the absolute values; by default the largest of them.
+    ///     bound: A public bound on the absolute values, which encryption asks for; by default
+    ///         the largest of them, for a plaintext operand.
     #[pyo3(signature = (values, *, level, scale=None, bound=None))]
     fn encode(
         &self,
@@ -170,10 +172,43 @@ impl Parameters {
         engine::run(py, || elements.encode(&self.0, encoding)).map(Plaintext)
     }
 
-    /// Read what `to_bytes` wrote.
+    /// What is known of a plaintext of so many slots, encoded with a public bound on the absolute
+    /// values; by default at the level's canonical scale.
+    #[pyo3(signature = (slots, *, level, bound, scale=None))]
+    fn estimate(
+        &self,
+        py: Python<'_>,
+        slots: Number<usize>,
+        level: Number<usize>,
+        bound: Real,
+        scale: Option<Real>,
+    ) -> PyResult<CkksEstimate> {
+        let encoding =
+            Encoding { level: level.0, scale: scale.map(|x| x.0), bound: Some(bound.0) };
+        engine::run(py, || self.0.estimate(slots.0, encoding)).map(CkksEstimate)
+    }
+
+    /// Read what `to_bytes` wrote, if it is accepted.
+    ///
+    /// Args:
+    ///     data: The bytes.
+    ///     insecure: Whether less than 128-bit security is accepted; bytes do not decide that.
+    ///     max_log_n: log2 of the largest ring degree that is accepted; by default 16.
+    ///
+    /// Raises:
+    ///     MalformedBytesError: They are no parameters.
+    ///     InsecureParametersError: They fall short of 128-bit security.
+    ///     InvalidParametersError: The ring is larger than what is accepted.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        engine::run(py, || rlwe::Parameters::from_bytes(data)).map(Self)
+    #[pyo3(signature = (data, *, insecure=false, max_log_n=Number(16)))]
+    fn from_bytes(
+        py: Python<'_>,
+        data: &[u8],
+        insecure: bool,
+        max_log_n: Number<u32>,
+    ) -> PyResult<Self> {
+        let limits = ReadLimits { insecure, max_log_n: max_log_n.0 };
+        engine::run(py, || ckks::Parameters::from_bytes(data, &limits)).map(Self)
     }
 
     /// These parameters as bytes.

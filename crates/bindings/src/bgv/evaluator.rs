@@ -3,12 +3,12 @@
 use pyo3::prelude::*;
 use rlwe::bgv;
 
-use crate::bgv_ciphertext::BgvCiphertext;
-use crate::bgv_keys::BgvEvaluationKeys;
-use crate::bgv_linear_transform::BgvLinearTransform;
-use crate::bgv_plaintext::BgvPlaintext;
+use crate::bgv::ciphertext::BgvCiphertext;
+use crate::bgv::keys::BgvEvaluationKeys;
+use crate::bgv::linear_transform::BgvLinearTransform;
+use crate::bgv::plaintext::BgvPlaintext;
 use crate::numbers::Number;
-use crate::{engine, errors};
+use crate::engine;
 
 /// Runs operations with the evaluation keys that it is given; it cannot decrypt.
 ///
@@ -19,9 +19,8 @@ pub struct BgvEvaluator(bgv::Evaluator);
 #[pymethods]
 impl BgvEvaluator {
     #[new]
-    fn new(py: Python<'_>, keys: Bound<'_, BgvEvaluationKeys>) -> PyResult<Self> {
-        let evaluator = bgv::Evaluator::new(keys.get().snapshot());
-        evaluator.map(Self).map_err(|error| errors::refusal(py, &error))
+    fn new(keys: Bound<'_, BgvEvaluationKeys>) -> Self {
+        Self(bgv::Evaluator::new(keys.get().snapshot()))
     }
 
     /// a + b; of one level. Unequal plaintext factors are aligned at some cost in noise.
