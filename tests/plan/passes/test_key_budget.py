@@ -303,4 +303,4 @@ def test_ciphertexts_agree() -> None:
     vector = np.random.default_rng(1).uniform(-1, 1, (2, parameters.slots))[0]
     encrypted = key.encrypt(vector, bound=1.0, level=TOP)
     (found,) = run(program, CkksBackend(parameters, keys), [encrypted])
-    assert np.abs(key.decrypt(found, flood_bits=None) - outputs(program)[0]).max() < 1e-5
+    assert np.abs(key.decrypt(found, flooding=None) - outputs(program)[0]).max() < 1e-5
