@@ -47,7 +47,7 @@ class TensorMethods:
     # So that numpy leaves `array * tensor` to the tensor.
     __array_ufunc__ = None
 
-    runner: Runner | None
+    runner: Runner
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -382,11 +382,6 @@ class TensorMethods:
         return self._computed(node, title)
 
     def _computed(self, node: Node, title: str) -> Self:
-        if self.runner is None:
-            raise InvalidArgumentError(
-                f"cannot compute {title}: a client's tensor has nobody to run on; "
-                "load it with an evaluator"
-            )
         result: Self = self.runner.compute(node, title)
         return result
 
