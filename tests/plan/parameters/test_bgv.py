@@ -24,9 +24,9 @@ from cloakwork.plan.parameters.bgv import (
     integer_plan,
     limbs_of,
     plaintext_moduli,
-    require_noise_within,
 )
 from cloakwork.programs.slots import Input, Mul, Output, Polynomial, SlotProgram
+from cloakwork.runtime.integer_noise import require_noise_within
 
 
 @given(st.integers(1, 64), st.integers(12, 16))
