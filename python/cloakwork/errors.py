@@ -107,6 +107,10 @@ class NotRealError(CloakworkError, TypeError):
     """The data are not real numbers: complex, text, or objects."""
 
 
+class UnsupportedOperationError(CloakworkError, AttributeError, TypeError):
+    """A function or an attribute that arrays have and encrypted tensors do not."""
+
+
 class EinsumSyntaxError(CloakworkError, ValueError):
     """An einsum expression does not follow the language."""
 
@@ -121,6 +125,10 @@ class InvalidLayoutError(CloakworkError, ValueError):
 
 class InvalidProgramError(CloakworkError, ValueError):
     """A slot, gate or bootstrap program breaks a rule of its form."""
+
+
+class ProgramTooLargeError(CloakworkError, MemoryError):
+    """A program would have more ciphertexts than can be planned or held."""
 
 
 class MemoryBudgetError(CloakworkError, MemoryError):

@@ -23,7 +23,6 @@ from cloakwork.programs.slots import (
     Rescale,
     Rotate,
     SlotProgram,
-    operands,
 )
 from cloakwork.schemes.ckks import Ckks
 from tests.programs.random_programs import MAX_LEVEL, programs
@@ -59,7 +58,7 @@ def test_stages_and_strands_part_the_work(program: SlotProgram) -> None:
         assert sorted(number for strand in strands for number in strand) == list(stage.numbers)
         strand_of = {number: k for k, strand in enumerate(strands) for number in strand}
         for number in stage.numbers:
-            used = {strand_of.get(operand) for operand in operands(program.operations[number])}
+            used = {strand_of.get(operand) for operand in program.operations[number].operands}
             assert used <= {strand_of[number], None}
 
 

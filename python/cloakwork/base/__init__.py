@@ -1,1 +1,1 @@
-"""TODO."""
+"""What all rooms use: arguments, arrays, records, the cache, progress."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from typing import NoReturn, TypeAlias
 
 from tqdm import tqdm
@@ -11,27 +12,15 @@ from tqdm import tqdm
 _PATIENCE = 2.0
 
 
-class NoBar:
-    """Stands for the bar where there is no terminal to show one on, and costs nothing.
+class _Bar(tqdm):  # type: ignore[type-arg]  # tqdm is generic in its stubs alone
+    """A bar that starts neither a thread nor a process of its own."""
 
-    Example:
-        >>> with NoBar() as bar:
-        ...     bar.update()
-    """
-
-    n = 0
-
-    def __enter__(self) -> NoBar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def update(self, steps: float = 1) -> None:
-        """Show nothing."""
+    monitor_interval = 0
 
 
-Bar: TypeAlias = "tqdm[NoReturn] | NoBar"
+_Bar.set_lock(threading.RLock())
+
+Bar: TypeAlias = "tqdm[NoReturn]"
 
 
 def progress_bar(title: str, *, total: int, unit: str) -> Bar:
@@ -46,8 +35,6 @@ def progress_bar(title: str, *, total: int, unit: str) -> Bar:
         >>> with progress_bar("counting", total=3, unit="number") as bar:
         ...     _ = bar.update()
     """
-    # Where the interpreter has no standard error, it is None.
-    isatty = getattr(sys.stderr, "isatty", None)
-    if isatty is None or not isatty():
-        return NoBar()
-    return tqdm(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False)
+    # Where the interpreter has no standard error, it is None; elsewhere tqdm asks it.
+    disable = True if sys.stderr is None else None
+    return _Bar(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False, disable=disable)

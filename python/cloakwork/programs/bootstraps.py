@@ -489,6 +489,12 @@ class BootstrapStatistics:
     depth: int
     widths: tuple[int, ...]
 
+    def __repr__(self) -> str:
+        return (
+            f"BootstrapStatistics({self.bootstraps} bootstraps, {self.linear} linear, "
+            f"{self.terms} terms; depth {self.depth}, at most {max(self.widths, default=0)} beside)"
+        )
+
 
 def bootstrap_statistics_of(program: BootstrapProgram) -> BootstrapStatistics:
     """Count the nodes of a program.
@@ -498,8 +504,7 @@ def bootstrap_statistics_of(program: BootstrapProgram) -> BootstrapStatistics:
         >>> terms = [(builder.input(0, QUARTER), 1), (builder.input(1, QUARTER), 1)]
         >>> _ = builder.bootstrap(terms, 0, 2, [(-EIGHTH, -EIGHTH)], [EIGHTH])
         >>> bootstrap_statistics_of(builder.finish())
-        BootstrapStatistics(bootstraps=1, by_outputs={1: 1}, linear=0, terms=2, depth=1,
-            widths=(1,))
+        BootstrapStatistics(1 bootstraps, 0 linear, 2 terms; depth 1, at most 1 beside)
     """
     is_bootstrap = program.kinds == BOOTSTRAP
     counts = np.bincount(counts_between(program.output_starts)[is_bootstrap], minlength=1).tolist()

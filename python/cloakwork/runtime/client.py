@@ -184,11 +184,11 @@ class Client(Unpicklable):
         program = self.program
         error = estimated if program.error is None else program.error
         several = result if isinstance(result, tuple) else (result,)
-        if program.error is None:
-            for array in several:
-                require_precision(array, -math.log2(error), action)
         assert program.output_bounds is not None
         bound = max(program.output_bounds)
+        if program.error is None:
+            for array in several:
+                require_precision(array, -math.log2(error), bound, action)
         largest = max(float(np.abs(array).max(initial=0.0)) for array in several)
         if not largest <= bound * (1 + _ROUNDING) + error:
             raise ValueOutOfRangeError(

@@ -141,6 +141,26 @@ def read_any(path: str | os.PathLike[str]) -> tuple[str, Fields, int]:
     return kind, Fields(record, str(source)), Path(source).stat().st_size
 
 
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """What a container holds, as its header says.
+
+    Raises:
+        MalformedBytesError: The file is no container, or is damaged.
+        InvalidArgumentError: The path is invalid.
+        OSError: The file cannot be opened.
+    """
+    source = file_path(path, "read")
+    with open(source, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                if archive.getinfo(_HEADER).compress_type != zipfile.ZIP_STORED:
+                    raise MalformedBytesError(f"cannot read {source}: its header is compressed")
+                head = json.loads(archive.read(_HEADER))
+            return str(head["kind"])
+        except _DAMAGE as error:
+            raise MalformedBytesError(f"cannot read {source}: {error}") from error
+
+
 def _of_kind(found: str, record: Any, kind: str, place: str) -> Fields:
     if found != kind:
         raise MalformedBytesError(

@@ -5,30 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Generic, NamedTuple, Protocol, TypeVar, assert_never
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from cloakwork import _native
 from cloakwork.base.arguments import integer, optional
 from cloakwork.base.progress import Bar, progress_bar
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
-from cloakwork.programs.slots import (
-    Add,
-    Constant,
-    DropLevel,
-    Input,
-    Linear,
-    Mul,
-    Neg,
-    Operation,
-    Output,
-    Polynomial,
-    Rescale,
-    Rotate,
-    RotateSum,
-    SlotProgram,
-    Sub,
-    name_of,
-)
+from cloakwork.programs.slots import Constant, Mul, Operation, Rotate, SlotProgram
 from cloakwork.runtime.memory import LiveValues, Stored
 from cloakwork.runtime.profile import Measurement, Profile
 from cloakwork.runtime.schedule import Schedule, schedule
@@ -77,6 +60,7 @@ def run(
         CloakworkError: An operation failed; a note names it, the program and the user's line.
 
     Example:
+        >>> from cloakwork.programs.slots import Add, Input, Output
         >>> from cloakwork.schemes.clear_real import ClearBackend, ClearVector
         >>> import numpy as np
         >>> program = SlotProgram("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
@@ -129,6 +113,7 @@ def run_in_order(program: SlotProgram, backend: Backend[V], inputs: Sequence[V])
         inputs: One value per input operation, in order.
 
     Example:
+        >>> from cloakwork.programs.slots import Add, Input, Output
         >>> from cloakwork.schemes.clear_real import ClearBackend, ClearVector
         >>> import numpy as np
         >>> program = SlotProgram("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
@@ -206,7 +191,7 @@ class _Execution(Generic[V]):
         numbers = self._plan.tasks[made.task]
         start, seconds = made.start - self._start, made.seconds / len(numbers)
         for number, value in zip(numbers, made.values, strict=True):
-            kind = name_of(self._program.operations[number])
+            kind = self._program.operations[number].kind
             self._profile.operations.append(
                 Measurement(number, kind, start, seconds, made.thread, value.nbytes)
             )
@@ -253,9 +238,9 @@ def _made(
     """The values of one task."""
     operations = [program.operations[number] for number in numbers]
     match operations:
-        case [Mul(left=left, right=right)] if plan.degrees[numbers[0]] == 2 and _constants(
-            program, left, right
-        ) == (None, None):
+        case [Mul(left=left, right=right)] if (
+            plan.degrees[numbers[0]] == 2 and not program.context(numbers[0]).has_constant
+        ):
             return [backend.multiply_lazily(values[left], values[right])]
         case [operation]:
             return [applied(operation, program, backend, values)]
@@ -284,6 +269,7 @@ def applied(
         values: Its operands, by number.
 
     Example:
+        >>> from cloakwork.programs.slots import Add, Input, Output
         >>> from cloakwork.schemes.clear_real import ClearBackend, ClearVector
         >>> import numpy as np
         >>> program = SlotProgram("x+x", 2, (Input("x", 0), Add(0, 0)), (None,) * 2)
@@ -291,53 +277,11 @@ def applied(
         >>> applied(Add(0, 0), program, ClearBackend(), [x]).slots.tolist()
         [2.0, 4.0]
     """
-    match operation:
-        case Add(left=left, right=right):
-            first, second = _constants(program, left, right)
-            if second is not None:
-                return backend.add_constant(values[left], second.vector)
-            if first is not None:
-                return backend.add_constant(values[right], first.vector)
-            return backend.add(values[left], values[right])
-        case Sub(left=left, right=right):
-            first, second = _constants(program, left, right)
-            if second is not None:
-                return backend.add_constant(values[left], -second.vector)
-            if first is not None:
-                return backend.add_constant(backend.negate(values[right]), first.vector)
-            return backend.subtract(values[left], values[right])
-        case Mul(left=left, right=right):
-            first, second = _constants(program, left, right)
-            if second is not None:
-                return backend.multiply_constant(values[left], second.vector)
-            if first is not None:
-                return backend.multiply_constant(values[right], first.vector)
-            return backend.multiply(values[left], values[right])
-        case Neg(operand=operand):
-            return backend.negate(values[operand])
-        case Rotate(operand=operand, steps=steps):
-            return backend.rotate(values[operand], steps)
-        case RotateSum(operand=operand, added=added, subtracted=subtracted):
-            return backend.rotate_sum(values[operand], added, subtracted)
-        case Linear(operand=operand, diagonals=diagonals, baby_steps=baby_steps):
-            return backend.linear(values[operand], diagonals, baby_steps)
-        case Polynomial(operand=operand, coefficients=coefficients, basis=basis):
-            return backend.polynomial(values[operand], coefficients, basis)
-        case Rescale(operand=operand):
-            return backend.rescale(values[operand])
-        case DropLevel(operand=operand, level=level):
-            return backend.drop_level(values[operand], level)
-        case Input() | Constant() | Output():
-            raise AssertionError("inputs, constants and outputs are no work")
-        case _:
-            assert_never(operation)
-
-
-def _constants(
-    program: SlotProgram, left: int, right: int
-) -> tuple[Constant | None, Constant | None]:
-    first, second = program.operations[left], program.operations[right]
-    return (
-        first if isinstance(first, Constant) else None,
-        second if isinstance(second, Constant) else None,
-    )
+    operations = [program.operations[number] for number in operation.operands]
+    constants = [each.vector if isinstance(each, Constant) else None for each in operations]
+    of_operands = [
+        values[number] if constant is None else None
+        for number, constant in zip(operation.operands, constants, strict=True)
+    ]
+    made: V = operation.compute(backend, of_operands, constants)
+    return made

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Plans as figures."""

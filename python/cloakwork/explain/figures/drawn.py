@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cloakwork.base.arguments import optional, shown
+from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.graph import Node, nodes_of, nodes_of_bootstraps, seconds_of_nodes
 from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.figures.figure import empty_figure, saved
@@ -42,6 +44,11 @@ def drawn(
     x: Program | Tensor, path: str | os.PathLike[str] | None, profile: Profile | None
 ) -> Figure:
     """Draw a program, or a tensor and the program that made it; see `explain.plot`."""
+    if not isinstance(x, Program | Tensor):
+        raise InvalidArgumentError(
+            f"cannot plot: expected a program or an encrypted tensor, got {shown(x)}"
+        )
+    profile = optional(profile, Profile, "profile", "plot")
     figure = empty_figure()
     match x:
         case Program(body=BootstrapProgram() as body):

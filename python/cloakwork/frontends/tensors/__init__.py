@@ -1,1 +1,1 @@
-"""TODO."""
+"""Tensors: einsum and array methods, eager in a session or compiled."""

@@ -28,7 +28,7 @@ from cloakwork.programs.ir.tensors import Contract, Node
 _TYPICAL_SLOTS = 1 << 13
 
 
-def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
+def einsum(expression: str, *operands: Tensor | ArrayLike, optimize: Any = None) -> Tensor:
     """Contract tensors, at least one of them encrypted, as `numpy.einsum` does.
 
     Sums, transposes, diagonals, traces, products slot by slot, matrix products and
@@ -38,6 +38,8 @@ def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
         expression: As in numpy: "bi,ci->bc", "...ij,jk", "ii->i". numpy's other form,
             operands and lists of axis numbers in turn, is taken too.
         operands: Encrypted tensors of one session, or clear real arrays.
+        optimize: As numpy's callers write it; the order of contractions is planned by the cost of
+            encrypted operations in any case.
 
     Returns:
         An encrypted tensor of the result's shape: mostly one or two levels below the operands,
@@ -61,6 +63,7 @@ def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
         >>> session.decrypt(cw.einsum("ij,j->i", x, [10.0, 1.0])).tolist()
         [12.0, 34.0]
     """
+    del optimize
     if not isinstance(expression, str):
         return _einsum_of_sublists(expression, *operands)
     read: list[TensorMethods | NDArray[np.float64]] = [

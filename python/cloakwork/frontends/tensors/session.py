@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import secrets
 from collections.abc import Sequence
@@ -14,13 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from cloakwork import _native
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import choice, integer, positive, truth
-from cloakwork.base.arrays import real_array, require_bound, require_precision
+from cloakwork.base.arrays import MIN_RIGHT_BITS, real_array, require_bound, require_precision
 from cloakwork.base.machine import physical_bytes
 from cloakwork.base.progress import progress_bar
 from cloakwork.base.record import Fields
 from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import (
     InvalidArgumentError,
+    InvalidParametersError,
     KeyBudgetError,
     KeyMismatchError,
     MalformedBytesError,
@@ -54,6 +56,7 @@ _MAX_DEPTH = 4096 // SCALE_BITS.start
 _LOG_N = range(5, 18)
 _MAX_BYTES = 2**63 - 1
 _ACTION = "make a session"
+_ADVICE = "the session's bound, cw.Session(bound={}),"
 # Between calls the bar moves, and an interrupt from the keyboard is heard.
 _KEYS_PER_CALL = 8
 # The peak of a run on several threads is below this many times that in program order.
@@ -223,6 +226,12 @@ class Session(_Holder):
             )
         if log_n is not None:
             log_n = integer(log_n, "log_n", _ACTION, least=_LOG_N.start, most=_LOG_N[-1])
+        if bound * 2.0**precision < 2.0**MIN_RIGHT_BITS:
+            needed = MIN_RIGHT_BITS - math.floor(math.log2(bound))
+            raise InvalidParametersError(
+                f"cannot make a session: with bound={bound:g} and errors of up to 2^-{precision} "
+                f"all numbers are noise; ask for precision={needed} or more, or scale the data up"
+            )
         parameters = parameters_for(
             depth, precision, slots=slots, bound=bound, insecure=insecure, log_n=log_n
         )
@@ -279,7 +288,7 @@ class Session(_Holder):
         """
         array = real_array(data, "encrypt")
         bound = self.bound if bound is None else self._tighter(bound)
-        require_bound(array, bound, "encrypt")
+        require_bound(array, bound, "encrypt", _ADVICE)
         layout = default_layout(array.shape, self.parameters.slots)
         level = self.parameters.levels
         needed = layout.ciphertexts * self._scheme.ciphertext_bytes(level)
@@ -319,8 +328,8 @@ class Session(_Holder):
             raise ParametersMismatchError("cannot decrypt: the tensor is not of this session")
         found = self._scheme.decrypt(self._secret, tensor.values, None)
         array = tensor.layout.unpack(found.vectors)
-        require_precision(array, tensor.precision, "decrypt")
-        require_bound(array, self.bound, "decrypt", error=2.0**-tensor.precision)
+        require_precision(array, tensor.precision, self.bound, "decrypt")
+        require_bound(array, self.bound, "decrypt", _ADVICE, error=2.0**-tensor.precision)
         return array
 
     def evaluator(self) -> SessionEvaluator:

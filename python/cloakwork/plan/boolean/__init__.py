@@ -1,1 +1,1 @@
-"""TODO."""
+"""Gate programs mapped to bootstrap programs."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Circuits over integers: search, packing, levels, slot programs."""

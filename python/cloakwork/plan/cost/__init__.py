@@ -1,1 +1,1 @@
-"""TODO."""
+"""What operations cost, modelled and measured."""

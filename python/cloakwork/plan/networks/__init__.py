@@ -1,1 +1,1 @@
-"""TODO."""
+"""Networks: packings, matrices, programs of layers."""

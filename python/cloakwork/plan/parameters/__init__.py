@@ -1,1 +1,1 @@
-"""TODO."""
+"""Parameters: rings, moduli and scales that are secure and enough."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Passes from slot program to slot program."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Tensor expressions: orders, layouts, slot programs."""

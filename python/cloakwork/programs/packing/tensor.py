@@ -89,7 +89,8 @@ class TensorPacking:
         for port in given:
             array = real_array(arguments[port.name], f"{action} {port.name!r}")
             counts[port.name] = evaluations(array, port, action)
-            require_bound(array, port.bound, f"{action} {port.name!r}")
+            advice = "the bound of its Spec, cw.Spec(shape, bound={}),"
+            require_bound(array, port.bound, f"{action} {port.name!r}", advice)
             arrays[port.name] = array
         runs, count = counted_evaluations(counts, action)
         packed: list[dict[int, NDArray[Any]]] = [{} for _ in range(runs)]

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloakwork.programs.slots import Input, Neg, SlotProgram
-from cloakwork.runtime.ready_queue import ReadyQueue
 from cloakwork.runtime.schedule import schedule
+from cloakwork.runtime.workers import ReadyTasks
 from tests.runtime.slot_programs import programs
 
 PROGRAMS = programs(slots=8, level=2, longest=120)
@@ -16,7 +16,7 @@ def test_tasks_start_after_their_operands_and_not_far_ahead(
     program: SlotProgram, workers: int, lookahead: int, random: st.DataObject
 ) -> None:
     plan = schedule(program)
-    queue = ReadyQueue(plan, lookahead=lookahead)
+    queue = ReadyTasks(plan, lookahead=lookahead)
     made = {n for n, operation in enumerate(program.operations) if isinstance(operation, Input)}
     under_way: list[int] = []
     unfinished = set(range(len(plan.tasks)))
@@ -36,7 +36,7 @@ def test_tasks_start_after_their_operands_and_not_far_ahead(
 
 @given(PROGRAMS, st.integers(1, 6))
 def test_one_worker_goes_in_program_order(program: SlotProgram, lookahead: int) -> None:
-    queue = ReadyQueue(schedule(program), lookahead=lookahead)
+    queue = ReadyTasks(schedule(program), lookahead=lookahead)
     taken = []
     while (task := queue.take()) is not None:
         taken.append(task)
@@ -47,7 +47,7 @@ def test_one_worker_goes_in_program_order(program: SlotProgram, lookahead: int) 
 
 def test_as_many_tasks_as_the_lookahead_start_beside_each_other() -> None:
     program = SlotProgram("", 8, (Input("x", 1), *[Neg(0)] * 9), (None,) * 10)
-    queue = ReadyQueue(schedule(program), lookahead=4)
+    queue = ReadyTasks(schedule(program), lookahead=4)
     assert [queue.take() for _ in range(5)] == [0, 1, 2, 3, None]
     assert not queue.can_take
     queue.finish(2)
@@ -59,6 +59,6 @@ def test_as_many_tasks_as_the_lookahead_start_beside_each_other() -> None:
 
 
 def test_a_program_without_work_is_finished() -> None:
-    queue = ReadyQueue(schedule(SlotProgram("", 8, (Input("x", 1),), (None,))), lookahead=1)
+    queue = ReadyTasks(schedule(SlotProgram("", 8, (Input("x", 1),), (None,))), lookahead=1)
     assert queue.exhausted
     assert not queue.can_take
