@@ -32,6 +32,7 @@ from cloakwork.programs.packing.tensor import TensorPacking
 from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import (
     bootstraps_record,
+    meaning_record,
     read_bootstraps,
     read_slots,
     slots_record,
@@ -57,6 +58,8 @@ _PACKINGS: Mapping[str, Callable[[Fields], Any]] = {
     ScalarPacking.kind: ScalarPacking.from_fields,
     BitPacking.kind: BitPacking.from_fields,
 }
+# What a record says beside what the program computes.
+_NO_MEANING: Record = {"ranges": [], "error": None, "threads": None}
 _MAX_RANGES = 1 << 16
 _MAX_THREADS = 1024
 # A value that is always 0 comes out of ciphertexts as a small number.
@@ -167,10 +170,12 @@ class Program:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Equal for programs that compute the same under the same parameters and packing."""
+        """Equal for programs that compute the same under the same parameters and packing.
+
+        Titles do not count, nor the lines of the user's program that operations come from.
+        """
         record = self.to_record()
-        computed = {name: record[name] for name in ("scheme", "body", "packing")}
-        return digest_of({**computed, "error": None})[:32]
+        return digest_of({**record, **_NO_MEANING, "body": meaning_record(self.body)})[:32]
 
     @cached_property
     def input_bounds(self) -> tuple[float, ...] | None:
