@@ -239,8 +239,9 @@ class Evaluator(Unpicklable):
         if program.scheme.hidden and program.input_bounds is not None:
             _require_bounds(program, ordered)
         require_memory(self._peak_bytes, self._memory_limit, f"run {program.name}")
-        if self._peak_bytes * _SPREAD > self._memory_limit:
-            # In program order a run takes what was predicted; ahead of it, somewhat more.
+        if not program.scheme.hidden or self._peak_bytes * _SPREAD > self._memory_limit:
+            # In program order a run takes what was predicted, ahead of it somewhat more; and
+            # modelled errors are the same in every run.
             threads = 1
         try:
             return run(

@@ -129,6 +129,8 @@ class Program:
         self._clear_rows = ClearRows()
         scheme.require_fitting(body)
         _require_packed(body, packing)
+        if scheme.hidden:
+            _require_ranges(body, packing)
         if isinstance(scheme, Bgv) and isinstance(packing, ScalarPacking):
             moduli = math.prod(each.plaintext_modulus for each in scheme.parameter_sets)
             if not moduli >> packing.bits:
@@ -256,8 +258,13 @@ class Program:
         """
         seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
         arguments = bound_arguments(self.inputs, args, named, "simulate")
+        missing = [port.name for port in self.inputs if port.name not in arguments]
+        if missing:
+            raise InputNameError(
+                f"cannot simulate: expected all inputs, got none for {', '.join(missing)}"
+            )
+        unranged = self.in_clear()._unranged()
         outside: list[str] = []
-        given = arguments
         if self.input_bounds is not None:
             outside = [
                 f"input {port.name!r} expects numbers of absolute value up to {port.bound:g}, and "
@@ -265,9 +272,8 @@ class Program:
                 for port in self.inputs
                 if port.name in arguments and _exceeds(arguments[port.name], port)
             ]
-            packed = self._unranged().packing.pack(arguments, "simulate")
-            outside += self.left_ranges(packed)
-        outputs = self._unranged()._run_in_clear(seed, given)
+            outside += self.left_ranges(unranged.packing.pack(arguments, "simulate"))
+        outputs = unranged._run_in_clear(seed, arguments)
         return Simulation(outputs, self.error or 0.0, tuple(outside))
 
     def in_clear(self, noise_seed: int | None = None) -> Program:
@@ -480,6 +486,15 @@ def _require_packed(body: Body, packing: Packing) -> None:
         raise InvalidProgramError(
             f"cannot use {body.title}: its inputs or outputs are not those of its packing"
         )
+
+
+def _require_ranges(body: Body, packing: Packing) -> None:
+    """Refuse inputs of any size: ciphertexts hold numbers within bounds."""
+    for port in packing.inputs:
+        if port.kind == "real" and math.isinf(port.bound):
+            raise InvalidProgramError(
+                f"cannot use {body.title}: its input {port.name!r:.40} has no range"
+            )
 
 
 def _counts_fit(body: SlotProgram, packing: TensorPacking | BatchPacking | ScalarPacking) -> bool:

@@ -257,11 +257,14 @@ def _is_number(text: Any) -> bool:
 
 
 def require_integers(body: SlotProgram, parameter_sets: Sequence[BgvParameters]) -> None:
-    """Refuse a slot program that is not over the integers of some parameter sets.
+    """Refuse what is no slot program over the integers of some parameter sets.
 
     Raises:
-        InvalidProgramError: It is over reals, has other slots or more levels, or the sets differ.
+        InvalidProgramError: It has no slots, is over reals, has other slots or more levels, or the
+            sets differ.
     """
+    if not isinstance(body, SlotProgram):
+        raise InvalidProgramError("cannot use the program: it has no slots")
     first = parameter_sets[0]
     levels = [state.level for state in body.states if state.level is not None]
     for wrong, reason in (

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from cloakwork.base.arguments import optional, shown
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.explain.figures.figure import empty_figure, saved
 from cloakwork.explain.graph import Node, nodes_of, nodes_of_bootstraps, seconds_of_nodes
 from cloakwork.explain.modelled import modelled_seconds
-from cloakwork.explain.figures.figure import empty_figure, saved
 from cloakwork.explain.strips import Strip, strips_of
 from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_of
 from cloakwork.frontends.tensors.tensor import Tensor
