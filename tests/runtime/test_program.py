@@ -521,7 +521,7 @@ def disturbed(value: Any, rng: random.Random) -> Any:
 
 
 @every_family
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**32))
 def test_any_change_to_a_record_is_refused_or_harmless(
     family: Family, seed: int, tmp_path_factory: pytest.TempPathFactory
@@ -565,7 +565,7 @@ def test_levels_that_are_dropped_are_kept(tmp_path: Path) -> None:
     program = cw.compile(lambda a, b: (a * b) * b, (8,), (8,), log_n=10, insecure=True)
     assert isinstance(program.body, SlotProgram)
     levels = [each.level for each in program.body.operations if isinstance(each, Input)]
-    assert sorted(set(levels)) == [1, 2] or levels
+    assert sorted(set(levels)) == [2]
     assert any(isinstance(each, Rescale) for each in program.body.operations)
     program.save(tmp_path / "program")
     again = cw.load(tmp_path / "program", cw.Program, insecure=True)
