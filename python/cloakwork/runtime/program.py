@@ -216,7 +216,7 @@ class Program:
         client = Client.generate(self)
         return client, client.evaluator()
 
-    def run(self, *args: Any, **named: Any) -> Any:
+    def run(self, /, *args: Any, **named: Any) -> Any:
         """Encrypt, run and decrypt in this process, with keys made at the first call.
 
         Args:
@@ -228,7 +228,7 @@ class Program:
         client, evaluator = self._own
         return client.decrypt(evaluator.run(client.encrypt(*args, **named)))
 
-    def run_clear(self, *args: Any, **named: Any) -> Any:
+    def run_clear(self, /, *args: Any, **named: Any) -> Any:
         """Run the very operations in the clear, slot for slot or bit for bit.
 
         It refuses what a client refuses, and integers that would wrap around unseen; errors of
@@ -244,7 +244,7 @@ class Program:
         """
         return self._run_in_clear(None, bound_arguments(self.inputs, args, named, self._action))
 
-    def simulate(self, *args: Any, seed: int = 0, **named: Any) -> Simulation:
+    def simulate(self, /, *args: Any, seed: int = 0, **named: Any) -> Simulation:
         """Run the very operations in the clear with modelled errors, and report ranges left.
 
         Args:
