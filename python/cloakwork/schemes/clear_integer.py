@@ -227,6 +227,8 @@ class ClearInteger:
         level = levels_of(body, role)[number]
         fields.integer("level", least=level, most=level)
         rows = fields.items("rows", most=ROWS)
+        if len(rows) != ROWS:
+            raise fields.wrong("rows", f"{ROWS} rows")
         for row in rows:
             if not isinstance(row, list) or len(row) != body.slots or not all(map(_is_number, row)):
                 raise fields.wrong("rows", f"rows of {body.slots} integers")
