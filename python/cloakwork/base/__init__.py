@@ -1,1 +1,1 @@
-"""What all rooms use: arguments, arrays, records, the cache, progress."""
+"""What every floor above may use and no user sees."""

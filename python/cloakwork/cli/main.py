@@ -38,13 +38,12 @@ def cloakwork() -> None:
     """Run programs on data that whoever runs them cannot see.
 
     \b
-    cloakwork compile score.py:program -o score.cw
-    cloakwork keygen score.cw --client alice.key --evaluator alice.keys
-    cloakwork encrypt alice.key inputs.npz -o in.cw
-    cloakwork run alice.keys in.cw -o out.cw
-    cloakwork decrypt alice.key out.cw -o result.npz
+    compile score.py:program -o score.cw
+    keygen score.cw --client alice.key --evaluator alice.keys
+    encrypt alice.key inputs.npz -o in.cw; run alice.keys in.cw -o out.cw
+    decrypt alice.key out.cw -o result.npz
 
-    For completion in bash: eval "$(_CLOAKWORK_COMPLETE=bash_source cloakwork)"
+    Completion in bash: eval "$(_CLOAKWORK_COMPLETE=bash_source cloakwork)"
     """
 
 

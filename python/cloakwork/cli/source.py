@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 from cloakwork.base.arguments import shown
 from cloakwork.cli.values import ENDINGS, read_values
-from cloakwork.errors import InvalidArgumentError, MissingDependencyError
+from cloakwork.errors import CloakworkError, InvalidArgumentError, MissingDependencyError
 from cloakwork.frontends import boolean, nn
 from cloakwork.frontends.boolean import Circuit
 from cloakwork.frontends.circuit.compile_function import CircuitFunction
@@ -66,8 +67,8 @@ def program_of(source: str, language: str, options: Options) -> Program:
         options: What is asked.
 
     Raises:
-        InvalidArgumentError: There is no such name, it is nothing that compiles, or an option
-            that it needs is missing.
+        InvalidArgumentError: The file raises an error, it has no such name, the name stands for
+            nothing that compiles, or an option that it needs is missing.
         CloakworkError: It does not compile.
         OSError: The file cannot be read.
     """
@@ -102,7 +103,16 @@ def _module(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent.resolve()))
     sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except CloakworkError:
+        raise
+    except (Exception, SystemExit) as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise InvalidArgumentError(
+            f"cannot {_ACTION} {path}: it raises {type(error).__name__}: {error} "
+            f"({Path(place.filename).name}:{place.lineno})"
+        ) from error
     return module
 
 

@@ -35,7 +35,7 @@ def read_scheme(fields: Fields, *, insecure: bool) -> Any:
 
     Raises:
         MalformedBytesError: The record is of none.
-        InsecureParametersError: Its parameters fall short of 128-bit security.
+        InsecureParametersError: Its parameters fall short of 128-bit security, or it hides nothing.
     """
     name = fields.choice("scheme", _NAMES)
     match name:
@@ -52,10 +52,13 @@ def read_scheme(fields: Fields, *, insecure: bool) -> Any:
                 raise fields.wrong("parameters", "bytes for every prime")
             sets = [BgvParameters.from_bytes(each) for each in data]
             scheme = Bgv(sets) if name == Bgv.name else ClearInteger(sets)
-    if scheme.hidden and scheme.insecure and not insecure:
+    if scheme.insecure and not insecure:
+        lack = (
+            "its parameters fall short of 128-bit security" if scheme.hidden else "it hides nothing"
+        )
         raise InsecureParametersError(
-            f"cannot read {fields.place}: its parameters fall short of 128-bit security; where "
-            "that is wanted, for tests, read it with insecure=True"
+            f"cannot read {fields.place}: {lack}; where that is wanted, for tests, read it with "
+            "insecure=True"
         )
     return scheme
 

@@ -1,1 +1,1 @@
-"""Tensors: einsum and array methods, eager in a session or compiled."""
+"""numpy's notation, traced by `compile` or run at once on the tensors of a `Session`."""

@@ -1,1 +1,1 @@
-"""What is known of a slot program before it runs: precision, headroom, memory."""
+"""What a slot program needs before it runs: precision, headroom, memory."""

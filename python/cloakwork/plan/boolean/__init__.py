@@ -1,1 +1,1 @@
-"""Gate programs mapped to bootstrap programs."""
+"""Maps gates onto programmable bootstraps and orders the bootstraps for threads."""

@@ -1,1 +1,1 @@
-"""Circuits over integers: search, packing, levels, slot programs."""
+"""Vectorises a circuit over numbers, after Coyote."""

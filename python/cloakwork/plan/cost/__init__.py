@@ -1,1 +1,1 @@
-"""What operations cost, modelled and measured."""
+"""Seconds and bytes of operations, modelled or measured on this machine."""

@@ -1,1 +1,1 @@
-"""Networks: packings, matrices, programs of layers."""
+"""Packs images of a network in slots and writes its layers as linear transforms."""

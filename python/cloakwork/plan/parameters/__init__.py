@@ -1,1 +1,1 @@
-"""Parameters: rings, moduli and scales that are secure and enough."""
+"""Chooses rings, scales and chains of primes."""

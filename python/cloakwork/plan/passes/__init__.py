@@ -1,1 +1,1 @@
-"""Passes from slot program to slot program."""
+"""Rewrites of a slot program that keep its meaning."""

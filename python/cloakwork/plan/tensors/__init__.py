@@ -1,1 +1,1 @@
-"""Tensor expressions: orders, layouts, slot programs."""
+"""Searches for the cheapest packing of a program over tensors."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from cloakwork.errors import ProgramTooLargeError
+from cloakwork.plan.cost import price
 from cloakwork.plan.tensors.addition import added
-from cloakwork.plan.tensors.arrangement import LEVEL_PRICE
 from cloakwork.plan.tensors.placed import Placed
 from cloakwork.plan.tensors.rearrangement import rearranged
 from cloakwork.plan.tensors.strategies import contracted
@@ -44,7 +44,7 @@ def lower(
     *,
     top: int = 0,
     choices: Mapping[int, int] | None = None,
-    level_price: float = LEVEL_PRICE,
+    level_price: float = price.LEVEL,
     lift: int = 0,
 ) -> Lowered:
     """Plan tensor operations as one program.

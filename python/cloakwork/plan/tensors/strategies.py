@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from cloakwork.base.progress import progress_bar
 from cloakwork.errors import LevelExhaustedError
-from cloakwork.plan.cost.price import price
+from cloakwork.plan.cost import price
 from cloakwork.plan.tensors.arrangement import (
-    LEVEL_PRICE,
-    RESULT_PRICE,
     Clear,
     Encrypted,
     Free,
@@ -43,7 +41,7 @@ def ways(
     output: str,
     slots: int,
     count: int = 1,
-    level_price: float = LEVEL_PRICE,
+    level_price: float = price.LEVEL,
 ) -> tuple[Way, ...]:
     """The cheapest ways found to contract one or two operands, cheapest first.
 
@@ -116,8 +114,8 @@ def _tried(
     result = contract(builder, stand_ins, [each.labels for each in operands], output, way)
     start = min(levels) if levels else 2 * _LIFT
     used = start - level_of(builder, result)
-    results = RESULT_PRICE * len(result.values)
-    return price(builder.operations, slots, before) + results + level_price * used, used
+    results = price.RESULT * len(result.values)
+    return price.price(builder.operations, slots, before) + results + level_price * used, used
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +133,7 @@ def contracted(
     labels: Sequence[str],
     output: str,
     choice: int = 0,
-    level_price: float = LEVEL_PRICE,
+    level_price: float = price.LEVEL,
 ) -> Placed:
     """Plan a contraction and append it.
 

@@ -1,1 +1,1 @@
-"""The forms that frontends write and plans lower: tensors, layers, scalar circuits, vectors."""
+"""Programs before they are packed into vectors: over tensors, over numbers, over lanes."""

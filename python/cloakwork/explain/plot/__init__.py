@@ -1,0 +1,1 @@
+"""Pictures of programs, drawn by matplotlib."""
