@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork import _native
 from cloakwork._native import Parameters
-from cloakwork.base.arguments import choice, integer, positive, truth
+from cloakwork.base.arguments import apart, choice, integer, positive, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS, real_array, require_bound, require_precision
 from cloakwork.base.machine import physical_bytes
 from cloakwork.base.progress import progress_bar
@@ -304,9 +304,10 @@ class Session(_Holder):
     def _tighter(self, bound: float) -> float:
         bound = positive(bound, "bound", "encrypt")
         if bound > self.bound:
+            limit, came = apart(self.bound, bound)
             raise ValueOutOfRangeError(
-                f"cannot encrypt: expected a bound up to the session's {self.bound:g}, got "
-                f"{bound:g}; make the session with bound={bound:g}"
+                f"cannot encrypt: expected a bound up to the session's {limit}, got {came}; make "
+                f"the session with bound={came}"
             )
         return bound
 
