@@ -26,6 +26,7 @@ from cloakwork.errors import (
     KeyBudgetError,
     KeyMismatchError,
     MalformedBytesError,
+    MissingKeyError,
     ParametersMismatchError,
     ValueOutOfRangeError,
 )
@@ -463,6 +464,26 @@ class SessionEvaluator(_Holder):
             return program
         # Where the keys do not reach, it is the program itself that names what is missing.
         return with_keys(program, held.rotations) or program
+
+    def run(
+        self,
+        program: SlotProgram,
+        inputs: Sequence[Any],
+        *,
+        profile: Profile | None = None,
+        bounds: Sequence[float | None] | None = None,
+    ) -> list[Any]:
+        """Run a program with the evaluation keys that are here."""
+        try:
+            return super().run(program, inputs, profile=profile, bounds=bounds)
+        except MissingKeyError as error:
+            told = MissingKeyError(
+                f"{error}; the session makes it by running {program.title} once before its "
+                "evaluator is made"
+            )
+            for note in getattr(error, "__notes__", ()):
+                told.add_note(note)
+            raise told from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write parameters and evaluation keys to a file.
