@@ -5,9 +5,10 @@ from hypothesis import given
 
 import cloakwork as cw
 from cloakwork._native import Parameters
-from cloakwork.explain.slots import explain_program
-from cloakwork.explain.stage_text import WIDTH, stage_lines
+from cloakwork.explain.slots import explain_slots
+from cloakwork.explain.stage_text import stage_lines
 from cloakwork.explain.stages import stages_of, strands_of
+from cloakwork.explain.totals import WIDTH
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.programs.slots import (
@@ -23,6 +24,7 @@ from cloakwork.programs.slots import (
     Rotate,
     SlotProgram,
 )
+from cloakwork.schemes.ckks import Ckks
 from tests.programs.random_programs import MAX_LEVEL, programs
 
 SLOTS = 512
@@ -62,7 +64,7 @@ def test_stages_and_strands_part_the_work(program: SlotProgram) -> None:
 
 @given(programs())
 def test_every_program_can_be_explained(program: SlotProgram) -> None:
-    text = explain_program(program, PARAMETERS, hidden=True)
+    text = explain_slots(program, Ckks(PARAMETERS))
     assert text.startswith(program.title)
     for number, stage in enumerate(stages_of(program), start=1):
         lines = stage_lines(program, stage, number)

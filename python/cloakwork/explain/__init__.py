@@ -78,6 +78,6 @@ def plot(
         ['operand0  (2, 2)', 'result  (2,)']
     """
     # Matplotlib is large, and only drawing needs it.
-    from cloakwork.explain.plot.plot import drawn  # noqa: PLC0415
+    from cloakwork.explain.figures.drawn import drawn  # noqa: PLC0415
 
     return drawn(x, path, profile)

@@ -171,6 +171,38 @@ def signature(inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
     return " -> ".join(named)
 
 
+def require_numbers(ports: Sequence[Port], kind: PortKind, what: str) -> None:
+    """Refuse ports that are not all of one kind of numbers, or of which two share a name.
+
+    Args:
+        ports: The inputs or outputs of a program over numbers.
+        kind: `real` or `integer`.
+        what: "inputs" or "outputs".
+
+    Raises:
+        InvalidProgramError: One is of another kind, or two share a name.
+
+    Example:
+        >>> require_numbers([Port("a", "real"), Port("b", "real")], "real", "inputs")
+    """
+    for port in ports:
+        if port.kind != kind:
+            raise InvalidProgramError(
+                f"cannot make the program: expected its {what} to be of kind {kind}, got "
+                f"{port.name!r:.40} of kind {port.kind}"
+            )
+    _require_distinct(ports, what)
+
+
+def _require_distinct(ports: Sequence[Port], what: str) -> None:
+    names = [port.name for port in ports]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidProgramError(
+            f"cannot make the program: the name {twice!r} comes twice among its {what}"
+        )
+
+
 def distinct_ports(given: Any, what: str) -> tuple[Port, ...]:
     """The ports of a program over bits, where no two share a name and the bits are few enough.
 
@@ -195,12 +227,7 @@ def distinct_ports(given: Any, what: str) -> tuple[Port, ...]:
                 f"cannot make the program: expected its {what} to be of {', '.join(BIT_KINDS)}, "
                 f"got {port.name!r:.40} of kind {port.kind}"
             )
-    names = [port.name for port in ports]
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidProgramError(
-            f"cannot make the program: the name {twice!r} comes twice among its {what}"
-        )
+    _require_distinct(ports, what)
     bits = sum(port.bits for port in ports)
     if bits > MAX_PORT_BITS:
         raise InvalidProgramError(

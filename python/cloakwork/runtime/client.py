@@ -65,7 +65,7 @@ class Encryptor(Unpicklable):
         self._key = key
         self._key_id = key_id
 
-    def encrypt(self, *args: Any, **named: Any) -> Encrypted:
+    def encrypt(self, /, *args: Any, **named: Any) -> Encrypted:
         """Encrypt inputs; see `Client.encrypt`."""
         return _encrypted(self.program, self._key, self._key_id, args, named)
 
@@ -116,7 +116,7 @@ class Client(Unpicklable):
         """A client with a new secret key."""
         return cls(program, program.scheme.secret_key(), secrets.token_bytes(KEY_ID_BYTES))
 
-    def encrypt(self, *args: Any, **named: Any) -> Encrypted:
+    def encrypt(self, /, *args: Any, **named: Any) -> Encrypted:
         """Encrypt inputs, packed as the program wants them.
 
         Args:

@@ -237,6 +237,8 @@ def _read_members(archive: zipfile.ZipFile, size: int, array_bytes: int) -> tupl
     # So that reading takes no more memory than the file has bytes and arrays are allowed.
     stored = sum(each.file_size for name, each in members.items() if not name.endswith(".npy"))
     arrays = sum(each.file_size for name, each in members.items() if name.endswith(".npy"))
+    if archive.infolist()[0].header_offset != 0:
+        raise MalformedBytesError("there are other bytes before it")
     if len(members) != len(archive.infolist()) or stored > size:
         raise MalformedBytesError("its members are longer than the file")
     if arrays > array_bytes:

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 from cloakwork.base.arguments import integer, optional, shown
@@ -112,7 +113,7 @@ class Evaluator(Unpicklable):
             clear: For a program over bits, by name the inputs that are not encrypted.
             threads: How many operations may run at once; by default as many as the engine has
                 threads.
-            profile: Filled with what the run took.
+            profile: Filled with what the run took; of a program over bits with its time alone.
             cancel: Set from another thread, it stops the run between operations.
 
         Raises:
@@ -149,7 +150,7 @@ class Evaluator(Unpicklable):
                 if isinstance(program.body, SlotProgram):
                     found = self._run_slots(values, threads, own, cancel)
                 else:
-                    found = self._run_bits(values, known, threads, cancel)
+                    found = self._run_bits(values, known, threads, own, cancel)
                 made.append(dict(enumerate(found)))
             finally:
                 # Of a run that fails, too, what was measured until then is told.
@@ -212,12 +213,17 @@ class Evaluator(Unpicklable):
         values: Mapping[int, Any],
         known: Mapping[int, Any],
         threads: int | None,
+        profile: Profile,
         cancel: threading.Event | None,
     ) -> Sequence[Any]:
         program = self.program
-        made: Sequence[Any] = program.scheme.run(
-            self._keys, program.body, values, known, threads=threads, cancel=cancel
-        )
+        start = perf_counter()
+        try:
+            made: Sequence[Any] = program.scheme.run(
+                self._keys, program.body, values, known, threads=threads, cancel=cancel
+            )
+        finally:
+            profile.seconds = perf_counter() - start
         return made
 
     def _run_slots(
@@ -233,8 +239,9 @@ class Evaluator(Unpicklable):
         if program.scheme.hidden and program.input_bounds is not None:
             _require_bounds(program, ordered)
         require_memory(self._peak_bytes, self._memory_limit, f"run {program.name}")
-        if self._peak_bytes * _SPREAD > self._memory_limit:
-            # In program order a run takes what was predicted; ahead of it, somewhat more.
+        if not program.scheme.hidden or self._peak_bytes * _SPREAD > self._memory_limit:
+            # In program order a run takes what was predicted, ahead of it somewhat more; and
+            # modelled errors are the same in every run.
             threads = 1
         try:
             return run(

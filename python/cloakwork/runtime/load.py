@@ -19,8 +19,8 @@ def load(path: str | os.PathLike[str], kind: type[T], *, insecure: bool = False)
         kind: What it has to hold: `Program`, `Client`, `Encryptor`, `Evaluator`, `Encrypted`,
             `Session` or `SessionEvaluator`. A server that asks for an evaluator never gets a
             client.
-        insecure: Whether parameters below 128-bit security are allowed, for tests; a file never
-            decides that.
+        insecure: Whether parameters below 128-bit security are allowed, and schemes that hide
+            nothing, for tests; a file never decides that.
 
     Raises:
         MalformedBytesError: The file is damaged or holds something else.

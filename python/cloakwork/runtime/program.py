@@ -32,6 +32,7 @@ from cloakwork.programs.packing.tensor import TensorPacking
 from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import (
     bootstraps_record,
+    meaning_record,
     read_bootstraps,
     read_slots,
     slots_record,
@@ -58,6 +59,8 @@ _PACKINGS: Mapping[str, Callable[[Fields], Any]] = {
     ScalarPacking.kind: ScalarPacking.from_fields,
     BitPacking.kind: BitPacking.from_fields,
 }
+# What a record says beside what the program computes.
+_NO_MEANING: Record = {"ranges": [], "error": None, "threads": None}
 _MAX_RANGES = 1 << 16
 _MAX_THREADS = 1024
 # A value that is always 0 comes out of ciphertexts as a small number.
@@ -127,6 +130,8 @@ class Program:
         self._clear_rows = ClearRows()
         scheme.require_fitting(body)
         _require_packed(body, packing)
+        if scheme.hidden:
+            _require_ranges(body, packing)
         if isinstance(scheme, Bgv) and isinstance(packing, ScalarPacking):
             moduli = math.prod(each.plaintext_modulus for each in scheme.parameter_sets)
             if not moduli >> packing.bits:
@@ -168,10 +173,12 @@ class Program:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Equal for programs that compute the same under the same parameters and packing."""
+        """Equal for programs that compute the same under the same parameters and packing.
+
+        Titles do not count, nor the lines of the user's program that operations come from.
+        """
         record = self.to_record()
-        computed = {name: record[name] for name in ("scheme", "body", "packing")}
-        return digest_of({**computed, "error": None})[:32]
+        return digest_of({**record, **_NO_MEANING, "body": meaning_record(self.body)})[:32]
 
     @property
     def log2_failure(self) -> float:
@@ -228,7 +235,7 @@ class Program:
         client = Client.generate(self)
         return client, client.evaluator()
 
-    def run(self, *args: Any, **named: Any) -> Any:
+    def run(self, /, *args: Any, **named: Any) -> Any:
         """Encrypt, run and decrypt in this process, with keys made at the first call.
 
         Args:
@@ -240,7 +247,7 @@ class Program:
         client, evaluator = self._own
         return client.decrypt(evaluator.run(client.encrypt(*args, **named)))
 
-    def run_clear(self, *args: Any, **named: Any) -> Any:
+    def run_clear(self, /, *args: Any, **named: Any) -> Any:
         """Run the very operations in the clear, slot for slot or bit for bit.
 
         It refuses what a client refuses, and integers that would wrap around unseen; errors of
@@ -256,7 +263,7 @@ class Program:
         """
         return self._run_in_clear(None, bound_arguments(self.inputs, args, named, self._action))
 
-    def simulate(self, *args: Any, seed: int = 0, **named: Any) -> Simulation:
+    def simulate(self, /, *args: Any, seed: int = 0, **named: Any) -> Simulation:
         """Run the very operations in the clear with modelled errors, and report ranges left.
 
         Args:
@@ -270,8 +277,13 @@ class Program:
         """
         seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
         arguments = bound_arguments(self.inputs, args, named, "simulate")
+        missing = [port.name for port in self.inputs if port.name not in arguments]
+        if missing:
+            raise InputNameError(
+                f"cannot simulate: expected all inputs, got none for {', '.join(missing)}"
+            )
+        unranged = self.in_clear()._unranged()
         outside: list[str] = []
-        given = arguments
         if self.input_bounds is not None:
             outside = [
                 f"input {port.name!r} expects numbers of absolute value up to {port.bound:g}, and "
@@ -279,9 +291,8 @@ class Program:
                 for port in self.inputs
                 if port.name in arguments and _exceeds(arguments[port.name], port)
             ]
-            packed = self._unranged().packing.pack(arguments, "simulate")
-            outside += self.left_ranges(packed)
-        outputs = self._unranged()._run_in_clear(seed, given)
+            outside += self.left_ranges(unranged.packing.pack(arguments, "simulate"))
+        outputs = unranged._run_in_clear(seed, arguments)
         return Simulation(outputs, self.error or 0.0, tuple(outside))
 
     def in_clear(self, noise_seed: int | None = None) -> Program:
@@ -495,6 +506,15 @@ def _require_packed(body: Body, packing: Packing) -> None:
         raise InvalidProgramError(
             f"cannot use {body.title}: its inputs or outputs are not those of its packing"
         )
+
+
+def _require_ranges(body: Body, packing: Packing) -> None:
+    """Refuse inputs of any size: ciphertexts hold numbers within bounds."""
+    for port in packing.inputs:
+        if port.kind == "real" and math.isinf(port.bound):
+            raise InvalidProgramError(
+                f"cannot use {body.title}: its input {port.name!r:.40} has no range"
+            )
 
 
 def _counts_fit(body: SlotProgram, packing: TensorPacking | BatchPacking | ScalarPacking) -> bool:

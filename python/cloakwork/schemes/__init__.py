@@ -6,7 +6,7 @@ from typing import Any
 
 from cloakwork._native import BgvParameters, Parameters
 from cloakwork.base.record import Fields
-from cloakwork.errors import InvalidArgumentError, MalformedBytesError
+from cloakwork.errors import InsecureParametersError, InvalidArgumentError, MalformedBytesError
 from cloakwork.schemes.bgv import Bgv
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.clear_bits import ClearBits
@@ -35,28 +35,34 @@ def read_scheme(fields: Fields, *, insecure: bool) -> Any:
 
     Raises:
         MalformedBytesError: The record is of none.
-        InsecureParametersError: Its parameters fall short of 128-bit security.
+        InsecureParametersError: Its parameters fall short of 128-bit security, or it hides nothing.
     """
     name = fields.choice("scheme", _NAMES)
-    # The clear schemes hide nothing, whatever their parameters, and say so.
-    allowed = insecure or name in (ClearReal.name, ClearInteger.name)
     match name:
         case ClearBits.name:
             scheme: Any = ClearBits()
         case Tfhe.name:
             scheme = _tfhe(fields)
         case Ckks.name | ClearReal.name:
-            parameters = Parameters.from_bytes(fields.data("parameters"), insecure=allowed)
+            parameters = Parameters.from_bytes(fields.data("parameters"), insecure=insecure)
             scheme = Ckks(parameters) if name == Ckks.name else ClearReal(parameters)
         case _:
             data = fields.items("parameters", most=_MAX_PRIMES)
             if not data or not all(isinstance(each, bytes) for each in data):
                 raise fields.wrong("parameters", "bytes for every prime")
-            sets = [BgvParameters.from_bytes(each, insecure=allowed) for each in data]
+            sets = [BgvParameters.from_bytes(each, insecure=insecure) for each in data]
             if name == Bgv.name:
                 scheme = Bgv(sets, public_inputs=fields.truth("public_inputs"))
             else:
                 scheme = ClearInteger(sets)
+    if scheme.insecure and not insecure:
+        lack = (
+            "its parameters fall short of 128-bit security" if scheme.hidden else "it hides nothing"
+        )
+        raise InsecureParametersError(
+            f"cannot read {fields.place}: {lack}; where that is wanted, for tests, read it with "
+            "insecure=True"
+        )
     return scheme
 
 

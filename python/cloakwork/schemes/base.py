@@ -238,6 +238,19 @@ def require_failure(log2_failure: float, flooding: Flooding, title: str) -> None
         )
 
 
+def value_count(body: Any, role: str) -> int:
+    """How many inputs a program has, or outputs.
+
+    Example:
+        >>> body = SlotProgram("same", 4, (Input("x", 3), Output(0)), (None,) * 2)
+        >>> value_count(body, "inputs"), value_count(body, "outputs")
+        (1, 1)
+    """
+    if isinstance(body, SlotProgram):
+        return len(levels_of(body, role))
+    return len(body.inputs if role == "inputs" else body.outputs)
+
+
 def levels_of(body: SlotProgram, role: str) -> list[int]:
     """The levels of the inputs of a program, or of its outputs.
 

@@ -16,7 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.record import Fields, Record
-from cloakwork.errors import BoxMissedError, InvalidProgramError, ShapeMismatchError
+from cloakwork.errors import (
+    BoxMissedError,
+    InvalidProgramError,
+    RunCancelledError,
+    ShapeMismatchError,
+)
 from cloakwork.programs.bootstraps import LINEAR, BootstrapProgram
 from cloakwork.schemes.base import Decrypted
 
@@ -114,7 +119,13 @@ class ClearBits:
         threads: int | None,
         cancel: threading.Event | None,
     ) -> list[ClearBitValue]:
-        """Run a program; the bits of every output."""
+        """Run a program; the bits of every output.
+
+        Raises:
+            RunCancelledError: `cancel` was set before it began.
+        """
+        if cancel is not None and cancel.is_set():
+            raise RunCancelledError(f"cannot finish {body.title}: cancelled before it began")
         given = {**{number: value.bits for number, value in values.items()}, **clear}
         ordered = [given[number] for number in range(len(body.inputs))]
         row = np.concatenate([np.empty(0, np.uint8), *ordered]).astype(np.uint8)

@@ -371,11 +371,13 @@ class ClearReal:
 
 
 def require_reals(body: SlotProgram, parameters: Parameters) -> None:
-    """Refuse a slot program that is not over the reals of a parameter set.
+    """Refuse what is no slot program over the reals of a parameter set.
 
     Raises:
-        InvalidProgramError: It is over integers, or has other slots or more levels.
+        InvalidProgramError: It has no slots, is over integers, or has other slots or more levels.
     """
+    if not isinstance(body, SlotProgram):
+        raise InvalidProgramError("cannot use the program: it has no slots")
     levels = [state.level for state in body.states if state.level is not None]
     for wrong, reason in (
         (body.numbers != "real", "it is over integers"),

@@ -13,7 +13,8 @@ from cloakwork.frontends.circuit.inputs import scalar, vector
 from cloakwork.frontends.circuit.staging import staged
 from cloakwork.plan.circuits.depth import require_depth
 from cloakwork.plan.circuits.search import candidates
-from cloakwork.plan.parameters.bgv import RINGS, cheapest_integer_plan
+from cloakwork.plan.parameters.bgv import cheapest_integer_plan
+from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.ir.circuits import Circuit
 
 

@@ -6,7 +6,6 @@ import random
 from functools import cache
 
 import pytest
-from cloakwork.explain.integers import operation_counts
 
 from benchmarks.circuit.jobs import (
     CircuitJob,
@@ -16,6 +15,7 @@ from benchmarks.circuit.jobs import (
     small_jobs,
 )
 from benchmarks.circuit.paper import PAPER
+from cloakwork.explain.totals import counts
 from cloakwork.plan.circuits.cost import LaneCosts, cost_of
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import candidates, vectorise
@@ -42,8 +42,8 @@ def moves(job: str, replication: str) -> int:
     """Rotations and products of the program that levels choose, as a user gets it."""
     circuits = {(each.name, each.replication): each.circuit for each in SUITE}
     found = candidates(circuits[job, replication], effort=0.3)
-    counts = operation_counts(cheapest_integer_plan(found, 16).program)
-    return counts["rotation"] + counts["product"]
+    work = counts(cheapest_integer_plan(found, 16).program)
+    return work["rotation"] + work["ciphertext product"]
 
 
 @pytest.mark.parametrize("job", SUITE, ids=name)

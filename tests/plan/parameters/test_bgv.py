@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from cloakwork.runtime.integer_noise import require_noise_within
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +25,6 @@ from cloakwork.plan.parameters.bgv import (
     integer_plan,
     limbs_of,
     plaintext_moduli,
-    require_noise_within,
 )
 from cloakwork.programs.slots import Input, Mul, Output, Polynomial, SlotProgram
 

@@ -54,7 +54,7 @@ def einsum(expression: str, *operands: Tensor | ArrayLike, optimize: Any = None)
         MissingKeyError: The evaluator lacks a key that the plan needs.
         NotRealError: A clear operand is complex, text or objects.
         NotFiniteError: A clear operand has a NaN or an infinity.
-        InvalidArgumentError: No operand is encrypted, or one has nobody to run on.
+        InvalidArgumentError: No operand is encrypted.
 
     Example:
         >>> import cloakwork as cw
@@ -106,10 +106,6 @@ def _runner(expression: Expression, encrypted: Sequence[TensorMethods]) -> Runne
     if any(tensor.runner != runner for tensor in encrypted):
         raise ParametersMismatchError(
             expression.at(0, "the operands are of different sessions or evaluators")
-        )
-    if runner is None:
-        raise InvalidArgumentError(
-            expression.at(0, "a client's tensor has nobody to run on; load it with an evaluator")
         )
     return runner
 

@@ -50,7 +50,7 @@ class TensorMethods:
 
     __slots__ = ()
 
-    runner: Runner | None
+    runner: Runner
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -393,11 +393,6 @@ class TensorMethods:
         return self._computed(node, title)
 
     def _computed(self, node: Node, title: str) -> Self:
-        if self.runner is None:
-            raise InvalidArgumentError(
-                f"cannot compute {title}: a client's tensor has nobody to run on; "
-                "load it with an evaluator"
-            )
         result: Self = self.runner.compute(node, title)
         return result
 

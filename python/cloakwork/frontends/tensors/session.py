@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork import _native
 from cloakwork._native import Parameters
-from cloakwork.base.arguments import choice, integer, positive, truth
+from cloakwork.base.arguments import apart, choice, integer, positive, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS, real_array, require_bound, require_precision
 from cloakwork.base.machine import physical_bytes
 from cloakwork.base.progress import progress_bar
@@ -26,6 +26,7 @@ from cloakwork.errors import (
     KeyBudgetError,
     KeyMismatchError,
     MalformedBytesError,
+    MissingKeyError,
     ParametersMismatchError,
     ValueOutOfRangeError,
 )
@@ -121,8 +122,10 @@ class _Holder(Unpicklable):
         """
         peak = predicted_peak_bytes(program, self._scheme.bytes_at)
         require_memory(peak, self._memory_limit, f"run {program.title}")
-        # In program order a run takes what was predicted; ahead of it, somewhat more.
-        threads = 1 if peak * _SPREAD > self._memory_limit else None
+        # In program order a run takes what was predicted, ahead of it somewhat more; and modelled
+        # errors are the same in every run.
+        in_order = not self._scheme.hidden or peak * _SPREAD > self._memory_limit
+        threads = 1 if in_order else None
         return run(program, self._backend, inputs, threads=threads, profile=profile, bounds=bounds)
 
     def load(self, path: str | os.PathLike[str]) -> Tensor:
@@ -302,9 +305,10 @@ class Session(_Holder):
     def _tighter(self, bound: float) -> float:
         bound = positive(bound, "bound", "encrypt")
         if bound > self.bound:
+            limit, came = apart(self.bound, bound)
             raise ValueOutOfRangeError(
-                f"cannot encrypt: expected a bound up to the session's {self.bound:g}, got "
-                f"{bound:g}; make the session with bound={bound:g}"
+                f"cannot encrypt: expected a bound up to the session's {limit}, got {came}; make "
+                f"the session with bound={came}"
             )
         return bound
 
@@ -498,6 +502,26 @@ class SessionEvaluator(_Holder):
             return program
         # Where the keys do not reach, it is the program itself that names what is missing.
         return with_keys(program, held.rotations) or program
+
+    def run(
+        self,
+        program: SlotProgram,
+        inputs: Sequence[Any],
+        *,
+        profile: Profile | None = None,
+        bounds: Sequence[float | None] | None = None,
+    ) -> list[Any]:
+        """Run a program with the evaluation keys that are here."""
+        try:
+            return super().run(program, inputs, profile=profile, bounds=bounds)
+        except MissingKeyError as error:
+            told = MissingKeyError(
+                f"{error}; the session makes it by running {program.title} once before its "
+                "evaluator is made"
+            )
+            for note in getattr(error, "__notes__", ()):
+                told.add_note(note)
+            raise told from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write parameters and evaluation keys to a file.

@@ -53,7 +53,7 @@ class Tensor(TensorMethods, Unpicklable):
     layout: Layout
     scheme: Ckks | ClearReal
     key_id: bytes
-    runner: Runner | None = None
+    runner: Runner
     program: SlotProgram | None = None
     profile: Profile | None = None
     claimed: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -22,7 +23,7 @@ from cloakwork.errors import (
 from cloakwork.programs.activation_range import places_record, read_places
 from cloakwork.programs.packing import Packed, counted_evaluations, evaluations
 from cloakwork.programs.places import Places
-from cloakwork.programs.port import Port
+from cloakwork.programs.port import Port, require_numbers
 from cloakwork.programs.slots import Vector
 
 _MAX_PORTS = 1 << 10
@@ -62,6 +63,8 @@ class BatchPacking:
     batch: int = 1
 
     def __post_init__(self) -> None:
+        require_numbers(self.inputs, "real", "inputs")
+        require_numbers(self.outputs, "real", "outputs")
         sides = ((self.inputs, self.input_places), (self.outputs, self.output_places))
         for ports, several in sides:
             if not len(ports) == len(several) > 0:
@@ -115,8 +118,13 @@ class BatchPacking:
             first = last
         return found[0] if len(found) == 1 else tuple(found)
 
-    def input_bounds(self) -> list[Vector]:
-        """For each input of the program the largest absolute value of each slot."""
+    def input_bounds(self) -> list[Vector] | None:
+        """For each input of the program the largest absolute value of each slot.
+
+        None where an input has no range.
+        """
+        if any(math.isinf(port.bound) for port in self.inputs):
+            return None
         return [
             vector
             for port, places in zip(self.inputs, self.input_places, strict=True)

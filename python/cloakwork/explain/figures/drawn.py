@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from cloakwork.base.arguments import optional, shown
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.explain.figures.figure import empty_figure, saved
 from cloakwork.explain.graph import Node, nodes_of, nodes_of_bootstraps, seconds_of_nodes
 from cloakwork.explain.modelled import modelled_seconds
-from cloakwork.explain.plot.figure import empty_figure, saved
 from cloakwork.explain.strips import Strip, strips_of
 from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_of
 from cloakwork.frontends.tensors.tensor import Tensor
@@ -68,7 +68,7 @@ def drawn(
 
 
 def _draw_fresh(figure: Figure, tensor: Tensor) -> None:
-    from cloakwork.explain.plot.slots import draw_legend, draw_slots  # noqa: PLC0415
+    from cloakwork.explain.figures.slots import draw_legend, draw_slots  # noqa: PLC0415
 
     figure.set_size_inches(_WIDTH, 0.9 + 1.5 * _TENSOR_HEIGHT)
     figure.suptitle(_title("a tensor, not computed", tensor.warning))
@@ -101,7 +101,7 @@ class _Panels:
 
 
 def _tensors(program: SlotProgram) -> _Panels:
-    from cloakwork.explain.plot.slots import draw_slots  # noqa: PLC0415
+    from cloakwork.explain.figures.slots import draw_slots  # noqa: PLC0415
 
     inputs, results = _placed(inputs_of(program)), _placed(results_of(program))
     first = _SHOWN_TENSORS - min(len(results), _SHOWN_TENSORS // 2)
@@ -136,7 +136,7 @@ def _draw(
     scheme: Any,
     profile: Profile | None,
 ) -> None:
-    from cloakwork.explain.plot.slots import draw_legend  # noqa: PLC0415
+    from cloakwork.explain.figures.slots import draw_legend  # noqa: PLC0415
 
     heights = [panels.height] * len(panels.draw) + [_GRAPH_HEIGHT, _TIME_HEIGHT]
     figure.set_size_inches(_WIDTH, sum(heights) + 0.9)
@@ -181,8 +181,8 @@ def _draw_work(
     measured: list[float] | None,
     modelled: list[float] | None,
 ) -> None:
-    from cloakwork.explain.plot.graph import draw_graph  # noqa: PLC0415
-    from cloakwork.explain.plot.time import draw_times  # noqa: PLC0415
+    from cloakwork.explain.figures.graph import draw_graph  # noqa: PLC0415
+    from cloakwork.explain.figures.time import draw_times  # noqa: PLC0415
 
     draw_graph(graph, nodes, operations)
     draw_times(times, nodes, measured, modelled)

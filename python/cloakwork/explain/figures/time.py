@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
+from cloakwork.explain.figures.graph import COLOURS
 from cloakwork.explain.graph import Node
-from cloakwork.explain.plot.graph import COLOURS
 from cloakwork.explain.quantities import duration
 
 
