@@ -157,7 +157,7 @@ class Scheme(Protocol):
         secret: Any,
         values: Sequence[Any],
         body: Any,
-        expected: Sequence[Any] | None,
+        expected: Sequence[Any] | None = None,
         flooding: Flooding | None = None,
     ) -> Decrypted:
         """Decrypt the results of a body.

@@ -374,7 +374,7 @@ class Bgv:
         secret: Keys[BgvSecretKey],
         values: Sequence[Residues],
         body: SlotProgram,
-        expected: Any,
+        expected: Any = None,
         flooding: Flooding | None = None,
     ) -> Decrypted:
         """The rows of integers, between minus and plus half of the product of all primes."""

@@ -242,7 +242,7 @@ class Ckks:
         secret: SecretKey,
         values: Sequence[Ciphertext],
         body: Any,
-        expected: Sequence[CkksEstimate] | None,
+        expected: Sequence[CkksEstimate] | None = None,
         flooding: Flooding | None = None,
     ) -> Decrypted:
         """The real parts of all slots of every value."""

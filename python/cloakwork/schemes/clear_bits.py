@@ -103,7 +103,7 @@ class ClearBits:
         secret: ClearBitKey,
         values: Sequence[ClearBitValue],
         body: BootstrapProgram,
-        expected: Any,
+        expected: Any = None,
         flooding: Any = None,
     ) -> Decrypted:
         """The bits of every output."""

@@ -206,7 +206,7 @@ class ClearInteger:
         secret: ClearIntegerKey,
         values: Sequence[ClearIntegers],
         body: SlotProgram,
-        expected: Any,
+        expected: Any = None,
         flooding: Any = None,
     ) -> Decrypted:
         """The vectors."""

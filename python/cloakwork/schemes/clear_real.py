@@ -319,7 +319,7 @@ class ClearReal:
         secret: ClearKey,
         values: Sequence[ClearVector],
         body: Any,
-        expected: Any,
+        expected: Any = None,
         flooding: Any = None,
     ) -> Decrypted:
         """The vectors."""

@@ -119,7 +119,7 @@ class Tfhe:
         secret: BooleanSecretKey,
         values: Sequence[BooleanCiphertexts],
         body: BootstrapProgram,
-        expected: Any,
+        expected: Any = None,
         flooding: Flooding | None = None,
     ) -> Decrypted:
         """The bits of every output."""
