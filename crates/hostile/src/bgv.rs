@@ -83,9 +83,7 @@ impl Bench {
         let keys = EvaluationKeys::from_bytes(&self.parameters, bytes)?;
         assert_eq!(keys.to_bytes(), bytes);
         let evaluator = Evaluator::new(keys);
-        for level in 0..=self.parameters.max_level() {
-            self.use_keys(&evaluator, &self.encrypted(level));
-        }
+        self.use_keys(&evaluator, &self.encrypted(self.parameters.max_level()));
         Ok(())
     }
 

@@ -15,18 +15,24 @@ const MOST_BOOTSTRAPS: usize = 3;
 const MOST_INPUTS: usize = 16;
 
 struct Bench {
-    secret: SecretKey,
     key: EvaluationKey,
     and: Program,
 }
 
+/// What runs programs; made when first needed, as it takes a while.
 fn bench() -> &'static Bench {
     static BENCH: OnceLock<Bench> = OnceLock::new();
     BENCH.get_or_init(|| {
+        let key = secret().evaluation_key().expect("a key");
+        Bench { key, and: Program::new(and()).expect("a program") }
+    })
+}
+
+pub fn secret() -> &'static SecretKey {
+    static SECRET: OnceLock<SecretKey> = OnceLock::new();
+    SECRET.get_or_init(|| {
         let parameters = Parameters::named("boxes4").expect("a set");
-        let secret = SecretKey::generate(parameters).expect("a key");
-        let key = secret.evaluation_key().expect("a key");
-        Bench { secret, key, and: Program::new(and()).expect("a program") }
+        SecretKey::generate(parameters).expect("a key")
     })
 }
 
@@ -45,10 +51,6 @@ pub fn and() -> ProgramArrays {
         output_constants: vec![EIGHTH],
         output_signals: vec![2],
     }
-}
-
-pub fn secret() -> &'static SecretKey {
-    &bench().secret
 }
 
 /// That of the first parameter set, read off an object under it.
@@ -96,9 +98,9 @@ pub fn evaluation_key(bytes: &[u8]) -> Outcome {
     let key = EvaluationKey::from_bytes(bytes)?;
     assert_eq!(key.to_bytes(), bytes);
     let bench = bench();
-    let inputs = bench.secret.encrypt(&[1, 1], &[QUARTER; 2])?;
+    let inputs = secret().encrypt(&[1, 1], &[QUARTER; 2])?;
     if let Ok(outputs) = key.run(&bench.and, &inputs, 1, |_, _| true) {
-        bench.secret.decrypt(&outputs, &[QUARTER])?;
+        secret().decrypt(&outputs, &[QUARTER])?;
     }
     Ok(())
 }
@@ -117,7 +119,7 @@ pub fn program(bytes: &[u8]) -> Outcome {
     }
     let bench = bench();
     let (bits, encodings) = (vec![1; program.inputs()], vec![QUARTER; program.inputs()]);
-    let inputs = bench.secret.encrypt(&bits, &encodings)?;
+    let inputs = secret().encrypt(&bits, &encodings)?;
     if program.message_bits() <= bench.key.parameters().max_message_bits() {
         assert_eq!(bench.key.run(&program, &inputs, 2, |_, _| true)?.len(), outputs);
     }

@@ -81,8 +81,10 @@ impl Coefficients {
         if bits == 0 {
             return;
         }
-        let half = 1i128 << (bits - 1);
-        self.values.iter_mut().for_each(|x| *x = (*x + half) >> bits);
+        // Beyond 126 bits nothing is left of 120.
+        let shift = bits.min(126);
+        let half = 1i128 << (shift - 1);
+        self.values.iter_mut().for_each(|x| *x = (*x + half) >> shift);
         self.shift = unit;
         self.error = self.error / f64::from(bits).exp2() + 0.5;
     }

@@ -70,7 +70,9 @@ impl SecretKey {
     ) -> Result<Decrypted> {
         let n = self.parameters.n();
         let own = estimate.in_coefficients();
-        let unit = Flooding::log2_unit(flooding.log2_sigma(n, own)?);
+        let log2_sigma = flooding.log2_sigma(n, own)?;
+        estimate.check_flood(log2_sigma)?;
+        let unit = Flooding::log2_unit(log2_sigma);
         let mut coefficients = self.coefficients_of(ciphertext, estimate)?;
         coefficients.round_to_units(unit);
         // Rounding is noise, too, of the ciphertext's own.

@@ -96,8 +96,8 @@ impl Estimate {
     /// The result of a flooded decryption: its [`Self::precision`] is what is left.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for no statistical bits or no decryptions, and for more of both
-    /// than the sampler of noise is exact for.
+    /// [`Error::InvalidArgument`] for no statistical bits or no decryptions, for more of both than
+    /// the sampler of noise is exact for, and when nothing would be left.
     ///
     /// ```
     /// use rlwe::ckks::{Encoding, Flooding, Parameters, ParametersLiteral};
@@ -109,8 +109,20 @@ impl Estimate {
     /// # Ok::<(), rlwe::Error>(())
     /// ```
     pub fn flooded(&self, flooding: Flooding) -> Result<Self> {
-        let own = self.in_coefficients();
-        Ok(self.with_flood(flooding.log2_sigma(self.parameters.n(), own)?))
+        let log2_sigma = flooding.log2_sigma(self.parameters.n(), self.in_coefficients())?;
+        self.check_flood(log2_sigma)?;
+        Ok(self.with_flood(log2_sigma))
+    }
+
+    /// Refuses a flood that is wider than the modulus: nothing would be left.
+    pub(crate) fn check_flood(&self, log2_sigma: u32) -> Result<()> {
+        let modulus_bits = self.parameters.log_q(self.level)?;
+        if f64::from(log2_sigma) < modulus_bits {
+            return Ok(());
+        }
+        refused(format!(
+            "flooding by 2^{log2_sigma} leaves nothing of a result modulo 2^{modulus_bits:.1}; ask for fewer statistical bits or decryptions"
+        ))
     }
 
     /// With a flood of this width in every coefficient.
