@@ -27,6 +27,7 @@ from cloakwork.runtime.executor import run
 from cloakwork.runtime.memory import predicted_peak_bytes, require_memory
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.program import Program
+from cloakwork.schemes.base import ReadLimits
 from cloakwork.schemes.transform_cache import default_cache_bytes
 
 KIND = "evaluator file"
@@ -279,8 +280,8 @@ class Evaluator(Unpicklable):
         container.write(path, KIND, record)
 
     @classmethod
-    def _load(cls, path: str | os.PathLike[str], *, insecure: bool) -> Evaluator:
-        return cls(*read_holder(path, KIND, "evaluation_keys", insecure=insecure))
+    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Evaluator:
+        return cls(*read_holder(path, KIND, "evaluation_keys", limits))
 
     def __repr__(self) -> str:
         return f"Evaluator({self.program!r})"

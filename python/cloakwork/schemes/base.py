@@ -53,12 +53,27 @@ class Backend(Protocol[V]):
 
 
 @dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """What a reader of files accepts, which no file decides.
+
+    Args:
+        insecure: Whether parameters below 128-bit security are accepted, and schemes that hide
+            nothing.
+        max_log_n: Base-2 logarithm of the largest ring degree; a large one costs a second and
+            hundreds of megabytes before anything is run.
+    """
+
+    insecure: bool = False
+    max_log_n: int = 16
+
+
+@dataclass(frozen=True, slots=True)
 class Flooding:
     """What decryptions whose results others see are asked for.
 
     Args:
-        statistical_bits: s: from all of them together nobody tells two worlds that differ in the
-            ciphertexts' noise alone with an advantage above 2^-s/2.
+        statistical_bits: s: nobody who sees all of these decryptions gains an advantage of more
+            than 2^-(s/2 + 1.7) from the ciphertexts' noise (`crates/rlwe`, `ckks::flooding`).
         decryptions: Ciphertexts under one key that are decrypted so, at most.
     """
 
