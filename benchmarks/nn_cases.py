@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.frontends.nn.capture import capture
-from cloakwork.frontends.nn.evaluate import evaluate
+from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.ir import layers as g
 
 _SAMPLES = 16

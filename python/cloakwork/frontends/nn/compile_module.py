@@ -12,13 +12,13 @@ from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, positive, shown, truth
 from cloakwork.base.arrays import real_array
 from cloakwork.errors import InvalidArgumentError, MissingDependencyError
-from cloakwork.frontends.nn.calibration import bounded, calibrate
 from cloakwork.frontends.nn.capture import capture
-from cloakwork.frontends.nn.fitted_errors import largest_difference
-from cloakwork.frontends.nn.reach import reach
-from cloakwork.frontends.nn.refit import refitted
 from cloakwork.plan.cost.measure import comparable
 from cloakwork.plan.cost.table import Costs
+from cloakwork.plan.networks.calibration import bounded, calibrate
+from cloakwork.plan.networks.fitted_errors import largest_difference
+from cloakwork.plan.networks.refit import refitted
+from cloakwork.plan.networks.worst_case_inputs import reach
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.ir import layers as g

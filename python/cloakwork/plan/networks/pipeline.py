@@ -19,9 +19,9 @@ from cloakwork.errors import (
     InvalidParametersError,
     LevelExhaustedError,
 )
-from cloakwork.frontends.nn.calibration import Calibration
 from cloakwork.plan.analysis.headroom import require_headroom
 from cloakwork.plan.cost.table import Costs
+from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.plan.networks.lower import (
     Lowered,
     Staged,

@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cloakwork.frontends.nn.evaluate import polynomial_of
-from cloakwork.frontends.nn.minimax import interpolated
 from cloakwork.plan.networks.matrices import Matrix, beside, identity, matrix_of
+from cloakwork.plan.networks.minimax import interpolated
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import polynomial_of
 
 # A merged matrix may have this many times the elements of its two factors.
 _GROWTH = 2

@@ -12,8 +12,8 @@ import numpy as np
 from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import real_array
 from cloakwork.errors import InvalidArgumentError, NotFiniteError, ShapeMismatchError
-from cloakwork.frontends.nn.evaluate import Compute, applied, values
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import Compute, applied, values
 
 # Inputs that are run through a network at once.
 _AT_ONCE = 256

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from cloakwork.errors import ActivationFitError
-from cloakwork.frontends.nn.calibration import Calibration, calibrate
-from cloakwork.frontends.nn.evaluate import applied, evaluate
-from cloakwork.frontends.nn.fit import Fitted, fit
+from cloakwork.plan.networks.calibration import Calibration, calibrate
+from cloakwork.plan.networks.fit import Fitted, fit
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import applied, evaluate
 
 _ROUNDS = 12
 

@@ -11,11 +11,11 @@ from numpy.polynomial.chebyshev import chebval
 
 from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import ActivationFitError, InvalidArgumentError
-from cloakwork.frontends.nn.activations import FUNCTIONS
-from cloakwork.frontends.nn.calibration import Calibration
-from cloakwork.frontends.nn.minimax import Approximation, interpolated, minimax
-from cloakwork.frontends.nn.sign import MAX_BITS, Stages, error_of, sign_stages
+from cloakwork.plan.networks.calibration import Calibration
+from cloakwork.plan.networks.minimax import Approximation, interpolated, minimax
+from cloakwork.plan.networks.sign import MAX_BITS, Stages, error_of, sign_stages
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.activations import FUNCTIONS
 from cloakwork.programs.slots import polynomial_depth
 
 MAX_DEGREE = 255
@@ -98,7 +98,7 @@ def fit(
 
     >>> import numpy as np
     >>> from cloakwork.programs.ir import layers as g
-    >>> from cloakwork.frontends.nn.calibration import calibrate
+    >>> from cloakwork.plan.networks.calibration import calibrate
     >>> nodes = [g.node("x", g.Input((1,)), (), [])]
     >>> nodes.append(g.node("act", g.Activation("silu"), (0,), nodes))
     >>> nodes.append(g.node("y", g.Output(), (1,), nodes))

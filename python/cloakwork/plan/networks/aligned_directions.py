@@ -6,8 +6,8 @@ from math import prod
 
 import numpy as np
 
-from cloakwork.frontends.nn.evaluate import values
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import values
 
 # Elements of each operand that are looked at.
 _ELEMENTS = 4

@@ -13,8 +13,8 @@ from numpy.polynomial import Chebyshev
 from numpy.polynomial import Polynomial as Monomial
 
 from cloakwork.errors import ShapeMismatchError
-from cloakwork.frontends.nn.activations import FUNCTIONS
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.activations import FUNCTIONS
 
 _NONE: Mapping[int, g.Array] = MappingProxyType({})
 

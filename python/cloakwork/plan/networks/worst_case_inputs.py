@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.frontends.nn.alignment import aligned_directions
-from cloakwork.frontends.nn.calibration import Calibration
-from cloakwork.frontends.nn.evaluate import evaluate, values
+from cloakwork.plan.networks.aligned_directions import aligned_directions
+from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import evaluate, values
 
 # Inputs that rays start from.
 _STARTS = 32
@@ -52,7 +52,7 @@ def reach(graph: g.Graph, calibration: Calibration) -> Reach:
         calibration: Inputs within them.
 
     Example:
-        >>> from cloakwork.frontends.nn.calibration import calibrate
+        >>> from cloakwork.plan.networks.calibration import calibrate
         >>> nodes = [g.node("x", g.Input((1,), bound=3.0), (), [])]
         >>> nodes.append(g.node("square", g.Polynomial((0, 0, 1), "monomial", -2, 2), (0,), nodes))
         >>> nodes.append(g.node("y", g.Output(), (1,), nodes))

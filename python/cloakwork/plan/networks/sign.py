@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from cloakwork.frontends.nn.minimax import minimax
+from cloakwork.plan.networks.minimax import minimax
 from cloakwork.programs.ir.layers import Array
 
 # Of each depth the largest odd degree: a smaller one of the same depth is less precise.

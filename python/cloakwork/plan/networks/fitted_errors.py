@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from cloakwork.frontends.nn.activations import steepest
-from cloakwork.frontends.nn.evaluate import applied, polynomial_of
-from cloakwork.frontends.nn.fit import Fitted
+from cloakwork.plan.networks.fit import Fitted
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.activations import steepest
+from cloakwork.programs.ir.layer_values import applied, polynomial_of
 
 # The largest error of a fit, and value of a polynomial, is sought on a grid, between whose points
 # it is somewhat larger.
@@ -32,8 +32,8 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
             ranges.
 
     Example:
-        >>> from cloakwork.frontends.nn.calibration import calibrate
-        >>> from cloakwork.frontends.nn.fit import fit
+        >>> from cloakwork.plan.networks.calibration import calibrate
+        >>> from cloakwork.plan.networks.fit import fit
         >>> nodes = [g.node("x", g.Input((2,), bound=1.0), (), [])]
         >>> for name, layer in [("act", g.Activation("tanh")),
         ...                     ("sum", g.Linear(np.ones((1, 2)), np.zeros(1))), ("y", g.Output())]:
