@@ -30,6 +30,9 @@ class NoBar:
     def update(self, steps: float = 1) -> None:
         """Show nothing."""
 
+    def set_postfix_str(self, text: str, refresh: bool = True) -> None:
+        """Show nothing."""
+
 
 Bar: TypeAlias = "tqdm[NoReturn] | NoBar"
 

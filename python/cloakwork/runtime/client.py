@@ -22,6 +22,7 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.programs.packing import bound_arguments
+from cloakwork.programs.packing.results import arrays_in
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted
@@ -183,7 +184,7 @@ class Client(Unpicklable):
         """Refuse real results that are too rough, or larger than they can be."""
         program = self.program
         error = estimated if program.error is None else program.error
-        several = result if isinstance(result, tuple) else (result,)
+        several = list(arrays_in(result))
         if program.error is None:
             for array in several:
                 require_precision(array, -math.log2(error), action)

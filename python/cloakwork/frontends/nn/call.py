@@ -170,8 +170,8 @@ class Call:
                 f"use what is supported: {_SUPPORTED}",
             )
         )
-        told = f" ({why})" if why else ""
-        return unsupported_layer(self.layer, f"{self.name}{told}", instead)
+        reason = f" ({why})" if why else ""
+        return unsupported_layer(self.layer, f"{self.name}{reason}", instead)
 
 
 def unsupported_layer(layer: str, got: str, instead: str) -> UnsupportedLayerError:

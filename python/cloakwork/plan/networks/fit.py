@@ -103,11 +103,11 @@ def fit(
     >>> nodes.append(g.node("act", g.Activation("silu"), (0,), nodes))
     >>> nodes.append(g.node("y", g.Output(), (1,), nodes))
     >>> graph = g.build(nodes)
-    >>> fits = fit(graph, calibrate(graph, np.array([[-4.0], [4.0]])), precision=8).fits
+    >>> fits = fit(graph, calibrate(graph, [np.array([[-4.0], [4.0]])]), precision=8).fits
     >>> fits[0].degrees, fits[0].depth
     ((8,), 4)
     """
-    given = _degrees(graph, degrees)
+    given = checked_degrees(graph, degrees)
     nodes: list[g.Node] = []
     renamed: list[int] = []
     fits: list[Fit] = []
@@ -128,10 +128,15 @@ def fit(
             fits.append(_exact(node.name, operation))
         nodes.append(g.node(node.name, operation, inputs, nodes))
         renamed.append(len(nodes) - 1)
-    return Fitted(g.build(nodes), tuple(renamed), tuple(fits))
+    return Fitted(g.build(nodes, graph.form), tuple(renamed), tuple(fits))
 
 
-def _degrees(graph: g.Graph, degrees: Mapping[str, int] | None) -> Mapping[str, int]:
+def checked_degrees(graph: g.Graph, degrees: Mapping[str, int] | None) -> Mapping[str, int]:
+    """Degrees by the names of a network's activations or their functions.
+
+    Raises:
+        InvalidArgumentError: A degree is no integer from 1 to 255, or of no activation here.
+    """
     if not isinstance(degrees, Mapping | None):
         raise InvalidArgumentError(
             f"cannot fit activations: expected degrees by the names of layers or functions, got "
@@ -202,8 +207,8 @@ class _Fitting:
             single = self._single(self._least_degree(allowed, _MAX_DEGREE_AT_CORNERS))
         except ActivationFitError as error:
             if stages is None:
-                told = f"{self.precision:g} bits by composed polynomials"
-                raise self._refusal(told, f"{MAX_BITS} at the most") from error
+                expected = f"{self.precision:g} bits by composed polynomials"
+                raise self._refusal(expected, f"{MAX_BITS} at the most") from error
             return self._composed(stages)
         return single if stages is None or single.fit.depth <= depth else self._composed(stages)
 

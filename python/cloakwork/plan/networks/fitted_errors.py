@@ -28,7 +28,7 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
 
     Args:
         graph: The network with its activations.
-        fitted: The one with polynomials, whose input has a bound and whose polynomials have
+        fitted: The one with polynomials, whose inputs have bounds and whose polynomials have
             ranges.
 
     Example:
@@ -39,7 +39,7 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
         ...                     ("sum", g.Linear(np.ones((1, 2)), np.zeros(1))), ("y", g.Output())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
         >>> graph, inputs = g.build(nodes), np.array([[-1.0, 1.0]])
-        >>> fitted = fit(graph, calibrate(graph, inputs), precision=8)
+        >>> fitted = fit(graph, calibrate(graph, [inputs]), precision=8)
         >>> bool(1.9 < largest_difference(graph, fitted) / fitted.fits[0].error < 2.1)
         True
     """
@@ -64,7 +64,7 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
             case _:
                 operands = [bounds[fitted.numbers[each]] for each in node.inputs]
                 errors.append(_after(node.operation, operands, wrong))
-    return float(errors[-1].max())
+    return max(float(errors[number].max()) for number in graph.output_numbers)
 
 
 def _bounds(graph: g.Graph) -> list[g.Array]:

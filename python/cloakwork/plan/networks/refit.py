@@ -7,24 +7,24 @@ differs by the errors of these, which weights after them multiply.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from cloakwork.errors import ActivationFitError
 from cloakwork.plan.networks.calibration import Calibration, calibrate
 from cloakwork.plan.networks.fit import Fitted, fit
+from cloakwork.plan.networks.samples import Samples, batches_of
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.layer_values import applied, evaluate
+from cloakwork.programs.ir.layer_values import applied, results
 
 _ROUNDS = 12
 
 
 def refitted(
     graph: g.Graph,
-    samples: Any,
+    samples: Samples,
     calibration: Calibration,
     precision: int,
     margin: float,
@@ -34,11 +34,11 @@ def refitted(
 
     Args:
         graph: A network whose input has a bound.
-        samples: What it was calibrated on; where that can be read only once, the inputs that
-            the calibration keeps stand for the rest.
+        samples: What it was calibrated on; where samples can be read only once, the inputs that
+            the calibration retains stand for the rest.
         calibration: What the exact network's layers see.
         precision: Bits after the binary point of the results, on the inputs that the calibration
-            keeps; and of each activation below its largest absolute value.
+            retains; and of each activation below its largest absolute value.
         margin: As of `fit`.
         degrees: As of `fit`; where any are given, results are as precise as they come.
 
@@ -54,7 +54,8 @@ def refitted(
         >>> nodes = [g.node("x", g.Input((1,)), (), [])]
         >>> for name, layer in [("act", g.Activation("tanh")), ("y", g.Output())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
-        >>> graph, samples = g.build(nodes), np.array([[-2.0], [2.0]])
+        >>> graph = g.build(nodes)
+        >>> samples = Samples(graph, [[-2.0], [2.0]])
         >>> fitted, _ = refitted(graph, samples, calibrate(graph, samples), 8, 0.25, None)
         >>> fitted.fits[0].precision >= 8
         True
@@ -66,16 +67,16 @@ def refitted(
     fitted = fit_of(precision)
     if not any(each.error for each in fitted.fits):
         return fitted, calibration
-    kept = np.concatenate([calibration.outermost, calibration.spread])
-    seen = samples if _is_read_again(samples) else kept
-    exact = evaluate(graph, kept)
+    retained = calibration.retained
+    seen = samples if samples.are_repeatable else list(batches_of(retained))
+    exact = results(graph, retained)
     bits = wanted = precision
     held: Fitted | None = None
     for _ in range(_ROUNDS):
         reached = calibrate(fitted.graph, seen, _within_range)
         if _holds(fitted.graph, reached):
             held = fitted
-            error = float(np.abs(evaluate(fitted.graph, kept) - exact).max())
+            error = float(np.abs(results(fitted.graph, retained) - exact).max())
             if degrees or error <= 2.0**-precision or bits < wanted:
                 break
             wanted = bits + math.ceil(math.log2(error) + precision)
@@ -90,19 +91,8 @@ def refitted(
     )
 
 
-def _is_read_again(samples: Any) -> bool:
-    """Whether samples may be read a second time; most that cannot have no length."""
-    if isinstance(samples, Iterator):
-        return False
-    try:
-        len(samples)
-    except TypeError:
-        return False
-    return True
-
-
 def _closest(fit_of: Callable[[int], Fitted], wanted: int, least: int) -> tuple[int, Fitted]:
-    """The most bits up to those wanted that activations can be fitted with, and these fits."""
+    """The most bits up to `wanted` that activations can be fitted with, and these fits."""
     fitted: Fitted | None = None
     bits, beyond = least - 1, wanted + 1
     tried = wanted

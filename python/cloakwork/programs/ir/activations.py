@@ -68,6 +68,10 @@ FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
 )
 
 
+# The functions with a corner at 0, which no single polynomial comes near.
+WITH_CORNER = frozenset({"leaky_relu", "relu"})
+
+
 def steepest(function: str, parameters: Sequence[float]) -> float:
     """What no slope of an activation exceeds.
 
