@@ -67,7 +67,7 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
         InputNameError: `forward` has no parameter of a name, or lacks one.
         TrainingModeError: The module is in training mode.
         UnsupportedLayerError: A layer cannot be computed on encrypted numbers; the message
-            names it and says what would work.
+            names it and says what to use instead.
         CaptureError: A result has no element or does not depend on the inputs, or depends on the
             batch that they come in, or torch.export cannot follow the module: most often since it
             decides on values of its inputs.
@@ -113,7 +113,7 @@ def _exported(module: torch.nn.Module, inputs: ModuleInputs) -> ExportedProgram:
     import torch  # noqa: PLC0415
 
     try:
-        # Torch prints and logs what it cannot follow; the error says what there is to say.
+        # Torch prints and logs operations that it cannot follow; the error says so, too.
         with redirect_stderr(StringIO()):
             exported: ExportedProgram = torch.export.export(module, inputs.args, inputs.kwargs)
             if any(_is_mutable(node) for node in exported.graph.nodes):
@@ -299,7 +299,7 @@ def _sets(user: torch.fx.Node, tensor: torch.fx.Node) -> bool:
 
 
 def _require_precise(call: Call, node: torch.fx.Node, inputs: ModuleInputs) -> None:
-    """Refuse what rounds the network's values, or cuts them to whole numbers."""
+    """Refuse an operation that rounds the network's values or cuts them to whole numbers."""
     import torch  # noqa: PLC0415
 
     made = node.meta["val"]
@@ -351,7 +351,7 @@ def _finish(trace: Trace, exported: ExportedProgram, results: Sequence[Value | N
         if 0 in trace.shape(result):
             raise CaptureError(
                 f"cannot read a network: expected a result with elements, got {name!r} of shape "
-                f"(batch, {', '.join(map(str, trace.shape(result)))}); return what has elements"
+                f"(batch, {', '.join(map(str, trace.shape(result)))}); return tensors with elements"
             )
         found[name] = result
     trace.finish(found)

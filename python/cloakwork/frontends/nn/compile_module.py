@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from cloakwork._native import Parameters
+from cloakwork.base.progress import announced_steps
 from cloakwork.errors import MissingDependencyError
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.plan.cost.measure import comparable
@@ -98,7 +99,7 @@ def compile(
     """
     _require_scipy()
     # Only compiling a network takes SciPy; running one does not.
-    from cloakwork.plan.networks.compile_graph import compile_graph  # noqa: PLC0415
+    from cloakwork.plan.networks.compile_graph import STEPS, compile_graph  # noqa: PLC0415
 
     options = NetworkOptions(
         title=type(module).__name__,
@@ -112,7 +113,10 @@ def compile(
         costs=costs,
     )
     samples = sample if calibration is None else calibration
-    return compile_graph(capture(module, sample), samples, options)
+    steps = 1 + STEPS + len(options.rings)
+    with announced_steps(f"compiling {options.title}", total=steps) as announce:
+        announce("reading the module")
+        return compile_graph(capture(module, sample), samples, options, announce)
 
 
 def _require_scipy() -> None:

@@ -141,7 +141,7 @@ def result_form(structure: Any) -> Form:
         structure: What the module returns, with the number of each tensor in its place.
 
     Raises:
-        CaptureError: It is none of lists, tuples, dicts and namedtuples of tensors.
+        CaptureError: There is something else than lists, tuples and dicts of tensors.
 
     Example:
         >>> result_form([0, 1])

@@ -1,7 +1,7 @@
 """The graph of a network while its operations are read, one after another.
 
 A polynomial that is written out takes many operations: x**2, times 0.5, plus x. So a
-value is kept as a polynomial of a node until another kind of operation needs it.
+value is a polynomial of a node until another kind of operation takes it.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from cloakwork.base.progress import progress_bar
+from cloakwork.base.progress import no_announcement
 from cloakwork.plan.networks.calibration import bounded, calibrate
 from cloakwork.plan.networks.depth import activation_depths, least_depths, require_levels
 from cloakwork.plan.networks.fitted_errors import largest_difference
@@ -26,17 +27,23 @@ _FIRST_SAMPLES = 4
 # among the first ones, or as among the calibration's.
 _FIRST_GROWTH_BITS = 2
 _GROWTH_BITS = 1
-# Steps of the work beside one for each ring.
-_STEPS = 5
+# Steps of the work that are announced beside one for each ring.
+STEPS = 5
 
 
-def compile_graph(graph: g.Graph, given: Any, options: NetworkOptions | None = None) -> Program:
+def compile_graph(
+    graph: g.Graph,
+    given: Any,
+    options: NetworkOptions | None = None,
+    announce: Callable[[str], None] = no_announcement,
+) -> Program:
     """Make a program of a network that is a graph of layers; see `cloakwork.nn.compile`.
 
     Args:
         graph: The network.
         given: Inputs such as the network is to be run on, in any form that `Samples` takes.
         options: What is asked of the program.
+        announce: Is called with each step of the work as it begins, in words.
 
     Raises:
         CloakworkError: What `cloakwork.nn.compile` raises.
@@ -54,36 +61,27 @@ def compile_graph(graph: g.Graph, given: Any, options: NetworkOptions | None = N
         [1.0, 1.0]
     """
     options = options or NetworkOptions()
-    total = _STEPS + len(options.rings)
-    with progress_bar(f"compiling {options.title}", total=total, unit="step") as bar:
-
-        def announce(step: str) -> None:
-            bar.set_postfix_str(step, refresh=False)
-            bar.update()
-
-        announce("estimating the depth")
-        samples = Samples(graph, given)
-        first = samples.first(_FIRST_SAMPLES)
-        if len(first):
-            depths = activation_depths(
-                graph, calibrate(graph, [first]), options, _FIRST_GROWTH_BITS
-            )
-            require_levels(least_depths(graph, depths), options, exact=False)
-        announce("calibrating")
-        calibration = calibrate(graph, samples)
-        depths = activation_depths(graph, calibration, options, _GROWTH_BITS)
+    announce("estimating the depth")
+    samples = Samples(graph, given)
+    first = samples.first(_FIRST_SAMPLES)
+    if len(first):
+        depths = activation_depths(graph, calibrate(graph, [first]), options, _FIRST_GROWTH_BITS)
         require_levels(least_depths(graph, depths), options, exact=False)
-        inputs = range(len(graph.inputs))
-        reached = [calibration.widened(number, options.margin) for number in inputs]
-        graph = bounded(graph, [max(map(abs, ends)) for ends in reached])
-        announce("fitting activations")
-        fitted, calibration = refitted(
-            graph, samples, calibration, options.precision, options.margin, options.degrees
-        )
-        require_levels(least_depths(fitted.graph, {}), options, exact=False)
-        announce("searching for worst-case inputs")
-        worst = worst_case_inputs(fitted.graph, calibration).worst
-        plan = planned(fitted.graph, calibration, worst, options, announce)
+    announce("calibrating")
+    calibration = calibrate(graph, samples)
+    depths = activation_depths(graph, calibration, options, _GROWTH_BITS)
+    require_levels(least_depths(graph, depths), options, exact=False)
+    inputs = range(len(graph.inputs))
+    ranges = [calibration.widened(number, options.margin) for number in inputs]
+    graph = bounded(graph, [max(map(abs, ends)) for ends in ranges])
+    announce("fitting activations")
+    fitted, calibration = refitted(
+        graph, samples, calibration, options.precision, options.margin, options.degrees
+    )
+    require_levels(least_depths(fitted.graph, {}), options, exact=False)
+    announce("searching for worst-case inputs")
+    worst = worst_case_inputs(fitted.graph, calibration).worst
+    plan = planned(fitted.graph, calibration, worst, options, announce)
     return Program(
         Ckks(plan.parameters),
         plan.lowered.program,

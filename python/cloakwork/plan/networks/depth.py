@@ -103,7 +103,7 @@ def activation_depths(
         >>> graph = g.build(nodes)
         >>> calibration = calibrate(graph, [np.array([[-2.0, 1.0], [2.0, 1.0]])])
         >>> activation_depths(graph, calibration, NetworkOptions(), growth_bits=0)
-        {1: 14}
+        {1: 8}
     """
     degrees = checked_degrees(graph, options.degrees)
     depths: dict[int, int] = {}
@@ -217,7 +217,7 @@ def _degree_depth(degree: int) -> int:
 
 
 def _activation_depth(activation: g.Activation, low: float, high: float, bits: int) -> int:
-    """The levels at the least of what has an error so many bits below the activation's values."""
+    """The levels that a precision of so many bits takes at the least."""
     middle, half = (high + low) / 2, (high - low) / 2
 
     def value(t: g.Array) -> g.Array:

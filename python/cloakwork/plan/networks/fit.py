@@ -20,7 +20,7 @@ from cloakwork.programs.slots import polynomial_depth
 
 MAX_DEGREE = 255
 
-# Of a function with a corner; more is worse than the composition that serves it.
+# Of a function with a corner: beyond, a composition is cheaper.
 _MAX_DEGREE_AT_CORNERS = 63
 
 _SAMPLES = 10001
@@ -36,7 +36,7 @@ class Fit:
 
     Args:
         layer: Its name in the module.
-        function: The activation, or "polynomial" for what was one already.
+        function: The activation, or "polynomial" where the layer was one already.
         low: Lower end of the range.
         high: Upper end of the range.
         degrees: Degree of each polynomial in turn; several are composed.
@@ -87,8 +87,8 @@ def fit(
         calibration: What its layers see.
         precision: Bits that the largest error lies below the activation's largest absolute
             value over its range.
-        margin: What the range has beyond either end of what calibration saw, as a part of half
-            its width.
+        margin: How far the range goes beyond the numbers of the calibration at either end, as a
+            part of half their width.
         degrees: Degrees to take instead of those that precision asks for, by the name of a
             layer or a function.
 
@@ -217,16 +217,16 @@ class _Fitting:
         return self._single(self._nearest(degree))
 
     def _least_degree(self, allowed: float, highest: int) -> Approximation:
-        # What Chebyshev's series leaves out bounds the error of its sections.
+        # The sum of the terms left out bounds the error of a section of Chebyshev's series.
         series = interpolated(self._of_t(), 2 * highest + 1).coefficients
         tails = np.cumsum(np.abs(series[::-1]))[::-1]
         small = np.flatnonzero(tails[1:] <= allowed)
         degree = min(int(small[0]) if len(small) else highest, highest)
         best = self._nearest(max(degree, 1))
         if best.error > allowed:
-            reached = math.log2(self._largest() / best.error)
+            found = math.log2(self._largest() / best.error)
             raise self._refusal(
-                f"{self.precision:g} bits by degree {highest} or less", f"{reached:.1f} bits"
+                f"{self.precision:g} bits by degree {highest} or less", f"{found:.1f} bits"
             )
         # The least error falls as the degree rises.
         too_low, enough = 0, max(degree, 1)

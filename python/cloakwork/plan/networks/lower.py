@@ -258,7 +258,7 @@ def _own_price(network: StagedNetwork, group: int, costs: Costs) -> float:
             if isinstance(stage, Activation | CiphertextProduct):
                 price += depth_of(stage) * (level.product + level.relinearisation + level.rescale)
             else:
-                # Each ciphertext is encrypted, sent and kept.
+                # Each ciphertext is encrypted, sent and held.
                 price += level.addition
     return price
 
@@ -329,16 +329,19 @@ def activation_ranges(
 
 def _operands_of_polynomials(program: SlotProgram) -> Iterator[int]:
     """The operands of polynomials and squares, at the level where they were computed."""
+
+    def undropped(value: int) -> int:
+        operation = program.operations[value]
+        return operation.operand if isinstance(operation, DropLevel) else value
+
     for operation in program.operations:
         match operation:
             case Polynomial(operand=operand):
-                pass
-            case Mul(left=left, right=right) if left == right:
-                operand = left
+                yield undropped(operand)
+            case Mul(left=left, right=right) if undropped(left) == undropped(right):
+                yield undropped(left)
             case _:
-                continue
-        source = program.operations[operand]
-        yield source.operand if isinstance(source, DropLevel) else operand
+                pass
 
 
 class _Writer:

@@ -23,7 +23,7 @@ _NOISE_BITS = 16
 
 @dataclass(frozen=True, slots=True)
 class NetworkOptions:
-    """What is asked of a network's program; `cloakwork.nn.compile` says what each option means.
+    """What is asked of a network's program; see `cloakwork.nn.compile` for each option.
 
     Args:
         title: The program's name.

@@ -56,7 +56,7 @@ _Array: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class NetworkPlan:
-    """A network's program and what it runs under.
+    """A network's program and its parameters.
 
     Args:
         lowered: The program.
@@ -218,7 +218,7 @@ def _in_ring(
 def _value_bounds(
     network: StagedNetwork, found: LoweredNetwork, options: NetworkOptions
 ) -> tuple[float | None, ...]:
-    """For each operation of a network's program what its values do not exceed."""
+    """For each operation of a network's program a bound on its values."""
     rows = np.tile(element_bounds(network.graph), (options.width, 1))
     return bounds_of_values(found.program, found.pack(rows), found.ranges)
 

@@ -1,7 +1,7 @@
-"""Activations fitted again until their ranges and precision hold for the network they make up.
+"""Activations fitted again until their ranges and precision hold for the whole network.
 
-Calibration sees the exact activations. What later layers see of polynomials in their place
-differs by the errors of these, which weights after them multiply.
+Calibration runs the exact activations. Polynomials in their place have errors, which the
+weights after them multiply, so later layers receive other numbers.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ def refitted(
         graph: A network whose input has a bound.
         samples: What it was calibrated on; where samples can be read only once, the inputs that
             the calibration retains stand for the rest.
-        calibration: What the exact network's layers see.
+        calibration: The ranges of the exact network's numbers.
         precision: Bits after the binary point of the results, on the inputs that the calibration
             retains; and of each activation below its largest absolute value.
         margin: As of `fit`.
         degrees: As of `fit`; where any are given, results are as precise as they come.
 
     Returns:
-        The network with polynomials, and what its layers see, the exact network's included.
+        The network with polynomials, and the ranges of its layers' numbers and the exact
+        network's.
         Results are less precise where no polynomial is better; activations never are.
 
     Raises:
@@ -68,34 +69,34 @@ def refitted(
     if not any(each.error for each in fitted.fits):
         return fitted, calibration
     retained = calibration.retained
-    seen = samples if samples.are_repeatable else list(batches_of(retained))
+    batches = samples if samples.are_repeatable else list(batches_of(retained))
     exact = results(graph, retained)
-    bits = wanted = precision
-    held: Fitted | None = None
+    bits = asked = precision
+    valid: Fitted | None = None
     for _ in range(_ROUNDS):
-        reached = calibrate(fitted.graph, seen, _within_range)
-        if _holds(fitted.graph, reached):
-            held = fitted
+        received = calibrate(fitted.graph, batches, _within_range)
+        if _is_within_ranges(fitted.graph, received):
+            valid = fitted
             error = float(np.abs(results(fitted.graph, retained) - exact).max())
-            if degrees or error <= 2.0**-precision or bits < wanted:
+            if degrees or error <= 2.0**-precision or bits < asked:
                 break
-            wanted = bits + math.ceil(math.log2(error) + precision)
+            asked = bits + math.ceil(math.log2(error) + precision)
         else:
-            calibration = _joined(calibration, reached, fitted)
-        bits, fitted = _closest(fit_of, wanted, precision)
-    if held is not None:
-        return held, calibration
+            calibration = _joined(calibration, received, fitted)
+        bits, fitted = _most_precise(fit_of, asked, precision)
+    if valid is not None:
+        return valid, calibration
     raise ActivationFitError(
         "cannot fit the activations: expected that calibration inputs stay in the ranges that they "
         "set, got others with every fit; ask for more precision, or a larger margin"
     )
 
 
-def _closest(fit_of: Callable[[int], Fitted], wanted: int, least: int) -> tuple[int, Fitted]:
-    """The most bits up to `wanted` that activations can be fitted with, and these fits."""
+def _most_precise(fit_of: Callable[[int], Fitted], asked: int, least: int) -> tuple[int, Fitted]:
+    """The most bits up to those asked that activations can be fitted with, and the fits."""
     fitted: Fitted | None = None
-    bits, beyond = least - 1, wanted + 1
-    tried = wanted
+    bits, beyond = least - 1, asked + 1
+    tried = asked
     while bits < tried < beyond:
         try:
             fitted = fit_of(tried)
@@ -110,7 +111,7 @@ def _closest(fit_of: Callable[[int], Fitted], wanted: int, least: int) -> tuple[
 
 
 def _within_range(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
-    """An operation, polynomials held to their ranges, far outside of which nothing has meaning."""
+    """An operation, operands of polynomials clipped to their ranges."""
     match operation:
         case g.Polynomial(low=low, high=high):
             return applied(operation, [np.clip(operands[0], low, high)])
@@ -118,17 +119,17 @@ def _within_range(operation: g.Operation, operands: Sequence[g.Array]) -> g.Arra
             return applied(operation, operands)
 
 
-def _holds(graph: g.Graph, reached: Calibration) -> bool:
-    """Whether no polynomial is taken out of its range."""
+def _is_within_ranges(graph: g.Graph, received: Calibration) -> bool:
+    """Whether no polynomial receives numbers outside its range."""
     lows, highs = np.array(g.operand_ranges(graph)).T
-    return bool((lows <= reached.lows).all() and (reached.highs <= highs).all())
+    return bool((lows <= received.lows).all() and (received.highs <= highs).all())
 
 
-def _joined(calibration: Calibration, reached: Calibration, fitted: Fitted) -> Calibration:
-    """What is seen of the exact network and of the fitted one."""
+def _joined(calibration: Calibration, received: Calibration, fitted: Fitted) -> Calibration:
+    """The ranges of the exact network's numbers and of the fitted one's."""
     numbers = np.array(fitted.numbers)
     return replace(
         calibration,
-        lows=np.minimum(calibration.lows, reached.lows[numbers]),
-        highs=np.maximum(calibration.highs, reached.highs[numbers]),
+        lows=np.minimum(calibration.lows, received.lows[numbers]),
+        highs=np.maximum(calibration.highs, received.highs[numbers]),
     )

@@ -73,7 +73,7 @@ WITH_CORNER = frozenset({"leaky_relu", "relu"})
 
 
 def steepest(function: str, parameters: Sequence[float]) -> float:
-    """What no slope of an activation exceeds.
+    """A bound on the slopes of an activation.
 
     Example:
         >>> steepest("leaky_relu", (0.1,)), steepest("gelu", ()) >= 1.1289

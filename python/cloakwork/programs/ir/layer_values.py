@@ -1,4 +1,4 @@
-"""A graph of layers computed in the clear, in float64: what the encrypted run is held against."""
+"""A graph of layers computed in the clear, in float64: the meaning of its encrypted run."""
 
 from __future__ import annotations
 
@@ -111,17 +111,17 @@ def values(
     compute = compute or applied
     sizes = [prod(each.shape) for each in graph.inputs]
     inputs = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
-    held: dict[int, g.Array] = {}
+    live: dict[int, g.Array] = {}
     for number, node in enumerate(graph.nodes):
         if node.inputs:
-            value = compute(node.operation, [held[operand] for operand in node.inputs])
+            value = compute(node.operation, [live[operand] for operand in node.inputs])
         else:
             value = inputs[number].reshape(len(rows), *node.shape)
-        held[number] = value = value + errors[number] if number in errors else value
+        live[number] = value = value + errors[number] if number in errors else value
         yield value
         for operand in {*node.inputs}:
             if graph.users[operand][-1] == number:
-                del held[operand]
+                del live[operand]
 
 
 def polynomial_of(operation: g.Polynomial, x: g.Array) -> g.Array:

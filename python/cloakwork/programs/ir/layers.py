@@ -1,4 +1,4 @@
-"""The graph of a network's layers, in numpy's float64: what capture makes and packing reads.
+"""The graph of a network's layers, in numpy's float64, between frontends and the planner.
 
 A node is one layer: its name in the module, for errors and summaries, an operation, the
 numbers of the nodes that it works on, and the shape of its result without the batch.
@@ -347,7 +347,7 @@ def _windows(
 
 def _stretches(shape: Shape, target: Shape) -> bool:
     return len(shape) == len(target) and all(
-        size in (1, wanted) for size, wanted in zip(shape, target, strict=True)
+        size in (1, other) for size, other in zip(shape, target, strict=True)
     )
 
 
@@ -359,7 +359,7 @@ def _illegal(name: str, expected: str, came: str) -> InvalidProgramError:
 
 
 def operand_ranges(graph: Graph) -> list[tuple[float, float]]:
-    """For each node what its results must be within: the ranges of all polynomials of them.
+    """For each node the range that its results must be within: that of all its polynomials.
 
     Example:
         >>> nodes = [node("x", Input((1,)), (), [])]
