@@ -73,7 +73,6 @@ def module_inputs(module: torch.nn.Module, sample: Any) -> ModuleInputs:
     ('input1', 'input2')
     """
     signature = inspect.signature(module.forward)
-    advice = "give a tuple of batches, or a dict by the names of its parameters"
     try:
         if isinstance(sample, Mapping):
             bound = signature.bind(**sample)
@@ -82,22 +81,24 @@ def module_inputs(module: torch.nn.Module, sample: Any) -> ModuleInputs:
     except TypeError as error:
         kind = InputNameError if isinstance(sample, Mapping) else CaptureError
         raise kind(
-            f"cannot read a network: forward{signature} does not take the sample: {error}; {advice}"
+            f"cannot read a network: forward{signature} does not take the sample: {error}; give a "
+            "tuple of batches, or a dict by the names of its parameters"
         ) from error
-    named = dict(_named(bound))
+    named = list(_named(bound))
     if not named:
         raise CaptureError(
             "cannot read a network: expected a sample of one input or more, got none; give a batch "
             "for each parameter of forward"
         )
-    batches = tuple(_batch(module, name, value) for name, value in named.items())
+    names = tuple(name for name, _ in named)
+    batches = tuple(_batch(module, name, value) for name, value in named)
     if len({len(each) for each in batches}) > 1:
-        listed = ", ".join(f"{len(b)} of {n}" for n, b in zip(named, batches, strict=True))
+        listed = ", ".join(f"{len(b)} of {n}" for n, b in zip(names, batches, strict=True))
         raise InvalidArgumentError(
             f"cannot read a network: expected a sample of as many entries of every input, got "
             f"{listed}; put inputs along a first axis"
         )
-    return ModuleInputs(tuple(named), batches, len(bound.args))
+    return ModuleInputs(names, batches, len(bound.args))
 
 
 def _named(bound: inspect.BoundArguments) -> Iterator[tuple[str, Any]]:

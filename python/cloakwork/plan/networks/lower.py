@@ -1,24 +1,15 @@
-"""From the stages of a network to a slot program, every packing chosen over the whole of it."""
+"""From the stages of a network and their packings to a slot program."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from math import prod
 
 import numpy as np
 
 from cloakwork.plan.cost.table import Costs
-from cloakwork.plan.networks.choose import Prices, cheapest
-from cloakwork.plan.networks.diagonals import (
-    ClearMatrix,
-    append_product,
-    folded,
-    product_cost,
-)
-from cloakwork.plan.networks.matrices import Matrix
-from cloakwork.plan.networks.packings import Image, ImageGrid, image_grids, plain, strides_of
+from cloakwork.plan.networks.diagonals import append_product, folded
+from cloakwork.plan.networks.staged import StagedNetwork, depth_of
 from cloakwork.plan.networks.stages import (
     Activation,
     CiphertextProduct,
@@ -41,7 +32,6 @@ from cloakwork.programs.slots import (
     Rescale,
     SlotProgram,
     Sub,
-    polynomial_depth,
 )
 
 
@@ -84,183 +74,6 @@ class LoweredNetwork:
             for places in self.outputs
         ]
         return np.concatenate(found, axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class StagedNetwork:
-    """The stages of a network with their levels, matrices and tensors.
-
-    Args:
-        graph: The layers.
-        stages: The stages.
-        outputs: For each result the number of its stage.
-    """
-
-    graph: g.Graph
-    stages: tuple[Stage, ...]
-    outputs: tuple[int, ...]
-
-    @cached_property
-    def levels(self) -> tuple[int, ...]:
-        """The level that each stage's result is needed at, 0 where no stage works on it."""
-        levels = [0] * len(self.stages)
-        for number in reversed(range(len(self.stages))):
-            stage = self.stages[number]
-            for operand in operands_of(stage):
-                levels[operand] = max(levels[operand], levels[number] + depth_of(stage))
-        return tuple(levels)
-
-    @property
-    def depth(self) -> int:
-        """The levels that the network takes."""
-        return max(self.levels)
-
-    @cached_property
-    def groups(self) -> tuple[int, ...]:
-        """For each stage the first of the stages that have the same packing."""
-        groups = list(range(len(self.stages)))
-
-        def first(number: int) -> int:
-            while groups[number] != number:
-                number = groups[number]
-            return number
-
-        for number, stage in enumerate(self.stages):
-            if not isinstance(stage, MatrixProduct) or stage.signs is not None:
-                for operand in operands_of(stage):
-                    one, other = sorted((first(number), first(operand)))
-                    groups[other] = one
-        return tuple(map(first, range(len(self.stages))))
-
-    @cached_property
-    def matrices(self) -> Mapping[tuple[int, int], ClearMatrix]:
-        """The elements of every matrix, by its stage and the stage of its operand."""
-        return {
-            (number, operand): _elements(matrix)
-            for number, stage in enumerate(self.stages)
-            if isinstance(stage, MatrixProduct) and stage.signs is None
-            for operand, matrix in stage.terms.items()
-        }
-
-    @cached_property
-    def images(self) -> tuple[Image, ...]:
-        """The tensor of each stage."""
-        strides = strides_of(self.graph)
-        return tuple(Image(stage.shape, strides[stage.node]) for stage in self.stages)
-
-
-def operands_of(stage: Stage) -> tuple[int, ...]:
-    """The stages whose results a stage works on."""
-    match stage:
-        case EncryptedInput():
-            return ()
-        case MatrixProduct(terms=terms):
-            return tuple(terms)
-        case Activation(operand=operand):
-            return (operand,)
-        case CiphertextProduct(left=left, right=right):
-            return (left, right)
-
-
-def depth_of(stage: Stage) -> int:
-    """Levels that a stage takes."""
-    match stage:
-        case EncryptedInput():
-            return 0
-        case MatrixProduct():
-            return 0 if stage.signs is not None else 1
-        case Activation(coefficients=coefficients):
-            return 1 if stage.squares else polynomial_depth(coefficients)
-        case CiphertextProduct():
-            return 1
-
-
-def _elements(matrix: Matrix) -> ClearMatrix:
-    found = matrix.tocoo()
-    used = found.data != 0
-    rows, columns, weights = found.row[used], found.col[used], found.data[used]
-    if not len(weights):
-        # An empty matrix takes one element, which is 0.
-        rows, columns, weights = np.zeros((3, 1))
-    return ClearMatrix(
-        np.asarray(rows, dtype=np.int64),
-        np.asarray(columns, dtype=np.int64),
-        np.asarray(weights, dtype=np.float64),
-    )
-
-
-def chosen_packings(
-    network: StagedNetwork, slots: int, costs: Costs
-) -> tuple[tuple[Places, ...], float]:
-    """The packings of all stages that together cost least, and their price.
-
-    Args:
-        network: The network.
-        slots: Slots of one ciphertext for each input of a batch.
-        costs: What operations cost at each level of the network.
-    """
-    options = _options(network, slots)
-    prices: list[Prices] = []
-    for group, found in options.items():
-        tally = np.asarray([each.ciphertexts for _, each in found], dtype=np.float64)
-        prices.append(Prices((group,), tally * _own_price(network, group, costs)))
-    for (number, operand), matrix in network.matrices.items():
-        level = network.levels[number] + 1
-        into, out = network.groups[operand], network.groups[number]
-        table = np.full((len(options[into]), len(options[out])), np.inf)
-        for i, (grid, before) in enumerate(options[into]):
-            for j, (other, after) in enumerate(options[out]):
-                # From one grid to another hardly two elements share a diagonal.
-                if grid is None or other is None or grid == other:
-                    table[i, j] = product_cost(matrix, before, after, costs, level).price
-        if into == out:
-            prices.append(Prices((into,), table.diagonal()))
-        else:
-            order = (into, out) if into < out else (out, into)
-            prices.append(Prices(order, table if into < out else table.T))
-    chosen = cheapest(prices)
-    price = sum(float(each.table[tuple(chosen[n] for n in each.choices)]) for each in prices)
-    return tuple(options[group][chosen[group]][1] for group in network.groups), price
-
-
-def _options(
-    network: StagedNetwork, slots: int
-) -> dict[int, list[tuple[ImageGrid | None, Places]]]:
-    """For each group the packings that it may have, and the grid of each."""
-    grids = image_grids(network.images)
-    options: dict[int, list[tuple[ImageGrid | None, Places]]] = {}
-    for group in sorted(set(network.groups)):
-        members = [n for n, each in enumerate(network.groups) if each == group]
-        image = next(
-            (
-                network.images[each]
-                for each in members
-                if len(network.images[each].shape) == 3 and network.images[each].strides
-            ),
-            network.images[group],
-        )
-        found: list[tuple[ImageGrid | None, Places]] = []
-        for grid in grids:
-            packing = grid.packing(image, slots)
-            if packing is not None:
-                found.append((grid, packing))
-        found.append((None, plain(prod(image.shape), slots)))
-        options[group] = found
-    return options
-
-
-def _own_price(network: StagedNetwork, group: int, costs: Costs) -> float:
-    """What the stages of a group cost for each ciphertext, products with matrices aside."""
-    price = 0.0
-    for number, stage in enumerate(network.stages):
-        if network.groups[number] == group:
-            level = costs.at(network.levels[number] + depth_of(stage))
-            if isinstance(stage, Activation | CiphertextProduct):
-                price += depth_of(stage) * (level.product + level.relinearisation + level.rescale)
-            else:
-                # Each ciphertext is encrypted, sent and held.
-                price += level.addition
-    return price
 
 
 def lowered(

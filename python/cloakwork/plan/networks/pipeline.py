@@ -20,15 +20,11 @@ from cloakwork.plan.analysis.headroom import require_headroom
 from cloakwork.plan.cost.table import Costs, total_seconds
 from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.plan.networks.depth import MIN_HEADROOM, Depth, parameters_of, require_levels
-from cloakwork.plan.networks.expected_errors import exact_runs, expected_error
-from cloakwork.plan.networks.lower import (
-    LoweredNetwork,
-    StagedNetwork,
-    activation_ranges,
-    chosen_packings,
-    lowered,
-)
+from cloakwork.plan.networks.expected_errors import Run, exact_runs, expected_error
+from cloakwork.plan.networks.lower import LoweredNetwork, activation_ranges, lowered
 from cloakwork.plan.networks.options import NetworkOptions
+from cloakwork.plan.networks.packing_choice import chosen_packings
+from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import stages_of
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.passes.key_budget import within_key_budget
@@ -178,41 +174,58 @@ def _in_ring(
     limit: float,
 ) -> _Priced | None:
     """The plan for one ring and its price; None where the price is no lower than a limit."""
-    scale_bits = options.scale_bits
-    costs = options.costs_of(_parameters(network, scale_bits, MIN_HEADROOM, log_n, options))
+    least = _parameters(network, options.scale_bits, MIN_HEADROOM, log_n, options)
+    costs = options.costs_of(least)
     packings, price = chosen_packings(network, _slots(log_n, options), costs)
     if price >= limit:
         return None
     whole = lowered(options.title, network, packings, 1 << (log_n - 1), costs)
-    headroom = _headroom(_value_bounds(network, whole, options))
     # Errors are largest where numbers are, more often than not.
     runs = sorted(exact_runs(whole, usual), key=lambda run: np.abs(run.results).max())[-_RUNS:]
+    plan = _precise(whole, network, packings, runs, options, log_n)
+    program, parameters = plan.lowered.program, plan.parameters
+    require_headroom(program, plan.bounds, parameters)
+    extreme = expected_error(plan.lowered, exact_runs(plan.lowered, worst), parameters)
+    price += _added_price(whole.program, program, costs)
+    if price >= limit:
+        return None
+    return _Priced(price, replace(plan, error=_ROUGH * max(plan.error, extreme)))
+
+
+def _precise(
+    whole: LoweredNetwork,
+    network: StagedNetwork,
+    packings: Sequence[Places],
+    runs: Sequence[Run],
+    options: NetworkOptions,
+    log_n: int,
+) -> NetworkPlan:
+    """The program within the key budget, under the least scale that has the precision.
+
+    Raises:
+        InvalidParametersError: No scale has it; the message names the layer of largest numbers.
+        KeyBudgetError: The fewest keys take more than the budget.
+    """
+    bounds = _value_bounds(network, whole, options)
+    headroom = _headroom(bounds)
+    largest = _largest(whole.program, bounds)
+    scale_bits = options.scale_bits
     for _ in range(_ATTEMPTS):
         try:
             parameters = _parameters(network, scale_bits, headroom, log_n, options)
         except InvalidParametersError as refusal:
-            largest = _largest(whole.program, _value_bounds(network, whole, options))
             raise InvalidParametersError(f"{largest}: {refusal}") from refusal
         found = _within_key_budget(whole, network, packings, parameters, options)
         error = expected_error(found, runs, parameters)
         if not math.isfinite(error):
-            largest = _largest(found.program, _value_bounds(network, found, options))
             raise InvalidParametersError(f"{largest}, and noise outgrows them")
         lacking = math.ceil(math.log2(error) + options.precision)
         if lacking <= 0:
-            break
+            return NetworkPlan(found, parameters, _value_bounds(network, found, options), error)
         scale_bits += lacking
-    else:
-        raise InvalidParametersError(
-            f"errors stay {lacking} bits above the precision, however large the scale"
-        )
-    bounds = _value_bounds(network, found, options)
-    require_headroom(found.program, bounds, parameters)
-    error = _ROUGH * max(error, expected_error(found, exact_runs(found, worst), parameters))
-    price += _added_price(whole.program, found.program, costs)
-    if price >= limit:
-        return None
-    return _Priced(price, NetworkPlan(found, parameters, bounds, error))
+    raise InvalidParametersError(
+        f"{largest}, and errors stay {lacking} bits above the precision, however large the scale"
+    )
 
 
 def _value_bounds(
