@@ -52,13 +52,13 @@ def test_everything_comes_back_from_files(
     cw.integers.save_client(client, tmp_path / "client")
     cw.integers.save_evaluator(evaluator, tmp_path / "evaluator")
     cw.integers.save_integers(client.encrypt(**INPUTS), tmp_path / "x")
-    again = cw.integers.load_program(tmp_path / "program")
+    again = cw.integers.load_program(tmp_path / "program", insecure=True)
     assert again.integers.fingerprint == program.integers.fingerprint
     assert again.run_clear(**INPUTS) == EXPECTED
-    runner = cw.integers.load_evaluator(tmp_path / "evaluator")
+    runner = cw.integers.load_evaluator(tmp_path / "evaluator", insecure=True)
     result = runner.run(cw.integers.load_integers(tmp_path / "x", runner))
     cw.integers.save_integers(result, tmp_path / "y")
-    reader = cw.integers.load_client(tmp_path / "client")
+    reader = cw.integers.load_client(tmp_path / "client", insecure=True)
     assert reader.decrypt(cw.integers.load_integers(tmp_path / "y", reader)) == EXPECTED
 
 
@@ -67,7 +67,7 @@ def test_an_evaluators_file_is_no_clients(
 ) -> None:
     cw.integers.save_evaluator(parties[1], tmp_path / "evaluator")
     with pytest.raises(MalformedBytesError, match="expected kind client for integers"):
-        cw.integers.load_client(tmp_path / "evaluator")
+        cw.integers.load_client(tmp_path / "evaluator", insecure=True)
     with zipfile.ZipFile(tmp_path / "evaluator") as archive:
         assert not any("secret" in name for name in archive.namelist())
 
@@ -138,7 +138,7 @@ def test_facts_that_lie_are_refused(
         for name, data in parts.items():
             archive.writestr(name, data)
     with pytest.raises(MalformedBytesError):
-        cw.integers.load_program(path)
+        cw.integers.load_program(path, insecure=True)
 
 
 def test_damaged_files_are_refused_or_right(
@@ -156,7 +156,7 @@ def test_damaged_files_are_refused_or_right(
             (tmp_path / "damaged").write_bytes(rng.choice([flipped, data[:at]]))
             try:
                 if name == "program":
-                    cw.integers.load_program(tmp_path / "damaged")
+                    cw.integers.load_program(tmp_path / "damaged", insecure=True)
                 else:
                     cw.integers.load_integers(tmp_path / "damaged", client)
             except CloakworkError:
@@ -172,5 +172,5 @@ def test_what_compiles_is_loaded_again(tmp_path: Path) -> None:
     for function in functions:
         made = cw.circuit(x=cw.scalar(bounds=(5, 5)))(function).compile(bits=64, effort=0.01)
         cw.integers.save_program(made, tmp_path / "program")
-        loaded = cw.integers.load_program(tmp_path / "program")
+        loaded = cw.integers.load_program(tmp_path / "program", insecure=True)
         assert loaded.run_clear(x=5) == made.run_clear(x=5) == function(5)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from cloakwork.explain.networks import layers_of
 
-from benchmarks.nn_networks import SQUARE, Weights, flatten, lenet, lola, mlp, network
+from benchmarks.nn.networks import SQUARE, Weights, flatten, lenet, lola, mlp, network
 from cloakwork import nn
 from cloakwork.errors import (
     InvalidArgumentError,
@@ -17,7 +18,6 @@ from cloakwork.errors import (
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.explain.networks import layers_of
 from cloakwork.frontends.nn.evaluate import evaluate
 from cloakwork.plan.cost.measure import modelled_for
 from cloakwork.plan.cost.table import modelled

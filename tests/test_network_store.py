@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.nn_networks import SQUARE, Weights, network
+from benchmarks.nn.networks import SQUARE, Weights, network
 from cloakwork import load_client, load_evaluator, nn, save_client, save_evaluator
 from cloakwork.errors import (
     InvalidArgumentError,
@@ -38,10 +38,10 @@ def test_parties_run_from_files_alone(tmp_path: Path) -> None:
     save_evaluator(evaluator.party, tmp_path / "evaluator")
     del made, client, evaluator
 
-    network = nn.load_network(tmp_path / "network")
-    client = network.client(load_client(tmp_path / "client"))
+    network = nn.load_network(tmp_path / "network", insecure=True)
+    client = network.client(load_client(tmp_path / "client", insecure=True))
     nn.save_encrypted(client.encrypt(SAMPLES[0]), tmp_path / "inputs")
-    evaluator = network.evaluator(load_evaluator(tmp_path / "evaluator"))
+    evaluator = network.evaluator(load_evaluator(tmp_path / "evaluator", insecure=True))
     result = evaluator.run(nn.load_encrypted(tmp_path / "inputs", network))
     nn.save_encrypted(result, tmp_path / "result")
     got = client.decrypt(nn.load_encrypted(tmp_path / "result", network))
@@ -58,7 +58,9 @@ def test_a_client_from_files_refuses_what_leaves_a_layers_range(tmp_path: Path) 
     )
     nn.save_network(made, tmp_path / "network")
     save_client(made.keygen()[0].party, tmp_path / "client")
-    client = nn.load_network(tmp_path / "network").client(load_client(tmp_path / "client"))
+    client = nn.load_network(tmp_path / "network", insecure=True).client(
+        load_client(tmp_path / "client", insecure=True)
+    )
     client.encrypt([0.5, -0.5, 0.0])
     with pytest.raises(ValueOutOfRangeError, match=r"layer '1' .* to 0\.4, and got 0\.45 to 0\.5"):
         client.encrypt([0.9, 1.0, 0.9])
@@ -67,7 +69,7 @@ def test_a_client_from_files_refuses_what_leaves_a_layers_range(tmp_path: Path) 
 def test_a_loaded_network_is_the_same(tmp_path: Path) -> None:
     made = compiled()
     nn.save_network(made, tmp_path / "network")
-    loaded = nn.load_network(tmp_path / "network")
+    loaded = nn.load_network(tmp_path / "network", insecure=True)
     assert str(loaded.program) == str(made.program)
     assert loaded.bounds == made.bounds
     assert (loaded.batch, loaded.error, loaded.title) == (made.batch, made.error, made.title)
@@ -125,7 +127,7 @@ def test_refuses_ranges_and_bounds_that_none_compiles(
     change(forged)
     write(tmp_path / "forged", "network", forged, parts)
     with pytest.raises(MalformedBytesError, match=r"cannot read .*forged: "):
-        nn.load_network(tmp_path / "forged")
+        nn.load_network(tmp_path / "forged", insecure=True)
 
 
 def test_refuses_a_layer_packed_beyond_its_ciphertexts(tmp_path: Path) -> None:
@@ -135,7 +137,7 @@ def test_refuses_a_layer_packed_beyond_its_ciphertexts(tmp_path: Path) -> None:
     places[0] += 1 << 20
     write(tmp_path / "forged", "network", facts, {**parts, "places2": places.tobytes()})
     with pytest.raises(MalformedBytesError, match=r"cannot read .*forged: "):
-        nn.load_network(tmp_path / "forged")
+        nn.load_network(tmp_path / "forged", insecure=True)
 
 
 @pytest.mark.parametrize("place", range(0, 4000, 400))
@@ -147,7 +149,7 @@ def test_a_damaged_file_is_refused_or_the_same(tmp_path: Path, place: int) -> No
     data[place % len(data)] ^= 0x55
     path.write_bytes(data)
     try:
-        loaded = nn.load_network(path)
+        loaded = nn.load_network(path, insecure=True)
     except MalformedBytesError:
         return
     # A zip file says some of what it says twice.

@@ -491,8 +491,8 @@ def test_refuses_options_of_a_run_by_name(network: cw.nn.Network) -> None:
     with pytest.raises(errors.InvalidArgumentError, match="costs"):
         network.summary(refused)
     client, evaluator = network.keygen()
-    with pytest.raises(errors.InvalidArgumentError, match="flood_bits"):
-        client.decrypt(evaluator.run(client.encrypt(X[0])), flood_bits=refused)
+    with pytest.raises(errors.InvalidArgumentError, match="statistical_bits"):
+        client.decrypt(evaluator.run(client.encrypt(X[0])), statistical_bits=refused)
 
 
 def test_simulation_names_the_activation_that_leaves_its_range(network: cw.nn.Network) -> None:
@@ -505,7 +505,7 @@ def test_simulation_names_the_activation_that_leaves_its_range(network: cw.nn.Ne
 def test_refuses_to_flood_away_the_result(network: cw.nn.Network) -> None:
     client, evaluator = network.keygen()
     with pytest.raises(errors.PrecisionLostError, match="flood by fewer bits"):
-        client.decrypt(evaluator.run(client.encrypt(X[0])), flood_bits=22)
+        client.decrypt(evaluator.run(client.encrypt(X[0])), statistical_bits=44)
 
 
 def test_summary_of_a_network_without_operations() -> None:

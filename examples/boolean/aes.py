@@ -44,13 +44,13 @@ def main() -> None:
     """Run both examples and print what came out; the exit status is 1 if any is wrong."""
     print("Time per step")
     with step("read AES and its key expansion from Haskell"), ThreadPoolExecutor() as pool:
-        encrypt, expand_key = pool.map(
+        circuit, expand_key = pool.map(
             lambda top: cw.boolean.from_haskell(SOURCE, top), ("encrypt", "expandKey")
         )
     with step("map its gates to bootstraps (kept for the next time)"):
-        mapped = encrypt.mapped()
+        program = circuit.compile()
     with step("make keys"):
-        client, evaluator = encrypt.keygen()
+        client, evaluator = program.keygen()
 
     results = []
     for name, example in EXAMPLES.items():
@@ -64,7 +64,7 @@ def main() -> None:
             answer = client.decrypt(hidden_answer)["out"]
         results.append((name, answer, wanted))
 
-    print(f"\nThe program\n  {mapped.program.bootstrap_count} bootstraps, {mapped.target.name}")
+    print(f"\nThe program\n{cw.explain(program)}")
     print("\nThe result")
     for name, answer, wanted in results:
         verdict = "right" if answer == wanted else f"wrong, expected {wanted.hex()}"

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import cloakwork as cw
-from cloakwork.frontends.boolean.circuit import BooleanProgram
+from cloakwork.frontends.boolean.circuit import Circuit
 
 try:
     from cryptography.hazmat.primitives.ciphers import Cipher
@@ -44,7 +44,7 @@ def enciphered(key: bytes, counter: bytes, message: bytes) -> bytes:
     return Cipher(AES(key), CTR(counter)).encryptor().update(message)
 
 
-def programs() -> tuple[BooleanProgram, BooleanProgram, BooleanProgram]:
+def programs() -> tuple[Circuit, Circuit, Circuit]:
     """AES and the rule in one, for the evaluator; AES's key expansion; the rule by itself."""
     sources = (
         ("Aes.hs", "encrypt"),
@@ -72,9 +72,9 @@ def main() -> None:
     """Play both parties and print what each did; the exit status is 1 if the offer is wrong."""
     print("Time per step")
     with step("both: read AES and the rule from Haskell, chain them"):
-        program, expand_key, offer = programs()
+        circuit, expand_key, offer = programs()
     with step("both: map gates to bootstraps (kept for next time)"):
-        mapped = program.mapped()
+        program = circuit.compile()
     with step("client: make keys"):
         client, evaluator = program.keygen()
     with step("client: expand its AES key, encrypt that, once"):
@@ -90,11 +90,11 @@ def main() -> None:
 
     wanted = offer.run_clear(record=RECORD)["out"]
     print("\nWhat was sent")
-    print(f"  AES key, encrypted, once       {hidden_key.ciphertexts.nbytes / 2**20:9.1f} MiB")
-    print(f"  evaluation key, once           {evaluator.key.nbytes / 2**20:9.1f} MiB")
+    print(f"  AES key, encrypted, once       {hidden_key.nbytes / 2**20:9.1f} MiB")
+    print(f"  evaluation key, once           {evaluator.key_bytes / 2**20:9.1f} MiB")
     print(f"  each record, with its counter  {len(message) + len(counter):9} bytes")
-    print(f"  each offer                     {hidden_offer.ciphertexts.nbytes / 2**10:9.1f} KiB")
-    print(f"\nThe program\n  {mapped.program.bootstrap_count} bootstraps, {mapped.target.name}")
+    print(f"  each offer                     {hidden_offer.nbytes / 2**10:9.1f} KiB")
+    print(f"\nThe program\n{cw.explain(program)}")
     print("\nThe result")
     print(f"  the offer          {answer}")
     print(f"  as in the clear    {wanted}")

@@ -47,7 +47,7 @@ def classify(train: Callable[[], Trained]) -> None:
         clear = trained.module(images).double().numpy()
     guesses, clear_guesses = found.outputs.argmax(axis=1), clear.argmax(axis=1)
     error = np.abs(found.outputs - clear).mean() / np.ptp(clear)
-    print(f"\nThe plan\n{network.summary()}")
+    print(f"\nThe plan\n{cw.explain(network)}")
     print("\nThe result")
     print(f"  accuracy on encrypted images        {(guesses == labels).mean():.4f}")
     print(f"  accuracy in the clear               {(clear_guesses == labels).mean():.4f}")

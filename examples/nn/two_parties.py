@@ -37,7 +37,7 @@ class Answers:
     peak_bytes: int
 
 
-def answers(network: cw.nn.Network, inputs: NDArray[np.float64]) -> Answers:
+def answers(network: cw.Program, inputs: NDArray[np.float64]) -> Answers:
     """Encrypt inputs, as many at once as the network takes; evaluate; decrypt.
 
     Args:
@@ -48,14 +48,13 @@ def answers(network: cw.nn.Network, inputs: NDArray[np.float64]) -> Answers:
     starts = range(0, len(inputs), network.batch)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        cw.nn.save_network(network, folder / "network")
-        cw.save_evaluator(evaluator.party, folder / "evaluator")
+        evaluator.save(folder / "evaluator")
         for number, start in enumerate(tqdm(starts, "encrypt", disable=None, leave=False)):
             encrypted = client.encrypt(inputs[start : start + network.batch])
-            cw.nn.save_encrypted(encrypted, folder / f"input{number}")
+            encrypted.save(folder / f"input{number}")
         took = _evaluated(folder)
         results = [
-            client.decrypt(cw.nn.load_encrypted(folder / f"result{number}", network))
+            client.decrypt(cw.load(folder / f"result{number}", cw.Encrypted))
             for number in range(len(starts))
         ]
     return Answers(np.concatenate(results), took["cpu"], took["wall"], took["peak_bytes"])

@@ -1,28 +1,67 @@
-"""Cloakwork runs programs on data it cannot see."""
+"""Cloakwork runs programs on data it cannot see.
+
+What it offers is loaded when it is first used, for some of it is large.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from cloakwork import errors
 from cloakwork.explain import explain, plot
-from cloakwork.frontends import boolean, nn
-from cloakwork.frontends.circuit.compile_function import circuit
-from cloakwork.frontends.circuit.inputs import matrix, scalar, vector
-from cloakwork.frontends.circuit.selection import select
-from cloakwork.frontends.tensors.compile import Spec, compile
-from cloakwork.frontends.tensors.einsum import einsum
-from cloakwork.frontends.tensors.session import Session, SessionEvaluator
-from cloakwork.frontends.tensors.tensor import Tensor
-from cloakwork.plan.cost.measure import measured as measured_costs
-from cloakwork.programs.port import Port
-from cloakwork.runtime.client import Client, Encryptor
-from cloakwork.runtime.encrypted import Encrypted
-from cloakwork.runtime.evaluator import Evaluator
-from cloakwork.runtime.load import load
-from cloakwork.runtime.profile import Profile
-from cloakwork.runtime.program import Program
+
+if TYPE_CHECKING:
+    from cloakwork.explain.estimate import Estimate, estimate
+    from cloakwork.frontends import boolean, nn
+    from cloakwork.frontends.circuit.compile_function import circuit
+    from cloakwork.frontends.circuit.inputs import matrix, scalar, vector
+    from cloakwork.frontends.circuit.selection import select
+    from cloakwork.frontends.tensors.compile import Spec, compile
+    from cloakwork.frontends.tensors.einsum import einsum
+    from cloakwork.frontends.tensors.session import Session, SessionEvaluator
+    from cloakwork.frontends.tensors.tensor import Tensor
+    from cloakwork.plan.cost.measure import measured as measured_costs
+    from cloakwork.programs.port import Port
+    from cloakwork.runtime.client import Client, Encryptor
+    from cloakwork.runtime.encrypted import Encrypted
+    from cloakwork.runtime.evaluator import Evaluator
+    from cloakwork.runtime.load import load
+    from cloakwork.runtime.profile import Profile
+    from cloakwork.runtime.program import Program
+
+_PLACES = {
+    "Client": "runtime.client",
+    "Encrypted": "runtime.encrypted",
+    "Encryptor": "runtime.client",
+    "Estimate": "explain.estimate",
+    "Evaluator": "runtime.evaluator",
+    "Port": "programs.port",
+    "Profile": "runtime.profile",
+    "Program": "runtime.program",
+    "Session": "frontends.tensors.session",
+    "SessionEvaluator": "frontends.tensors.session",
+    "Spec": "frontends.tensors.compile",
+    "Tensor": "frontends.tensors.tensor",
+    "boolean": "frontends",
+    "circuit": "frontends.circuit.compile_function",
+    "compile": "frontends.tensors.compile",
+    "einsum": "frontends.tensors.einsum",
+    "estimate": "explain.estimate",
+    "load": "runtime.load",
+    "matrix": "frontends.circuit.inputs",
+    "measured_costs": "plan.cost.measure:measured",
+    "nn": "frontends",
+    "scalar": "frontends.circuit.inputs",
+    "select": "frontends.circuit.selection",
+    "vector": "frontends.circuit.inputs",
+}
 
 __all__ = [
     "Client",
     "Encrypted",
     "Encryptor",
+    "Estimate",
     "Evaluator",
     "Port",
     "Profile",
@@ -36,6 +75,7 @@ __all__ = [
     "compile",
     "einsum",
     "errors",
+    "estimate",
     "explain",
     "load",
     "matrix",
@@ -46,3 +86,19 @@ __all__ = [
     "select",
     "vector",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name not in _PLACES:
+            raise AttributeError(f"module 'cloakwork' has no attribute {name!r}")
+        place, _, other = _PLACES[name].partition(":")
+        if place == "frontends":
+            found = import_module(f"cloakwork.frontends.{name}")
+        else:
+            found = getattr(import_module(f"cloakwork.{place}"), other or name)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted(__all__)

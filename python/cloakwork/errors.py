@@ -51,6 +51,10 @@ class ParametersMismatchError(CloakworkError, ValueError):
     """Two objects were made under different parameters."""
 
 
+class EstimateMismatchError(CloakworkError, ValueError):
+    """A ciphertext is not what the estimate that came with it is of."""
+
+
 class KeyMismatchError(CloakworkError, ValueError):
     """Two objects belong to different secret keys."""
 
@@ -107,6 +111,10 @@ class NotRealError(CloakworkError, TypeError):
     """The data are not real numbers: complex, text, or objects."""
 
 
+class UnsupportedOperationError(CloakworkError, AttributeError, TypeError):
+    """A function or an attribute that arrays have and encrypted tensors do not."""
+
+
 class EinsumSyntaxError(CloakworkError, ValueError):
     """An einsum expression does not follow the language."""
 
@@ -121,6 +129,10 @@ class InvalidLayoutError(CloakworkError, ValueError):
 
 class InvalidProgramError(CloakworkError, ValueError):
     """A slot, gate or bootstrap program breaks a rule of its form."""
+
+
+class ProgramTooLargeError(CloakworkError, MemoryError):
+    """A program would have more ciphertexts than can be planned or held."""
 
 
 class MemoryBudgetError(CloakworkError, MemoryError):

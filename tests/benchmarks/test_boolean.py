@@ -8,41 +8,35 @@ from typing import Any
 
 import pytest
 
-from benchmarks import boolean
-from benchmarks.boolean_evaluation import THREADS, Evaluation, GateByGate, Run, Schedule, evaluate
-from benchmarks.boolean_jobs import JOBS, Job
-from benchmarks.boolean_layers import layers_of
-from benchmarks.boolean_targets import targets
+from benchmarks.boolean import __main__ as boolean
+from benchmarks.boolean.evaluate import THREADS, Evaluation, GateByGate, Run, Schedule, evaluate
+from benchmarks.boolean.jobs import JOBS, Job
+from benchmarks.boolean.layers import layered_seconds, layers_of
+from benchmarks.boolean.targets import targets
 from benchmarks.measurement import Row
 from cloakwork import _native
-from cloakwork._native import BooleanParameters, boolean_noise
 from cloakwork.errors import MissingDependencyError
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
-from cloakwork.plan.boolean.makespan import layered_seconds
 from cloakwork.plan.boolean.map import map_gates
-from cloakwork.plan.cost.tfhe import Target, published_target
+from cloakwork.plan.cost.tfhe import BitCosts, published_costs
 from cloakwork.programs.bootstraps import bootstrap_statistics_of
+from cloakwork.schemes.tfhe_noise import noise_of
 
 NAMED = {job.name: job for job in JOBS}
 ADDER = NAMED["adder-32-bristol"]
 
 # Seconds as on a Zen 3, so that what is chosen does not depend on the machine.
 SECONDS = {"boxes4": 0.0054, "boxes8": 0.0079, "boxes16": 0.0096}
-TARGETS = [
-    Target.from_measurements(
-        name,
-        BooleanParameters(name).max_boxes_log,
-        boolean_noise(name),
-        {"bootstrap": [seconds] * 3, "linear": 2e-7},
-    )
+SETS = [
+    BitCosts.from_seconds(noise_of(name), {"bootstrap": [seconds] * 3, "linear": 2e-7})
     for name, seconds in SECONDS.items()
 ]
 
 
-def dearer(target: Target) -> Target:
+def costlier(costs: BitCosts) -> BitCosts:
     """Every doubling of the tables takes a fiftieth of the time."""
-    (seconds, *_) = target.bootstrap_seconds
-    return replace(target, bootstrap_seconds=(seconds, 1.02 * seconds, 1.04 * seconds))
+    (seconds, *_) = costs.bootstrap_seconds
+    return replace(costs, bootstrap_seconds=(seconds, 1.02 * seconds, 1.04 * seconds))
 
 
 # The most bootstraps, and the most of them one after another, on two threads.
@@ -74,7 +68,7 @@ def two_threads() -> Iterator[None]:
 
 @pytest.mark.parametrize("name", names_to_map)
 def test_bootstraps_that_programs_take(name: str) -> None:
-    mapped = map_gates(NAMED[name].read().gates, TARGETS, threads=2)
+    mapped = map_gates(NAMED[name].read().gates, SETS, threads=2)
     found = bootstrap_statistics_of(mapped.program)
     assert found.bootstraps <= MOST[name][0]
     assert found.depth <= MOST[name][1]
@@ -84,12 +78,12 @@ def test_bootstraps_that_programs_take(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "sets",
-    [TARGETS, [dearer(each) for each in TARGETS], [published_target()]],
+    [SETS, [costlier(each) for each in SETS], [published_costs()]],
     ids=["one cost", "tables that cost", "published"],
 )
-def test_data_flow_gains_on_layers_for_aes(sets: list[Target]) -> None:
+def test_data_flow_gains_on_layers_for_aes(sets: list[BitCosts]) -> None:
     mapped = map_gates(NAMED["aes-encrypt"].read().gates, sets, threads=64)
-    by_layer = layered_seconds(mapped.program, mapped.target, 64)
+    by_layer = layered_seconds(mapped.program, mapped.costs, 64)
     assert by_layer >= 1.3 * mapped.seconds
 
 

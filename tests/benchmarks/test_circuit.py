@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks import circuit
-from benchmarks.circuit_evaluation import CircuitEvaluation, evaluated
-from benchmarks.circuit_jobs import small_jobs
-from benchmarks.circuit_targets import targets
+from benchmarks.circuit import __main__ as circuit
+from benchmarks.circuit.evaluate import CircuitEvaluation, evaluated
+from benchmarks.circuit.jobs import small_jobs
+from benchmarks.circuit.targets import targets
 
 
 def evaluation_of(job: str, **changed: Any) -> CircuitEvaluation:

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
-from benchmarks import einsum, evaluation
-from benchmarks.einsum_jobs import JOBS, Job
-from benchmarks.einsum_plans import (
+from benchmarks.einsum import __main__ as einsum
+from benchmarks.einsum import evaluate as evaluation
+from benchmarks.einsum.evaluate import WAYS, Evaluation, Way, evaluate
+from benchmarks.einsum.jobs import JOBS, Job
+from benchmarks.einsum.plans import (
     KEYS,
     PRECISION,
     SLOTS,
@@ -27,10 +29,9 @@ from benchmarks.einsum_plans import (
     relinearisations,
     rotations,
 )
-from benchmarks.einsum_targets import is_wrong, targets
-from benchmarks.evaluation import WAYS, Evaluation, evaluate
+from benchmarks.einsum.targets import is_wrong, targets
 from benchmarks.measurement import Row
-from cloakwork.explain.slots import counts
+from cloakwork.explain.totals import counts
 from cloakwork.plan.cost.measure import modelled_for
 from cloakwork.plan.parameters.ckks import parameters_for
 from cloakwork.plan.passes.key_budget import powers_of_two_only
@@ -138,15 +139,10 @@ def test_work_that_eager_plans_take(name: str) -> None:
 @pytest.mark.parametrize("name", names_to_compile)
 def test_work_that_compiled_plans_take(name: str) -> None:
     job = NAMED[name]
-    compiled = compiled_plan(job, as_planned)
-    fitted = powers_of_two_only(compiled.program)
-    assert not compiled.parameters.insecure
-    require(
-        COMPILED[name],
-        [compiled.program],
-        [fitted],
-        compiled.parameters.evaluation_key_bytes,
-    )
+    compiled, body = compiled_plan(job, as_planned)
+    parameters = compiled.scheme.parameters
+    assert not parameters.insecure
+    require(COMPILED[name], [body], [powers_of_two_only(body)], parameters.evaluation_key_bytes)
     found = compiled.run_clear(*job.arrays())
     assert isinstance(found, np.ndarray)
     np.testing.assert_allclose(found, job.expected(*job.arrays()), atol=1e-9)
@@ -159,16 +155,16 @@ def test_eager_programs_are_right(name: str, fit: Fit) -> None:
     session = cw.Session(
         depth=EAGER[name].levels, precision=PRECISION, slots=SLOTS, bound=128.0, backend="clear"
     )
-    result = Recorder(session, fit).compute(job, job.arrays())
+    result = Recorder(session, fit).result(job, job.arrays())
     expected = job.expected(*job.arrays())
-    np.testing.assert_allclose(session.client.decrypt(result), expected, atol=1e-9)
+    np.testing.assert_allclose(session.decrypt(result), expected, atol=1e-9)
 
 
 def test_the_materialised_transpose_lies_in_row_major_order() -> None:
     matrix = np.arange(6.0).reshape(2, 3) / 6
     job = replace(NAMED["transpose, materialised"], shapes=((2, 3),))
     session = cw.Session(depth=1, backend="clear")
-    result = Recorder(session, as_planned).compute(job, [matrix])
+    result = Recorder(session, as_planned).result(job, [matrix])
     assert result.shape == (3, 2)
     assert result.values[0].slots[:6].tolist() == matrix.T.ravel().tolist()
     free = cw.einsum("ij->ji", session.encrypt(matrix))
@@ -186,8 +182,9 @@ def test_three_steps_compiled_take_fewer_rotations_than_one_by_one() -> None:
     one_by_one = eager_plan(job, as_planned)
     together = cw.compile(three_steps, *shapes, precision=PRECISION, log_n=SLOTS.bit_length())
     assert len(one_by_one.programs) == 3
-    assert together.program.slots == one_by_one.programs[0].slots
-    assert rotations([together.program]) < rotations(one_by_one.programs)
+    assert isinstance(together.body, SlotProgram)
+    assert together.body.slots == one_by_one.programs[0].slots
+    assert rotations([together.body]) < rotations(one_by_one.programs)
     found = together.run_clear(*job.arrays())
     assert isinstance(found, np.ndarray)
     np.testing.assert_allclose(found, job.expected(*job.arrays()), atol=1e-9)
@@ -196,12 +193,12 @@ def test_three_steps_compiled_take_fewer_rotations_than_one_by_one() -> None:
 def test_products_that_meet_in_a_sum_are_relinearised_together() -> None:
     operations = (Input("x", 1), Mul(0, 0), Mul(0, 0), Add(1, 2), Rescale(3), Output(4))
     program = SlotProgram("", 8, operations, (None,) * 6)
-    assert counts(program)["ciphertext products"] == 2
+    assert counts(program)["ciphertext product"] == 2
     assert relinearisations([program, program]) == 2
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_a_job_is_measured_and_right(way: evaluation.Way, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_is_measured_and_right(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "measured", modelled_for)
     made = evaluate(SMALL, way, runs=1)
     assert not is_wrong(made)
@@ -212,7 +209,7 @@ def test_a_job_is_measured_and_right(way: evaluation.Way, monkeypatch: pytest.Mo
     assert made.process_bytes > made.key_bytes + made.values_bytes > made.key_bytes > 0
 
 
-def evaluation_of(name: str, way: evaluation.Way = WAYS[0], **changed: Any) -> Evaluation:
+def evaluation_of(name: str, way: Way = WAYS[0], **changed: Any) -> Evaluation:
     figures: dict[str, Any] = {field.name: 1 for field in fields(Evaluation)}
     figures |= {"job": name, "planning": way.planning, "keys": way.keys, "n": 1 << 14}
     figures |= {"l2_error": 1e-6, "max_error": 1e-7}

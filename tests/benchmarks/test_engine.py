@@ -10,12 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import engine
-from benchmarks.jobs import DIAGONALS, GROUPS, ROTATION, Job, Prepared, Setting, error_bits
-from benchmarks.jobs import linear_transform as transform
+from benchmarks.engine.__main__ import finish
+from benchmarks.engine.evaluate import NTT, benchmark
+from benchmarks.engine.jobs import (
+    DIAGONALS,
+    GROUPS,
+    ROTATION,
+    Job,
+    Prepared,
+    Setting,
+    error_bits,
+)
+from benchmarks.engine.jobs import linear_transform as transform
+from benchmarks.engine.targets import further_diagonal, targets
 from benchmarks.measurement import UNITS, Measurement, Measurements, Row
 from benchmarks.parameter_sets import LARGEST_LOG_QP, SCALE_BITS, largest_parameters
-from benchmarks.targets import further_diagonal, targets
 from cloakwork import _native
 from cloakwork._native import Parameters
 
@@ -35,9 +44,9 @@ def two_threads() -> Iterator[None]:
 def test_every_job_is_measured_and_right(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    measured = engine.benchmark([SMALL], GROUPS, seconds=0.0)
+    measured = benchmark([SMALL], GROUPS, seconds=0.0)
     path = tmp_path / "figures.json"
-    assert engine.finish(measured, path) == 0
+    assert finish(measured, path) == 0
 
     rows: list[dict[str, Any]] = json.loads(path.read_text())
     names = {field.name for field in fields(Row)}
@@ -49,7 +58,7 @@ def test_every_job_is_measured_and_right(
         assert math.isfinite(row["value"])
         found.add((row["job"], row["threads"], row["figure"], row["unit"]))
     assert len(found) == len(rows)
-    assert (engine.NTT, 1, "time", "ms") in found
+    assert (NTT, 1, "time", "ms") in found
     assert (further_diagonal(128, 512), 2, "time", UNITS) in found
     for job in JOBS:
         for threads in (1, 2):
@@ -77,8 +86,8 @@ def test_a_wrong_result_fails_the_run(capsys: pytest.CaptureFixture[str]) -> Non
             key_bytes,
         )
 
-    measured = engine.benchmark([SMALL], [[Job(ROTATION, off_by_one_slot)]], seconds=0.0)
-    assert engine.finish(measured, None) == 1
+    measured = benchmark([SMALL], [[Job(ROTATION, off_by_one_slot)]], seconds=0.0)
+    assert finish(measured, None) == 1
     printed = capsys.readouterr()
     assert "WRONG" in printed.out
     assert "WRONG: rotation, N = 2048" in printed.err
@@ -91,8 +100,8 @@ def test_values_out_of_all_bounds_are_errors(value: float) -> None:
 
 def test_jobs_that_do_not_fit_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     flat = Parameters(levels=0, log_n=6, insecure=True)
-    measured = engine.benchmark([flat], GROUPS, seconds=0.0, most_bytes=10**4)
-    assert {each.job for each in measured} < {engine.NTT, *CHECKED}
+    measured = benchmark([flat], GROUPS, seconds=0.0, most_bytes=10**4)
+    assert {each.job for each in measured} < {NTT, *CHECKED}
     printed = capsys.readouterr().out
     assert "skipped: needs 1 levels, there are 0" in printed
     assert "skipped: needs more slots than 32" in printed

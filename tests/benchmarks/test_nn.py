@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks import nn
-from benchmarks.nn_evaluation import Evaluation, evaluate
-from benchmarks.nn_jobs import JOBS
-from benchmarks.nn_report import targets
+from benchmarks.nn import __main__ as nn
+from benchmarks.nn.evaluate import Evaluation, evaluate
+from benchmarks.nn.jobs import JOBS
+from benchmarks.nn.targets import targets
 
 LENET = "LeNet"
 

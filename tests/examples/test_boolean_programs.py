@@ -7,7 +7,8 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import ECB
 
 import cloakwork as cw
-from cloakwork.frontends.boolean.circuit import BooleanProgram, Port
+from cloakwork.frontends.boolean.circuit import Circuit
+from cloakwork.programs.port import Port
 from tests.examples.aes import expanded
 from tests.examples.haskell_programs import FOLDER, haskell, reading
 
@@ -39,7 +40,7 @@ def all_reading() -> None:
         reading(file, top)
 
 
-def nonlinear(program: BooleanProgram) -> int:
+def nonlinear(program: Circuit) -> int:
     """Gates that are no XORs."""
     counts = program.statistics().gates
     return sum(count for kind, count in counts.items() if kind not in LINEAR)

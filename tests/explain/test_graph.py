@@ -12,7 +12,6 @@ from cloakwork.programs.slots import (
     Output,
     Rotate,
     SlotProgram,
-    operands,
 )
 from tests.programs.random_programs import programs
 
@@ -32,7 +31,7 @@ def test_every_operation_is_in_one_node(most: int, program: SlotProgram) -> None
         used = {
             node_of[operand]
             for number in node.numbers
-            for operand in operands(program.operations[number])
+            for operand in program.operations[number].operands
             if operand in node_of
         }
         assert set(node.parents) == used - {place}

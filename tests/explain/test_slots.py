@@ -7,9 +7,12 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.explain.slots import counts, explain_program
+from cloakwork.explain.slots import explain_slots
+from cloakwork.explain.totals import counts
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.programs.slots import Add, Builder, Input, Output, Rotate, SlotProgram
+from cloakwork.schemes.ckks import Ckks
+from cloakwork.schemes.clear_real import ClearReal
 
 SESSION = cw.Session(depth=3, backend="clear", insecure=True, log_n=11)
 RANDOM = np.random.default_rng(0)
@@ -108,7 +111,7 @@ def test_every_step_of_a_program_of_several_steps_is_told_under_its_line() -> No
         builder.origin, builder.stage = line, f"turn {steps}"
         x = builder.append(Add(x, builder.append(Rotate(x, steps))))
     builder.append(Output(x))
-    text = explain_program(builder.finish(), SESSION.parameters, hidden=False)
+    text = explain_slots(builder.finish(), ClearReal(SESSION.parameters))
     found = [text.index(words) for words in ("a.py:1", "turn 3", "a.py:2", "turn 5")]
     assert found == sorted(found)
 
@@ -119,13 +122,13 @@ def test_a_long_program_of_no_stages_is_told_in_few_lines() -> None:
     for number in range(3000):
         value = builder.append(Add(value, builder.append(Rotate(value, 1 + number % 1000))))
     builder.append(Output(value))
-    lines = explain_program(builder.finish(), SESSION.parameters, hidden=True).split("\n")
+    lines = explain_slots(builder.finish(), Ckks(SESSION.parameters)).split("\n")
     assert len(lines) < 30
     assert max(map(len, lines)) <= 100
 
 
 def test_an_empty_program() -> None:
-    text = explain_program(SlotProgram("nothing", 1024, (), ()), SESSION.parameters, hidden=True)
+    text = explain_slots(SlotProgram("nothing", 1024, (), ()), Ckks(SESSION.parameters))
     assert text.startswith("nothing\n")
 
 
@@ -140,22 +143,22 @@ def test_ciphertexts_are_measured_and_modelled() -> None:
 
 
 def test_a_program_that_has_not_run_is_modelled_only() -> None:
-    class Planned:
-        title = "planned"
-        program = program_of(SESSION.encrypt(np.ones((4, 4))).sum())
-        parameters = SESSION.parameters
-
-    text = cw.explain(Planned())
+    program = cw.compile(lambda x: x.sum(), (4, 4), log_n=11, insecure=True)
+    text = cw.explain(program)
     assert " modelled" in text
     assert "measured" not in text
+    client, evaluator = program.keygen()
+    profile = cw.Profile()
+    evaluator.run(client.encrypt(np.ones((4, 4))), profile=profile)
+    assert " measured, " in cw.explain(program, profile)
 
 
 def test_counts_of_a_matrix_product() -> None:
     a, b = SESSION.encrypt(np.ones((4, 5))), SESSION.encrypt(np.ones((5, 3)))
     found = counts(program_of(cw.einsum("ij,jk->ik", a, b)))
-    assert found["ciphertext products"] == 1
-    assert found["rescales"] <= 3
-    assert found["rotations"] <= 25
+    assert found["ciphertext product"] == 1
+    assert found["rescale"] <= 3
+    assert found["rotation"] <= 25
 
 
 def test_a_tensor_over_many_ciphertexts_is_shown_once() -> None:

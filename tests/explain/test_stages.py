@@ -5,9 +5,10 @@ from hypothesis import given
 
 import cloakwork as cw
 from cloakwork._native import Parameters
-from cloakwork.explain.slots import explain_program
-from cloakwork.explain.stage_text import WIDTH, stage_lines
+from cloakwork.explain.slots import explain_slots
+from cloakwork.explain.stage_text import stage_lines
 from cloakwork.explain.stages import stages_of, strands_of
+from cloakwork.explain.totals import WIDTH
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.programs.slots import (
@@ -22,8 +23,8 @@ from cloakwork.programs.slots import (
     Rescale,
     Rotate,
     SlotProgram,
-    operands,
 )
+from cloakwork.schemes.ckks import Ckks
 from tests.programs.random_programs import MAX_LEVEL, programs
 
 SLOTS = 512
@@ -57,13 +58,13 @@ def test_stages_and_strands_part_the_work(program: SlotProgram) -> None:
         assert sorted(number for strand in strands for number in strand) == list(stage.numbers)
         strand_of = {number: k for k, strand in enumerate(strands) for number in strand}
         for number in stage.numbers:
-            used = {strand_of.get(operand) for operand in operands(program.operations[number])}
+            used = {strand_of.get(operand) for operand in program.operations[number].operands}
             assert used <= {strand_of[number], None}
 
 
 @given(programs())
 def test_every_program_can_be_explained(program: SlotProgram) -> None:
-    text = explain_program(program, PARAMETERS, hidden=True)
+    text = explain_slots(program, Ckks(PARAMETERS))
     assert text.startswith(program.title)
     for number, stage in enumerate(stages_of(program), start=1):
         lines = stage_lines(program, stage, number)

@@ -1,12 +1,12 @@
 """Random legal gate programs, their meaning gate by gate, and what makes two the same."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, get_args
+from typing import Any
 
 from hypothesis import strategies as st
 
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
-from cloakwork.programs.port import Port, PortKind
+from cloakwork.programs.port import BIT_KINDS, Port
 
 MAX_GATES = 30
 
@@ -32,10 +32,10 @@ def ports(draw: st.DrawFn, name: str, least: int = 1) -> list[Port]:
     """A few ports of all kinds; `least` of them at least."""
     made = []
     for number in range(draw(st.integers(least, 3))):
-        kind = draw(st.sampled_from(get_args(PortKind)))
+        kind = draw(st.sampled_from(BIT_KINDS))
         width = draw(st.integers(1, 5)) if kind != "bytes" else 8 * draw(st.integers(1, 2))
-        length = draw(st.sampled_from([None, None, 1, 3]))
-        made.append(Port(f"{name} {number}", kind, width, length))
+        shape = draw(st.sampled_from([(), (), (1,), (3,), (2, 2)]))
+        made.append(Port(f"{name} {number}", kind, width, shape))
     return made
 
 

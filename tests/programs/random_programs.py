@@ -27,7 +27,6 @@ from cloakwork.programs.slots import (
     State,
     Sub,
     Vector,
-    operands,
     polynomial_depth,
 )
 from cloakwork.runtime.executor import run
@@ -170,7 +169,7 @@ def facts(program: SlotProgram) -> tuple[object, ...]:
 
 
 def _facts_of(operation: Operation) -> tuple[object, ...]:
-    numbers = (type(operation), operands(operation))
+    numbers = (type(operation), operation.operands)
     match operation:
         case Input(name=name, level=level):
             return (*numbers, name, level)

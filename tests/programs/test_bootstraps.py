@@ -1,57 +1,14 @@
-"""Bootstrap programs: what makes one legal, their counts, and their bytes."""
+"""Bootstrap programs: what makes one legal, and their counts."""
 
-import random
-import struct
 from typing import Any
 
 import numpy as np
 import pytest
-from cloakwork.programs.bootstraps_file import from_bytes, to_bytes
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from cloakwork.errors import InvalidProgramError, MalformedBytesError
-from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
-from cloakwork.programs.bootstraps import (
-    BOOTSTRAP,
-    EIGHTH,
-    HALF,
-    LINEAR,
-    QUARTER,
-    BootstrapProgram,
-    bootstrap_statistics_of,
-)
-from cloakwork.programs.gates import GateProgram
+from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.bootstraps import BOOTSTRAP, HALF, LINEAR, QUARTER, bootstrap_statistics_of
 from cloakwork.programs.port import Port
-from tests.programs.random_gates import gate_programs
-
-PORTS = {"title": "t", "inputs": (Port("a", "bits", 2),), "outputs": (Port("y", "bits", 2),)}
-# A bootstrap of both inputs with two outputs, the first of which is then turned.
-ARRAYS: dict[str, Any] = {
-    "input_bits": [0, 1],
-    "input_encodings": [QUARTER, QUARTER],
-    "kinds": [BOOTSTRAP, LINEAR],
-    "term_starts": [0, 2, 3],
-    "term_signals": [0, 1, 2],
-    "term_weights": [1, 1, -1],
-    "constants": [0, QUARTER],
-    "boxes_log": [2, 0],
-    "output_starts": [0, 2, 3],
-    "tables": [-EIGHTH % 2**32, -EIGHTH % 2**32, 0, QUARTER],
-    "output_constants": [EIGHTH, 0, 0],
-    "output_signals": [4, 3],
-    "output_encodings": [QUARTER, QUARTER],
-}
-
-
-def facts(program: BootstrapProgram) -> list[Any]:
-    """What two programs must share to be the same."""
-    arrays = [getattr(program, name).tolist() for name in ARRAYS]
-    return [program.title, program.inputs, program.outputs, *arrays]
-
-
-def made(**changed: Any) -> BootstrapProgram:
-    return BootstrapProgram(**{**PORTS, **ARRAYS, **changed})
+from tests.programs.bootstrap_facts import facts, made
 
 
 def test_counts_and_levels() -> None:
@@ -108,68 +65,6 @@ def test_arrays_cannot_be_changed() -> None:
 def test_what_is_not_legal_is_refused(changed: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidProgramError, match=reason):
         made(**changed)
-
-
-@given(gate_programs())
-@settings(deadline=None)
-def test_bytes_make_the_same_program(gates: GateProgram) -> None:
-    program = gate_by_gate(gates)
-    assert facts(from_bytes(to_bytes(program))) == facts(program)
-
-
-HEADER = struct.Struct("<8sI7Q14Q")
-
-
-def with_header(place: int, value: object) -> bytes:
-    """The bytes of a program, one entry of their header changed."""
-    data = to_bytes(made())
-    entries = list(HEADER.unpack_from(data))
-    entries[place] = value
-    return HEADER.pack(*entries) + data[HEADER.size :]
-
-
-@pytest.mark.parametrize(
-    ("data", "reason"),
-    [
-        (b"", "expected a header"),
-        ("text", "expected bytes"),
-        (with_header(0, b"cw.gates"), "they are no bootstrap program"),
-        (with_header(1, 2), "expected version 1, got 2"),
-        (with_header(2, 2**40), "takes more than"),
-        (with_header(2, 3), "when unpacked"),
-        (with_header(3, 2**40), "nodes"),
-        (with_header(3, 3), "when unpacked"),
-        (with_header(4, 2**20), "cannot hold"),
-        (with_header(5, 3), "when unpacked"),
-        (with_header(6, 2), "when unpacked"),
-        (with_header(7, 2**40), "output bits"),
-        (with_header(8, 2**40), "takes more than"),
-        (with_header(9, 1), "bytes, got"),
-        (to_bytes(made())[:-1], "bytes, got"),
-        (to_bytes(made()) + b"x", "bytes, got"),
-    ],
-)
-def test_hostile_bytes_are_refused(data: bytes, reason: str) -> None:
-    with pytest.raises(MalformedBytesError, match=reason):
-        from_bytes(data)
-
-
-def test_more_memory_must_be_asked_for() -> None:
-    with pytest.raises(MalformedBytesError, match="more than 100 bytes"):
-        from_bytes(to_bytes(made()), memory=100)
-
-
-@given(gate_programs(), st.integers(0, 2**32))
-@settings(deadline=None)
-def test_damaged_bytes_are_refused_or_legal(gates: GateProgram, seed: int) -> None:
-    rng = random.Random(seed)
-    data = bytearray(to_bytes(gate_by_gate(gates)))
-    data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-    try:
-        read = from_bytes(bytes(data))
-    except MalformedBytesError:
-        return
-    assert facts(from_bytes(to_bytes(read))) == facts(read)
 
 
 def test_numbers_are_wide_enough_whatever_they_come_as() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.frontends.boolean.circuit import BooleanProgram
+from cloakwork.frontends.boolean.circuit import Circuit
 from cloakwork.programs.gate_chain import chained
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 from cloakwork.programs.port import Port
@@ -61,12 +61,12 @@ def test_a_chain_is_one_after_the_other(
     assert both.outputs == second.outputs
 
 
-def negation(into: str, out: str, width: int = 1) -> BooleanProgram:
+def negation(into: str, out: str, width: int = 1) -> Circuit:
     builder = GateBuilder(f"not {into}", (Port(into, "bits", width), Port("key", "bits", 1)))
     inverted = [builder.append(GateKind.NOT, bit) for bit in range(width)]
     builder.output(Port(out, "bits", width), inverted)
     builder.output(Port(f"{out} again", "bits", width), inverted)
-    return BooleanProgram(builder.finish())
+    return Circuit(builder.finish())
 
 
 @pytest.mark.parametrize(

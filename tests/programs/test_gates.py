@@ -1,5 +1,7 @@
 """Gate programs: what is legal, levels, and their size."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -78,21 +80,35 @@ def test_names_of_ports_differ() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "width", "length", "reason"),
+    ("kind", "width", "shape", "reason"),
     [
-        ("float", 8, None, "expected a kind"),
-        ("bits", 0, None, "expected a width"),
-        ("bits", True, None, "expected a width"),
-        ("bits", 1.0, None, "expected a width"),
-        ("bits", 1, 0, "expected a length"),
-        ("bits", 1, -1, "expected a length"),
-        ("bytes", 12, None, "expected whole bytes"),
-        ("bits", MAX_PORT_BITS // 2, 3, "bits, got"),
+        ("float", 8, (), "expected a kind"),
+        ("bits", 0, (), "expected a width"),
+        ("bits", True, (), "expected a width"),
+        ("bits", 1.0, (), "expected a width"),
+        ("real", 1, (), "expected a width of 0"),
+        ("bits", 1, (0,), "expected sizes from 1 on, got 0"),
+        ("bits", 1, (-1,), "expected sizes from 1 on, got -1"),
+        ("bits", 1, (1.0,), "expected sizes from 1 on, got 1.0"),
+        ("bits", 1, (True,), "expected sizes from 1 on, got True"),
+        ("bits", 1, [2], "expected a shape of up to 64 axes"),
+        ("bits", 1, (1,) * 65, "expected a shape of up to 64 axes"),
+        ("bytes", 12, (), "expected whole bytes"),
+        ("bits", MAX_PORT_BITS // 2, (3,), "bits, got"),
     ],
 )
-def test_illegal_ports_are_refused(kind: str, width: int, length: int, reason: str) -> None:
+def test_illegal_ports_are_refused(kind: str, width: int, shape: Any, reason: str) -> None:
     with pytest.raises(InvalidProgramError, match=f"cannot make the port 'p': .*{reason}"):
-        Port("p", kind, width, length)  # type: ignore[arg-type]
+        Port("p", kind, width, shape)  # type: ignore[arg-type]
+
+
+def test_gate_programs_have_no_ports_of_numbers() -> None:
+    with pytest.raises(InvalidProgramError, match="its inputs to be of .*, got 'x' of kind real"):
+        GateBuilder("t", (Port("x", "real"),))
+    builder = GateBuilder("t", ())
+    builder.output(Port("y", "integer"), [])
+    with pytest.raises(InvalidProgramError, match="its outputs to be of .*, got 'y' of kind integ"):
+        builder.finish()
 
 
 def test_ports_have_bounded_bits_together() -> None:

@@ -1,15 +1,16 @@
-"""Slot programs over integers: legality, text, file, exact runs."""
+"""Slot programs over integers: legality, text, records, exact runs."""
 
 from typing import Any
 
 import numpy as np
 import pytest
-from cloakwork.programs.slots_file import from_bytes, to_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cloakwork.base.record import Fields
 from cloakwork.errors import InvalidProgramError
 from cloakwork.plan.passes.simplify import simplified
+from cloakwork.programs.records import read_slots, slots_record
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -53,7 +54,8 @@ def program_of(numbers: list[int]) -> SlotProgram:
 def test_round_trips(numbers: list[int]) -> None:
     program = program_of(numbers)
     assert "\nnumbers integer\n" in to_text(program)
-    for again in (from_text(to_text(program)), from_bytes(to_bytes(program))):
+    recorded = read_slots(Fields(slots_record(program), "the record"))
+    for again in (from_text(to_text(program)), recorded):
         assert facts(again) == facts(program)
         assert again.numbers == "integer"
         constant = again.operations[2]

@@ -13,6 +13,7 @@ from cloakwork.programs.slots import (
     Add,
     Builder,
     Constant,
+    Context,
     DropLevel,
     Input,
     Linear,
@@ -26,13 +27,16 @@ from cloakwork.programs.slots import (
     SlotProgram,
     State,
     Sub,
-    state_after,
 )
 from cloakwork.programs.text import from_text, to_text
 from tests.programs.random_programs import facts
 
 READY, WAITING, CLEAR, BOTTOM = State(2), State(2, waiting=True), State(None), State(0)
 ONES = np.ones(8)
+
+
+def state_after(operation: Operation, states: list[State]) -> State:
+    return operation.state_after(Context(8, "real", tuple(states), (None,) * len(states)))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +61,7 @@ ONES = np.ones(8)
     ids=lambda value: type(value).__name__,
 )
 def test_legal_operations(operation: Operation, states: list[State], expected: State) -> None:
-    assert state_after(operation, states, 8) == expected
+    assert state_after(operation, states) == expected
 
 
 @pytest.mark.parametrize(
@@ -94,7 +98,7 @@ def test_legal_operations(operation: Operation, states: list[State], expected: S
 )
 def test_illegal_operations(operation: Operation, states: list[State], reason: str) -> None:
     with pytest.raises(InvalidProgramError, match=reason):
-        state_after(operation, states, 8)
+        state_after(operation, states)
 
 
 ODD: Any = st.one_of(

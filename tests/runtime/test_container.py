@@ -1,5 +1,6 @@
 """Containers: round trips and damaged files."""
 
+import io
 import json
 import random
 import stat
@@ -7,21 +8,50 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from cloakwork.errors import MalformedBytesError
-from cloakwork.runtime.container import read, write
+from cloakwork.base.record import Fields, Record
+from cloakwork.errors import InvalidArgumentError, MalformedBytesError
+from cloakwork.runtime.container import VERSION, read, read_bytes, to_bytes, write
+
+NOTE: Record = {
+    "pages": 2,
+    "text": b"words",
+    "empty": b"",
+    "numbers": np.arange(6, dtype=np.int64).reshape(2, 3),
+    "chapters": [{"title": "one", "marks": np.ones(2)}, {"title": "two", "marks": None}],
+}
+
+
+def require_note(fields: Fields) -> None:
+    """Refuse what is not the note."""
+    assert fields.integer("pages", least=0, most=9) == 2
+    assert (fields.data("text"), fields.data("empty")) == (b"words", b"")
+    assert fields.array("numbers", "int64", ndim=2).tolist() == [[0, 1, 2], [3, 4, 5]]
+    one, two = fields.several("chapters", most=2)
+    assert (one.text("title"), two.text("title")) == ("one", "two")
+    assert one.array("marks", "float64").tolist() == [1.0, 1.0]
+    assert two.raw("marks") is None
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     path = tmp_path / "note"
-    write(path, "note", {"pages": 2}, {"text": b"words", "empty": b""})
+    write(path, "note", NOTE)
     return path
 
 
 def test_round_trip(saved: Path) -> None:
-    assert read(saved, "note") == ({"pages": 2}, {"text": b"words", "empty": b""})
+    require_note(read(saved, "note"))
+    require_note(read_bytes(to_bytes("note", NOTE), "note"))
+    assert to_bytes("note", NOTE) == to_bytes("note", NOTE)
+
+
+@pytest.mark.parametrize("data", [None, "PK", bytearray(b"PK"), 3])
+def test_what_is_no_bytes(data: object) -> None:
+    with pytest.raises(InvalidArgumentError, match="cannot read bytes: got"):
+        read_bytes(data, "note")
 
 
 def test_only_the_owner_may_read(saved: Path) -> None:
@@ -29,31 +59,30 @@ def test_only_the_owner_may_read(saved: Path) -> None:
 
 
 def test_writing_again_replaces(saved: Path) -> None:
-    write(saved, "note", {}, {})
-    assert read(saved, "note") == ({}, {})
+    write(saved, "note", {"pages": 3})
+    assert read(saved, "note").integer("pages", least=0, most=9) == 3
     assert list(saved.parent.iterdir()) == [saved]
 
 
 def test_many_may_write_to_one_path_at_once(tmp_path: Path) -> None:
     path = tmp_path / ("n" * 255)
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda n: write(path, "note", {"writer": n}, {}), range(64)))
-    facts, _ = read(path, "note")
-    assert facts["writer"] in range(64)
+        list(pool.map(lambda n: write(path, "note", {"writer": n}), range(64)))
+    assert read(path, "note").integer("writer", least=0, most=63) in range(64)
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_write_that_fails_leaves_nothing_behind(saved: Path) -> None:
     before = saved.read_bytes()
     with pytest.raises(TypeError, match="JSON"):
-        write(saved, "note", {"pages": object()}, {})
+        write(saved, "note", {"pages": object()})
     assert saved.read_bytes() == before
     assert list(saved.parent.iterdir()) == [saved]
 
 
 def test_another_kind(saved: Path) -> None:
-    with pytest.raises(MalformedBytesError, match="expected kind client, got note"):
-        read(saved, "client")
+    with pytest.raises(MalformedBytesError, match="expected a client file, got a note"):
+        read(saved, "client file")
 
 
 def test_truncated(saved: Path) -> None:
@@ -71,25 +100,122 @@ def test_bytes_before_and_after_are_refused(saved: Path, before: bytes, after: b
         read(saved, "note")
 
 
-def test_damaged(saved: Path) -> None:
-    data = saved.read_bytes()
+def test_damaged_bytes_are_refused_or_say_the_same() -> None:
+    data = to_bytes("note", NOTE)
     rng = random.Random(11)
+    refused = 0
     for _ in range(1000):
         damaged = bytearray(data)
         damaged[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-        saved.write_bytes(damaged)
         try:
-            read(saved, "note")
+            fields = read_bytes(bytes(damaged), "note")
         except MalformedBytesError:
+            refused += 1
             continue
+        require_note(fields)
+    # The others are times, versions and systems of zip members.
+    assert refused > 500
+
+
+def rewritten(path: Path, members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> None:
+    """Write a file of members, whether they make a container or not."""
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+def headed(content: object) -> bytes:
+    """The header of a note of this content."""
+    return json.dumps({"version": VERSION, "kind": "note", "content": content}).encode()
+
+
+def npy(array: np.ndarray, *, fortran: bool = False) -> bytes:
+    """An array in numpy's own format."""
+    file = io.BytesIO()
+    np.save(file, np.asfortranarray(array) if fortran else array, allow_pickle=True)
+    return file.getvalue()
 
 
 def test_a_compressed_part_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bomb"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("header.json", json.dumps({"version": 1, "kind": "note", "facts": {}}))
-        archive.writestr("text", b"0" * 10_000_000)
-    with pytest.raises(MalformedBytesError, match="compressed"):
+    rewritten(path, {"header.json": headed({}), "text": b"0" * 10_000_000}, zipfile.ZIP_DEFLATED)
+    with pytest.raises(MalformedBytesError, match="longer than the file"):
+        read(path, "note")
+    rewritten(path, {"header.json": headed({})}, zipfile.ZIP_DEFLATED)
+    with pytest.raises(MalformedBytesError, match=r"compressed|longer than the file"):
+        read(path, "note")
+
+
+def test_arrays_that_unpack_to_more_than_is_allowed_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bomb"
+    write(path, "note", {"zeros": np.zeros(1 << 20)})
+    assert path.stat().st_size < 1 << 16
+    assert read(path, "note").array("zeros", "float64").shape == (1 << 20,)
+    with pytest.raises(MalformedBytesError, match=r"its arrays take \d+ bytes, 1000 are allowed"):
+        read(path, "note", array_bytes=1000)
+
+
+ARRAY = {"record": {"numbers": {"array": "0.npy"}}}
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "cannot read"),
+        (b"nonsense", "magic"),
+        (npy(np.array([object()])), "an array is of"),
+        (npy(np.array(["text"])), "an array is of"),
+        (npy(np.ones(3, dtype=np.complex128)), "an array is of"),
+        (npy(np.ones(3, dtype=">f8")), "an array is of"),
+        (npy(np.ones((2, 3)), fortran=True), "an array is of"),
+        (npy(np.ones(3))[:-1], "has 23 bytes"),
+        (npy(np.ones(3)) + b"0", "has 25 bytes"),
+        (npy(np.ones(3)).replace(b"(3,), ", b"(-3,),"), "has 24 bytes"),
+        (npy(np.ones(3)).replace(b"(3,), }          ", b"(99999999999,), }"), "has 24 bytes"),
+        (npy(np.ones(3)).replace(b"\x93NUMPY\x01", b"\x93NUMPY\x02"), "format"),
+    ],
+)
+def test_strange_arrays_are_refused(tmp_path: Path, data: bytes, reason: str) -> None:
+    path = tmp_path / "strange"
+    rewritten(path, {"header.json": headed(ARRAY), "0.npy": npy(np.ones(3))})
+    assert read(path, "note").array("numbers", "float64").tolist() == [1, 1, 1]
+    rewritten(path, {"header.json": headed(ARRAY), "0.npy": data})
+    with pytest.raises(MalformedBytesError, match=reason):
+        read(path, "note")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ({"record": {}}, "1 members belong to nothing"),
+        ({"record": {"a": {"bytes": "1"}}}, "cannot read"),
+        ({"record": {"a": {"bytes": "0"}, "b": {"bytes": "0"}}}, "cannot read"),
+        ({"record": {"a": {"bytes": 0}}}, "an entry of no kind"),
+        ({"record": {"a": {"bytes": "header.json"}}}, "cannot read"),
+        ({"record": {"a": {}}}, "an entry of no kind"),
+        ({"record": {"a": {"bytes": "0", "array": "0"}}}, "an entry of no kind"),
+        ({"record": {"a": {"array": "0"}}}, "magic"),
+        ({"record": []}, "an entry of no kind"),
+    ],
+)
+def test_strange_contents_are_refused(tmp_path: Path, content: object, reason: str) -> None:
+    path = tmp_path / "strange"
+    rewritten(path, {"header.json": headed({"record": {"a": {"bytes": "0"}}}), "0": b"words"})
+    assert read(path, "note").data("a") == b"words"
+    rewritten(path, {"header.json": headed(content), "0": b"words"})
+    with pytest.raises(MalformedBytesError, match=reason):
+        read(path, "note")
+
+
+def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "strange"
+    content = headed({"record": {"a": {"bytes": "0"}}})
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", content)
+        archive.writestr("0", b"words")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("0", b"other")
+    with pytest.raises(MalformedBytesError, match="longer than the file"):
         read(path, "note")
 
 
@@ -99,14 +225,22 @@ def test_a_compressed_part_is_refused(tmp_path: Path) -> None:
         "[]",
         "{}",
         '{"version": 2}',
-        '{"version": 1, "kind": "note"}',
-        '{"version": true, "kind": "note", "facts": {}}',
+        '{"version": 2, "kind": "note"}',
+        '{"version": 2, "kind": "note", "content": []}',
+        '{"version": 2, "kind": "note", "content": 3}',
+        '{"version": 2, "kind": 3, "content": {"record": {}}}',
+        '{"version": 2, "kind": "no\\u001b[2Jte", "content": {"record": {}}}',
+        '{"version": 1, "kind": "note", "content": {"record": {}}}',
+        '{"version": 2.0, "kind": "note", "content": {"record": {}}}',
+        '{"version": true, "kind": "note", "content": {"record": {}}}',
+        '{"version": 2, "kind": "note", "content": ' + "[" * 100_000,
         "nonsense",
     ],
+    ids=lambda header: header[:60],
 )
 def test_a_strange_header(tmp_path: Path, header: str) -> None:
     path = tmp_path / "strange"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("header.json", header)
-    with pytest.raises(MalformedBytesError):
+    rewritten(path, {"header.json": header.encode()})
+    with pytest.raises(MalformedBytesError) as refusal:
         read(path, "note")
+    assert str(refusal.value).isprintable()

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given, settings
 
-from cloakwork._native import Parameters, SecretKey
+from cloakwork._native import Parameters
 from cloakwork.programs.slots import (
     Add,
     Constant,
@@ -21,11 +21,12 @@ from cloakwork.programs.slots import (
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.profile import Profile
-from cloakwork.schemes.ckks import CkksBackend, CkksKey
+from cloakwork.schemes.ckks import CkksBackend
 from tests.runtime.slot_programs import programs
+from tests.schemes.ckks_secret import CkksSecret
 
 PARAMETERS = Parameters(levels=2, log_n=8, insecure=True)
-KEY = CkksKey(PARAMETERS, SecretKey.generate(PARAMETERS))
+KEY = CkksSecret(PARAMETERS)
 BACKEND = CkksBackend(PARAMETERS, KEY.evaluation_keys(2, dict.fromkeys(range(1, 4), 2)))
 X = [
     KEY.encrypt(np.full(PARAMETERS.slots, 0.5), bound=1.0, level=PARAMETERS.levels)
@@ -69,7 +70,7 @@ def test_a_product_that_waits_for_relinearisation_is_half_as_large_again() -> No
 def test_the_bytes_of_every_level() -> None:
     for level in range(PARAMETERS.levels + 1):
         value = BACKEND.drop_level(X[0], level) if level < PARAMETERS.levels else X[0]
-        assert BACKEND.bytes_at(State(level)) == value.nbytes
+        assert KEY.scheme.bytes_at(State(level)) == value.nbytes
 
 
 @settings(max_examples=40, deadline=None)
@@ -77,4 +78,4 @@ def test_the_bytes_of_every_level() -> None:
 def test_the_prediction_is_what_ciphertexts_take(program: SlotProgram) -> None:
     profile = Profile()
     run(program, BACKEND, X, threads=1, profile=profile)
-    assert profile.peak_bytes == predicted_peak_bytes(program, BACKEND.bytes_at)
+    assert profile.peak_bytes == predicted_peak_bytes(program, KEY.scheme.bytes_at)

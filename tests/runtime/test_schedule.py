@@ -16,7 +16,6 @@ from cloakwork.programs.slots import (
     Output,
     Rotate,
     SlotProgram,
-    operands,
 )
 from cloakwork.runtime.schedule import hoisting_groups, schedule
 from tests.runtime.slot_programs import programs
@@ -73,7 +72,7 @@ def test_groups_are_rotations_of_one_value(program: SlotProgram) -> None:
         assert list(group) == sorted(group)
         operations = [program.operations[number] for number in group]
         assert all(isinstance(operation, Rotate) for operation in operations)
-        assert len({operands(operation) for operation in operations}) == 1
+        assert len({operation.operands for operation in operations}) == 1
 
 
 @given(programs(slots=8, level=2, longest=300))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
-from cloakwork._native import Parameters, SecretKey
+from cloakwork._native import Parameters
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import (
@@ -26,16 +26,17 @@ from cloakwork.programs.slots import (
     Sub,
 )
 from cloakwork.runtime.executor import run
-from cloakwork.schemes.ckks import CkksBackend, CkksKey
+from cloakwork.schemes.ckks import CkksBackend
 from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
 from cloakwork.schemes.clear_real import ClearBackend, ClearKey, ClearVector
+from tests.schemes.ckks_secret import CkksSecret
 
 SETS = {
     "one digit, insecure": Parameters(levels=3, scale_bits=42, log_n=10, insecure=True),
     "many digits, 128 bits": Parameters(levels=3, scale_bits=40, log_n=13),
     "few digits, 128 bits": Parameters(levels=6, scale_bits=45, log_n=14),
 }
-KEYS = {name: CkksKey(p, SecretKey.generate(p)) for name, p in SETS.items()}
+KEYS = {name: CkksSecret(p) for name, p in SETS.items()}
 
 Chain = Callable[[Builder, int, int], int]
 
@@ -110,16 +111,16 @@ def test_the_model_is_within_a_factor_of_two_of_the_engine(name: str, chain: str
     (exact,) = run(
         program,
         ClearBackend(),
-        [exact_key.encrypt(v, bound=1.0, level=parameters.levels) for v in inputs],
+        [exact_key.encrypt(v, level=parameters.levels) for v in inputs],
     )
-    noisy_inputs = [noisy_key.encrypt(v, bound=1.0, level=parameters.levels) for v in inputs]
+    noisy_inputs = [noisy_key.encrypt(v, level=parameters.levels) for v in inputs]
     (modelled,) = run(program, ClearBackend(model), noisy_inputs)
     demand = required_keys(program)
     keys = key.evaluation_keys(demand.relinearisation_level, demand.rotations)
-    encrypted = [key.encrypt(v, bound=1.0, level=parameters.levels) for v in inputs]
+    encrypted = [key.encrypt_publicly(v, bound=1.0, level=parameters.levels) for v in inputs]
     (found,) = run(program, CkksBackend(parameters, keys), encrypted)
 
-    measured = float(np.std(key.decrypt(found, flood_bits=None) - exact.slots))
+    measured = float(np.std(key.decrypt(found) - exact.slots))
     predicted = float(np.std(modelled.slots - exact.slots))
     assert measured / 2 < predicted < 2 * measured
 
@@ -141,14 +142,14 @@ def test_the_same_seed_gives_the_same_errors() -> None:
 
 def test_errors_of_key_and_backend_are_independent() -> None:
     zeros = np.zeros(1024)
-    fresh = ClearKey(MODEL).encrypt(zeros, bound=1.0, level=2).slots
+    fresh = ClearKey(MODEL).encrypt(zeros, level=2).slots
     rotated = ClearBackend(MODEL).rotate(ClearVector(zeros, 2), 1).slots
     assert abs(np.corrcoef(fresh, rotated)[0, 1]) < 0.2
 
 
 def test_errors_have_the_deviation_that_is_told() -> None:
     zeros = np.zeros(1 << 16)
-    fresh = ClearKey(MODEL).encrypt(zeros, bound=1.0, level=1).slots
+    fresh = ClearKey(MODEL).encrypt(zeros, level=1).slots
     assert np.std(fresh) == pytest.approx(MODEL.encryption(1), rel=0.05)
     rescaled_one = ClearBackend(MODEL).rescale(ClearVector(zeros, 2, waiting=True))
     assert np.std(rescaled_one.slots) == pytest.approx(MODEL.rounding(2.0**31), rel=0.05)

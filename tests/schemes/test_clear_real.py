@@ -1,18 +1,50 @@
 """The clear backend's own facts; its operations are tested where programs run."""
 
 import numpy as np
+import pytest
 
-from cloakwork.schemes.clear_real import ClearKey, ClearVector
+from cloakwork._native import Parameters
+from cloakwork.base.record import Fields, Record
+from cloakwork.errors import MalformedBytesError
+from cloakwork.schemes.clear_real import ClearKey, ClearReal, ClearVector
+
+SCHEME = ClearReal(Parameters(levels=2, log_n=5, insecure=True))
 
 
 def test_a_key_that_hides_nothing() -> None:
     vector = np.arange(4.0)
-    value = ClearKey().encrypt(vector, bound=4.0, level=2)
+    value = ClearKey().encrypt(vector, level=2)
     vector[0] = 9
-    assert value.level == 2
-    assert ClearKey().decrypt(value, flood_bits=None).tolist() == [0, 1, 2, 3]
+    assert (value.level, value.slots.tolist()) == (2, [0, 1, 2, 3])
+    found = SCHEME.decrypt(SCHEME.secret_key(), [value], None)
+    assert found.vectors[0].tolist() == [0, 1, 2, 3]
 
 
 def test_size_and_precision() -> None:
     value = ClearVector(np.zeros(4), 1)
     assert (value.nbytes, value.precision) == (32, 52.0)
+
+
+def test_vectors_come_back_from_records() -> None:
+    value = ClearVector(np.arange(16.0), 1)
+    again = SCHEME.read_tensor_value(Fields(SCHEME.dump(value), "the record"))
+    assert (again.level, again.slots.tolist()) == (1, value.slots.tolist())
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"level": 3},
+        {"level": -1},
+        {"level": True},
+        {"slots": np.zeros(15)},
+        {"slots": np.zeros((4, 4))},
+        {"slots": np.zeros(16, dtype=np.int64)},
+        {"slots": [0.0] * 16},
+    ],
+    ids=str,
+)
+def test_hostile_records_are_refused(changed: Record) -> None:
+    record = {"slots": np.zeros(16), "level": 1, **changed}
+    with pytest.raises(MalformedBytesError, match="cannot read the record"):
+        SCHEME.read_tensor_value(Fields(record, "the record"))

@@ -1,1 +1,1 @@
-"""TODO."""
+"""What every floor above may use and no user sees."""

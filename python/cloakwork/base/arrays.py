@@ -76,7 +76,7 @@ def _require_finite(array: NDArray[np.float64], action: str) -> None:
 
 
 def require_bound(
-    array: NDArray[np.float64], bound: float, action: str, *, error: float = 0.0
+    array: NDArray[np.float64], bound: float, action: str, advice: str, *, error: float = 0.0
 ) -> None:
     """Refuse an array with an element of absolute value above the bound.
 
@@ -84,6 +84,7 @@ def require_bound(
         array: The numbers.
         bound: The bound.
         action: What the caller is about to do, for the message of a refusal.
+        advice: Where a larger bound is given, such as "Session(bound={})".
         error: How far a number that is within the bound may be seen above it.
 
     Raises:
@@ -91,8 +92,8 @@ def require_bound(
         ValueOutOfRangeError: There is such an element.
 
     Example:
-        >>> require_bound(np.array([1.0, -2.0]), 2.0, "encrypt")
-        >>> require_bound(np.array([2.0000001]), 2.0, "decrypt", error=2.0**-20)
+        >>> require_bound(np.array([1.0, -2.0]), 2.0, "encrypt", "Session(bound={})")
+        >>> require_bound(np.array([2.1]), 2.0, "decrypt", "Session(bound={})", error=0.5)
     """
     largest = float(np.abs(array).max(initial=0.0))
     # A NaN is not within any bound.
@@ -100,19 +101,22 @@ def require_bound(
         _require_finite(array, action)
         raise ValueOutOfRangeError(
             f"cannot {action}: a value of {above(largest, bound)} exceeds the bound {bound:g}; "
-            f"allow bound={above(largest, bound)} or more, or scale the data"
+            f"make it {advice.format(above(largest, bound))} or more, or scale the data"
         )
 
 
-def require_precision(array: NDArray[np.float64], precision: float, action: str) -> None:
+def require_precision(
+    array: NDArray[np.float64], precision: float, bound: float, action: str
+) -> None:
     """Refuse an array too few bits of which are right.
 
-    Bits count from the larger of 1 and the largest number; of smaller numbers beside it
-    fewer are right.
+    Bits count from the larger of 1, or the bound where that is less, and the largest number; of
+    smaller numbers beside it fewer are right.
 
     Args:
         array: The numbers.
         precision: Bits after the binary point that are right.
+        bound: The largest absolute value that any number may have.
         action: What the caller is about to do, for the message of an error.
 
     Raises:
@@ -120,11 +124,12 @@ def require_precision(array: NDArray[np.float64], precision: float, action: str)
         PrecisionLostError: Fewer than `MIN_RIGHT_BITS` bits are right.
 
     Example:
-        >>> require_precision(np.array([100.0]), 2.0, "decrypt")
+        >>> require_precision(np.array([100.0]), 2.0, 128.0, "decrypt")
     """
     _require_finite(array, action)
     largest = float(np.abs(array).max(initial=0.0))
-    right = precision + math.log2(max(1.0, largest))
+    # What is always 0 is as right as it can be.
+    right = precision + math.log2(max(min(1.0, bound), largest) or 1.0)
     if right < MIN_RIGHT_BITS:
         raise PrecisionLostError(
             f"cannot {action}: expected {MIN_RIGHT_BITS} right bits or more, got "

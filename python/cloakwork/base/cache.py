@@ -6,15 +6,12 @@ import contextlib
 import os
 from pathlib import Path
 
+import platformdirs
+
 
 def folder() -> Path:
     """The folder `cloakwork` in the user's cache; it need not be there yet."""
-    # The specification has a relative path ignored as an empty one is.
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(given):
-        return Path(given) / "cloakwork"
-    # Where nobody has a home the path stays as it is, and is refused when it is used.
-    return Path(os.path.expanduser("~/.cache")) / "cloakwork"
+    return platformdirs.user_cache_path("cloakwork", appauthor=False)
 
 
 def keep(path: Path, data: bytes) -> None:

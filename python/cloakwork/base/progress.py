@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
 from typing import NoReturn, TypeAlias
 
 from tqdm import tqdm
@@ -16,27 +16,15 @@ _PATIENCE = 2.0
 _INTERVAL = 0.5
 
 
-class NoBar:
-    """Stands for the bar where there is no terminal to show one on, and costs nothing.
+class _Bar(tqdm):  # type: ignore[type-arg]  # tqdm is generic in its stubs alone
+    """A bar that starts neither a thread nor a process of its own."""
 
-    Example:
-        >>> with NoBar() as bar:
-        ...     bar.update()
-    """
-
-    n = 0
-
-    def __enter__(self) -> NoBar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def update(self, steps: float = 1) -> None:
-        """Show nothing."""
+    monitor_interval = 0
 
 
-Bar: TypeAlias = "tqdm[NoReturn] | NoBar"
+_Bar.set_lock(threading.RLock())
+
+Bar: TypeAlias = "tqdm[NoReturn]"
 
 
 def progress_bar(title: str, *, total: int, unit: str) -> Bar:
@@ -51,11 +39,9 @@ def progress_bar(title: str, *, total: int, unit: str) -> Bar:
         >>> with progress_bar("counting", total=3, unit="number") as bar:
         ...     _ = bar.update()
     """
-    # Where the interpreter has no standard error, it is None.
-    isatty = getattr(sys.stderr, "isatty", None)
-    if isatty is None or not isatty():
-        return NoBar()
-    return tqdm(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False)
+    # Where the interpreter has no standard error, it is None; elsewhere tqdm asks it.
+    disable = True if sys.stderr is None else None
+    return _Bar(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False, disable=disable)
 
 
 def no_announcement(step: str) -> None:
@@ -79,12 +65,12 @@ def announced_steps(title: str, total: int) -> Iterator[Callable[[str], None]]:
         ...     announce("steeping tea")
     """
     with progress_bar(title, total=total, unit="step") as bar:
-        if isinstance(bar, NoBar):
+        if bar.disable:
             yield no_announcement
             return
         # Every update is drawn, those of no step, too.
         bar.miniters, bar.dynamic_miniters = 0, False
-        finished = Event()
+        finished = threading.Event()
 
         def redraw() -> None:
             while not finished.wait(_INTERVAL):
@@ -94,7 +80,7 @@ def announced_steps(title: str, total: int) -> Iterator[Callable[[str], None]]:
             bar.set_postfix_str(step, refresh=False)
             bar.update()
 
-        thread = Thread(target=redraw, name="progress", daemon=True)
+        thread = threading.Thread(target=redraw, name="progress", daemon=True)
         thread.start()
         try:
             yield announce

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from cloakwork.errors import MalformedBytesError
 
 Record: TypeAlias = Mapping[str, Any]
+
+_MOST_NUMBER = sys.float_info.max
 
 
 class Fields:
@@ -96,7 +98,8 @@ class Fields:
     def number(self, name: str) -> float:
         """An entry that is a finite number."""
         value = self.raw(name)
-        if type(value) not in (int, float) or not math.isfinite(float(value)):
+        # An integer may be too large for a float.
+        if type(value) not in (int, float) or not -_MOST_NUMBER <= value <= _MOST_NUMBER:
             raise self.wrong(name, "a finite number")
         return float(value)
 

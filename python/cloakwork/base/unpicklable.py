@@ -22,6 +22,8 @@ class Unpicklable:
         cloakwork.errors.NotPicklableError: cannot pickle or copy Lock; save it by save_lock
     """
 
+    __slots__ = ()
+
     saved_by: ClassVar[str]
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:

@@ -5,23 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from cloakwork.base.arguments import optional, shown
-from cloakwork.errors import InvalidArgumentError
-from cloakwork.explain.bits import explain_bootstraps, explain_gates
-from cloakwork.explain.circuits import explain_circuit
-from cloakwork.explain.layers import explain_layers
-from cloakwork.explain.slots import explain_slots, explain_tensor
-from cloakwork.frontends.boolean.circuit import Circuit
-from cloakwork.frontends.tensors.tensor import Tensor
-from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.programs.packing.batch import BatchPacking
-from cloakwork.programs.packing.scalar import ScalarPacking
-from cloakwork.runtime.encrypted import Encrypted
-from cloakwork.runtime.profile import Profile
-from cloakwork.runtime.program import Program
-
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from cloakwork.frontends.boolean.circuit import Circuit
+    from cloakwork.frontends.tensors.tensor import Tensor
+    from cloakwork.runtime.encrypted import Encrypted
+    from cloakwork.runtime.profile import Profile
+    from cloakwork.runtime.program import Program
 
 
 def explain(x: Program | Circuit | Tensor | Encrypted, profile: Profile | None = None) -> str:
@@ -52,36 +43,10 @@ def explain(x: Program | Circuit | Tensor | Encrypted, profile: Profile | None =
           levels  1 to 1
         ...
     """
-    profile = optional(profile, Profile, "profile", "explain")
-    match x:
-        case Program():
-            return _program(x, profile)
-        case Tensor():
-            return explain_tensor(x)
-        case Circuit(gates=gates):
-            return explain_gates(gates)
-        case Encrypted():
-            return repr(x)
-        case _:
-            raise InvalidArgumentError(
-                f"cannot explain: expected a program, a circuit or an encrypted tensor, got "
-                f"{shown(x)}"
-            )
+    # All frontends are loaded by it.
+    from cloakwork.explain.text import explained  # noqa: PLC0415
 
-
-def _program(x: Program, profile: Profile | None) -> str:
-    match x.body, x.packing:
-        case BootstrapProgram() as body, _:
-            return explain_bootstraps(body, x.scheme, x.threads, warning=x.warning, profile=profile)
-        case body, ScalarPacking() as packing:
-            return explain_circuit(body, packing, x.scheme, warning=x.warning, profile=profile)
-        case body, BatchPacking():
-            parameters, error = x.scheme.parameters, x.error or 0.0
-            return explain_layers(
-                body, parameters, x.batch, error, warning=x.warning, profile=profile
-            )
-        case body, _:
-            return explain_slots(body, x.scheme, warning=x.warning, profile=profile)
+    return explained(x, profile)
 
 
 def plot(
@@ -113,10 +78,6 @@ def plot(
         ['operand0  (2, 2)', 'result  (2,)']
     """
     # Matplotlib is large, and only drawing needs it.
-    from cloakwork.explain.plot.plot import drawn  # noqa: PLC0415
+    from cloakwork.explain.figures.drawn import drawn  # noqa: PLC0415
 
-    if not isinstance(x, Program | Tensor):
-        raise InvalidArgumentError(
-            f"cannot plot: expected a program or an encrypted tensor, got {shown(x)}"
-        )
-    return drawn(x, path, optional(profile, Profile, "profile", "plot"))
+    return drawn(x, path, profile)

@@ -10,7 +10,7 @@ import numpy as np
 
 from cloakwork.explain.stages import stages_of, strands_of
 from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.programs.slots import Input, Output, SlotProgram, name_of, operands
+from cloakwork.programs.slots import Input, Output, SlotProgram
 
 # Programs of more operations are drawn by strands: what happens to one ciphertext in one stage.
 _MOST_OPERATIONS = 400
@@ -72,7 +72,7 @@ def nodes_of(program: SlotProgram, *, most: int = _MOST_OPERATIONS) -> list[Node
         used = {
             node_of[operand]
             for number in numbers
-            for operand in operands(program.operations[number])
+            for operand in program.operations[number].operands
             if operand in node_of
         }
         parents.append(tuple(sorted(used - {place})))
@@ -156,7 +156,7 @@ def _groups(program: SlotProgram, *, one_by_one: bool) -> list[tuple[int, tuple[
 
 
 def _kind(program: SlotProgram, numbers: Sequence[int]) -> str:
-    kinds = {name_of(program.operations[number]) for number in numbers}
+    kinds = {program.operations[number].kind for number in numbers}
     return next((kind for kind in _WEIGHTIEST if kind in kinds), min(kinds))
 
 

@@ -13,7 +13,7 @@ from cloakwork.plan.analysis.memory import process_memory
 from cloakwork.plan.cost.table import Costs, seconds_of
 from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import KeyRequirements, required_keys
-from cloakwork.programs.slots import Input, Linear, Output, Rotate, SlotProgram, operands
+from cloakwork.programs.slots import Input, Linear, Output, Rotate, SlotProgram
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes.transform_cache import default_cache_bytes
 
@@ -75,7 +75,7 @@ def _layer(
     sources = [
         program.states[operand].level
         for number in numbers
-        for operand in operands(program.operations[number])
+        for operand in program.operations[number].operands
     ]
     ends = [level for level in results if level is not None]
     return Layer(

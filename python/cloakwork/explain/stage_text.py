@@ -21,8 +21,6 @@ from cloakwork.programs.slots import (
     Rescale,
     Rotate,
     SlotProgram,
-    name_of,
-    operands,
 )
 
 _SHOWN_STRANDS = 4
@@ -67,7 +65,7 @@ def _wrapped(line: str, indent: int) -> list[str]:
 
 def _levels(program: SlotProgram, stage: Stage) -> str:
     first, last = stage.numbers[0], stage.numbers[-1]
-    levels = [program.states[operand].level for operand in operands(program.operations[first])]
+    levels = [program.states[operand].level for operand in program.operations[first].operands]
     start = max(level for level in levels if level is not None)
     end = program.states[last].level
     return f"level {start}" if start == end else f"level {start} to {end}"
@@ -110,15 +108,15 @@ def _part_told(program: SlotProgram, strand: Sequence[int]) -> str:
 def _kind(program: SlotProgram, number: int) -> str:
     operation = program.operations[number]
     if isinstance(operation, Mul):
-        factors = [program.operations[operand] for operand in operands(operation)]
+        factors = [program.operations[operand] for operand in operation.operands]
         clear = any(isinstance(factor, Constant) for factor in factors)
         return "multiply by constants" if clear else "multiply"
-    return name_of(operation).replace("_", " ")
+    return operation.kind.replace("_", " ")
 
 
 def _adds(program: SlotProgram, number: int, rotation: int) -> bool:
     operation = program.operations[number]
-    return number >= 0 and isinstance(operation, Add) and rotation in operands(operation)
+    return number >= 0 and isinstance(operation, Add) and rotation in operation.operands
 
 
 def _kind_told(program: SlotProgram, kind: str, numbers: Sequence[int]) -> str:
@@ -152,7 +150,7 @@ def _added_rotations(program: SlotProgram, pairs: Sequence[tuple[int, int]]) -> 
         rotation = program.operations[number]
         assert isinstance(rotation, Rotate)
         steps.append(signed(rotation.steps, program.slots))
-        elsewhere.append(rotation.operand not in operands(program.operations[addition]))
+        elsewhere.append(rotation.operand not in program.operations[addition].operands)
     if not any(elsewhere):
         return f"add rotations by {listed(steps, most=_ROTATIONS)}"
     marked = [f"{step}{'*' * mark}" for step, mark in zip(steps, elsewhere, strict=True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cloakwork.programs.slots import Constant, DropLevel, Input, Output, SlotProgram, operands
+from cloakwork.programs.slots import Constant, DropLevel, Input, Output, SlotProgram
 
 _ALIGNING = "align levels"
 
@@ -93,7 +93,7 @@ def strands_of(program: SlotProgram, stage: Stage) -> list[tuple[int, ...]]:
         return number
 
     for number in stage.numbers:
-        for operand in operands(program.operations[number]):
+        for operand in program.operations[number].operands:
             if operand in leaders:
                 first, second = sorted((leader(operand), leader(number)))
                 leaders[second] = first

@@ -8,22 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from cloakwork.explain.quantities import counted, duration, listed, signed, size
-from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import required_keys
-from cloakwork.programs.slots import (
-    Add,
-    Constant,
-    DropLevel,
-    Linear,
-    Mul,
-    Neg,
-    Rescale,
-    Rotate,
-    RotateSum,
-    SlotProgram,
-    Sub,
-    name_of,
-)
+from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.memory import predicted_peak_bytes
 
 WIDTH = 100
@@ -40,34 +26,14 @@ def counts(program: SlotProgram) -> Counter[str]:
         switches, and levels dropped.
 
     Example:
-        >>> from cloakwork.programs.slots import Input, Output
+        >>> from cloakwork.programs.slots import Add, Input, Output, Rotate
         >>> operations = (Input("x", 3), Rotate(0, 2), Add(0, 1), Output(2))
         >>> sorted(counts(SlotProgram("", 8, operations, (None,) * 4)).items())
         [('addition', 1), ('rotation', 1)]
     """
     found: Counter[str] = Counter()
-    for operation in program.operations:
-        match operation:
-            case Add() | Sub() | Neg():
-                found["addition"] += 1
-            case Rotate():
-                found["rotation"] += 1
-            case RotateSum(added=added, subtracted=subtracted, moving=moving):
-                found["rotation"] += len(moving)
-                found["addition"] += len(added) + len(subtracted) - 1
-            case Linear(diagonals=diagonals, baby_steps=baby_steps):
-                found["rotation"] += split(diagonals, program.slots, baby_steps).rotations
-                found["diagonal"] += len(diagonals)
-            case Mul(left=left, right=right):
-                factors = (program.operations[left], program.operations[right])
-                clear = any(isinstance(factor, Constant) for factor in factors)
-                found["plaintext product" if clear else "ciphertext product"] += 1
-            case Rescale():
-                found["modulus switch" if program.numbers == "integer" else "rescale"] += 1
-            case DropLevel():
-                found["level drop"] += 1
-            case _:
-                pass
+    for number, operation in enumerate(program.operations):
+        found.update(operation.counts(program.context(number)))
     return found
 
 
@@ -76,7 +42,7 @@ def total_lines(program: SlotProgram, scheme: Any) -> list[str]:
 
     Example:
         >>> from cloakwork._native import Parameters
-        >>> from cloakwork.programs.slots import Input, Output
+        >>> from cloakwork.programs.slots import Input, Output, Rotate
         >>> from cloakwork.schemes.ckks import Ckks
         >>> program = SlotProgram("", 512, (Input("x", 1), Rotate(0, 1), Output(1)), (None,) * 3)
         >>> scheme = Ckks(Parameters(levels=1, log_n=10, insecure=True))
@@ -110,7 +76,7 @@ def by_kind(program: SlotProgram, seconds: Sequence[float]) -> dict[str, float]:
     totals: dict[str, float] = {}
     for operation, each in zip(program.operations, seconds, strict=True):
         if each:
-            totals[name_of(operation)] = totals.get(name_of(operation), 0.0) + each
+            totals[operation.kind] = totals.get(operation.kind, 0.0) + each
     return totals
 
 

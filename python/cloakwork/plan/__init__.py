@@ -1,1 +1,1 @@
-"""Decides where elements sit and how they move."""
+"""Decides which operations run, where numbers lie, at which levels, under which parameters."""

@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork import _native
 from cloakwork.base.arrays import owned_integers
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.port import Port, distinct_ports, signature
@@ -129,6 +130,29 @@ class BootstrapProgram:
         self._require_nodes()
         self._require_terms()
         self._require_outputs()
+        # Sums that are too large to be followed are refused.
+        _ = self.native
+
+    @cached_property
+    def native(self) -> _native.BootstrapProgram:
+        """The program as the engine runs it, without ports and encodings.
+
+        Raises:
+            InvalidProgramError: Terms or weights are more than any noise leaves room for.
+        """
+        return _native.BootstrapProgram(
+            inputs=self.input_count,
+            kinds=self.kinds,
+            term_starts=self.term_starts,
+            term_signals=self.term_signals,
+            term_weights=self.term_weights,
+            constants=self.constants,
+            boxes_log=self.boxes_log,
+            output_starts=self.output_starts,
+            tables=self.tables,
+            output_constants=self.output_constants,
+            output_signals=self.output_signals,
+        )
 
     @property
     def node_count(self) -> int:
@@ -489,6 +513,12 @@ class BootstrapStatistics:
     depth: int
     widths: tuple[int, ...]
 
+    def __repr__(self) -> str:
+        return (
+            f"BootstrapStatistics({self.bootstraps} bootstraps, {self.linear} linear, "
+            f"{self.terms} terms; depth {self.depth}, at most {max(self.widths, default=0)} beside)"
+        )
+
 
 def bootstrap_statistics_of(program: BootstrapProgram) -> BootstrapStatistics:
     """Count the nodes of a program.
@@ -498,8 +528,7 @@ def bootstrap_statistics_of(program: BootstrapProgram) -> BootstrapStatistics:
         >>> terms = [(builder.input(0, QUARTER), 1), (builder.input(1, QUARTER), 1)]
         >>> _ = builder.bootstrap(terms, 0, 2, [(-EIGHTH, -EIGHTH)], [EIGHTH])
         >>> bootstrap_statistics_of(builder.finish())
-        BootstrapStatistics(bootstraps=1, by_outputs={1: 1}, linear=0, terms=2, depth=1,
-            widths=(1,))
+        BootstrapStatistics(1 bootstraps, 0 linear, 2 terms; depth 1, at most 1 beside)
     """
     is_bootstrap = program.kinds == BOOTSTRAP
     counts = np.bincount(counts_between(program.output_starts)[is_bootstrap], minlength=1).tolist()

@@ -7,34 +7,13 @@ one bound that a ciphertext has for all its slots.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
-from numpy.polynomial import chebyshev, polynomial
 
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.programs.diagonals import SparseDiagonals
-from cloakwork.programs.slots import (
-    Add,
-    Basis,
-    Constant,
-    DropLevel,
-    Input,
-    Linear,
-    Mul,
-    Neg,
-    Operation,
-    Output,
-    Polynomial,
-    Rescale,
-    Rotate,
-    RotateSum,
-    SlotProgram,
-    Sub,
-    Vector,
-    operands,
-)
+from cloakwork.programs.slots import Constant, Input, SlotProgram, Vector
 
 # What outgrows a double stays here, as the engine's own bounds do.
 _LARGEST = float(np.finfo(np.float64).max)
@@ -65,6 +44,7 @@ def value_bounds(
             have a bound that is negative or NaN.
 
     Example:
+        >>> from cloakwork.programs.slots import Add, Output, Rotate
         >>> program = SlotProgram(
         ...     "copy", 4, (Input("x", 0), Rotate(0, 2), Add(0, 1), Output(2)), (None,) * 4)
         >>> value_bounds(program, [np.array([1.0, 3.0, 0.0, 0.0])])
@@ -78,7 +58,7 @@ def value_bounds(
     last_use = {
         operand: number
         for number, operation in enumerate(program.operations)
-        for operand in operands(operation)
+        for operand in operation.operands
     }
     waiting = iter(inputs)
     slots: dict[int, Vector] = {}
@@ -88,13 +68,13 @@ def value_bounds(
             made = next(waiting)
         else:
             with np.errstate(over="ignore", invalid="ignore"):
-                made = _applied(operation, slots)
+                made = operation.bound([slots[operand] for operand in operation.operands])
         made = np.nan_to_num(made, nan=_LARGEST, posinf=_LARGEST, neginf=_LARGEST)
         if number in ceilings:
             made = np.minimum(made, ceilings[number])
         slots[number] = made
         bounds.append(None if isinstance(operation, Constant) else float(made.max()))
-        for value in (number, *operands(operation)):
+        for value in (number, *operation.operands):
             if last_use.get(value, number) == number:
                 slots.pop(value, None)
     return bounds
@@ -117,56 +97,3 @@ def _require_inputs(program: SlotProgram, inputs: Sequence[Vector]) -> None:
                 f"cannot bound {program.title}: expected bounds of 0 or more, input {number} has "
                 "others"
             )
-
-
-def _applied(operation: Operation, slots: Mapping[int, Vector]) -> Vector:
-    match operation:
-        case Constant(vector=vector):
-            return np.abs(np.asarray(vector, dtype=np.float64))
-        case Add(left=left, right=right) | Sub(left=left, right=right):
-            return slots[left] + slots[right]
-        case Mul(left=left, right=right):
-            return slots[left] * slots[right]
-        case Rotate(operand=operand, steps=steps):
-            return np.roll(slots[operand], -steps)
-        case Linear(operand=operand, diagonals=diagonals):
-            return transformed(slots[operand], diagonals)
-        case Polynomial(operand=operand, coefficients=coefficients, basis=basis):
-            return _EVALUATED[basis](slots[operand], np.abs(coefficients))
-        case Neg() | Rescale() | DropLevel() | Output():
-            return slots[operation.operand]
-        case Input():
-            raise AssertionError("inputs are not applied")
-        case RotateSum():
-            raise AssertionError("programs over reals have no sums of rotations")
-
-
-def transformed(slots: Vector, diagonals: Mapping[int, Vector]) -> Vector:
-    """The largest absolute values after a linear transform, by those before it.
-
-    Example:
-        >>> transformed(np.array([1.0, 2.0]), {0: np.array([1.0, -1.0]), 1: np.ones(2)}).tolist()
-        [3.0, 3.0]
-    """
-    if isinstance(diagonals, SparseDiagonals):
-        return diagonals.absolute().applied(slots)
-    total = np.zeros_like(slots)
-    for steps, diagonal in diagonals.items():
-        total += np.abs(diagonal) * np.roll(slots, -steps)
-    return total
-
-
-def _monomials(slots: Vector, coefficients: Vector) -> Vector:
-    return np.asarray(polynomial.polyval(slots, coefficients), dtype=np.float64)
-
-
-def _chebyshev(slots: Vector, coefficients: Vector) -> Vector:
-    # Within [-1, 1] no Chebyshev polynomial exceeds its value at 1; beyond, all of them grow.
-    reached = chebyshev.chebval(np.maximum(slots, 1.0), coefficients)
-    return np.asarray(reached, dtype=np.float64)
-
-
-_EVALUATED: Mapping[Basis, Callable[[Vector, Vector], Vector]] = {
-    "monomial": _monomials,
-    "chebyshev": _chebyshev,
-}

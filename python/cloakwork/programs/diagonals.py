@@ -142,10 +142,15 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         )
         if not fits:
             raise ValueError(f"expected diagonals of {slots} slots")
-        sources = (targets + np.repeat(distances, counts)) % slots
-        made = cls(slots, sources, targets, None)
+        # They are in order already: sorting them would take several times their memory.
+        made = cls.__new__(cls)
+        made.slots = slots
+        made.numbers = distances
+        made._ends = np.concatenate([[0], np.cumsum(counts)])
+        made._targets = targets
         made._weights = weights
-        return made.counted(numbers)
+        made._index = {int(number): place for place, number in enumerate(numbers)}
+        return made
 
     def applied(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
         """The transform of a vector, its diagonals never dense.

@@ -341,6 +341,11 @@ class GateStatistics:
     depth: int
     widths: tuple[int, ...]
 
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self.gates.items())
+        widest = max(self.widths, default=0)
+        return f"GateStatistics({kinds or 'no gates'}; depth {self.depth}, at most {widest} beside)"
+
 
 def statistics_of(program: GateProgram) -> GateStatistics:
     """Count the gates of a program.
@@ -349,7 +354,7 @@ def statistics_of(program: GateProgram) -> GateStatistics:
         >>> builder = GateBuilder("nor", (Port("a", "bits", 2),))
         >>> _ = builder.append(GateKind.NOT, builder.append(GateKind.OR, 0, 1))
         >>> statistics_of(builder.finish())
-        GateStatistics(gates={'not': 1, 'or': 1}, depth=2, widths=(1, 1))
+        GateStatistics(1 not, 1 or; depth 2, at most 1 beside)
     """
     counts = np.bincount(program.kinds, minlength=len(ARITIES)).tolist()
     gates = {kind.name.lower(): counts[kind] for kind in GateKind if counts[kind]}

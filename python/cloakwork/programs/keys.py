@@ -6,16 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from cloakwork.programs.bsgs import split
-from cloakwork.programs.slots import (
-    Constant,
-    Linear,
-    Mul,
-    Polynomial,
-    Rotate,
-    RotateSum,
-    SlotProgram,
-)
+from cloakwork.programs.slots import SlotProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +92,7 @@ def required_keys(program: SlotProgram, numbers: Iterable[int] | None = None) ->
         numbers: Those of the operations that count, by default all.
 
     Example:
-        >>> from cloakwork.programs.slots import Input, Output
+        >>> from cloakwork.programs.slots import Input, Output, Rotate
         >>> required_keys(SlotProgram("", 8, (Input("x", 3), Rotate(0, 2), Output(1)), (None,) * 3))
         KeyRequirements(relinearisation_level=None, rotations={2: 3})
     """
@@ -111,23 +102,9 @@ def required_keys(program: SlotProgram, numbers: Iterable[int] | None = None) ->
         operation, level = program.operations[number], program.states[number].level
         if level is None:
             continue
-        steps: tuple[int, ...] = ()
-        match operation:
-            case Mul(left=left, right=right):
-                factors = (program.operations[left], program.operations[right])
-                if not any(isinstance(factor, Constant) for factor in factors):
-                    relinearisation = max(level, relinearisation or 0)
-            case Polynomial(operand=operand):
-                relinearisation = max(program.states[operand].level or 0, relinearisation or 0)
-            case Rotate(steps=single):
-                steps = (single,)
-            case RotateSum(moving=moving):
-                steps = moving
-            case Linear(diagonals=diagonals, baby_steps=baby_steps):
-                steps_split = split(diagonals, program.slots, baby_steps)
-                steps = steps_split.baby + steps_split.giant
-            case _:
-                pass
-        for step in steps:
+        product = operation.relinearisation_level(program.context(number))
+        if product is not None:
+            relinearisation = max(product, relinearisation or 0)
+        for step in operation.rotations(program.slots):
             rotations[step] = max(level, rotations.get(step, -1))
     return KeyRequirements(relinearisation, rotations)

@@ -171,15 +171,48 @@ def signature(inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
     return " -> ".join(named)
 
 
+def require_numbers(ports: Sequence[Port], kind: PortKind, what: str) -> None:
+    """Refuse ports that are not all of one kind of numbers, or of which two share a name.
+
+    Args:
+        ports: The inputs or outputs of a program over numbers.
+        kind: `real` or `integer`.
+        what: "inputs" or "outputs".
+
+    Raises:
+        InvalidProgramError: One is of another kind, or two share a name.
+
+    Example:
+        >>> require_numbers([Port("a", "real"), Port("b", "real")], "real", "inputs")
+    """
+    for port in ports:
+        if port.kind != kind:
+            raise InvalidProgramError(
+                f"cannot make the program: expected its {what} to be of kind {kind}, got "
+                f"{port.name!r:.40} of kind {port.kind}"
+            )
+    _require_distinct(ports, what)
+
+
+def _require_distinct(ports: Sequence[Port], what: str) -> None:
+    names = [port.name for port in ports]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidProgramError(
+            f"cannot make the program: the name {twice!r} comes twice among its {what}"
+        )
+
+
 def distinct_ports(given: Any, what: str) -> tuple[Port, ...]:
-    """The ports given, where no two have one name and all have no more bits than a program may.
+    """The ports of a program over bits, where no two share a name and the bits are few enough.
 
     Args:
         given: What is to be ports.
         what: "inputs" or "outputs".
 
     Raises:
-        InvalidProgramError: They are no ports, two share a name, or they have too many bits.
+        InvalidProgramError: They are no ports over bits, two share a name, or they have too many
+            bits.
 
     Example:
         >>> distinct_ports([Port("a", "bits", 2)], "inputs")[0].bits
@@ -188,12 +221,13 @@ def distinct_ports(given: Any, what: str) -> tuple[Port, ...]:
     ports = tuple(given)
     if not all(isinstance(port, Port) for port in ports):
         raise InvalidProgramError(f"cannot make the program: expected its {what} to be ports")
-    names = [port.name for port in ports]
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidProgramError(
-            f"cannot make the program: the name {twice!r} comes twice among its {what}"
-        )
+    for port in ports:
+        if not port.is_bits:
+            raise InvalidProgramError(
+                f"cannot make the program: expected its {what} to be of {', '.join(BIT_KINDS)}, "
+                f"got {port.name!r:.40} of kind {port.kind}"
+            )
+    _require_distinct(ports, what)
     bits = sum(port.bits for port in ports)
     if bits > MAX_PORT_BITS:
         raise InvalidProgramError(

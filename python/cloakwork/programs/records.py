@@ -25,8 +25,7 @@ from cloakwork.programs.text import Named, Naming, operation_lines, read_operati
 
 _MAX_PORTS = 1 << 16
 _MAX_TRANSFORMS = 1 << 20
-# An operation takes up to this many times its text in memory.
-_TEXT_WEIGHT = 64
+# In memory operations take some tens of times as much as their text.
 _TEXT_BYTES = 1 << 24
 
 
@@ -177,6 +176,25 @@ def read_bootstraps(fields: Fields) -> BootstrapProgram:
         return BootstrapProgram(fields.text("title"), inputs, outputs, **arrays)
     except CloakworkError as error:
         raise MalformedBytesError(f"cannot read {fields.place}: {error}") from error
+
+
+def meaning_record(program: SlotProgram | BootstrapProgram) -> Record:
+    """What a program computes, as a record: its title, layouts, origins and stages left out.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input, Output
+        >>> operations = (Input("x", 1), Output(0))
+        >>> one = SlotProgram("one", 4, operations, (None,) * 2, origins=("a.py:1", ""))
+        >>> two = SlotProgram("two", 4, operations, (None,) * 2, origins=("a.py:2", ""))
+        >>> from cloakwork.base.record import digest_of
+        >>> digest_of(meaning_record(one)) == digest_of(meaning_record(two))
+        True
+    """
+    if isinstance(program, BootstrapProgram):
+        return {**bootstraps_record(program), "title": ""}
+    unnamed = (None,) * len(program.operations)
+    bare = SlotProgram("", program.slots, program.operations, unnamed, numbers=program.numbers)
+    return slots_record(bare)
 
 
 def _ports_record(program: GateProgram | BootstrapProgram) -> Record:

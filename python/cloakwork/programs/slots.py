@@ -1,8 +1,8 @@
 """The slot program: the one form in which vectors of numbers are computed on.
 
 A program is a list of operations in order. Each makes one value, a vector of n
-slots, and names the values it works on by their number. `state_after` is the
-whole of what makes an operation legal.
+slots, and names the values it works on by their number. What makes an
+operation legal is said in its class, see `programs.operations`.
 
 Conventions, the same on every backend: after `Rotate` by k, slot i holds what
 slot i + k held (to the left, cyclic); `Linear` computes the sum over d of
@@ -13,427 +13,106 @@ a product of them waits for nothing, and a `Rescale` takes away noise wherever i
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, assert_never, get_args
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.layout import MAX_SLOTS, Layout
-
-Vector: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[np.int64]
-# What a program computes with.
-Numbers: TypeAlias = Literal["real", "integer"]
-Basis: TypeAlias = Literal["monomial", "chebyshev"]
-
-_INTEGERS = (int, np.integer)
-DTYPES: Mapping[Numbers, np.dtype[Any]] = {
-    "real": np.dtype(np.float64),
-    "integer": np.dtype(np.int64),
-}
-# Its negative is an int64 as well.
-MAX_INTEGER = (1 << 63) - 1
-
-# Far above every chain of moduli: a program may be deeper than its chain while it is planned.
-MAX_LEVEL = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Input:
-    """An encrypted vector from outside, at the given level."""
-
-    name: str
-    level: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Constant:
-    """A clear vector; only `Add`, `Sub` and `Mul` take one, beside an encrypted operand.
-
-    It is of float64 in a program over reals, of int64 in one over integers.
-    """
-
-    vector: NDArray[Any]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Add:
-    """left + right, slot by slot."""
-
-    left: int
-    right: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sub:
-    """left - right, slot by slot."""
-
-    left: int
-    right: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Mul:
-    """left * right, slot by slot; over reals it waits for a rescale."""
-
-    left: int
-    right: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Neg:
-    """-operand, slot by slot."""
-
-    operand: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rotate:
-    """Slot i receives slot i + steps, cyclically."""
-
-    operand: int
-    steps: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RotateSum:
-    """The sum of rotations by each of `added`, less those by each of `subtracted`.
-
-    0 stands for the operand itself. Programs over integers have it, where it costs little more
-    than one rotation.
-    """
-
-    operand: int
-    added: tuple[int, ...]
-    subtracted: tuple[int, ...] = ()
-
-    @property
-    def moving(self) -> tuple[int, ...]:
-        """The steps that are not 0."""
-        return tuple(step for step in self.added + self.subtracted if step)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Linear:
-    """The sum over d of diagonals[d] * rotate(operand, d); waits for a rescale.
-
-    `baby_steps` says how the diagonals are split: d is rotated by
-    d % baby_steps and by the rest of d. A diagonal may be counted from minus the slots up, so
-    that those of a transpose are multiples of one number.
-    """
-
-    operand: int
-    diagonals: Mapping[int, Vector]
-    baby_steps: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Polynomial:
-    """A real polynomial of every slot, coefficients from degree 0 up; rescaled already.
-
-    In the Chebyshev basis the slots lie in [-1, 1].
-    """
-
-    operand: int
-    coefficients: tuple[float, ...]
-    basis: Basis
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rescale:
-    """The same numbers one level down: at that level's scale, or with less noise."""
-
-    operand: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DropLevel:
-    """The same numbers at a lower level."""
-
-    operand: int
-    level: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Output:
-    """A result of the program."""
-
-    operand: int
-
-
-Operation: TypeAlias = (
-    Input
-    | Constant
-    | Add
-    | Sub
-    | Mul
-    | Neg
-    | Rotate
-    | RotateSum
-    | Linear
-    | Polynomial
-    | Rescale
-    | DropLevel
-    | Output
+from cloakwork.programs.operations import (
+    Add,
+    Constant,
+    Context,
+    DropLevel,
+    Input,
+    Linear,
+    Mul,
+    Neg,
+    Operation,
+    Output,
+    Polynomial,
+    Rescale,
+    Rotate,
+    RotateSum,
+    State,
+    Sub,
 )
+from cloakwork.programs.operations.base import (
+    DTYPES,
+    MAX_INTEGER,
+    MAX_LEVEL,
+    Integers,
+    Numbers,
+    Vector,
+    kind_of,
+)
+from cloakwork.programs.operations.polynomials import Basis, polynomial_depth
+
+__all__ = [
+    "DTYPES",
+    "MAX_INTEGER",
+    "MAX_LEVEL",
+    "Add",
+    "Basis",
+    "Builder",
+    "Constant",
+    "Context",
+    "DropLevel",
+    "Input",
+    "Integers",
+    "Linear",
+    "Mul",
+    "Neg",
+    "Numbers",
+    "Operation",
+    "Output",
+    "Polynomial",
+    "Rescale",
+    "Rotate",
+    "RotateSum",
+    "SlotProgram",
+    "State",
+    "Sub",
+    "Vector",
+    "polynomial_depth",
+]
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """What is known of a value before anything runs.
-
-    Args:
-        level: Level of the value; a clear one has none.
-        waiting: Whether it is a product that waits for its rescale.
-    """
-
-    level: int | None
-    waiting: bool = False
-
-
-def operands(operation: Operation) -> tuple[int, ...]:
-    """The numbers of the values that an operation works on."""
-    match operation:
-        case Input() | Constant():
-            return ()
-        case Add() | Sub() | Mul():
-            return (operation.left, operation.right)
-        case _:
-            return (operation.operand,)
-
-
-def with_operands(operation: Operation, numbers: Sequence[int]) -> Operation:
-    """The same operation on the values with these numbers.
-
-    Example:
-        >>> operands(with_operands(Sub(0, 1), [4, 7]))
-        (4, 7)
-    """
-    match operation:
-        case Input() | Constant():
-            return operation
-        case Add() | Sub() | Mul() | Neg() | Rescale() | Output():
-            return type(operation)(*numbers)
-        case _:
-            return replace(operation, operand=numbers[0])
-
-
-def polynomial_depth(coefficients: Sequence[float]) -> int:
-    """Levels that a polynomial takes: the least for its degree, zeros at the end not counted.
-
-    Example:
-        >>> polynomial_depth([0.0, 0.5, 0.0, 0.25])
-        2
-    """
-    return max((n for n, c in enumerate(coefficients) if c), default=0).bit_length()
-
-
-def state_after(
-    operation: Operation, states: Sequence[State], slots: int, numbers: Numbers = "real"
-) -> State:
-    """The state of the value that an operation makes out of operands in these states.
-
-    This is the one list of rules; an operation that it passes is legal.
-
-    Args:
-        operation: The operation.
-        states: States of its operands, in order.
-        slots: Slots of every value of the program.
-        numbers: What the program computes with.
-
-    Raises:
-        InvalidProgramError: The operation is not legal on these operands.
-
-    Example:
-        >>> state_after(Rescale(0), [State(3, waiting=True)], 8)
-        State(level=2, waiting=False)
-    """
-    match operation:
-        case Input(name=name, level=level):
-            _require(isinstance(name, str), operation, f"its name is {_kind(name)}, not text")
-            _require_integer(level, "its level", operation)
-            _require(level >= 0, operation, f"level {level} is below 0")
-            _require(level <= MAX_LEVEL, operation, f"its level is above {MAX_LEVEL}")
-            return State(level)
-        case Constant(vector=vector):
-            _require_vector(vector, slots, operation, numbers)
-            return State(None)
-        case Add() | Sub():
-            return _joined(operation, states)
-        case Mul() if numbers == "integer":
-            return _joined(operation, states)
-        case Mul():
-            state = _joined(operation, states)
-            _require_ready(operation, state, levels=1)
-            return State(state.level, waiting=True)
-        case Output():
-            _require_ready(operation, states[0], levels=0)
-            return states[0]
-        case Neg():
-            _require_encrypted(operation, states[0])
-            return states[0]
-        case Rotate() | RotateSum():
-            _require_encrypted(operation, states[0])
-            _require_steps(operation, slots, numbers)
-            return states[0]
-        case Linear() | Polynomial() if numbers == "integer":
-            raise InvalidProgramError(
-                f"cannot use {name_of(operation)}: programs over integers have none; expand it "
-                "into rotations, products and sums"
-            )
-        case Linear(diagonals=diagonals, baby_steps=baby_steps):
-            _require_ready(operation, states[0], levels=1)
-            _require(isinstance(diagonals, Mapping), operation, "its diagonals are no mapping")
-            _require(bool(diagonals), operation, "it has no diagonals")
-            _require_integer(baby_steps, "its number of baby steps", operation)
-            _require(baby_steps >= 1, operation, f"{baby_steps} baby steps are fewer than 1")
-            _require(
-                baby_steps <= slots, operation, f"{baby_steps} baby steps are more than the slots"
-            )
-            _require_diagonals(diagonals, slots, operation)
-            return State(states[0].level, waiting=True)
-        case Polynomial(coefficients=coefficients, basis=basis):
-            is_known = isinstance(basis, str) and basis in get_args(Basis)
-            _require(is_known, operation, f"its basis is not of {get_args(Basis)}")
-            _require(isinstance(coefficients, tuple), operation, "its coefficients are no tuple")
-            for coefficient in coefficients:
-                _require_finite(coefficient, operation)
-            depth = polynomial_depth(coefficients)
-            _require(depth >= 1, operation, "its degree is below 1")
-            return State(_require_ready(operation, states[0], levels=depth) - depth)
-        case Rescale() if numbers == "integer":
-            return State(_require_ready(operation, states[0], levels=1) - 1)
-        case Rescale():
-            level = _require_encrypted(operation, states[0])
-            _require(states[0].waiting, operation, "its operand is no product")
-            return State(level - 1)
-        case DropLevel(level=target):
-            level = _require_ready(operation, states[0], levels=0)
-            _require_integer(target, "its level", operation)
-            _require(0 <= target < level, operation, f"level {target} is not below {level}")
-            return State(target)
-        case _:
-            assert_never(operation)
-
-
-def _joined(operation: Operation, states: Sequence[State]) -> State:
-    encrypted = [state for state in states if state.level is not None]
-    _require(bool(encrypted), operation, "no operand is encrypted")
-    if encrypted[0] != encrypted[-1]:
+def _context(
+    operation: Operation,
+    operations: Sequence[Operation],
+    states: Sequence[State],
+    slots: int,
+    numbers: Numbers,
+) -> Context:
+    """Where an operation stands after these operations, in these states."""
+    if not isinstance(operation, Operation):
+        raise InvalidProgramError(f"cannot use an object {kind_of(operation)}: it is no operation")
+    if numbers not in operation.over:
         raise InvalidProgramError(
-            f"cannot use {name_of(operation)}: its operands differ: {encrypted}"
+            f"cannot use {operation.kind}: programs over {_PLURALS[numbers]} have none; expand it "
+            "into rotations, products and sums"
         )
-    return encrypted[0]
-
-
-def _require_encrypted(operation: Operation, state: State) -> int:
-    if state.level is None:
-        raise InvalidProgramError(f"cannot use {name_of(operation)}: its operand is a constant")
-    return state.level
-
-
-def _require_ready(operation: Operation, state: State, *, levels: int) -> int:
-    level = _require_encrypted(operation, state)
-    _require(not state.waiting, operation, "its operand is a product that waits for a rescale")
-    _require(level >= levels, operation, f"it takes {levels} level(s), its operand has {level}")
-    return level
-
-
-def _require_vector(
-    vector: NDArray[Any], slots: int, operation: Operation, numbers: Numbers
-) -> None:
-    dtype = DTYPES[numbers]
-    is_vector = isinstance(vector, np.ndarray) and vector.dtype == dtype
-    _require(is_vector, operation, f"expected an array of {dtype}, got {_kind(vector)}")
-    _require(vector.shape == (slots,), operation, f"expected {slots} slots, got {vector.shape}")
-    if numbers == "integer":
-        _require(bool((vector >= -MAX_INTEGER).all()), operation, "a number is -2^63")
-    else:
-        _require(bool(np.isfinite(vector).all()), operation, "a number is not finite")
-
-
-def _require_steps(operation: Rotate | RotateSum, slots: int, numbers: Numbers) -> None:
-    if isinstance(operation, Rotate):
-        steps = operation.steps
-        _require_integer(steps, "its number of steps", operation)
-        _require(0 < steps < slots, operation, f"{steps} steps are outside 1..{slots - 1}")
-        return
-    if numbers == "real":
-        raise InvalidProgramError(
-            "cannot use rotate_sum: programs over reals have none; expand it into rotations and "
-            "sums"
-        )
-    for signed in (operation.added, operation.subtracted):
-        _require(isinstance(signed, tuple), operation, "its steps are no tuple")
-        for step in signed:
-            _require_integer(step, "its number of steps", operation)
-            _require(0 <= step < slots, operation, f"{step} steps are outside 0..{slots - 1}")
-    summed = operation.added + operation.subtracted
-    _require(len(set(summed)) == len(summed), operation, "a rotation comes twice")
-    _require(any(summed), operation, "it does not rotate")
-    _require(len(summed) > 1, operation, "it does not sum")
-
-
-def _require_diagonals(diagonals: Mapping[int, Vector], slots: int, operation: Operation) -> None:
-    if isinstance(diagonals, SparseDiagonals):
-        _require(
-            diagonals.slots == slots,
-            operation,
-            f"expected {slots} slots, got diagonals of {diagonals.slots}",
-        )
-        _require(diagonals.is_finite(), operation, "a number is not finite")
-        return
-    for number in diagonals:
-        _require_integer(number, "the number of a diagonal", operation)
-    _require(
-        len({number % slots for number in diagonals}) == len(diagonals),
-        operation,
-        "a diagonal comes twice",
-    )
-    for number, vector in diagonals.items():
-        _require(-slots < number < slots, operation, f"diagonal {number} does not exist")
-        _require_vector(vector, slots, operation, "real")
-
-
-def _require_integer(value: object, what: str, operation: Operation) -> None:
-    if not isinstance(value, _INTEGERS) or isinstance(value, bool):
-        raise InvalidProgramError(
-            f"cannot use {name_of(operation)}: {what} is {_kind(value)}, not an integer"
-        )
-
-
-def _require_finite(value: object, operation: Operation) -> None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    _require(is_number, operation, f"a coefficient is {_kind(value)}, not a float")
-    # Holds of integers too, however large.
-    is_finite = isinstance(value, int | float) and abs(value) <= sys.float_info.max
-    _require(is_finite, operation, "a coefficient is not finite")
-
-
-def _kind(value: object) -> str:
-    if isinstance(value, np.ndarray):
-        return f"an array of {value.dtype}"
-    return f"of type {type(value).__name__}"
-
-
-def _operand_states(operation: Operation, states: Sequence[State]) -> list[State]:
-    """States of the operands of the operation that comes after these states."""
-    if type(operation) not in _NAMES:
-        raise InvalidProgramError(f"cannot use an object {_kind(operation)}: it is no operation")
-    numbers = operands(operation)
-    for number in numbers:
-        _require_integer(number, "the number of an operand", operation)
+    for number in operation.operands:
+        operation.require_integer(number, "the number of an operand")
         if not 0 <= number < len(states):
             raise InvalidProgramError(
-                f"cannot use {name_of(operation)}: %{len(states)} names a value that comes "
-                f"later, %{number}"
+                f"cannot use {operation.kind}: %{len(states)} names a value that comes later, "
+                f"%{number}"
             )
-    return [states[number] for number in numbers]
+    of_operands = [operations[number] for number in operation.operands]
+    return Context(
+        slots,
+        numbers,
+        tuple(states[number] for number in operation.operands),
+        tuple(each.vector if isinstance(each, Constant) else None for each in of_operands),
+    )
+
+
+_PLURALS = {"real": "reals", "integer": "integers"}
 
 
 def _require_frame(title: str, slots: int, numbers: Numbers) -> None:
@@ -443,40 +122,13 @@ def _require_frame(title: str, slots: int, numbers: Numbers) -> None:
             f"got {numbers!r:.40}"
         )
     if not isinstance(title, str):
-        raise InvalidProgramError(f"cannot make a program: its title is {_kind(title)}, not text")
-    if not isinstance(slots, _INTEGERS) or isinstance(slots, bool):
-        raise InvalidProgramError(f"cannot make a program: its slots are {_kind(slots)}")
+        raise InvalidProgramError(f"cannot make a program: its title is {kind_of(title)}, not text")
+    if not isinstance(slots, int | np.integer) or isinstance(slots, bool):
+        raise InvalidProgramError(f"cannot make a program: its slots are {kind_of(slots)}")
     if not 1 <= slots <= MAX_SLOTS:
         raise InvalidProgramError(
             f"cannot make a program of {slots} slots: expected 1 to {MAX_SLOTS}"
         )
-
-
-def _require(condition: bool, operation: Operation, reason: str) -> None:
-    if not condition:
-        raise InvalidProgramError(f"cannot use {name_of(operation)}: {reason}")
-
-
-def name_of(operation: Operation) -> str:
-    """The operation's name in the text of a program."""
-    return _NAMES[type(operation)]
-
-
-_NAMES: Mapping[type[Operation], str] = {
-    Input: "input",
-    Constant: "constant",
-    Add: "add",
-    Sub: "sub",
-    Mul: "mul",
-    Neg: "neg",
-    Rotate: "rotate",
-    RotateSum: "rotate_sum",
-    Linear: "linear",
-    Polynomial: "polynomial",
-    Rescale: "rescale",
-    DropLevel: "drop_level",
-    Output: "output",
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -517,8 +169,8 @@ class SlotProgram:
         _require_frame(self.title, self.slots, self.numbers)
         states: list[State] = []
         for operation in self.operations:
-            of_operands = _operand_states(operation, states)
-            states.append(state_after(operation, of_operands, self.slots, self.numbers))
+            context = _context(operation, self.operations, states, self.slots, self.numbers)
+            states.append(operation.state_after(context))
         if len(self.layouts) != len(self.operations):
             raise InvalidProgramError("cannot make the program: expected a layout per operation")
         for layout in self.layouts:
@@ -558,25 +210,14 @@ class SlotProgram:
     def line(self, number: int) -> str:
         """The text of one operation, without its level and layout."""
         operation = self.operations[number]
-        words = [f"%{number} =", name_of(operation)]
-        words += [f"%{operand}" for operand in operands(operation)]
-        match operation:
-            case Input(name=name):
-                words.append(name)
-            case Rotate(steps=steps):
-                words.append(f"by {steps}")
-            case RotateSum(added=added, subtracted=subtracted):
-                less = f" less {', '.join(map(str, subtracted))}" if subtracted else ""
-                words.append(f"by {', '.join(map(str, added))}{less}")
-            case Linear(diagonals=diagonals, baby_steps=baby_steps):
-                words.append(f"{{{len(diagonals)} diagonals, {baby_steps} baby steps}}")
-            case Polynomial(coefficients=coefficients, basis=basis):
-                words.append(f"{{{basis}, degree {len(coefficients) - 1}}}")
-            case DropLevel(level=level):
-                words.append(f"to {level}")
-            case _:
-                pass
-        return " ".join(words)
+        words = [f"%{number} =", operation.kind, *(f"%{each}" for each in operation.operands)]
+        return " ".join([*words, operation.summary()]).rstrip()
+
+    def context(self, number: int) -> Context:
+        """Where an operation stands."""
+        return _context(
+            self.operations[number], self.operations, self.states, self.slots, self.numbers
+        )
 
 
 class Builder:
@@ -613,8 +254,8 @@ class Builder:
         Raises:
             InvalidProgramError: The operation is not legal here.
         """
-        operand_states = _operand_states(operation, self._states)
-        self._states.append(state_after(operation, operand_states, self.slots, self.numbers))
+        context = _context(operation, self._operations, self._states, self.slots, self.numbers)
+        self._states.append(operation.state_after(context))
         self._operations.append(operation)
         self._layouts.append(layout)
         self._origins.append(self.origin)
@@ -646,7 +287,7 @@ class Builder:
         Raises:
             InvalidProgramError: The value is a constant.
         """
-        return _require_encrypted(self._operations[value], self._states[value])
+        return self._operations[value].require_encrypted(self._states[value])
 
     def finish(self) -> SlotProgram:
         """The program so far."""

@@ -23,34 +23,15 @@ A program over integers says so after its slots, by the line `numbers integer`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, assert_never
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from numpy.typing import NDArray
 
 from cloakwork.errors import CloakworkError, InvalidProgramError
 from cloakwork.programs.layout import Axis, Layout
-from cloakwork.programs.slots import (
-    Add,
-    Basis,
-    Builder,
-    Constant,
-    DropLevel,
-    Input,
-    Linear,
-    Mul,
-    Neg,
-    Operation,
-    Output,
-    Polynomial,
-    Rescale,
-    Rotate,
-    RotateSum,
-    SlotProgram,
-    Sub,
-    name_of,
-    operands,
-)
+from cloakwork.programs.operations import OPERATIONS, Operation
+from cloakwork.programs.slots import Builder, SlotProgram
 from cloakwork.programs.tokens import Tokens, quote
 from cloakwork.programs.vectors import DistinctVectors, read_vector, vector_text
 
@@ -67,6 +48,7 @@ def to_text(program: SlotProgram) -> str:
     """A program as text from which `from_text` makes it again, bit for bit.
 
     Example:
+        >>> from cloakwork.programs.slots import Add, Input, Output
         >>> x = Input("x", 1)
         >>> print(to_text(SlotProgram("double", 4, (x, Add(0, 0), Output(1)), (None,) * 3)))
         cloakwork slot program 1
@@ -103,6 +85,7 @@ def from_text(text: str, *, memory: int = MEMORY) -> SlotProgram:
             message names the line.
 
     Example:
+        >>> from cloakwork.programs.slots import Add, Input, Output
         >>> program = SlotProgram("double", 4, (Input("x", 1), Add(0, 0), Output(1)), (None,) * 3)
         >>> print(from_text(to_text(program)))
         double, 4 slots
@@ -173,6 +156,7 @@ def operation_lines(program: SlotProgram, naming: Naming) -> list[str]:
     """One line per operation.
 
     Example:
+        >>> from cloakwork.programs.slots import Input, Neg
         >>> operation_lines(SlotProgram("", 4, (Input("x", 1), Neg(0)), (None,) * 2), Naming())
         ['%0 = input "x" at 1', '%1 = neg %0']
     """
@@ -206,31 +190,8 @@ def read_operation(line: str, named: Named, builder: Builder) -> None:
 
 
 def _operation(operation: Operation, naming: Naming) -> str:
-    words = [name_of(operation), *(f"%{operand}" for operand in operands(operation))]
-    match operation:
-        case Input(name=name, level=level):
-            words.append(f"{quote(name)} at {level}")
-        case Constant(vector=vector):
-            words.append(naming.vector(vector))
-        case Rotate(steps=steps):
-            words.append(f"by {steps}")
-        case RotateSum(added=added, subtracted=subtracted):
-            words.append(f"by {_steps(added)} less {_steps(subtracted)}")
-        case Linear(diagonals=diagonals, baby_steps=baby_steps):
-            words.append(f"{naming.diagonals(diagonals)} baby_steps {baby_steps}")
-        case Polynomial(coefficients=coefficients, basis=basis):
-            words.append(f"{basis} [{', '.join(repr(float(c)) for c in coefficients)}]")
-        case DropLevel(level=level):
-            words.append(f"to {level}")
-        case Add() | Sub() | Mul() | Neg() | Rescale() | Output():
-            pass
-        case _:
-            assert_never(operation)
-    return " ".join(words)
-
-
-def _steps(steps: Sequence[int]) -> str:
-    return f"[{', '.join(map(str, steps))}]"
+    words = [operation.kind, *(f"%{operand}" for operand in operation.operands)]
+    return " ".join([*words, operation.text(naming)]).rstrip()
 
 
 def _layout(layout: Layout | None) -> str:
@@ -329,9 +290,9 @@ class _Reader:
 def _append(tokens: Tokens, named: Named, builder: Builder) -> None:
     _expect_number(tokens, "%", len(builder))
     name = tokens.word()
-    if name not in _READERS:
+    if name not in OPERATIONS:
         raise InvalidProgramError(f"expected an operation, got {name[:20]!r}")
-    operation = _READERS[name](tokens, named)
+    operation = OPERATIONS[name].read(tokens, named)
     layout = _read_layout(tokens, builder.slots) if tokens.accept("layout") else None
     builder.origin = tokens.quoted() if tokens.accept("from") else ""
     builder.stage = tokens.quoted() if tokens.accept("stage") else ""
@@ -342,105 +303,6 @@ def _append(tokens: Tokens, named: Named, builder: Builder) -> None:
 def _expect_number(tokens: Tokens, prefix: str, number: int) -> None:
     tokens.expect(f"{prefix}{number}")
     tokens.expect("=")
-
-
-def _read_value(tokens: Tokens) -> int:
-    return tokens.numbered("%")
-
-
-def _read_input(tokens: Tokens, _: Named) -> Operation:
-    name = tokens.quoted()
-    tokens.expect("at")
-    return Input(name, tokens.integer())
-
-
-def _read_constant(tokens: Tokens, named: Named) -> Operation:
-    return Constant(named.vector(tokens))
-
-
-def _read_rotate(tokens: Tokens, _: Named) -> Operation:
-    operand = _read_value(tokens)
-    tokens.expect("by")
-    return Rotate(operand, tokens.integer())
-
-
-def _read_rotate_sum(tokens: Tokens, _: Named) -> Operation:
-    operand = _read_value(tokens)
-    tokens.expect("by")
-    added = _read_steps(tokens)
-    tokens.expect("less")
-    return RotateSum(operand, added, _read_steps(tokens))
-
-
-def _read_steps(tokens: Tokens) -> tuple[int, ...]:
-    tokens.expect("[")
-    steps: list[int] = []
-    while not tokens.accept("]"):
-        if steps:
-            tokens.expect(",")
-        steps.append(tokens.integer())
-    return tuple(steps)
-
-
-def _read_linear(tokens: Tokens, named: Named) -> Operation:
-    operand = _read_value(tokens)
-    diagonals = _read_diagonals(tokens, named)
-    tokens.expect("baby_steps")
-    return Linear(operand, diagonals, tokens.integer())
-
-
-def _read_diagonals(tokens: Tokens, named: Named) -> Mapping[int, NDArray[Any]]:
-    if not tokens.accept("{"):
-        return named.transform(tokens)
-    diagonals: dict[int, NDArray[Any]] = {}
-    while True:
-        number = tokens.signed()
-        if number in diagonals:
-            raise InvalidProgramError(f"diagonal {number} is given twice")
-        tokens.expect(":")
-        diagonals[number] = named.vector(tokens)
-        if not tokens.accept(","):
-            tokens.expect("}")
-            return diagonals
-
-
-def _read_polynomial(tokens: Tokens, _: Named) -> Operation:
-    operand = _read_value(tokens)
-    basis: Basis
-    if tokens.accept("monomial"):
-        basis = "monomial"
-    else:
-        tokens.expect("chebyshev")
-        basis = "chebyshev"
-    tokens.expect("[")
-    coefficients = [tokens.real()]
-    while tokens.accept(","):
-        coefficients.append(tokens.real())
-    tokens.expect("]")
-    return Polynomial(operand, tuple(coefficients), basis)
-
-
-def _read_drop_level(tokens: Tokens, _: Named) -> Operation:
-    operand = _read_value(tokens)
-    tokens.expect("to")
-    return DropLevel(operand, tokens.integer())
-
-
-_READERS: Mapping[str, Callable[[Tokens, Named], Operation]] = {
-    "input": _read_input,
-    "constant": _read_constant,
-    "add": lambda tokens, _: Add(_read_value(tokens), _read_value(tokens)),
-    "sub": lambda tokens, _: Sub(_read_value(tokens), _read_value(tokens)),
-    "mul": lambda tokens, _: Mul(_read_value(tokens), _read_value(tokens)),
-    "neg": lambda tokens, _: Neg(_read_value(tokens)),
-    "rotate": _read_rotate,
-    "rotate_sum": _read_rotate_sum,
-    "linear": _read_linear,
-    "polynomial": _read_polynomial,
-    "rescale": lambda tokens, _: Rescale(_read_value(tokens)),
-    "drop_level": _read_drop_level,
-    "output": lambda tokens, _: Output(_read_value(tokens)),
-}
 
 
 def _read_layout(tokens: Tokens, slots: int) -> Layout:

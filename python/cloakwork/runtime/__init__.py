@@ -1,1 +1,1 @@
-"""Keys, roles, running, files."""
+"""Programs, clients, evaluators: keys made, programs run, files."""

@@ -141,6 +141,26 @@ def read_any(path: str | os.PathLike[str]) -> tuple[str, Fields, int]:
     return kind, Fields(record, str(source)), Path(source).stat().st_size
 
 
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """What a container holds, as its header says.
+
+    Raises:
+        MalformedBytesError: The file is no container, or is damaged.
+        InvalidArgumentError: The path is invalid.
+        OSError: The file cannot be opened.
+    """
+    source = file_path(path, "read")
+    with open(source, "rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                if archive.getinfo(_HEADER).compress_type != zipfile.ZIP_STORED:
+                    raise MalformedBytesError(f"cannot read {source}: its header is compressed")
+                head = json.loads(archive.read(_HEADER))
+            return str(head["kind"])
+        except _DAMAGE as error:
+            raise MalformedBytesError(f"cannot read {source}: {error}") from error
+
+
 def _of_kind(found: str, record: Any, kind: str, place: str) -> Fields:
     if found != kind:
         raise MalformedBytesError(
@@ -217,6 +237,8 @@ def _read_members(archive: zipfile.ZipFile, size: int, array_bytes: int) -> tupl
     # So that reading takes no more memory than the file has bytes and arrays are allowed.
     stored = sum(each.file_size for name, each in members.items() if not name.endswith(".npy"))
     arrays = sum(each.file_size for name, each in members.items() if name.endswith(".npy"))
+    if archive.infolist()[0].header_offset != 0:
+        raise MalformedBytesError("there are other bytes before it")
     if len(members) != len(archive.infolist()) or stored > size:
         raise MalformedBytesError("its members are longer than the file")
     if arrays > array_bytes:
@@ -234,11 +256,11 @@ def _read_members(archive: zipfile.ZipFile, size: int, array_bytes: int) -> tupl
 
     def restored(value: Any) -> Any:
         match value:
-            case {"array": str(name)}:
+            case {"array": str(name), **others} if not others:
                 return _array(taken(name))
-            case {"bytes": str(name)}:
+            case {"bytes": str(name), **others} if not others:
                 return taken(name)
-            case {"record": dict(entries)}:
+            case {"record": dict(entries), **others} if not others:
                 return {name: restored(each) for name, each in entries.items()}
             case list():
                 return [restored(each) for each in value]

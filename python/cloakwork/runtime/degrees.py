@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from cloakwork.programs.slots import (
-    Add,
-    Constant,
-    DropLevel,
-    Mul,
-    Neg,
-    Rescale,
-    Rotate,
-    RotateSum,
-    SlotProgram,
-    Sub,
-    operands,
-)
+from cloakwork.programs.slots import Mul, Output, SlotProgram
 
 
 def degrees(program: SlotProgram) -> tuple[int, ...]:
@@ -32,7 +20,7 @@ def degrees(program: SlotProgram) -> tuple[int, ...]:
         program: The program.
 
     Example:
-        >>> from cloakwork.programs.slots import Input
+        >>> from cloakwork.programs.slots import Add, Input, Rescale
         >>> operations = (Input("x", 1), Mul(0, 0), Mul(0, 0), Add(1, 2), Rescale(3))
         >>> degrees(SlotProgram("", 8, operations, (None,) * 5))
         (1, 2, 2, 2, 1)
@@ -42,21 +30,19 @@ def degrees(program: SlotProgram) -> tuple[int, ...]:
     relinearisations: Counter[int] = Counter()
     # Rotations of one value are made together, after one relinearisation.
     rotated: set[int] = set()
-    # These want degree 1 and have no relinearisation of their own.
+    # These need degree 1 and have no relinearisation of their own.
     at_once: set[int] = set()
     for number, operation in enumerate(program.operations):
-        match operation:
-            case Mul() if _multiplies_ciphertexts(operation, program):
-                products[families[number]] += 1
-                at_once.update(families[each] for each in operands(operation) if each in families)
-            case DropLevel(operand=operand) if operand in families:
-                at_once.add(families[operand])
-            case Rescale(operand=operand) if operand in families:
-                relinearisations[families[operand]] += 1
-            case Rotate(operand=operand) | RotateSum(operand=operand) if operand in families:
-                rotated.add(operand)
-            case _:
-                pass
+        own = [families[operand] for operand in operation.operands if operand in families]
+        if _multiplies_ciphertexts(program, number):
+            products[families[number]] += 1
+            at_once.update(own)
+        elif operation.degree == "needs 1":
+            at_once.update(own)
+        elif operation.degree == "relinearises":
+            relinearisations.update(own)
+        elif operation.degree == "relinearises once":
+            rotated.update(operand for operand in operation.operands if operand in families)
     relinearisations.update(families[operand] for operand in rotated)
     waiting = {
         family
@@ -68,9 +54,10 @@ def degrees(program: SlotProgram) -> tuple[int, ...]:
     )
 
 
-def _multiplies_ciphertexts(product: Mul, program: SlotProgram) -> bool:
-    factors = (program.operations[operand] for operand in operands(product))
-    return not any(isinstance(factor, Constant) for factor in factors)
+def _multiplies_ciphertexts(program: SlotProgram, number: int) -> bool:
+    if not isinstance(program.operations[number], Mul):
+        return False
+    return not program.context(number).has_constant
 
 
 def _families(program: SlotProgram) -> dict[int, int]:
@@ -84,14 +71,11 @@ def _families(program: SlotProgram) -> dict[int, int]:
         return number
 
     for number, operation in enumerate(program.operations):
-        match operation:
-            case Mul() if _multiplies_ciphertexts(operation, program):
-                parents[number] = number
-            case Add() | Sub() | Neg() | Mul():
-                for operand in operands(operation):
-                    if operand in parents:
-                        parents.setdefault(number, number)
-                        parents[first(operand)] = first(number)
-            case _:
-                pass
+        if _multiplies_ciphertexts(program, number):
+            parents[number] = number
+        elif operation.degree == "keeps" and not isinstance(operation, Output):
+            for operand in operation.operands:
+                if operand in parents:
+                    parents.setdefault(number, number)
+                    parents[first(operand)] = first(number)
     return {number: first(number) for number in parents}

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 from cloakwork.runtime import container
+from cloakwork.schemes.base import value_count
 
 Role = Literal["inputs", "outputs"]
 
@@ -48,7 +49,17 @@ class Encrypted:
         49
     """
 
-    __slots__ = ("_dump", "_runs", "count", "key_id", "ports", "program", "role", "warning")
+    __slots__ = (
+        "_dump",
+        "_nbytes",
+        "_runs",
+        "count",
+        "key_id",
+        "ports",
+        "program",
+        "role",
+        "warning",
+    )
 
     def __init__(
         self,
@@ -70,6 +81,7 @@ class Encrypted:
         self._runs = [dict(run) for run in runs]
         # What makes records of values; None where they are records already.
         self._dump = dump
+        self._nbytes: int | None = None
 
     def values(self, scheme: Any, body: Any) -> list[dict[int, Any]]:
         """For each run its values by number, as a scheme works on them.
@@ -78,6 +90,12 @@ class Encrypted:
             MalformedBytesError: They are none of this scheme, or not of this program.
         """
         if self._dump is None:
+            count = value_count(body, self.role)
+            if self.numbers() - set(range(count)):
+                raise MalformedBytesError(
+                    f"cannot read the {self.role}: expected values of the numbers 0 to "
+                    f"{count - 1}, got others"
+                )
             self._runs = [
                 {
                     number: scheme.read_value(
@@ -101,8 +119,11 @@ class Encrypted:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the ciphertexts."""
-        return sum(_size(value) for run in self._runs for value in run.values())
+        """Bytes of the ciphertexts as they are saved and sent."""
+        if self._nbytes is None:
+            record = self._dump or (lambda value: value)
+            self._nbytes = sum(_size(record(each)) for run in self._runs for each in run.values())
+        return self._nbytes
 
     def to_bytes(self) -> bytes:
         """The values as bytes from which `from_bytes` makes them again."""
@@ -181,16 +202,17 @@ def _read_run(fields: Fields) -> dict[int, Any]:
     return dict(zip(numbers, values, strict=True))
 
 
-def _size(value: Any) -> int:
-    """Bytes of a value, or of its record."""
-    if not isinstance(value, Mapping):
-        return int(value.nbytes)
-    leaves = [
-        each for entry in value.values() for each in (entry if isinstance(entry, list) else [entry])
-    ]
-    return sum(
-        len(each) if isinstance(each, bytes) else getattr(each, "nbytes", 0) for each in leaves
-    )
+def _size(entry: Any) -> int:
+    """Bytes of the arrays, bytes and text of a record, or of an entry of it."""
+    match entry:
+        case Mapping():
+            return sum(map(_size, entry.values()))
+        case list() | tuple():
+            return sum(map(_size, entry))
+        case bytes() | str():
+            return len(entry)
+        case _:
+            return int(getattr(entry, "nbytes", 0))
 
 
 def joined(given: object, action: str) -> list[Encrypted]:

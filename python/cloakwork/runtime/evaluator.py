@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 from cloakwork.base.arguments import integer, optional, shown
@@ -26,6 +27,7 @@ from cloakwork.runtime.executor import run
 from cloakwork.runtime.memory import predicted_peak_bytes, require_memory
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.program import Program
+from cloakwork.schemes.base import ReadLimits
 from cloakwork.schemes.transform_cache import default_cache_bytes
 
 KIND = "evaluator file"
@@ -112,7 +114,7 @@ class Evaluator(Unpicklable):
             clear: For a program over bits, by name the inputs that are not encrypted.
             threads: How many operations may run at once; by default as many as the engine has
                 threads.
-            profile: Filled with what the run took.
+            profile: Filled with what the run took; of a program over bits with its time alone.
             cancel: Set from another thread, it stops the run between operations.
 
         Raises:
@@ -149,7 +151,7 @@ class Evaluator(Unpicklable):
                 if isinstance(program.body, SlotProgram):
                     found = self._run_slots(values, threads, own, cancel)
                 else:
-                    found = self._run_bits(values, known, threads, cancel)
+                    found = self._run_bits(values, known, threads, own, cancel)
                 made.append(dict(enumerate(found)))
             finally:
                 # Of a run that fails, too, what was measured until then is told.
@@ -212,12 +214,17 @@ class Evaluator(Unpicklable):
         values: Mapping[int, Any],
         known: Mapping[int, Any],
         threads: int | None,
+        profile: Profile,
         cancel: threading.Event | None,
     ) -> Sequence[Any]:
         program = self.program
-        made: Sequence[Any] = program.scheme.run(
-            self._keys, program.body, values, known, threads=threads, cancel=cancel
-        )
+        start = perf_counter()
+        try:
+            made: Sequence[Any] = program.scheme.run(
+                self._keys, program.body, values, known, threads=threads, cancel=cancel
+            )
+        finally:
+            profile.seconds = perf_counter() - start
         return made
 
     def _run_slots(
@@ -233,8 +240,9 @@ class Evaluator(Unpicklable):
         if program.scheme.hidden and program.input_bounds is not None:
             _require_bounds(program, ordered)
         require_memory(self._peak_bytes, self._memory_limit, f"run {program.name}")
-        if self._peak_bytes * _SPREAD > self._memory_limit:
-            # In program order a run takes what was predicted; ahead of it, somewhat more.
+        if not program.scheme.hidden or self._peak_bytes * _SPREAD > self._memory_limit:
+            # In program order a run takes what was predicted, ahead of it somewhat more; and
+            # modelled errors are the same in every run.
             threads = 1
         try:
             return run(
@@ -272,8 +280,8 @@ class Evaluator(Unpicklable):
         container.write(path, KIND, record)
 
     @classmethod
-    def _load(cls, path: str | os.PathLike[str], *, insecure: bool) -> Evaluator:
-        return cls(*read_holder(path, KIND, "evaluation_keys", insecure=insecure))
+    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Evaluator:
+        return cls(*read_holder(path, KIND, "evaluation_keys", limits))
 
     def __repr__(self) -> str:
         return f"Evaluator({self.program!r})"

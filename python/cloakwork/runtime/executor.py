@@ -4,31 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Generic, NamedTuple, Protocol, TypeVar, assert_never
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from cloakwork import _native
 from cloakwork.base.arguments import integer, optional
 from cloakwork.base.progress import Bar, progress_bar
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
-from cloakwork.programs.slots import (
-    Add,
-    Constant,
-    DropLevel,
-    Input,
-    Linear,
-    Mul,
-    Neg,
-    Operation,
-    Output,
-    Polynomial,
-    Rescale,
-    Rotate,
-    RotateSum,
-    SlotProgram,
-    Sub,
-    name_of,
-)
+from cloakwork.programs.slots import Constant, Mul, Operation, Rotate, SlotProgram
 from cloakwork.runtime.memory import LiveValues, Stored
 from cloakwork.runtime.profile import Measurement, Profile
 from cloakwork.runtime.schedule import Schedule, schedule
@@ -36,6 +20,7 @@ from cloakwork.runtime.workers import work_on_threads
 from cloakwork.schemes.base import Backend
 
 V = TypeVar("V", bound=Stored)
+W = TypeVar("W")
 V_co = TypeVar("V_co", covariant=True)
 
 _MAX_THREADS = 1024
@@ -77,6 +62,7 @@ def run(
         CloakworkError: An operation failed; a note names it, the program and the user's line.
 
     Example:
+        >>> from cloakwork.programs.slots import Add, Input, Output
         >>> from cloakwork.schemes.clear_real import ClearBackend, ClearVector
         >>> import numpy as np
         >>> program = SlotProgram("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
@@ -120,15 +106,22 @@ def run(
             execution.close()
 
 
-def run_in_order(program: SlotProgram, backend: Backend[V], inputs: Sequence[V]) -> list[V]:
-    """Run a program on this thread without a bar or a profile: for values that cost nothing.
+def run_in_order(
+    program: SlotProgram,
+    backend: Backend[W],
+    inputs: Sequence[W],
+    bounds: Sequence[float | None] | None = None,
+) -> list[W]:
+    """Run a program on this thread without a bar or a profile: for values that take no memory.
 
     Args:
         program: The program.
         backend: Where it runs.
         inputs: One value per input operation, in order.
+        bounds: See `run`.
 
     Example:
+        >>> from cloakwork.programs.slots import Add, Input, Output
         >>> from cloakwork.schemes.clear_real import ClearBackend, ClearVector
         >>> import numpy as np
         >>> program = SlotProgram("x+x", 2, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
@@ -137,12 +130,24 @@ def run_in_order(program: SlotProgram, backend: Backend[V], inputs: Sequence[V])
         [2.0, 4.0]
     """
     plan = schedule(program)
-    live: LiveValues[V] = LiveValues(plan)
-    live.add(plan.inputs, inputs)
-    for task, numbers in enumerate(plan.tasks):
-        live.add(numbers, _made(numbers, program, plan, backend, live))
-        live.finish(task)
-    return [live[value] for value in plan.outputs]
+    values = _Kept(plan, dict(zip(plan.inputs, inputs, strict=True)))
+    for numbers in plan.tasks:
+        made = _made(numbers, program, plan, backend, values)
+        if bounds is not None:
+            made = _bounded(numbers, made, backend, bounds)
+        values.made.update(zip(numbers, made, strict=True))
+    return [values[value] for value in plan.outputs]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept(Generic[W]):
+    """Values that nobody frees."""
+
+    plan: Schedule
+    made: dict[int, W]
+
+    def __getitem__(self, number: int) -> W:
+        return self.made[self.plan.sources[number]]
 
 
 class _Made(NamedTuple, Generic[V]):
@@ -195,7 +200,8 @@ class _Execution(Generic[V]):
         start = perf_counter()
         try:
             values = _made(numbers, self._program, self._plan, self._backend, self._live)
-            values = self._bounded(numbers, values)
+            if self._bounds is not None:
+                values = _bounded(numbers, values, self._backend, self._bounds)
         except Exception as error:
             error.add_note(self._place(numbers))
             raise
@@ -206,7 +212,7 @@ class _Execution(Generic[V]):
         numbers = self._plan.tasks[made.task]
         start, seconds = made.start - self._start, made.seconds / len(numbers)
         for number, value in zip(numbers, made.values, strict=True):
-            kind = name_of(self._program.operations[number])
+            kind = self._program.operations[number].kind
             self._profile.operations.append(
                 Measurement(number, kind, start, seconds, made.thread, value.nbytes)
             )
@@ -225,15 +231,6 @@ class _Execution(Generic[V]):
         # Whoever keeps an error keeps the run with it, but need not keep its values.
         self._live.clear()
 
-    def _bounded(self, numbers: Sequence[int], made: Sequence[V]) -> Sequence[V]:
-        if self._bounds is None:
-            return made
-        bounds = [self._bounds[number] for number in numbers]
-        return [
-            value if bound is None else self._backend.bounded(value, bound)
-            for value, bound in zip(made, bounds, strict=True)
-        ]
-
     def _place(self, numbers: Sequence[int]) -> str:
         first, *others = numbers
         origin = self._program.origins[first]
@@ -243,19 +240,33 @@ class _Execution(Generic[V]):
         return f"{place}, from {origin}" if origin else place
 
 
+def _bounded(
+    numbers: Sequence[int],
+    made: Sequence[W],
+    backend: Backend[W],
+    bounds: Sequence[float | None],
+) -> Sequence[W]:
+    """The values of one task, with what is known of their size."""
+    known = [bounds[number] for number in numbers]
+    return [
+        value if bound is None else backend.bounded(value, bound)
+        for value, bound in zip(made, known, strict=True)
+    ]
+
+
 def _made(
     numbers: Sequence[int],
     program: SlotProgram,
     plan: Schedule,
-    backend: Backend[V],
-    values: LiveValues[V],
-) -> Sequence[V]:
+    backend: Backend[W],
+    values: Values[W],
+) -> Sequence[W]:
     """The values of one task."""
     operations = [program.operations[number] for number in numbers]
     match operations:
-        case [Mul(left=left, right=right)] if plan.degrees[numbers[0]] == 2 and _constants(
-            program, left, right
-        ) == (None, None):
+        case [Mul(left=left, right=right)] if (
+            plan.degrees[numbers[0]] == 2 and not program.context(numbers[0]).has_constant
+        ):
             return [backend.multiply_lazily(values[left], values[right])]
         case [operation]:
             return [applied(operation, program, backend, values)]
@@ -273,8 +284,8 @@ class Values(Protocol[V_co]):
 
 
 def applied(
-    operation: Operation, program: SlotProgram, backend: Backend[V], values: Values[V]
-) -> V:
+    operation: Operation, program: SlotProgram, backend: Backend[W], values: Values[W]
+) -> W:
     """What an operation makes on a backend.
 
     Args:
@@ -284,6 +295,7 @@ def applied(
         values: Its operands, by number.
 
     Example:
+        >>> from cloakwork.programs.slots import Add, Input, Output
         >>> from cloakwork.schemes.clear_real import ClearBackend, ClearVector
         >>> import numpy as np
         >>> program = SlotProgram("x+x", 2, (Input("x", 0), Add(0, 0)), (None,) * 2)
@@ -291,53 +303,11 @@ def applied(
         >>> applied(Add(0, 0), program, ClearBackend(), [x]).slots.tolist()
         [2.0, 4.0]
     """
-    match operation:
-        case Add(left=left, right=right):
-            first, second = _constants(program, left, right)
-            if second is not None:
-                return backend.add_constant(values[left], second.vector)
-            if first is not None:
-                return backend.add_constant(values[right], first.vector)
-            return backend.add(values[left], values[right])
-        case Sub(left=left, right=right):
-            first, second = _constants(program, left, right)
-            if second is not None:
-                return backend.add_constant(values[left], -second.vector)
-            if first is not None:
-                return backend.add_constant(backend.negate(values[right]), first.vector)
-            return backend.subtract(values[left], values[right])
-        case Mul(left=left, right=right):
-            first, second = _constants(program, left, right)
-            if second is not None:
-                return backend.multiply_constant(values[left], second.vector)
-            if first is not None:
-                return backend.multiply_constant(values[right], first.vector)
-            return backend.multiply(values[left], values[right])
-        case Neg(operand=operand):
-            return backend.negate(values[operand])
-        case Rotate(operand=operand, steps=steps):
-            return backend.rotate(values[operand], steps)
-        case RotateSum(operand=operand, added=added, subtracted=subtracted):
-            return backend.rotate_sum(values[operand], added, subtracted)
-        case Linear(operand=operand, diagonals=diagonals, baby_steps=baby_steps):
-            return backend.linear(values[operand], diagonals, baby_steps)
-        case Polynomial(operand=operand, coefficients=coefficients, basis=basis):
-            return backend.polynomial(values[operand], coefficients, basis)
-        case Rescale(operand=operand):
-            return backend.rescale(values[operand])
-        case DropLevel(operand=operand, level=level):
-            return backend.drop_level(values[operand], level)
-        case Input() | Constant() | Output():
-            raise AssertionError("inputs, constants and outputs are no work")
-        case _:
-            assert_never(operation)
-
-
-def _constants(
-    program: SlotProgram, left: int, right: int
-) -> tuple[Constant | None, Constant | None]:
-    first, second = program.operations[left], program.operations[right]
-    return (
-        first if isinstance(first, Constant) else None,
-        second if isinstance(second, Constant) else None,
-    )
+    operations = [program.operations[number] for number in operation.operands]
+    constants = [each.vector if isinstance(each, Constant) else None for each in operations]
+    of_operands = [
+        values[number] if constant is None else None
+        for number, constant in zip(operation.operands, constants, strict=True)
+    ]
+    made: W = operation.compute(backend, of_operands, constants)
+    return made

@@ -32,16 +32,19 @@ from cloakwork.programs.packing.tensor import TensorPacking
 from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import (
     bootstraps_record,
+    meaning_record,
     read_bootstraps,
     read_slots,
     slots_record,
 )
 from cloakwork.programs.slots import Output, SlotProgram
 from cloakwork.runtime import container
-from cloakwork.runtime.integer_noise import require_noise_within
+from cloakwork.runtime.estimates import estimated_results, require_noise_within
 from cloakwork.runtime.simulate import extremes
 from cloakwork.schemes import read_scheme
+from cloakwork.schemes.base import ReadLimits
 from cloakwork.schemes.bgv import Bgv
+from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.clear_rows import ClearRows
 
 if TYPE_CHECKING:
@@ -57,8 +60,12 @@ _PACKINGS: Mapping[str, Callable[[Fields], Any]] = {
     ScalarPacking.kind: ScalarPacking.from_fields,
     BitPacking.kind: BitPacking.from_fields,
 }
+# What a record says beside what the program computes.
+_NO_MEANING: Record = {"ranges": [], "error": None, "threads": None}
 _MAX_RANGES = 1 << 16
 _MAX_THREADS = 1024
+# Of what this very process wrote, or of what is only shown.
+_ANY = ReadLimits(insecure=True, max_log_n=17)
 # A value that is always 0 comes out of ciphertexts as a small number.
 _LEAST_BOUND = 2.0**-20
 
@@ -126,6 +133,8 @@ class Program:
         self._clear_rows = ClearRows()
         scheme.require_fitting(body)
         _require_packed(body, packing)
+        if scheme.hidden:
+            _require_ranges(body, packing)
         if isinstance(scheme, Bgv) and isinstance(packing, ScalarPacking):
             moduli = math.prod(each.plaintext_modulus for each in scheme.parameter_sets)
             if not moduli >> packing.bits:
@@ -167,10 +176,30 @@ class Program:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Equal for programs that compute the same under the same parameters and packing."""
+        """Equal for programs that compute the same under the same parameters and packing.
+
+        Titles do not count, nor the lines of the user's program that operations come from.
+        """
         record = self.to_record()
-        computed = {name: record[name] for name in ("scheme", "body", "packing")}
-        return digest_of({**computed, "error": None})[:32]
+        return digest_of({**record, **_NO_MEANING, "body": meaning_record(self.body)})[:32]
+
+    @property
+    def log2_failure(self) -> float:
+        """log2 of the probability that noise changes a run's results by more than is stated.
+
+        Over reals the chance that an error exceeds the precision that is reported.
+        """
+        return float(self.scheme.log2_failure(self.body))
+
+    @cached_property
+    def estimated_results(self) -> tuple[Any, ...] | None:
+        """What a client knows of the noise of each result over reals, by the program alone."""
+        if not isinstance(self.scheme, Ckks):
+            return None
+        assert isinstance(self.body, SlotProgram)
+        assert self.input_bounds is not None
+        parameters = self.scheme.parameters
+        return tuple(estimated_results(self.body, parameters, self.input_bounds, self.value_bounds))
 
     @cached_property
     def input_bounds(self) -> tuple[float, ...] | None:
@@ -209,7 +238,7 @@ class Program:
         client = Client.generate(self)
         return client, client.evaluator()
 
-    def run(self, *args: Any, **named: Any) -> Any:
+    def run(self, /, *args: Any, **named: Any) -> Any:
         """Encrypt, run and decrypt in this process, with keys made at the first call.
 
         Args:
@@ -221,7 +250,7 @@ class Program:
         client, evaluator = self._own
         return client.decrypt(evaluator.run(client.encrypt(*args, **named)))
 
-    def run_clear(self, *args: Any, **named: Any) -> Any:
+    def run_clear(self, /, *args: Any, **named: Any) -> Any:
         """Run the very operations in the clear, slot for slot or bit for bit.
 
         It refuses what a client refuses, and integers that would wrap around unseen; errors of
@@ -237,7 +266,7 @@ class Program:
         """
         return self._run_in_clear(None, bound_arguments(self.inputs, args, named, self._action))
 
-    def simulate(self, *args: Any, seed: int = 0, **named: Any) -> Simulation:
+    def simulate(self, /, *args: Any, seed: int = 0, **named: Any) -> Simulation:
         """Run the very operations in the clear with modelled errors, and report ranges left.
 
         Args:
@@ -251,8 +280,13 @@ class Program:
         """
         seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
         arguments = bound_arguments(self.inputs, args, named, "simulate")
+        missing = [port.name for port in self.inputs if port.name not in arguments]
+        if missing:
+            raise InputNameError(
+                f"cannot simulate: expected all inputs, got none for {', '.join(missing)}"
+            )
+        unranged = self.in_clear()._unranged()
         outside: list[str] = []
-        given = arguments
         if self.input_bounds is not None:
             outside = [
                 f"input {port.name!r} expects numbers of absolute value up to {port.bound:g}, and "
@@ -260,9 +294,8 @@ class Program:
                 for port in self.inputs
                 if port.name in arguments and _exceeds(arguments[port.name], port)
             ]
-            packed = self._unranged().packing.pack(arguments, "simulate")
-            outside += self.left_ranges(packed)
-        outputs = self._unranged()._run_in_clear(seed, given)
+            outside += self.left_ranges(unranged.packing.pack(arguments, "simulate"))
+        outputs = unranged._run_in_clear(seed, arguments)
         return Simulation(outputs, self.error or 0.0, tuple(outside))
 
     def in_clear(self, noise_seed: int | None = None) -> Program:
@@ -364,19 +397,19 @@ class Program:
         }
 
     @classmethod
-    def from_fields(cls, fields: Fields, *, insecure: bool = False) -> Program:
+    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Program:
         """The program of a record.
 
         Args:
             fields: The record.
-            insecure: Whether parameters below 128-bit security are allowed.
+            limits: What is accepted.
 
         Raises:
             MalformedBytesError: The record is of none.
             InsecureParametersError: Its parameters fall short of 128-bit security.
             NoiseBudgetError, NoiseExhaustedError: Noise would destroy results.
         """
-        scheme = read_scheme(fields.within("scheme"), insecure=insecure)
+        scheme = read_scheme(fields.within("scheme"), limits)
         body: Body
         if fields.choice("form", ("slots", "bootstraps")) == "slots":
             body = read_slots(fields.within("body"))
@@ -404,17 +437,26 @@ class Program:
         except CloakworkError as refusal:
             raise MalformedBytesError(f"cannot read {fields.place}: {refusal}") from refusal
         if isinstance(scheme, Bgv):
+            assert isinstance(body, SlotProgram)
             for parameters in scheme.parameter_sets:
-                require_noise_within(made.body, parameters)
+                require_noise_within(body, parameters, public_inputs=scheme.public_inputs)
         return made
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (container.to_bytes(KIND, self.to_record()),)
+
     @classmethod
-    def _load(cls, path: str | os.PathLike[str], *, insecure: bool) -> Program:
-        return cls.from_fields(container.read(path, KIND), insecure=insecure)
+    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Program:
+        return cls.from_fields(container.read(path, KIND), limits)
 
     def __repr__(self) -> str:
         ports = signature(self.inputs, self.outputs)
         return f"Program({self.name}: {ports:.60}; {_size_of(self.body)}; {self.scheme})"
+
+
+def _unpickled(data: bytes) -> Program:
+    # Whoever unpickles trusts the bytes with more than the choice of parameters.
+    return Program.from_fields(container.read_bytes(data, KIND), _ANY)
 
 
 def bounds_of_values(
@@ -467,6 +509,15 @@ def _require_packed(body: Body, packing: Packing) -> None:
         raise InvalidProgramError(
             f"cannot use {body.title}: its inputs or outputs are not those of its packing"
         )
+
+
+def _require_ranges(body: Body, packing: Packing) -> None:
+    """Refuse inputs of any size: ciphertexts hold numbers within bounds."""
+    for port in packing.inputs:
+        if port.kind == "real" and math.isinf(port.bound):
+            raise InvalidProgramError(
+                f"cannot use {body.title}: its input {port.name!r:.40} has no range"
+            )
 
 
 def _counts_fit(body: SlotProgram, packing: TensorPacking | BatchPacking | ScalarPacking) -> bool:

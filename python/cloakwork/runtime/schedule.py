@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from cloakwork.programs.slots import Constant, Input, Output, Rotate, SlotProgram, operands
+from cloakwork.programs.slots import Constant, Input, Output, Rotate, SlotProgram
 from cloakwork.runtime.degrees import degrees
 
 # Rotations of one value that are made at once: each holds a value until it is due.
@@ -107,7 +107,7 @@ def _scheduled(program: SlotProgram) -> Schedule:
         group = groups.get(number, (number,))
         if isinstance(operation, Input | Constant) or number != group[0]:
             continue
-        values = {sources[operand] for operand in operands(operation)}
+        values = {sources[operand] for operand in operation.operands}
         encrypted = tuple(
             value for value in values if not isinstance(program.operations[value], Constant)
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
+from graphlib import TopologicalSorter
 from typing import Generic, Protocol, TypeVar
 
-from cloakwork.runtime.ready_queue import ReadyQueue
 from cloakwork.runtime.schedule import Schedule
 
 T = TypeVar("T")
@@ -71,7 +72,7 @@ class _Crew(Generic[T]):
 
     def __init__(self, work: Work[T], plan: Schedule, threads: int) -> None:
         self._work = work
-        self._queue = ReadyQueue(plan, lookahead=_LOOKAHEAD * threads)
+        self._tasks = ReadyTasks(plan, lookahead=_LOOKAHEAD * threads)
         # Whoever holds this looks at or changes the queue and what was taken in.
         self._changed = threading.Condition(threading.Lock())
         self._stopped = False
@@ -98,11 +99,11 @@ class _Crew(Generic[T]):
     def _next(self) -> int | None:
         """The task to do now, after waiting for one; None when there is none to come."""
         with self._changed:
-            while not (self._stopped or self._queue.exhausted):
+            while not (self._stopped or self._tasks.exhausted):
                 self._work.require_wanted()
-                task = self._queue.take()
+                task = self._tasks.take()
                 if task is not None:
-                    if self._queue.can_take:
+                    if self._tasks.can_take:
                         self._changed.notify()
                     return task
                 self._changed.wait()
@@ -112,6 +113,64 @@ class _Crew(Generic[T]):
         made = self._work.make(task, thread)
         with self._changed:
             self._work.take_in(made)
-            self._queue.finish(task)
-            if self._queue.exhausted:
+            self._tasks.finish(task)
+            if self._tasks.exhausted:
                 self._changed.notify_all()
+
+
+class ReadyTasks:
+    """The tasks whose operands are made, first in program order first.
+
+    Args:
+        plan: The tasks.
+        lookahead: How far beyond the first unfinished task one may start; it bounds the values
+            in memory beyond those of a run in program order. At least 1.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input, Neg, SlotProgram
+        >>> from cloakwork.runtime.schedule import schedule
+        >>> operations = (Input("x", 1), Neg(0), Neg(1), Neg(0))
+        >>> tasks = ReadyTasks(schedule(SlotProgram("", 8, operations, (None,) * 4)), lookahead=3)
+        >>> tasks.take(), tasks.take(), tasks.take()
+        (0, 2, None)
+        >>> tasks.finish(0)
+        >>> tasks.take()
+        1
+    """
+
+    def __init__(self, plan: Schedule, *, lookahead: int) -> None:
+        self._lookahead = lookahead
+        self._first_unfinished = 0
+        self._finished = bytearray(len(plan.tasks))
+        self._order: TopologicalSorter[int] = TopologicalSorter(
+            dict.fromkeys(range(len(plan.tasks)), ())
+        )
+        for task, numbers in enumerate(plan.tasks):
+            for user in {user for number in numbers for user in plan.users[number]}:
+                self._order.add(user, task)
+        self._order.prepare()
+        self._ready = list(self._order.get_ready())
+        heapq.heapify(self._ready)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every task is finished."""
+        return not self._order.is_active()
+
+    @property
+    def can_take(self) -> bool:
+        """Whether a task may start."""
+        return bool(self._ready) and self._ready[0] < self._first_unfinished + self._lookahead
+
+    def take(self) -> int | None:
+        """The task to start next, None where all must wait for others to finish."""
+        return heapq.heappop(self._ready) if self.can_take else None
+
+    def finish(self, task: int) -> None:
+        """Report that the values of a task that was taken are made."""
+        self._order.done(task)
+        for ready in self._order.get_ready():
+            heapq.heappush(self._ready, ready)
+        self._finished[task] = 1
+        unfinished = self._finished.find(0, self._first_unfinished)
+        self._first_unfinished = len(self._finished) if unfinished < 0 else unfinished

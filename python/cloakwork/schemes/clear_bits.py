@@ -6,6 +6,7 @@ between two boxes, or an output that is neither 0 nor its encoding, is an error.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.record import Fields, Record
-from cloakwork.errors import BoxMissedError, InvalidProgramError, ShapeMismatchError
+from cloakwork.errors import (
+    BoxMissedError,
+    InvalidProgramError,
+    RunCancelledError,
+    ShapeMismatchError,
+)
 from cloakwork.programs.bootstraps import LINEAR, BootstrapProgram
 from cloakwork.schemes.base import Decrypted
 
@@ -55,6 +61,11 @@ class ClearBits:
     name: ClassVar[str] = "clear tfhe"
     hidden: ClassVar[bool] = False
     insecure = True
+    public_inputs = True
+
+    def log2_failure(self, body: Any) -> float:
+        """Nothing goes wrong."""
+        return -math.inf
 
     def require_fitting(self, body: BootstrapProgram) -> None:
         """Refuse a program of another form."""
@@ -88,7 +99,12 @@ class ClearBits:
         return {number: ClearBitValue(bits) for number, bits in vectors.items()}
 
     def decrypt(
-        self, secret: ClearBitKey, values: Sequence[ClearBitValue], body: BootstrapProgram
+        self,
+        secret: ClearBitKey,
+        values: Sequence[ClearBitValue],
+        body: BootstrapProgram,
+        expected: Any = None,
+        flooding: Any = None,
     ) -> Decrypted:
         """The bits of every output."""
         return Decrypted([value.bits for value in values])
@@ -103,7 +119,13 @@ class ClearBits:
         threads: int | None,
         cancel: threading.Event | None,
     ) -> list[ClearBitValue]:
-        """Run a program; the bits of every output."""
+        """Run a program; the bits of every output.
+
+        Raises:
+            RunCancelledError: `cancel` was set before it began.
+        """
+        if cancel is not None and cancel.is_set():
+            raise RunCancelledError(f"cannot finish {body.title}: cancelled before it began")
         given = {**{number: value.bits for number, value in values.items()}, **clear}
         ordered = [given[number] for number in range(len(body.inputs))]
         row = np.concatenate([np.empty(0, np.uint8), *ordered]).astype(np.uint8)

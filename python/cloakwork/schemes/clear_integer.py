@@ -6,6 +6,7 @@ otherwise.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -156,9 +157,14 @@ class ClearInteger:
     name: ClassVar[str] = "clear bgv"
     hidden: ClassVar[bool] = False
     insecure = True
+    public_inputs = True
 
     def __init__(self, parameter_sets: Sequence[BgvParameters]) -> None:
         self.parameter_sets = tuple(parameter_sets)
+
+    def log2_failure(self, body: Any) -> float:
+        """Nothing goes wrong."""
+        return -math.inf
 
     def require_fitting(self, body: SlotProgram) -> None:
         """Refuse a program of other slots or more levels, or over reals."""
@@ -196,7 +202,12 @@ class ClearInteger:
         return {number: exact(vector, levels[number]) for number, vector in vectors.items()}
 
     def decrypt(
-        self, secret: ClearIntegerKey, values: Sequence[ClearIntegers], body: SlotProgram
+        self,
+        secret: ClearIntegerKey,
+        values: Sequence[ClearIntegers],
+        body: SlotProgram,
+        expected: Any = None,
+        flooding: Any = None,
     ) -> Decrypted:
         """The vectors."""
         return Decrypted([value.slots for value in values])
@@ -227,6 +238,8 @@ class ClearInteger:
         level = levels_of(body, role)[number]
         fields.integer("level", least=level, most=level)
         rows = fields.items("rows", most=ROWS)
+        if len(rows) != ROWS:
+            raise fields.wrong("rows", f"{ROWS} rows")
         for row in rows:
             if not isinstance(row, list) or len(row) != body.slots or not all(map(_is_number, row)):
                 raise fields.wrong("rows", f"rows of {body.slots} integers")
@@ -257,11 +270,14 @@ def _is_number(text: Any) -> bool:
 
 
 def require_integers(body: SlotProgram, parameter_sets: Sequence[BgvParameters]) -> None:
-    """Refuse a slot program that is not over the integers of some parameter sets.
+    """Refuse what is no slot program over the integers of some parameter sets.
 
     Raises:
-        InvalidProgramError: It is over reals, has other slots or more levels, or the sets differ.
+        InvalidProgramError: It has no slots, is over reals, has other slots or more levels, or the
+            sets differ.
     """
+    if not isinstance(body, SlotProgram):
+        raise InvalidProgramError("cannot use the program: it has no slots")
     first = parameter_sets[0]
     levels = [state.level for state in body.states if state.level is not None]
     for wrong, reason in (

@@ -11,14 +11,15 @@ pytest.importorskip("torch")
 
 import torch
 
-from cloakwork import nn
 from cloakwork.errors import ActivationFitError, InvalidParametersError, LevelExhaustedError
 from cloakwork.frontends.nn.calibration import bounded, calibrate
 from cloakwork.frontends.nn.capture import capture
+from cloakwork.frontends.nn.compile_module import compile_graph
 from cloakwork.frontends.nn.evaluate import evaluate, values
 from cloakwork.frontends.nn.fitted_errors import largest_difference
 from cloakwork.frontends.nn.refit import refitted
 from cloakwork.programs.ir import layers as g
+from cloakwork.runtime.program import Program
 from tests.frontends.nn.random_networks import RandomNetwork, random_networks
 
 # Torch tells once how it pads for kernels of even length.
@@ -33,10 +34,10 @@ ROUNDING = 1e-9
 RINGS = st.sampled_from([(7, 1), (8, 1), (9, 3), (11, 2)])
 
 
-def compiled(graph: g.Graph, inputs: np.ndarray, ring: tuple[int, int]) -> nn.Network:
+def compiled(graph: g.Graph, inputs: np.ndarray, ring: tuple[int, int]) -> Program:
     log_n, batch = ring
     try:
-        return nn.compile_graph(
+        return compile_graph(
             graph,
             inputs,
             precision=PRECISION,

@@ -160,14 +160,6 @@ def test_two_sessions_do_not_mix() -> None:
             cw.einsum(text, *[SESSION.encrypt([1.0])] * (text.count(",")), other.encrypt([1.0]))
 
 
-def test_a_clients_tensor_has_nobody_to_run_on() -> None:
-    alone = SESSION.client.encrypt([1.0])
-    with pytest.raises(InvalidArgumentError, match="nobody to run on; load it with an evaluator"):
-        cw.einsum("i->i", alone)
-    with pytest.raises(ParametersMismatchError, match="different sessions or evaluators"):
-        cw.einsum("i,i->i", SESSION.encrypt([1.0]), alone)
-
-
 @pytest.mark.parametrize("expression", ["i,i->i", "i,i,i->", "i,j->ij"])
 def test_levels_run_out_by_name(expression: str) -> None:
     session = cw.Session(depth=1, backend="clear", insecure=True, log_n=11)

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from cloakwork._native import Parameters, SecretKey
+from cloakwork._native import Parameters
 from cloakwork.errors import BoundOverflowError, ValueOutOfRangeError
-from cloakwork.plan.analysis.headroom import require_room
+from cloakwork.plan.analysis.headroom import require_headroom
 from cloakwork.programs.slots import Basis, Builder, Input, Output, Polynomial, SlotProgram
-from cloakwork.schemes.ckks import CkksBackend, CkksKey
+from cloakwork.schemes.ckks import CkksBackend
+from tests.schemes.ckks_secret import CkksSecret
 
 LEVELS = 5
 PARAMETERS = Parameters(levels=LEVELS, scale_bits=30, headroom_bits=24, log_n=8, insecure=True)
-KEY = CkksKey(PARAMETERS, SecretKey.generate(PARAMETERS))
+KEY = CkksSecret(PARAMETERS)
 BACKEND = CkksBackend(PARAMETERS, KEY.evaluation_keys(LEVELS, {}))
 
 
@@ -46,7 +47,7 @@ def test_refuses_what_ciphertexts_refuse(
         with pytest.raises(
             BoundOverflowError, match=r"layer 'act' of powers, a polynomial of degree"
         ):
-            require_room(made, [bound, 1.0, 1.0], PARAMETERS)
+            require_headroom(made, [bound, 1.0, 1.0], PARAMETERS)
     else:
         event("has room")
-        require_room(made, [bound, 1.0, 1.0], PARAMETERS)
+        require_headroom(made, [bound, 1.0, 1.0], PARAMETERS)

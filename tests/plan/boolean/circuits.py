@@ -51,7 +51,7 @@ def less(width: int) -> GateProgram:
 
 def look_up() -> GateProgram:
     """One of sixteen bytes."""
-    builder = GateBuilder("look up", (Port("at", "unsigned", 4), Port("of", "unsigned", 8, 16)))
+    builder = GateBuilder("look up", (Port("at", "unsigned", 4), Port("of", "unsigned", 8, (16,))))
     rows = [list(range(4 + 8 * row, 12 + 8 * row)) for row in range(16)]
     for bit in range(4):
         rows = [
@@ -64,7 +64,7 @@ def look_up() -> GateProgram:
 
 def rectifier(numbers: int, width: int) -> GateProgram:
     """Numbers of two's complement, 0 for those below 0."""
-    ports = [Port(name, "signed", width, numbers) for name in ("x", "y")]
+    ports = [Port(name, "signed", width, (numbers,)) for name in ("x", "y")]
     builder = GateBuilder("rectifier", ports[:1])
     kept = []
     for end in range(width, (numbers + 1) * width, width):
@@ -77,7 +77,7 @@ def rectifier(numbers: int, width: int) -> GateProgram:
 
 def retrieval(entries: int, index_bits: int, width: int) -> GateProgram:
     """The entry of a number, 0 past the last one: all masked, and added."""
-    ports = Port("index", "unsigned", index_bits), Port("entries", "unsigned", width, entries)
+    ports = Port("index", "unsigned", index_bits), Port("entries", "unsigned", width, (entries,))
     builder = GateBuilder("retrieval", ports)
     inverted = [builder.append(GateKind.NOT, bit) for bit in range(index_bits)]
     sums = [builder.append(GateKind.ZERO)] * width

@@ -4,35 +4,36 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.boolean.layers import layered_seconds
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
-from cloakwork.plan.boolean.makespan import data_flow_seconds, layered_seconds, node_seconds
-from cloakwork.plan.cost.tfhe import published_target
+from cloakwork.plan.boolean.makespan import data_flow_seconds, node_seconds
+from cloakwork.plan.cost.tfhe import published_costs
 from cloakwork.programs.bootstraps import bootstrap_statistics_of
 from tests.plan.boolean import circuits
 from tests.plan.boolean.test_map import random_program
 
-TARGET = published_target()
+COSTS = published_costs()
 
 
 @given(st.integers(0, 2**32), st.integers(1, 128))
 @settings(deadline=None, max_examples=40)
 def test_bounds(seed: int, threads: int) -> None:
     made = gate_by_gate(random_program(seed))
-    total = sum(node_seconds(made, TARGET))
+    total = sum(node_seconds(made, COSTS))
     depth = bootstrap_statistics_of(made).depth
     for seconds in (data_flow_seconds, layered_seconds):
-        found = seconds(made, TARGET, threads)
+        found = seconds(made, COSTS, threads)
         assert found >= max(total / threads, depth * 0.018) - 1e-9
         assert found <= total + 1e-9
-        assert seconds(made, TARGET, 1) == pytest.approx(total)
+        assert seconds(made, COSTS, 1) == pytest.approx(total)
 
 
 def test_data_flow_does_not_wait_for_layers() -> None:
     made = gate_by_gate(circuits.multiplier(8))
     for threads in (2, 8, 16):
         by_flow, by_layer = (
-            seconds(made, TARGET, threads) for seconds in (data_flow_seconds, layered_seconds)
+            seconds(made, COSTS, threads) for seconds in (data_flow_seconds, layered_seconds)
         )
         assert by_flow < by_layer
 
@@ -40,4 +41,4 @@ def test_data_flow_does_not_wait_for_layers() -> None:
 @pytest.mark.parametrize("seconds", [data_flow_seconds, layered_seconds])
 def test_no_threads_are_refused(seconds: type) -> None:
     with pytest.raises(InvalidArgumentError, match="1 thread or more"):
-        seconds(gate_by_gate(circuits.adder(2)), TARGET, 0)
+        seconds(gate_by_gate(circuits.adder(2)), COSTS, 0)

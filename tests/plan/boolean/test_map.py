@@ -3,53 +3,61 @@
 import dataclasses
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
-from cloakwork.plan.boolean.noise import failure_of
-from cloakwork.schemes.clear_bootstraps import run_clear_bootstraps
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.boolean.layers import layered_seconds
 from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
 from cloakwork.plan.boolean.cover import Abilities, cover
 from cloakwork.plan.boolean.cuts import with_fewer_ands
 from cloakwork.plan.boolean.emit import written_out
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
-from cloakwork.plan.boolean.makespan import data_flow_seconds, layered_seconds
+from cloakwork.plan.boolean.makespan import data_flow_seconds
 from cloakwork.plan.boolean.map import map_gates
 from cloakwork.plan.boolean.xag import network_of
-from cloakwork.plan.cost.tfhe import Target, published_target
+from cloakwork.plan.cost.tfhe import BitCosts, published_costs
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.programs.gates import ARITIES, GateBuilder, GateKind, GateProgram
 from cloakwork.programs.port import Port
+from cloakwork.schemes.clear_bits import run_clear_bootstraps
 from cloakwork.schemes.clear_gates import ClearGates
+from cloakwork.schemes.tfhe_noise import failure_of
 from tests.frontends.boolean.aes_sbox import sbox as sbox_table
-from tests.plan import boolean_circuits as circuits
+from tests.plan.boolean import circuits
 from tests.programs.random_gates import gate_programs
 
-TARGET = published_target()
+PUBLISHED = published_costs()
+NOISE = PUBLISHED.noise
+
+
+def noised(costs: BitCosts, name: str, **changed: Any) -> BitCosts:
+    """The same costs with other noise."""
+    return dataclasses.replace(costs, noise=dataclasses.replace(costs.noise, name=name, **changed))
+
+
 # Sums of some ten outputs must be refreshed here; on the last one bootstraps have four outputs.
-NOISY = dataclasses.replace(TARGET, name="noisy", bootstrap_variance=TARGET.budget(2, 2) / 40)
-FOURFOLD = dataclasses.replace(
-    TARGET, name="fourfold", switch_variance=(TARGET.switch_variance[0],) * 3
-)
+NOISY = noised(PUBLISHED, "noisy", bootstrap_variance=NOISE.budget(2, 2) / 40)
+FOURFOLD = noised(PUBLISHED, "fourfold", switch_variance=(NOISE.switch_variance[0],) * 3)
 # As published, with less noise on the way in: ANDs share bootstraps, in twos, in threes.
 EIGHT, SIXTEEN = (
     dataclasses.replace(
-        TARGET,
-        name=f"{1 << boxes_log} boxes",
-        max_boxes_log=boxes_log,
-        switch_variance=tuple(each / 4 ** (boxes_log - 2) for each in TARGET.switch_variance),
+        noised(
+            PUBLISHED,
+            f"{1 << boxes_log} boxes",
+            max_boxes_log=boxes_log,
+            switch_variance=tuple(each / 4 ** (boxes_log - 2) for each in NOISE.switch_variance),
+        ),
         bootstrap_seconds=(seconds,) * 3,
     )
     for boxes_log, seconds in ((3, 0.024), (4, 0.03))
 )
 # Half as noisy as can be: what bootstraps with more boxes take must be refreshed.
-NOISY_EIGHT = dataclasses.replace(
-    EIGHT, name="8 boxes, noisy", bootstrap_variance=EIGHT.budget(3, 1) / 64
-)
-TARGETS = (TARGET, NOISY, FOURFOLD, EIGHT, SIXTEEN, NOISY_EIGHT)
+NOISY_EIGHT = noised(EIGHT, "8 boxes, noisy", bootstrap_variance=EIGHT.noise.budget(3, 1) / 64)
+SETS = (PUBLISHED, NOISY, FOURFOLD, EIGHT, SIXTEEN, NOISY_EIGHT)
 MIXES = (
     list(GateKind),
     [GateKind.AND, GateKind.XOR, GateKind.XOR, GateKind.XOR],
@@ -79,49 +87,50 @@ def require_same(gates: GateProgram, made: BootstrapProgram, runs: int = 32) -> 
     np.testing.assert_array_equal(run_clear_bootstraps(made, inputs), ClearGates(gates).run(inputs))
 
 
-def made_by(gates: GateProgram, target: Target, slack: float, generous: bool) -> BootstrapProgram:
-    """By shared bootstraps where the target can do them."""
+def made_by(gates: GateProgram, costs: BitCosts, slack: float, generous: bool) -> BootstrapProgram:
+    """By shared bootstraps where the parameters can do them."""
+    noise = costs.noise
     network = with_fewer_ands(network_of(gates))
-    chain = max(0, target.doublings(2) - 1)
-    abilities = Abilities(target.most_tables(2), chain, max(1, target.most_boxes_log() - 1))
-    return written_out(gates, network, cover(network, abilities, slack, generous=generous), target)
+    chain = max(0, noise.doublings(2) - 1)
+    abilities = Abilities(noise.most_tables(2), chain, max(1, noise.most_boxes_log() - 1))
+    return written_out(gates, network, cover(network, abilities, slack, generous=generous), noise)
 
 
 @given(
     st.integers(0, 2**32),
-    st.sampled_from(TARGETS),
+    st.sampled_from(SETS),
     st.sampled_from([0.0, 2.0, math.inf]),
     st.booleans(),
 )
-@example(79, TARGETS[-1], 2.0, False)
+@example(79, SETS[-1], 2.0, False)
 @settings(deadline=None, max_examples=60)
 def test_every_way_computes_the_same_within_the_noise(
-    seed: int, target: Target, slack: float, generous: bool
+    seed: int, costs: BitCosts, slack: float, generous: bool
 ) -> None:
     gates = random_program(seed)
     try:
-        made = made_by(gates, target, slack, generous)
+        made = made_by(gates, costs, slack, generous)
     except NoiseBudgetError:
         # Where one way takes more noise than there is room for, another does not.
-        made = map_gates(gates, target, 1).program
+        made = map_gates(gates, costs, 1).program
     require_same(gates, made)
-    assert failure_of(made, target).worst <= -64
+    assert failure_of(made, costs.noise).worst <= -64
 
 
 @given(gate_programs())
 @settings(deadline=None)
 def test_all_kinds_and_ports(gates: GateProgram) -> None:
-    mapped = map_gates(gates, TARGET, 2)
+    mapped = map_gates(gates, PUBLISHED, 2)
     require_same(gates, mapped.program)
     assert mapped.program.outputs == gates.outputs
-    assert mapped.seconds <= data_flow_seconds(gate_by_gate(gates), TARGET, 2)
+    assert mapped.seconds <= data_flow_seconds(gate_by_gate(gates), PUBLISHED, 2)
 
 
 @given(st.integers(0, 2**32), st.integers(1, 64))
 @settings(deadline=None, max_examples=20)
 def test_never_more_than_gate_by_gate(seed: int, threads: int) -> None:
     gates = random_program(seed)
-    mapped = map_gates(gates, TARGETS, threads)
+    mapped = map_gates(gates, SETS, threads)
     plain = gate_by_gate(gates)
     require_same(gates, plain)
     require_same(gates, mapped.program)
@@ -142,7 +151,7 @@ def test_never_more_than_gate_by_gate(seed: int, threads: int) -> None:
     ids=lambda case: case.title if isinstance(case, GateProgram) else str(case),
 )
 def test_bootstraps_of_known_circuits(gates: GateProgram, bootstraps: int, one_by_one: int) -> None:
-    mapped = map_gates(gates, TARGET, 1)
+    mapped = map_gates(gates, PUBLISHED, 1)
     require_same(gates, mapped.program, 256)
     assert mapped.program.bootstrap_count <= bootstraps
     assert gate_by_gate(gates).bootstrap_count == one_by_one
@@ -162,32 +171,32 @@ def test_bootstraps_of_known_circuits(gates: GateProgram, bootstraps: int, one_b
 def test_ands_that_share_an_operand_share_bootstraps(
     gates: GateProgram, by_boxes: dict[int, int]
 ) -> None:
-    for target in (TARGET, EIGHT, SIXTEEN):
-        made = made_by(gates, target, math.inf, generous=True)
+    for costs in (PUBLISHED, EIGHT, SIXTEEN):
+        made = made_by(gates, costs, math.inf, generous=True)
         require_same(gates, made)
-        assert failure_of(made, target).worst <= -64
-        assert made.bootstrap_count <= by_boxes[target.max_boxes_log], target.name
+        assert failure_of(made, costs.noise).worst <= -64
+        assert made.bootstrap_count <= by_boxes[costs.noise.max_boxes_log], costs.name
 
 
 def test_boxes_are_taken_where_they_pay() -> None:
-    cheap, dear = (
-        dataclasses.replace(EIGHT, bootstrap_seconds=(factor * TARGET.seconds(1),) * 3)
+    cheap, expensive = (
+        dataclasses.replace(EIGHT, bootstrap_seconds=(factor * PUBLISHED.seconds(1),) * 3)
         for factor in (1.7, 1.8)
     )
     gates = circuits.rectifier(1, 8)
-    assert map_gates(gates, [TARGET, cheap], 1).target is cheap
-    assert map_gates(gates, [TARGET, dear], 1).target is TARGET
+    assert map_gates(gates, [PUBLISHED, cheap], 1).costs is cheap
+    assert map_gates(gates, [PUBLISHED, expensive], 1).costs is PUBLISHED
 
 
 def test_the_sbox_is_that_of_aes() -> None:
     runs = (np.arange(256)[:, np.newaxis] >> np.arange(8) & 1).astype(np.uint8)
-    made = run_clear_bootstraps(map_gates(circuits.sbox(), TARGET, 1).program, runs)
+    made = run_clear_bootstraps(map_gates(circuits.sbox(), PUBLISHED, 1).program, runs)
     assert (made @ (1 << np.arange(8))).tolist() == sbox_table()
 
 
 def test_more_threads_take_shallower_programs() -> None:
     gates = circuits.rounds_of_aes(1)
-    few, many = (map_gates(gates, TARGET, threads) for threads in (1, 1000))
+    few, many = (map_gates(gates, PUBLISHED, threads) for threads in (1, 1000))
     assert few.program.bootstrap_count < many.program.bootstrap_count
     depths = [bootstrap_statistics_of(each.program).depth for each in (few, many)]
     assert depths[1] < depths[0]
@@ -205,17 +214,19 @@ def test_many_threads_seldom_wait_for_a_layer() -> None:
     assert layered_seconds(mapped.program, EIGHT, 64) >= 1.45 * mapped.seconds
 
 
-def test_the_faster_target_is_taken() -> None:
-    faster = dataclasses.replace(TARGET, name="faster", bootstrap_seconds=(0.001, 0.001, 0.001))
-    assert map_gates(circuits.adder(4), [TARGET, faster], 1).target is faster
+def test_the_faster_parameters_are_taken() -> None:
+    faster = dataclasses.replace(
+        noised(PUBLISHED, "faster"), bootstrap_seconds=(0.001, 0.001, 0.001)
+    )
+    assert map_gates(circuits.adder(4), [PUBLISHED, faster], 1).costs is faster
 
 
-def test_too_noisy_targets_are_refused_or_passed_over() -> None:
-    hopeless = dataclasses.replace(TARGET, name="hopeless", switch_variance=(0.01, 0.01, 0.01))
+def test_too_noisy_parameters_are_refused_or_passed_over() -> None:
+    hopeless = noised(PUBLISHED, "hopeless", switch_variance=(0.01, 0.01, 0.01))
     with pytest.raises(NoiseBudgetError, match="hopeless"):
         map_gates(circuits.adder(4), hopeless, 1)
-    assert map_gates(circuits.adder(4), [hopeless, TARGET], 1).target is TARGET
-    with pytest.raises(InvalidArgumentError, match="expected a target"):
+    assert map_gates(circuits.adder(4), [hopeless, PUBLISHED], 1).costs is PUBLISHED
+    with pytest.raises(InvalidArgumentError, match="expected a parameter set"):
         map_gates(circuits.adder(4), [], 1)
 
 
@@ -229,16 +240,16 @@ def test_long_sums_are_refreshed() -> None:
     last = builder.append(GateKind.AND, total, 2 * width)
     builder.output(Port("y", "bits", 1), [last])
     gates = builder.finish()
-    quiet, noisy = (made_by(gates, target, 0.0, False) for target in (TARGET, NOISY))
+    quiet, noisy = (made_by(gates, costs, 0.0, False) for costs in (PUBLISHED, NOISY))
     assert noisy.bootstrap_count > quiet.bootstrap_count
-    assert failure_of(noisy, NOISY).worst <= -64 < failure_of(quiet, NOISY).worst
+    assert failure_of(noisy, NOISY.noise).worst <= -64 < failure_of(quiet, NOISY.noise).worst
     require_same(gates, noisy)
 
 
 @pytest.mark.slow
 def test_aes() -> None:
     gates = circuits.rounds_of_aes(10)
-    mapped = map_gates(gates, TARGET, 1)
+    mapped = map_gates(gates, PUBLISHED, 1)
     assert mapped.program.bootstrap_count <= 7893
     # FIPS 197, appendix C.1.
     key, block = bytes(range(16)), bytes(0x11 * byte for byte in range(16))

@@ -2,8 +2,8 @@
 
 import pytest
 
+from cloakwork.plan.boolean.cover_state import Progress
 from cloakwork.plan.boolean.planes import Planes
-from cloakwork.plan.boolean.progress import Progress
 from cloakwork.plan.boolean.reencode import Reencodings
 from cloakwork.plan.boolean.xag import Network
 

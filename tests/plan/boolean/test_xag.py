@@ -12,7 +12,7 @@ from cloakwork.plan.boolean.cuts import with_fewer_ands
 from cloakwork.plan.boolean.tables import fewest_ands
 from cloakwork.plan.boolean.xag import Network, and_count, network_of
 from cloakwork.programs.gates import GateProgram
-from tests.plan import boolean_circuits as circuits
+from tests.plan.boolean import circuits
 from tests.programs.random_gates import evaluated, gate_programs
 
 

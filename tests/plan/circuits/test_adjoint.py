@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.circuit_jobs import convolution, max_5, sort_3
+from benchmarks.circuit.jobs import convolution, max_5, sort_3
 from cloakwork.plan.circuits.adjoint import cut_forms
 from cloakwork.plan.circuits.forms import Form, Forms, InputNode, ProductNode, SumNode
 from cloakwork.plan.circuits.forms import forms_of_circuit as written

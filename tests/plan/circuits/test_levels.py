@@ -21,7 +21,6 @@ from cloakwork.programs.slots import (
     Rescale,
     SlotProgram,
     Sub,
-    operands,
 )
 
 MODEL = NoiseModel.of(65537, 13)
@@ -88,4 +87,4 @@ def test_a_sum_that_is_a_result_is_not_switched_early() -> None:
     operations = made(program, early)
     product = next(number for number, each in enumerate(operations) if isinstance(each, Mul))
     [first] = [number for number, each in enumerate(operations) if isinstance(each, Add)]
-    assert operands(operations[first]) == (product, 0)
+    assert operations[first].operands == (product, 0)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.circuit_jobs import convolution, dot, matrix_product, max_5, sort_3
+from benchmarks.circuit.jobs import convolution, dot, matrix_product, max_5, sort_3
 from cloakwork.errors import InvalidArgumentError, SlotMismatchError
 from cloakwork.plan.circuits.cost import LaneCosts, cost_of
 from cloakwork.plan.circuits.scalar import scalar_program

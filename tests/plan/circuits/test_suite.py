@@ -7,19 +7,19 @@ from functools import cache
 
 import pytest
 
-from benchmarks.circuit_jobs import (
+from benchmarks.circuit.jobs import (
     CircuitJob,
     large_job,
     layout_jobs,
     polynomial_jobs,
     small_jobs,
 )
-from benchmarks.circuit_paper import PAPER
-from cloakwork.explain.integers import operation_counts
+from benchmarks.circuit.paper import PAPER
+from cloakwork.explain.totals import counts
 from cloakwork.plan.circuits.cost import LaneCosts, cost_of
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import candidates, vectorise
-from cloakwork.plan.parameters.bgv import cheapest_integer_plan
+from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
 from cloakwork.programs.ir.vectors import LaneProgram
 from tests.plan.circuits.vector_evaluation import assert_right, random_inputs, results
 
@@ -42,8 +42,8 @@ def moves(job: str, replication: str) -> int:
     """Rotations and products of the program that levels choose, as a user gets it."""
     circuits = {(each.name, each.replication): each.circuit for each in SUITE}
     found = candidates(circuits[job, replication], effort=0.3)
-    counts = operation_counts(cheapest_integer_plan(found, 16).program)
-    return counts["rotation"] + counts["product"]
+    work = counts(cheapest_integer_plan(found, IntegerOptions(16)).program)
+    return work["rotation"] + work["ciphertext product"]
 
 
 @pytest.mark.parametrize("job", SUITE, ids=name)

@@ -26,7 +26,7 @@ from cloakwork.programs.ir.vectors import (
 )
 from cloakwork.programs.slots import Input, SlotProgram
 from cloakwork.runtime.executor import run_in_order
-from cloakwork.schemes.clear_integer import ClearIntegersBackend, ClearIntegersKey
+from cloakwork.schemes.clear_integer import ClearIntegersBackend, exact
 from tests.frontends.circuit.random_functions import RandomFunction, functions
 
 MODEL = NoiseModel.of(65537, 12)
@@ -34,15 +34,11 @@ MODEL = NoiseModel.of(65537, 12)
 
 def computed(plan: SlotPlan, program: SlotProgram, inputs: list[list[int]]) -> list[list[int]]:
     """The results of several evaluations of a program in the clear."""
-    vectors = plan.packing.pack([{"x": each} for each in inputs])
-    key = ClearIntegersKey()
+    vectors = plan.places.pack([{"x": each} for each in inputs])
     entries = [each for each in program.operations if isinstance(each, Input)]
-    values = [
-        key.encrypt(vector, level=entry.level)
-        for vector, entry in zip(vectors, entries, strict=True)
-    ]
+    values = [exact(vector, entry.level) for vector, entry in zip(vectors, entries, strict=True)]
     made = run_in_order(program, ClearIntegersBackend(), values)
-    return plan.packing.unpack([key.decrypt(each) for each in made], len(inputs))
+    return plan.places.unpack([each.slots for each in made], len(inputs))
 
 
 ANY = (functions(), st.booleans(), st.booleans(), st.integers(0, 2**32))
@@ -79,7 +75,7 @@ def require_equal(function: RandomFunction, replicated: bool, grouped: bool, see
     bound = 10 ** rng.randint(0, 12)
     inputs = [
         [rng.randint(-bound, bound) for _ in range(function.length)]
-        for _ in range(plan.packing.capacity)
+        for _ in range(plan.places.capacity)
     ]
     expected = [function(each) for each in inputs]
     assert computed(plan, plan.program, inputs) == expected

@@ -1,63 +1,95 @@
-"""Targets: probabilities of failure to far below what doubles hold, budgets, refusals."""
+"""What TFHE's operations cost: the published set, what is refused, what is measured and kept."""
 
+import dataclasses
+import json
 import math
+from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.plan.cost.tfhe import Target, log2_beyond, published_target, tables_log
+from cloakwork.plan.cost import cache as cost_cache
+from cloakwork.plan.cost import tfhe
+from cloakwork.plan.cost.tfhe import BitCosts, known_set, measured_set, published_costs
 
-TARGET = published_target()
-
-
-@pytest.mark.parametrize(
-    ("deviations", "log2"),
-    # log2(erfc(d / sqrt 2)) by 60 digits of arithmetic.
-    [(1, -1.65603), (6, -28.91683), (9.16, -64.06290), (16.6, -203.15857), (40, -1159.80461)],
-)
-def test_tails_of_the_normal_distribution(deviations: float, log2: float) -> None:
-    assert log2_beyond(deviations, 1.0) == pytest.approx(log2, abs=1e-5)
-
-
-@given(st.floats(1.0, 60.0), st.floats(1.01, 1.5))
-def test_a_wider_margin_is_missed_less(margin: float, factor: float) -> None:
-    assert log2_beyond(margin * factor, 1.0) < log2_beyond(margin, 1.0)
-
-
-@pytest.mark.parametrize("outputs", [1, 2])
-def test_the_budget_is_where_failure_is_at_its_bound(outputs: int) -> None:
-    budget = TARGET.budget(2, outputs)
-    assert TARGET.log2_failure(2, outputs, budget) == pytest.approx(-64, abs=1e-6)
+COSTS = published_costs()
+MEASURED = {"bootstrap": [0.01, 0.02, 0.03], "linear": 1e-6, "gate": 0.01}
 
 
 def test_the_published_set() -> None:
-    assert 1e-10 < TARGET.bootstrap_variance < 1e-8
-    assert TARGET.most_tables(2) == 2
-    assert TARGET.most_tables(TARGET.max_boxes_log + 1) == 0
-    assert [TARGET.seconds(tables) for tables in (1, 2, 3)] == [0.018, 0.0185, 0.019]
-    assert [tables_log(tables) for tables in (1, 2, 4)] == [0, 1, 2]
-    assert TARGET.most_boxes_log() == 2
-
-
-def test_no_noise_never_fails() -> None:
-    assert log2_beyond(0.1, 0.0) == -math.inf
+    noise = COSTS.noise
+    assert COSTS.name == noise.name == "published"
+    assert 1e-10 < noise.bootstrap_variance < 1e-8
+    assert noise.most_tables(2) == 2
+    assert noise.most_tables(noise.max_boxes_log + 1) == 0
+    assert [COSTS.seconds(tables) for tables in (1, 2, 3)] == [0.018, 0.0185, 0.019]
+    assert noise.most_boxes_log() == 2
 
 
 @pytest.mark.parametrize(
-    ("noise", "seconds", "reason"),
+    ("seconds", "reason"),
     [
-        ({}, {"bootstrap": [1], "linear": 0}, "lack"),
-        ({"switch_variance": []}, {"bootstrap": [], "linear": 0}, "one, two and four"),
-        ({"switch_variance": [0, 0]}, {"bootstrap": [1], "linear": 0}, "got 1 and 2"),
-        ({"switch_variance": [-1]}, {"bootstrap": [1], "linear": 0}, "0 or more"),
-        ({"switch_variance": [math.nan]}, {"bootstrap": [1], "linear": 0}, "finite"),
+        ({"bootstrap": [1, 1, 1]}, "missing"),
+        ({"linear": 0}, "missing"),
+        ({"bootstrap": 1, "linear": 0}, "missing"),
+        ({"bootstrap": [1, 1, "fast"], "linear": 0}, "missing"),
+        ({"bootstrap": [1], "linear": 0}, "for 3 numbers of tables"),
+        ({"bootstrap": [1, 1, -1], "linear": 0}, "0 or more"),
+        ({"bootstrap": [1, 1, 1], "linear": math.nan}, "finite"),
+        ({"bootstrap": [1, 1, math.inf], "linear": 0}, "finite"),
     ],
 )
-def test_what_is_no_target_is_refused(
-    noise: dict[str, object], seconds: dict[str, object], reason: str
+def test_what_is_no_cost_is_refused(seconds: dict[str, object], reason: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"costs of 'published': .*{reason}"):
+        BitCosts.from_seconds(COSTS.noise, seconds)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        None,
+        [],
+        {**MEASURED, "bootstrap": [0.01]},
+        {**MEASURED, "bootstrap": [0.01, 0.02, float("inf")]},
+        {**MEASURED, "linear": float("nan")},
+        {**MEASURED, "linear": float("inf")},
+        {**MEASURED, "gate": -1.0},
+        {**MEASURED, "gate": "fast"},
+    ],
+    ids=str,
+)
+def test_costs_that_are_none_are_measured_again(
+    kept: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    base = {"fresh_variance": 0, "bootstrap_variance": 0} if noise else {}
-    with pytest.raises(InvalidArgumentError, match=reason):
-        Target.from_measurements("t", 2, {**base, **noise}, seconds)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    measured: list[str] = []
+
+    def seconds(name: str, _: int) -> Any:
+        measured.append(name)
+        return MEASURED
+
+    monkeypatch.setattr(tfhe, "boolean_seconds", seconds)
+    assert known_set("boxes4") is None
+    first = measured_set("boxes4")
+    assert known_set("boxes4") == first
+    (path,) = (tmp_path / "cloakwork").iterdir()
+    identity = json.loads(path.read_text())["of"]
+    assert measured_set("boxes4") == first
+    assert measured == ["boxes4"]
+    cost_cache.write(identity, kept)
+    assert known_set("boxes4") is None
+    again: BitCosts = measured_set("boxes4")
+    assert again == first
+    assert measured == ["boxes4"] * 2
+
+
+def test_costs_are_those_of_the_failure_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(tfhe, "boolean_seconds", lambda *_: MEASURED)
+    usual, rarer = measured_set("boxes4"), measured_set("boxes4", 128)
+    assert (usual.noise.failure_bits, rarer.noise.failure_bits) == (64, 128)
+    assert dataclasses.replace(rarer.noise, failure_bits=64) == usual.noise
+    assert rarer.bootstrap_seconds == usual.bootstrap_seconds

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 
-from cloakwork import nn
 from cloakwork.errors import ActivationFitError, InvalidParametersError, LevelExhaustedError
 from cloakwork.frontends.nn.capture import capture
-from cloakwork.programs.slots import Constant, Input, Output
+from cloakwork.frontends.nn.compile_module import compile_graph
+from cloakwork.programs.slots import Constant, Input, Output, SlotProgram
 from cloakwork.runtime.executor import applied
+from cloakwork.runtime.program import Program
 from cloakwork.schemes.clear_real import ClearBackend, ClearVector
+from tests.frontends.nn.acceptance import unfit
 from tests.frontends.nn.random_networks import RandomNetwork, random_networks
 
 # Torch tells once how it pads for kernels of even length.
@@ -23,11 +25,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same'")
 ROUNDING = 1 + 1e-9
 
 
-def largest(network: nn.Network, inputs: np.ndarray) -> list[float | None]:
+def largest(network: Program, inputs: np.ndarray) -> list[float | None]:
     """The largest absolute value of any slot of each operation's result; None for constants."""
-    waiting = iter(network.pack(inputs))
+    (run,) = network.packing.pack({"input": inputs}, "test").runs
+    waiting = iter([run[number] for number in sorted(run)])
+    assert isinstance(network.body, SlotProgram)
     values: dict[int, ClearVector] = {}
-    for number, operation in enumerate(network.program.operations):
+    for number, operation in enumerate(network.body.operations):
         match operation:
             case Input(level=level):
                 values[number] = ClearVector(next(waiting), level)
@@ -36,10 +40,10 @@ def largest(network: nn.Network, inputs: np.ndarray) -> list[float | None]:
             case Output(operand=operand):
                 values[number] = values[operand]
             case _:
-                values[number] = applied(operation, network.program, ClearBackend(), values)
+                values[number] = applied(operation, network.body, ClearBackend(), values)
     return [
         float(np.abs(values[number].slots).max()) if number in values else None
-        for number in range(len(network.program.operations))
+        for number in range(len(network.body.operations))
     ]
 
 
@@ -50,7 +54,7 @@ def test_numbers_of_accepted_inputs_are_within_their_bounds(
 ) -> None:
     graph, samples = capture(network.module, network.sample), network.sample.numpy()
     try:
-        made = nn.compile_graph(graph, samples, precision=8, margin=margin, log_n=9, insecure=True)
+        made = compile_graph(graph, samples, precision=8, margin=margin, log_n=9, insecure=True)
     except (ActivationFitError, InvalidParametersError, LevelExhaustedError):
         # Some are too deep, or their numbers too large: that is refused, not computed.
         assume(False)
@@ -58,14 +62,18 @@ def test_numbers_of_accepted_inputs_are_within_their_bounds(
     flat = samples.reshape(len(samples), -1).astype(np.float64)
     generator = np.random.default_rng(seed)
     signs = generator.choice([-1.0, 1.0], flat.shape)
-    bound = made.input.bound
-    assert made.unfit(flat) == []
+    bound = made.inputs[0].bound
+    assert unfit(made, flat) == []
+    bounds = made.value_bounds
+    assert bounds is not None
     for reach in (0.0, 0.01, 0.1, 1.0):
         for each in np.clip(flat + reach * bound * signs, -bound, bound)[:, np.newaxis]:
-            if made.unfit(each):
+            if unfit(made, each):
                 event("refused")
                 continue
             event("accepted")
-            for found, room in zip(largest(made, each), made.bounds, strict=True):
+            for found, room in zip(
+                largest(made, each.reshape(-1, *made.inputs[0].shape)), bounds, strict=True
+            ):
                 assert (found is None) == (room is None)
                 assert (found or 0.0) <= (room or 0.0) * ROUNDING

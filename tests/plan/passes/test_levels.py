@@ -23,7 +23,6 @@ from cloakwork.programs.slots import (
     Rescale,
     Rotate,
     SlotProgram,
-    operands,
     polynomial_depth,
 )
 from tests.programs.random_programs import facts, programs, results
@@ -69,7 +68,7 @@ def least_levels(program: SlotProgram, floor: int) -> list[int]:
                 taken = 1
             elif isinstance(operation, Polynomial):
                 taken = polynomial_depth(operation.coefficients)
-            for operand in operands(operation):
+            for operand in operation.operands:
                 has_changed |= raised(operand, levels[number] + taken)
                 if program.states[operand].waiting:
                     has_changed |= raised(number, levels[operand] - taken)
@@ -172,7 +171,7 @@ def test_layouts_and_origins_stay_and_drops_take_those_of_their_value() -> None:
     assert origins["%4 = drop_level %0 to 0"] == "a.py:1"
     assert origins["%5 = add %3 %4"] == "a.py:2"
     assert lowered.stages == ("enter", "mask", "mask", "mask", "enter", "mask", "mask")
-    assert all(operands(entry) != (1,) for entry in lowered.operations)
+    assert all(entry.operands != (1,) for entry in lowered.operations)
 
 
 @pytest.mark.parametrize("floor", [-1, True, 1.0, "0", 10**9])

@@ -26,8 +26,6 @@ from cloakwork.programs.slots import (
     SlotProgram,
     Sub,
     Vector,
-    operands,
-    with_operands,
 )
 from cloakwork.programs.text import from_text, to_text
 from tests.programs.random_programs import facts, programs, results
@@ -72,8 +70,8 @@ def test_shared_twice_over_is_as_shared_once(program: SlotProgram) -> None:
     for _ in range(2):
         for number, operation in enumerate(program.operations):
             if number not in entries:
-                moved = [number_of[operand] for operand in operands(operation)]
-                number_of[number] = builder.append(with_operands(operation, moved))
+                moved = [number_of[operand] for operand in operation.operands]
+                number_of[number] = builder.append(operation.with_operands(moved))
     twice = share_common(drop_dead(builder.finish()))
     outputs = sum(isinstance(o, Output) for o in program.operations)
     assert len(twice.operations) == len(once.operations) + outputs

@@ -44,7 +44,7 @@ def test_a_split_computes_the_same(numbers: set[int], sparse: bool, share: float
     targets = np.array([slot for _, slot in elements])
     weights = np.array([dense[d][slot] for d, slot in elements])
     program = program_of(SparseDiagonals(SLOTS, sources, targets, weights) if sparse else dense)
-    x = ClearKey().encrypt(rng.normal(size=SLOTS), bound=9.0, level=1)
+    x = ClearKey().encrypt(rng.normal(size=SLOTS), level=1)
     (before,) = run(program, ClearBackend(), [x])
     (after,) = run(split_by_cost(program, with_hoisted(share)), ClearBackend(), [x])
     assert np.allclose(before.slots, after.slots)

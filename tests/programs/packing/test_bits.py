@@ -1,5 +1,6 @@
 """Values of ports as bits and back, and what is refused."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,27 +11,36 @@ from numpy.typing import NDArray
 
 from cloakwork.errors import (
     CloakworkError,
+    InputNameError,
     InvalidArgumentError,
     NotRealError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.programs.packing.bits import bits_of_arguments, results_of_bits
+from cloakwork.programs.packing import bound_arguments
+from cloakwork.programs.packing.bits import BitPacking, Bits, results_of_bits
 from cloakwork.programs.port import Port, PortKind
+
+
+def bits_of_arguments(ports: Sequence[Port], arguments: Mapping[str, Any]) -> tuple[Bits, bool]:
+    """The bits of all inputs, a row per run, and whether there is an axis of runs."""
+    packed = BitPacking(tuple(ports), ()).pack(arguments, "pack")
+    rows = [np.concatenate([run[number] for number in sorted(run)]) for run in packed.runs]
+    return np.stack(rows), packed.count is not None
 
 
 @given(
     st.sampled_from(["unsigned", "signed"]),
     st.sampled_from([1, 2, 8, 31, 63, 64, 65, 128]),
     st.sampled_from([None, 1, 3]),
-    st.integers(0, 3),
+    st.integers(1, 3),
     st.data(),
 )
 @settings(deadline=None)
 def test_integers_round_trip(
     kind: PortKind, width: int, length: int | None, runs: int, data: st.DataObject
 ) -> None:
-    port = Port("a", kind, width, length)
+    port = Port("a", kind, width, () if length is None else (length,))
     low = -(2 ** (width - 1)) if kind == "signed" else 0
     number = st.integers(low, low + 2**width - 1)
     element: st.SearchStrategy[Any] = (
@@ -44,10 +54,12 @@ def test_integers_round_trip(
     result = results_of_bits([port], bits, many=False)["a"]
     assert (result if length is None else result.tolist()) == value
     batch = data.draw(st.lists(element, min_size=runs, max_size=runs))
-    if runs:
-        bits, many = bits_of_arguments([port], {"a": batch})
-        assert many
-        assert results_of_bits([port], bits, many=True)["a"].tolist() == batch
+    bits, many = bits_of_arguments([port], {"a": batch})
+    assert many
+    assert results_of_bits([port], bits, many=True)["a"].tolist() == batch
+    packing = BitPacking((port,), (port,))
+    packed = packing.pack({"a": batch}, "pack")
+    assert packing.unpack([[run[0]] for run in packed.runs], packed.count)["a"].tolist() == batch
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int64, np.uint64, bool])
@@ -113,14 +125,32 @@ def test_values_that_do_not_fit(port: Port, value: Any, error: type[CloakworkErr
         bits_of_arguments([port], {"a": value})
 
 
-def test_arguments_are_the_inputs() -> None:
+def test_arguments_are_inputs_with_as_many_runs_each() -> None:
     ports = [Port("a", "unsigned", 3), Port("b", "unsigned", 3)]
-    with pytest.raises(InvalidArgumentError, match="the input 'b' is missing"):
-        bits_of_arguments(ports, {"a": 1})
-    with pytest.raises(InvalidArgumentError, match="no input 'c'; expected a, b"):
-        bits_of_arguments(ports, {"a": 1, "c": 1})
-    with pytest.raises(ShapeMismatchError, match="got 2 for a, 3 for b"):
+    with pytest.raises(ShapeMismatchError, match="got 2 of a, 3 of b"):
         bits_of_arguments(ports, {"a": [1, 2], "b": [1, 2, 3]})
+    with pytest.raises(ShapeMismatchError, match="one evaluation or more, got none"):
+        bits_of_arguments(ports, {"a": [], "b": 1})
     bits, many = bits_of_arguments(ports, {"a": 1, "b": [1, 2, 3]})
     assert many
     assert bits[:, :3].tolist() == [[1, 0, 0]] * 3
+
+
+def test_some_inputs_may_be_packed_without_the_others() -> None:
+    ports = (Port("a", "unsigned", 3), Port("b", "unsigned", 3))
+    packed = BitPacking(ports, ()).pack({"b": 6}, "pack")
+    assert (packed.ports, packed.count) == (("b",), None)
+    assert [{number: bits.tolist() for number, bits in run.items()} for run in packed.runs] == [
+        {1: [0, 1, 1]}
+    ]
+
+
+def test_arguments_by_place_and_by_name() -> None:
+    ports = [Port("a", "unsigned", 3), Port("b", "unsigned", 3)]
+    assert bound_arguments(ports, [1], {"b": 2}, "run") == {"a": 1, "b": 2}
+    with pytest.raises(InputNameError, match="no input 'c'; expected a, b"):
+        bound_arguments(ports, [1], {"c": 1}, "run")
+    with pytest.raises(InputNameError, match="the input 'a' is given twice"):
+        bound_arguments(ports, [1], {"a": 1}, "run")
+    with pytest.raises(InvalidArgumentError, match=r"expected 2 argument\(s\), a, b, got 3"):
+        bound_arguments(ports, [1, 2, 3], {}, "run")

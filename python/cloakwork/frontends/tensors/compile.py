@@ -11,7 +11,8 @@ import numpy as np
 
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, positive, shown, truth
-from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+from cloakwork.base.arrays import MIN_RIGHT_BITS
+from cloakwork.errors import InvalidArgumentError, InvalidParametersError, ShapeMismatchError
 from cloakwork.frontends.tensors.tracing import traced
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.cost.measure import comparable
@@ -134,6 +135,7 @@ def compile(
         for source, spec in zip(graph.sources, described, strict=True)
     )
     outputs = _results(plan, body, task)
+    _require_more_than_noise(outputs, title, precision)
     packing = TensorPacking(inputs, outputs, placed, tuple(plan.lowered.outputs), graph.single)
     return Program(Ckks(plan.parameters), body, packing)
 
@@ -155,6 +157,18 @@ def _within_key_budget(
         if precise >= task.precision:
             return plan, program
         extra += math.ceil(task.precision - precise)
+
+
+def _require_more_than_noise(outputs: Sequence[Port], title: str, precision: int) -> None:
+    """Refuse results that are smaller than their errors, by the bounds of the arguments."""
+    bound = max(port.bound for port in outputs)
+    if 0 < bound * 2.0**precision < 2.0**MIN_RIGHT_BITS:
+        needed = MIN_RIGHT_BITS - math.floor(math.log2(bound))
+        raise InvalidParametersError(
+            f"cannot compile {title}: its results are at most {bound:g}, and with errors of up to "
+            f"2^-{precision} all of them are noise; ask for precision={needed} or more, or scale "
+            "the results up"
+        )
 
 
 def _results(plan: Plan, body: SlotProgram, task: Task) -> tuple[Port, ...]:

@@ -28,7 +28,7 @@ from cloakwork.programs.ir.tensors import Contract, Node
 _TYPICAL_SLOTS = 1 << 13
 
 
-def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
+def einsum(expression: str, *operands: Tensor | ArrayLike, optimize: Any = None) -> Tensor:
     """Contract tensors, at least one of them encrypted, as `numpy.einsum` does.
 
     Sums, transposes, diagonals, traces, products slot by slot, matrix products and
@@ -38,6 +38,8 @@ def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
         expression: As in numpy: "bi,ci->bc", "...ij,jk", "ii->i". numpy's other form,
             operands and lists of axis numbers in turn, is taken too.
         operands: Encrypted tensors of one session, or clear real arrays.
+        optimize: As numpy's callers write it; the order of contractions is planned by the cost of
+            encrypted operations in any case.
 
     Returns:
         An encrypted tensor of the result's shape: mostly one or two levels below the operands,
@@ -52,7 +54,7 @@ def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
         MissingKeyError: The evaluator lacks a key that the plan needs.
         NotRealError: A clear operand is complex, text or objects.
         NotFiniteError: A clear operand has a NaN or an infinity.
-        InvalidArgumentError: No operand is encrypted, or one has nobody to run on.
+        InvalidArgumentError: No operand is encrypted.
 
     Example:
         >>> import cloakwork as cw
@@ -61,6 +63,7 @@ def einsum(expression: str, *operands: Tensor | ArrayLike) -> Tensor:
         >>> session.decrypt(cw.einsum("ij,j->i", x, [10.0, 1.0])).tolist()
         [12.0, 34.0]
     """
+    del optimize
     if not isinstance(expression, str):
         return _einsum_of_sublists(expression, *operands)
     read: list[TensorMethods | NDArray[np.float64]] = [
@@ -103,10 +106,6 @@ def _runner(expression: Expression, encrypted: Sequence[TensorMethods]) -> Runne
     if any(tensor.runner != runner for tensor in encrypted):
         raise ParametersMismatchError(
             expression.at(0, "the operands are of different sessions or evaluators")
-        )
-    if runner is None:
-        raise InvalidArgumentError(
-            expression.at(0, "a client's tensor has nobody to run on; load it with an evaluator")
         )
     return runner
 

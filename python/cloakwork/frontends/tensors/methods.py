@@ -20,6 +20,12 @@ from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import real_array
 from cloakwork.base.source_line import users_line
 from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, ShapeMismatchError
+from cloakwork.frontends.tensors.numpy_protocol import (
+    function_of_tensors,
+    refuse_attribute,
+    refuse_comparison,
+    ufunc_of_tensors,
+)
 from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Sum
 
 Index: TypeAlias = SupportsIndex | slice | EllipsisType | None
@@ -44,10 +50,7 @@ class TensorMethods:
 
     __slots__ = ()
 
-    # So that numpy leaves `array * tensor` to the tensor.
-    __array_ufunc__ = None
-
-    runner: Runner | None
+    runner: Runner
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -91,34 +94,42 @@ class TensorMethods:
 
     # Python's own answer, whether they are one object, would pass for an answer.
     def __eq__(self, other: object) -> NoReturn:
-        _refuse_comparison()
+        refuse_comparison()
 
     def __ne__(self, other: object) -> NoReturn:
-        _refuse_comparison()
+        refuse_comparison()
 
     def __lt__(self, other: object) -> NoReturn:
-        _refuse_comparison()
+        refuse_comparison()
 
     def __le__(self, other: object) -> NoReturn:
-        _refuse_comparison()
+        refuse_comparison()
 
     def __gt__(self, other: object) -> NoReturn:
-        _refuse_comparison()
+        refuse_comparison()
 
     def __ge__(self, other: object) -> NoReturn:
-        _refuse_comparison()
+        refuse_comparison()
 
     def __hash__(self) -> int:
         return id(self)
 
-    def __array_function__(self, function: Callable[..., Any], *_: Any) -> NoReturn:
-        raise InvalidArgumentError(
-            f"cannot compute numpy.{function.__name__} of an encrypted tensor; use its methods or "
-            "cloakwork.einsum"
-        )
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return ufunc_of_tensors(ufunc, method, inputs, options)
+
+    def __array_function__(
+        self, function: Callable[..., Any], _types: Any, args: Any, options: Any
+    ) -> Any:
+        # The einsum of tensors is written on their methods.
+        from cloakwork.frontends.tensors.einsum import einsum  # noqa: PLC0415
+
+        return function_of_tensors(function, args, options, einsum)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        refuse_attribute(type(self).__name__, name)
 
     def __contains__(self, _item: object) -> NoReturn:
-        _refuse_comparison()
+        refuse_comparison()
 
     def __abs__(self) -> NoReturn:
         _refuse("abs")
@@ -382,20 +393,8 @@ class TensorMethods:
         return self._computed(node, title)
 
     def _computed(self, node: Node, title: str) -> Self:
-        if self.runner is None:
-            raise InvalidArgumentError(
-                f"cannot compute {title}: a client's tensor has nobody to run on; "
-                "load it with an evaluator"
-            )
         result: Self = self.runner.compute(node, title)
         return result
-
-
-def _refuse_comparison() -> NoReturn:
-    raise InvalidArgumentError(
-        "cannot compare an encrypted tensor: its numbers are not known here; "
-        "use arithmetic that serves every case"
-    )
 
 
 def _power(node: Node, exponent: int, known: dict[int, Node], origin: str) -> Node:

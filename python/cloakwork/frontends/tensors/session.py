@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import secrets
 from collections.abc import Sequence
@@ -13,17 +14,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork import _native
 from cloakwork._native import Parameters
-from cloakwork.base.arguments import choice, integer, positive, truth
-from cloakwork.base.arrays import real_array, require_bound, require_precision
+from cloakwork.base.arguments import apart, choice, integer, positive, truth
+from cloakwork.base.arrays import MIN_RIGHT_BITS, real_array, require_bound, require_precision
 from cloakwork.base.machine import physical_bytes
 from cloakwork.base.progress import progress_bar
 from cloakwork.base.record import Fields
 from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import (
     InvalidArgumentError,
+    InvalidParametersError,
     KeyBudgetError,
     KeyMismatchError,
     MalformedBytesError,
+    MissingKeyError,
     ParametersMismatchError,
     ValueOutOfRangeError,
 )
@@ -42,7 +45,7 @@ from cloakwork.runtime.executor import run
 from cloakwork.runtime.memory import predicted_peak_bytes, require_memory
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes import read_scheme
-from cloakwork.schemes.base import SlotScheme
+from cloakwork.schemes.base import Flooding, ReadLimits, SlotScheme, flooding
 from cloakwork.schemes.ckks import Ckks, CkksBackend
 from cloakwork.schemes.clear_real import ClearReal
 
@@ -54,6 +57,7 @@ _MAX_DEPTH = 4096 // SCALE_BITS.start
 _LOG_N = range(5, 18)
 _MAX_BYTES = 2**63 - 1
 _ACTION = "make a session"
+_ADVICE = "the session's bound, cw.Session(bound={}),"
 # Between calls the bar moves, and an interrupt from the keyboard is heard.
 _KEYS_PER_CALL = 8
 # The peak of a run on several threads is below this many times that in program order.
@@ -118,8 +122,10 @@ class _Holder(Unpicklable):
         """
         peak = predicted_peak_bytes(program, self._scheme.bytes_at)
         require_memory(peak, self._memory_limit, f"run {program.title}")
-        # In program order a run takes what was predicted; ahead of it, somewhat more.
-        threads = 1 if peak * _SPREAD > self._memory_limit else None
+        # In program order a run takes what was predicted, ahead of it somewhat more; and modelled
+        # errors are the same in every run.
+        in_order = not self._scheme.hidden or peak * _SPREAD > self._memory_limit
+        threads = 1 if in_order else None
         return run(program, self._backend, inputs, threads=threads, profile=profile, bounds=bounds)
 
     def load(self, path: str | os.PathLike[str]) -> Tensor:
@@ -223,6 +229,12 @@ class Session(_Holder):
             )
         if log_n is not None:
             log_n = integer(log_n, "log_n", _ACTION, least=_LOG_N.start, most=_LOG_N[-1])
+        if bound * 2.0**precision < 2.0**MIN_RIGHT_BITS:
+            needed = MIN_RIGHT_BITS - math.floor(math.log2(bound))
+            raise InvalidParametersError(
+                f"cannot make a session: with bound={bound:g} and errors of up to 2^-{precision} "
+                f"all numbers are noise; ask for precision={needed} or more, or scale the data up"
+            )
         parameters = parameters_for(
             depth, precision, slots=slots, bound=bound, insecure=insecure, log_n=log_n
         )
@@ -279,7 +291,7 @@ class Session(_Holder):
         """
         array = real_array(data, "encrypt")
         bound = self.bound if bound is None else self._tighter(bound)
-        require_bound(array, bound, "encrypt")
+        require_bound(array, bound, "encrypt", _ADVICE)
         layout = default_layout(array.shape, self.parameters.slots)
         level = self.parameters.levels
         needed = layout.ciphertexts * self._scheme.ciphertext_bytes(level)
@@ -293,16 +305,18 @@ class Session(_Holder):
     def _tighter(self, bound: float) -> float:
         bound = positive(bound, "bound", "encrypt")
         if bound > self.bound:
+            limit, came = apart(self.bound, bound)
             raise ValueOutOfRangeError(
-                f"cannot encrypt: expected a bound up to the session's {self.bound:g}, got "
-                f"{bound:g}; make the session with bound={bound:g}"
+                f"cannot encrypt: expected a bound up to the session's {limit}, got {came}; make "
+                f"the session with bound={came}"
             )
         return bound
 
     def decrypt(self, tensor: Tensor) -> NDArray[np.float64]:
         """Decrypt a tensor to an array of its shape.
 
-        The result shows a trace of the ciphertext's noise; see docs/security.md.
+        The result shows a trace of the ciphertext's noise, which tells of the key: whoever is to
+        see it gets it by `decrypt_for_others`.
 
         Raises:
             ValueOutOfRangeError: A result exceeds the bound by more than its error, so it may have
@@ -314,13 +328,50 @@ class Session(_Holder):
             InvalidArgumentError: It is no tensor.
             ParametersMismatchError: The tensor is not one of this session.
         """
+        return self._decrypt(tensor, None)
+
+    def decrypt_for_others(
+        self, tensor: Tensor, *, statistical_bits: int, decryptions: int
+    ) -> NDArray[np.float64]:
+        """Decrypt a tensor that others are to see, so that it tells nothing of the secret key.
+
+        Args:
+            tensor: What to decrypt. It must have been computed here: the noise to hide follows
+                from the operations, which a file could misstate.
+            statistical_bits: See `Client.decrypt_for_others`.
+            decryptions: See `Client.decrypt_for_others`.
+
+        Raises:
+            InvalidArgumentError: There are no bits or decryptions, or the tensor comes from a file.
+            PrecisionLostError: Too few bits are left.
+            CloakworkError: What `decrypt` raises.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> session = cw.Session(depth=0, precision=30)
+            >>> x = session.encrypt([0.5, 0.25], bound=1)
+            >>> session.decrypt_for_others(x, statistical_bits=20, decryptions=100).round(2)
+            array([0.5 , 0.25])
+        """
+        action = "decrypt for others"
+        asked = flooding(statistical_bits, decryptions, action)
+        require_tensor(tensor, action)
+        if tensor.claimed:
+            raise InvalidArgumentError(
+                f"cannot {action}: the tensor comes from a file, which could misstate its noise; "
+                "decrypt for others what this session computed, or a compiled program's results"
+            )
+        return self._decrypt(tensor, asked)
+
+    def _decrypt(self, tensor: Tensor, asked: Flooding | None) -> NDArray[np.float64]:
         require_tensor(tensor, "decrypt")
         if tensor.runner is not self:
             raise ParametersMismatchError("cannot decrypt: the tensor is not of this session")
-        found = self._scheme.decrypt(self._secret, tensor.values, None)
+        claims = self._scheme.claims(tensor.values)
+        found = self._scheme.decrypt(self._secret, tensor.values, None, claims, asked)
         array = tensor.layout.unpack(found.vectors)
-        require_precision(array, tensor.precision, "decrypt")
-        require_bound(array, self.bound, "decrypt", error=2.0**-tensor.precision)
+        require_precision(array, -math.log2(found.error), self.bound, "decrypt")
+        require_bound(array, self.bound, "decrypt", _ADVICE, error=found.error)
         return array
 
     def evaluator(self) -> SessionEvaluator:
@@ -360,9 +411,9 @@ class Session(_Holder):
         container.write(path, SESSION_KIND, record)
 
     @classmethod
-    def _load(cls, path: str | os.PathLike[str], *, insecure: bool) -> Session:
+    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Session:
         fields = container.read(path, SESSION_KIND)
-        scheme, secret, key_id = _read_keys(fields, "secret_key", insecure=insecure)
+        scheme, secret, key_id = _read_keys(fields, "secret_key", limits)
         made = cls.__new__(cls)
         made._begin(scheme, fields.positive("bound"), secret, key_id, None, None)
         return made
@@ -452,6 +503,26 @@ class SessionEvaluator(_Holder):
         # Where the keys do not reach, it is the program itself that names what is missing.
         return with_keys(program, held.rotations) or program
 
+    def run(
+        self,
+        program: SlotProgram,
+        inputs: Sequence[Any],
+        *,
+        profile: Profile | None = None,
+        bounds: Sequence[float | None] | None = None,
+    ) -> list[Any]:
+        """Run a program with the evaluation keys that are here."""
+        try:
+            return super().run(program, inputs, profile=profile, bounds=bounds)
+        except MissingKeyError as error:
+            told = MissingKeyError(
+                f"{error}; the session makes it by running {program.title} once before its "
+                "evaluator is made"
+            )
+            for note in getattr(error, "__notes__", ()):
+                told.add_note(note)
+            raise told from error
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write parameters and evaluation keys to a file.
 
@@ -467,16 +538,16 @@ class SessionEvaluator(_Holder):
         container.write(path, EVALUATOR_KIND, record)
 
     @classmethod
-    def _load(cls, path: str | os.PathLike[str], *, insecure: bool) -> SessionEvaluator:
+    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> SessionEvaluator:
         fields = container.read(path, EVALUATOR_KIND)
-        return cls(*_read_keys(fields, "evaluation_keys", insecure=insecure))
+        return cls(*_read_keys(fields, "evaluation_keys", limits))
 
     def __repr__(self) -> str:
         return f"SessionEvaluator({self._scheme})"
 
 
-def _read_keys(fields: Fields, kind: str, *, insecure: bool) -> tuple[Ckks, Any, bytes]:
-    scheme = read_scheme(fields.within("scheme"), insecure=insecure)
+def _read_keys(fields: Fields, kind: str, limits: ReadLimits) -> tuple[Ckks, Any, bytes]:
+    scheme = read_scheme(fields.within("scheme"), limits)
     if not isinstance(scheme, Ckks):
         raise fields.wrong("scheme", "ckks")
     key_id = fields.data("key_id")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import shown
+from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.methods import Runner, TensorMethods
 from cloakwork.programs.ir.tensors import Node, Source
@@ -24,7 +25,7 @@ TENSOR_KIND = "tensor file"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Tensor(TensorMethods):
+class Tensor(TensorMethods, Unpicklable):
     """A tensor whose numbers are encrypted.
 
     Args:
@@ -46,11 +47,13 @@ class Tensor(TensorMethods):
         ((1, 2), 0)
     """
 
+    saved_by: ClassVar[str] = "its method save"
+
     values: Sequence[Any]
     layout: Layout
     scheme: Ckks | ClearReal
     key_id: bytes
-    runner: Runner | None = None
+    runner: Runner
     program: SlotProgram | None = None
     profile: Profile | None = None
     claimed: bool = False

@@ -1,1 +1,1 @@
-"""TODO."""
+"""What a slot program needs before it runs: precision, headroom, memory."""

@@ -7,33 +7,14 @@ errors were one and the same; so does this, with the deviations of the noise mod
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.polynomial import chebyshev, polynomial
 
 from cloakwork._native import Parameters
-from cloakwork.programs.bounds import transformed
-from cloakwork.programs.slots import (
-    Add,
-    Basis,
-    Constant,
-    DropLevel,
-    Input,
-    Linear,
-    Mul,
-    Neg,
-    Output,
-    Polynomial,
-    Rescale,
-    Rotate,
-    RotateSum,
-    SlotProgram,
-    State,
-    Sub,
-    operands,
-)
-from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
+from cloakwork.programs.operations.base import Errors
+from cloakwork.programs.slots import Constant, Output, SlotProgram
+from cloakwork.schemes.ckks_noise import noise_of
 
 # What outgrows a double stays here, as in `programs.bounds`.
 _LARGEST = float(np.finfo(np.float64).max)
@@ -53,11 +34,11 @@ def predicted_precision(
         parameters: The parameter set that it is to run under.
 
     Example:
-        >>> from cloakwork.programs.slots import Output
+        >>> from cloakwork.programs.slots import Input
         >>> program = SlotProgram("", 512, (Input("x", 0), Output(0)), (None,) * 2)
         >>> parameters = Parameters(levels=0, scale_bits=40, log_n=10, insecure=True)
         >>> round(predicted_precision(program, [1.0, 1.0], parameters))
-        30
+        29
     """
     model = noise_of(parameters)
     largest = [
@@ -65,8 +46,15 @@ def predicted_precision(
         for operation, bound in zip(program.operations, bounds, strict=True)
     ]
     deviations: list[float] = []
-    for number in range(len(program.operations)):
-        made = _deviation(program, number, deviations, largest, model)
+    for number, operation in enumerate(program.operations):
+        at = Errors(
+            program.context(number),
+            program.states[number],
+            model,
+            [deviations[operand] for operand in operation.operands],
+            [largest[operand] or 0.0 for operand in operation.operands],
+        )
+        made = operation.deviation(at)
         deviations.append(made if made < _LARGEST else _LARGEST)
     worst = max(
         deviation
@@ -84,81 +72,3 @@ def _tail(slots: int) -> float:
     """
     exponent = math.log(slots) + 20 * math.log(2)
     return (exponent + math.log(2 * math.pi * exponent) / 2) / 2
-
-
-def _deviation(
-    program: SlotProgram,
-    number: int,
-    deviations: Sequence[float],
-    largest: Sequence[float | None],
-    model: NoiseModel,
-) -> float:
-    """Of the error of one value, those before it being known."""
-    operation, state = program.operations[number], program.states[number]
-    before = [deviations[operand] for operand in operands(operation)]
-    reached = [largest[operand] or 0.0 for operand in operands(operation)]
-    match operation:
-        case Input(level=level):
-            return model.encryption(level)
-        case Constant():
-            return 0.0
-        case Add(left=left, right=right) | Sub(left=left, right=right):
-            constant = any(program.states[operand].level is None for operand in (left, right))
-            return sum(before) + (model.encoding(_scale(model, state)) if constant else 0.0)
-        case Mul(left=left, right=right):
-            factors = [
-                model.encoding(_operand_scale(model, state))
-                if program.states[operand].level is None
-                else deviation
-                for operand, deviation in zip((left, right), before, strict=True)
-            ]
-            product = factors[0] * reached[1] + factors[1] * reached[0] + math.prod(factors)
-            return math.hypot(product, model.rotation(_scale(model, state)))
-        case Rotate():
-            return math.hypot(before[0], model.rotation(_scale(model, state)))
-        case Linear(diagonals=diagonals):
-            rows = float(transformed(np.ones(program.slots), diagonals).max())
-            encoded = model.encoding(_operand_scale(model, state)) * math.sqrt(len(diagonals))
-            switched = model.switching(_operand_scale(model, state)) * rows
-            return math.hypot(
-                before[0] * rows,
-                encoded * reached[0],
-                switched,
-                model.rotation(_scale(model, state)),
-            )
-        case Polynomial(coefficients=coefficients, basis=basis):
-            scale = _scale(model, state)
-            slope = _SLOPES[basis](max(reached[0], 1.0), np.abs(coefficients))
-            added = float(model.polynomial(scale, coefficients, basis, np.array(reached)).max())
-            return math.hypot(before[0] * slope, added)
-        case Rescale() | DropLevel():
-            return math.hypot(before[0], model.rounding(_scale(model, state)))
-        case Neg() | Output():
-            return before[0]
-        case RotateSum():
-            raise AssertionError("programs over reals have no sums of rotations")
-
-
-def _scale(model: NoiseModel, state: State) -> float:
-    assert state.level is not None
-    return model.scale(state.level, waiting=state.waiting)
-
-
-def _operand_scale(model: NoiseModel, state: State) -> float:
-    """The scale of the factors of a product."""
-    assert state.level is not None
-    return model.scale(state.level, waiting=False)
-
-
-def _monomial_slope(value: float, coefficients: np.ndarray) -> float:
-    return float(polynomial.polyval(value, polynomial.polyder(coefficients)))
-
-
-def _chebyshev_slope(value: float, coefficients: np.ndarray) -> float:
-    return float(chebyshev.chebval(value, chebyshev.chebder(coefficients)))
-
-
-_SLOPES: Mapping[Basis, Callable[[float, np.ndarray], float]] = {
-    "monomial": _monomial_slope,
-    "chebyshev": _chebyshev_slope,
-}

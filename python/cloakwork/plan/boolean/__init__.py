@@ -1,1 +1,1 @@
-"""TODO."""
+"""Maps gates onto programmable bootstraps and orders the bootstraps for threads."""

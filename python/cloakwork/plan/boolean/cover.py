@@ -1,11 +1,11 @@
 """Which bootstraps compute the ANDs of a network, and in which order.
 
-The steps are those of `plan.boolean.steps`. XORs are sums of signals in half encoding. So each AND
-takes one bootstrap once one of its operands or their XOR, its *plane*, is in quarter encoding; what
-is to be saved are re-encodings. The program inputs are in all encodings. The plan is made greedily:
-ANDs that can share a bootstrap do; products whose other operand is wanted in quarter encoding give
-it on the way; a majority that completes a wanted XOR gives that directly; where nothing helps,
-what most ANDs want is re-encoded.
+The steps are those of `plan.boolean.steps`. XORs are sums of LWE ciphertexts in half encoding. So
+each AND takes one bootstrap once one of its operands or their XOR, its *plane*, is in quarter
+encoding; what is to be saved are re-encodings. The program inputs are in all encodings. The plan is
+made greedily: ANDs that can share a bootstrap do; products whose other operand is wanted in quarter
+encoding give it on the way; a majority that completes a wanted XOR gives that directly; where
+nothing helps, what most ANDs want is re-encoded.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from cloakwork.plan.boolean.cover_state import URGENT, Progress, RequiredEncodings, Sharing
 from cloakwork.plan.boolean.planes import Planes
-from cloakwork.plan.boolean.progress import Progress
 from cloakwork.plan.boolean.reencode import Reencodings
-from cloakwork.plan.boolean.sharing import Sharing
 from cloakwork.plan.boolean.steps import Cover, Majority, Product, SharedProducts, Step
-from cloakwork.plan.boolean.wishes import URGENT, Wishes
 from cloakwork.plan.boolean.xag import Network
 
 # Ready ANDs that are looked at to choose the next bootstrap.
@@ -76,7 +74,7 @@ class _Planner:
         self._abilities = abilities
         self._planes = Planes(network)
         self._progress = Progress(self._planes, slack)
-        self._wishes = Wishes(self._progress, generous=generous)
+        self._required = RequiredEncodings(self._progress, generous=generous)
         self._sharing = Sharing(self._progress, abilities.most_shared, abilities.longest_chain)
         self._reencodings = Reencodings(self._progress, abilities.most_outputs)
         # Of nodes that are not done: how many parts are missing, what waits for a part, the sums
@@ -130,7 +128,7 @@ class _Planner:
             if len(basis) == 1:
                 self._closes[next(iter(basis))].append(node)
         for node in self._planes.ands:
-            self._wishes.note(node)
+            self._required.update(node)
         for node in self._planes.ands:
             a, b, _ = self._planes.plane[node]
             self._waiting[node] = (self._missing[a] > 0) + (self._missing[b] > 0)
@@ -146,7 +144,7 @@ class _Planner:
             self._products[node] = None
         else:
             self._infeasible[node] = None
-        self._sharing.note(node)
+        self._sharing.update(node)
 
     # What is done.
 
@@ -156,8 +154,8 @@ class _Planner:
             self._progress.level[node] = level
             for group in (self._products, self._majorities, self._infeasible):
                 group.pop(node, None)
-            self._sharing.drop(node)
-            self._wishes.drop(node)
+            self._sharing.remove(node)
+            self._required.remove(node)
             self._follow(node)
         for node in step.makes:
             self._make(node, level)
@@ -208,7 +206,7 @@ class _Planner:
         for each in (*self._planes.in_plane.get(node, ()), *self._planes.in_coset.get(node, ())):
             if each in self._progress.level:
                 continue
-            self._wishes.note(each)
+            self._required.update(each)
             if each in self._products or each in self._majorities or each in self._infeasible:
                 self._classify(each)
 
@@ -226,7 +224,7 @@ class _Planner:
         y = others[0]
         level = 1 + max(quarter[x], self._progress.half_level(y))
         makes = self._could_make(node, x)
-        makes.sort(key=self._wishes.of, reverse=True)
+        makes.sort(key=self._required.weight, reverse=True)
         # The AND itself in a finer encoding is also the AND in half encoding.
         room = self._abilities.most_outputs - (node not in makes[: self._abilities.most_outputs])
         self._step(self._product(node, x, y, makes[:room]), level)
@@ -234,10 +232,10 @@ class _Planner:
     def _could_make(self, node: int, x: int) -> list[int]:
         """What is wanted in quarter encoding that a product of x could make on the way."""
         plane = self._planes.plane[node]
-        makes = [each for each in plane if each != x and self._wishes.of(each)]
+        makes = [each for each in plane if each != x and self._required.weight(each)]
         if self._progress.chain.get(x, 0) < self._abilities.longest_chain:
             shifted = [self._planes.moved(node, by) for by in (0, *plane)]
-            makes += [each for each in shifted if each is not None and self._wishes.of(each)]
+            makes += [each for each in shifted if each is not None and self._required.weight(each)]
         return makes
 
     def _product(self, node: int, x: int, y: int, makes: Sequence[int]) -> Product:
@@ -263,15 +261,15 @@ class _Planner:
     def _do_majority(self) -> None:
         best = None
         for node in islice(self._majorities, _WINDOW):
-            wishes = [
+            wanted = [
                 each
                 for each in self._closes[node]
-                if self._wishes.of(each) and node in self._network.forms[each]
+                if self._required.weight(each) and node in self._network.forms[each]
             ]
-            if not wishes:
+            if not wanted:
                 continue
-            made = max(wishes, key=lambda each: (self._wishes.of(each), -self._size(each)))
-            key = (self._wishes.of(made), -self._size(made))
+            made = max(wanted, key=lambda each: (self._required.weight(each), -self._size(each)))
+            key = (self._required.weight(made), -self._size(made))
             if (best is None or key > best[0]) and self._sum_in_time(node, made):
                 best = key, node, made
         if best is not None:
@@ -280,7 +278,7 @@ class _Planner:
         left = self._left_of_aim() or list(islice(self._majorities, _WINDOW))
         node = min(left, key=self._potential.__getitem__)
         plane = self._planes.plane[node]
-        third = [each for each in plane if self._wishes.of(each)]
+        third = [each for each in plane if self._required.weight(each)]
         if third and self._abilities.most_outputs > 1 and any(map(self._progress.in_time, plane)):
             self._do_product(node)
         else:
@@ -294,7 +292,7 @@ class _Planner:
                 each
                 for node in islice(self._majorities, _AIMING_WINDOW)
                 for each in self._followers[node]
-                if self._missing[each] > 1 and self._wishes.of(each) >= URGENT
+                if self._missing[each] > 1 and self._required.weight(each) >= URGENT
             }
             for each in sorted(open_sums, key=lambda each: (self._missing[each], each)):
                 left = self._left(each)
@@ -305,7 +303,7 @@ class _Planner:
 
     def _left(self, aim: int) -> list[int]:
         """What is left of a wanted XOR, if more than one AND and all of them for majorities."""
-        if not aim or self._missing[aim] < 2 or not self._wishes.of(aim):
+        if not aim or self._missing[aim] < 2 or not self._required.weight(aim):
             return []
         left = [base for base in self._planes.basis(aim) if base not in self._progress.level]
         return left if all(base in self._majorities for base in left) else []

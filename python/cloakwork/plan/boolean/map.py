@@ -78,7 +78,7 @@ def map_gates(
         NoiseBudgetError: No parameter set has little enough noise.
 
     Example:
-        >>> from cloakwork.plan.cost.tfhe import BitCosts
+        >>> from cloakwork.plan.cost.tfhe import published_costs
         >>> from cloakwork.programs.gates import GateBuilder, GateKind
         >>> from cloakwork.programs.port import Port
         >>> builder = GateBuilder("full adder", (Port("a", "bits", 3),))

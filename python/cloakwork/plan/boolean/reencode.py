@@ -8,7 +8,7 @@ from heapq import nsmallest
 from itertools import combinations
 from random import Random
 
-from cloakwork.plan.boolean.progress import Progress
+from cloakwork.plan.boolean.cover_state import Progress
 from cloakwork.plan.boolean.steps import Reencoding
 
 # ANDs that are looked at.
@@ -50,11 +50,11 @@ class Reencodings:
                 if len(inside) == 2:
                     for each in self._known(coset):
                         counts[each] += 1
-        wishes = [each for each in counts if not self._progress.in_time(each)]
-        partners, pairs = self._pairs(wishes)
+        required = [each for each in counts if not self._progress.in_time(each)]
+        partners, pairs = self._pairs(required)
         alone: list[tuple[tuple[int, int, int, int], int, tuple[int, ...]]] = [
             ((counts[each], partners[each], -self._progress.half_level(each), -each), 0, (each,))
-            for each in wishes
+            for each in required
         ]
         best = max(alone)
         if self._most_outputs > 1:
@@ -78,16 +78,16 @@ class Reencodings:
             and all(base in self._progress.level for base in self._network.forms[each])
         )
 
-    def _pairs(self, wishes: list[int]) -> tuple[dict[int, int], list[tuple[int, int, int]]]:
+    def _pairs(self, required: list[int]) -> tuple[dict[int, int], list[tuple[int, int, int]]]:
         """What one bootstrap may re-encode together.
 
         Returns:
-            For every wish of how many pairs of others it is the sum, so that it would help to
-            re-encode these; and nodes in quarter encoding, each with two wishes that it is the
-            sum of.
+            For every required node of how many pairs of others it is the sum, so that it would
+            help to re-encode these; and nodes in quarter encoding, each with two required nodes
+            that it is the sum of.
         """
-        partners = dict.fromkeys(wishes, 0)
-        marks = {self._mark(each): each for each in wishes}
+        partners = dict.fromkeys(required, 0)
+        marks = {self._mark(each): each for each in required}
         pairs = []
         for (first, y), (second, other) in combinations(marks.items(), 2):
             between = first ^ second

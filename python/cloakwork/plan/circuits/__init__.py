@@ -1,1 +1,1 @@
-"""TODO."""
+"""Vectorises a circuit over numbers, after Coyote."""

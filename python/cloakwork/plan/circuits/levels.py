@@ -29,8 +29,6 @@ from cloakwork.programs.slots import (
     RotateSum,
     SlotProgram,
     Sub,
-    operands,
-    with_operands,
 )
 from cloakwork.programs.vectors import uniform_integer
 
@@ -160,7 +158,7 @@ def _early(program: SlotProgram, asked: Switches, switching: Switching) -> froze
         operation = program.operations[number]
         is_sum = isinstance(operation, Add | Sub) and switched[number]
         if not is_sum and not _switches_operands(operation, program, switching.before):
-            for operand in operands(operation):
+            for operand in operation.operands:
                 switched[operand] = False
     return frozenset(
         number
@@ -185,7 +183,7 @@ def _switches(
         )
         used = [
             (value, before_use[operand] if operation_switches else 0)
-            for operand in operands(operation)
+            for operand in operation.operands
             if (value := known[operand]) is not None
         ]
         depth = max((value.depth + count for value, count in used), default=0)
@@ -378,8 +376,8 @@ def levelled(program: SlotProgram, asked: Switches, levels: Mapping[int, int]) -
                 moved = Output(new_of[operand])
             case _:
                 alike = isinstance(operation, asked.alike)
-                used = [at(operand, levels[number], alike) for operand in operands(operation)]
-                moved = with_operands(operation, used)
+                used = [at(operand, levels[number], alike) for operand in operation.operands]
+                moved = operation.with_operands(used)
         builder.origin, builder.stage = program.origins[number], program.stages[number]
         new_of[number] = builder.append(moved, program.layouts[number])
     return builder.finish()
@@ -406,7 +404,7 @@ def lowest_levels(
         levels[number] = (
             wanted[number] if isinstance(operation, Output) else max(wanted[number], held)
         )
-        encrypted = [each for each in operands(operation) if asked.noises[each] is not None]
+        encrypted = [each for each in operation.operands if asked.noises[each] is not None]
         for operand, count in zip(encrypted, asked.of_operands[number], strict=True):
             wanted[operand] = max(wanted[operand], levels[number] + count)
     return levels

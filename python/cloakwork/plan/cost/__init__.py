@@ -1,1 +1,1 @@
-"""TODO."""
+"""Seconds and bytes of operations, modelled or measured on this machine."""

@@ -1,4 +1,7 @@
-"""What operations cost, in units of one rotation, for choosing between plans."""
+"""Prices in units of one rotation, for choosing between plans before parameters are known.
+
+Whoever knows the parameters prices by `plan.cost.table`.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,18 @@ from cloakwork.programs.slots import (
     Rotate,
 )
 
-# Encoding a vector and multiplying by it.
+# A ciphertext product is a key switch too, and some more.
+PRODUCT = 1.2
+# Encoding a vector and multiplying by it; while layouts are open, many diagonals turn out equal.
 DIAGONAL = 0.6
-_PRODUCT = 1.2
+DIAGONAL_OF_OPEN_LAYOUT = 0.3
+CLEAR_PRODUCT = 1e-6
+# A level spent is a level that no later operation has: among arrangements of one contraction, and
+# among orders of several, each of which is to have the least depth that its cost allows.
+LEVEL = 80.0
+LEVEL_OF_ORDER = 6.0
+# Whatever comes after works on every ciphertext of a result.
+RESULT = 10.0
 _RESCALE = 0.25
 _ADD = 0.05
 _INPUT = 0.5
@@ -45,7 +57,7 @@ def price(operations: Sequence[Operation], slots: int, start: int = 0) -> float:
             case Mul(left=left, right=right):
                 factors = (operations[left], operations[right])
                 clear = any(isinstance(factor, Constant) for factor in factors)
-                total += DIAGONAL if clear else _PRODUCT
+                total += DIAGONAL if clear else PRODUCT
             case Rescale():
                 total += _RESCALE
             case Add() | DropLevel():

@@ -11,28 +11,10 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, assert_never
+from typing import Any
 
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
-from cloakwork.programs.bsgs import split
-from cloakwork.programs.slots import (
-    Add,
-    Constant,
-    DropLevel,
-    Input,
-    Linear,
-    Mul,
-    Neg,
-    Operation,
-    Output,
-    Polynomial,
-    Rescale,
-    Rotate,
-    RotateSum,
-    SlotProgram,
-    Sub,
-    operands,
-)
+from cloakwork.programs.slots import Add, Mul, Neg, Rotate, SlotProgram, Sub
 from cloakwork.runtime.degrees import degrees
 
 # What a diagonal takes that is encoded already, of one that is not.
@@ -229,6 +211,7 @@ def seconds_of(program: SlotProgram, costs: Costs) -> list[float]:
         InvalidArgumentError: The program has a level that the costs lack.
 
     Example:
+        >>> from cloakwork.programs.slots import Input
         >>> program = SlotProgram("", 4, (Input("x", 0), Rotate(0, 1), Rotate(0, 2)), (None,) * 3)
         >>> seconds_of(program, modelled([2], special_limbs=1))
         [0.0, 30.0, 15.0]
@@ -237,36 +220,32 @@ def seconds_of(program: SlotProgram, costs: Costs) -> list[float]:
     rotated: set[int] = set()
     seconds: list[float] = []
     for number, operation in enumerate(program.operations):
-        levels = [program.states[operand].level for operand in operands(operation)]
-        level = max((level for level in levels if level is not None), default=None)
-        if level is None:
+        context = program.context(number)
+        if not any(state.level is not None for state in context.states):
             seconds.append(0.0)
             continue
-        match operation:
-            case Rotate(operand=operand) if operand in rotated:
-                seconds.append(costs.hoisted(level))
-            case _:
-                taken = _seconds(operation, program, costs, level)
-                if isinstance(operation, Add | Sub | Neg):
-                    # Of as many polynomials as the value has.
-                    taken *= (degree[number] + 1) / 2
-                if _relinearises(number, program, degree):
-                    taken += costs.at(level).relinearisation
-                seconds.append(taken)
+        if isinstance(operation, Rotate) and operation.operand in rotated:
+            seconds.append(costs.hoisted(context.level))
+            continue
+        taken = operation.seconds(context, costs)
+        if isinstance(operation, Add | Sub | Neg):
+            # Of as many polynomials as the value has.
+            taken *= (degree[number] + 1) / 2
+        if _relinearises(program, number, degree):
+            taken += costs.at(context.level).relinearisation
+        seconds.append(taken)
         if isinstance(operation, Rotate):
             rotated.add(operation.operand)
     return seconds
 
 
-def _relinearises(number: int, program: SlotProgram, degree: Sequence[int]) -> bool:
-    match program.operations[number]:
-        case Mul(left=left, right=right):
-            clear = any(isinstance(program.operations[each], Constant) for each in (left, right))
-            return degree[number] == 1 and not clear
-        case Rescale(operand=operand) | Rotate(operand=operand) | RotateSum(operand=operand):
-            return degree[operand] == 2
-        case _:
-            return False
+def _relinearises(program: SlotProgram, number: int, degree: Sequence[int]) -> bool:
+    operation = program.operations[number]
+    if isinstance(operation, Mul):
+        return degree[number] == 1 and not program.context(number).has_constant
+    if operation.degree in ("relinearises", "relinearises once"):
+        return any(degree[operand] == 2 for operand in operation.operands)
+    return False
 
 
 def total_seconds(program: SlotProgram, costs: Costs) -> float:
@@ -275,67 +254,10 @@ def total_seconds(program: SlotProgram, costs: Costs) -> float:
     A program without work takes nothing.
 
     Example:
+        >>> from cloakwork.programs.slots import Input
         >>> program = SlotProgram("", 4, (Input("x", 0), Rotate(0, 1), Rotate(0, 2)), (None,) * 3)
         >>> total_seconds(program, modelled([2], special_limbs=1))
         45.0
     """
     operations = math.fsum(seconds_of(program, costs))
     return operations + costs.run if operations else 0.0
-
-
-def _seconds(operation: Operation, program: SlotProgram, costs: Costs, level: int) -> float:
-    prices = costs.at(level)
-    match operation:
-        case Add():
-            return prices.addition + _encoding(operation, program, prices)
-        case Sub(left=left):
-            # From a constant what is subtracted is negated first.
-            negated = isinstance(program.operations[left], Constant)
-            return (1 + negated) * prices.addition + _encoding(operation, program, prices)
-        case Mul():
-            clear = _encoding(operation, program, prices) > 0
-            return prices.plaintext_product if clear else prices.product
-        case Neg():
-            return prices.addition
-        case Rotate():
-            return prices.rotation
-        case RotateSum(added=added, subtracted=subtracted, moving=moving):
-            still = len(added) + len(subtracted) - len(moving)
-            return prices.rotation + prices.baby_step * (len(moving) - 1) + prices.addition * still
-        case Linear(diagonals=diagonals, baby_steps=baby_steps):
-            steps = split(diagonals, program.slots, baby_steps)
-            return (
-                prices.linear
-                + prices.diagonal * len(diagonals)
-                + prices.baby_step * len(steps.baby)
-                + prices.giant_step * len(steps.giant)
-            )
-        case Polynomial(coefficients=coefficients):
-            return _polynomial(coefficients, costs, level)
-        case Rescale():
-            return prices.rescale
-        case DropLevel():
-            return prices.drop_level
-        case Output() | Input() | Constant():
-            return 0.0
-        case _:
-            assert_never(operation)
-
-
-def _encoding(operation: Add | Sub | Mul, program: SlotProgram, prices: LevelCosts) -> float:
-    factors = (program.operations[operand] for operand in operands(operation))
-    return prices.encoding if any(isinstance(factor, Constant) for factor in factors) else 0.0
-
-
-def _polynomial(coefficients: Sequence[float], costs: Costs, level: int) -> float:
-    """Powers and blocks of Paterson and Stockmeyer (1973), about the root of the degree each."""
-    degree = max(n for n, coefficient in enumerate(coefficients) if coefficient)
-    depth = degree.bit_length()
-    products = max(0, 2 * math.isqrt(degree) + depth - 3)
-    # They spread over the levels that the polynomial takes.
-    each = [
-        prices.product + prices.relinearisation + prices.rescale
-        for prices in map(costs.at, range(level, level - depth, -1))
-    ]
-    last = costs.at(level - depth + 1)
-    return products * math.fsum(each) / depth + degree * last.addition + last.rescale

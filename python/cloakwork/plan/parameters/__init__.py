@@ -1,1 +1,1 @@
-"""TODO."""
+"""Chooses rings, scales and chains of primes."""

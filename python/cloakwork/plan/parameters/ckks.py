@@ -63,7 +63,7 @@ def parameters_for(
         return parameters
     if log_n is not None:
         raise InvalidParametersError(
-            f"cannot make a session: log_n={log_n} has {parameters.slots} slots, {slots} are asked"
+            f"cannot make parameters: log_n={log_n} has {parameters.slots} slots, {slots} are asked"
         )
     return build((slots - 1).bit_length() + 1)
 
@@ -73,7 +73,7 @@ def _no_scale(precision: int, bound: float, magnitude: int, scale_bits: int) -> 
     remedies = [f"bound={2.0 ** (spare - precision):.15g} or less"] if precision <= spare else []
     remedies += [f"precision={spare - magnitude} or less"] if magnitude <= spare else []
     return (
-        f"cannot make a session: precision={precision} with bound={bound:g} needs a scale of "
+        f"cannot make parameters: precision={precision} with bound={bound:g} needs a scale of "
         f"{scale_bits} bits, at most {SCALE_BITS[-1]} work; ask for "
         f"{' or '.join(remedies) or 'less of both'}"
     )

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Rewrites of a slot program that keep its meaning."""

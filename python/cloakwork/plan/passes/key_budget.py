@@ -39,8 +39,6 @@ from cloakwork.programs.slots import (
     Rotate,
     SlotProgram,
     Vector,
-    operands,
-    with_operands,
 )
 
 _MOST_BYTES = 2**63 - 1
@@ -414,7 +412,7 @@ def _rewritten(program: SlotProgram, choice: _Choice) -> SlotProgram:
             made = _expanded(builder, operation, choice.expanded[number], place)
             place[number, 0] = made
         else:
-            moved = with_operands(operation, [place[value, 0] for value in operands(operation)])
+            moved = operation.with_operands([place[value, 0] for value in operation.operands])
             if isinstance(moved, Linear):
                 moved = replace(moved, baby_steps=choice.kept[number].baby_steps)
             place[number, 0] = builder.append(moved, program.layouts[number])

@@ -23,9 +23,7 @@ from cloakwork.programs.slots import (
     Polynomial,
     Rescale,
     SlotProgram,
-    operands,
     polynomial_depth,
-    with_operands,
 )
 
 
@@ -41,17 +39,10 @@ def depth_of(program: SlotProgram) -> int:
     depths: list[int] = []
     deepest = 0
     for operation in program.operations:
-        depth = max((depths[operand] for operand in operands(operation)), default=0)
-        match operation:
-            case Rescale():
-                depth += 1
-            case Polynomial(coefficients=coefficients):
-                depth += polynomial_depth(coefficients)
-            case Output():
-                deepest = max(deepest, depth)
-            case _:
-                pass
-        depths.append(depth)
+        depth = max((depths[operand] for operand in operation.operands), default=0)
+        depths.append(depth + operation.depth)
+        if isinstance(operation, Output):
+            deepest = max(deepest, depth)
     return deepest
 
 
@@ -113,8 +104,8 @@ def lowest_levels(
                 moved = operation
             case _:
                 level = _operand_level(program, number, wanted)
-                moved = with_operands(
-                    operation, [served(sources[operand], level) for operand in operands(operation)]
+                moved = operation.with_operands(
+                    [served(sources[operand], level) for operand in operation.operands]
                 )
         builder.origin, builder.stage = program.origins[number], program.stages[number]
         new_of[number] = builder.append(moved, program.layouts[number])
@@ -155,7 +146,7 @@ def _wanted_levels(program: SlotProgram, sources: Sequence[int], floor: int) -> 
         else:
             wanted[number] = floor if isinstance(operation, Output) else needs[number]
         level = _operand_level(program, number, wanted)
-        for operand in operands(operation):
+        for operand in operation.operands:
             need = groups[operand] if program.states[operand].waiting else sources[operand]
             needs[need] = max(needs[need], level)
     for number, operation in enumerate(program.operations):
@@ -190,7 +181,7 @@ def _groups(program: SlotProgram) -> list[int]:
 
     for number, operation in enumerate(program.operations):
         if program.states[number].waiting:
-            for operand in operands(operation):
+            for operand in operation.operands:
                 if program.states[operand].waiting:
                     groups[group_of(operand)] = group_of(number)
     return [group_of(number) for number in groups]

@@ -14,8 +14,6 @@ from cloakwork.programs.slots import (
     RotateSum,
     SlotProgram,
     Sub,
-    operands,
-    with_operands,
 )
 
 
@@ -58,7 +56,7 @@ def with_rotate_sums(program: SlotProgram) -> SlotProgram:
         if number in inside:
             continue
         made = sums[number].operation() if number in sums else operation
-        moved = with_operands(made, [new_of[each] for each in operands(made)])
+        moved = made.with_operands([new_of[each] for each in made.operands])
         builder.origin, builder.stage = program.origins[number], program.stages[number]
         new_of[number] = builder.append(moved, program.layouts[number])
     return builder.finish()
@@ -80,7 +78,7 @@ class _Total:
 
 def _sums(program: SlotProgram) -> dict[int, _Total]:
     """The sums by the number of the operation that completes them."""
-    uses = Counter(each for operation in program.operations for each in operands(operation))
+    uses = Counter(each for operation in program.operations for each in operation.operands)
     rotations = Counter(
         operation.operand for operation in program.operations if isinstance(operation, Rotate)
     )

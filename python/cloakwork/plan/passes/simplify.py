@@ -13,25 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.slots import (
     Add,
     Constant,
     DropLevel,
     Input,
-    Linear,
     Mul,
     Neg,
     Operation,
     Output,
-    Polynomial,
     Rescale,
     Rotate,
-    RotateSum,
     SlotProgram,
     Sub,
-    operands,
-    with_operands,
 )
 from cloakwork.programs.vectors import VectorTable
 
@@ -65,7 +59,7 @@ def drop_dead(program: SlotProgram) -> SlotProgram:
     is_used = [isinstance(operation, Input | Output) for operation in program.operations]
     for number in reversed(range(len(is_used))):
         if is_used[number]:
-            for operand in operands(program.operations[number]):
+            for operand in program.operations[number].operands:
                 is_used[operand] = True
     if all(is_used):
         return program
@@ -119,12 +113,12 @@ def fold_constants(program: SlotProgram) -> SlotProgram:
         >>> print(fold_constants(SlotProgram("", 4, operations, (None,) * 4)).line(2))
         %2 = rotate %0 by 3
     """
-    uses = Counter(operand for entry in program.operations for operand in operands(entry))
+    uses = Counter(operand for entry in program.operations for operand in entry.operands)
     constants = _Uniform()
     rebuilt = _Rebuilt(program)
     for number, operation in enumerate(program.operations):
         is_alone = all(
-            uses[operand] == 1 and rebuilt.is_own(operand) for operand in operands(operation)
+            uses[operand] == 1 and rebuilt.is_own(operand) for operand in operation.operands
         )
         folded = _folded(rebuilt.moved(operation), rebuilt, constants, is_alone=is_alone)
         if isinstance(folded, int):
@@ -151,9 +145,9 @@ class _Rebuilt:
 
     def moved(self, operation: Operation) -> Operation:
         """An old operation on the new values."""
-        old = operands(operation)
+        old = operation.operands
         new = tuple(self._new_of[operand] for operand in old)
-        return operation if new == old else with_operands(operation, new)
+        return operation if new == old else operation.with_operands(new)
 
     def keep(self, old: int, operation: Operation) -> int:
         """Append the operation that makes the old value, and return its new number."""
@@ -189,27 +183,8 @@ class _Rebuilt:
 
 def _key(operation: Operation, table: VectorTable) -> Hashable:
     """Equal for operations that make the same value."""
-    kind, numbers = type(operation), operands(operation)
-    match operation:
-        case Add() | Mul():
-            return (kind, *sorted(numbers))
-        case Constant(vector=vector):
-            return (kind, table.number_of(vector))
-        case Rotate(steps=steps):
-            return (kind, *numbers, steps)
-        case RotateSum(added=added, subtracted=subtracted):
-            return (kind, *numbers, added, subtracted)
-        case Linear(diagonals=SparseDiagonals() as diagonals, baby_steps=baby_steps):
-            return (kind, *numbers, baby_steps, diagonals.digest())
-        case Linear(diagonals=diagonals, baby_steps=baby_steps):
-            entries = sorted((d, table.number_of(vector)) for d, vector in diagonals.items())
-            return (kind, *numbers, baby_steps, *entries)
-        case Polynomial(coefficients=coefficients, basis=basis):
-            return (kind, *numbers, basis, coefficients)
-        case DropLevel(level=level):
-            return (kind, *numbers, level)
-        case _:
-            return (kind, *numbers)
+    numbers = sorted(operation.operands) if operation.commutes else operation.operands
+    return (operation.kind, *numbers, *operation.identity(table))
 
 
 class _Uniform:

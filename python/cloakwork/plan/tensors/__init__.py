@@ -1,1 +1,1 @@
-"""TODO."""
+"""Searches for the cheapest packing of a program over tensors."""

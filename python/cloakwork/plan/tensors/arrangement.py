@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cloakwork.plan.cost.price import DIAGONAL
+from cloakwork.plan.cost import price
 from cloakwork.plan.tensors.contraction import Way
 from cloakwork.plan.tensors.sums import merge, sum_steps
 from cloakwork.programs.bsgs import cheapest_split
@@ -22,11 +22,6 @@ from cloakwork.programs.layout import Axis, Layout, are_distinct, nest, power_of
 
 Sizes: TypeAlias = Mapping[str, int]
 
-# In units of one rotation: a level spent is a level that no later operation has.
-LEVEL_PRICE = 80.0
-_PRODUCT_PRICE = 1.0
-# Whatever comes after works on every ciphertext of the result.
-RESULT_PRICE = 10.0
 _PERMUTED_LABELS = 4
 
 
@@ -224,7 +219,7 @@ def score(operands: Sequence[Operand], output: str, way: Way, slots: int) -> flo
     shown = math.prod(axis.tiles for axis in way.axes if axis.name in output)
     reduced = merge([axis.in_tile for axis in way.axes if axis.name not in output])
     steps = sum(len(sum_steps(axis)) for axis in reduced)
-    return cost + _PRODUCT_PRICE * products + shown * (RESULT_PRICE + 1.0 + steps)
+    return cost + price.PRODUCT * products + shown * (price.RESULT + 1.0 + steps)
 
 
 def _gather_score(anchor: _Anchor, way: Way, slots: int) -> float:
@@ -248,4 +243,4 @@ def _gather_score(anchor: _Anchor, way: Way, slots: int) -> float:
     if in_place and not summed_inside and not (missing and anchor.dirty):
         return float(count * copies)
     split = cheapest_split(numbers, slots)
-    return count * (copies + split.cost + DIAGONAL * len(numbers)) + LEVEL_PRICE
+    return count * (copies + split.cost + price.DIAGONAL * len(numbers)) + price.LEVEL

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from cloakwork.errors import ProgramTooLargeError
+from cloakwork.plan.cost import price
 from cloakwork.plan.tensors.addition import added
-from cloakwork.plan.tensors.arrangement import LEVEL_PRICE
 from cloakwork.plan.tensors.placed import Placed
 from cloakwork.plan.tensors.rearrangement import rearranged
 from cloakwork.plan.tensors.strategies import contracted
 from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum, operand_nodes
 from cloakwork.programs.layout import Layout, default_layout
 from cloakwork.programs.slots import Builder, Input, Output, SlotProgram
+
+# Of one tensor: planning them takes minutes, and all of them together tens of gigabytes.
+MAX_CIPHERTEXTS = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ def lower(
     *,
     top: int = 0,
     choices: Mapping[int, int] | None = None,
-    level_price: float = LEVEL_PRICE,
+    level_price: float = price.LEVEL,
     lift: int = 0,
 ) -> Lowered:
     """Plan tensor operations as one program.
@@ -56,6 +61,7 @@ def lower(
 
     Raises:
         LevelExhaustedError: A source has too few levels.
+        ProgramTooLargeError: A tensor takes too many ciphertexts.
 
     Example:
         >>> x = Source("x", (2, 3), default_layout((2, 3), 8), 1)
@@ -65,7 +71,9 @@ def lower(
           %1 = output %0      level 1  j:3@1 i:2@3
     """
     work = _Work(Builder(title, slots), top, choices or {}, level_price, lift)
-    for node in in_order(results):
+    nodes = in_order(results)
+    _require_size(title, nodes, slots)
+    for node in nodes:
         work.place(node)
     placed = [work.result(node) for node in results]
     work.builder.stage = "output"
@@ -75,6 +83,17 @@ def lower(
         for value in each.values:
             work.builder.append(Output(value), each.layout)
     return Lowered(work.builder.finish(), tuple(work.inputs), tuple(layouts))
+
+
+def _require_size(title: str, nodes: Sequence[Node], slots: int) -> None:
+    """Refuse, before it is planned, a tensor of more ciphertexts than a program can have."""
+    for node in nodes:
+        count = -(-math.prod(node.shape) // slots)
+        if count > MAX_CIPHERTEXTS:
+            raise ProgramTooLargeError(
+                f"cannot plan {title}: a tensor of shape {node.shape} takes {count} ciphertexts of "
+                f"{slots} slots, up to {MAX_CIPHERTEXTS} can be planned; compute it in parts"
+            )
 
 
 def in_order(results: Sequence[Node]) -> list[Node]:

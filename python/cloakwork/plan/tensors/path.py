@@ -18,11 +18,8 @@ from typing import TypeAlias
 
 from opt_einsum.paths import greedy
 
-# In units of one rotation. A ciphertext product is a key switch too, and some more.
-_PRODUCT_COST = 1.2
-_DIAGONAL_COST = 0.3
-_LEVEL_COST = 6.0
-_CLEAR_PRODUCT_COST = 1e-6
+from cloakwork.plan.cost import price
+
 _SEARCHED_OPERANDS = 6
 
 _Tree: TypeAlias = int | tuple["_Tree", "_Tree"]
@@ -125,7 +122,7 @@ class _Einsum:
             case False, True:
                 return self._of_diagonals(second, lanes, kept)
             case _:
-                return _CLEAR_PRODUCT_COST * self._product(first | second)
+                return price.CLEAR_PRODUCT * self._product(first | second)
 
     def _of_ciphertexts(
         self, first: Set[str], second: Set[str], lanes: Set[str], kept: Set[str]
@@ -133,7 +130,7 @@ class _Einsum:
         """Sum what is one's own, copy along what one lacks, multiply, sum what is not kept."""
         before = self._doublings(first - lanes) + self._doublings(second - lanes)
         each = sum(self._doublings(lanes - labels) for labels in (first, second, kept))
-        return before + self._ciphertexts(lanes) * (_PRODUCT_COST + each)
+        return before + self._ciphertexts(lanes) * (price.PRODUCT + each)
 
     def _of_diagonals(self, encrypted: Set[str], lanes: Set[str], kept: Set[str]) -> float:
         """A matrix from what is summed to what is new.
@@ -147,7 +144,7 @@ class _Einsum:
         steps = math.sqrt(short) if short > 1 else 0.0
         steps += _doublings(math.ceil(long / short)) / 2
         diagonals = max(short, self._ciphertexts(lanes))
-        return before + _DIAGONAL_COST * diagonals + turned * steps
+        return before + price.DIAGONAL_OF_OPEN_LAYOUT * diagonals + turned * steps
 
     def _ciphertexts(self, labels: Set[str]) -> int:
         return math.ceil(self._product(labels) / self.slots)
@@ -173,7 +170,7 @@ def _cheapest_tree(einsum: _Einsum) -> _Tree:
         for whole in map(frozenset, itertools.combinations(numbers, size)):
             best[whole] = _best_of_each_depth(einsum, whole, best)
     found = best[frozenset(numbers)]
-    return found[min(found, key=lambda depth: found[depth][0] + _LEVEL_COST * depth)][1]
+    return found[min(found, key=lambda depth: found[depth][0] + price.LEVEL_OF_ORDER * depth)][1]
 
 
 def _best_of_each_depth(
@@ -227,7 +224,7 @@ def _greedy_pairs(einsum: _Einsum) -> list[_Pair]:
 
     def cost(_size: int, _left: int, _right: int, _k: _Marked, one: _Marked, two: _Marked) -> float:
         left, right = _members(one), _members(two)
-        return einsum.work(left, right) + _LEVEL_COST * depth(left, right)
+        return einsum.work(left, right) + price.LEVEL_OF_ORDER * depth(left, right)
 
     def choose(queue: list[_Candidate], standing: Set[_Marked]) -> _Candidate | None:
         candidate = heapq.heappop(queue)

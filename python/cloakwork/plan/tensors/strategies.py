@@ -9,11 +9,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.progress import progress_bar
 from cloakwork.errors import LevelExhaustedError
-from cloakwork.plan.cost.price import price
+from cloakwork.plan.cost import price
 from cloakwork.plan.tensors.arrangement import (
-    LEVEL_PRICE,
-    RESULT_PRICE,
     Clear,
     Encrypted,
     Free,
@@ -42,7 +41,7 @@ def ways(
     output: str,
     slots: int,
     count: int = 1,
-    level_price: float = LEVEL_PRICE,
+    level_price: float = price.LEVEL,
 ) -> tuple[Way, ...]:
     """The cheapest ways found to contract one or two operands, cheapest first.
 
@@ -67,14 +66,19 @@ def ways(
         tried.sort(key=lambda way: score(operands, output, way, slots))
         del tried[_TRIED * count :]
     found: list[tuple[float, int, Way]] = []
-    for way in tried:
-        cost, used = _tried(operands, output, way, slots, level_price)
-        found.append((cost, used, way))
-    _, _, best = min(found, key=lambda each: each[0])
-    for stages in range(2, _MOST_STAGES + 1 if len(operands) > 1 else 2):
-        further = replace(best, stages=stages)
-        cost, used = _tried(operands, output, further, slots, level_price)
-        found.append((cost, used, further))
+    stages_tried = range(2, _MOST_STAGES + 1 if len(operands) > 1 else 2)
+    total = len(tried) + len(stages_tried)
+    with progress_bar(f"planning a contraction to {output!r}", total=total, unit="plan") as bar:
+        for way in tried:
+            cost, used = _tried(operands, output, way, slots, level_price)
+            found.append((cost, used, way))
+            bar.update()
+        _, _, best = min(found, key=lambda each: each[0])
+        for stages in stages_tried:
+            further = replace(best, stages=stages)
+            cost, used = _tried(operands, output, further, slots, level_price)
+            found.append((cost, used, further))
+            bar.update()
     least = min(used for _, used, _ in found)
     levels = [each.level for each in operands if isinstance(each, Encrypted)]
     available = min(levels) if levels else _LIFT
@@ -110,8 +114,8 @@ def _tried(
     result = contract(builder, stand_ins, [each.labels for each in operands], output, way)
     start = min(levels) if levels else 2 * _LIFT
     used = start - level_of(builder, result)
-    results = RESULT_PRICE * len(result.values)
-    return price(builder.operations, slots, before) + results + level_price * used, used
+    results = price.RESULT * len(result.values)
+    return price.price(builder.operations, slots, before) + results + level_price * used, used
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,7 @@ def contracted(
     labels: Sequence[str],
     output: str,
     choice: int = 0,
-    level_price: float = LEVEL_PRICE,
+    level_price: float = price.LEVEL,
 ) -> Placed:
     """Plan a contraction and append it.
 

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Programs before they are packed into vectors: over tensors, over numbers, over lanes."""

@@ -70,7 +70,10 @@ class Packing(Protocol):
         """The results of runs, in the form in which the user wants them."""
 
     def input_bounds(self) -> list[Vector] | None:
-        """For each input of a program over reals the largest absolute value of each slot."""
+        """For each input of a program over reals the largest absolute value of each slot.
+
+        None of other programs, and where an input has no range.
+        """
 
     def vectors_of(self, ports: Sequence[str]) -> tuple[int, ...]:
         """The numbers of the vectors that hold these inputs and no others."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -31,7 +32,7 @@ from cloakwork.programs.packing.results import (
     to_facts,
 )
 from cloakwork.programs.places import Places
-from cloakwork.programs.port import Port
+from cloakwork.programs.port import Port, require_numbers
 from cloakwork.programs.slots import Vector
 
 _MAX_PORTS = 1 << 10
@@ -73,6 +74,8 @@ class BatchPacking:
     form: Form | None = None
 
     def __post_init__(self) -> None:
+        require_numbers(self.inputs, "real", "inputs")
+        require_numbers(self.outputs, "real", "outputs")
         sides = ((self.inputs, self.input_places), (self.outputs, self.output_places))
         for ports, several in sides:
             if not len(ports) == len(several) > 0:
@@ -133,8 +136,13 @@ class BatchPacking:
             first = last
         return filled(self._form, found)
 
-    def input_bounds(self) -> list[Vector]:
-        """For each input of the program the largest absolute value of each slot."""
+    def input_bounds(self) -> list[Vector] | None:
+        """For each input of the program the largest absolute value of each slot.
+
+        None where an input has no range.
+        """
+        if any(math.isinf(port.bound) for port in self.inputs):
+            return None
         return [
             vector
             for port, places in zip(self.inputs, self.input_places, strict=True)

@@ -36,7 +36,7 @@ from cloakwork.programs.packing.results import (
     result_ports,
     to_facts,
 )
-from cloakwork.programs.port import Port
+from cloakwork.programs.port import Port, require_numbers
 
 # Of one vector on ciphertexts of BGV; rotations stay within a row.
 ROWS = 2
@@ -198,8 +198,11 @@ class ScalarPacking:
 
         places = self.places
         require(1 <= self.bits <= MAX_BITS, f"its results have {self.bits} bits")
+        require_numbers(self.inputs, "integer", "inputs")
+        for port in self.inputs:
+            ranged = port.low is not None and port.high is not None
+            require(ranged, f"{port.name!r:.40} has no range")
         counts = {port.name: port.count for port in self.inputs}
-        require(len(counts) == len(self.inputs), "two inputs share a name")
         for scalar in (scalar for scalars in places.inputs for scalar in scalars):
             known = 0 <= scalar.index < counts.get(scalar.input, 0)
             require(known, "it packs a scalar that no input has")

@@ -15,7 +15,7 @@ from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidLayoutError, InvalidProgramError, MalformedBytesError
 from cloakwork.programs.layout import MAX_SLOTS, Axis, Layout
 from cloakwork.programs.packing import Packed, counted_evaluations, evaluations, stacked
-from cloakwork.programs.port import MAX_AXES, MAX_SIZE, Port
+from cloakwork.programs.port import MAX_AXES, MAX_SIZE, Port, require_numbers
 from cloakwork.programs.slots import Vector
 
 _MAX_TENSORS = 1 << 16
@@ -70,6 +70,8 @@ class TensorPacking:
             if not condition:
                 raise InvalidProgramError(f"cannot pack tensors: {reason}")
 
+        require_numbers(self.inputs, "real", "inputs")
+        require_numbers(self.outputs, "real", "outputs")
         require(len(self.outputs) == len(self.results) > 0, "a result has no layout")
         require(not self.single or len(self.results) == 1, "its one result is several")
         layouts = [each.layout for each in self.placed] + list(self.results)
@@ -89,7 +91,8 @@ class TensorPacking:
         for port in given:
             array = real_array(arguments[port.name], f"{action} {port.name!r}")
             counts[port.name] = evaluations(array, port, action)
-            require_bound(array, port.bound, f"{action} {port.name!r}")
+            advice = "the bound of its Spec, cw.Spec(shape, bound={}),"
+            require_bound(array, port.bound, f"{action} {port.name!r}", advice)
             arrays[port.name] = array
         runs, count = counted_evaluations(counts, action)
         packed: list[dict[int, NDArray[Any]]] = [{} for _ in range(runs)]
@@ -112,8 +115,13 @@ class TensorPacking:
             first = last
         return found[0] if self.single else tuple(found)
 
-    def input_bounds(self) -> list[Vector]:
-        """For each input of the program the largest absolute value of each slot."""
+    def input_bounds(self) -> list[Vector] | None:
+        """For each input of the program the largest absolute value of each slot.
+
+        None where an argument has no range.
+        """
+        if any(math.isinf(port.bound) for port in self.inputs):
+            return None
         return [
             self.inputs[each.argument].bound * occupied
             for each in self.placed

@@ -1,0 +1,1 @@
+"""BGV beside CKKS."""

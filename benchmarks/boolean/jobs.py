@@ -1,0 +1,107 @@
+"""The programs over bits that are measured, and what their paper reports of some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import cloakwork as cw
+from cloakwork.frontends.boolean.circuit import Circuit
+from cloakwork.programs.packing.bits import results_of_bits
+
+_FOLDER = Path(__file__).parents[2] / "examples" / "boolean"
+_SEED = 20240463
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """What WAHC 2025, doi 10.1145/3733811.3767311, reports of a program.
+
+    Args:
+        gates: Gates of its netlist; None where it is not told.
+        wall_seconds: By number of threads.
+    """
+
+    gates: int | None
+    wall_seconds: Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A program and what it is run on.
+
+    Args:
+        name: What it is called in the report.
+        read: Reads the program.
+        clear: The inputs that the evaluator knows.
+        below: Bounds on inputs that do not take every number of their bits.
+        schedule_threads: Threads that the program is mapped for, besides those of the engine, to
+            simulate its schedule.
+        paper: What the paper reports.
+    """
+
+    name: str
+    read: Callable[[], Circuit]
+    clear: tuple[str, ...] = ()
+    below: Mapping[str, int] = field(default_factory=dict)
+    schedule_threads: tuple[int, ...] = (64,)
+    paper: Paper | None = None
+
+    def arguments(self, program: Circuit) -> dict[str, Any]:
+        """Every input of the program, uniform and the same each time."""
+        generator = np.random.default_rng(_SEED)
+        ports = program.gates.inputs
+        bits = generator.integers(0, 2, (1, program.gates.input_bits), dtype=np.uint8)
+        drawn = results_of_bits(ports, bits, many=False)
+        return drawn | {
+            name: int(generator.integers(0, bound)) for name, bound in self.below.items()
+        }
+
+
+def _haskell(file: str, top: str) -> Callable[[], Circuit]:
+    return partial(cw.boolean.from_haskell, _FOLDER / file, top)
+
+
+def _retrieval(entries: int, paper: Paper) -> tuple[Job, Job]:
+    below = {"index": entries}
+    # Mapping for other threads takes minutes, and both programs have few bootstraps in a row.
+    input_threads = (64,) if entries <= 100 else ()
+    return (
+        Job(
+            f"pir-{entries}",
+            _haskell("Pir.hs", f"lookup{entries}"),
+            ("entries",),
+            below,
+            input_threads,
+            paper,
+        ),
+        Job(f"pir-{entries}-table", _haskell("Pir.hs", f"table{entries}"), (), below),
+    )
+
+
+JOBS = (
+    Job(
+        "aes-encrypt",
+        _haskell("Aes.hs", "encrypt"),
+        paper=Paper(27_987, {1: 311, 16: 28.4}),
+    ),
+    # Mapped for other threads they would tell nothing new of AES.
+    Job("aes-decrypt", _haskell("Aes.hs", "decrypt"), schedule_threads=()),
+    Job("aes-expand-key", _haskell("Aes.hs", "expandKey"), schedule_threads=()),
+    *_retrieval(100, Paper(6_399, {1: 74})),
+    *_retrieval(500, Paper(None, {1: 376})),
+    Job("adder-64", _haskell("Adder.hs", "sumOf")),
+    Job("calculator", _haskell("Calculator.hs", "calculate")),
+    Job("relu", _haskell("Relu.hs", "relu")),
+    Job("sort", _haskell("Sort.hs", "sorted")),
+    Job(
+        "multiplier-32",
+        partial(cw.boolean.from_verilog, _FOLDER / "Multiplier.v", top="multiplier"),
+    ),
+    Job("adder-32-bristol", partial(cw.boolean.from_bristol, _FOLDER / "adder.txt")),
+)

@@ -1,0 +1,1 @@
+"""Circuits over encrypted integers."""

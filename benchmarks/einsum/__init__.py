@@ -1,0 +1,1 @@
+"""einsum on encrypted tensors."""

@@ -1,0 +1,1 @@
+"""The command line: what the library does, on files."""

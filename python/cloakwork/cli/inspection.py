@@ -1,0 +1,86 @@
+"""What a file is, said without its secrets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cloakwork.base.record import Fields
+from cloakwork.explain.quantities import size
+from cloakwork.frontends.tensors.session import EVALUATOR_KIND, SESSION_KIND
+from cloakwork.frontends.tensors.tensor import TENSOR_KIND
+from cloakwork.runtime import container
+from cloakwork.runtime.client import ENCRYPTOR_KIND
+from cloakwork.runtime.client import KIND as CLIENT_KIND
+from cloakwork.runtime.encrypted import KIND as ENCRYPTED_KIND
+from cloakwork.runtime.evaluator import KIND as PROGRAM_EVALUATOR_KIND
+from cloakwork.runtime.program import KIND as PROGRAM_KIND
+from cloakwork.runtime.program import Program
+from cloakwork.schemes import read_scheme
+from cloakwork.schemes.base import ReadLimits
+
+# Nothing is made or run under what is only shown.
+_ANY = ReadLimits(insecure=True, max_log_n=17)
+_HOLDERS = {
+    CLIENT_KIND: "the secret key: keep it to yourself",
+    ENCRYPTOR_KIND: "a public key, which encrypts and does nothing else",
+    PROGRAM_EVALUATOR_KIND: "evaluation keys, which decrypt nothing",
+}
+_SESSIONS = {
+    SESSION_KIND: "the secret key: keep it to yourself",
+    EVALUATOR_KIND: "evaluation keys, which decrypt nothing",
+}
+
+
+def inspected(path: Path) -> str:
+    """What a file holds, its program, key, security and size; never a secret.
+
+    Raises:
+        MalformedBytesError: The file is damaged or none of Cloakwork's.
+        OSError: The file cannot be opened.
+
+    Example:
+        >>> import tempfile
+        >>> import cloakwork as cw
+        >>> path = Path(tempfile.mkdtemp()) / "p"
+        >>> cw.compile(lambda x: x.sum(), (10,)).save(path)
+        >>> print(inspected(path).splitlines()[0].partition(",")[0])
+        program file
+    """
+    kind, fields, nbytes = container.read_any(path)
+    lines = [f"{kind}, {size(nbytes)}"]
+    if kind == PROGRAM_KIND:
+        lines += _program(Program.from_fields(fields, _ANY))
+    elif kind in _HOLDERS:
+        lines += [f"holds     {_HOLDERS[kind]}"]
+        lines += _program(Program.from_fields(fields.within("program"), _ANY))
+        lines += [f"key       {fields.data('key_id').hex()}"]
+    elif kind in _SESSIONS:
+        lines += [f"holds     {_SESSIONS[kind]}"]
+        lines += [f"security  {read_scheme(fields.within('scheme'), _ANY)}"]
+        lines += [f"key       {fields.data('key_id').hex()}"]
+    elif kind == ENCRYPTED_KIND:
+        lines += _encrypted(fields)
+    elif kind == TENSOR_KIND:
+        lines += [f"key       {fields.data('key_id').hex()}"]
+    return "\n".join(lines)
+
+
+def _program(program: Program) -> list[str]:
+    lines = [f"program   {program.name}, {program.fingerprint}"]
+    lines += [f"input     {port}" for port in program.inputs]
+    lines += [f"output    {port}" for port in program.outputs]
+    lines += [f"security  {program.scheme}"]
+    return lines + ([f"warning   {program.warning}"] if program.warning else [])
+
+
+def _encrypted(fields: Fields) -> list[str]:
+    ports = ", ".join(map(str, fields.items("ports", most=1 << 16)))
+    count = fields.raw("count")
+    lines = [
+        f"holds     encrypted {fields.word('role')}: {ports}",
+        f"program   {fields.word('program')}",
+        f"key       {fields.data('key_id').hex()}",
+    ]
+    lines += [f"count     {count} evaluations"] if isinstance(count, int) else []
+    warning = fields.word("warning")
+    return lines + ([f"warning   {warning}"] if warning else [])

@@ -1,0 +1,131 @@
+"""What a run of a program takes, before it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cloakwork._native import threads
+from cloakwork.base.arguments import integer, shown
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.explain.modelled import modelled_seconds
+from cloakwork.explain.quantities import counted, duration, size
+from cloakwork.explain.totals import counts, peak_bytes
+from cloakwork.plan.boolean.makespan import data_flow_seconds
+from cloakwork.plan.cost.tfhe import measured_set
+from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
+from cloakwork.programs.slots import Input, Output, SlotProgram
+from cloakwork.runtime.program import Program
+from cloakwork.schemes.tfhe import Tfhe
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run of a program takes on this machine.
+
+    Args:
+        operations: How often it does each costly thing.
+        seconds: CPU seconds by the model, over all threads; 0 where nothing is encrypted.
+        key_bytes: Bytes of the evaluation keys.
+        input_bytes: Bytes of the encrypted inputs.
+        output_bytes: Bytes of the encrypted results.
+        memory_bytes: Bytes that the ciphertexts of a run take at once, at the most.
+    """
+
+    operations: Mapping[str, int]
+    seconds: float
+    key_bytes: int
+    input_bytes: int
+    output_bytes: int
+    memory_bytes: int
+
+    def __str__(self) -> str:
+        done = ", ".join(counted(count, name) for name, count in sorted(self.operations.items()))
+        return "\n".join(
+            [
+                f"work     {done or 'none'}",
+                f"time     {duration(self.seconds)} of CPU by the model",
+                f"keys     {size(self.key_bytes)}",
+                f"inputs   {size(self.input_bytes)}",
+                f"results  {size(self.output_bytes)}",
+                f"memory   {size(self.memory_bytes)} of ciphertexts at the peak",
+            ]
+        )
+
+
+def estimate(program: Program, runs: int = 1) -> Estimate:
+    """What runs of a program take on this machine, before they are run.
+
+    For programs over bits the machine's costs are measured where they are not known yet, which
+    takes seconds.
+
+    Args:
+        program: The program.
+        runs: How many runs; each takes `program.batch` evaluations.
+
+    Raises:
+        InvalidArgumentError: It is no program, or `runs` is no number from 1 up.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> found = cw.estimate(cw.compile(lambda x: x.sum(), (64,)))
+        >>> sorted(found.operations.items())
+        [('addition', 6), ('rotation', 6)]
+    """
+    if not isinstance(program, Program):
+        raise InvalidArgumentError(f"cannot estimate: expected a program, got {shown(program)}")
+    runs = integer(runs, "runs", "estimate", least=1, most=1 << 40)
+    body: Any = program.body
+    if isinstance(body, BootstrapProgram):
+        found = _of_bits(program, body)
+    else:
+        found = _of_slots(program, body)
+    return Estimate(
+        {name: runs * count for name, count in found.operations.items()},
+        runs * found.seconds,
+        found.key_bytes,
+        runs * found.input_bytes,
+        runs * found.output_bytes,
+        found.memory_bytes + (runs - 1) * (found.input_bytes + found.output_bytes),
+    )
+
+
+def _of_slots(program: Program, body: SlotProgram) -> Estimate:
+    scheme = program.scheme
+    bytes_of = {
+        kind: sum(
+            scheme.bytes_at(state)
+            for operation, state in zip(body.operations, body.states, strict=True)
+            if isinstance(operation, kind)
+        )
+        for kind in (Input, Output)
+    }
+    seconds = sum(modelled_seconds(body, scheme)) if scheme.hidden else 0.0
+    return Estimate(
+        dict(counts(body)),
+        seconds,
+        program.key_bytes,
+        bytes_of[Input],
+        bytes_of[Output],
+        peak_bytes(body, scheme),
+    )
+
+
+def _of_bits(program: Program, body: BootstrapProgram) -> Estimate:
+    scheme = program.scheme
+    found = bootstrap_statistics_of(body)
+    operations = {"bootstrap": found.bootstraps, "addition": found.terms}
+    if not isinstance(scheme, Tfhe):
+        return Estimate(operations, 0.0, 0, 0, 0, 0)
+    each = scheme.parameters.signal_bytes
+    at_once = max(1, threads())
+    costs = measured_set(scheme.parameters.name, scheme.failure_bits)
+    return Estimate(
+        operations,
+        at_once * data_flow_seconds(body, costs, at_once),
+        program.key_bytes,
+        body.input_count * each,
+        len(body.output_signals) * each,
+        body.signal_count * each,
+    )

@@ -1,0 +1,50 @@
+"""The operations of slot programs, each described once; see `programs.operations.base`."""
+
+from collections.abc import Mapping
+
+from cloakwork.programs.operations.arithmetic import Add, Mul, Neg, Sub
+from cloakwork.programs.operations.base import Context, Operation, State
+from cloakwork.programs.operations.edges import Constant, Input, Output
+from cloakwork.programs.operations.levels import DropLevel, Rescale
+from cloakwork.programs.operations.linear import Linear
+from cloakwork.programs.operations.polynomials import Polynomial
+from cloakwork.programs.operations.rotations import Rotate, RotateSum
+
+OPERATIONS: Mapping[str, type[Operation]] = {
+    each.kind: each
+    for each in (
+        Input,
+        Constant,
+        Add,
+        Sub,
+        Mul,
+        Neg,
+        Rotate,
+        RotateSum,
+        Linear,
+        Polynomial,
+        Rescale,
+        DropLevel,
+        Output,
+    )
+}
+
+__all__ = [
+    "OPERATIONS",
+    "Add",
+    "Constant",
+    "Context",
+    "DropLevel",
+    "Input",
+    "Linear",
+    "Mul",
+    "Neg",
+    "Operation",
+    "Output",
+    "Polynomial",
+    "Rescale",
+    "Rotate",
+    "RotateSum",
+    "State",
+    "Sub",
+]

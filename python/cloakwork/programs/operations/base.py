@@ -1,0 +1,283 @@
+"""What an operation of slot programs is: everything that anybody needs to know of one kind.
+
+A kind of operation is described once, in its class: its operands, when it is legal, what it needs
+of keys and levels, what it costs, how it reads as text, how it bounds values and errors, and which
+function of a backend computes it. Passes ask the operation; a new kind touches its own class and
+the backends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.tokens import Tokens
+
+Vector: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+# What a program computes with.
+Numbers: TypeAlias = Literal["real", "integer"]
+
+DTYPES: Mapping[Numbers, np.dtype[Any]] = {
+    "real": np.dtype(np.float64),
+    "integer": np.dtype(np.int64),
+}
+# Its negative is an int64 as well.
+MAX_INTEGER = (1 << 63) - 1
+# Far above every chain of moduli: a program may be deeper than its chain while it is planned.
+MAX_LEVEL = 1_000_000
+
+_INTEGERS = (int, np.integer)
+
+# What an operation does with operands that are not relinearised, of degree 2 as ciphertexts.
+Degree: TypeAlias = Literal["keeps", "relinearises", "relinearises once", "needs 1"]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What is known of a value before anything runs.
+
+    Args:
+        level: Level of the value; a clear one has none.
+        waiting: Whether it is a product that waits for its rescale.
+    """
+
+    level: int | None
+    waiting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Where an operation stands.
+
+    Args:
+        slots: Slots of every value of its program.
+        numbers: What the program computes with.
+        states: States of its operands, in order.
+        constants: For each operand its vector where it is a constant.
+    """
+
+    slots: int
+    numbers: Numbers
+    states: tuple[State, ...]
+    constants: tuple[NDArray[Any] | None, ...]
+
+    @property
+    def level(self) -> int:
+        """The level of the operands; 0 where all are clear."""
+        return max((state.level for state in self.states if state.level is not None), default=0)
+
+    @property
+    def has_constant(self) -> bool:
+        """Whether an operand is a constant."""
+        return any(constant is not None for constant in self.constants)
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """What is known of errors where an operation over reals stands.
+
+    Args:
+        context: Where it stands.
+        state: The state of the value that it makes.
+        model: A `schemes.ckks_noise.NoiseModel`.
+        before: The errors of its operands.
+        reached: The largest absolute values of its operands.
+    """
+
+    context: Context
+    state: State
+    model: Any
+    before: Sequence[float]
+    reached: Sequence[float]
+
+    @property
+    def scale(self) -> float:
+        """The scale of the value."""
+        scale: float = self.model.scale(self.state.level, waiting=self.state.waiting)
+        return scale
+
+    @property
+    def ready_scale(self) -> float:
+        """The scale of a value of this level that waits for nothing."""
+        scale: float = self.model.scale(self.state.level, waiting=False)
+        return scale
+
+
+class Operation:
+    """One operation of a slot program; each makes one value.
+
+    Attributes:
+        kind: Its name in the text of a program.
+        over: What programs that have it compute with.
+        commutes: Whether the order of its operands does not count.
+        degree: What it does with operands of degree 2, see `runtime.degrees`.
+    """
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    over: ClassVar[tuple[Numbers, ...]] = ("real", "integer")
+    commutes: ClassVar[bool] = False
+    degree: ClassVar[Degree] = "keeps"
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        """The numbers of the values that it works on."""
+        raise NotImplementedError
+
+    def with_operands(self, numbers: Sequence[int]) -> Self:
+        """The same operation on the values with these numbers."""
+        raise NotImplementedError
+
+    def state_after(self, context: Context) -> State:
+        """The state of the value that it makes: the rule that makes it legal.
+
+        Raises:
+            InvalidProgramError: It is not legal there.
+        """
+        raise NotImplementedError
+
+    @property
+    def depth(self) -> int:
+        """Levels that it takes from its operands."""
+        return 0
+
+    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
+        """What besides kind and operands makes two operations the same.
+
+        Args:
+            vectors: A `programs.vectors.VectorTable`, which numbers vectors by what they hold.
+        """
+        return ()
+
+    def text(self, naming: Any) -> str:
+        """What follows the operands in the text of a program.
+
+        Args:
+            naming: Names vectors; see `programs.text.Naming`.
+        """
+        return ""
+
+    @classmethod
+    def read(cls, tokens: Tokens, named: Any) -> Operation:
+        """Take operands and what follows them from a line of text.
+
+        Args:
+            tokens: The line.
+            named: What it names; see `programs.text.Named`.
+
+        Raises:
+            InvalidProgramError: Something else comes.
+        """
+        raise NotImplementedError
+
+    def summary(self) -> str:
+        """What follows the operands where a person reads the program."""
+        return ""
+
+    def compute(
+        self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
+    ) -> Any:
+        """What it makes on a backend.
+
+        Args:
+            backend: A `schemes.base.Backend`.
+            values: Its operands; None for constants.
+            constants: The vectors of those that are.
+        """
+        raise NotImplementedError
+
+    def rotations(self, slots: int) -> tuple[int, ...]:
+        """The steps of the Galois keys that it needs, at the level of its value."""
+        return ()
+
+    def relinearisation_level(self, context: Context) -> int | None:
+        """The level of the relinearisation key that it needs; None for none."""
+        return None
+
+    def seconds(self, context: Context, costs: Any) -> float:
+        """What it takes, in the unit of the costs; relinearisations apart.
+
+        Args:
+            context: Where it stands.
+            costs: The costs of each level; see `plan.cost.table.Costs`.
+        """
+        return 0.0
+
+    def counts(self, context: Context) -> Mapping[str, int]:
+        """How often it does each costly thing, in the words of the literature."""
+        return {}
+
+    def bound(self, slots: Sequence[Vector]) -> Vector:
+        """The largest absolute values of the slots that it makes, by those of its operands."""
+        raise InvalidProgramError(f"cannot bound {self.kind}: programs over reals have none")
+
+    def deviation(self, at: Errors) -> float:
+        """The error of the value that it makes, over reals."""
+        raise InvalidProgramError(f"cannot estimate {self.kind}: programs over reals have none")
+
+    def require(self, condition: bool, reason: str) -> None:
+        """Refuse the operation for a reason.
+
+        Raises:
+            InvalidProgramError: The condition does not hold.
+        """
+        if not condition:
+            raise InvalidProgramError(f"cannot use {self.kind}: {reason}")
+
+    def require_encrypted(self, state: State) -> int:
+        """Refuse a constant, and give the level of what is none."""
+        if state.level is None:
+            raise InvalidProgramError(f"cannot use {self.kind}: its operand is a constant")
+        return state.level
+
+    def require_ready(self, state: State, *, levels: int) -> int:
+        """Refuse a product that waits for its rescale, and a level that is too low."""
+        level = self.require_encrypted(state)
+        self.require(not state.waiting, "its operand is a product that waits for a rescale")
+        self.require(level >= levels, f"it takes {levels} level(s), its operand has {level}")
+        return level
+
+    def require_integer(self, value: object, what: str) -> None:
+        """Refuse what is no integer."""
+        if not isinstance(value, _INTEGERS) or isinstance(value, bool):
+            raise InvalidProgramError(
+                f"cannot use {self.kind}: {what} is {kind_of(value)}, not an integer"
+            )
+
+    def require_vector(self, vector: NDArray[Any], slots: int, numbers: Numbers) -> None:
+        """Refuse what is no vector of the program's numbers."""
+        dtype = DTYPES[numbers]
+        is_vector = isinstance(vector, np.ndarray) and vector.dtype == dtype
+        self.require(is_vector, f"expected an array of {dtype}, got {kind_of(vector)}")
+        self.require(vector.shape == (slots,), f"expected {slots} slots, got {vector.shape}")
+        if numbers == "integer":
+            self.require(bool((vector >= -MAX_INTEGER).all()), "a number is -2^63")
+        else:
+            self.require(bool(np.isfinite(vector).all()), "a number is not finite")
+
+
+def kind_of(value: object) -> str:
+    """What a value is, for the message of an error."""
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}"
+    return f"of type {type(value).__name__}"
+
+
+def joined_state(operation: Operation, states: Sequence[State]) -> State:
+    """The state that the encrypted ones of two operands share.
+
+    Raises:
+        InvalidProgramError: Both are constants, or they differ.
+    """
+    encrypted = [state for state in states if state.level is not None]
+    operation.require(bool(encrypted), "no operand is encrypted")
+    if encrypted[0] != encrypted[-1]:
+        raise InvalidProgramError(f"cannot use {operation.kind}: its operands differ: {encrypted}")
+    return encrypted[0]

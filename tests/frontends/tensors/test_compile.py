@@ -1,0 +1,403 @@
+"""Compiled functions compute what numpy computes, within the precision asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import cloakwork as cw
+from cloakwork.errors import (
+    CloakworkError,
+    InsecureParametersError,
+    InvalidArgumentError,
+    InvalidParametersError,
+    KeyBudgetError,
+    NotFiniteError,
+    ParametersMismatchError,
+    ShapeMismatchError,
+    UnsupportedOperationError,
+    ValueOutOfRangeError,
+)
+from cloakwork.frontends.tensors.tracing import TracedTensor
+from cloakwork.plan.analysis.precision import predicted_precision
+from cloakwork.plan.passes.levels import depth_of
+from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.keys import required_keys
+from cloakwork.programs.packing.tensor import TensorPacking
+from cloakwork.programs.slots import Input, Linear, Rotate, SlotProgram
+
+Function = Callable[..., Any]
+
+
+def compiled(function: Function, *specs: Any, **options: Any) -> cw.Program:
+    return cw.compile(function, *specs, **{"log_n": 10, "insecure": True, **options})
+
+
+def arrays(program: cw.Program, seed: int = 0) -> list[NDArray[np.float64]]:
+    rng = np.random.default_rng(seed)
+    return [rng.uniform(-port.bound, port.bound, port.shape) for port in program.inputs]
+
+
+def as_tuple(result: Any) -> tuple[Any, ...]:
+    return tuple(result) if isinstance(result, tuple | list) else (result,)
+
+
+def body_of(program: cw.Program) -> SlotProgram:
+    assert isinstance(program.body, SlotProgram)
+    return program.body
+
+
+def precisions(program: cw.Program, results: cw.Encrypted) -> list[float]:
+    """Bits after the point that are right, as the ciphertexts of each result say."""
+    assert isinstance(program.packing, TensorPacking)
+    (run,) = results.values(program.scheme, program.body)
+    values = iter([run[number] for number in sorted(run)])
+    return [
+        min(next(values).precision for _ in range(layout.ciphertexts))
+        for layout in program.packing.results
+    ]
+
+
+def require_encrypted_right(program: cw.Program, function: Function, precision: int) -> None:
+    """Run on ciphertexts: as exact as these say, and they as exact as was asked."""
+    data = arrays(program)
+    client, evaluator = program.keygen()
+    results = evaluator.run(client.encrypt(*data))
+    found = as_tuple(client.decrypt(results))
+    expected = as_tuple(function(*data))
+    told = precisions(program, results)
+    assert len(found) == len(expected) == len(told) == len(program.outputs)
+    for port, bits, got, want in zip(program.outputs, told, found, expected, strict=True):
+        assert got.shape == port.shape == np.shape(want)
+        assert bits >= precision
+        assert np.abs(got - want).max() <= 2.0**-bits
+
+
+# What takes a matrix of 6 by 6, and perhaps a second one, to such a matrix.
+STEPS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "matmul": lambda x, y, w: x @ y / 6,
+    "clear matmul": lambda x, y, w: w @ x / 6,
+    "transpose": lambda x, y, w: x.T,
+    "add": lambda x, y, w: x + y,
+    "sub clear": lambda x, y, w: w - x,
+    "product": lambda x, y, w: x * y,
+    "scaled": lambda x, y, w: 0.3 * x,
+    "reverse": lambda x, y, w: x[::-1],
+    "sums": lambda x, y, w: x.sum(axis=0) / 6 + y,
+    "means": lambda x, y, w: x - x.mean(axis=1, keepdims=True),
+    "reshape": lambda x, y, w: x.reshape(36).reshape(6, 6),
+    "einsum": lambda x, y, w: einsum("ij,kj->ik", x, y) / 6,
+    "einsum clear": lambda x, y, w: einsum("ij,j->ji", x, w[0]),
+}
+
+
+def einsum(expression: str, x: Any, y: Any) -> Any:
+    on_tensors = any(isinstance(each, TracedTensor) for each in (x, y))
+    return cw.einsum(expression, x, y) if on_tensors else np.einsum(expression, x, y)
+
+
+def chain(names: list[str]) -> Function:
+    weights = np.random.default_rng(1).uniform(-1, 1, (6, 6))
+
+    def function(x: Any, y: Any) -> Any:
+        for name in names:
+            x, y = STEPS[name](x, y, weights), x
+        return x, y[1:3]
+
+    return function
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(sorted(STEPS)), max_size=4), st.sampled_from([6, 7, 10]))
+def test_chains_are_those_of_numpy_in_the_clear(names: list[str], log_n: int) -> None:
+    function = chain(names)
+    program = compiled(function, (6, 6), (6, 6), log_n=log_n)
+    data = arrays(program)
+    for got, want in zip(as_tuple(program.run_clear(*data)), function(*data), strict=True):
+        assert got.shape == want.shape
+        assert np.abs(got - want).max() < 1e-9
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=3))
+def test_chains_are_those_of_numpy_on_ciphertexts(names: list[str]) -> None:
+    function = chain(names)
+    program = compiled(function, (6, 6), (6, 6))
+    require_encrypted_right(program, function, 20)
+
+
+FUNCTIONS: dict[str, tuple[Function, list[Any]]] = {
+    "returned unchanged": (lambda x: x, [(5,)]),
+    "returned twice": (lambda x: (x, x), [(5,)]),
+    "used twice": (lambda x: x @ x, [(8, 8)]),
+    "against itself": (lambda x: x @ x.T, [(8, 5)]),
+    "not used": (lambda x, y: x + 1, [(5,), (3,)]),
+    "a list": (lambda x: [x, 2 * x], [(5,)]),
+    "nothing left": (lambda x: x - x, [(5,)]),
+    "a scalar": (lambda x: x * 0.3, [()]),
+    "any number of arguments": (lambda *xs: xs[0] - 2 * xs[1], [(4,), (4,)]),
+    "large and small bounds": (lambda x, y: x @ y, [cw.Spec((9, 9), 0.5), cw.Spec((9, 2), 30.0)]),
+    "several ciphertexts": (lambda x: x @ x[0], [(40, 40)]),
+    # One ciphertext of the argument is squared twice, one only added.
+    "ciphertexts at several levels": (lambda x: x[:10] ** 4 + x[250:260], [(300, 4)]),
+    "ciphertexts that are not used": (lambda x: x[250:260], [(300, 4)]),
+    "numpy's functions": (lambda x: np.sum(x, 0) + np.einsum("ij->j", x), [(4, 5)]),
+    "two steps, several results": (lambda x, w: (x, x @ w, x.T), [(6, 7), (7, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_on_ciphertexts(name: str) -> None:
+    function, specs = FUNCTIONS[name]
+    require_encrypted_right(compiled(function, *specs), function, 20)
+
+
+@pytest.mark.parametrize("precision", [4, 20, 30])
+def test_three_steps_reach_the_precision_at_128_bits(precision: int) -> None:
+    def function(a: Any, b: Any, c: Any) -> Any:
+        return (a @ b) @ c
+
+    program = cw.compile(function, (8, 8), (8, 8), (8, 8), precision=precision)
+    parameters = program.scheme.parameters
+    assert not parameters.insecure
+    assert parameters.levels == depth_of(body_of(program))
+    require_encrypted_right(program, function, precision)
+
+
+def test_errors_that_grow_on_the_way_are_met_by_a_larger_scale() -> None:
+    def function(x: Any) -> Any:
+        return x**32
+
+    program = compiled(function, (16, 16), precision=25)
+    require_encrypted_right(program, function, 25)
+
+
+def predicted_of(program: cw.Program) -> float:
+    bounds = program.packing.input_bounds()
+    assert bounds is not None
+    body = body_of(program)
+    return predicted_precision(body, value_bounds(body, bounds), program.scheme.parameters)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_predicted_precision_is_the_engines(name: str) -> None:
+    function, specs = FUNCTIONS[name]
+    program = compiled(function, *specs)
+    predicted = predicted_of(program)
+    client, evaluator = program.keygen()
+    found = min(precisions(program, evaluator.run(client.encrypt(*arrays(program)))))
+    assert predicted <= found <= predicted + 2.5
+
+
+def rotations(*programs: SlotProgram) -> int:
+    return sum(
+        isinstance(operation, Rotate | Linear)
+        for program in programs
+        for operation in program.operations
+    )
+
+
+def attention(q: Any, k: Any, v: Any) -> Any:
+    return einsum("qk,kd->qd", einsum("qd,kd->qk", q, k) ** 2, v)
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (lambda a, b: a @ b, [(16, 16), (16, 16)]),
+        (lambda a, b, c: (a @ b) @ c, [(8, 8)] * 3),
+        (attention, [(8, 16)] * 3),
+    ],
+)
+def test_packing_for_the_plan_saves_rotations(
+    function: Function, shapes: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = cw.Session(depth=8, backend="clear", insecure=True, log_n=12)
+    eager: list[SlotProgram] = []
+    run = cw.Session.run
+
+    def watched(self: cw.Session, program: SlotProgram, *args: Any, **options: Any) -> Any:
+        eager.append(program)
+        return run(self, program, *args, **options)
+
+    monkeypatch.setattr(cw.Session, "run", watched)
+    # A tensor is what the einsum of this file takes for one only while it is traced.
+    monkeypatch.setitem(globals(), "einsum", cw.einsum)
+    function(*[session.encrypt(np.ones(shape)) for shape in shapes])
+    program = compiled(function, *shapes, log_n=12)
+    assert rotations(body_of(program)) < rotations(*eager)
+
+
+def test_inputs_are_encrypted_no_higher_than_needed() -> None:
+    program = compiled(lambda a, b, c: (a * b) * c, (8,), (8,), (8,))
+    assert isinstance(program.packing, TensorPacking)
+    levels = [each.level for each in body_of(program).operations if isinstance(each, Input)]
+    arguments = [each.argument for each in program.packing.placed]
+    assert dict(zip(arguments, levels, strict=True)) == {0: 2, 1: 2, 2: 1}
+    assert program.scheme.parameters.levels == 2
+    client, _ = program.keygen()
+    (run,) = client.encrypt(*np.ones((3, 8))).values(program.scheme, program.body)
+    assert [run[number].level for number in sorted(run)] == levels
+
+
+def test_key_budgets_from_all_keys_to_the_fewest() -> None:
+    def function(x: Any) -> Any:
+        return x @ x @ x / 400
+
+    free = compiled(function, (20, 20))
+    assert compiled(function, (20, 20), key_budget=free.key_bytes).key_bytes == free.key_bytes
+    with pytest.raises(KeyBudgetError, match=r"allow \d+ bytes or more") as refusal:
+        compiled(function, (20, 20), key_budget=0)
+    fewest = int(str(refusal.value).rsplit("allow ", 1)[1].split()[0])
+    assert fewest < free.key_bytes
+    least = compiled(function, (20, 20), key_budget=fewest)
+    assert least.key_bytes <= fewest
+    assert len(required_keys(body_of(least))) < len(required_keys(body_of(free)))
+    require_encrypted_right(least, function, 20)
+    with pytest.raises(KeyBudgetError):
+        compiled(function, (20, 20), key_budget=fewest - 1)
+    with pytest.raises(InvalidArgumentError, match="budget"):
+        compiled(function, (20, 20), key_budget=-1)
+
+
+def test_fewer_keys_cost_no_precision() -> None:
+    free = cw.compile(lambda x: x @ x.T, (50, 50), precision=30)
+    program = cw.compile(lambda x: x @ x.T, (50, 50), precision=30, key_budget=free.key_bytes // 2)
+    assert predicted_of(program) >= 30
+
+
+def branching(x: Any) -> Any:
+    return x if x else x + 1
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: None, "expected the function to return tensors"),
+        (lambda x: np.ones(3), "expected the function to return tensors"),
+        (lambda x: (), "expected the function to return tensors"),
+        (lambda x: (x, 1), "expected the function to return tensors"),
+        (lambda x: {"x": x}, "expected the function to return tensors"),
+        (lambda x, y: x, "does not take 1 argument"),
+        (lambda: None, "does not take 1 argument"),
+        (lambda x, *, y: x, "does not take 1 argument"),
+        (3, "does not take 1 argument"),
+        (branching, "cannot branch"),
+        (lambda x: max(x, x), "cannot compare"),
+        (lambda x: x * (x == 0), "cannot compare"),
+        (lambda x: x * (x != 0), "cannot compare"),
+        (lambda x: float(x[0]), "cannot make a float"),
+        (lambda x: np.array([x, x]), "cannot make a numpy array"),
+    ],
+)
+def test_functions_that_are_refused(function: Any, message: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=message):
+        compiled(function, (8,))
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (lambda x: np.exp(x + 1), "exp"),
+        (lambda x: np.stack([x, x]), "stack"),
+        (lambda x: np.max(x), "max"),
+    ],
+)
+def test_numpys_functions_that_no_program_has_are_refused(function: Any, name: str) -> None:
+    with pytest.raises(UnsupportedOperationError, match=rf"cannot compute numpy\.{name} of an enc"):
+        compiled(function, (8,))
+
+
+def test_tensors_from_elsewhere_are_no_part_of_a_function() -> None:
+    leaked: list[Any] = []
+    compiled(lambda x: leaked.append(x) or x, (8,))  # type: ignore[func-returns-value]
+    with pytest.raises(InvalidArgumentError, match="made of its arguments"):
+        compiled(lambda x: leaked[0], (8,))
+    encrypted = cw.Session(depth=1, backend="clear").encrypt(np.ones(8))
+    for other in (leaked[0], encrypted):
+        with pytest.raises(ParametersMismatchError, match="different sessions"):
+            compiled(lambda x, other=other: x + other, (8,))
+
+
+@pytest.mark.parametrize("spec", [3, (0,), (-1,), (1.5,), (True,), "ab", None, ("a",)])
+def test_shapes_that_are_refused(spec: Any) -> None:
+    with pytest.raises(ShapeMismatchError, match="cannot describe a tensor"):
+        compiled(lambda x: x, spec)
+
+
+def test_shapes_may_be_lists_and_numpys() -> None:
+    program = compiled(lambda x, y: x + y, [3, 4], (np.int64(4),))
+    assert [port.shape for port in program.inputs] == [(3, 4), (4,)]
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"insecure": False}, InsecureParametersError),
+        ({"precision": 60}, InvalidParametersError),
+        ({"precision": 61}, InvalidArgumentError),
+        ({"precision": -1}, InvalidArgumentError),
+        ({"precision": 1.5}, InvalidArgumentError),
+        ({"log_n": 4}, InvalidArgumentError),
+        ({"log_n": "x"}, InvalidArgumentError),
+    ],
+)
+def test_options_that_are_refused(options: dict[str, Any], error: type[CloakworkError]) -> None:
+    with pytest.raises(error, match="cannot compile"):
+        compiled(lambda x: x.sum(), (8,), **options)
+
+
+def test_errors_that_no_scale_meets_are_refused() -> None:
+    with pytest.raises(InvalidParametersError, match=r"errors may grow by .* ask for less"):
+        compiled(lambda x: x**256, (8, 8), precision=42)
+
+
+def test_an_argument_that_is_not_used_keeps_its_promises_too() -> None:
+    program = compiled(lambda a, b: a + 1, (8,), (8,))
+    for unused in (np.full(8, 2.0), np.full(8, np.nan)):
+        with pytest.raises((ValueOutOfRangeError, NotFiniteError)):
+            program.run_clear(np.ones(8), unused)
+
+
+def test_arguments_are_named_as_the_functions_are() -> None:
+    def scores(images: Any, weights: Any) -> Any:
+        return images @ weights
+
+    program = compiled(scores, (2, 8), (8, 3))
+    assert [port.name for port in program.inputs] == ["images", "weights"]
+    images, weights = arrays(program)
+    found = program.run_clear(weights=weights, images=images)
+    assert np.abs(found - images @ weights).max() < 1e-9
+    anything = compiled(lambda *xs: xs[0] - xs[1], (4,), (4,))
+    assert len({port.name for port in anything.inputs}) == 2
+
+
+def test_results_are_named_where_they_are_several() -> None:
+    assert [port.name for port in compiled(lambda x: x, (3,)).outputs] == ["result"]
+    several = compiled(lambda x: (x, x.sum(), 2 * x), (3,))
+    assert [port.name for port in several.outputs] == ["result 1", "result 2", "result 3"]
+    assert [port.bound for port in several.outputs] == [1, 3, 2]
+
+
+def test_measured_costs_plan_the_same_function(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    compiled = cw.compile(
+        lambda a, b: a @ b, (8, 8), (8, 8), log_n=10, insecure=True, costs=cw.measured_costs
+    )
+    assert list((tmp_path / "cloakwork").iterdir())
+    a, b = np.random.default_rng(5).uniform(-1, 1, (2, 8, 8))
+    assert np.abs(np.asarray(compiled.run(a, b)) - a @ b).max() < 1e-4
+
+
+def test_costs_that_are_no_function_are_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="expected costs to be a function"):
+        cw.compile(lambda x: x, (3,), costs=3)  # type: ignore[arg-type]
