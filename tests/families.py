@@ -78,7 +78,7 @@ def bits(log_n: int | None = None) -> cw.Program:
 SECONDS = {"boxes4": 0.0054, "boxes8": 0.0079, "boxes16": 0.0096}
 
 
-def mapped(gates: GateProgram, threads: int = 1) -> cw.Program:
+def mapped(gates: GateProgram, threads: int = 1, failure_bits: int = 64) -> cw.Program:
     """What the compile of a circuit makes on a machine of known costs."""
 
     def seconds(name: str, _: int) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def mapped(gates: GateProgram, threads: int = 1) -> cw.Program:
         mock.patch.dict(os.environ, XDG_CACHE_HOME=folder),
         mock.patch("cloakwork.plan.cost.tfhe.boolean_seconds", seconds),
     ):
-        return Circuit(gates).compile(threads=threads)
+        return Circuit(gates).compile(threads=threads, failure_bits=failure_bits)
 
 
 @dataclass(frozen=True)

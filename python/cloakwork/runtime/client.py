@@ -282,7 +282,8 @@ def _encrypted(
     action = f"encrypt for {program.name}"
     packed = program.pack(bound_arguments(program.inputs, args, named, action), action)
     if isinstance(program.body, SlotProgram):
-        largest = max(program.scheme.bytes_at(state) for state in program.body.states)
+        sizes = [program.scheme.bytes_at(state) for state in program.body.states]
+        largest = max(sizes, default=0)
         needed = largest * sum(map(len, packed.runs))
         require_memory(needed, physical_bytes(), action)
     runs = [

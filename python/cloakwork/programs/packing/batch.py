@@ -204,7 +204,7 @@ class BatchPacking:
 
 
 def _read(port: Port, value: Any, action: str) -> NDArray[np.float64]:
-    where = f"{action} for input {port.name!r}"
+    where = f"{action}, input {port.name!r}"
     try:
         array = real_array(value, action)
     except (NotFiniteError, NotRealError, ShapeMismatchError) as error:
