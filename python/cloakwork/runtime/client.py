@@ -23,6 +23,7 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.programs.packing import bound_arguments
+from cloakwork.programs.packing.results import arrays_in
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted
@@ -222,7 +223,7 @@ class Client(Unpicklable):
     def _require_right(self, result: Any, error: float, action: str) -> None:
         """Refuse real results that are too rough, or larger than they can be."""
         program = self.program
-        several = result if isinstance(result, tuple) else (result,)
+        several = list(arrays_in(result))
         assert program.output_bounds is not None
         bound = max(program.output_bounds)
         for array in several:
@@ -281,7 +282,8 @@ def _encrypted(
     action = f"encrypt for {program.name}"
     packed = program.pack(bound_arguments(program.inputs, args, named, action), action)
     if isinstance(program.body, SlotProgram):
-        largest = max(program.scheme.bytes_at(state) for state in program.body.states)
+        sizes = [program.scheme.bytes_at(state) for state in program.body.states]
+        largest = max(sizes, default=0)
         needed = largest * sum(map(len, packed.runs))
         require_memory(needed, physical_bytes(), action)
     runs = [

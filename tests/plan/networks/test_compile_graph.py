@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
-from cloakwork.explain.networks import layers_of
 
+import cloakwork as cw
+from benchmarks.nn.evaluate import encoded_bytes
 from benchmarks.nn.networks import SQUARE, Weights, flatten, lenet, lola, mlp, network
-from cloakwork import nn
 from cloakwork.errors import (
-    InvalidArgumentError,
     LevelExhaustedError,
-    ParametersMismatchError,
-    ProgramMismatchError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.frontends.nn.evaluate import evaluate
+from cloakwork.explain.layers import layers_of
 from cloakwork.plan.cost.measure import modelled_for
-from cloakwork.plan.cost.table import modelled
+from cloakwork.plan.networks.compile_graph import compile_graph
+from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.keys import required_keys
+from cloakwork.programs.slots import SlotProgram
 
 PRECISION = 16
 
 
 def images(graph: g.Graph, count: int = 4) -> np.ndarray:
-    return np.random.default_rng(7).uniform(0, 1, (count, *graph.input.shape))
+    return np.random.default_rng(7).uniform(0, 1, (count, *graph.inputs[0].shape))
 
 
 def small() -> g.Graph:
@@ -37,8 +38,8 @@ def small() -> g.Graph:
 
 
 @pytest.fixture(scope="module")
-def compiled() -> nn.Network:
-    return nn.compile_graph(small(), images(small()), insecure=True, log_n=10)
+def compiled() -> cw.Program:
+    return compile_graph(small(), images(small()), NetworkOptions(insecure=True, log_n=10))
 
 
 @pytest.mark.parametrize(
@@ -58,20 +59,22 @@ def test_takes_so_many_rotations_diagonals_keys_and_levels(
     levels: int,
 ) -> None:
     graph = make()
-    made = nn.compile_graph(graph, images(graph), precision=18)
-    layers = layers_of(made.program, modelled_for(made.parameters))
+    made = compile_graph(graph, images(graph), NetworkOptions(precision=18))
+    body, parameters = made.body, made.scheme.parameters
+    assert isinstance(body, SlotProgram)
+    layers = layers_of(body, modelled_for(parameters))
     assert [layer.rotations for layer in layers] == rotations
     assert [layer.diagonals for layer in layers] == diagonals
-    assert len(required_keys(made.program)) == keys
+    assert len(required_keys(body)) == keys
     assert made.key_bytes == key_bytes
-    assert made.parameters.levels == levels
-    assert made.parameters.log_n == 14
-    assert not made.parameters.insecure
+    assert parameters.levels == levels
+    assert parameters.log_n == 14
+    assert not parameters.insecure
     x = images(graph)
     np.testing.assert_allclose(made.run_clear(x), evaluate(graph, x), atol=1e-9)
 
 
-def test_computes_on_ciphertexts_what_the_layers_compute(compiled: nn.Network) -> None:
+def test_computes_on_ciphertexts_what_the_layers_compute(compiled: cw.Program) -> None:
     client, evaluator = compiled.keygen()
     x = images(small(), 1)[0]
     result = evaluator.run(client.encrypt(x))
@@ -81,24 +84,34 @@ def test_computes_on_ciphertexts_what_the_layers_compute(compiled: nn.Network) -
     assert np.abs(again - expected).max() < 2**-PRECISION
 
 
-def test_computes_the_same_whatever_is_kept_encoded(compiled: nn.Network) -> None:
+def test_computes_the_same_whatever_stays_encoded(compiled: cw.Program) -> None:
     x = images(small(), 1)
-    for memory in (0, compiled.encoded_bytes // 2, compiled.encoded_bytes):
-        client, evaluator = compiled.keygen(memory=memory)
+    body = compiled.body
+    assert isinstance(body, SlotProgram)
+    encoded = encoded_bytes(body, compiled.scheme.parameters)
+    client, evaluator = compiled.keygen()
+    for cache_bytes in (0, encoded // 2, encoded):
+        evaluator.cache_bytes = cache_bytes
         for _ in range(2):
             got = client.decrypt(evaluator.run(client.encrypt(x)))
             assert np.abs(got - evaluate(small(), x)).max() < 2**-PRECISION
 
 
 def test_computes_a_batch_at_once() -> None:
-    made = nn.compile_graph(small(), images(small()), batch=3, insecure=True, log_n=11)
+    made = compile_graph(small(), images(small()), NetworkOptions(batch=3, insecure=True, log_n=11))
     client, evaluator = made.keygen()
     x = images(small(), 3)
+    assert made.batch == 3
     for count in (1, 3):
-        got = client.decrypt(evaluator.run(client.encrypt(x[:count])))
+        encrypted = client.encrypt(x[:count])
+        assert (encrypted.count, encrypted.runs) == (count, 1)
+        got = client.decrypt(evaluator.run(encrypted))
         assert np.abs(got - evaluate(small(), x[:count])).max() < 2**-PRECISION
-    with pytest.raises(ShapeMismatchError, match="up to 3 inputs at once, got 4"):
-        client.encrypt(images(small(), 4))
+    many = images(small(), 7)
+    encrypted = client.encrypt(many)
+    assert (encrypted.count, encrypted.runs) == (7, 3)
+    got = client.decrypt(evaluator.run(encrypted))
+    assert np.abs(got - evaluate(small(), many)).max() < 2**-PRECISION
 
 
 def test_evaluates_chebyshev_polynomials_and_residual_sums() -> None:
@@ -116,7 +129,7 @@ def test_evaluates_chebyshev_polynomials_and_residual_sums() -> None:
     ):
         nodes.append(g.node(name, layer, inputs, nodes))
     graph = g.build(nodes)
-    made = nn.compile_graph(graph, images(graph), insecure=True, log_n=10)
+    made = compile_graph(graph, images(graph), NetworkOptions(insecure=True, log_n=10))
     client, evaluator = made.keygen()
     x = images(graph, 1)
     np.testing.assert_allclose(made.run_clear(x), evaluate(graph, x), atol=1e-9)
@@ -137,14 +150,14 @@ def test_sums_and_differences_of_stages_take_no_level(signs: tuple[float, float]
     ):
         nodes.append(g.node(name, layer, inputs, nodes))
     graph = g.build(nodes)
-    made = nn.compile_graph(graph, images(graph), insecure=True, log_n=6)
-    assert made.parameters.levels == 2
+    made = compile_graph(graph, images(graph), NetworkOptions(insecure=True, log_n=6))
+    assert made.scheme.parameters.levels == 2
     np.testing.assert_allclose(
         made.run_clear(images(graph)), evaluate(graph, images(graph)), atol=1e-12
     )
 
 
-def test_simulates_with_the_errors_of_encryption(compiled: nn.Network) -> None:
+def test_simulates_with_the_errors_of_encryption(compiled: cw.Program) -> None:
     x = images(small(), 2)
     simulation = compiled.simulate(x)
     seen = np.abs(simulation.outputs - evaluate(small(), x)).max()
@@ -155,32 +168,32 @@ def test_simulates_with_the_errors_of_encryption(compiled: nn.Network) -> None:
 def test_simulation_names_layers_that_numbers_are_not_meant_for() -> None:
     narrow = g.Polynomial((0.0, 1.0, 0.0, 1.0), "chebyshev", -0.5, 0.5)
     graph = network((3,), narrow, Weights().linear(2, 3))
-    made = nn.compile_graph(graph, np.full((1, 3), 0.25), insecure=True, log_n=9)
+    made = compile_graph(graph, np.full((1, 3), 0.25), NetworkOptions(insecure=True, log_n=9))
     assert made.simulate(np.full(3, 0.25)).outside == ()
     [report] = made.simulate(np.full(3, 0.75)).outside
     assert report == "layer '0' expects numbers from -0.5 to 0.5, and got 0.75 to 0.75"
 
 
-def test_refuses_inputs_that_it_was_not_compiled_for(compiled: nn.Network) -> None:
-    client, evaluator = compiled.keygen()
-    with pytest.raises(ShapeMismatchError, match=r"an input of shape \(2, 6, 6\)"):
+def test_refuses_inputs_that_it_was_not_compiled_for(compiled: cw.Program) -> None:
+    client, _ = compiled.keygen()
+    with pytest.raises(ShapeMismatchError, match=r"'input' of shape \(2, 6, 6\)"):
         client.encrypt(np.zeros((2, 6, 5)))
-    with pytest.raises(ValueOutOfRangeError, match="layer 'input'"):
+    with pytest.raises(ValueOutOfRangeError, match="input 'input'"):
         client.encrypt(np.full((2, 6, 6), 1.5))
-    with pytest.raises(InvalidArgumentError, match="expected what encrypt or run"):
-        evaluator.run([np.zeros(4)])  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgumentError, match="expected encrypted results, got inputs"):
-        client.decrypt(client.encrypt(images(small(), 1)))
-    with pytest.raises(InvalidArgumentError, match="expected encrypted inputs, got results"):
-        evaluator.run(evaluator.run(client.encrypt(images(small(), 1))))
-    other = nn.compile_graph(small(), images(small()), insecure=True, log_n=11)
-    stranger, _ = other.keygen()
-    with pytest.raises(ProgramMismatchError, match="of another network"):
-        evaluator.run(stranger.encrypt(images(small(), 1)))
-    with pytest.raises(ParametersMismatchError, match="was compiled for"):
-        compiled.client(stranger.party)
-    with pytest.raises(InvalidArgumentError, match="expected its evaluator"):
-        compiled.evaluator(client.party)  # type: ignore[arg-type]
+
+
+def test_a_client_from_files_refuses_what_leaves_a_layers_range(tmp_path: Path) -> None:
+    narrow = g.Polynomial((0.0, 1.0, 0.0, 1.0), "chebyshev", -0.4, 0.4)
+    made = compile_graph(
+        network((3,), g.Affine(np.full(1, 0.5), np.zeros(1)), narrow, Weights().linear(2, 3)),
+        np.full((1, 3), 0.5),
+        NetworkOptions(insecure=True, log_n=9),
+    )
+    made.keygen()[0].save(tmp_path / "client")
+    client = cw.load(tmp_path / "client", cw.Client, insecure=True)
+    client.encrypt([0.5, -0.5, 0.0])
+    with pytest.raises(ValueOutOfRangeError, match=r"layer '1' .* to 0\.4, and got 0\.45 to 0\.5"):
+        client.encrypt([0.9, 1.0, 0.9])
 
 
 @pytest.mark.parametrize("degree", [8, 15])
@@ -190,22 +203,34 @@ def test_the_error_to_expect_is_not_exceeded_by_powers(degree: int) -> None:
     nodes.append(g.node("power", power, (0,), nodes))
     graph = g.build([*nodes, g.node("y", g.Output(), (1,), nodes)])
     x = np.random.default_rng(3).uniform(-1.3, 1.3, (32, 6))
-    made = nn.compile_graph(graph, x, batch=32, insecure=True, log_n=11)
+    made = compile_graph(graph, x, NetworkOptions(batch=32, insecure=True, log_n=11))
     client, evaluator = made.keygen()
     for _ in range(3):
         got = client.decrypt(evaluator.run(client.encrypt(x)))
+        assert made.error is not None
         assert np.abs(got - evaluate(graph, x)).max() < made.error
 
 
 def test_names_the_layer_at_which_levels_end() -> None:
     graph = network((4,), *[SQUARE] * 12)
     with pytest.raises(LevelExhaustedError, match=r"layer '\d+' .* the network takes 12"):
-        nn.compile_graph(graph, images(graph), log_n=13)
+        compile_graph(graph, images(graph), NetworkOptions(log_n=13))
 
 
-def test_summary_tells_packings_rotations_levels_keys_and_totals(compiled: nn.Network) -> None:
-    costs = modelled([1, 2, 3, 4], 1).scaled(1e-5)
-    text = compiled.summary(costs)
-    assert [line.split()[0] for line in text.splitlines()] == [
-        *("network", "layer", "0", "1", "2,", "rotations", "keys", "memory", "time", "error")
+def test_explanation_tells_packings_rotations_levels_keys_and_totals(compiled: cw.Program) -> None:
+    text = cw.explain(compiled)
+    assert [line.split()[0] for line in text.splitlines() if line] == [
+        *(
+            "network",
+            "INSECURE",
+            "layer",
+            "0",
+            "1",
+            "2,",
+            "rotations",
+            "keys",
+            "memory",
+            "time",
+            "error",
+        ),
     ]
