@@ -35,7 +35,8 @@ def ports(draw: st.DrawFn, name: str, least: int = 1) -> list[Port]:
         kind = draw(st.sampled_from(get_args(PortKind)))
         width = draw(st.integers(1, 5)) if kind != "bytes" else 8 * draw(st.integers(1, 2))
         length = draw(st.sampled_from([None, None, 1, 3]))
-        made.append(Port(f"{name} {number}", kind, width, length))
+        fraction = draw(st.integers(0, width)) if kind in ("unsigned", "signed") else 0
+        made.append(Port(f"{name} {number}", kind, width, length, fraction))
     return made
 
 

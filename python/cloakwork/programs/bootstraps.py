@@ -190,7 +190,7 @@ class BootstrapProgram:
     def fingerprint(self) -> str:
         """Differs where ports or nodes do; the title does not count."""
         ports = [
-            [(port.name, port.kind, port.width, port.length) for port in several]
+            [(port.name, port.kind, port.width, port.length, port.fraction) for port in several]
             for several in (self.inputs, self.outputs)
         ]
         digest = hashlib.sha256(repr(ports).encode("utf-8", "surrogatepass"))

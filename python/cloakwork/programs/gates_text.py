@@ -1,7 +1,8 @@
 """The text of a gate program: a person can read it, and it reads back exactly.
 
 Title, inputs, then one line per gate, then outputs with the values of their bits, bit 0
-first. Ports of several elements say how many; look-up tables stand before their operands:
+first. Ports of several elements say how many, those of numbers with a fixed point how many of their
+bits come after it (`fraction 4`); look-up tables stand before their operands:
 
     cloakwork gate program 1
     title "majority of a, of each pair"
@@ -99,9 +100,12 @@ def port_text(port: Port) -> str:
     Example:
         >>> port_text(Port("a", "signed", 8, length=3))
         '"a" signed 8 x 3'
+        >>> port_text(Port("b", "unsigned", 8, fraction=2))
+        '"b" unsigned 8 fraction 2'
     """
     times = "" if port.length is None else f" x {port.length}"
-    return f"{quote(port.name)} {port.kind} {port.width}{times}"
+    point = f" fraction {port.fraction}" if port.fraction else ""
+    return f"{quote(port.name)} {port.kind} {port.width}{times}{point}"
 
 
 def read_port(tokens: Tokens) -> Port:
@@ -116,8 +120,9 @@ def read_port(tokens: Tokens) -> Port:
     """
     name, kind, width = tokens.quoted(), tokens.word(), tokens.integer()
     length = tokens.integer() if tokens.accept("x") else None
+    fraction = tokens.integer() if tokens.accept("fraction") else 0
     # The port itself refuses other kinds.
-    return Port(name, cast(PortKind, kind), width, length)
+    return Port(name, cast(PortKind, kind), width, length, fraction)
 
 
 class _Reader:

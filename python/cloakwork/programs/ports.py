@@ -26,20 +26,26 @@ class Port:
         kind: `unsigned`, `signed` (two's complement), `bytes`, or `bits` without a meaning.
         width: Bits of one element.
         length: Elements of a vector; None for a single element.
+        fraction: Bits after the point of a number with a fixed point, whose bit 0 is worth
+            2^-fraction; 0 for an integer.
 
     Raises:
         InvalidProgramError: The name is no text, the kind is unknown, the width or length is
-            below 1, the bits are more than `MAX_PORT_BITS`, or bytes are not whole.
+            below 1, the bits are more than `MAX_PORT_BITS`, bytes are not whole, or bits after the
+            point are more than all, or are of no number.
 
     Example:
         >>> print(Port("samples", "signed", 12, length=4))
         samples: 4 x signed, 12 bits
+        >>> print(Port("price", "unsigned", 16, fraction=6))
+        price: unsigned, 16 bits, 6 of them after the point
     """
 
     name: str
     kind: PortKind
     width: int
     length: int | None = None
+    fraction: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -55,6 +61,10 @@ class Port:
             self._refuse(f"expected up to {MAX_PORT_BITS} bits, got {self.bits}")
         if self.kind == "bytes" and self.width % 8:
             self._refuse(f"expected whole bytes, got a width of {self.width} bits")
+        if type(self.fraction) is not int or not 0 <= self.fraction <= self.width:
+            self._refuse(f"expected 0 to {self.width} bits after the point, got {self.fraction!r}")
+        if self.fraction and self.kind not in ("unsigned", "signed"):
+            self._refuse(f"expected a point in a number, got one in {self.kind}")
 
     @property
     def count(self) -> int:
@@ -69,7 +79,8 @@ class Port:
     def __str__(self) -> str:
         times = "" if self.length is None else f"{self.length} x "
         bits = "1 bit" if self.width == 1 else f"{self.width} bits"
-        return f"{self.name}: {times}{self.kind}, {bits}"
+        point = f", {self.fraction} of them after the point" if self.fraction else ""
+        return f"{self.name}: {times}{self.kind}, {bits}{point}"
 
     def _refuse(self, reason: str) -> None:
         raise InvalidProgramError(f"cannot make the port {self.name!r}: {reason}")

@@ -1,8 +1,9 @@
-"""What users give to ports and get from them, as bits: integers, bytes, arrays of both."""
+"""What users give to ports and get from them, as bits: numbers, bytes, arrays of both."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.ports import Port
 from cloakwork.runtime.arguments import shown
+from cloakwork.runtime.fixed_point import scaled, unscaled
 
 Bits = NDArray[np.uint8]
 
@@ -30,14 +32,17 @@ def bits_of_arguments(ports: Sequence[Port], arguments: Mapping[str, Any]) -> tu
         ports: The inputs.
         arguments: For every input an integer, bytes or an array, or a list, of the shape that the
             port has; or, with a leading axis, one of these for each run. What is given
-            for a single run is taken for all runs.
+            for a single run is taken for all runs. Ports with a fixed point take real numbers, for
+            which the nearest stands that they have.
 
     Returns:
         A row per run, and whether any argument has the leading axis.
 
     Raises:
         InvalidArgumentError: An input is missing, or an argument is none of the inputs.
-        NotRealError: An argument is not of integers or bytes.
+        NotRealError: An argument is not of integers or bytes, or of real numbers for a port
+            with a fixed point.
+        NotFiniteError: A number is NaN or infinite.
         ShapeMismatchError: A shape does not fit a port, or the numbers of runs differ.
         ValueOutOfRangeError: A number does not fit its port.
 
@@ -76,7 +81,8 @@ def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[st
 
     Returns:
         By name an `int` or `bytes` for a single element of a single run, otherwise an array:
-        int64 or uint64 up to 64 bits, Python integers beyond, uint8 for bytes and bits.
+        int64 or uint64 up to 64 bits, Python integers beyond, uint8 for bytes and bits. Of
+        ports with a fixed point a `float` or float64 up to 53 bits, `Fraction` beyond.
 
     Example:
         >>> ports = [Port("a", "signed", 3), Port("b", "bytes", 8)]
@@ -88,6 +94,8 @@ def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[st
     for port in ports:
         start, end = end, end + port.bits
         made = _made(port, bits[:, start:end].reshape(-1, port.width))
+        if port.fraction:
+            made = unscaled(port, made)
         shape = () if port.length is None else (port.length,)
         made = made.reshape(len(bits), *shape, *made.shape[1:])
         results[port.name] = made if many else _single(port, made[0])
@@ -110,7 +118,10 @@ def _read(port: Port, value: Any) -> tuple[Bits, bool]:
             raise ShapeMismatchError(
                 f"cannot give {port.name!r} its value: expected parts of one shape, got several"
             ) from error
-    _require_integers(port, numbers)
+    if port.fraction:
+        numbers = scaled(port, numbers)
+    else:
+        _require_integers(port, numbers)
     shape: tuple[int, ...] = () if port.length is None else (port.length,)
     shape += {"bits": (port.width,), "bytes": (port.width // 8,)}.get(port.kind, ())
     many = numbers.ndim == len(shape) + 1
@@ -123,8 +134,8 @@ def _read(port: Port, value: Any) -> tuple[Bits, bool]:
     if numbers.size and not (low <= int(numbers.min()) and int(numbers.max()) <= high):
         outside = int(numbers.min()) if int(numbers.min()) < low else int(numbers.max())
         raise ValueOutOfRangeError(
-            f"cannot give {port.name!r} its value: expected {shown(low)} to {shown(high)}, got "
-            f"{shown(outside)}"
+            f"cannot give {port.name!r} its value: expected {_number(port, low)} to "
+            f"{_number(port, high)}, got {_number(port, outside)}"
         )
     element = {"bits": 1, "bytes": 8}.get(port.kind, port.width)
     runs = len(numbers) if many else 1
@@ -157,7 +168,19 @@ def _require_integers(port: Port, numbers: NDArray[Any]) -> None:
 
 
 def _expected(port: Port) -> str:
+    if port.fraction:
+        return "real numbers"
     return "bytes" if port.kind == "bytes" else "integers"
+
+
+def _number(port: Port, number: int) -> str:
+    """What an integer stands for, as an error shows it."""
+    if not port.fraction:
+        return shown(number)
+    try:
+        return str(number / (1 << port.fraction))
+    except OverflowError:
+        return shown(number >> port.fraction)
 
 
 def _range(port: Port) -> tuple[int, int]:
@@ -207,4 +230,8 @@ def _single(port: Port, value: Any) -> Any:
     """One run's value of a port."""
     if port.length is not None or port.kind == "bits":
         return value
-    return value.tobytes() if port.kind == "bytes" else int(value)
+    if port.kind == "bytes":
+        return value.tobytes()
+    if port.fraction:
+        return value if isinstance(value, Fraction) else float(value)
+    return int(value)
