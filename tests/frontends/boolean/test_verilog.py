@@ -319,9 +319,11 @@ def test_a_yosys_of_ones_own_by_a_relative_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bin").mkdir()
-    stand_in(tmp_path / "bin", '{"modules": {"m": {"ports": {}, "cells": {}}}}')
+    ports = '{"q": {"direction": "output", "bits": ["1"]}}'
+    stand_in(tmp_path / "bin", f'{{"modules": {{"m": {{"ports": {ports}, "cells": {{}}}}}}}}')
     monkeypatch.chdir(tmp_path)
-    assert boolean.from_verilog(design(tmp_path, ""), "m", yosys="bin/yosys").run_clear() == {}
+    found = boolean.from_verilog(design(tmp_path, ""), "m", yosys="bin/yosys").run_clear()
+    assert found == {"q": 1}
     with pytest.raises(VerilogError, match="Yosys wrote no module other"):
         boolean.from_verilog(design(tmp_path, ""), "other", yosys=Path("bin/yosys"))
 

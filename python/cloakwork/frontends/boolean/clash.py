@@ -27,7 +27,6 @@ _BESIDE = [
     Path(__file__).with_name(f"Cloakwork{name}")
     for name in ("Instances.hs", "Json.hs", "Ports.hs", ".primitives.yaml")
 ]
-# What the modules among these, and Clash, know of the design.
 _WRAPPER = "CloakworkTop.hs"
 _DESIGN = """{{-# LANGUAGE TemplateHaskell #-}}
 module CloakworkDesign (designName) where
@@ -56,17 +55,17 @@ topEntity = onBits Design.{top}
 
 @dataclass(frozen=True, slots=True)
 class ClashRun:
-    """What a run of Clash has left in its folder.
+    """A finished run of Clash.
 
     Args:
         folder: Where it ran.
         returncode: 0 where there is Verilog.
-        told: Its messages.
+        messages: Its messages.
     """
 
     folder: Path
     returncode: int
-    told: str
+    messages: str
 
     @property
     def verilog(self) -> list[Path]:
@@ -75,17 +74,17 @@ class ClashRun:
 
     @property
     def types(self) -> Path:
-        """The types of the function and the names that its annotation gives, if it compiles."""
+        """The types of the function and the names of its annotation, if the module compiles."""
         return self.folder / "types.json"
 
     @property
     def meanings(self) -> Path:
-        """What the bits of the function's arguments and result mean, if they are bits."""
+        """The kinds and structure of the function's arguments and result, if they are bits."""
         return self.folder / "meanings.json"
 
     @property
     def refused(self) -> Path:
-        """The type that cannot be bits, where there is one."""
+        """The first type that cannot be bits, if there is one."""
         return self.folder / "refused.json"
 
 

@@ -89,15 +89,15 @@ def from_haskell(
 
 
 def _signature(run: ClashRun, module: str, top: str, names: Sequence[Name]) -> Signature:
-    """What Clash has told of the function's types; what it refuses is raised."""
+    """The types of the function; a refusal of Clash is raised."""
     if run.refused.exists():
         raise refused_type(module, top, names, json.loads(run.refused.read_text(encoding="utf-8")))
     if not run.meanings.exists():
-        raise refused_run(module, top, run.told)
+        raise refused_run(module, top, run.messages)
     signature = read_signature(run.types, run.meanings)
     require_bits(names, signature)
     if run.returncode:
-        raise refused_run(module, top, run.told)
-    if lost := refused_warning(module, top, run.told):
+        raise refused_run(module, top, run.messages)
+    if lost := refused_warning(module, top, run.messages):
         raise lost
     return signature

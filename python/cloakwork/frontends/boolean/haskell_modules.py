@@ -21,7 +21,7 @@ _ENDINGS = (".hs", _LITERATE)
 def read_source(path: Path) -> str:
     """The code of a Haskell file; of a literate one without the text around it.
 
-    Bytes that are no UTF-8 stay what they are where it is written.
+    Bytes that are not UTF-8 are kept as surrogates, and written as they were.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -31,25 +31,25 @@ def read_source(path: Path) -> str:
         ...     read_source(path)
         '\\n\\n  f x = 2 * x\\n'
     """
-    # A mark of the order of bytes is none of the code.
+    # GHC takes a byte order mark at the beginning only, where the copy has a pragma.
     text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
     return _code_of_literate(text) if path.suffix == _LITERATE else text
 
 
 def lay_out(path: Path, folder: Path) -> tuple[str, tuple[Path, ...]]:
-    """Find the modules that one imports, and lay copies of those that GHC would not find.
+    """Find the modules that a module imports, and copy those that GHC would not find.
 
-    Modules are found beneath the folder of the first one, and beneath those above it as far as
-    they are called as its name has them, by all of their names or by the end: `Shop.Prices` may
-    lie in `Prices.hs` beside `Shop.Orders`. Beside the first one the file may have any name. A file
-    says which module it is.
+    GHC finds the module `Shop.Prices` in `Shop/Prices.hs`. It is copied there from `Prices.hs`
+    beside the first module, or from any file beside it whose header says `Shop.Prices`. Where the
+    first module is `Shop.Orders` in a folder called `Shop`, names start from the folder above.
 
     Args:
         path: The file of the first module.
         folder: An empty one for the copies.
 
     Returns:
-        The name of the first module, and the folders that names of modules start from.
+        The name of the first module, and the folders that names of modules start from: that of
+        the copies, and that of the first module's project.
 
     Raises:
         HaskellError: Two files are the same module.
@@ -88,7 +88,7 @@ class _Layout:
                 self._take(name, found)
 
     def _find(self, module: str) -> Path | None:
-        """The file of a module; None for what lies elsewhere, such as those of libraries."""
+        """The file of a module; None for the modules of libraries."""
         parts = module.split(".")
         places = [_file(self.root, parts)]
         for folder in self._folders:
@@ -120,9 +120,9 @@ def _file(folder: Path, parts: list[str]) -> Path:
 
 
 def _copied(source: str, path: Path) -> str:
-    """A source that compilers take for that of another file, with a header where it has none.
+    """A source with the name of its file, and with a header if it has no header.
 
-    Without one a module exports nothing but `main`.
+    A module without a header exports `main` only.
     """
     if has_header(source):
         return _line(1, path) + source
@@ -134,7 +134,7 @@ def _copied(source: str, path: Path) -> str:
 
 
 def _line(number: int, path: Path) -> str:
-    """What makes a compiler name this line of this file."""
+    """The pragma after which a compiler counts lines from this one of this file."""
     return f'{{-# LINE {number} "{path}" #-}}\n' if '"' not in str(path) else ""
 
 

@@ -42,7 +42,7 @@ _AS = "@"
 
 
 def module_name(source: str) -> str:
-    """The name in the header of a module, `Main` where there is none.
+    """The name in the header of a module, `Main` without a header.
 
     Example:
         >>> module_name("-- | Ciphers.\\nmodule Ciphers.Aes (encrypt) where")

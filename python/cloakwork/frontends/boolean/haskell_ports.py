@@ -85,14 +85,14 @@ def with_haskell_ports(
 
 
 def require_bits(names: Sequence[Name], signature: Signature) -> None:
-    """Check that no argument, nor the result, is without bits: Clash leaves these out.
+    """Check that every argument and the result have bits: Clash omits ports without bits.
 
     Args:
         names: Of the arguments, as the function's equations have them.
         signature: Of the function.
 
     Raises:
-        NotBitsError: One is.
+        NotBitsError: An argument or the result has no bits.
     """
     for number, each in enumerate(_typed(names, signature)):
         if each.meaning.width:
@@ -110,7 +110,7 @@ def require_bits(names: Sequence[Name], signature: Signature) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Typed:
-    """An argument, the result or a part of one: its type, its name, and one where it has none."""
+    """An argument, the result or a component: its type, its name, and a name in place of None."""
 
     meaning: Meaning
     name: Name
@@ -118,7 +118,7 @@ class _Typed:
 
 
 def _typed(names: Sequence[Name], signature: Signature) -> list[_Typed]:
-    """The arguments and the result. What an annotation says goes before the equations."""
+    """The arguments and the result. Names of an annotation go before those of equations."""
     count = len(signature.meanings) - 1
     missing = [*(f"x{number}" for number in range(count)), _RESULT]
     nameless: list[Name] = [None] * (count + 1)
@@ -135,7 +135,7 @@ def _typed(names: Sequence[Name], signature: Signature) -> list[_Typed]:
 def _ports(
     packed: Sequence[Port], typed: Sequence[_Typed]
 ) -> tuple[tuple[Port, ...], NDArray[np.int64]]:
-    """The ports that packed ones stand for, and where each of their bits is in these."""
+    """The ports that packed ports are split into, and the place of every bit in the packed ones."""
     widths = [each.meaning.width for each in typed]
     if [port.bits for port in packed] != widths:
         raise HaskellError(
@@ -152,7 +152,7 @@ def _ports(
 
 
 def _parts(whole: _Typed) -> list[_Part]:
-    """The ports of one type; none where it has no bits."""
+    """The ports of one type; empty for a type without bits."""
     whole = _bare(whole)
     match whole.meaning:
         case Scalar(width=0) | Vector(length=0):
@@ -170,7 +170,7 @@ def _parts(whole: _Typed) -> list[_Part]:
 
 
 def _bare(whole: _Typed) -> _Typed:
-    """What a newtype stands for, or a constructor of one component without a name."""
+    """The type inside a newtype, or inside a constructor of one component without a name."""
     match whole.meaning:
         case Constructed((Constructor(name, (field,)),), is_newtype) if (
             is_newtype or field.name is None
@@ -183,7 +183,7 @@ def _bare(whole: _Typed) -> _Typed:
 
 
 def _components(whole: _Typed, constructor: Constructor) -> list[_Typed]:
-    """The components of a type with one constructor, as a pattern names them or the type."""
+    """The components of a constructor, named by a pattern, by the fields or by their places."""
     fields = constructor.fields
     names: list[Name] = [None] * len(fields)
     base = _text(whole)
@@ -197,9 +197,8 @@ def _components(whole: _Typed, constructor: Constructor) -> list[_Typed]:
 
 
 def _choice(whole: _Typed, constructors: Sequence[Constructor]) -> list[_Part]:
-    """The number of the constructor, and the components of all of them."""
-    base = _text(whole)
-    width = (len(constructors) - 1).bit_length()
+    """A port for the number of the constructor, and the components of all constructors."""
+    base, width = _text(whole), Constructed(tuple(constructors)).number_width
     parts = [[_Part(Port(base, "unsigned", width), np.arange(width))]]
     parts += [
         _parts(_Typed(Constructed((each,)), None, f"{base}_{each.name}")) for each in constructors

@@ -1,4 +1,4 @@
-"""What the refusals of Clash, and of the modules that it wraps a function in, mean."""
+"""The errors that stand for the refusals of Clash and of the modules around a function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cloakwork.frontends.boolean.clash import INSTALLED
 from cloakwork.frontends.boolean.haskell_names import Name
 from cloakwork.frontends.boolean.haskell_types import plain_type
 
-# What to use for types that cannot be bits, by what `CloakworkInstances.hs` says of them.
+# Advice by the reason that `CloakworkInstances.hs` gives.
 _INSTEAD = {
     "real": "expected numbers with a fixed point, SFixed i f or UFixed i f, given as floats",
     "unbounded": "expected a number with a width, Signed n or Unsigned n",
@@ -48,14 +48,13 @@ _SHOWN_LINES = 12
 def refused_type(
     module: str, top: str, names: Sequence[Name], refused: Mapping[str, Any]
 ) -> CloakworkError:
-    """What the type means that a function is refused for.
+    """The error for a function of a type that cannot be bits.
 
     Args:
         module: The name of the module.
         top: The name of the function.
         names: Of its arguments.
-        refused: What `CloakworkInstances.hs` writes: the type, why it is refused and where it
-            stands.
+        refused: As `CloakworkInstances.hs` writes it: the type, the reason and the place.
     """
     reason, typed = refused["reason"], plain_type(refused["type"])
     start = f"cannot read {module}: "
@@ -92,21 +91,21 @@ def _place(place: str, names: Sequence[Name]) -> str:
     return f"the argument {name if isinstance(name, str) else f'x{number}'}"
 
 
-def refused_run(module: str, top: str, told: str) -> CloakworkError:
-    """What the messages mean with which Clash has ended.
+def refused_run(module: str, top: str, messages: str) -> CloakworkError:
+    """The error for messages with which a run of Clash has failed.
 
     Args:
         module: The name of the module.
         top: The name of the function.
-        told: The messages.
+        messages: Those of the run.
     """
     start = f"cannot read {module}: "
-    if re.search(rf"does not export .{re.escape(top)}\W", told):
+    if re.search(rf"does not export .{re.escape(top)}\W", messages):
         return TopNotFoundError(
             f"{start}it exports no function {top}; expected the name of one, which the list of "
             "exports after `module`, where there is one, must hold"
         )
-    flat = " ".join(told.split())
+    flat = " ".join(messages.split())
     if found := _NO_INSTANCE.search(plain_type(flat)):
         return NotBitsError(
             f"{start}in the type of {top} stands {found[1]}, which cannot be bits; "
@@ -114,21 +113,21 @@ def refused_run(module: str, top: str, told: str) -> CloakworkError:
         )
     if found := _NO_CIRCUIT.search(flat):
         return _no_circuit(start, top, found[1] or found[2])
-    if _NO_PRIMITIVES in told:
+    if _NO_PRIMITIVES in messages:
         return MissingDependencyError(
             f"{start}Clash lacks its primitives, which Debian and Ubuntu have in a package of "
             f"their own; {INSTALLED}"
         )
-    if _RECURSION in told:
+    if _RECURSION in messages:
         return UnboundedRecursionError(
             f"{start}{top}, or what it uses, calls itself, of which Clash can make no circuit; "
             "expected map, foldl, iterate and the like on Vecs, which have a length"
         )
-    return HaskellError(f"{start}Clash says:\n{_shown(told)}")
+    return HaskellError(f"{start}Clash says:\n{_shown(messages)}")
 
 
 def _no_circuit(start: str, top: str, primitive: str) -> CloakworkError:
-    # GHC's name of the part of a function that works on what the machine has begins so.
+    # GHC calls the worker of a function so.
     function = primitive.rpartition(".")[2].removeprefix("$w")
     if _REAL.search(primitive):
         return NotBitsError(
@@ -141,15 +140,15 @@ def _no_circuit(start: str, top: str, primitive: str) -> CloakworkError:
     )
 
 
-def refused_warning(module: str, top: str, told: str) -> CloakworkError | None:
-    """What a warning means after which the circuit computes something else than the function.
+def refused_warning(module: str, top: str, messages: str) -> CloakworkError | None:
+    """The error for a warning that the circuit computes something else than the function.
 
     Args:
         module: The name of the module.
         top: The name of the function.
-        told: What Clash said while it made the circuit.
+        messages: Those of a run that succeeded.
     """
-    found = _LOSS.search(" ".join(told.split()))
+    found = _LOSS.search(" ".join(messages.split()))
     if not found:
         return None
     return HaskellError(
@@ -159,8 +158,8 @@ def refused_warning(module: str, top: str, told: str) -> CloakworkError | None:
     )
 
 
-def _shown(told: str) -> str:
-    lines = [line.rstrip() for line in told.splitlines() if line.strip()]
+def _shown(messages: str) -> str:
+    lines = [line.rstrip() for line in messages.splitlines() if line.strip()]
     if len(lines) > _SHOWN_LINES:
         lines[_SHOWN_LINES:] = ["..."]
     return "\n".join(lines) or "nothing"

@@ -1,4 +1,4 @@
-"""What the bits of a Haskell function's arguments and result mean, as `CloakworkPorts.hs` tells."""
+"""The types of a Haskell function as kinds, vectors and constructors, read from JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cloakwork.programs.ports import PortKind
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number with bits after its point, or nothing but bits."""
+    """A number, with a fraction of its bits after the point, or bits without a meaning."""
 
     kind: PortKind
     width: int
@@ -52,7 +52,7 @@ class Constructor:
 
 @dataclass(frozen=True, slots=True)
 class Constructed:
-    """A type with constructors: which one, then what every one of them holds."""
+    """A type with constructors: the number of the constructor, then the fields of all of them."""
 
     constructors: tuple[Constructor, ...]
     is_newtype: bool = False
@@ -77,12 +77,12 @@ Meaning = Scalar | Vector | Constructed
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What is known of a function: of every argument, and last of the result.
+    """The arguments of a function and, last, its result.
 
     Args:
         types: As Haskell writes them.
-        meanings: Of their bits.
-        names: That an annotation gives them; none without one.
+        meanings: Their kinds and structure.
+        names: The names of a `Synthesize` annotation; empty without one.
     """
 
     types: tuple[str, ...]
@@ -90,46 +90,46 @@ class Signature:
     names: tuple[Name, ...]
 
 
-def plain_type(told: str) -> str:
+def plain_type(text: str) -> str:
     """A type as people write it.
 
     Example:
         >>> plain_type("GHC.Maybe.Maybe (Clash.Sized.Internal.Unsigned.Unsigned 8)")
         'Maybe (Unsigned 8)'
     """
-    without = _UNIQUE.sub(r"\1", _QUALIFIER.sub("", " ".join(told.split())))
+    without = _UNIQUE.sub(r"\1", _QUALIFIER.sub("", " ".join(text.split())))
     return _KINDED.sub(r"\1", without)
 
 
 def read_signature(types: Path, meanings: Path) -> Signature:
-    """What Clash has written of a function while it compiled it.
+    """Read the two files that describe a function.
 
     Args:
         types: The file that `CloakworkInstances.hs` writes.
         meanings: The file that `CloakworkPorts.hs` writes.
     """
-    told = json.loads(types.read_text(encoding="utf-8"))
+    description = json.loads(types.read_text(encoding="utf-8"))
     read = json.loads(meanings.read_text(encoding="utf-8"))
     return Signature(
-        tuple(plain_type(each) for each in told["types"]),
+        tuple(plain_type(each) for each in description["types"]),
         tuple(_meaning(each) for each in read),
-        tuple(_name(each) for each in told["names"]),
+        tuple(_name(each) for each in description["names"]),
     )
 
 
-def _meaning(told: Mapping[str, Any]) -> Meaning:
+def _meaning(description: Mapping[str, Any]) -> Meaning:
     """
     Example:
         >>> _meaning({"length": 2, "element": {"kind": "signed", "width": 8, "fraction": 3}})
         Vector(length=2, element=Scalar(kind='signed', width=8, fraction=3))
     """
-    if "length" in told:
-        return Vector(told["length"], _meaning(told["element"]))
-    if "kind" in told:
-        return Scalar(told["kind"], told["width"], told["fraction"])
+    if "length" in description:
+        return Vector(description["length"], _meaning(description["element"]))
+    if "kind" in description:
+        return Scalar(description["kind"], description["width"], description["fraction"])
     return Constructed(
-        tuple(_constructor(each["name"], each["fields"]) for each in told["constructors"]),
-        told["newtype"],
+        tuple(_constructor(each["name"], each["fields"]) for each in description["constructors"]),
+        description["newtype"],
     )
 
 
@@ -140,7 +140,7 @@ def _constructor(name: str, fields: Sequence[Mapping[str, Any]]) -> Constructor:
 
 
 def _name(annotated: Any) -> Name:
-    """What an annotation says: a name, or a list of one and of those of the components."""
+    """A name of an annotation, or a list of one and of those of the components."""
     if isinstance(annotated, str):
         return annotated or None
     whole, *components = annotated
