@@ -100,9 +100,17 @@ def uses(source: Path) -> dict[Module, set[Module]]:
         found |= {tuple(path.split("::")) for path in _INLINE.findall(rest)}
         targets = {resolved(path, name, known) for path in found}
         graph[name] = {each for each in targets if each is not None} - {name}
-    gathering = {name for name in graph if any(other[: len(name)] == name for other in graph if other != name)}
+    gathering = {
+        name
+        for name in graph
+        if any(other[: len(name)] == name for other in graph if other != name)
+    }
     # A file beside a folder of its name is one with code; the others gather.
-    gathering = {name for name in gathering if not (source.joinpath(*name).with_suffix(".rs")).exists() or not name}
+    gathering = {
+        name
+        for name in gathering
+        if not (source.joinpath(*name).with_suffix(".rs")).exists() or not name
+    }
     return {name: used - gathering for name, used in graph.items() if name not in gathering}
 
 

@@ -128,7 +128,9 @@ def _compiled(found: Any, source: str, options: Options) -> Program:
             raise InvalidArgumentError(
                 f"cannot {_ACTION} {source}: expected --bits, the bits of its results"
             )
-        return found.compile(**options.given("bits", "batch", "public_inputs"), **insecure)
+        return found.compile(
+            **options.given("bits", "batch", "public_inputs", "key_budget"), **insecure
+        )
     if _is_network(found):
         return _network(found, source, options, insecure)
     if callable(found):
