@@ -133,6 +133,7 @@ class Program:
         self._clear_rows = ClearRows()
         scheme.require_fitting(body)
         _require_packed(body, packing)
+        _require_activation_ranges(body, packing, self.ranges)
         if scheme.hidden:
             _require_ranges(body, packing)
         if isinstance(scheme, Bgv) and isinstance(packing, ScalarPacking):
@@ -517,6 +518,26 @@ def _require_ranges(body: Body, packing: Packing) -> None:
         if port.kind == "real" and math.isinf(port.bound):
             raise InvalidProgramError(
                 f"cannot use {body.title}: its input {port.name!r:.40} has no range"
+            )
+
+
+def _require_activation_ranges(
+    body: Body, packing: Packing, ranges: Sequence[ActivationRange]
+) -> None:
+    """Refuse ranges of what are no ciphertexts of the program."""
+    for each in ranges:
+        fits = (
+            isinstance(body, SlotProgram)
+            and isinstance(packing, BatchPacking)
+            and each.places.slots * packing.width == body.slots
+            and len(each.values) == each.places.ciphertexts
+            and all(value < len(body.operations) for value in each.values)
+            and all(body.states[value].level is not None for value in each.values)
+        )
+        if not fits:
+            raise InvalidProgramError(
+                f"cannot use {body.title}: the range of its layer {each.layer!r:.40} is of no "
+                "ciphertexts that it has"
             )
 
 
