@@ -111,7 +111,7 @@ def run_clash(
     # GHC wants `main` of the module that -main-is names. It names none: the design may be Main.
     options = ["--verilog", "-package-env", "-", "-main-is", "CloakworkNone.topEntity", "-v0"]
     options += [f"-i{scratch}", *(f"-i{folder}" for folder in folders)]
-    options += [f"-I{folders[-1]}", "-outputdir", "objects", "-fclash-hdldir", "verilog"]
+    options += ["-outputdir", "objects", "-fclash-hdldir", "verilog"]
     try:
         # Names come quoted the same way in every locale, and files are written in one encoding.
         done = run_child([_program(), *options, _WRAPPER], scratch, timeout, {"LC_ALL": "C.UTF-8"})
