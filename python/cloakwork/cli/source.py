@@ -12,14 +12,13 @@ from types import ModuleType
 from typing import Any
 
 from cloakwork.base.arguments import shown
-from cloakwork.cli.values import ENDINGS, read_values
-from cloakwork.errors import CloakworkError, InvalidArgumentError, MissingDependencyError
+from cloakwork.cli.values import ENDINGS, read_samples
+from cloakwork.errors import CloakworkError, InvalidArgumentError
 from cloakwork.frontends import boolean, nn
 from cloakwork.frontends.boolean import Circuit
 from cloakwork.frontends.circuit.compile_function import CircuitFunction
 from cloakwork.frontends.tensors.compile import Spec
 from cloakwork.frontends.tensors.compile import compile as compile_function
-from cloakwork.programs.port import Port
 from cloakwork.runtime.program import Program
 
 _ACTION = "compile"
@@ -159,8 +158,5 @@ def _network(found: Any, source: str, options: Options, insecure: Any) -> Progra
             f"cannot {_ACTION} {source}: expected --sample, a file ({', '.join(ENDINGS)}) with a "
             "batch of inputs such as the network is to be run on"
         )
-    (sample,) = read_values(options.sample, [Port("input", "real")]).values()
-    if sample is None:
-        raise MissingDependencyError("cannot compile a network: expected a sample")
     asked = options.given("precision", "batch", "key_budget")
-    return nn.compile(found, sample, **asked, **insecure)
+    return nn.compile(found, read_samples(options.sample), **asked, **insecure)

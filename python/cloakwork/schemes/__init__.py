@@ -39,8 +39,25 @@ def read_scheme(fields: Fields, limits: ReadLimits) -> Any:
         InvalidParametersError: Its ring is larger than accepted.
         InsecureParametersError: Its parameters fall short of 128-bit security, or it hides nothing.
     """
-    name = fields.choice("scheme", _NAMES)
+    try:
+        scheme = _scheme(fields, limits)
+    except InsecureParametersError as error:
+        raise _insecure(fields, "its parameters fall short of 128-bit security") from error
+    if not scheme.hidden and not limits.insecure:
+        raise _insecure(fields, "it hides nothing")
+    return scheme
+
+
+def _insecure(fields: Fields, lack: str) -> InsecureParametersError:
+    return InsecureParametersError(
+        f"cannot read {fields.place}: {lack}; where that is wanted, for tests, read it with "
+        "insecure=True"
+    )
+
+
+def _scheme(fields: Fields, limits: ReadLimits) -> Any:
     accepted: Any = {"insecure": limits.insecure, "max_log_n": limits.max_log_n}
+    name = fields.choice("scheme", _NAMES)
     match name:
         case ClearBits.name:
             scheme: Any = ClearBits()
@@ -58,14 +75,6 @@ def read_scheme(fields: Fields, limits: ReadLimits) -> Any:
                 scheme = Bgv(sets, public_inputs=fields.truth("public_inputs"))
             else:
                 scheme = ClearInteger(sets)
-    if scheme.insecure and not limits.insecure:
-        lack = (
-            "its parameters fall short of 128-bit security" if scheme.hidden else "it hides nothing"
-        )
-        raise InsecureParametersError(
-            f"cannot read {fields.place}: {lack}; where that is wanted, for tests, read it with "
-            "insecure=True"
-        )
     return scheme
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import integer
@@ -104,6 +105,24 @@ class Decrypted:
 
     vectors: list[NDArray[Any]]
     error: float = 0.0
+
+
+class BitRun(NamedTuple):
+    """What a run of a program over bits made, and when.
+
+    Args:
+        outputs: The values of every output.
+        nodes: The bootstraps in the order in which they ended.
+        starts: Seconds from the start of the run to the start of each.
+        seconds: Seconds that each took; of several made together an equal part.
+        threads: The thread of each, from 0.
+    """
+
+    outputs: list[Any]
+    nodes: NDArray[np.uint32]
+    starts: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    threads: NDArray[np.uint32]
 
 
 class Scheme(Protocol):
