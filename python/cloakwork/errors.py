@@ -220,7 +220,7 @@ class CircuitTooDeepError(InvalidParametersError):
 
 
 class CaptureError(CloakworkError, ValueError):
-    """A module is not a network that torch.export follows, or its results depend on other things."""
+    """A module is not a network that torch.export follows, or whose results depend on more."""
 
 
 class TrainingModeError(CaptureError):

@@ -201,9 +201,12 @@ class Client(Unpicklable):
         result = program.packing.unpack([each.vectors for each in found], outputs.count)
         if program.output_bounds is not None:
             error = max(each.error for each in found)
+            # A network's own error is that of its polynomials, too, for the worst of inputs.
             if program.error is not None and asked is None:
                 error = program.error
-            self._require_right(result, error, action)
+            else:
+                self._require_precise(result, error, action)
+            self._require_bounded(result, error, action)
         return result
 
     def _runs(self, outputs: Encrypted, action: str) -> list[list[Any]]:
@@ -220,21 +223,25 @@ class Client(Unpicklable):
             raise InvalidArgumentError(f"cannot {action}: a result is missing")
         return [[run[number] for number in sorted(run)] for run in runs]
 
-    def _require_right(self, result: Any, error: float, action: str) -> None:
-        """Refuse real results that are too rough, or larger than they can be."""
+    def _require_bounded(self, result: Any, error: float, action: str) -> None:
+        """Refuse real results that are larger than they can be."""
         program = self.program
-        several = list(arrays_in(result))
         assert program.output_bounds is not None
         bound = max(program.output_bounds)
-        for array in several:
-            require_precision(array, -math.log2(error), bound, action)
-        largest = max(float(np.abs(array).max(initial=0.0)) for array in several)
+        largest = max(float(np.abs(array).max(initial=0.0)) for array in arrays_in(result))
         if not largest <= bound * (1 + _ROUNDING) + error:
             raise ValueOutOfRangeError(
                 f"cannot {action}: a result of {largest:g} exceeds {bound:g}, the most that the "
                 "ranges of the inputs allow, so it may have overflowed; give inputs within their "
                 "ranges, or compile with larger ones"
             )
+
+    def _require_precise(self, result: Any, error: float, action: str) -> None:
+        """Refuse real results that are too rough."""
+        program = self.program
+        assert program.output_bounds is not None
+        for array in arrays_in(result):
+            require_precision(array, -math.log2(error), max(program.output_bounds), action)
 
     def evaluator(self) -> Evaluator:
         """An evaluator with exactly the evaluation keys that the program needs, freshly made."""

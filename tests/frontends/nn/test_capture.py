@@ -160,12 +160,11 @@ def test_dropout_of_known_numbers_is_off_outside_of_training() -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        lambda x: (x, x + 1),
         lambda x: x if x.sum() > 0 else -x,
         lambda x: torch.ones(2),
     ],
 )
-def test_what_is_no_network_of_one_output_is_refused(function: Any) -> None:
+def test_what_is_no_network_is_refused(function: Any) -> None:
     with pytest.raises(CaptureError, match="cannot read a network"):
         capture(Function(function).eval(), IMAGE)
 
@@ -278,11 +277,6 @@ def test_known_numbers_stand_beside_the_networks(function: Any) -> None:
     graph = capture(module, IMAGE)
     batch = torch.rand(2, 1, 8, 8, dtype=torch.float64)
     np.testing.assert_allclose(evaluate(graph, batch.numpy()), module(batch).numpy())
-
-
-def test_several_inputs_are_refused() -> None:
-    with pytest.raises(CaptureError, match="one input, got 2"):
-        capture(nn.Flatten().eval(), (IMAGE, IMAGE))
 
 
 def test_weights_that_are_not_finite_are_refused_by_name() -> None:

@@ -175,7 +175,7 @@ def exhausted() -> Iterator[torch.Tensor]:
         (exhausted(), errors.InvalidArgumentError, "an iterator runs only once"),
         (5, errors.InvalidArgumentError, "such as a DataLoader, got 5"),
         ("abc", errors.NotRealError, "expected real numbers"),
-        ([{"x": X}], errors.NotRealError, "expected real numbers"),
+        ([{"x": X}], errors.InputNameError, "a batch of 'input', got batches of x"),
         (X.to(torch.complex64), errors.NotRealError, "expected real numbers"),
         (torch.full((2, 6), torch.nan), errors.NotFiniteError, "is nan"),
         (torch.full((2, 6), torch.inf), errors.NotFiniteError, "is inf"),
@@ -220,7 +220,7 @@ def with_variance(value: float) -> layers.Module:
         (
             Forward(lambda layer, x: layer(x) if x.sum() > 0 else -x),
             errors.CaptureError,
-            "decide nothing by its numbers",
+            "decide nothing by their numbers",
         ),
         (
             Forward(lambda layer, x: layers.functional.dropout(layer(x))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -87,7 +88,7 @@ def calibrate(
                     "cannot calibrate the network: expected finite numbers, got NaN or an "
                     f"infinity at {graph.nodes[number].name!r}; look at the samples and weights"
                 )
-            numbers = result.reshape(len(rows), -1)
+            numbers = result.reshape(len(rows), prod(result.shape[1:]))
             low, high = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
             if number in decisive and low < lows[number]:
                 extremes[number, "low"] = rows[numbers.min(axis=1).argmin()].copy()

@@ -150,7 +150,7 @@ def require_levels(depths: Sequence[Depth], options: NetworkOptions, *, exact: b
         more = "" if exact else " or more"
         raise LevelExhaustedError(
             f"cannot compile {options.title}: layer {layer.layer!r} ends {layer.levels} levels"
-            f"{more} below the input and the network takes {deepest}{more}, but at log_n={log_n} "
+            f"{more} below the inputs and the network takes {deepest}{more}, but at log_n={log_n} "
             f"and a precision of {options.precision} bits there are {available}; use activations "
             "of lower degree, fewer layers, less precision, or a larger ring"
         ) from refusal

@@ -66,7 +66,9 @@ def joined_rows(graph: g.Graph, inputs: Sequence[g.Array]) -> g.Array:
             f"cannot evaluate the network: expected a batch of shape {shapes}, got "
             f"{', '.join(str(each.shape) for each in arrays)}; put the inputs along a first axis"
         )
-    return np.concatenate([each.reshape(len(each), -1) for each in arrays], axis=1)
+    return np.concatenate(
+        [each.reshape(len(each), prod(each.shape[1:])) for each in arrays], axis=1
+    )
 
 
 def element_bounds(graph: g.Graph) -> g.Array:
@@ -91,7 +93,9 @@ def results(graph: g.Graph, rows: g.Array, errors: Mapping[int, g.Array] = _NO_E
     """
     made = enumerate(values(graph, rows, errors))
     found = [value for number, value in made if number in graph.output_numbers]
-    return np.concatenate([value.reshape(len(rows), -1) for value in found], axis=1)
+    return np.concatenate(
+        [value.reshape(len(rows), prod(value.shape[1:])) for value in found], axis=1
+    )
 
 
 def values(
