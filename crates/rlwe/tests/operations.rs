@@ -364,11 +364,11 @@ fn what_a_ciphertext_says_of_itself_is_not_believed() {
 fn encryption_asks_for_a_bound() {
     let bench = Bench::new(small(6, 0, 30.0), 1);
     let public = bench.secret.public_key().unwrap();
-    let undeclared = bench.parameters.encode_real(&[3.14], Encoding::at(0)).unwrap();
+    let undeclared = bench.parameters.encode_real(&[2.75], Encoding::at(0)).unwrap();
     for refused in [bench.secret.encrypt(&undeclared), public.encrypt(&undeclared)] {
         assert!(matches!(refused, Err(Error::InvalidArgument { .. })), "{refused:?}");
     }
-    let declared = bench.parameters.encode_real(&[3.14], Encoding::at(0).within(4.0)).unwrap();
+    let declared = bench.parameters.encode_real(&[2.75], Encoding::at(0).within(4.0)).unwrap();
     assert_eq!(bench.secret.encrypt(&declared).unwrap().estimate().bound(), 4.0);
     let stored = Plaintext::from_bytes(&bench.parameters, &undeclared.to_bytes()).unwrap();
     assert!(bench.secret.encrypt(&stored).is_err());

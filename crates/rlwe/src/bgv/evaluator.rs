@@ -19,9 +19,9 @@ use crate::{Error, Result};
 /// use rlwe::keys::{EvaluationKeysRequest, SecretKey};
 ///
 /// let parameters = Parameters::new(ParametersLiteral { levels: 1, ..Default::default() })?;
-/// let secret = SecretKey::generate(parameters)?;
+/// let secret = SecretKey::generate(&parameters)?;
 /// let request = EvaluationKeysRequest { relinearisation_level: Some(1), ..Default::default() };
-/// let evaluator = Evaluator::new(secret.evaluation_keys(&request)?)?;
+/// let evaluator = Evaluator::new(secret.evaluation_keys(&request)?);
 ///
 /// let row: Vec<i64> = (0..parameters.slots() as i64).map(|i| i % 200 - 100).collect();
 /// let x = secret.encrypt_integers(&parameters.encode(&row, 1)?)?;
