@@ -17,7 +17,7 @@ from cloakwork.explain.totals import counts
 from cloakwork.frontends.circuit.compile_function import compiled
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import candidates
-from cloakwork.plan.parameters.bgv import top_level
+from cloakwork.plan.parameters.bgv import IntegerOptions, top_level
 from cloakwork.programs.ir.circuits import Circuit, CircuitInput, evaluate
 from cloakwork.programs.ir.vectors import LaneCounts, LaneProgram
 from cloakwork.programs.packing.results import Leaf, Sequenced
@@ -185,7 +185,7 @@ def _compiled(
 ) -> Program:
     count = sum(output.count for output in circuit.outputs)
     form = Sequenced(tuple(map(Leaf, range(count))))
-    return compiled(lanes, circuit, form, bounds, BITS)
+    return compiled(lanes, circuit, form, bounds, IntegerOptions(BITS))
 
 
 def _inputs(circuit: Circuit) -> tuple[dict[str, list[int]], dict[str, tuple[int, int]]]:

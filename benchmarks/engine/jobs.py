@@ -82,7 +82,7 @@ class Setting:
 
     def accuracy(self, ciphertext: Ciphertext, expected: Vector) -> Accuracy:
         """How right a ciphertext is, beside what it says of itself."""
-        found = self.secret.decrypt(ciphertext).decode()
+        found = self.secret.decrypt(ciphertext, ciphertext.estimate).decode()
         return Accuracy(error_bits(found, expected), ciphertext.precision)
 
 
@@ -176,7 +176,7 @@ def _decrypt_and_decode(setting: Setting) -> Prepared:
     ciphertext = setting.encrypt(setting.left)
 
     def run() -> tuple[Decrypted, Vector]:
-        decrypted = setting.secret.decrypt(ciphertext)
+        decrypted = setting.secret.decrypt(ciphertext, ciphertext.estimate)
         return decrypted, decrypted.decode()
 
     def check(made: tuple[Decrypted, Vector]) -> Accuracy:

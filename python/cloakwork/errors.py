@@ -51,6 +51,10 @@ class ParametersMismatchError(CloakworkError, ValueError):
     """Two objects were made under different parameters."""
 
 
+class EstimateMismatchError(CloakworkError, ValueError):
+    """A ciphertext is not what the estimate that came with it is of."""
+
+
 class KeyMismatchError(CloakworkError, ValueError):
     """Two objects belong to different secret keys."""
 

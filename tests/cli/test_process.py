@@ -69,7 +69,7 @@ def test_tensors_from_source_to_result(command: Cloakwork) -> None:
 
 def test_integers_from_source_to_result(command: Cloakwork) -> None:
     (command.folder / "in.csv").write_text("a,b\n1,4\n2,6\n3,8\n")
-    command("compile", "score.py:distance", "--bits", "24", "-o", "p.cw")
+    command("compile", "score.py:distance", "--bits", "24", "--public-inputs", "-o", "p.cw")
     keys(command)
     command("encrypt", "k", "in.csv", "-o", "i")
     command("run", "e", "i", "-o", "o")

@@ -1,5 +1,6 @@
 """BGV in the native module: conversions, results beside Python's integers, errors, estimates."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -65,11 +66,27 @@ def test_parameters_tell_what_they_are() -> None:
     assert P.key_prime_count > P.prime_count(3)
     assert P.evaluation_key_bytes(3) >= P.evaluation_key_bytes(0) > 0
     assert P.fingerprint != OTHER.fingerprint
-    assert BgvParameters.from_bytes(P.to_bytes()).fingerprint == P.fingerprint
+    with pytest.raises(errors.InsecureParametersError, match="less than 128 bits"):
+        BgvParameters.from_bytes(P.to_bytes())
+    assert BgvParameters.from_bytes(P.to_bytes(), insecure=True).fingerprint == P.fingerprint
     secure = BgvParameters(levels=1)
     assert (secure.log_n, secure.insecure) == (12, False)
     assert secure.log_qp <= 106
     assert repr(secure).startswith("BgvParameters(BGV modulo 65537, N = 2^12, 2 x 2048 slots")
+
+
+def test_bounds_on_noise_fail_as_rarely_as_asked() -> None:
+    assert P.failure_bits == 40
+    surer = BgvParameters(levels=LEVELS, log_n=8, failure_bits=128, insecure=True)
+    assert surer.failure_bits == 128
+    assert "2^-128" in repr(surer)
+    added = surer.fresh(0).noise_bits - P.fresh(0).noise_bits
+    assert 0 < added < 1
+    stored = BgvParameters.from_bytes(surer.to_bytes(), insecure=True)
+    assert stored.failure_bits == 128
+    for refused in (39, 129, math.nan):
+        with pytest.raises(errors.InvalidParametersError, match="failure_bits"):
+            BgvParameters(levels=1, failure_bits=refused)
 
 
 @pytest.mark.parametrize("level", range(LEVELS + 1))

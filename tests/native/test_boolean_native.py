@@ -18,6 +18,7 @@ from cloakwork._native import (
     BooleanCiphertexts,
     BooleanEvaluationKey,
     BooleanParameters,
+    BooleanPublicKey,
     BooleanSecretKey,
     BootstrapProgram,
 )
@@ -155,6 +156,58 @@ def test_every_set_is_described() -> None:
     assert 0 < seconds["linear"] < seconds["gate"]
 
 
+def test_a_public_key_encrypts_and_does_nothing_else() -> None:
+    public = SECRET.public_key()
+    assert public.label == SECRET.label and public.parameters.name == "boxes4"
+    sent = BooleanPublicKey.from_bytes(public.to_bytes())
+    assert sent.to_bytes() == public.to_bytes()
+    bits = np.array([1, 0, 1], np.uint8)
+    encrypted = sent.encrypt(bits, np.full(3, QUARTER, np.uint32))
+    assert decrypt(encrypted) == [1, 0, 1]
+    assert decrypt(KEY.run(gates([(0, 2), (0, 1)], 3, [3, 4]), encrypted)) == [1, 0]
+    assert not hasattr(public, "decrypt")
+    with pytest.raises(errors.MalformedBytesError):
+        BooleanSecretKey.from_bytes(public.to_bytes())
+    with pytest.raises(errors.InvalidArgumentError):
+        public.encrypt(bits, words(QUARTER))
+    noise = _native.boolean_noise("boxes4")
+    measured = sent.encrypt(np.zeros(200, np.uint8), np.full(200, HALF, np.uint32))
+    variance = float(np.mean(SECRET.noise(measured, np.full(200, HALF, np.uint32)) ** 2))
+    assert 0.5 < variance / noise["public_variance"] < 2
+    assert noise["fresh_variance"] < noise["public_variance"]
+
+
+def test_a_run_reports_when_bootstraps_were_made() -> None:
+    pairs = [(0, 1)] * 6
+    program, inputs = gates(pairs, 2, list(range(2, 8))), encrypt([1, 1])
+    outputs, (nodes, starts, seconds, threads) = KEY.run_timed(program, inputs, threads=2)
+    assert decrypt(outputs) == [1] * 6
+    assert sorted(nodes.tolist()) == list(range(6))
+    assert (starts >= 0).all() and (seconds > 0).all() and set(threads.tolist()) <= {0, 1}
+    for thread in (0, 1):
+        own = np.flatnonzero(threads == thread)
+        ends = starts[own] + seconds[own]
+        assert (ends[:-1] <= starts[own][1:] + 1e-6).all()
+
+
+def test_failures_are_stated_and_inverted() -> None:
+    assert _native.boolean_log2_failure(1.0, 1.0) == pytest.approx(math.log2(math.erfc(0.5**0.5)))
+    for log2 in (-40.0, -64.0, -128.0, -500.0):
+        largest = _native.boolean_largest_variance(0.125, log2)
+        assert _native.boolean_log2_failure(0.125, largest) == pytest.approx(log2)
+    with pytest.raises(errors.InvalidArgumentError):
+        _native.boolean_largest_variance(0.0, -64.0)
+    program = gates([(0, 1)], 2, [2])
+    worst, total = program.log2_failure(
+        words(QUARTER),
+        input_variance=1e-5,
+        bootstrap_variance=1e-6,
+        switch_variance=[2e-5],
+    )
+    assert worst == pytest.approx(_native.boolean_log2_failure(0.125, 4e-5))
+    assert worst <= total < worst + 0.01
+
+
 def test_keys_and_parameters_are_not_mixed() -> None:
     program, inputs = chain(1), encrypt([1])
     other = BooleanSecretKey.generate(BooleanParameters("boxes4"))
@@ -182,6 +235,8 @@ def test_keys_and_parameters_are_not_mixed() -> None:
         (lambda: KEY.run(chain(1), encrypt([1]), threads=-1), errors.InvalidArgumentError),
         (lambda: gates([(0, 2)], 2, [2]), errors.InvalidProgramError),
         (lambda: gates([(0, 1)], 2, [3]), errors.InvalidProgramError),
+        (lambda: gates([], 2**32 - 1, []), errors.InvalidProgramError),
+        (lambda: gates([], 2**60, []), errors.InvalidProgramError),
     ],
 )
 def test_refusals(call: Callable[[], object], error: type[Exception]) -> None:

@@ -50,11 +50,12 @@ def encrypt(
     level: int = LEVELS,
     scale: float | None = None,
 ) -> Ciphertext:
-    return SECRET.encrypt(P.encode(values, level=level, scale=scale))
+    bound = max(1.0, float(np.abs(values).max()))
+    return SECRET.encrypt(P.encode(values, level=level, scale=scale, bound=bound))
 
 
 def decrypt(ciphertext: Ciphertext) -> NDArray[np.complex128]:
-    return SECRET.decrypt(ciphertext).decode()
+    return SECRET.decrypt(ciphertext, ciphertext.estimate).decode()
 
 
 def near(found: NDArray[Any], expected: NDArray[Any]) -> bool:
@@ -150,12 +151,12 @@ def test_degrees_of_products() -> None:
 
 def test_both_element_types_go_in_and_come_out() -> None:
     for values in (X, Z):
-        plaintext = P.encode(values, level=1)
+        plaintext = P.encode(values, level=1, bound=2.0)
         assert near(plaintext.decode(), values)
         assert near(decrypt(SECRET.public_key().encrypt(plaintext)), values)
     assert P.encode(X, level=1).decode_real().dtype == np.float64
-    assert SECRET.decrypt(A).decode_real().dtype == np.float64
-    assert SECRET.decrypt(A).decode().dtype == np.complex128
+    assert SECRET.decrypt(A, A.estimate).decode_real().dtype == np.float64
+    assert SECRET.decrypt(A, A.estimate).decode().dtype == np.complex128
 
 
 def test_alignment_lands_on_the_canonical_scale() -> None:
@@ -163,10 +164,91 @@ def test_alignment_lands_on_the_canonical_scale() -> None:
         assert EVALUATOR.align(A, level).scale == P.scale(level)
 
 
-def test_flooding_costs_precision() -> None:
-    flooded = SECRET.decrypt(A, flood_bits=20)
-    assert flooded.precision < SECRET.decrypt(A).precision - 10
-    assert np.abs(flooded.decode_real() - X).max() > 1e-6
+def flooded(statistical_bits: int, decryptions: int) -> Decrypted:
+    return SECRET.decrypt_flooded(
+        A, A.estimate, statistical_bits=statistical_bits, decryptions=decryptions
+    )
+
+
+def test_flooding_costs_half_its_bits_and_half_the_log_of_the_ring_degree() -> None:
+    own = A.estimate.precision
+    for bits, decryptions in ((1, 1), (10, 1), (10, 4096)):
+        expected = (bits + math.log2(24 * P.n * decryptions)) / 2
+        left = A.estimate.flooded(statistical_bits=bits, decryptions=decryptions).precision
+        assert own - left == pytest.approx(expected + 1.4, abs=0.6)
+        assert flooded(bits, decryptions).precision == left
+    assert np.abs(flooded(1, 1).decode_real() - X).max() > 1e-9
+
+
+def test_precision_and_overflow_are_those_of_the_estimate() -> None:
+    own = P.estimate(P.slots, level=LEVELS, bound=1.0).encrypted()
+    fresh = SECRET.encrypt(P.encode(X, level=LEVELS, bound=1.0))
+    assert fresh.estimate == own
+    claimed = fresh.with_bound(0.0)
+    assert SECRET.decrypt(claimed, own).precision == own.precision
+    with pytest.raises(errors.EstimateMismatchError, match="level"):
+        SECRET.decrypt(EVALUATOR.align(fresh, 0), own)
+    with pytest.raises(errors.EstimateMismatchError, match="degree"):
+        SECRET.decrypt(EVALUATOR.multiply_lazily(fresh, fresh), own)
+
+
+def test_estimates_follow_the_evaluator() -> None:
+    p = P.estimate(P.slots, level=LEVELS, bound=1.0)
+    a, b = p.encrypted(), p.encrypted_publicly()
+    public = SECRET.public_key()
+    plaintext = P.encode(X, level=LEVELS, bound=1.0)
+    x, y = SECRET.encrypt(plaintext), public.encrypt(plaintext)
+    diagonals = {0: X, 1: X}
+    streamed = LinearTransform.streamed(P, diagonals, slots=P.slots, level=LEVELS)
+    e = EVALUATOR
+    pairs = [
+        (e.add(x, y), a.add(b)),
+        (e.sub(x, y), a.add(b)),
+        (e.negate(x), a.negate()),
+        (e.add_plain(x, plaintext), a.add_plain(p)),
+        (e.add_scalar(x, 0.3), a.add_scalar(0.3)),
+        (e.multiply(x, y), a.multiply(b)),
+        (e.multiply_lazily(x, y), a.multiply_lazily(b)),
+        (e.multiply_plain(x, plaintext), a.multiply_plain(p)),
+        (e.multiply_scalar(x, 0.3), a.multiply_scalar(0.3)),
+        (e.multiply_integer(x, -3), a.multiply_integer(-3)),
+        (e.relinearize(e.multiply_lazily(x, y)), a.multiply_lazily(b).relinearize()),
+        (e.rescale(e.multiply(x, y)), a.multiply(b).rescale()),
+        (
+            e.relinearize_and_rescale(e.multiply_lazily(x, y)),
+            a.multiply_lazily(b).relinearize_and_rescale(),
+        ),
+        (e.align(x, 0), a.align(0)),
+        (e.drop_level(x, 1), a.drop_level(1)),
+        (e.rotate(x, 1), a.rotate(1)),
+        (e.conjugate(x), a.conjugate()),
+        (e.inner_sum(x, 2, 1), a.inner_sum(2, 1)),
+        (e.linear_transform(x, streamed), a.linear_transform(streamed)),
+        (
+            e.polynomial(x, [0.5, 0.25, 0.125], "monomial"),
+            a.polynomial([0.5, 0.25, 0.125], "monomial"),
+        ),
+        (x.with_bound(0.5), a.with_bound(0.5)),
+    ]
+    for ciphertext, estimate in pairs:
+        assert ciphertext.estimate == estimate
+        assert repr(estimate).startswith("CkksEstimate(")
+    assert a != b
+
+
+def test_readers_of_parameters_decide_on_security_and_size() -> None:
+    with pytest.raises(errors.InsecureParametersError):
+        Parameters.from_bytes(Parameters(levels=1, log_n=5, insecure=True).to_bytes())
+    data = Parameters(levels=1, log_n=5, insecure=True).to_bytes()
+    assert Parameters.from_bytes(data, insecure=True).insecure
+    with pytest.raises(errors.InvalidParametersError, match="at most 12 is accepted"):
+        Parameters.from_bytes(Parameters(levels=1, log_n=14).to_bytes(), max_log_n=12)
+
+
+def test_all_that_belongs_to_a_key_has_its_id() -> None:
+    objects: list[Any] = [SECRET, SECRET.public_key(), KEYS, A, EVALUATOR.rotate(A, 1)]
+    assert {each.key_id for each in objects} == {SECRET.key_id}
+    assert SecretKey.generate(P).key_id != SECRET.key_id
 
 
 def test_a_bound_is_tightened_and_never_loosened() -> None:
@@ -177,7 +259,7 @@ def test_a_bound_is_tightened_and_never_loosened() -> None:
     assert near(decrypt(EVALUATOR.negate(tight)), -X)
     assert A.to_bytes() == before
     assert EVALUATOR.square(tight).precision > EVALUATOR.square(A).precision
-    assert EVALUATOR.square(A.with_bound(0)).bound == 0
+    assert EVALUATOR.square(A.with_bound(0)).bound < 2.0**-70
 
 
 def test_sparse_packings() -> None:
@@ -232,18 +314,18 @@ def test_other_values_are_type_errors(values: Any) -> None:
 
 
 def test_bytes_round_trip() -> None:
-    parameters = Parameters.from_bytes(P.to_bytes())
+    parameters = Parameters.from_bytes(P.to_bytes(), insecure=True)
     assert parameters.fingerprint == P.fingerprint != OTHER.fingerprint
     secret = SecretKey.from_bytes(parameters, SECRET.to_bytes())
     keys = EvaluationKeys.from_bytes(parameters, KEYS.to_bytes())
     public = PublicKey.from_bytes(parameters, SECRET.public_key().to_bytes())
     assert keys.rotations() == KEYS.rotations() == dict.fromkeys(STEPS, LEVELS)
     assert keys.relinearisation_level == keys.conjugation_level == LEVELS
-    ciphertext = public.encrypt(parameters.encode(X, level=LEVELS))
+    ciphertext = public.encrypt(parameters.encode(X, level=LEVELS, bound=1.0))
     again = Ciphertext.from_bytes(parameters, ciphertext.to_bytes())
     assert again.to_bytes() == ciphertext.to_bytes()
     rotated = Evaluator(keys).rotate(again, 3)
-    assert near(secret.decrypt(rotated).decode_real(), np.roll(X, -3))
+    assert near(secret.decrypt(rotated, rotated.estimate).decode_real(), np.roll(X, -3))
 
 
 def test_a_secret_key_is_not_among_the_evaluators_bytes() -> None:
@@ -277,7 +359,8 @@ def test_the_planner_and_the_engine_split_alike(baby_steps: int) -> None:
 
 
 def overflown() -> Any:
-    return SECRET.decrypt(EVALUATOR.multiply_integer(encrypt(X, level=0), 2**13))
+    grown = EVALUATOR.multiply_integer(encrypt(X, level=0), 2**13)
+    return SECRET.decrypt(grown, grown.estimate)
 
 
 def lying() -> Decrypted:
@@ -288,7 +371,8 @@ def lying() -> Decrypted:
     bound = header + key_id + level_and_slots + scale_and_deviation
     data[bound : bound + 8] = struct.pack("<d", 1.0)
     data[32:48] = hashlib.sha256(bytes(data[:32]) + bytes(data[header:])).digest()[:16]
-    return SECRET.decrypt(Ciphertext.from_bytes(P, bytes(data)))
+    lie = Ciphertext.from_bytes(P, bytes(data))
+    return SECRET.decrypt(lie, lie.estimate)
 
 
 REFUSALS: dict[str, Callable[[], Any]] = {
@@ -302,7 +386,7 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "ValueOutOfRangeError": lambda: P.encode(X, level=0, bound=0.1),
     "NotFiniteError": lambda: P.encode(np.array([1.0, math.nan]), level=0),
     "ParametersMismatchError": lambda: SECRET.encrypt(OTHER.encode(X, level=0)),
-    "KeyMismatchError": lambda: SecretKey.generate(P).decrypt(A),
+    "KeyMismatchError": lambda: SecretKey.generate(P).decrypt(A, A.estimate),
     "MissingKeyError": lambda: EVALUATOR.rotate(A, 7),
     "BoundOverflowError": overflown,
     "DecryptionOverflowError": lying,
@@ -407,8 +491,12 @@ ABSURD: dict[str, Callable[[], Any]] = {
     "transform of no level": lambda: transform({0: X}, level=HUGE),
     "transform at level 0": lambda: transform({0: X}, level=0),
     "negative baby steps": lambda: transform({0: X}, baby_steps=-1),
-    "flooded to death": lambda: SECRET.decrypt(A, flood_bits=10**6),
-    "negative flood": lambda: SECRET.decrypt(A, flood_bits=-1),
+    "flooded to death": lambda: flooded(10**6, 1),
+    "negative flood": lambda: flooded(-1, 1),
+    "no flood": lambda: flooded(0, 1),
+    "no decryptions": lambda: flooded(40, 0),
+    "no declared bound": lambda: SECRET.encrypt(P.encode(X, level=0)),
+    "no declared bound for a public key": lambda: SECRET.public_key().encrypt(P.encode(X, level=0)),
     "no repetitions": lambda: _native.ntt_seconds(P, 0),
     "too many repetitions": lambda: _native.ntt_seconds(P, HUGE),
     "no threads": lambda: _native.set_threads(0),
@@ -472,7 +560,7 @@ def test_what_is_printed() -> None:
         assert "INSECURE" in text
         assert "0.1234" not in text
         assert len(text) < 300
-    assert repr(SECRET.decrypt(A)).startswith("Decrypted(")
+    assert repr(SECRET.decrypt(A, A.estimate)).startswith("Decrypted(")
     assert "INSECURE" not in repr(Parameters(levels=1))
 
 
@@ -557,7 +645,8 @@ parameters = _native.Parameters(levels=1, log_n=10, insecure=True)
 _native.set_threads(2)
 secret = _native.SecretKey.generate(parameters)
 child = os.fork()
-values = secret.decrypt(secret.encrypt(parameters.encode(np.ones(512), level=1))).decode_real()
+x = secret.encrypt(parameters.encode(np.ones(512), level=1, bound=1.0))
+values = secret.decrypt(x, x.estimate).decode_real()
 assert abs(values - 1).max() < 1e-6 and _native.threads() == 2
 if child:
     assert os.waitpid(child, 0)[1] == 0

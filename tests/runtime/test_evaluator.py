@@ -389,7 +389,7 @@ def test_ciphertexts_at_another_level_are_refused() -> None:
             sent.program,
             "inputs",
             sent.ports,
-            [{number: low for number in inputs}],
+            [dict.fromkeys(inputs, low)],
             None,
             sent.key_id,
             "",

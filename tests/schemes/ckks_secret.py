@@ -21,9 +21,16 @@ class CkksSecret:
         """Encrypt a vector at a level."""
         return self.scheme.encrypt_vector(self.key, vector, level=level, bound=bound)
 
+    def encrypt_publicly(
+        self, vector: NDArray[np.float64], *, bound: float, level: int
+    ) -> Ciphertext:
+        """Encrypt a vector at a level by the public key, which is noisier."""
+        public = self.scheme.public_key(self.key)
+        return self.scheme.encrypt_vector(public, vector, level=level, bound=bound)
+
     def decrypt(self, value: Ciphertext) -> NDArray[np.float64]:
         """The real parts of all slots."""
-        return self.scheme.decrypt(self.key, [value], None).vectors[0]
+        return self.scheme.decrypt(self.key, [value], None, [value.estimate]).vectors[0]
 
     def evaluation_keys(
         self, relinearisation_level: int | None, rotations: Mapping[int, int]

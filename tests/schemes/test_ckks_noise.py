@@ -117,7 +117,7 @@ def test_the_model_is_within_a_factor_of_two_of_the_engine(name: str, chain: str
     (modelled,) = run(program, ClearBackend(model), noisy_inputs)
     demand = required_keys(program)
     keys = key.evaluation_keys(demand.relinearisation_level, demand.rotations)
-    encrypted = [key.encrypt(v, bound=1.0, level=parameters.levels) for v in inputs]
+    encrypted = [key.encrypt_publicly(v, bound=1.0, level=parameters.levels) for v in inputs]
     (found,) = run(program, CkksBackend(parameters, keys), encrypted)
 
     measured = float(np.std(key.decrypt(found) - exact.slots))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloakwork._native import boolean_parameter_sets
+from cloakwork._native import boolean_log2_failure, boolean_parameter_sets
 from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
 from cloakwork.plan.cost.tfhe import published_costs
 from cloakwork.programs.bootstraps import (
@@ -18,13 +18,14 @@ from cloakwork.programs.bootstraps import (
     BootstrapProgram,
 )
 from cloakwork.programs.port import Port
-from cloakwork.schemes.tfhe_noise import BitNoise, failure_of, log2_beyond, noise_of, tables_log
+from cloakwork.schemes.tfhe_noise import BitNoise, failure_of, noise_of, tables_log
 
 PUBLISHED = published_costs().noise
 UNIT = 1e-6
 NOISE = dataclasses.replace(
     PUBLISHED,
     fresh_variance=100 * UNIT,
+    public_variance=100 * UNIT,
     bootstrap_variance=UNIT,
     switch_variance=(10 * UNIT, 20 * UNIT),
 )
@@ -36,12 +37,12 @@ NOISE = dataclasses.replace(
     [(1, -1.65603), (6, -28.91683), (9.16, -64.06290), (16.6, -203.15857), (40, -1159.80461)],
 )
 def test_tails_of_the_normal_distribution(deviations: float, log2: float) -> None:
-    assert log2_beyond(deviations, 1.0) == pytest.approx(log2, abs=1e-5)
+    assert boolean_log2_failure(deviations, 1.0) == pytest.approx(log2, abs=1e-5)
 
 
 @given(st.floats(1.0, 60.0), st.floats(1.01, 1.5))
 def test_a_wider_margin_is_missed_less(margin: float, factor: float) -> None:
-    assert log2_beyond(margin * factor, 1.0) < log2_beyond(margin, 1.0)
+    assert boolean_log2_failure(margin * factor, 1.0) < boolean_log2_failure(margin, 1.0)
 
 
 @pytest.mark.parametrize("failure_bits", [40, 64, 128])
@@ -53,7 +54,7 @@ def test_the_budget_is_where_failure_is_at_its_bound(outputs: int, failure_bits:
 
 
 def test_no_noise_never_fails() -> None:
-    assert log2_beyond(0.1, 0.0) == -math.inf
+    assert boolean_log2_failure(0.1, 0.0) == -math.inf
 
 
 def test_tables_take_powers_of_two() -> None:
@@ -102,9 +103,9 @@ def test_outputs_of_one_bootstrap_are_taken_as_one_noise(
     weights: tuple[int, int], variance: int
 ) -> None:
     logs = [
-        log2_beyond(1 / 8, (100 + 20) * UNIT),
-        log2_beyond(1 / 8, (variance + 10) * UNIT),
-        log2_beyond(1 / 8, UNIT),
+        boolean_log2_failure(1 / 8, (100 + 20) * UNIT),
+        boolean_log2_failure(1 / 8, (variance + 10) * UNIT),
+        boolean_log2_failure(1 / 8, UNIT),
     ]
     found = failure_of(program(weights), NOISE)
     assert found.worst == pytest.approx(max(logs))

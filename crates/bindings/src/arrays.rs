@@ -6,8 +6,9 @@ use numpy::{
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use rlwe::ckks::{Encoding, Plaintext};
-use rlwe::{Parameters, Result};
+use rlwe::Result;
+use rlwe::ckks::{Encoding, Parameters, Plaintext};
+use zeroize::Zeroizing;
 
 /// A one-dimensional array of float64 or complex128: the caller's own memory where it is
 /// contiguous, else a copy.
@@ -41,6 +42,17 @@ impl<'a, 'py, T: Element + Copy> FromPyObject<'a, 'py> for Numbers<T> {
             return Err(refused(object, &T::get_dtype(object.py()).to_string()));
         };
         Ok(Self(contiguous(&array)?.as_slice()?.to_vec()))
+    }
+}
+
+/// Bits in a one-dimensional array of uint8, of which the copy is wiped.
+pub struct Bits(pub Zeroizing<Vec<u8>>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Bits {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        Numbers::extract(object).map(|numbers| Self(Zeroizing::new(numbers.0)))
     }
 }
 

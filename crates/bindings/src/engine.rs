@@ -16,7 +16,7 @@ pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> rlwe::Result<T> + Sen
 /// Runs `work` on bits as [`run`] does.
 pub fn run_boolean<T: Send>(
     py: Python<'_>,
-    work: impl FnOnce() -> boolean::Result<T> + Send,
+    work: impl FnOnce() -> tfhe_eval::Result<T> + Send,
 ) -> PyResult<T> {
     let threads = threads::current(py)?;
     detached(py, || threads.run_in_pool(work))?.map_err(|error| errors::boolean_refusal(py, &error))

@@ -13,7 +13,7 @@ pub fn refusal(py: Python<'_>, error: &Error) -> PyErr {
 }
 
 /// The exception that stands for `error`, raised by an operation on bits.
-pub fn boolean_refusal(py: Python<'_>, error: &boolean::Error) -> PyErr {
+pub fn boolean_refusal(py: Python<'_>, error: &tfhe_eval::Error) -> PyErr {
     exception(py, boolean_class_name(error), error.to_string())
 }
 
@@ -45,6 +45,7 @@ fn class_name(error: &Error) -> &'static str {
         Error::NoiseExhausted { .. } => "NoiseExhaustedError",
         Error::IntegerOutOfRange { .. } => "ValueOutOfRangeError",
         Error::NotFinite { .. } => "NotFiniteError",
+        Error::EstimateMismatch { .. } => "EstimateMismatchError",
         Error::ParametersMismatch { .. } => "ParametersMismatchError",
         Error::KeyMismatch { .. } => "KeyMismatchError",
         Error::MissingKey { .. } => "MissingKeyError",
@@ -57,16 +58,16 @@ fn class_name(error: &Error) -> &'static str {
     }
 }
 
-fn boolean_class_name(error: &boolean::Error) -> &'static str {
+fn boolean_class_name(error: &tfhe_eval::Error) -> &'static str {
     match error {
-        boolean::Error::InvalidArgument { .. } => "InvalidArgumentError",
-        boolean::Error::InvalidProgram { .. } => "InvalidProgramError",
-        boolean::Error::ParametersMismatch { .. } => "ParametersMismatchError",
-        boolean::Error::KeyMismatch { .. } => "KeyMismatchError",
-        boolean::Error::MalformedBytes { .. } => "MalformedBytesError",
-        boolean::Error::Cancelled { .. } => "RunCancelledError",
-        boolean::Error::Fault { .. } => "EngineFaultError",
-        boolean::Error::Randomness(_) => "RandomnessError",
+        tfhe_eval::Error::InvalidArgument { .. } => "InvalidArgumentError",
+        tfhe_eval::Error::InvalidProgram { .. } => "InvalidProgramError",
+        tfhe_eval::Error::ParametersMismatch { .. } => "ParametersMismatchError",
+        tfhe_eval::Error::KeyMismatch { .. } => "KeyMismatchError",
+        tfhe_eval::Error::MalformedBytes { .. } => "MalformedBytesError",
+        tfhe_eval::Error::Cancelled { .. } => "RunCancelledError",
+        tfhe_eval::Error::Fault { .. } => "EngineFaultError",
+        tfhe_eval::Error::Randomness(_) => "RandomnessError",
         _ => "CloakworkError",
     }
 }

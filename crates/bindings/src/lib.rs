@@ -1,31 +1,17 @@
 //! The Python module `cloakwork._native`.
 //!
 //! Converts arguments, releases the interpreter lock, calls the engine and converts
-//! back. What an operation means is said in the crates `rlwe` and `boolean`.
+//! back. What an operation means is said in the crates `rlwe` and `tfhe-eval`.
 #![forbid(unsafe_code)]
 
 mod arrays;
-mod bgv_arrays;
-mod bgv_ciphertext;
-mod bgv_estimate;
-mod bgv_evaluator;
-mod bgv_keys;
-mod bgv_linear_transform;
-mod bgv_parameters;
-mod bgv_plaintext;
-mod boolean_keys;
-mod boolean_parameters;
-mod boolean_program;
+mod bgv;
 mod bytes;
-mod ciphertext;
+mod ckks;
 mod engine;
 mod errors;
-mod evaluator;
-mod keys;
-mod linear_transform;
 mod numbers;
-mod parameters;
-mod plaintext;
+mod tfhe;
 mod threads;
 mod timing;
 
@@ -34,24 +20,28 @@ mod timing;
 mod _native {
     #[pymodule_export]
     use crate::{
-        bgv_ciphertext::BgvCiphertext,
-        bgv_estimate::BgvEstimate,
-        bgv_evaluator::BgvEvaluator,
-        bgv_keys::{BgvEvaluationKeys, BgvPublicKey, BgvSecretKey},
-        bgv_linear_transform::BgvLinearTransform,
-        bgv_parameters::BgvParameters,
-        bgv_plaintext::BgvPlaintext,
-        boolean_keys::{BooleanCiphertexts, BooleanEvaluationKey, BooleanSecretKey},
-        boolean_parameters::{
-            BooleanParameters, boolean_noise, boolean_parameter_sets, boolean_seconds,
+        bgv::ciphertext::BgvCiphertext,
+        bgv::estimate::BgvEstimate,
+        bgv::evaluator::BgvEvaluator,
+        bgv::keys::{BgvEvaluationKeys, BgvPublicKey, BgvSecretKey},
+        bgv::linear_transform::BgvLinearTransform,
+        bgv::parameters::BgvParameters,
+        bgv::plaintext::BgvPlaintext,
+        ckks::ciphertext::Ciphertext,
+        ckks::estimate::CkksEstimate,
+        ckks::evaluator::Evaluator,
+        ckks::keys::{EvaluationKeys, PublicKey, SecretKey},
+        ckks::linear_transform::LinearTransform,
+        ckks::parameters::Parameters,
+        ckks::plaintext::{Decrypted, Plaintext},
+        tfhe::keys::{
+            BooleanCiphertexts, BooleanEvaluationKey, BooleanPublicKey, BooleanSecretKey,
         },
-        boolean_program::BootstrapProgram,
-        ciphertext::Ciphertext,
-        evaluator::Evaluator,
-        keys::{EvaluationKeys, PublicKey, SecretKey},
-        linear_transform::LinearTransform,
-        parameters::Parameters,
-        plaintext::{Decrypted, Plaintext},
+        tfhe::parameters::{
+            BooleanParameters, boolean_largest_variance, boolean_log2_failure, boolean_noise,
+            boolean_parameter_sets, boolean_seconds,
+        },
+        tfhe::program::BootstrapProgram,
         threads::{set_threads, threads},
         timing::ntt_seconds,
     };

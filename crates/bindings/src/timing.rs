@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 
 use crate::engine;
 use crate::numbers::Number;
-use crate::parameters::Parameters;
+use crate::ckks::parameters::Parameters;
 
 /// Seconds of a forward transform of one limb on one thread: the median of `repetitions`.
 #[pyfunction]

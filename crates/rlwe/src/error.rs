@@ -56,6 +56,9 @@ pub enum Error {
     /// A value is NaN or infinite.
     #[error("cannot {operation}: value number {index} is not finite")]
     NotFinite { operation: &'static str, index: usize },
+    /// A ciphertext is not what an estimate is of.
+    #[error("cannot decrypt: expected a ciphertext of {what} {expected:e} by the estimate, got {actual:e}; make the estimate by the operations that made the ciphertext")]
+    EstimateMismatch { what: &'static str, expected: f64, actual: f64 },
     /// Two objects were made under different parameters.
     #[error("cannot {operation}: the operands were made under different parameters")]
     ParametersMismatch { operation: &'static str },
@@ -90,3 +93,10 @@ pub enum Error {
 
 /// The result of an engine operation.
 pub type Result<T> = std::result::Result<T, Error>;
+
+impl From<envelope::Malformed> for Error {
+    fn from(malformed: envelope::Malformed) -> Self {
+        let envelope::Malformed { kind, reason } = malformed;
+        Self::MalformedBytes { kind, reason }
+    }
+}

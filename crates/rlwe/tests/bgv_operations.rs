@@ -32,7 +32,7 @@ struct Bench {
 impl Bench {
     fn new(literal: ParametersLiteral) -> Self {
         let parameters = Parameters::new(literal).unwrap();
-        let secret = SecretKey::generate(parameters.lattice()).unwrap();
+        let secret = SecretKey::generate(&parameters).unwrap();
         let (top, slots) = (parameters.max_level(), parameters.slots());
         let splits = BABY_STEPS.map(|steps| Split::choose(&DIAGONALS, slots, steps));
         let transforms = splits.iter().flat_map(Split::rotations);
@@ -43,7 +43,7 @@ impl Bench {
             conjugation_level: Some(top),
             automorphisms: Vec::new(),
         };
-        let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap()).unwrap();
+        let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap());
         Self { parameters, secret, evaluator }
     }
 
@@ -396,7 +396,7 @@ fn exhausted_noise_is_refused_before_a_number_is_wrong() {
     let cramped = ParametersLiteral { level_bits: Some(20.0), base_bits: Some(30.0), ..huge };
     let cramped = Parameters::new(cramped).unwrap();
     assert!(matches!(cramped.fresh(0), Err(Error::NoiseExhausted { .. })));
-    let secret = SecretKey::generate(cramped.lattice()).unwrap();
+    let secret = SecretKey::generate(&cramped).unwrap();
     let plaintext = cramped.encode(&vec![1; cramped.slots()], 0).unwrap();
     let refused = secret.encrypt_integers(&plaintext);
     assert!(matches!(refused, Err(Error::NoiseExhausted { .. })));
@@ -445,7 +445,7 @@ fn operands_that_do_not_fit_are_refused() {
         let refused = encode(&vec![value; bench.parameters.slots()], 0);
         assert!(matches!(refused, Err(Error::IntegerOutOfRange { .. })), "{refused:?}");
     }
-    let keyless = Evaluator::new(rlwe::keys::EvaluationKeys::none(&bench.secret)).unwrap();
+    let keyless = Evaluator::new(rlwe::keys::EvaluationKeys::none(&bench.secret));
     assert!(matches!(keyless.multiply(&a, &a), Err(Error::MissingKey { .. })));
     assert!(matches!(keyless.swap_rows(&a), Err(Error::MissingKey { .. })));
     let transform =
@@ -461,11 +461,12 @@ fn operands_that_do_not_fit_are_refused() {
 
 #[test]
 fn keys_of_ckks_are_refused() {
-    let literal = rlwe::ParametersLiteral::default();
-    let parameters = rlwe::Parameters::new(literal).unwrap();
+    let literal = rlwe::ckks::ParametersLiteral::default();
+    let parameters = rlwe::ckks::Parameters::new(literal).unwrap();
     let secret = SecretKey::generate(&parameters).unwrap();
-    let refused = Evaluator::new(rlwe::keys::EvaluationKeys::none(&secret));
-    assert!(matches!(refused, Err(Error::InvalidParameters(_))));
+    let evaluator = Evaluator::new(rlwe::keys::EvaluationKeys::none(&secret));
+    let a = Bench::new(secure(12, 0)).encrypt(&[1; 4096], 0);
+    assert!(matches!(evaluator.negate(&a), Err(Error::ParametersMismatch { .. })));
 }
 
 #[test]
@@ -485,7 +486,7 @@ fn parameters_are_the_smallest_that_do() {
     let large = Parameters::new(secure(16, 1)).unwrap();
     assert_eq!(large.plaintext_modulus(), 786_433);
     let t = large.plaintext_modulus();
-    assert!(!large.lattice().chain().q_primes.contains(&t));
+    assert!(!large.chain().q_primes.contains(&t));
     for levels in [200, usize::MAX] {
         let refused = Parameters::new(ParametersLiteral { levels, ..Default::default() });
         assert!(matches!(refused, Err(Error::InsecureParameters(_))), "{refused:?}");

@@ -44,7 +44,7 @@ impl Bench {
     fn new(literal: ParametersLiteral) -> Self {
         let literal = ParametersLiteral { insecure: true, ..literal };
         let parameters = Parameters::new(literal).unwrap();
-        let secret = SecretKey::generate(parameters.lattice()).unwrap();
+        let secret = SecretKey::generate(&parameters).unwrap();
         let top = parameters.max_level();
         let request = EvaluationKeysRequest {
             relinearisation_level: Some(top),
@@ -52,7 +52,7 @@ impl Bench {
             conjugation_level: Some(top),
             automorphisms: Vec::new(),
         };
-        let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap()).unwrap();
+        let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap());
         Self { parameters, secret, evaluator }
     }
 

@@ -1,5 +1,6 @@
 //! Objects of BGV that come back from bytes are those that went, and do what they did.
 
+use rlwe::bytes::ReadLimits;
 use rlwe::bgv::{Ciphertext, Evaluator, Parameters, ParametersLiteral, Plaintext};
 use rlwe::keys::{EvaluationKeys, EvaluationKeysRequest, PublicKey, SecretKey};
 use rlwe::{Error, SecretDistribution};
@@ -13,18 +14,19 @@ fn tiny() -> ParametersLiteral {
 
 fn everything_comes_back(literal: ParametersLiteral) {
     let made = Parameters::new(literal).unwrap();
-    let parameters = Parameters::from_bytes(&made.to_bytes()).unwrap();
+    let limits = ReadLimits { insecure: !made.is_secure(), ..ReadLimits::default() };
+    let parameters = Parameters::from_bytes(&made.to_bytes(), &limits).unwrap();
     assert_eq!(parameters, made);
     assert_eq!(parameters.to_string(), made.to_string());
-    let request = ParametersLiteral::from_bytes(&made.to_bytes()).unwrap();
-    assert_eq!(Parameters::new(request).unwrap(), made);
-    let (lattice, top) = (parameters.lattice(), parameters.max_level());
+    assert_eq!(parameters.to_bytes(), made.to_bytes());
+    assert_eq!(parameters.failure_bits(), made.failure_bits());
+    let top = parameters.max_level();
 
-    let original = SecretKey::generate(made.lattice()).unwrap();
-    let secret = SecretKey::from_bytes(lattice, &original.to_bytes()).unwrap();
+    let original = SecretKey::generate(&made).unwrap();
+    let secret = SecretKey::from_bytes(&parameters, &original.to_bytes()).unwrap();
     assert_eq!(secret.to_bytes(), original.to_bytes());
     let public = original.public_key().unwrap();
-    let public = PublicKey::from_bytes(lattice, &public.to_bytes()).unwrap();
+    let public = PublicKey::from_bytes(&parameters, &public.to_bytes()).unwrap();
 
     let x: Vec<i64> = (0..parameters.n() as i64).map(|i| (i * i) % 201 - 100).collect();
     let encoded = parameters.encode(&x, top).unwrap();
@@ -50,8 +52,8 @@ fn everything_comes_back(literal: ParametersLiteral) {
     let keys = original.evaluation_keys(&request).unwrap();
     let bytes = keys.to_bytes();
     assert!(bytes.len() <= keys.nbytes() / 2 + 2 * OVERHEAD);
-    let read = EvaluationKeys::from_bytes(lattice, &bytes).unwrap();
-    let (before, after) = (Evaluator::new(keys).unwrap(), Evaluator::new(read).unwrap());
+    let read = EvaluationKeys::from_bytes(&parameters, &bytes).unwrap();
+    let (before, after) = (Evaluator::new(keys), Evaluator::new(read));
     let operations: [&dyn Fn(&Evaluator) -> Ciphertext; 6] = [
         &|e| e.multiply_lazily(&a, &b).unwrap(),
         &|e| e.multiply(&a, &b).unwrap(),
@@ -97,11 +99,11 @@ fn objects_of_other_parameters_or_schemes_are_refused() {
     let parameters = Parameters::new(tiny()).unwrap();
     let modulus = ParametersLiteral { plaintext_modulus: Some(7681), ..tiny() };
     let other = Parameters::new(modulus).unwrap();
-    let secret = SecretKey::generate(parameters.lattice()).unwrap();
+    let secret = SecretKey::generate(&parameters).unwrap();
     let plaintext = parameters.encode(&vec![1; parameters.slots()], 1).unwrap();
     let ciphertext = secret.encrypt_integers(&plaintext).unwrap();
     let refusals = [
-        SecretKey::from_bytes(other.lattice(), &secret.to_bytes()).err(),
+        SecretKey::from_bytes(&other, &secret.to_bytes()).err(),
         Ciphertext::from_bytes(&other, &ciphertext.to_bytes()).err(),
         Plaintext::from_bytes(&other, &plaintext.to_bytes()).err(),
     ];
@@ -109,8 +111,7 @@ fn objects_of_other_parameters_or_schemes_are_refused() {
         assert!(matches!(refusal, Some(Error::ParametersMismatch { .. })), "{refusal:?}");
     }
     let refusals = [
-        rlwe::Parameters::from_bytes(&parameters.to_bytes()).err(),
-        rlwe::ckks::Ciphertext::from_bytes(parameters.lattice(), &ciphertext.to_bytes()).err(),
+        rlwe::ckks::Parameters::from_bytes(&parameters.to_bytes(), &ReadLimits::default()).err(),
         Ciphertext::from_bytes(&parameters, &plaintext.to_bytes()).err(),
     ];
     for refusal in refusals {

@@ -3,10 +3,12 @@
 
 use rayon::ThreadPoolBuilder;
 use rlwe::bgv;
-use rlwe::ckks::{self, Complex64, Encoding, Polynomial, PolynomialBasis};
+use rlwe::ckks::{
+    self, Complex64, Encoding, Parameters, ParametersLiteral, Polynomial, PolynomialBasis,
+};
 use rlwe::keys::{EvaluationKeys, EvaluationKeysRequest, SecretKey};
 use rlwe::parallel::on_this_thread;
-use rlwe::{Parameters, ParametersLiteral, Result};
+use rlwe::Result;
 
 fn keys(secret: &SecretKey) -> Result<EvaluationKeys> {
     let top = secret.parameters().max_level();
@@ -22,10 +24,10 @@ fn keys(secret: &SecretKey) -> Result<EvaluationKeys> {
 fn integers() -> Result<(SecretKey, bgv::Evaluator, bgv::Ciphertext)> {
     let literal = bgv::ParametersLiteral { levels: 2, ..Default::default() };
     let parameters = bgv::Parameters::new(literal)?;
-    let secret = SecretKey::generate(parameters.lattice())?;
+    let secret = SecretKey::generate(&parameters)?;
     let row: Vec<i64> = (0..parameters.slots() as i64).map(|i| i % 9).collect();
     let x = secret.public_key()?.encrypt_integers(&parameters.encode(&row, 2)?)?;
-    let evaluator = bgv::Evaluator::new(keys(&secret)?)?;
+    let evaluator = bgv::Evaluator::new(keys(&secret)?);
     Ok((secret, evaluator, x))
 }
 
@@ -52,13 +54,13 @@ fn reals() -> Result<(SecretKey, ckks::Evaluator, ckks::Ciphertext)> {
     let parameters = Parameters::new(ParametersLiteral { levels: 4, ..Default::default() })?;
     let secret = SecretKey::generate(&parameters)?;
     let row: Vec<f64> = (0..parameters.slots()).map(|i| (i as f64).sin()).collect();
-    let x = secret.encrypt(&parameters.encode_real(&row, Encoding::at(4))?)?;
+    let x = secret.encrypt(&parameters.encode_real(&row, Encoding::at(4).within(1.0))?)?;
     let evaluator = ckks::Evaluator::new(keys(&secret)?);
     Ok((secret, evaluator, x))
 }
 
 fn of_reals(evaluator: &ckks::Evaluator, x: &ckks::Ciphertext) -> Result<Vec<ckks::Ciphertext>> {
-    let parameters = evaluator.keys().parameters();
+    let parameters = x.parameters();
     let slots = parameters.slots();
     let at = Encoding::at(4);
     let plain = parameters.encode_real(&vec![0.5; slots], at)?;
@@ -88,7 +90,7 @@ fn one_thread_makes_what_a_pool_makes_and_enters_none() -> Result<()> {
 
     let (secret, approximate_evaluator, y) = on_this_thread(reals)?;
     let approximate = on_this_thread(|| of_reals(&approximate_evaluator, &y))?;
-    on_this_thread(|| secret.decrypt(&approximate[0])?.decode_real())?;
+    on_this_thread(|| secret.decrypt(&approximate[0], approximate[0].estimate())?.decode_real())?;
 
     let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     assert!(pool.install(|| of_integers(&evaluator, &x))? == exact);

@@ -1,8 +1,11 @@
 //! Objects that come back from bytes are those that went, and do what they did.
 
-use rlwe::ckks::{Ciphertext, Encoding, Evaluator, Plaintext};
+use rlwe::bytes::ReadLimits;
+use rlwe::ckks::{
+    Ciphertext, Encoding, Evaluator, Parameters, ParametersLiteral, Plaintext,
+};
 use rlwe::keys::{EvaluationKeys, EvaluationKeysRequest, PublicKey, SecretKey};
-use rlwe::{Error, Parameters, ParametersLiteral, SecretDistribution};
+use rlwe::{Error, SecretDistribution};
 
 fn tiny() -> ParametersLiteral {
     ParametersLiteral {
@@ -33,10 +36,11 @@ fn assert_near(actual: &[f64], expected: impl IntoIterator<Item = f64>) {
 
 fn everything_comes_back(literal: ParametersLiteral) {
     let made = Parameters::new(literal).unwrap();
-    let parameters = Parameters::from_bytes(&made.to_bytes()).unwrap();
-    assert_eq!(parameters.literal(), made.literal());
+    let limits = ReadLimits { insecure: !made.is_secure(), ..ReadLimits::default() };
+    let parameters = Parameters::from_bytes(&made.to_bytes(), &limits).unwrap();
     assert_eq!(parameters.chain(), made.chain());
-    assert_eq!(ParametersLiteral::from_bytes(&made.to_bytes()).unwrap(), *made.literal());
+    assert_eq!(parameters.to_string(), made.to_string());
+    assert_eq!(parameters.to_bytes(), made.to_bytes());
     let (n, top) = (parameters.n(), parameters.max_level());
 
     let original = SecretKey::generate(&made).unwrap();
@@ -47,7 +51,7 @@ fn everything_comes_back(literal: ParametersLiteral) {
     assert_eq!(secret.to_bytes(), stored);
 
     let x = values(parameters.slots());
-    let encoding = Encoding { bound: Some(1.0), ..Encoding::at(top) };
+    let encoding = Encoding::at(top).within(1.0);
     let encoded = parameters.encode_real(&x, encoding).unwrap();
     let plaintext = Plaintext::from_bytes(&parameters, &encoded.to_bytes()).unwrap();
     assert_eq!(plaintext, encoded);
@@ -56,7 +60,7 @@ fn everything_comes_back(literal: ParametersLiteral) {
     assert!(fresh.to_bytes().len() <= fresh.nbytes() / 2 + OVERHEAD);
     let a = Ciphertext::from_bytes(&parameters, &fresh.to_bytes()).unwrap();
     assert_eq!(a, fresh);
-    assert_near(&secret.decrypt(&a).unwrap().decode_real().unwrap(), x.iter().copied());
+    assert_near(&secret.decrypt(&a, a.estimate()).unwrap().decode_real().unwrap(), x.iter().copied());
 
     let key = original.public_key().unwrap().to_bytes();
     assert!(key.len() <= parameters.key_limbs() * n * 4 + OVERHEAD);
@@ -64,7 +68,7 @@ fn everything_comes_back(literal: ParametersLiteral) {
     assert_eq!(public.to_bytes(), key);
     let b = public.encrypt(&plaintext).unwrap();
     assert_eq!(b.to_bytes().len() / b.nbytes(), 1);
-    assert_near(&secret.decrypt(&b).unwrap().decode_real().unwrap(), x.iter().copied());
+    assert_near(&secret.decrypt(&b, b.estimate()).unwrap().decode_real().unwrap(), x.iter().copied());
 
     let request = EvaluationKeysRequest {
         relinearisation_level: Some(top),
@@ -97,11 +101,13 @@ fn everything_comes_back(literal: ParametersLiteral) {
         let result = operation(&after);
         assert_eq!(result, operation(&before));
         assert_eq!(Ciphertext::from_bytes(&parameters, &result.to_bytes()).unwrap(), result);
-        secret.decrypt(&result).unwrap().decode().unwrap();
+        secret.decrypt(&result, result.estimate()).unwrap().decode().unwrap();
     }
-    let product = secret.decrypt(&after.multiply(&a, &b).unwrap()).unwrap();
+    let product = after.multiply(&a, &b).unwrap();
+    let product = secret.decrypt(&product, product.estimate()).unwrap();
     assert_near(&product.decode_real().unwrap(), x.iter().map(|x| x * x));
-    let rotated = secret.decrypt(&after.rotate(&a, 1).unwrap()).unwrap();
+    let rotated = after.rotate(&a, 1).unwrap();
+    let rotated = secret.decrypt(&rotated, rotated.estimate()).unwrap();
     assert_near(&rotated.decode_real().unwrap(), x.iter().skip(1).copied());
 }
 
@@ -126,7 +132,7 @@ fn objects_of_other_parameters_are_refused() {
     let parameters = Parameters::new(tiny()).unwrap();
     let other = Parameters::new(ParametersLiteral { levels: 3, ..tiny() }).unwrap();
     let secret = SecretKey::generate(&parameters).unwrap();
-    let plaintext = parameters.encode_real(&[0.5], Encoding::at(1)).unwrap();
+    let plaintext = parameters.encode_real(&[0.5], Encoding::at(1).within(1.0)).unwrap();
     let ciphertext = secret.encrypt(&plaintext).unwrap();
     let public = secret.public_key().unwrap();
     let keys = EvaluationKeys::none(&secret);

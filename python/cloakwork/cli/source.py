@@ -39,6 +39,7 @@ class Options:
         key_budget: Bytes for all evaluation keys.
         threads: Threads that a circuit over bits is to run on.
         failure_bits: A bootstrap goes wrong with a probability of at most 2^-failure_bits.
+        public_inputs: Whether a public key may encrypt inputs of a function of integers.
         insecure: Whether parameters below 128-bit security are allowed.
     """
 
@@ -51,6 +52,7 @@ class Options:
     key_budget: int | None = None
     threads: int | None = None
     failure_bits: int | None = None
+    public_inputs: bool = False
     insecure: bool = False
 
     def given(self, *names: str) -> dict[str, Any]:
@@ -127,7 +129,7 @@ def _compiled(found: Any, source: str, options: Options) -> Program:
             raise InvalidArgumentError(
                 f"cannot {_ACTION} {source}: expected --bits, the bits of its results"
             )
-        return found.compile(**options.given("bits", "batch"), **insecure)
+        return found.compile(**options.given("bits", "batch", "public_inputs"), **insecure)
     if _is_network(found):
         return _network(found, source, options, insecure)
     if callable(found):

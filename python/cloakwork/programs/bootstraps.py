@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork import _native
 from cloakwork.base.arrays import owned_integers
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.port import Port, distinct_ports, signature
@@ -129,6 +130,29 @@ class BootstrapProgram:
         self._require_nodes()
         self._require_terms()
         self._require_outputs()
+        # Sums that are too large to be followed are refused.
+        _ = self.native
+
+    @cached_property
+    def native(self) -> _native.BootstrapProgram:
+        """The program as the engine runs it, without ports and encodings.
+
+        Raises:
+            InvalidProgramError: Terms or weights are more than any noise leaves room for.
+        """
+        return _native.BootstrapProgram(
+            inputs=self.input_count,
+            kinds=self.kinds,
+            term_starts=self.term_starts,
+            term_signals=self.term_signals,
+            term_weights=self.term_weights,
+            constants=self.constants,
+            boxes_log=self.boxes_log,
+            output_starts=self.output_starts,
+            tables=self.tables,
+            output_constants=self.output_constants,
+            output_signals=self.output_signals,
+        )
 
     @property
     def node_count(self) -> int:

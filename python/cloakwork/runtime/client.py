@@ -18,6 +18,7 @@ from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import (
     InvalidArgumentError,
     KeyMismatchError,
+    NoiseBudgetError,
     ProgramMismatchError,
     ValueOutOfRangeError,
 )
@@ -27,6 +28,7 @@ from cloakwork.runtime import container
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.program import Program
+from cloakwork.schemes.base import Flooding, flooding
 
 if TYPE_CHECKING:
     from cloakwork.runtime.evaluator import Evaluator
@@ -141,7 +143,8 @@ class Client(Unpicklable):
     def decrypt(self, outputs: Encrypted) -> Any:
         """Decrypt results, in the form in which the program gives them.
 
-        Results over reals show a trace of the ciphertexts' noise: see `decrypt_for_others`.
+        Results over reals show a trace of the ciphertexts' noise, which tells of the key: whoever
+        is to see them gets them by `decrypt_for_others`.
 
         Raises:
             InvalidArgumentError: They are no results.
@@ -149,20 +152,57 @@ class Client(Unpicklable):
             KeyMismatchError: They were made with another key.
             ValueOutOfRangeError: A result exceeds its bound by more than its error.
             DecryptionOverflowError: A result has overflowed.
+            EstimateMismatchError: A ciphertext is not what the program makes.
             PrecisionLostError: Fewer than 8 bits of the largest result, or of 1, are right.
             NoiseExhaustedError: Noise may have destroyed an exact result.
             ResultOverflowError: An integer is seen to have more bits than the program was compiled
                 for; one that has many more wraps around unseen.
             MalformedBytesError: They are damaged.
         """
+        return self._decrypt(outputs, None)
+
+    def decrypt_for_others(
+        self, outputs: Encrypted, *, statistical_bits: int, decryptions: int
+    ) -> Any:
+        """Decrypt results that others are to see, so that they tell nothing of the secret key.
+
+        Noise that hides the ciphertexts' own is added to results over reals, which cost precision:
+        half of the statistical bits, and of log2 of N and of the number of decryptions. Its size
+        follows from the program alone, not from what a ciphertext claims. Exact results get none,
+        and are refused where they may go wrong with more than 2^-statistical_bits.
+
+        Source: Li, Micciancio, Schultz, Sorrell, "Securing approximate homomorphic encryption
+        using differential privacy", CRYPTO 2022, with the ring's dimension in the divergence.
+
+        Args:
+            outputs: What an evaluator's run gave.
+            statistical_bits: s: an adversary who sees all of these decryptions gains an advantage
+                of less than 2^-s/2.
+            decryptions: Ciphertexts that are decrypted for others under this key, at most, in all.
+
+        Raises:
+            InvalidArgumentError: There are no bits or decryptions.
+            PrecisionLostError: Too few bits are left.
+            NoiseBudgetError: Exact results go wrong too often; compile with more failure_bits.
+            CloakworkError: What `decrypt` raises.
+        """
+        action = f"decrypt for others for {self.program.name}"
+        return self._decrypt(outputs, flooding(statistical_bits, decryptions, action))
+
+    def _decrypt(self, outputs: Encrypted, asked: Flooding | None) -> Any:
         program = self.program
         action = f"decrypt for {program.name}"
         runs = self._runs(outputs, action)
-        found = [program.scheme.decrypt(self._secret, run, program.body) for run in runs]
+        expected = program.estimated_results
+        found = [
+            program.scheme.decrypt(self._secret, run, program.body, expected, asked) for run in runs
+        ]
         result = program.packing.unpack([each.vectors for each in found], outputs.count)
         if program.output_bounds is not None:
-            estimated = max(each.error for each in found)
-            self._require_right(result, estimated, action)
+            error = max(each.error for each in found)
+            if program.error is not None and asked is None:
+                error = program.error
+            self._require_right(result, error, action)
         return result
 
     def _runs(self, outputs: Encrypted, action: str) -> list[list[Any]]:
@@ -179,16 +219,14 @@ class Client(Unpicklable):
             raise InvalidArgumentError(f"cannot {action}: a result is missing")
         return [[run[number] for number in sorted(run)] for run in runs]
 
-    def _require_right(self, result: Any, estimated: float, action: str) -> None:
+    def _require_right(self, result: Any, error: float, action: str) -> None:
         """Refuse real results that are too rough, or larger than they can be."""
         program = self.program
-        error = estimated if program.error is None else program.error
         several = result if isinstance(result, tuple) else (result,)
         assert program.output_bounds is not None
         bound = max(program.output_bounds)
-        if program.error is None:
-            for array in several:
-                require_precision(array, -math.log2(error), bound, action)
+        for array in several:
+            require_precision(array, -math.log2(error), bound, action)
         largest = max(float(np.abs(array).max(initial=0.0)) for array in several)
         if not largest <= bound * (1 + _ROUNDING) + error:
             raise ValueOutOfRangeError(
@@ -206,7 +244,17 @@ class Client(Unpicklable):
         return Evaluator(program, keys, self._key_id)
 
     def public_key(self) -> Encryptor:
-        """What encrypts inputs for this client, and can do nothing else."""
+        """What encrypts inputs for this client, and can do nothing else.
+
+        Raises:
+            NoiseBudgetError: The program was not compiled for the greater noise of inputs that a
+                public key encrypts.
+        """
+        if not self.program.scheme.public_inputs:
+            raise NoiseBudgetError(
+                f"cannot make a public key for {self.program.name}: inputs that it encrypts have "
+                "more noise than the program was compiled for; compile with public_inputs=True"
+            )
         key = self.program.scheme.public_key(self._secret)
         return Encryptor(self.program, key, self._key_id)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -19,6 +20,7 @@ from cloakwork.runtime.workers import work_on_threads
 from cloakwork.schemes.base import Backend
 
 V = TypeVar("V", bound=Stored)
+W = TypeVar("W")
 V_co = TypeVar("V_co", covariant=True)
 
 _MAX_THREADS = 1024
@@ -104,13 +106,19 @@ def run(
             execution.close()
 
 
-def run_in_order(program: SlotProgram, backend: Backend[V], inputs: Sequence[V]) -> list[V]:
-    """Run a program on this thread without a bar or a profile: for values that cost nothing.
+def run_in_order(
+    program: SlotProgram,
+    backend: Backend[W],
+    inputs: Sequence[W],
+    bounds: Sequence[float | None] | None = None,
+) -> list[W]:
+    """Run a program on this thread without a bar or a profile: for values that take no memory.
 
     Args:
         program: The program.
         backend: Where it runs.
         inputs: One value per input operation, in order.
+        bounds: See `run`.
 
     Example:
         >>> from cloakwork.programs.slots import Add, Input, Output
@@ -122,12 +130,24 @@ def run_in_order(program: SlotProgram, backend: Backend[V], inputs: Sequence[V])
         [2.0, 4.0]
     """
     plan = schedule(program)
-    live: LiveValues[V] = LiveValues(plan)
-    live.add(plan.inputs, inputs)
-    for task, numbers in enumerate(plan.tasks):
-        live.add(numbers, _made(numbers, program, plan, backend, live))
-        live.finish(task)
-    return [live[value] for value in plan.outputs]
+    values = _Kept(plan, dict(zip(plan.inputs, inputs, strict=True)))
+    for numbers in plan.tasks:
+        made = _made(numbers, program, plan, backend, values)
+        if bounds is not None:
+            made = _bounded(numbers, made, backend, bounds)
+        values.made.update(zip(numbers, made, strict=True))
+    return [values[value] for value in plan.outputs]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept(Generic[W]):
+    """Values that nobody frees."""
+
+    plan: Schedule
+    made: dict[int, W]
+
+    def __getitem__(self, number: int) -> W:
+        return self.made[self.plan.sources[number]]
 
 
 class _Made(NamedTuple, Generic[V]):
@@ -180,7 +200,8 @@ class _Execution(Generic[V]):
         start = perf_counter()
         try:
             values = _made(numbers, self._program, self._plan, self._backend, self._live)
-            values = self._bounded(numbers, values)
+            if self._bounds is not None:
+                values = _bounded(numbers, values, self._backend, self._bounds)
         except Exception as error:
             error.add_note(self._place(numbers))
             raise
@@ -210,15 +231,6 @@ class _Execution(Generic[V]):
         # Whoever keeps an error keeps the run with it, but need not keep its values.
         self._live.clear()
 
-    def _bounded(self, numbers: Sequence[int], made: Sequence[V]) -> Sequence[V]:
-        if self._bounds is None:
-            return made
-        bounds = [self._bounds[number] for number in numbers]
-        return [
-            value if bound is None else self._backend.bounded(value, bound)
-            for value, bound in zip(made, bounds, strict=True)
-        ]
-
     def _place(self, numbers: Sequence[int]) -> str:
         first, *others = numbers
         origin = self._program.origins[first]
@@ -228,13 +240,27 @@ class _Execution(Generic[V]):
         return f"{place}, from {origin}" if origin else place
 
 
+def _bounded(
+    numbers: Sequence[int],
+    made: Sequence[W],
+    backend: Backend[W],
+    bounds: Sequence[float | None],
+) -> Sequence[W]:
+    """The values of one task, with what is known of their size."""
+    known = [bounds[number] for number in numbers]
+    return [
+        value if bound is None else backend.bounded(value, bound)
+        for value, bound in zip(made, known, strict=True)
+    ]
+
+
 def _made(
     numbers: Sequence[int],
     program: SlotProgram,
     plan: Schedule,
-    backend: Backend[V],
-    values: LiveValues[V],
-) -> Sequence[V]:
+    backend: Backend[W],
+    values: Values[W],
+) -> Sequence[W]:
     """The values of one task."""
     operations = [program.operations[number] for number in numbers]
     match operations:
@@ -258,8 +284,8 @@ class Values(Protocol[V_co]):
 
 
 def applied(
-    operation: Operation, program: SlotProgram, backend: Backend[V], values: Values[V]
-) -> V:
+    operation: Operation, program: SlotProgram, backend: Backend[W], values: Values[W]
+) -> W:
     """What an operation makes on a backend.
 
     Args:
@@ -283,5 +309,5 @@ def applied(
         values[number] if constant is None else None
         for number, constant in zip(operation.operands, constants, strict=True)
     ]
-    made: V = operation.compute(backend, of_operands, constants)
+    made: W = operation.compute(backend, of_operands, constants)
     return made

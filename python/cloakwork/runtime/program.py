@@ -39,10 +39,11 @@ from cloakwork.programs.records import (
 )
 from cloakwork.programs.slots import Output, SlotProgram
 from cloakwork.runtime import container
-from cloakwork.runtime.integer_noise import require_noise_within
+from cloakwork.runtime.estimates import estimated_results, require_noise_within
 from cloakwork.runtime.simulate import extremes
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.bgv import Bgv
+from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.clear_rows import ClearRows
 
 if TYPE_CHECKING:
@@ -178,6 +179,24 @@ class Program:
         """
         record = self.to_record()
         return digest_of({**record, **_NO_MEANING, "body": meaning_record(self.body)})[:32]
+
+    @property
+    def log2_failure(self) -> float:
+        """log2 of the probability that noise changes a run's results by more than is stated.
+
+        Over reals the chance that an error exceeds the precision that is reported.
+        """
+        return float(self.scheme.log2_failure(self.body))
+
+    @cached_property
+    def estimated_results(self) -> tuple[Any, ...] | None:
+        """What a client knows of the noise of each result over reals, by the program alone."""
+        if not isinstance(self.scheme, Ckks):
+            return None
+        assert isinstance(self.body, SlotProgram)
+        assert self.input_bounds is not None
+        parameters = self.scheme.parameters
+        return tuple(estimated_results(self.body, parameters, self.input_bounds, self.value_bounds))
 
     @cached_property
     def input_bounds(self) -> tuple[float, ...] | None:
@@ -415,8 +434,9 @@ class Program:
         except CloakworkError as refusal:
             raise MalformedBytesError(f"cannot read {fields.place}: {refusal}") from refusal
         if isinstance(scheme, Bgv):
+            assert isinstance(body, SlotProgram)
             for parameters in scheme.parameter_sets:
-                require_noise_within(made.body, parameters)
+                require_noise_within(body, parameters, public_inputs=scheme.public_inputs)
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -44,14 +44,17 @@ def read_scheme(fields: Fields, *, insecure: bool) -> Any:
         case Tfhe.name:
             scheme = _tfhe(fields)
         case Ckks.name | ClearReal.name:
-            parameters = Parameters.from_bytes(fields.data("parameters"))
+            parameters = Parameters.from_bytes(fields.data("parameters"), insecure=insecure)
             scheme = Ckks(parameters) if name == Ckks.name else ClearReal(parameters)
         case _:
             data = fields.items("parameters", most=_MAX_PRIMES)
             if not data or not all(isinstance(each, bytes) for each in data):
                 raise fields.wrong("parameters", "bytes for every prime")
-            sets = [BgvParameters.from_bytes(each) for each in data]
-            scheme = Bgv(sets) if name == Bgv.name else ClearInteger(sets)
+            sets = [BgvParameters.from_bytes(each, insecure=insecure) for each in data]
+            if name == Bgv.name:
+                scheme = Bgv(sets, public_inputs=fields.truth("public_inputs"))
+            else:
+                scheme = ClearInteger(sets)
     if scheme.insecure and not insecure:
         lack = (
             "its parameters fall short of 128-bit security" if scheme.hidden else "it hides nothing"

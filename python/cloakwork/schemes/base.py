@@ -6,17 +6,24 @@ these. Programs name their scheme and know nothing else of it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from numpy.typing import NDArray
 
+from cloakwork.base.arguments import integer
 from cloakwork.base.record import Fields, Record
+from cloakwork.errors import NoiseBudgetError
 from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.slots import Basis, Input, Output, SlotProgram, State
 
 V = TypeVar("V")
+
+# Of decryptions for others; far fewer bits exhaust any precision.
+_MAX_BITS = 1 << 16
+_MAX_DECRYPTIONS = 1 << 62
 
 
 class Backend(Protocol[V]):
@@ -43,6 +50,32 @@ class Backend(Protocol[V]):
     def rescale(self, value: V) -> V: ...
     def drop_level(self, value: V, level: int) -> V: ...
     def bounded(self, value: V, bound: float) -> V: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Flooding:
+    """What decryptions whose results others see are asked for.
+
+    Args:
+        statistical_bits: s: from all of them together nobody tells two worlds that differ in the
+            ciphertexts' noise alone with an advantage above 2^-s/2.
+        decryptions: Ciphertexts under one key that are decrypted so, at most.
+    """
+
+    statistical_bits: int
+    decryptions: int
+
+
+def flooding(statistical_bits: object, decryptions: object, action: str) -> Flooding:
+    """What was asked of decryptions for others.
+
+    Raises:
+        InvalidArgumentError: A number is no integer from 1 up, or too large.
+    """
+    return Flooding(
+        integer(statistical_bits, "statistical_bits", action, least=1, most=_MAX_BITS),
+        integer(decryptions, "decryptions", action, least=1, most=_MAX_DECRYPTIONS),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +106,13 @@ class Scheme(Protocol):
     def insecure(self) -> bool:
         """Whether the parameters fall short of 128-bit security, or nothing is encrypted."""
 
+    @property
+    def public_inputs(self) -> bool:
+        """Whether inputs may be encrypted by a public key, whose noise is greater."""
+
+    def log2_failure(self, body: Any) -> float:
+        """log2 of the probability that noise changes more of a run's results than is stated."""
+
     def require_fitting(self, body: Any) -> None:
         """Refuse a program's body that does not run under these parameters.
 
@@ -95,7 +135,10 @@ class Scheme(Protocol):
         """A new secret key."""
 
     def public_key(self, secret: Any) -> Any:
-        """A key that encrypts for the holder of the secret key and does nothing else."""
+        """A key that encrypts for the holder of the secret key and does nothing else.
+
+        It serves programs whose scheme has `public_inputs`.
+        """
 
     def evaluation_keys(self, secret: Any, body: Any) -> Any:
         """Exactly the evaluation keys that a body needs."""
@@ -109,11 +152,29 @@ class Scheme(Protocol):
     ) -> dict[int, Any]:
         """Encrypt inputs of a body, by their numbers, under a secret or a public key."""
 
-    def decrypt(self, secret: Any, values: Sequence[Any], body: Any) -> Decrypted:
+    def decrypt(
+        self,
+        secret: Any,
+        values: Sequence[Any],
+        body: Any,
+        expected: Sequence[Any] | None = None,
+        flooding: Flooding | None = None,
+    ) -> Decrypted:
         """Decrypt the results of a body.
+
+        Args:
+            secret: The secret key.
+            values: The results.
+            body: The program's body.
+            expected: The estimates of the results of a scheme that is approximate, made from the
+                program alone; see `runtime.estimates`. No claim that came with a value counts.
+            flooding: Where others are to see the results.
 
         Raises:
             KeyMismatchError: They were made with another key.
+            EstimateMismatchError: They are not what the program makes.
+            PrecisionLostError: Flooding leaves nothing of them.
+            NoiseBudgetError: Exact results fail with a greater probability than the flooding asks.
         """
 
     def dump(self, item: Any) -> Record:
@@ -153,6 +214,28 @@ class SlotScheme(Scheme, Protocol):
 
     def bytes_at(self, state: State) -> int:
         """Bytes of a value of degree 1 in a state, which is not that of a constant."""
+
+
+def require_failure(log2_failure: float, flooding: Flooding, title: str) -> None:
+    """Refuse to show exact results to others where they go wrong too often.
+
+    A result that noise has changed tells of the key what noise tells.
+
+    Args:
+        log2_failure: log2 of the probability that anything in one run goes wrong.
+        flooding: What is asked.
+        title: The program's.
+
+    Raises:
+        NoiseBudgetError: The runs together fail with more than 2^-statistical_bits.
+    """
+    total = log2_failure + math.log2(flooding.decryptions)
+    if total > -flooding.statistical_bits:
+        raise NoiseBudgetError(
+            f"cannot decrypt {title} for others: of {flooding.decryptions} decryptions one may "
+            f"go wrong with a probability of 2^{total:.1f}, expected "
+            f"2^-{flooding.statistical_bits} or less; compile with failure_bits=128 or ask for less"
+        )
 
 
 def value_count(body: Any, role: str) -> int:

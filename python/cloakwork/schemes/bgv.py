@@ -6,6 +6,7 @@ ciphertexts and keys, and all run the same program (the Chinese remainder theore
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NoReturn, TypeAlias, TypeVar
@@ -27,9 +28,15 @@ from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError, MalformedBytesError
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.packing.scalar import ROWS
-from cloakwork.programs.slots import Integers, SlotProgram, State
+from cloakwork.programs.slots import DropLevel, Input, Integers, Rescale, SlotProgram, State
 from cloakwork.programs.vectors import uniform_integer
-from cloakwork.schemes.base import Decrypted, levels_of, requirements_bytes
+from cloakwork.schemes.base import (
+    Decrypted,
+    Flooding,
+    levels_of,
+    require_failure,
+    requirements_bytes,
+)
 from cloakwork.schemes.clear_integer import ClearInteger, require_integers
 from cloakwork.schemes.transform_cache import ciphertext_bytes
 
@@ -267,13 +274,17 @@ class Bgv:
 
     Args:
         parameter_sets: The parameters of each prime.
+        public_inputs: Whether inputs may be encrypted by a public key.
     """
 
     name: ClassVar[str] = "bgv"
     hidden: ClassVar[bool] = True
 
-    def __init__(self, parameter_sets: Sequence[BgvParameters]) -> None:
+    def __init__(
+        self, parameter_sets: Sequence[BgvParameters], *, public_inputs: bool = False
+    ) -> None:
         self.parameter_sets = tuple(parameter_sets)
+        self.public_inputs = public_inputs
         self._moduli = [each.plaintext_modulus for each in parameter_sets]
 
     @property
@@ -284,6 +295,20 @@ class Bgv:
     def require_fitting(self, body: SlotProgram) -> None:
         """Refuse a program of other slots or more levels, or over reals."""
         require_integers(body, self.parameter_sets)
+
+    def log2_failure(self, body: SlotProgram) -> float:
+        """log2 of the probability that noise changes a result in one run.
+
+        Every encryption, key switch and division exceeds one of its three bounds with
+        2^-failure_bits each (`crates/rlwe`, `bgv::noise`); sums and products of bounds hold always.
+        """
+        additions = 0
+        for number, operation in enumerate(body.operations):
+            additions += isinstance(operation, Input | Rescale | DropLevel)
+            additions += len(operation.rotations(body.slots))
+            additions += operation.relinearisation_level(body.context(number)) is not None
+        chances = [2.0**-each.failure_bits for each in self.parameter_sets]
+        return math.log2(3 * additions * math.fsum(chances)) if additions else -math.inf
 
     def in_clear(self, noise_seed: int | None = None) -> ClearInteger:
         """The same integers without encryption; exact numbers have no errors to model."""
@@ -345,9 +370,16 @@ class Bgv:
         )
 
     def decrypt(
-        self, secret: Keys[BgvSecretKey], values: Sequence[Residues], body: SlotProgram
+        self,
+        secret: Keys[BgvSecretKey],
+        values: Sequence[Residues],
+        body: SlotProgram,
+        expected: Any = None,
+        flooding: Flooding | None = None,
     ) -> Decrypted:
         """The rows of integers, between minus and plus half of the product of all primes."""
+        if flooding is not None:
+            require_failure(self.log2_failure(body), flooding, body.title)
         return Decrypted([self._decrypted(secret, value) for value in values])
 
     def _decrypted(self, secret: Keys[BgvSecretKey], value: Residues) -> NDArray[Any]:
@@ -395,6 +427,7 @@ class Bgv:
         return {
             "scheme": self.name,
             "parameters": [each.to_bytes() for each in self.parameter_sets],
+            "public_inputs": self.public_inputs,
         }
 
     def __str__(self) -> str:

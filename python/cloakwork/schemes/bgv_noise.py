@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from cloakwork._native import BgvEstimate, BgvParameters
@@ -13,20 +12,8 @@ from cloakwork.programs.vectors import uniform_integer
 from cloakwork.schemes.bgv import centred, encoded, encoded_transform
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Estimated:
-    """What is known of a ciphertext before there is any.
-
-    Args:
-        noise: Its level, degree and noise.
-    """
-
-    noise: BgvEstimate
-    nbytes: int = 0
-
-
 class BgvEstimates:
-    """Computes on `Estimated` what `schemes.bgv.BgvBackend` computes on ciphertexts.
+    """Computes on estimates what `schemes.bgv.BgvBackend` computes on ciphertexts.
 
     A program that it runs, runs on ciphertexts; where noise would destroy a result it raises
     as the engine does.
@@ -40,41 +27,41 @@ class BgvEstimates:
         # With the vector itself, so that no other takes its identity.
         self._norms: dict[int, tuple[Integers, float]] = {}
 
-    def bounded(self, value: Estimated, bound: float) -> Estimated:
+    def bounded(self, value: BgvEstimate, bound: float) -> BgvEstimate:
         """The same value."""
         return value
 
-    def level(self, value: Estimated) -> int:
+    def level(self, value: BgvEstimate) -> int:
         """The level of a value."""
-        return value.noise.level
+        return value.level
 
-    def add(self, left: Estimated, right: Estimated) -> Estimated:
+    def add(self, left: BgvEstimate, right: BgvEstimate) -> BgvEstimate:
         """left + right."""
-        return Estimated(left.noise.add(right.noise))
+        return left.add(right)
 
-    def subtract(self, left: Estimated, right: Estimated) -> Estimated:
+    def subtract(self, left: BgvEstimate, right: BgvEstimate) -> BgvEstimate:
         """left - right."""
         return self.add(left, right)
 
-    def add_constant(self, value: Estimated, constant: Integers) -> Estimated:
+    def add_constant(self, value: BgvEstimate, constant: Integers) -> BgvEstimate:
         """value + constant."""
-        return Estimated(value.noise.add_plain())
+        return value.add_plain()
 
-    def multiply(self, left: Estimated, right: Estimated) -> Estimated:
+    def multiply(self, left: BgvEstimate, right: BgvEstimate) -> BgvEstimate:
         """left * right, relinearised."""
-        return Estimated(left.noise.multiply(right.noise))
+        return left.multiply(right)
 
-    def multiply_lazily(self, left: Estimated, right: Estimated) -> Estimated:
+    def multiply_lazily(self, left: BgvEstimate, right: BgvEstimate) -> BgvEstimate:
         """left * right of degree 2."""
-        return Estimated(left.noise.multiply_lazily(right.noise))
+        return left.multiply_lazily(right)
 
-    def multiply_constant(self, value: Estimated, constant: Integers) -> Estimated:
+    def multiply_constant(self, value: BgvEstimate, constant: Integers) -> BgvEstimate:
         """value * constant."""
         number = uniform_integer(constant)
         if number is not None:
             factor = centred(number, self._parameters.plaintext_modulus)
-            return Estimated(value.noise.multiply_scalar(factor))
-        return Estimated(value.noise.multiply_plain(self.norm_bits(constant)))
+            return value.multiply_scalar(factor)
+        return value.multiply_plain(self.norm_bits(constant))
 
     def norm_bits(self, constant: Integers) -> float:
         """The norm of an encoded constant, as a base-2 logarithm."""
@@ -83,42 +70,42 @@ class BgvEstimates:
             self._norms[id(constant)] = (constant, norm)
         return self._norms[id(constant)][1]
 
-    def negate(self, value: Estimated) -> Estimated:
+    def negate(self, value: BgvEstimate) -> BgvEstimate:
         """-value."""
         return value
 
-    def rotate(self, value: Estimated, steps: int) -> Estimated:
+    def rotate(self, value: BgvEstimate, steps: int) -> BgvEstimate:
         """A rotation; all cost the same noise."""
-        return Estimated(value.noise.relinearize().rotate())
+        return value.relinearize().rotate()
 
-    def rotate_many(self, value: Estimated, steps: Sequence[int]) -> list[Estimated]:
+    def rotate_many(self, value: BgvEstimate, steps: Sequence[int]) -> list[BgvEstimate]:
         """The rotations by each of the steps."""
         return [self.rotate(value, 1)] * len(steps)
 
     def rotate_sum(
-        self, value: Estimated, added: Sequence[int], subtracted: Sequence[int]
-    ) -> Estimated:
+        self, value: BgvEstimate, added: Sequence[int], subtracted: Sequence[int]
+    ) -> BgvEstimate:
         """A sum of rotations; those not by 0 add noise."""
         steps = [*added, *subtracted]
         moving = sum(step != 0 for step in steps)
-        return Estimated(value.noise.relinearize().rotate_sum(len(steps), moving))
+        return value.relinearize().rotate_sum(len(steps), moving)
 
     def linear(
-        self, value: Estimated, diagonals: Mapping[int, Integers], baby_steps: int
-    ) -> Estimated:
+        self, value: BgvEstimate, diagonals: Mapping[int, Integers], baby_steps: int
+    ) -> BgvEstimate:
         """The sum over d of diagonals[d] * rotate(value, d)."""
-        noise = value.noise.relinearize()
+        noise = value.relinearize()
         transform = encoded_transform(self._parameters, diagonals, noise.level, baby_steps)
-        return Estimated(noise.linear_transform(transform))
+        return noise.linear_transform(transform)
 
     def polynomial(self, value: Any, coefficients: Any, basis: Any) -> NoReturn:
         """No program over integers has polynomials; see `programs.slots.state_after`."""
         raise InvalidProgramError("cannot run polynomial: programs over integers have none")
 
-    def rescale(self, value: Estimated) -> Estimated:
+    def rescale(self, value: BgvEstimate) -> BgvEstimate:
         """One level down."""
-        return Estimated(value.noise.relinearize_and_switch())
+        return value.relinearize_and_switch()
 
-    def drop_level(self, value: Estimated, level: int) -> Estimated:
+    def drop_level(self, value: BgvEstimate, level: int) -> BgvEstimate:
         """A lower level."""
-        return Estimated(value.noise.switch_to(level))
+        return value.switch_to(level)

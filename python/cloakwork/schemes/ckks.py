@@ -8,11 +8,13 @@ scale of the lower one. So any two values of one level can be added.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
 from cloakwork._native import (
     Ciphertext,
+    CkksEstimate,
     EvaluationKeys,
     Evaluator,
     Parameters,
@@ -23,9 +25,12 @@ from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError, MalformedBytesError
 from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.slots import Basis, SlotProgram, State, Vector
-from cloakwork.schemes.base import Decrypted, levels_of
+from cloakwork.schemes.base import Decrypted, Flooding, levels_of
 from cloakwork.schemes.clear_real import ClearReal, require_reals
 from cloakwork.schemes.transform_cache import TransformCache, ciphertext_bytes
+
+# The chance that an error exceeds what a ciphertext's precision says is 2^-20.
+_PRECISION_FAILURE_BITS = 20.0
 
 
 class CkksBackend:
@@ -151,12 +156,14 @@ class Ckks:
         >>> scheme = Ckks(Parameters(levels=1, log_n=10, insecure=True))
         >>> secret = scheme.secret_key()
         >>> value = scheme.encrypt_vector(secret, np.full(512, 0.5), level=1, bound=1.0)
-        >>> bool(abs(secret.decrypt(value).decode_real()[0] - 0.5) < 1e-4)
+        >>> bool(abs(secret.decrypt(value, value.estimate).decode_real()[0] - 0.5) < 1e-4)
         True
     """
 
     name: ClassVar[str] = "ckks"
     hidden: ClassVar[bool] = True
+    # Errors are planned and estimated as of inputs that a public key encrypted.
+    public_inputs: ClassVar[bool] = True
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
@@ -165,6 +172,13 @@ class Ckks:
     def insecure(self) -> bool:
         """Whether the parameters fall short of 128-bit security."""
         return self.parameters.insecure
+
+    def log2_failure(self, body: SlotProgram) -> float:
+        """log2 of the probability that a result errs by more than its precision says.
+
+        Each ciphertext's does with 2^-20 (`crates/rlwe`, `ckks::estimate`).
+        """
+        return math.log2(len(levels_of(body, "outputs"))) - _PRECISION_FAILURE_BITS
 
     def require_fitting(self, body: SlotProgram) -> None:
         """Refuse a program of other slots or more levels, or over integers."""
@@ -219,10 +233,33 @@ class Ckks:
             for number, vector in vectors.items()
         }
 
-    def decrypt(self, secret: SecretKey, values: Sequence[Ciphertext], body: Any) -> Decrypted:
+    def claims(self, values: Sequence[Ciphertext]) -> Sequence[CkksEstimate]:
+        """What ciphertexts say of themselves."""
+        return [value.estimate for value in values]
+
+    def decrypt(
+        self,
+        secret: SecretKey,
+        values: Sequence[Ciphertext],
+        body: Any,
+        expected: Sequence[CkksEstimate] | None = None,
+        flooding: Flooding | None = None,
+    ) -> Decrypted:
         """The real parts of all slots of every value."""
-        vectors = [secret.decrypt(value).decode_real() for value in values]
-        return Decrypted(vectors, max(2.0**-value.precision for value in values))
+        assert expected is not None
+        if flooding is None:
+            found = [secret.decrypt(*pair) for pair in zip(values, expected, strict=True)]
+        else:
+            found = [
+                secret.decrypt_flooded(
+                    *pair,
+                    statistical_bits=flooding.statistical_bits,
+                    decryptions=flooding.decryptions,
+                )
+                for pair in zip(values, expected, strict=True)
+            ]
+        vectors = [each.decode_real() for each in found]
+        return Decrypted(vectors, max(2.0**-each.precision for each in found))
 
     def backend(self, keys: EvaluationKeys, *, cache_bytes: int) -> CkksBackend:
         """What a program runs on."""

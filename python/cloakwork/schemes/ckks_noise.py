@@ -37,19 +37,17 @@ class NoiseModel:
         scales: Scale of each level, from 0 up.
         switching_deviation: Coefficient deviation that key switching adds, the rounding of its
             division left out.
-        error_deviation: Coefficient deviation of a fresh encryption.
         seed: What the errors are drawn from.
 
     Example:
         >>> model = NoiseModel(n=1 << 14, scales=(2.0**40, 2.0**40))
         >>> round(math.log2(model.encryption(1)))
-        -32
+        -29
     """
 
     n: int
     scales: tuple[float, ...]
     switching_deviation: float = 0.0
-    error_deviation: float = ERROR_DEVIATION
     seed: int = 0
 
     def scale(self, level: int, *, waiting: bool) -> float:
@@ -57,8 +55,12 @@ class NoiseModel:
         return self.scales[level] ** 2 if waiting else self.scales[level]
 
     def encryption(self, level: int) -> float:
-        """Of a fresh encryption at a level, its encoding included."""
-        return self._in_slots(math.hypot(self.error_deviation, _ROUNDING), self.scales[level])
+        """Of an encryption under the public key at a level, its encoding included.
+
+        Its division by the key-switching modulus rounds; what comes before is less, as is the
+        error of an encryption under the secret key.
+        """
+        return math.hypot(self.rounding(self.scales[level]), self.encoding(self.scales[level]))
 
     def encoding(self, scale: float) -> float:
         """Of an encoded constant."""

@@ -6,6 +6,7 @@ between two boxes, or an output that is neither 0 nor its encoding, is an error.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -60,6 +61,11 @@ class ClearBits:
     name: ClassVar[str] = "clear tfhe"
     hidden: ClassVar[bool] = False
     insecure = True
+    public_inputs = True
+
+    def log2_failure(self, body: Any) -> float:
+        """Nothing goes wrong."""
+        return -math.inf
 
     def require_fitting(self, body: BootstrapProgram) -> None:
         """Refuse a program of another form."""
@@ -93,7 +99,12 @@ class ClearBits:
         return {number: ClearBitValue(bits) for number, bits in vectors.items()}
 
     def decrypt(
-        self, secret: ClearBitKey, values: Sequence[ClearBitValue], body: BootstrapProgram
+        self,
+        secret: ClearBitKey,
+        values: Sequence[ClearBitValue],
+        body: BootstrapProgram,
+        expected: Any = None,
+        flooding: Any = None,
     ) -> Decrypted:
         """The bits of every output."""
         return Decrypted([value.bits for value in values])

@@ -6,6 +6,7 @@ otherwise.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -156,9 +157,14 @@ class ClearInteger:
     name: ClassVar[str] = "clear bgv"
     hidden: ClassVar[bool] = False
     insecure = True
+    public_inputs = True
 
     def __init__(self, parameter_sets: Sequence[BgvParameters]) -> None:
         self.parameter_sets = tuple(parameter_sets)
+
+    def log2_failure(self, body: Any) -> float:
+        """Nothing goes wrong."""
+        return -math.inf
 
     def require_fitting(self, body: SlotProgram) -> None:
         """Refuse a program of other slots or more levels, or over reals."""
@@ -196,7 +202,12 @@ class ClearInteger:
         return {number: exact(vector, levels[number]) for number, vector in vectors.items()}
 
     def decrypt(
-        self, secret: ClearIntegerKey, values: Sequence[ClearIntegers], body: SlotProgram
+        self,
+        secret: ClearIntegerKey,
+        values: Sequence[ClearIntegers],
+        body: SlotProgram,
+        expected: Any = None,
+        flooding: Any = None,
     ) -> Decrypted:
         """The vectors."""
         return Decrypted([value.slots for value in values])

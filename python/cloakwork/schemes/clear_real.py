@@ -7,6 +7,7 @@ error of the size that it would have on ciphertexts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
@@ -257,10 +258,15 @@ class ClearReal:
     name: ClassVar[str] = "clear ckks"
     hidden: ClassVar[bool] = False
     insecure = True
+    public_inputs = True
 
     def __init__(self, parameters: Parameters, noise_seed: int | None = None) -> None:
         self.parameters = parameters
         self.noise = None if noise_seed is None else noise_of(parameters, noise_seed)
+
+    def log2_failure(self, body: Any) -> float:
+        """Nothing goes wrong."""
+        return -math.inf
 
     def require_fitting(self, body: SlotProgram) -> None:
         """Refuse a program of other slots or more levels, or over integers."""
@@ -305,7 +311,17 @@ class ClearReal:
             number: key.encrypt(vector, level=levels[number]) for number, vector in vectors.items()
         }
 
-    def decrypt(self, secret: ClearKey, values: Sequence[ClearVector], body: Any) -> Decrypted:
+    def claims(self, values: Sequence[ClearVector]) -> None:
+        """Vectors say nothing of themselves."""
+
+    def decrypt(
+        self,
+        secret: ClearKey,
+        values: Sequence[ClearVector],
+        body: Any,
+        expected: Any = None,
+        flooding: Any = None,
+    ) -> Decrypted:
         """The vectors."""
         return Decrypted([value.slots for value in values], 2.0**-52)
 

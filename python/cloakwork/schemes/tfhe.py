@@ -9,23 +9,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork import _native
 from cloakwork._native import (
     BooleanCiphertexts,
     BooleanEvaluationKey,
     BooleanParameters,
+    BooleanPublicKey,
     BooleanSecretKey,
 )
 from cloakwork.base.progress import progress_bar
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError, MalformedBytesError
 from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.schemes.base import Decrypted
+from cloakwork.schemes.base import Decrypted, Flooding, require_failure
 from cloakwork.schemes.clear_bits import ClearBits
 from cloakwork.schemes.tfhe_noise import FAILURE_BITS, Failure, failure_of, noise_of
 
@@ -53,17 +52,19 @@ class Tfhe:
     name: ClassVar[str] = "tfhe"
     hidden: ClassVar[bool] = True
     insecure = False
+    public_inputs = True
 
     def __init__(self, parameter_set: str, failure_bits: int = FAILURE_BITS) -> None:
         self.parameters = BooleanParameters(parameter_set)
         self.failure_bits = failure_bits
-        self._prepared: WeakKeyDictionary[BootstrapProgram, _native.BootstrapProgram] = (
-            WeakKeyDictionary()
-        )
 
     def failure(self, body: BootstrapProgram) -> Failure:
         """How likely a program goes wrong."""
         return failure_of(body, noise_of(self.parameters.name, self.failure_bits))
+
+    def log2_failure(self, body: BootstrapProgram) -> float:
+        """log2 of the probability that noise changes a result in one run."""
+        return self.failure(body).total
 
     def require_fitting(self, body: BootstrapProgram) -> None:
         """Refuse a program with too many boxes, or that goes wrong too often.
@@ -94,7 +95,7 @@ class Tfhe:
         """A new secret key."""
         return BooleanSecretKey.generate(self.parameters)
 
-    def public_key(self, secret: BooleanSecretKey) -> Any:
+    def public_key(self, secret: BooleanSecretKey) -> BooleanPublicKey:
         """A key that encrypts and does nothing else."""
         return secret.public_key()
 
@@ -114,9 +115,16 @@ class Tfhe:
         }
 
     def decrypt(
-        self, secret: BooleanSecretKey, values: Sequence[BooleanCiphertexts], body: BootstrapProgram
+        self,
+        secret: BooleanSecretKey,
+        values: Sequence[BooleanCiphertexts],
+        body: BootstrapProgram,
+        expected: Any = None,
+        flooding: Flooding | None = None,
     ) -> Decrypted:
         """The bits of every output."""
+        if flooding is not None:
+            require_failure(self.log2_failure(body), flooding, body.title)
         return Decrypted(
             [
                 secret.decrypt(value, body.output_encodings[own])
@@ -147,7 +155,7 @@ class Tfhe:
             raise InvalidArgumentError(
                 f"cannot run {body.title}: no input is encrypted; run_clear computes in the clear"
             )
-        program = self._native(body)
+        program = body.native
         inputs = _in_order(body, values, clear)
         with progress_bar(body.title, total=program.bootstraps, unit="bootstrap") as bar:
             made = key.run(
@@ -158,24 +166,6 @@ class Tfhe:
                 cancel=cancel,
             )
         return [made.select(range(own.start, own.stop)) for own in body.output_slices]
-
-    def _native(self, body: BootstrapProgram) -> _native.BootstrapProgram:
-        prepared = self._prepared.get(body)
-        if prepared is None:
-            prepared = self._prepared[body] = _native.BootstrapProgram(
-                inputs=body.input_count,
-                kinds=body.kinds,
-                term_starts=body.term_starts,
-                term_signals=body.term_signals,
-                term_weights=body.term_weights,
-                constants=body.constants,
-                boxes_log=body.boxes_log,
-                output_starts=body.output_starts,
-                tables=body.tables,
-                output_constants=body.output_constants,
-                output_signals=body.output_signals,
-            )
-        return prepared
 
     def dump(self, item: Any) -> Record:
         """A key or ciphertexts as a record."""
@@ -222,6 +212,7 @@ class Tfhe:
 
 _KEYS: Mapping[str, Any] = {
     "secret_key": BooleanSecretKey,
+    "public_key": BooleanPublicKey,
     "evaluation_keys": BooleanEvaluationKey,
 }
 

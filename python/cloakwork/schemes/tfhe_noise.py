@@ -10,12 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NoReturn
 
-from cloakwork._native import BooleanParameters, boolean_noise
+from cloakwork._native import (
+    BooleanParameters,
+    boolean_largest_variance,
+    boolean_log2_failure,
+    boolean_noise,
+)
 from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
-from cloakwork.programs.bootstraps import LINEAR, BootstrapProgram
+from cloakwork.programs.bootstraps import BootstrapProgram
 
 # Of programs for which nothing else is asked.
 FAILURE_BITS = 64
@@ -38,6 +42,7 @@ class BitNoise:
         name: The name of the parameter set.
         max_boxes_log: log2 of the most boxes that a bootstrap tells apart.
         fresh_variance: Noise of an encrypted input.
+        public_variance: Noise of one that a public key encrypted.
         bootstrap_variance: Noise of one output of a bootstrap.
         switch_variance: What the way into a bootstrap of one, two, four tables adds: key switch
             and modulus switch.
@@ -57,12 +62,14 @@ class BitNoise:
     name: str
     max_boxes_log: int
     fresh_variance: float
+    public_variance: float
     bootstrap_variance: float
     switch_variance: tuple[float, ...]
     failure_bits: int = FAILURE_BITS
 
     def __post_init__(self) -> None:
-        numbers = [*self.switch_variance, self.fresh_variance, self.bootstrap_variance]
+        numbers = [*self.switch_variance, self.fresh_variance, self.public_variance]
+        numbers.append(self.bootstrap_variance)
         if not all(math.isfinite(number) and number >= 0 for number in numbers):
             self._refuse("expected finite variances of 0 or more")
         if not 1 <= len(self.switch_variance) <= 3:
@@ -73,10 +80,8 @@ class BitNoise:
     def budget(self, boxes_log: int, tables: int) -> float:
         """The most variance that a bootstrap's sum may have; below 0 where there is none."""
         margin = 2.0 ** -(boxes_log + 1)
-        return (
-            margin**2 / (2 * _erfc_argument(self.failure_bits) ** 2)
-            - self.switch_variance[tables_log(tables)]
-        )
+        largest = boolean_largest_variance(margin, -self.failure_bits)
+        return largest - self.switch_variance[tables_log(tables)]
 
     def most_tables(self, boxes_log: int) -> int:
         """The most tables that leave room for sums of some bootstraps' outputs; 0 for none."""
@@ -101,7 +106,7 @@ class BitNoise:
 
     def log2_failure(self, boxes_log: int, tables: int, variance: float) -> float:
         """log2 of the probability that a bootstrap's sum of this variance misses its box."""
-        return log2_beyond(
+        return boolean_log2_failure(
             2.0 ** -(boxes_log + 1), variance + self.switch_variance[tables_log(tables)]
         )
 
@@ -119,46 +124,6 @@ def tables_log(tables: int) -> int:
     return (tables - 1).bit_length()
 
 
-def log2_beyond(margin: float, variance: float) -> float:
-    """log2 of the probability that Gaussian noise goes beyond a margin to either side.
-
-    Args:
-        margin: In turns.
-        variance: In turns squared.
-
-    Example:
-        >>> round(log2_beyond(1.0, 1.0), 3)
-        -1.656
-        >>> log2_beyond(1.0, 1e-5) < -2**16
-        True
-    """
-    if variance == 0:
-        return -math.inf
-    argument = margin / math.sqrt(2 * variance)
-    if argument < _LARGE_ARGUMENT:
-        return math.log2(math.erfc(argument))
-    # The first two terms of the asymptotic series; the third is 3 / (4 argument^4).
-    series = math.log1p(-1 / (2 * argument**2)) - argument**2
-    return series * math.log2(math.e) - math.log2(argument * math.sqrt(math.pi))
-
-
-# math.erfc underflows beyond 26.5.
-_LARGE_ARGUMENT = 20.0
-
-
-@lru_cache
-def _erfc_argument(failure_bits: int) -> float:
-    """Where erfc has fallen to a probability of 2^-failure_bits."""
-    low, high = 0.0, _LARGE_ARGUMENT
-    for _ in range(60):
-        middle = (low + high) / 2
-        if math.log2(math.erfc(middle)) > -failure_bits:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
 def noise_of(name: str, failure_bits: int = FAILURE_BITS) -> BitNoise:
     """The noise of one of the engine's parameter sets.
 
@@ -174,6 +139,7 @@ def noise_of(name: str, failure_bits: int = FAILURE_BITS) -> BitNoise:
         name,
         BooleanParameters(name).max_boxes_log,
         stated["fresh_variance"],
+        stated["public_variance"],
         stated["bootstrap_variance"],
         tuple(stated["switch_variance"]),
         failure_bits,
@@ -242,7 +208,7 @@ class Sources:
 
 
 def failure_of(program: BootstrapProgram, noise: BitNoise) -> Failure:
-    """How likely a program goes wrong with a parameter set.
+    """How likely a program goes wrong with a parameter set, whatever key encrypts its inputs.
 
     Example:
         >>> from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder
@@ -253,33 +219,10 @@ def failure_of(program: BootstrapProgram, noise: BitNoise) -> Failure:
         >>> failure_of(builder.finish(), noise_of("boxes8")).worst < -64
         True
     """
-    sources = Sources(noise)
-    sums: list[Sum] = [{signal: 1} for signal in range(program.input_count)]
-    signals, weights = program.term_signals.tolist(), program.term_weights.tolist()
-    starts, made = program.term_starts.tolist(), program.output_starts.tolist()
-    boxes_log, tables = program.boxes_log.tolist(), program.table_counts.tolist()
-    logs = []
-    for node, kind in enumerate(program.kinds.tolist()):
-        terms = range(starts[node], starts[node + 1])
-        total: dict[int, int] = {}
-        for term in terms:
-            for source, weight in sums[signals[term]].items():
-                total[source] = total.get(source, 0) + weight * weights[term]
-        if kind == LINEAR:
-            sums.append(total)
-            continue
-        variance = sources.variance(total)
-        logs.append(noise.log2_failure(boxes_log[node], tables[node], variance))
-        own = list(range(len(sums), len(sums) + made[node + 1] - made[node]))
-        sources.add_outputs(own)
-        sums += [{signal: 1} for signal in own]
-    for signal, encoding in zip(
-        program.output_signals.tolist(), program.output_encodings.tolist(), strict=True
-    ):
-        logs.append(log2_beyond(encoding / 2**33, sources.variance(sums[signal])))
-    if not logs:
-        return Failure(-math.inf, -math.inf)
-    worst = max(logs)
-    if worst == -math.inf:
-        return Failure(worst, worst)
-    return Failure(worst, worst + math.log2(sum(2.0 ** (log - worst) for log in logs)))
+    worst, total = program.native.log2_failure(
+        program.output_encodings,
+        input_variance=max(noise.fresh_variance, noise.public_variance),
+        bootstrap_variance=noise.bootstrap_variance,
+        switch_variance=noise.switch_variance,
+    )
+    return Failure(worst, total)

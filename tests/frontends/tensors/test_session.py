@@ -106,6 +106,14 @@ def test_a_result_without_a_right_bit_is_refused() -> None:
     x = s.encrypt(np.full(4, 1e-12), bound=1e-12)
     with pytest.raises(PrecisionLostError, match="more precision"):
         s.decrypt(cw.einsum("i,->i", x, 1e12))
+    with pytest.raises(PrecisionLostError, match="flood by fewer bits"):
+        s.decrypt_for_others(s.encrypt([1.0, 2.0]), statistical_bits=60, decryptions=1)
+    assert (
+        np.abs(
+            s.decrypt_for_others(s.encrypt([1.0, 2.0]), statistical_bits=2, decryptions=1) - [1, 2]
+        ).max()
+        < 1e-3
+    )
 
 
 def test_a_result_with_few_right_bits_is_refused() -> None:
@@ -212,7 +220,16 @@ def test_numpy_numbers_are_numbers() -> None:
     )
     assert (s.parameters.levels, s.parameters.log_n, s.bound) == (2, 12, 4.0)
     bound: Any = np.float32(2.0)
-    assert s.decrypt(s.encrypt([1.0], bound=bound)) == [1.0]
+    bits: Any = np.int64(1)
+    assert (
+        abs(
+            s.decrypt_for_others(
+                s.encrypt([1.0], bound=bound), statistical_bits=bits, decryptions=bits
+            )[0]
+            - 1.0
+        )
+        < 1e-2
+    )
 
 
 def test_the_largest_bound_that_works_is_named() -> None:
@@ -267,6 +284,16 @@ def test_a_tensor_says_that_it_is_insecure() -> None:
     assert "INSECURE" in repr(s.evaluator())
     secure = cw.Session(depth=0).encrypt([1.0])
     assert "INSECURE" not in repr(secure) + cw.explain(secure)
+
+
+@pytest.mark.parametrize("backend", ["ckks", "clear"])
+@pytest.mark.parametrize("refused", [1.5, -1, 0, True, "8"])
+def test_flooding_that_is_refused(backend: str, refused: Any) -> None:
+    s = session(depth=0, backend=backend, insecure=True, log_n=11)
+    with pytest.raises(InvalidArgumentError, match="statistical_bits"):
+        s.decrypt_for_others(s.encrypt([1.0]), statistical_bits=refused, decryptions=1)
+    with pytest.raises(InvalidArgumentError, match="decryptions"):
+        s.decrypt_for_others(s.encrypt([1.0]), statistical_bits=8, decryptions=refused)
 
 
 @pytest.mark.parametrize("thing", [None, np.ones(2), [1.0], 1])

@@ -13,7 +13,7 @@ from cloakwork.frontends.circuit.inputs import scalar, vector
 from cloakwork.frontends.circuit.staging import staged
 from cloakwork.plan.circuits.depth import require_depth
 from cloakwork.plan.circuits.search import candidates
-from cloakwork.plan.parameters.bgv import cheapest_integer_plan
+from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.ir.circuits import Circuit
 
@@ -81,4 +81,6 @@ def test_nothing_that_compiles_is_refused(depth: int, bits: int) -> None:
             require_depth(made, bits, rings)
         except InsecureParametersError:
             with pytest.raises(InsecureParametersError):
-                cheapest_integer_plan(candidates(made, effort=0.01), bits, rings=rings)
+                cheapest_integer_plan(
+                    candidates(made, effort=0.01), IntegerOptions(bits, rings=rings)
+                )

@@ -19,7 +19,7 @@ from cloakwork.explain.totals import counts
 from cloakwork.plan.circuits.cost import LaneCosts, cost_of
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import candidates, vectorise
-from cloakwork.plan.parameters.bgv import cheapest_integer_plan
+from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
 from cloakwork.programs.ir.vectors import LaneProgram
 from tests.plan.circuits.vector_evaluation import assert_right, random_inputs, results
 
@@ -42,7 +42,7 @@ def moves(job: str, replication: str) -> int:
     """Rotations and products of the program that levels choose, as a user gets it."""
     circuits = {(each.name, each.replication): each.circuit for each in SUITE}
     found = candidates(circuits[job, replication], effort=0.3)
-    work = counts(cheapest_integer_plan(found, 16).program)
+    work = counts(cheapest_integer_plan(found, IntegerOptions(16)).program)
     return work["rotation"] + work["ciphertext product"]
 
 

@@ -20,13 +20,16 @@ from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import candidates
 from cloakwork.plan.cost.bgv import expected_limbs
 from cloakwork.plan.parameters.bgv import (
+    IntegerOptions,
     cheapest_integer_plan,
     integer_plan,
     limbs_of,
     plaintext_moduli,
 )
 from cloakwork.programs.slots import Input, Mul, Output, Polynomial, SlotProgram
-from cloakwork.runtime.integer_noise import require_noise_within
+from cloakwork.runtime.estimates import require_noise_within
+
+OPTIONS = IntegerOptions(16)
 
 
 @given(st.integers(1, 64), st.integers(12, 16))
@@ -63,6 +66,8 @@ def test_the_model_of_noise_is_the_engines(log_n: int, bits: int) -> None:
     )
     fresh = parameters.fresh(2)
     require_near(model.fresh, found(fresh))
+    publicly = NoiseModel.of(modulus, log_n, public_inputs=True).fresh
+    require_near(publicly, found(parameters.fresh_public(2)))
     switched = fresh.multiply(fresh).switch_to(0)
     require_near(model.rounding, found(switched))
     rotated = found(fresh.rotate())
@@ -78,17 +83,17 @@ def test_the_model_of_noise_is_the_engines(log_n: int, bits: int) -> None:
 def test_no_plan_costs_more_than_the_circuit_as_it_is_written(job: str) -> None:
     circuit = next(each.circuit for each in small_jobs() if each.name == job)
     found = candidates(circuit, effort=0.05)
-    plans = [integer_plan(lanes, 16) for lanes in found]
-    scalar = integer_plan(scalar_program(circuit), 16)
+    plans = [integer_plan(lanes, OPTIONS) for lanes in found]
+    scalar = integer_plan(scalar_program(circuit), OPTIONS)
     least = min(plan.cost for plan in plans)
-    assert cheapest_integer_plan(found, 16).cost == least <= scalar.cost
+    assert cheapest_integer_plan(found, OPTIONS).cost == least <= scalar.cost
 
 
 def test_numbers_share_ciphertexts_though_a_run_would_be_quicker_without() -> None:
     """As a client has to encrypt and send them."""
     dot = next(each.circuit for each in small_jobs() if each.name == "dot.3")
     free = tuple(replace(each, grouped=False) for each in dot.inputs)
-    plan = cheapest_integer_plan(candidates(replace(dot, inputs=free), effort=0.05), 16)
+    plan = cheapest_integer_plan(candidates(replace(dot, inputs=free), effort=0.05), OPTIONS)
     assert sum(isinstance(each, Input) for each in plan.program.operations) == 2
 
 
@@ -96,10 +101,12 @@ def test_a_circuit_of_which_no_program_fits_is_refused() -> None:
     circuit = next(each.circuit for each in small_jobs() if each.name == "sort[3]")
     found = candidates(circuit, effort=0.05)
     with pytest.raises(InsecureParametersError, match="no modulus of up to 106 bits"):
-        cheapest_integer_plan(found, 16, rings=(12,))
+        cheapest_integer_plan(found, IntegerOptions(16, rings=(12,)))
     with pytest.raises(CircuitTooDeepError, match="multiplies more often in a row"):
-        cheapest_integer_plan(found, 16, rings=(11, 12))
-    assert cheapest_integer_plan(found, 16, rings=(13,)).parameter_sets[0].log_n == 13
+        cheapest_integer_plan(found, IntegerOptions(16, rings=(11, 12)))
+    assert (
+        cheapest_integer_plan(found, IntegerOptions(16, rings=(13,))).parameter_sets[0].log_n == 13
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,10 +131,12 @@ def test_noise_that_would_destroy_a_result_is_refused() -> None:
     program = SlotProgram("x^4", 2048, operations, (None,) * 4, numbers="integer")
     parameters = BgvParameters(levels=0, base_bits=72, level_bits=20, log_n=12)
     with pytest.raises(NoiseExhaustedError):
-        require_noise_within(program, parameters)
+        require_noise_within(program, parameters, public_inputs=False)
     square = (Input("x", 0), Mul(0, 0), Output(1))
     require_noise_within(
-        SlotProgram("x^2", 2048, square, (None,) * 3, numbers="integer"), parameters
+        SlotProgram("x^2", 2048, square, (None,) * 3, numbers="integer"),
+        parameters,
+        public_inputs=False,
     )
 
 

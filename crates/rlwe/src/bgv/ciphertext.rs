@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::estimate::Estimate;
 use super::parameters::Parameters;
-use crate::keys::KeyId;
+use crate::core::keys::KeyId;
 use crate::ring::poly::Poly;
 use crate::sampling::Seed;
 use crate::{Error, Result};
@@ -43,6 +43,11 @@ impl Ciphertext {
     /// 1, or 2 after a multiplication that was not relinearised.
     pub fn degree(&self) -> usize {
         self.estimate.degree()
+    }
+
+    /// Which secret key it belongs to: a random public label, not derived from the key.
+    pub fn key_id(&self) -> [u8; 16] {
+        self.key
     }
 
     /// Bytes in memory.

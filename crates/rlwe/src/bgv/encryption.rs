@@ -6,10 +6,11 @@ use zeroize::Zeroizing;
 use super::ciphertext::Ciphertext;
 use super::parameters::{CAPACITY, Parameters};
 use super::plaintext::Plaintext;
-use crate::keys::{PublicKey, SecretKey};
+use crate::core::keys::{PublicKey, SecretKey};
 use crate::parallel::Shared;
-use crate::ring::mixed_radix::MixedRadix;
-use crate::ring::modulus::{Modulus, product};
+use crate::ring::centring::Centring;
+use crate::ring::modulus::Modulus;
+use crate::ring::wiped::Wiped;
 use crate::{Error, Result};
 
 /// Coefficients put together at once.
@@ -44,7 +45,7 @@ impl SecretKey {
     pub fn encrypt_integers(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
         let operation = "encrypt";
         let parameters = &plaintext.parameters;
-        self.parameters.check_same(parameters.lattice(), operation)?;
+        self.parameters.check_same(parameters, operation)?;
         let estimate = parameters.fresh(plaintext.level)?;
         let (mut polys, seed) = self.encrypt_zero(plaintext.level, operation)?;
         parameters.add_message(&mut polys[0], plaintext, estimate.factor);
@@ -73,7 +74,7 @@ impl SecretKey {
     pub fn measure_noise(&self, ciphertext: &Ciphertext) -> Result<MeasuredNoise> {
         let Phase { reals, modulus_bits, .. } = self.integer_phase(ciphertext)?;
         let bits = |parts: f64| parts.log2() + modulus_bits;
-        let slots = self.parameters.encoder().project(&reals, self.parameters.slots())?;
+        let slots = ciphertext.parameters().embedding().project(&reals, self.parameters.slots())?;
         let canonical = slots.iter().map(|x| x.norm()).fold(0.0, f64::max);
         let coefficient = reals.iter().map(|x| x.abs()).fold(0.0, f64::max);
         let length = reals.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -88,7 +89,7 @@ impl SecretKey {
     fn integer_phase(&self, ciphertext: &Ciphertext) -> Result<Phase> {
         let operation = "decrypt";
         let parameters = ciphertext.parameters();
-        self.parameters.check_same(parameters.lattice(), operation)?;
+        self.parameters.check_same(parameters, operation)?;
         if self.id != ciphertext.key {
             return Err(Error::KeyMismatch { operation });
         }
@@ -115,60 +116,25 @@ impl SecretKey {
             })
             .collect();
         let moduli: Vec<Modulus> = positions.iter().map(|&p| ring.modulus(p)).collect();
-        let centring = Centring::new(&moduli, parameters.t());
+        let centring = Centring::new(&moduli, &[parameters.t()]);
         let mut residues = Zeroizing::new(vec![0; ring.n()]);
         let mut reals = Zeroizing::new(vec![0.0; ring.n()]);
         let blocks = residues.par_chunks_mut(BLOCK).zip(reals.par_chunks_mut(BLOCK)).enumerate();
         blocks.shared().for_each(|(block, (residues, reals))| {
-            let mut digits = Zeroizing::new(vec![0; moduli.len()]);
-            let mut sources = Zeroizing::new(vec![0; moduli.len()]);
+            let mut digits = Wiped::new(0, moduli.len());
+            let mut sources = Wiped::new(0, moduli.len());
             for (i, (residue, real)) in residues.iter_mut().zip(reals).enumerate() {
                 let limbs = limbs.iter().map(|limb| limb[block * BLOCK + i]);
                 sources.iter_mut().zip(limbs).for_each(|(source, x)| *source = x);
-                (*residue, *real) = centring.read(&sources, &mut digits);
+                let sign = centring.read(&sources, &mut digits);
+                *residue = centring.residue(0, sign, &digits).1;
+                *real = centring.part(sign, &digits);
             }
         });
         if reals.iter().any(|x| x.abs() >= CAPACITY) {
             return Err(Error::DecryptionOverflow);
         }
         Ok(Phase { residues, reals, modulus_bits })
-    }
-}
-
-/// Centred representatives from residues.
-struct Centring {
-    radix: MixedRadix,
-    moduli: Vec<Modulus>,
-    /// The product of the moduli modulo t.
-    whole: u32,
-}
-
-impl Centring {
-    fn new(moduli: &[Modulus], t: Modulus) -> Self {
-        let radix = MixedRadix::new(&[moduli, &[t]].concat(), moduli.len());
-        let whole = product(t, moduli.iter().map(|q| q.q));
-        Self { radix, moduli: moduli.to_vec(), whole }
-    }
-
-    /// The centred representative modulo t, and as a part of the product of the moduli.
-    ///
-    /// Without a branch on the residues.
-    fn read(&self, residues: &[u32], digits: &mut [u32]) -> (u32, f64) {
-        self.radix.digits(residues, digits);
-        let (t, value) = self.radix.residue(digits.len(), digits);
-        // Above half the product, of which every digit is half its prime.
-        let beyond = digits.iter().zip(&self.moduli).fold(0, |beyond, (&digit, q)| {
-            let (half, equal) = (q.q / 2, u32::from(digit == q.q / 2));
-            u32::from(digit > half) | (equal & beyond)
-        });
-        // Of what is missing to the product, less 1, the digits are what is missing to each prime.
-        let part = digits.iter().zip(&self.moduli).fold(0.0, |part, (&digit, q)| {
-            let missing = q.q - 1 - digit;
-            let magnitude = digit * (1 - beyond) + missing * beyond;
-            (part + f64::from(magnitude)) / f64::from(q.q)
-        });
-        let sign = 1.0 - 2.0 * f64::from(beyond);
-        (t.sub(value, beyond * self.whole), sign * part)
     }
 }
 
@@ -181,7 +147,7 @@ impl PublicKey {
     pub fn encrypt_integers(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
         let operation = "encrypt";
         let parameters: &Parameters = &plaintext.parameters;
-        self.parameters.check_same(parameters.lattice(), operation)?;
+        self.parameters.check_same(parameters, operation)?;
         let estimate = parameters.fresh_public(plaintext.level)?;
         let mut polys = self.encrypt_zero(plaintext.level, operation)?;
         parameters.add_message(&mut polys[0], plaintext, estimate.factor);

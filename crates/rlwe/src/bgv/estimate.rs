@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::alignment;
 use super::linear_transform::LinearTransform;
-use super::noise::Noise;
+use super::noise::{Noise, NoiseModel};
 use super::parameters::{CAPACITY, Parameters};
 use super::slots::centred;
 use crate::{Error, Result};
@@ -58,7 +58,7 @@ impl Parameters {
     /// [`Error::LevelMismatch`]; [`Error::NoiseExhausted`] when the modulus of the level is too
     /// small for any.
     pub fn fresh(&self, level: usize) -> Result<Estimate> {
-        self.encrypted(level, self.encryption_noise())
+        self.encrypted(level, self.noise_model().encryption())
     }
 
     /// A ciphertext that a public key makes at `level`.
@@ -66,11 +66,11 @@ impl Parameters {
     /// # Errors
     /// As [`Self::fresh`].
     pub fn fresh_public(&self, level: usize) -> Result<Estimate> {
-        self.encrypted(level, self.public_encryption_noise())
+        self.encrypted(level, self.noise_model().public_encryption(self.special_bits()))
     }
 
     fn encrypted(&self, level: usize, noise: Noise) -> Result<Estimate> {
-        self.lattice().check_level(level, "encrypt")?;
+        self.check_level(level, "encrypt")?;
         let (parameters, factor) = (self.clone(), self.level_factor(level));
         Estimate { parameters, level, degree: 1, factor, noise }.checked("encrypt")
     }
@@ -91,7 +91,7 @@ impl Parameters {
 
     /// What a division by the primes that leave between two levels multiplies factors by.
     fn switching_factor(&self, from: usize, to: usize) -> u32 {
-        let (lattice, t) = (self.lattice(), self.t());
+        let (lattice, t) = (self, self.t());
         let (from, to) = (lattice.level_basis(from), lattice.level_basis(to));
         let product = |basis: crate::ring::poly::Basis| {
             let primes = basis.iter().map(|position| lattice.ring().modulus(position).q);
@@ -137,8 +137,22 @@ impl Estimate {
         self.capacity_bits() - self.noise.coefficient_bits
     }
 
+    fn model(&self) -> &NoiseModel {
+        self.parameters.noise_model()
+    }
+
+    /// What key switching adds, the rounding of its division left out.
+    fn key_switching_noise(&self) -> Noise {
+        self.model().key_switching(&self.parameters.digit_bits(self.level))
+    }
+
+    /// What key switching adds.
+    fn rotation_noise(&self) -> Noise {
+        self.key_switching_noise().plus(self.model().rounding(1))
+    }
+
     fn modulus_bits(&self, level: usize) -> f64 {
-        let lattice = self.parameters.lattice();
+        let lattice = &self.parameters;
         lattice.ring().bits(lattice.level_basis(level))
     }
 
@@ -209,7 +223,7 @@ impl Estimate {
     /// # Errors
     /// [`Error::NoiseExhausted`].
     pub fn add_plain(&self) -> Result<Self> {
-        let noise = self.noise.plus(self.parameters.message_noise());
+        let noise = self.noise.plus(self.model().message());
         self.with_noise(noise).checked("add a plaintext")
     }
 
@@ -225,7 +239,7 @@ impl Estimate {
             let reason = "the norm is not a number".to_string();
             return Err(Error::InvalidArgument { operation, reason });
         }
-        let message = self.parameters.message_noise_within(norm_bits);
+        let message = self.model().message_within(norm_bits);
         self.with_noise(self.noise.times(message)).checked(operation)
     }
 
@@ -274,7 +288,7 @@ impl Estimate {
         if self.degree == 1 {
             return Ok(self.clone());
         }
-        let noise = self.noise.plus(self.parameters.rotation_noise(self.level));
+        let noise = self.noise.plus(self.rotation_noise());
         Self { degree: 1, ..self.with_noise(noise) }.checked("relinearise")
     }
 
@@ -289,7 +303,7 @@ impl Estimate {
             return Ok(self.switching_below()?.estimate);
         }
         let below = self.level_below(operation)?;
-        let switched = self.noise.plus(self.parameters.key_switching_noise(self.level));
+        let switched = self.noise.plus(self.key_switching_noise());
         let whole = self.with_noise(switched).checked(operation)?;
         Self { degree: 1, ..whole }.divided(below, 1).checked(operation)
     }
@@ -305,7 +319,7 @@ impl Estimate {
     /// [`Error::DegreeMismatch`], [`Error::NoiseExhausted`].
     pub fn rotate(&self) -> Result<Self> {
         self.check_degree_1("rotate")?;
-        let noise = self.noise.plus(self.parameters.rotation_noise(self.level));
+        let noise = self.noise.plus(self.rotation_noise());
         self.with_noise(noise).checked("rotate")
     }
 
@@ -315,10 +329,10 @@ impl Estimate {
     /// As [`Self::rotate`].
     pub fn rotate_sum(&self, terms: usize, moving: usize) -> Result<Self> {
         self.check_degree_1("sum rotations")?;
-        let switching = self.parameters.key_switching_noise(self.level);
+        let switching = self.key_switching_noise();
         let noise = self.noise.scaled((terms as f64).log2());
         let noise = noise.plus(switching.scaled((moving as f64).log2()));
-        let noise = noise.plus(self.parameters.rounding_noise(1));
+        let noise = noise.plus(self.model().rounding(1));
         self.with_noise(noise).checked("sum rotations")
     }
 
@@ -332,11 +346,11 @@ impl Estimate {
         self.parameters.check_same(&transform.parameters, operation)?;
         self.check_degree_1(operation)?;
         self.check_level(transform.level, operation)?;
-        let switching = self.parameters.key_switching_noise(self.level);
+        let switching = self.key_switching_noise();
         let rotated = self.noise.plus(switching).times(transform.bounds);
         let moving = transform.split.giant_steps.iter().filter(|&&step| step != 0).count();
-        let moved = self.parameters.rotation_noise(self.level).scaled((moving as f64).log2());
-        let noise = rotated.plus(moved).plus(self.parameters.rounding_noise(1));
+        let moved = self.rotation_noise().scaled((moving as f64).log2());
+        let noise = rotated.plus(moved).plus(self.model().rounding(1));
         self.with_noise(noise).checked(operation)
     }
 
@@ -404,7 +418,7 @@ impl Estimate {
             let factor = t.mul(self.factor, residue(t.q, multiplier));
             Self { factor, ..self.with_noise(noise) }.checked(operation)
         };
-        let lattice = self.parameters.lattice();
+        let lattice = &self.parameters;
         let (from, to) = (lattice.level_basis(self.level), lattice.level_basis(level));
         let dropped = to.is_subset(from).then(|| {
             let multiplier = multiplier(self.factor);
@@ -430,7 +444,7 @@ impl Estimate {
         let t = self.parameters.t();
         let ratio = self.parameters.switching_factor(self.level, level);
         let shrunk = self.noise.scaled(self.modulus_bits(level) - self.modulus_bits(self.level));
-        let noise = shrunk.plus(self.parameters.rounding_noise(degree));
+        let noise = shrunk.plus(self.model().rounding(degree));
         Self { level, factor: t.mul(self.factor, ratio), ..self.with_noise(noise) }
     }
 
@@ -472,7 +486,7 @@ impl fmt::Display for Estimate {
             self.noise.coefficient_bits,
             self.capacity_bits(),
             self.parameters.log_n(),
-            self.parameters.lattice().security(),
+            self.parameters.security(),
         )
     }
 }

@@ -2,10 +2,10 @@
 
 use super::ciphertext::Ciphertext;
 use super::estimate::residue;
-use super::parameters::Parameters;
+use crate::core::Parameters;
 use super::plaintext::Plaintext;
-use crate::keys::EvaluationKeys;
-use crate::multiplication::tensor;
+use crate::core::keys::EvaluationKeys;
+use crate::core::tensor_product::tensor;
 use crate::ring::poly::Poly;
 use crate::{Error, Result};
 
@@ -19,7 +19,7 @@ use crate::{Error, Result};
 /// use rlwe::keys::{EvaluationKeysRequest, SecretKey};
 ///
 /// let parameters = Parameters::new(ParametersLiteral { levels: 1, ..Default::default() })?;
-/// let secret = SecretKey::generate(parameters.lattice())?;
+/// let secret = SecretKey::generate(parameters)?;
 /// let request = EvaluationKeysRequest { relinearisation_level: Some(1), ..Default::default() };
 /// let evaluator = Evaluator::new(secret.evaluation_keys(&request)?)?;
 ///
@@ -32,17 +32,12 @@ use crate::{Error, Result};
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     pub(crate) keys: EvaluationKeys,
-    parameters: Parameters,
 }
 
 impl Evaluator {
     /// An evaluator with these keys.
-    ///
-    /// # Errors
-    /// [`Error::InvalidParameters`] for keys of CKKS.
-    pub fn new(keys: EvaluationKeys) -> Result<Self> {
-        let parameters = Parameters::of(keys.parameters())?;
-        Ok(Self { keys, parameters })
+    pub fn new(keys: EvaluationKeys) -> Self {
+        Self { keys }
     }
 
     /// The keys.
@@ -59,18 +54,18 @@ impl Evaluator {
     }
 
     pub(crate) fn parameters(&self) -> &Parameters {
-        &self.parameters
+        &self.keys.parameters
     }
 
     /// Refuses ciphertexts that are not of this evaluator's key.
     pub(crate) fn check(&self, a: &Ciphertext, operation: &'static str) -> Result<()> {
-        self.parameters.check_same(a.parameters(), operation)?;
+        self.parameters().check_same(a.parameters(), operation)?;
         if a.key == self.keys.id { Ok(()) } else { Err(Error::KeyMismatch { operation }) }
     }
 
     fn check_plain(&self, a: &Ciphertext, b: &Plaintext, operation: &'static str) -> Result<()> {
         self.check(a, operation)?;
-        self.parameters.check_same(&b.parameters, operation)?;
+        self.parameters().check_same(&b.parameters, operation)?;
         if a.level() == b.level {
             return Ok(());
         }
@@ -106,7 +101,7 @@ impl Evaluator {
         self.check(b, operation)?;
         let ([of_a, of_b], estimate) = a.estimate.aligned(&b.estimate, operation)?;
         let of_b = of_b * sign;
-        let ring = self.parameters.lattice().ring();
+        let ring = self.parameters().ring();
         let count = a.polys.len().max(b.polys.len());
         let polys: Vec<Poly> = (0..count)
             .map(|index| {
@@ -129,7 +124,7 @@ impl Evaluator {
 
     /// poly *= value.
     pub(super) fn multiply_by_integer(&self, poly: &mut Poly, value: i64) {
-        let ring = self.parameters.lattice().ring();
+        let ring = self.parameters().ring();
         match value {
             1 => (),
             -1 => ring.negate(poly),
@@ -168,14 +163,14 @@ impl Evaluator {
     /// As [`Self::add`].
     pub fn sub_plain(&self, a: &Ciphertext, b: &Plaintext) -> Result<Ciphertext> {
         self.check_plain(a, b, "subtract a plaintext")?;
-        self.add_coefficients(a, b, self.parameters.t().sub(0, a.estimate.factor))
+        self.add_coefficients(a, b, a.parameters().t().sub(0, a.estimate.factor))
     }
 
     /// a + factor b, the factor taken as a's own or its negative.
     fn add_coefficients(&self, a: &Ciphertext, b: &Plaintext, factor: u32) -> Result<Ciphertext> {
         let mut sum = a.with(a.estimate.add_plain()?, a.polys.clone());
         let first = &mut std::sync::Arc::make_mut(&mut sum.polys)[0];
-        self.parameters.add_message(first, b, factor);
+        a.parameters().add_message(first, b, factor);
         Ok(sum)
     }
 
@@ -186,12 +181,12 @@ impl Evaluator {
     pub fn add_scalar(&self, a: &Ciphertext, value: i64) -> Result<Ciphertext> {
         let operation = "add a scalar";
         self.check(a, operation)?;
-        self.parameters.check_range(value, operation)?;
-        let t = self.parameters.t();
+        a.parameters().check_range(value, operation)?;
+        let t = a.parameters().t();
         let constant = super::slots::centred(t, t.mul(a.estimate.factor, residue(t.q, value)));
         let mut sum = a.with(a.estimate.add_plain()?, a.polys.clone());
         let first = &mut std::sync::Arc::make_mut(&mut sum.polys)[0];
-        let ring = self.parameters.lattice().ring();
+        let ring = self.parameters().ring();
         ring.add_constant(first, |q| q.mul(residue(q.q, constant), q.inv(t.q % q.q)));
         Ok(sum)
     }
@@ -214,9 +209,9 @@ impl Evaluator {
         self.check(a, operation)?;
         self.check(b, operation)?;
         let estimate = a.estimate.multiply_lazily(&b.estimate)?;
-        let ring = self.parameters.lattice().ring();
+        let ring = self.parameters().ring();
         // Both sides are divided by t, their product is to be once.
-        let by_modulus = |q, limb: &mut [u32]| self.parameters.scale_by_modulus(q, limb);
+        let by_modulus = |q, limb: &mut [u32]| a.parameters().scale_by_modulus(q, limb);
         Ok(a.with(estimate, tensor(ring, &a.polys, &b.polys, by_modulus)))
     }
 
@@ -239,7 +234,7 @@ impl Evaluator {
             return Ok(a.clone());
         }
         let estimate = a.estimate.relinearize()?;
-        let division = self.parameters.lattice().division_by_special(a.level());
+        let division = self.parameters().division_by_special(a.level());
         Ok(a.with(estimate, self.keys.relinearize(&a.polys, a.level(), division)?))
     }
 
@@ -255,7 +250,7 @@ impl Evaluator {
             return Ok(self.switched(a, a.estimate.switching_below()?));
         }
         let estimate = a.estimate.relinearize_and_switch()?;
-        let division = self.parameters.lattice().rescale_from_extended(a.level());
+        let division = self.parameters().rescale_from_extended(a.level());
         Ok(a.with(estimate, self.keys.relinearize(&a.polys, a.level(), division)?))
     }
 
@@ -265,11 +260,11 @@ impl Evaluator {
     /// As [`Self::add`].
     pub fn multiply_plain(&self, a: &Ciphertext, b: &Plaintext) -> Result<Ciphertext> {
         self.check_plain(a, b, "multiply by a plaintext")?;
-        let estimate = a.estimate.multiply_plain(Some(b.norm_bits))?;
+        let estimate = a.estimate.multiply_plain(Some(b.norm_bits()))?;
         let mut product = a.with(estimate, a.polys.clone());
-        let ring = self.parameters.lattice().ring();
+        let ring = self.parameters().ring();
         let polys = std::sync::Arc::make_mut(&mut product.polys);
-        polys.iter_mut().for_each(|poly| ring.mul(poly, &b.poly));
+        polys.iter_mut().for_each(|poly| ring.mul(poly, b.poly()));
         Ok(product)
     }
 

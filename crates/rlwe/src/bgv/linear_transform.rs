@@ -9,10 +9,10 @@ use super::ciphertext::Ciphertext;
 use super::evaluator::Evaluator;
 use super::noise::Noise;
 use super::parameters::Parameters;
-use crate::diagonal_sums::Giant;
+use crate::core::bsgs::Giant;
 use crate::parallel::Shared;
 use crate::ring::bundle::Bundle;
-use crate::split::Split;
+use crate::core::Split;
 use crate::{Error, Result};
 
 /// Diagonals by their index: each the first row of N / 2 entries and then the second, or one row
@@ -49,7 +49,7 @@ impl LinearTransform {
         baby_steps: Option<usize>,
     ) -> Result<Self> {
         let operation = "make a linear transform";
-        parameters.lattice().check_level(level, operation)?;
+        parameters.check_level(level, operation)?;
         let slots = parameters.slots();
         let indices = distinct_indices(diagonals, slots as i64)?;
         let split = Split::choose(&indices, slots, baby_steps);
@@ -68,10 +68,10 @@ impl LinearTransform {
                     })
                     .collect();
                 let coefficients = parameters.embed(&turned, operation)?;
-                let bounds = parameters.message_noise_within(parameters.norm_bits(&coefficients));
-                let basis = parameters.lattice().extended_basis(level);
+                let bounds = parameters.noise_model().message_within(parameters.norm_bits(&coefficients));
+                let basis = parameters.extended_basis(level);
                 let mut poly = parameters.lifted(&coefficients, 1, basis);
-                parameters.lattice().ring().to_montgomery(&mut poly);
+                parameters.ring().to_montgomery(&mut poly);
                 Ok((giant, baby, bounds, poly))
             })
             .collect::<Result<_>>()?;
@@ -83,7 +83,7 @@ impl LinearTransform {
             babies.extend(split.baby_steps.binary_search(&baby));
             polys.push(poly);
         }
-        let basis = parameters.lattice().extended_basis(level);
+        let basis = parameters.extended_basis(level);
         let bundle = |(babies, polys): (Vec<usize>, Vec<_>)| {
             let diagonals = Bundle::new(parameters.n(), basis, &polys);
             Giant { babies, diagonals }
@@ -166,7 +166,7 @@ impl Evaluator {
         let sums = keys.inner_sums(a.level(), &transform.giants, &babies);
         drop(babies);
         let total = keys.giant_steps(a.level(), sums, &giant_keys);
-        let lattice = self.parameters().lattice();
+        let lattice = self.parameters();
         let division = lattice.division_by_special(a.level());
         Ok(a.with(estimate, division.apply_to_all(lattice.ring(), total.each_ref())))
     }

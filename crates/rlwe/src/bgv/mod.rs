@@ -27,12 +27,13 @@ mod rotation;
 pub(crate) mod slots;
 mod switching;
 
-pub use crate::split::Split;
+pub use crate::core::Split;
 pub use ciphertext::Ciphertext;
 pub use encryption::MeasuredNoise;
 pub use estimate::Estimate;
 pub use evaluator::Evaluator;
 pub use linear_transform::{Diagonals, LinearTransform};
-pub use noise::Noise;
+pub use noise::{Noise, NoiseModel};
+pub(crate) use parameters::Design;
 pub use parameters::{Parameters, ParametersLiteral};
 pub use plaintext::Plaintext;

@@ -1,4 +1,4 @@
-//! Bounds on noise, from parameters alone.
+//! Bounds on noise, from the ring alone.
 //!
 //! The noise of a ciphertext is the polynomial v of [`crate::bgv`], message included. It is
 //! bounded in the canonical embedding, whose norm is the largest absolute value of v at a root
@@ -15,16 +15,28 @@
 //! What an encryption, a rounding or a key switch adds is a sum of many independent terms, in the
 //! embedding close to Gaussian or to a product of two Gaussians (Mono, Marcolla, Land, Güneysu,
 //! Aaraj 2023, "Finding and evaluating parameters for BGV"), and exceeds each of its three bounds
-//! with a chance below 2^-40.
+//! with a chance below 2^-`failure_bits`, which a parameter set states and which may be asked for.
 
 use std::f64::consts::LN_2;
 
-use super::parameters::Parameters;
-use crate::deviation::{self, ERROR_DEVIATION, product_tail};
-use crate::literal::SecretDistribution;
+use crate::core::SecretDistribution;
+use crate::core::noise::{self, ERROR_DEVIATION, product_tail};
+use crate::{Error, Result};
 
-/// Any value among those of one polynomial exceeds its bound with a chance of 2^-so many.
-const FAILURE_BITS: f64 = 40.0;
+/// What is taken where nothing is asked for.
+pub(super) const DEFAULT_FAILURE_BITS: f64 = 40.0;
+/// Below the least an evaluator that tries many ciphertexts would meet a failure by chance;
+/// beyond the most it is less likely than that the key is guessed.
+const FAILURE_BITS: std::ops::RangeInclusive<f64> = 40.0..=128.0;
+
+pub(super) fn check_failure_bits(failure_bits: f64) -> Result<()> {
+    if FAILURE_BITS.contains(&failure_bits) {
+        return Ok(());
+    }
+    let (least, most) = (FAILURE_BITS.start(), FAILURE_BITS.end());
+    let reason = format!("failure_bits must lie between {least} and {most}, got {failure_bits}");
+    Err(Error::InvalidParameters(reason))
+}
 
 /// Bounds on a polynomial, as log2.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,97 +92,129 @@ fn sum_bits(a: f64, b: f64) -> f64 {
     if small == large { large + 1.0 } else { large + (small - large).exp2().ln_1p() / LN_2 }
 }
 
-/// The exponent of the chance that one of N values exceeds its bound.
-fn exponent(n: f64) -> f64 {
-    n.ln() + FAILURE_BITS * LN_2
-}
-
-/// t times a polynomial of Gaussian coefficients.
+/// What each operation adds to the noise in a ring, whatever the chain of moduli.
 ///
-/// The length by Laurent and Massart 2000, "Adaptive estimation of a quadratic functional by model
-/// selection", Lemma 1.
-fn gaussian(n: usize, t: f64, deviation: f64) -> Noise {
-    let n = n as f64;
-    let (complex, real) = (exponent(n).sqrt(), (2.0 * exponent(n)).sqrt());
-    let part = exponent(1.0) / n;
-    let length = (1.0 + 2.0 * part.sqrt() + 2.0 * part).sqrt();
-    let typical = t * deviation * n.sqrt();
-    Noise::new((typical * complex).log2(), (typical * length).log2(), (t * deviation * real).log2())
+/// ```
+/// use rlwe::SecretDistribution::Ternary;
+/// use rlwe::bgv::NoiseModel;
+/// let model = NoiseModel::new(13, 65537, Ternary, 40.0)?;
+/// assert!(model.encryption().coefficient_bits < model.rounding(1).coefficient_bits);
+/// let surer = NoiseModel::new(13, 65537, Ternary, 128.0)?;
+/// let costs = surer.rounding(1).coefficient_bits - model.rounding(1).coefficient_bits;
+/// assert!((1.0..1.5).contains(&costs));
+/// # Ok::<(), rlwe::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NoiseModel {
+    n: usize,
+    /// The plaintext modulus.
+    t: f64,
+    secret: SecretDistribution,
+    failure_bits: f64,
 }
 
-/// t times a sum of products of two polynomials, of this deviation in a coefficient.
-///
-/// The squared length is a mean over the n = N / 2 pairs of conjugate roots. At each stands what
-/// is close to the product of two exponential variables of mean 1: its variance is 3, and it
-/// exceeds z with a chance of about exp(-2 sqrt(z)). Their mean exceeds 1 by a where all of them
-/// do a little, with a chance of about exp(-n a^2 / 6), or where one does alone, with a chance of
-/// about n exp(-2 sqrt(n a)). Both are let be 2^-40, added, and doubled to be on the safe side;
-/// in small rings the largest coefficient says more.
-fn product(n: usize, t: f64, deviation: f64) -> Noise {
-    let n = n as f64;
-    let coefficient = t * deviation * product_tail(exponent(n));
-    let (roots, typical) = (n / 2.0, t * deviation * n.sqrt());
-    let together = (6.0 * exponent(1.0) / roots).sqrt();
-    let alone = exponent(roots).powi(2) / (4.0 * roots);
-    let length = typical * (1.0 + 2.0 * (together + alone)).sqrt();
-    Noise::new((coefficient * n.sqrt()).log2(), length.log2(), coefficient.log2())
-}
-
-/// log2 of the norm that rounding leaves a ciphertext with, however small its noise was.
-pub(crate) fn floor_bits(log_n: u32, modulus: u32, secret: SecretDistribution) -> f64 {
-    let n = 1 << log_n;
-    product(n, f64::from(modulus), deviation::rounding_in(n, secret)).canonical_bits
-}
-
-impl Parameters {
-    fn t_real(&self) -> f64 {
-        f64::from(self.plaintext_modulus())
+impl NoiseModel {
+    /// The model of a ring of degree 2^`log_n`, below 2^32, and a plaintext modulus, of which each
+    /// bound fails with a chance below 2^-`failure_bits`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameters`] for `failure_bits` out of range, 40 to 128, or `log_n` beyond 31.
+    pub fn new(
+        log_n: u32,
+        plaintext_modulus: u32,
+        secret: SecretDistribution,
+        failure_bits: f64,
+    ) -> Result<Self> {
+        check_failure_bits(failure_bits)?;
+        if log_n > 31 {
+            let reason = format!("log_n must be at most 31, got {log_n}");
+            return Err(Error::InvalidParameters(reason));
+        }
+        Ok(Self { n: 1 << log_n, t: f64::from(plaintext_modulus), secret, failure_bits })
     }
 
-    fn noise_of_products(&self, deviation: f64) -> Noise {
-        product(self.n(), self.t_real(), deviation)
+    /// Each bound fails with a chance below 2^-so many.
+    pub fn failure_bits(&self) -> f64 {
+        self.failure_bits
     }
 
     /// Of a message, whichever it is.
-    pub(crate) fn message_noise(&self) -> Noise {
-        let (coefficient, log_n) = ((self.t_real() / 2.0).log2(), f64::from(self.log_n()));
+    pub fn message(&self) -> Noise {
+        let (coefficient, log_n) = ((self.t / 2.0).log2(), (self.n as f64).log2());
         Noise::new(coefficient + log_n, coefficient + log_n / 2.0, coefficient)
     }
 
-    /// Of a message of which the norm is known.
-    pub(crate) fn message_noise_within(&self, norm_bits: f64) -> Noise {
-        let any = self.message_noise();
+    /// Of a message of which the norm is known, as log2.
+    pub fn message_within(&self, norm_bits: f64) -> Noise {
+        let any = self.message();
         let norm_bits = norm_bits.min(any.canonical_bits);
         Noise::new(norm_bits, any.length_bits, any.coefficient_bits)
     }
 
     /// Of an encryption under the secret key.
-    pub(crate) fn encryption_noise(&self) -> Noise {
-        self.message_noise().plus(gaussian(self.n(), self.t_real(), ERROR_DEVIATION))
+    pub fn encryption(&self) -> Noise {
+        self.message().plus(self.gaussian(ERROR_DEVIATION))
     }
 
-    /// Of an encryption under the public key.
-    pub(crate) fn public_encryption_noise(&self) -> Noise {
-        let deviation = deviation::public_encryption(self.lattice());
-        self.message_noise().plus(self.noise_of_products(deviation))
+    /// Of an encryption under a public key, of which the key-switching primes have so many bits.
+    pub fn public_encryption(&self, special_bits: f64) -> Noise {
+        let deviation = noise::public_encryption(self.n, self.secret, special_bits);
+        self.message().plus(self.product(deviation))
     }
 
-    /// What a division with rounding adds to a ciphertext of `degree`.
-    pub(crate) fn rounding_noise(&self, degree: usize) -> Noise {
-        self.noise_of_products(match degree {
-            1 => deviation::rounding(self.lattice()),
-            _ => deviation::rounding_of_square(self.lattice()),
+    /// What a division with rounding adds to a ciphertext of `degree`, 1 or 2.
+    pub fn rounding(&self, degree: usize) -> Noise {
+        self.product(match degree {
+            1 => noise::rounding(self.n, self.secret),
+            _ => noise::rounding_of_square(self.n, self.secret),
         })
     }
 
-    /// What key switching at a level adds, the rounding of its division left out.
-    pub(crate) fn key_switching_noise(&self, level: usize) -> Noise {
-        self.noise_of_products(deviation::key_switching(self.lattice(), level))
+    /// What key switching adds, the rounding of its division left out, when each digit exceeds the
+    /// product of the key-switching primes by so many bits, a negative number.
+    pub fn key_switching(&self, digit_bits: &[f64]) -> Noise {
+        self.product(noise::key_switching(self.n, digit_bits))
     }
 
-    /// What key switching at a level adds.
-    pub(crate) fn rotation_noise(&self, level: usize) -> Noise {
-        self.key_switching_noise(level).plus(self.rounding_noise(1))
+    /// The exponent of the chance that one of so many values exceeds its bound.
+    fn exponent(&self, values: f64) -> f64 {
+        values.ln() + self.failure_bits * LN_2
+    }
+
+    /// t times a polynomial of Gaussian coefficients.
+    ///
+    /// The length by Laurent and Massart 2000, "Adaptive estimation of a quadratic functional by
+    /// model selection", Lemma 1.
+    fn gaussian(&self, deviation: f64) -> Noise {
+        let n = self.n as f64;
+        let (complex, real) = (self.exponent(n).sqrt(), (2.0 * self.exponent(n)).sqrt());
+        let part = self.exponent(1.0) / n;
+        let length = (1.0 + 2.0 * part.sqrt() + 2.0 * part).sqrt();
+        let coefficient = self.t * deviation;
+        let typical = coefficient * n.sqrt();
+        Noise::new(
+            (typical * complex).log2(),
+            (typical * length).log2(),
+            (coefficient * real).log2(),
+        )
+    }
+
+    /// t times a sum of products of two polynomials, of this deviation in a coefficient.
+    ///
+    /// The squared length is a mean over the n = N / 2 pairs of conjugate roots. At each stands
+    /// what is close to the product of two exponential variables of mean 1: its variance is 3, and
+    /// it exceeds z with a chance of about exp(-2 sqrt(z)). Their mean exceeds 1 by a where all of
+    /// them do a little, with a chance of about exp(-n a^2 / 6), or where one does alone, with a
+    /// chance of about n exp(-2 sqrt(n a)). Both are let be 2^-`failure_bits`, added, and doubled
+    /// to be on the safe side; in small rings the largest coefficient says more.
+    fn product(&self, deviation: f64) -> Noise {
+        let n = self.n as f64;
+        let coefficient = self.t * deviation * product_tail(self.exponent(n));
+        let (roots, typical) = (n / 2.0, self.t * deviation * n.sqrt());
+        let together = (6.0 * self.exponent(1.0) / roots).sqrt();
+        let alone = self.exponent(roots).powi(2) / (4.0 * roots);
+        let length = typical * (1.0 + 2.0 * (together + alone)).sqrt();
+        Noise::new((coefficient * n.sqrt()).log2(), length.log2(), coefficient.log2())
     }
 }
 

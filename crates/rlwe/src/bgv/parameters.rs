@@ -1,13 +1,19 @@
 //! Parameters of BGV.
 
 use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
-use super::noise;
-use crate::bgv::slots::SlotEncoder;
+use super::noise::{DEFAULT_FAILURE_BITS, NoiseModel, check_failure_bits};
+use super::slots::SlotEncoder;
 use crate::chain::{
-    MAX_HEADROOM_BITS, MAX_LOG_N, MAX_SCALE_BITS, MIN_HEADROOM_BITS, MIN_LOG_N, MIN_SCALE_BITS,
+    Chain, MAX_HEADROOM_BITS, MAX_LOG_N, MAX_SCALE_BITS, MIN_HEADROOM_BITS, MIN_LOG_N,
+    MIN_SCALE_BITS, check_nominal_bits,
 };
-use crate::literal::SecretDistribution;
+use crate::core;
+use crate::core::SecretDistribution;
+use crate::core::literal::Literal;
+use crate::ring::embedding::Embedding;
 use crate::ring::modulus::Modulus;
 use crate::ring::primes::ntt_primes;
 use crate::security::{MAX_SECURE_LOG_N, MIN_SECURE_LOG_N};
@@ -49,15 +55,40 @@ pub struct ParametersLiteral {
     pub base_bits: Option<f64>,
     /// The key-switching digits, at most; `None` takes the number with the cheapest rotation.
     pub digits: Option<usize>,
+    /// Each bound on noise fails with a chance below 2^-so many, from 40 to 128; `None` takes 40.
+    pub failure_bits: Option<f64>,
     /// How secret keys are drawn.
     pub secret: SecretDistribution,
     /// Allows parameters that the security table does not cover.
     pub insecure: bool,
 }
 
-/// A compiled BGV parameter set, shared by reference. Cloning is cheap.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Parameters(crate::Parameters);
+/// A compiled BGV parameter set, shared by reference: [`core::Parameters`], plaintext modulus and
+/// bounds on noise. Cloning is cheap.
+#[derive(Clone)]
+pub struct Parameters(Arc<Tables>);
+
+struct Tables {
+    core: core::Parameters,
+    slot_encoder: SlotEncoder,
+    embedding: Embedding,
+    noise: NoiseModel,
+    level_bits: f64,
+    headroom_bits: f64,
+}
+
+/// What a set is made of beside its chain.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Design {
+    pub(crate) log_n: u32,
+    pub(crate) secret: SecretDistribution,
+    pub(crate) plaintext_modulus: u32,
+    pub(crate) failure_bits: f64,
+    /// What each level adds to the modulus.
+    pub(crate) level_bits: f64,
+    /// What level 0 has beyond that.
+    pub(crate) headroom_bits: f64,
+}
 
 impl Parameters {
     /// Compiles `literal`.
@@ -68,20 +99,18 @@ impl Parameters {
     /// say that it may be insecure.
     pub fn new(literal: ParametersLiteral) -> Result<Self> {
         if let Some(log_n) = literal.log_n {
-            return crate::Parameters::new(literal.in_ring(log_n)?).map(Self);
+            let (design, request) = literal.in_ring(log_n)?;
+            return Self::of_chain(request.chain()?.1, design);
         }
         let mut refusal = None;
         for log_n in MIN_SECURE_LOG_N..=MAX_SECURE_LOG_N {
-            let request = crate::ParametersLiteral { insecure: false, ..literal.in_ring(log_n)? };
+            let (design, request) = literal.in_ring(log_n)?;
+            let request = Literal { insecure: false, ..request };
             if log_n < MAX_SECURE_LOG_N && !request.may_fit(log_n) {
                 continue;
             }
-            let insecure = literal.insecure;
             match request.chain() {
-                Ok(_) => {
-                    let request = crate::ParametersLiteral { insecure, ..request };
-                    return crate::Parameters::new(request).map(Self);
-                }
+                Ok((_, chain)) => return Self::of_chain(chain, design),
                 Err(Error::InsecureParameters(why)) => refusal = Some(why),
                 Err(refusal) => return Err(refusal),
             }
@@ -90,29 +119,39 @@ impl Parameters {
         Err(Error::InsecureParameters(why))
     }
 
-    /// The parameters that keys were made under, as those of BGV.
+    /// The set of a chain that was made for `design`.
     ///
     /// # Errors
-    /// [`Error::InvalidParameters`] for those of CKKS.
-    pub fn of(lattice: &crate::Parameters) -> Result<Self> {
-        if lattice.slot_encoder().is_some() {
-            return Ok(Self(lattice.clone()));
+    /// [`Error::InvalidParameters`] for a plaintext modulus that is no prime that is 1 modulo 2N
+    /// or is in the chain, and for sizes out of range.
+    pub(crate) fn of_chain(chain: Chain, design: Design) -> Result<Self> {
+        let Design { log_n, secret, plaintext_modulus, failure_bits, .. } = design;
+        let Design { level_bits, headroom_bits, .. } = design;
+        check_nominal_bits(level_bits, headroom_bits)?;
+        check_failure_bits(failure_bits)?;
+        if chain.q_primes.iter().chain(&chain.p_primes).any(|&q| q == plaintext_modulus) {
+            let reason = format!("the plaintext modulus {plaintext_modulus} is in the chain");
+            return Err(Error::InvalidParameters(reason));
         }
-        let reason = "these are of CKKS and have no plaintext modulus; make them for BGV";
-        Err(Error::InvalidParameters(reason.into()))
+        let slot_encoder = SlotEncoder::new(log_n, plaintext_modulus)?;
+        let modulus = plaintext_modulus.to_le_bytes();
+        let scheme = [&b"BGV"[..], &modulus, &failure_bits.to_bits().to_le_bytes()].concat();
+        let core = core::Parameters::new(log_n, chain, secret, &scheme)?;
+        let embedding = Embedding::new(log_n)?;
+        let noise = NoiseModel::new(log_n, plaintext_modulus, secret, failure_bits)?;
+        let tables = Tables { core, slot_encoder, embedding, noise, level_bits, headroom_bits };
+        Ok(Self(Arc::new(tables)))
     }
 
-    /// Ring, chain and keys, as CKKS has them too: what secret keys are generated under.
-    ///
-    /// ```
-    /// use rlwe::bgv::{Parameters, ParametersLiteral};
-    /// use rlwe::keys::SecretKey;
-    /// let parameters = Parameters::new(ParametersLiteral::default())?;
-    /// let secret = SecretKey::generate(parameters.lattice())?;
-    /// # Ok::<(), rlwe::Error>(())
-    /// ```
-    pub fn lattice(&self) -> &crate::Parameters {
-        &self.0
+    pub(crate) fn design(&self) -> Design {
+        Design {
+            log_n: self.log_n(),
+            secret: self.secret(),
+            plaintext_modulus: self.plaintext_modulus(),
+            failure_bits: self.failure_bits(),
+            level_bits: self.0.level_bits,
+            headroom_bits: self.0.headroom_bits,
+        }
     }
 
     /// t: arithmetic is exact modulo it.
@@ -120,42 +159,20 @@ impl Parameters {
         self.t().q
     }
 
-    /// log2 of the ring degree.
-    pub fn log_n(&self) -> u32 {
-        self.0.log_n()
-    }
-
-    /// The ring degree.
-    pub fn n(&self) -> usize {
-        self.0.n()
-    }
-
-    /// Slots of one of both rows, N / 2: rotations are cyclic over them.
-    pub fn slots(&self) -> usize {
-        self.0.slots()
-    }
-
-    /// The highest level: how often the modulus of a fresh ciphertext can be switched.
-    pub fn max_level(&self) -> usize {
-        self.0.max_level()
-    }
-
     /// What each level adds to the modulus, in bits, about.
     pub fn level_bits(&self) -> f64 {
-        self.0.literal().scale_bits
+        self.0.level_bits
     }
 
-    /// Whether the set is 128-bit secure by the table of [`crate::security`].
-    pub fn is_secure(&self) -> bool {
-        self.0.is_secure()
+    /// Each bound on noise fails with a chance below 2^-so many: an encryption's, a rounding's, a
+    /// key switch's.
+    pub fn failure_bits(&self) -> f64 {
+        self.0.noise.failure_bits()
     }
 
-    /// log2 of the modulus of a level.
-    ///
-    /// # Errors
-    /// [`Error::LevelMismatch`] for a level that there is not.
-    pub fn log_q(&self, level: usize) -> Result<f64> {
-        self.0.log_q(level)
+    /// What each operation adds to the noise.
+    pub fn noise_model(&self) -> &NoiseModel {
+        &self.0.noise
     }
 
     /// log2 of what noise must stay below at a level: seven sixteenths of the modulus. Half would
@@ -173,42 +190,79 @@ impl Parameters {
     }
 
     pub(crate) fn slot_encoder(&self) -> &SlotEncoder {
-        self.0.slot_encoder().expect("parameters of BGV have a plaintext modulus")
+        &self.0.slot_encoder
     }
 
-    /// Refuses objects of other parameters.
-    pub(crate) fn check_same(&self, other: &Self, operation: &'static str) -> Result<()> {
-        self.0.check_same(&other.0, operation)
+    /// Between polynomials and their values at the roots of X^N + 1, for norms.
+    pub(crate) fn embedding(&self) -> &Embedding {
+        &self.0.embedding
     }
 }
 
+/// Ring, chain and keys, as CKKS has them too: what secret keys are generated under.
+///
+/// ```
+/// use rlwe::bgv::{Parameters, ParametersLiteral};
+/// use rlwe::keys::SecretKey;
+/// let parameters = Parameters::new(ParametersLiteral::default())?;
+/// let secret = SecretKey::generate(&parameters)?;
+/// # Ok::<(), rlwe::Error>(())
+/// ```
+impl Deref for Parameters {
+    type Target = core::Parameters;
+
+    fn deref(&self) -> &core::Parameters {
+        &self.0.core
+    }
+}
+
+impl PartialEq for Parameters {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Parameters {}
+
 impl ParametersLiteral {
-    /// The request of ring, chain and keys in degree 2^`log_n`.
-    fn in_ring(&self, log_n: u32) -> Result<crate::ParametersLiteral> {
+    /// What is made in degree 2^`log_n`, and the request of its chain.
+    fn in_ring(&self, log_n: u32) -> Result<(Design, Literal)> {
         if !(MIN_LOG_N..=MAX_LOG_N).contains(&log_n) {
             return Err(Error::InvalidParameters(format!(
                 "log_n must lie between {MIN_LOG_N} and {MAX_LOG_N}, got {log_n}"
             )));
         }
         let modulus = self.plaintext_modulus.unwrap_or_else(|| default_modulus(log_n));
+        let failure_bits = self.failure_bits.unwrap_or(DEFAULT_FAILURE_BITS);
+        let noise = NoiseModel::new(log_n, modulus, self.secret, failure_bits)?;
         let level_bits = self.level_bits.unwrap_or_else(|| {
-            let needed = noise::floor_bits(log_n, modulus, self.secret) + LEVEL_MARGIN_BITS;
+            let needed = noise.rounding(1).canonical_bits + LEVEL_MARGIN_BITS;
             needed.ceil().clamp(MIN_SCALE_BITS, MAX_SCALE_BITS)
         });
         let base_bits = self.base_bits.unwrap_or(level_bits + MIN_HEADROOM_BITS);
         check_bits("level_bits", level_bits, MIN_SCALE_BITS, MAX_SCALE_BITS)?;
         let [least, most] = [MIN_HEADROOM_BITS, MAX_HEADROOM_BITS].map(|bits| level_bits + bits);
         check_bits("base_bits", base_bits, least, most)?;
-        Ok(crate::ParametersLiteral {
+        let headroom_bits = base_bits - level_bits;
+        let design = Design {
+            log_n,
+            secret: self.secret,
+            plaintext_modulus: modulus,
+            failure_bits,
+            level_bits,
+            headroom_bits,
+        };
+        let request = Literal {
             log_n: Some(log_n),
             levels: self.levels,
             scale_bits: level_bits,
-            headroom_bits: base_bits - level_bits,
+            headroom_bits,
             digits: self.digits,
-            plaintext_modulus: Some(modulus),
+            avoided: Some(modulus),
             secret: self.secret,
             insecure: self.insecure,
-        })
+        };
+        Ok((design, request))
     }
 }
 
@@ -229,7 +283,17 @@ fn default_modulus(log_n: u32) -> u32 {
 
 impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        write!(
+            f,
+            "BGV modulo {}, N = 2^{}, 2 x {} slots, {} levels of {} bits, bounds fail below 2^-{}, {}",
+            self.plaintext_modulus(),
+            self.log_n(),
+            self.slots(),
+            self.max_level(),
+            self.level_bits(),
+            self.failure_bits(),
+            **self,
+        )
     }
 }
 

@@ -1,6 +1,7 @@
 //! Plaintexts: two rows of integers as polynomials.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
 use zeroize::Zeroizing;
@@ -9,22 +10,33 @@ use super::parameters::Parameters;
 use super::slots::centred;
 use crate::parallel::Shared;
 use crate::ring::kernels;
-use crate::ring::poly::{Basis, Poly};
+use crate::ring::poly::{Basis, Poly, SecretPoly};
+use crate::ring::wiped::Wiped;
 use crate::{Error, Result};
 
 /// Double-precision transforms are exact to far less than this part of the largest value.
 const TRANSFORM_ERROR: f64 = 1.0 / (1u64 << 30) as f64;
 
-/// Integers modulo t in two rows of slots, encoded at a level.
-#[derive(Clone, PartialEq)]
+/// Integers modulo t in two rows of slots, encoded at a level. Wiped from memory when dropped.
+#[derive(Clone)]
 pub struct Plaintext {
     pub(crate) parameters: Parameters,
     pub(crate) level: usize,
     /// Modulo t.
     pub(crate) coefficients: Zeroizing<Vec<u32>>,
     /// The centred coefficients.
-    pub(crate) poly: Poly,
-    pub(crate) norm_bits: f64,
+    poly: SecretPoly,
+    /// Computed when first asked for: encryption does not.
+    norm_bits: OnceLock<f64>,
+}
+
+/// The polynomial and its norm follow from the coefficients.
+impl PartialEq for Plaintext {
+    fn eq(&self, other: &Self) -> bool {
+        self.parameters == other.parameters
+            && self.level == other.level
+            && self.coefficients == other.coefficients
+    }
 }
 
 impl Parameters {
@@ -45,7 +57,7 @@ impl Parameters {
     /// ```
     pub fn encode(&self, values: &[i64], level: usize) -> Result<Plaintext> {
         let operation = "encode";
-        self.lattice().basis(level, operation)?;
+        self.basis(level, operation)?;
         let coefficients = self.embed(values, operation)?;
         Ok(self.plaintext(coefficients, level))
     }
@@ -73,15 +85,15 @@ impl Parameters {
 
     /// The plaintext of coefficients modulo t, at a level that there is.
     pub(crate) fn plaintext(&self, coefficients: Zeroizing<Vec<u32>>, level: usize) -> Plaintext {
-        let poly = self.lifted(&coefficients, 1, self.lattice().level_basis(level));
-        let norm_bits = self.norm_bits(&coefficients);
-        Plaintext { parameters: self.clone(), level, coefficients, poly, norm_bits }
+        let poly = SecretPoly(self.lifted(&coefficients, 1, self.level_basis(level)));
+        let parameters = self.clone();
+        Plaintext { parameters, level, coefficients, poly, norm_bits: OnceLock::new() }
     }
 
     /// The polynomial whose coefficients are these times `factor`, modulo t and centred; in
     /// constant time.
     pub(crate) fn lifted(&self, coefficients: &[u32], factor: u32, basis: &Basis) -> Poly {
-        let (ring, t) = (self.lattice().ring(), self.t());
+        let (ring, t) = (self.ring(), self.t());
         let factor = t.to_montgomery(factor);
         let scaled: Zeroizing<Vec<u32>> =
             Zeroizing::new(coefficients.iter().map(|&x| t.mul_montgomery(x, factor)).collect());
@@ -102,11 +114,11 @@ impl Parameters {
     /// log2 of the largest absolute value of the centred polynomial at a root of X^N + 1.
     pub(crate) fn norm_bits(&self, coefficients: &[u32]) -> f64 {
         let t = self.t();
-        let reals: Vec<f64> = coefficients.iter().map(|&x| centred(t, x) as f64).collect();
-        let any = self.message_noise().canonical_bits;
-        let values = self.lattice().encoder().project(&Zeroizing::new(reals), self.slots());
-        let Ok(values) = values else { return any };
-        let largest = values.iter().map(|x| x.norm()).fold(1.0, f64::max);
+        let reals = Wiped::collect(coefficients.iter().map(|&x| centred(t, x) as f64));
+        let any = self.noise_model().message().canonical_bits;
+        let norms = self.embedding().project_each(&reals, self.slots(), |value| value.norm());
+        let Ok(norms) = norms else { return any };
+        let largest = norms.into_iter().fold(1.0, f64::max);
         (largest * (1.0 + TRANSFORM_ERROR)).log2().min(any)
     }
 
@@ -123,13 +135,13 @@ impl Parameters {
         let t = self.plaintext_modulus();
         let scaled;
         let poly = if factor == 1 {
-            &message.poly
+            message.poly()
         } else {
-            let basis = self.lattice().level_basis(message.level);
-            scaled = self.lifted(&message.coefficients, factor, basis);
-            &scaled
+            let basis = self.level_basis(message.level);
+            scaled = SecretPoly(self.lifted(&message.coefficients, factor, basis));
+            &scaled.0
         };
-        self.lattice().ring().add_scaled(sum, poly, |q| q.inv(t % q.q));
+        self.ring().add_scaled(sum, poly, |q| q.inv(t % q.q));
     }
 
     /// t times every limb of a polynomial, one by one.
@@ -152,7 +164,11 @@ impl Plaintext {
     /// log2 of what a product with it multiplies noise by: the norm of its polynomial in the
     /// canonical embedding.
     pub fn norm_bits(&self) -> f64 {
-        self.norm_bits
+        *self.norm_bits.get_or_init(|| self.parameters.norm_bits(&self.coefficients))
+    }
+
+    pub(crate) fn poly(&self) -> &Poly {
+        &self.poly.0
     }
 
     /// The first row and then the second.
@@ -180,7 +196,7 @@ mod tests {
     use super::*;
     use crate::bgv::estimate::residue;
     use crate::bgv::{Ciphertext, Evaluator, ParametersLiteral};
-    use crate::keys::{EvaluationKeys, SecretKey};
+    use crate::core::keys::{EvaluationKeys, SecretKey};
 
     /// Messages whose coefficients have one absolute value, and such as pile up at one root or, in
     /// a product, at one coefficient.
@@ -216,12 +232,12 @@ mod tests {
             let plaintext_modulus = Some(modulus);
             let literal = ParametersLiteral { log_n: Some(log_n), plaintext_modulus, ..small() };
             let parameters = Parameters::new(literal).unwrap();
-            let secret = SecretKey::generate(parameters.lattice()).unwrap();
-            let evaluator = Evaluator::new(EvaluationKeys::none(&secret)).unwrap();
+            let secret = SecretKey::generate(&parameters).unwrap();
+            let evaluator = Evaluator::new(EvaluationKeys::none(&secret));
             let messages = extremes(&parameters);
-            let any = parameters.message_noise();
+            let any = parameters.noise_model().message();
             for a in &messages {
-                assert!(a.norm_bits <= any.canonical_bits);
+                assert!(a.norm_bits() <= any.canonical_bits);
                 let x = secret.encrypt_integers(a).unwrap();
                 holds_within_bounds(&secret, &x, &a.decode());
                 for b in &messages {

@@ -33,7 +33,7 @@ impl Evaluator {
         if !switch.divides && level == a.level() && switch.multiplier == 1 {
             return a.clone();
         }
-        let lattice = self.parameters().lattice();
+        let lattice = self.parameters();
         let (ring, to) = (lattice.ring(), lattice.level_basis(level));
         if !switch.divides {
             let restricted = a.polys.iter().map(|poly| {

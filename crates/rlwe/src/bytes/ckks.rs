@@ -1,42 +1,46 @@
 //! Ciphertexts and plaintexts.
 
-use super::envelope::{Kind, open_under, seal};
-use super::residues;
+use envelope::Reader;
+
+use super::kind::{CIPHERTEXT, PLAINTEXT, open_under, seal};
+use super::{reader, residues};
 use crate::Result;
-use crate::ckks::{Ciphertext, Estimate, Plaintext};
-use crate::keys::KeyId;
-use crate::parameters::Parameters;
+use crate::ckks::{Ciphertext, Estimate, Parameters, Plaintext};
+use crate::core::keys::KeyId;
+use crate::ring::poly::SecretPoly;
 
-use super::reader::Reader;
+/// Level, slots, scale, deviation and bound.
+const ESTIMATE_LENGTH: usize = 4 + 4 + 8 + 8 + 8;
 
-/// Level, slots, scale and estimate.
-const VALUES_LENGTH: usize = 4 + 4 + 8 + 8 + 8;
+/// The least numbers that an estimate can have may come out a little smaller on another machine.
+const FLOOR_TOLERANCE: f64 = 1e-9;
 
-/// What ciphertexts and plaintexts say of their values.
-struct Values {
-    level: usize,
-    slots: usize,
-    scale: f64,
-    estimate: Estimate,
+fn write_estimate(bytes: &mut Vec<u8>, estimate: &Estimate) {
+    bytes.extend_from_slice(&(estimate.level as u32).to_le_bytes());
+    bytes.extend_from_slice(&(estimate.slots as u32).to_le_bytes());
+    bytes.extend_from_slice(&estimate.scale.to_le_bytes());
+    bytes.extend_from_slice(&estimate.deviation.to_le_bytes());
+    bytes.extend_from_slice(&estimate.bound.to_le_bytes());
 }
 
-impl Values {
-    fn write(&self, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(&(self.level as u32).to_le_bytes());
-        bytes.extend_from_slice(&(self.slots as u32).to_le_bytes());
-        bytes.extend_from_slice(&self.scale.to_le_bytes());
-        bytes.extend_from_slice(&self.estimate.deviation.to_le_bytes());
-        bytes.extend_from_slice(&self.estimate.bound.to_le_bytes());
+/// What an object says of itself. Anything that no object can be is refused, as a value without
+/// an error; anything else may be a lie.
+fn read_estimate(reader: &mut Reader<'_>, parameters: &Parameters) -> Result<Estimate> {
+    let level = reader::level(reader, parameters)?;
+    let slots = reader::slots(reader, parameters)?;
+    let scale = reader::scale(reader, parameters, level)?;
+    let deviation = reader.magnitude("a finite deviation")?;
+    let bound = reader.magnitude("a finite bound")?;
+    let parameters = parameters.clone();
+    let estimate = Estimate { parameters, level, scale, slots, degree: 0, deviation, bound };
+    let floor = estimate.floor();
+    if deviation.min(bound) < floor * (1.0 - FLOOR_TOLERANCE) {
+        let reason = format!(
+            "expected a deviation and a bound of at least {floor:e}, which rounding leaves, got {deviation:e} and {bound:e}"
+        );
+        return Err(reader.malformed(reason).into());
     }
-
-    fn read(reader: &mut Reader<'_>, parameters: &Parameters) -> Result<Self> {
-        let level = reader.level(parameters)?;
-        let slots = reader.slots(parameters)?;
-        let scale = reader.scale(parameters, level)?;
-        let deviation = reader.magnitude("a finite deviation")?;
-        let bound = reader.magnitude("a finite bound")?;
-        Ok(Self { level, slots, scale, estimate: Estimate { deviation, bound } })
-    }
+    Ok(estimate)
 }
 
 impl Ciphertext {
@@ -45,19 +49,13 @@ impl Ciphertext {
     pub fn to_bytes(&self) -> Vec<u8> {
         // Of a fresh ciphertext the seed stands for the second polynomial.
         let stored = if self.seed.is_some() { &self.polys[..1] } else { &self.polys };
-        let values = Values {
-            level: self.level,
-            slots: self.slots,
-            scale: self.scale,
-            estimate: self.estimate,
-        };
         let seed = self.seed.as_ref().map_or(&[][..], |seed| &seed.0);
         let polys: usize =
-            stored.iter().map(|poly| residues::length(&self.parameters, &poly.basis)).sum();
-        let length = size_of::<KeyId>() + VALUES_LENGTH + 1 + 1 + seed.len() + polys;
-        seal(Kind::Ciphertext, &self.parameters, length, |bytes| {
+            stored.iter().map(|poly| residues::length(self.parameters(), &poly.basis)).sum();
+        let length = size_of::<KeyId>() + ESTIMATE_LENGTH + 1 + 1 + seed.len() + polys;
+        seal(CIPHERTEXT, self.parameters(), length, |bytes| {
             bytes.extend_from_slice(&self.key);
-            values.write(bytes);
+            write_estimate(bytes, &self.estimate);
             bytes.push(self.polys.len() as u8);
             bytes.push(u8::from(self.seed.is_some()));
             bytes.extend_from_slice(seed);
@@ -73,43 +71,38 @@ impl Ciphertext {
     /// [`ParametersMismatch`](crate::Error::ParametersMismatch).
     ///
     /// ```
-    /// use rlwe::ckks::{Ciphertext, Encoding};
+    /// use rlwe::ckks::{Ciphertext, Encoding, Parameters, ParametersLiteral};
     /// use rlwe::keys::SecretKey;
-    /// use rlwe::{Parameters, ParametersLiteral};
     /// let parameters = Parameters::new(ParametersLiteral::default())?;
     /// let secret = SecretKey::generate(&parameters)?;
-    /// let fresh = secret.encrypt(&parameters.encode_real(&[0.5], Encoding::at(0))?)?;
+    /// let fresh = secret.encrypt(&parameters.encode_real(&[0.5], Encoding::at(0).within(1.0))?)?;
     /// let bytes = fresh.to_bytes();
     /// assert!(bytes.len() < fresh.nbytes() / 2 + 200);
     /// assert_eq!(Ciphertext::from_bytes(&parameters, &bytes)?, fresh);
     /// # Ok::<(), rlwe::Error>(())
     /// ```
     pub fn from_bytes(parameters: &Parameters, bytes: &[u8]) -> Result<Self> {
-        let mut reader = open_under(Kind::Ciphertext, parameters, bytes)?;
+        let mut reader = open_under(CIPHERTEXT, parameters, bytes)?;
         let key = reader.array()?;
-        let Values { level, slots, scale, estimate } = Values::read(&mut reader, parameters)?;
+        let estimate = read_estimate(&mut reader, parameters)?;
         let [count] = reader.array()?;
         let is_fresh = reader.flag("a seed")?;
-        let (seed, polys) = reader.polys(parameters, level, count, is_fresh)?;
+        let level = estimate.level;
+        let (seed, polys) = residues::polys(&mut reader, parameters, level, count, is_fresh)?;
         reader.end()?;
-        let parameters = parameters.clone();
-        Ok(Self { parameters, key, level, scale, slots, estimate, polys: polys.into(), seed })
+        let estimate = Estimate { degree: polys.len() - 1, ..estimate };
+        Ok(Self { estimate, key, polys: polys.into(), seed })
     }
 }
 
 impl Plaintext {
     /// Its bytes, from which anyone can read the values.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let values = Values {
-            level: self.level,
-            slots: self.slots,
-            scale: self.scale,
-            estimate: self.estimate,
-        };
-        let length = VALUES_LENGTH + residues::length(&self.parameters, &self.poly.basis);
-        seal(Kind::Plaintext, &self.parameters, length, |bytes| {
-            values.write(bytes);
-            residues::write(bytes, &self.poly);
+        let length = ESTIMATE_LENGTH + 1 + residues::length(self.parameters(), &self.poly().basis);
+        seal(PLAINTEXT, self.parameters(), length, |bytes| {
+            write_estimate(bytes, &self.estimate);
+            bytes.push(u8::from(self.declares_bound));
+            residues::write(bytes, self.poly());
         })
     }
 
@@ -120,18 +113,19 @@ impl Plaintext {
     /// [`ParametersMismatch`](crate::Error::ParametersMismatch).
     ///
     /// ```
-    /// use rlwe::ckks::{Encoding, Plaintext};
-    /// use rlwe::{Parameters, ParametersLiteral};
+    /// use rlwe::ckks::{Encoding, Parameters, ParametersLiteral, Plaintext};
     /// let parameters = Parameters::new(ParametersLiteral::default())?;
     /// let plaintext = parameters.encode_real(&[0.5, -1.0], Encoding::at(0))?;
     /// assert_eq!(Plaintext::from_bytes(&parameters, &plaintext.to_bytes())?, plaintext);
     /// # Ok::<(), rlwe::Error>(())
     /// ```
     pub fn from_bytes(parameters: &Parameters, bytes: &[u8]) -> Result<Self> {
-        let mut reader = open_under(Kind::Plaintext, parameters, bytes)?;
-        let Values { level, slots, scale, estimate } = Values::read(&mut reader, parameters)?;
-        let poly = reader.poly(parameters, parameters.level_basis(level))?;
+        let mut reader = open_under(PLAINTEXT, parameters, bytes)?;
+        let estimate = read_estimate(&mut reader, parameters)?;
+        let declares_bound = reader.flag("a declared bound")?;
+        let basis = parameters.level_basis(estimate.level);
+        let poly = SecretPoly(residues::poly(&mut reader, parameters, basis)?);
         reader.end()?;
-        Ok(Self { parameters: parameters.clone(), level, scale, slots, estimate, poly })
+        Ok(Self { estimate, declares_bound, poly })
     }
 }

@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use envelope::Reader;
 use zeroize::Zeroizing;
 
-use super::envelope::{Kind, open_under, seal};
-use super::reader::Reader;
-use super::residues;
+use super::kind::{EVALUATION_KEYS, PUBLIC_KEY, SECRET_KEY, open_under, seal};
+use super::{reader, residues};
 use crate::Result;
-use crate::keys::{
+use crate::core::keys::{
     EvaluationKeys, KeyId, PublicKey, SecretKey, SwitchingKey, every_prime, expand_half, key_digits,
 };
-use crate::literal::SecretDistribution;
-use crate::parameters::Parameters;
+use crate::core::{Parameters, SecretDistribution};
 use crate::ring::bundle::Bundle;
 use crate::sampling::Seed;
 
@@ -25,7 +24,7 @@ impl SecretKey {
     /// secret as the key: they are not encrypted.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let length = size_of::<KeyId>() + self.parameters.n() / COEFFICIENTS_PER_BYTE;
-        Zeroizing::new(seal(Kind::SecretKey, &self.parameters, length, |bytes| {
+        Zeroizing::new(seal(SECRET_KEY, &self.parameters, length, |bytes| {
             bytes.extend_from_slice(&self.id);
             for coefficients in self.coefficients.chunks_exact(COEFFICIENTS_PER_BYTE) {
                 let codes = coefficients.iter().map(|&c| (c + 1) as u8);
@@ -42,18 +41,17 @@ impl SecretKey {
     /// [`ParametersMismatch`](crate::Error::ParametersMismatch).
     ///
     /// ```
-    /// use rlwe::ckks::Encoding;
+    /// use rlwe::ckks::{Encoding, Parameters, ParametersLiteral};
     /// use rlwe::keys::SecretKey;
-    /// use rlwe::{Parameters, ParametersLiteral};
     /// let parameters = Parameters::new(ParametersLiteral::default())?;
     /// let secret = SecretKey::generate(&parameters)?;
-    /// let ciphertext = secret.encrypt(&parameters.encode_real(&[0.5], Encoding::at(0))?)?;
+    /// let ciphertext = secret.encrypt(&parameters.encode_real(&[0.5], Encoding::at(0).within(1.0))?)?;
     /// let same = SecretKey::from_bytes(&parameters, &secret.to_bytes())?;
-    /// assert!((same.decrypt(&ciphertext)?.decode_real()?[0] - 0.5).abs() < 1e-6);
+    /// assert!((same.decrypt(&ciphertext, ciphertext.estimate())?.decode_real()?[0] - 0.5).abs() < 1e-6);
     /// # Ok::<(), rlwe::Error>(())
     /// ```
     pub fn from_bytes(parameters: &Parameters, bytes: &[u8]) -> Result<Self> {
-        let mut reader = open_under(Kind::SecretKey, parameters, bytes)?;
+        let mut reader = open_under(SECRET_KEY, parameters, bytes)?;
         let id = reader.array()?;
         let packed = reader.take(parameters.n() / COEFFICIENTS_PER_BYTE)?;
         let mut coefficients = Zeroizing::new(Vec::with_capacity(parameters.n()));
@@ -67,13 +65,14 @@ impl SecretKey {
             }
         }
         if invalid != 0 {
-            return Err(reader.malformed("expected coefficients of -1, 0 and 1, got others"));
+            let reason = "expected coefficients of -1, 0 and 1, got others";
+            return Err(reader.malformed(reason).into());
         }
-        if let SecretDistribution::FixedWeight(expected) = parameters.literal().secret {
+        if let SecretDistribution::FixedWeight(expected) = parameters.secret() {
             let weight: usize = coefficients.iter().map(|c| usize::from(c.unsigned_abs())).sum();
             if weight != expected {
                 let reason = format!("expected {expected} nonzero coefficients, got {weight}");
-                return Err(reader.malformed(reason));
+                return Err(reader.malformed(reason).into());
             }
         }
         reader.end()?;
@@ -87,7 +86,7 @@ impl PublicKey {
         let first = &self.halves[0];
         let polys = residues::length(&self.parameters, &first.basis);
         let length = size_of::<KeyId>() + size_of::<Seed>() + polys;
-        seal(Kind::PublicKey, &self.parameters, length, |bytes| {
+        seal(PUBLIC_KEY, &self.parameters, length, |bytes| {
             bytes.extend_from_slice(&self.id);
             bytes.extend_from_slice(&self.seed.0);
             residues::write(bytes, first);
@@ -101,23 +100,22 @@ impl PublicKey {
     /// [`ParametersMismatch`](crate::Error::ParametersMismatch).
     ///
     /// ```
-    /// use rlwe::ckks::Encoding;
+    /// use rlwe::ckks::{Encoding, Parameters, ParametersLiteral};
     /// use rlwe::keys::{PublicKey, SecretKey};
-    /// use rlwe::{Parameters, ParametersLiteral};
     /// let parameters = Parameters::new(ParametersLiteral::default())?;
     /// let secret = SecretKey::generate(&parameters)?;
     /// let sent = secret.public_key()?.to_bytes();
     /// let public = PublicKey::from_bytes(&parameters, &sent)?;
-    /// let ciphertext = public.encrypt(&parameters.encode_real(&[0.5], Encoding::at(0))?)?;
-    /// assert!((secret.decrypt(&ciphertext)?.decode_real()?[0] - 0.5).abs() < 1e-6);
+    /// let ciphertext = public.encrypt(&parameters.encode_real(&[0.5], Encoding::at(0).within(1.0))?)?;
+    /// assert!((secret.decrypt(&ciphertext, ciphertext.estimate())?.decode_real()?[0] - 0.5).abs() < 1e-6);
     /// # Ok::<(), rlwe::Error>(())
     /// ```
     pub fn from_bytes(parameters: &Parameters, bytes: &[u8]) -> Result<Self> {
-        let mut reader = open_under(Kind::PublicKey, parameters, bytes)?;
+        let mut reader = open_under(PUBLIC_KEY, parameters, bytes)?;
         let id = reader.array()?;
         let seed = Seed(reader.array()?);
         let basis = every_prime(parameters);
-        let first = reader.poly(parameters, &basis)?;
+        let first = residues::poly(&mut reader, parameters, &basis)?;
         reader.end()?;
         let second = expand_half(parameters, &seed, 0, &basis)?;
         Ok(Self { parameters: parameters.clone(), id, seed, halves: [first, second] })
@@ -131,7 +129,7 @@ impl EvaluationKeys {
             self.relinearisation.iter().map(|key| switching_length(key)).sum();
         let galois: usize = self.galois.values().map(|key| 4 + switching_length(key)).sum();
         let length = size_of::<KeyId>() + 1 + relinearisation + 4 + galois;
-        seal(Kind::EvaluationKeys, &self.parameters, length, |bytes| {
+        seal(EVALUATION_KEYS, &self.parameters, length, |bytes| {
             bytes.extend_from_slice(&self.id);
             bytes.push(u8::from(self.relinearisation.is_some()));
             if let Some(key) = &self.relinearisation {
@@ -152,8 +150,8 @@ impl EvaluationKeys {
     /// [`ParametersMismatch`](crate::Error::ParametersMismatch).
     ///
     /// ```
+    /// use rlwe::ckks::{Parameters, ParametersLiteral};
     /// use rlwe::keys::{EvaluationKeys, EvaluationKeysRequest, SecretKey};
-    /// use rlwe::{Parameters, ParametersLiteral};
     /// let parameters = Parameters::new(ParametersLiteral::default())?;
     /// let secret = SecretKey::generate(&parameters)?;
     /// let request = EvaluationKeysRequest { rotations: vec![(3, 0)], ..Default::default() };
@@ -165,7 +163,7 @@ impl EvaluationKeys {
     /// # Ok::<(), rlwe::Error>(())
     /// ```
     pub fn from_bytes(parameters: &Parameters, bytes: &[u8]) -> Result<Self> {
-        let mut reader = open_under(Kind::EvaluationKeys, parameters, bytes)?;
+        let mut reader = open_under(EVALUATION_KEYS, parameters, bytes)?;
         let id = reader.array()?;
         let relinearisation = match reader.flag("a relinearisation key")? {
             true => Some(read_switching(&mut reader, parameters)?),
@@ -176,10 +174,11 @@ impl EvaluationKeys {
         for _ in 0..reader.u32()? {
             let element = reader.u32()? as usize;
             if element.is_multiple_of(2) || element <= last || element >= 2 * parameters.n() {
-                return Err(reader.malformed(format!(
+                let reason = format!(
                     "expected a Galois element that is odd, above {last} and below {}, got {element}",
                     2 * parameters.n()
-                )));
+                );
+                return Err(reader.malformed(reason).into());
             }
             last = element;
             galois.insert(element, read_switching(&mut reader, parameters)?);
@@ -203,13 +202,13 @@ fn write_switching(bytes: &mut Vec<u8>, key: &SwitchingKey) {
 
 /// The digits are not stored: they follow from the level.
 fn read_switching(reader: &mut Reader<'_>, parameters: &Parameters) -> Result<Arc<SwitchingKey>> {
-    let level = reader.level(parameters)?;
+    let level = reader::level(reader, parameters)?;
     let seed = Seed(reader.array()?);
     let basis = parameters.key_basis(level);
     let mut digits = Vec::new();
     let mut halves = Vec::new();
     for (index, _) in key_digits(parameters, &basis) {
-        let first = reader.poly(parameters, &basis)?;
+        let first = residues::poly(reader, parameters, &basis)?;
         digits.push(index);
         halves.extend([first, expand_half(parameters, &seed, index, &basis)?]);
     }

@@ -1,33 +1,26 @@
 //! Every object to bytes and back.
 //!
-//! All objects begin with the same 48 bytes, numbers little-endian:
-//!
-//! ```text
-//!   0   4  "CLWK"
-//!   4   2  format version, 3
-//!   6   2  kind: 1 parameters, 2 secret key, 3 public key, 4 evaluation keys,
-//!          5 ciphertext, 6 plaintext, 7 BGV parameters, 8 BGV ciphertext, 9 BGV plaintext
-//!   8  16  fingerprint of the parameters
-//!  24   8  length of the body
-//!  32  16  SHA-256 of the 32 bytes before and of the body, its first half
-//!  48      the body
-//! ```
+//! All objects begin with the 48 bytes that the crate `envelope` describes: the magic is "CLWK",
+//! the version 4, and the kinds are 1 parameters, 2 secret key, 3 public key, 4 evaluation keys,
+//! 5 ciphertext, 6 plaintext, 7 BGV parameters, 8 BGV ciphertext, 9 BGV plaintext.
 //!
 //! Uniform polynomials are stored as the seed that they expand from, so that keys and
 //! fresh ciphertexts take half their memory. Other polynomials are one 32-bit word for
 //! each residue, prime by prime, in the domain and form in which they are kept.
 //!
-//! The checksum finds accidents, not forgeries: whoever reads bytes from a stranger may
-//! read any well-formed object. Reading never panics, and takes no more memory than the
-//! same object made honestly: no length is believed before the bytes are there. Only
-//! [`Parameters`](crate::Parameters) grow from a few bytes to large tables; look at
-//! [`ParametersLiteral::from_bytes`](crate::ParametersLiteral::from_bytes) first where
-//! that matters.
+//! Parameters are stored as the primes, levels and digits that they are, so that a better search
+//! for them orphans nothing.
+//!
+//! Reading never panics, and takes no more memory than the same object made honestly. Only
+//! parameters grow from a few bytes to large tables, which their [`ReadLimits`] bound; and what
+//! less than 128 bits of security protect is refused unless the reader of the bytes asks for it.
 
 mod bgv;
 mod ckks;
-mod envelope;
 mod keys;
+mod kind;
 mod parameters;
 mod reader;
 mod residues;
+
+pub use parameters::ReadLimits;

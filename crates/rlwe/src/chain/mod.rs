@@ -12,6 +12,7 @@
 //! between 2^20 and 2^60. The same aim in the literature: BitPacker (ASPLOS 2024),
 //! Cheddar (2024), Grafting (eprint 2024/1014).
 
+mod check;
 mod digits;
 mod moduli;
 mod pattern;
@@ -22,6 +23,7 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 use crate::security::{MAX_SECURE_LOG_N, max_log_qp};
 
+pub(crate) use check::check_nominal_bits;
 use moduli::Moduli;
 use pool::{Bits, Fit, PrimePool};
 
@@ -227,24 +229,8 @@ enum Built {
 impl ChainRequest {
     pub(crate) fn check(&self) -> Result<()> {
         let invalid = |what: String| Err(Error::InvalidParameters(what));
-        if !(MIN_LOG_N..=MAX_LOG_N).contains(&self.log_n) {
-            return invalid(format!(
-                "log_n must lie between {MIN_LOG_N} and {MAX_LOG_N}, got {}",
-                self.log_n
-            ));
-        }
-        if !(MIN_SCALE_BITS..=MAX_SCALE_BITS).contains(&self.scale_bits) {
-            return invalid(format!(
-                "scale_bits must lie between {MIN_SCALE_BITS} and {MAX_SCALE_BITS}, got {}",
-                self.scale_bits
-            ));
-        }
-        if !(MIN_HEADROOM_BITS..=MAX_HEADROOM_BITS).contains(&self.headroom_bits) {
-            return invalid(format!(
-                "headroom_bits must lie between {MIN_HEADROOM_BITS} and {MAX_HEADROOM_BITS}, got {}",
-                self.headroom_bits
-            ));
-        }
+        check::check_log_n(self.log_n)?;
+        check_nominal_bits(self.scale_bits, self.headroom_bits)?;
         if self.digits == Some(0) {
             return invalid("digits must be at least 1, got 0".into());
         }

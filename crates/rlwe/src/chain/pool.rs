@@ -16,7 +16,7 @@ pub(super) fn to_f64(size: Bits) -> f64 {
 }
 
 /// Smaller primes would save nothing: a residue takes a word whatever its size.
-const SMALLEST_BITS: u32 = 14;
+pub(super) const SMALLEST_BITS: u32 = 14;
 /// A small ring has millions of word primes; this many numbers of each bit length are looked at.
 const LOG_CANDIDATES_PER_OCTAVE: u32 = 12;
 /// How many first primes are tried when a sum of several is to be matched.

@@ -4,24 +4,20 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::estimate::Estimate;
-use crate::keys::KeyId;
-use crate::parameters::Parameters;
+use crate::core::keys::KeyId;
+use super::parameters::Parameters;
+use crate::Result;
 use crate::ring::poly::Poly;
 use crate::sampling::Seed;
-use crate::{Error, Result};
 
 /// An encrypted vector of numbers.
 ///
-/// What an evaluator sees of it beside the polynomials is public: level, scale, number
-/// of slots, the bound declared at encryption, and the precision estimate made from it.
+/// What an evaluator sees of it beside the polynomials is public: its [`Estimate`], which began
+/// with the bound declared at encryption.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ciphertext {
-    pub(crate) parameters: Parameters,
-    pub(crate) key: KeyId,
-    pub(crate) level: usize,
-    pub(crate) scale: f64,
-    pub(crate) slots: usize,
     pub(crate) estimate: Estimate,
+    pub(crate) key: KeyId,
     /// The message is the sum of `polys[i] s^i`: two of them, or three after a
     /// multiplication that was not relinearised.
     pub(crate) polys: Arc<[Poly]>,
@@ -30,39 +26,40 @@ pub struct Ciphertext {
 }
 
 impl Ciphertext {
-    /// How many times it can still be rescaled.
-    pub fn level(&self) -> usize {
-        self.level
-    }
-
-    /// The factor between coefficients and values, exact to a few roundings of a double.
-    pub fn scale(&self) -> f64 {
-        self.scale
-    }
-
-    /// The number of values.
-    pub fn slots(&self) -> usize {
-        self.slots
+    /// What it says of itself: level, scale, precision, bound. Of a ciphertext that a stranger
+    /// sent nothing of this need be true.
+    pub fn estimate(&self) -> &Estimate {
+        &self.estimate
     }
 
     /// Its parameters.
     pub fn parameters(&self) -> &Parameters {
-        &self.parameters
+        &self.estimate.parameters
+    }
+
+    /// How many times it can still be rescaled.
+    pub fn level(&self) -> usize {
+        self.estimate.level
+    }
+
+    /// The factor between coefficients and values, exact to a few roundings of a double.
+    pub fn scale(&self) -> f64 {
+        self.estimate.scale
+    }
+
+    /// The number of values.
+    pub fn slots(&self) -> usize {
+        self.estimate.slots
     }
 
     /// 1, or 2 after a multiplication that was not relinearised.
     pub fn degree(&self) -> usize {
-        self.polys.len() - 1
+        self.estimate.degree
     }
 
-    /// The estimate of error and size.
-    pub fn estimate(&self) -> Estimate {
-        self.estimate
-    }
-
-    /// Bits of the values that are right: minus log2 of the largest error expected in any slot.
+    /// Bits of the values that are right: see [`Estimate::precision`].
     pub fn precision(&self) -> f64 {
-        self.estimate.precision(self.slots)
+        self.estimate.precision()
     }
 
     /// The same ciphertext where no slot exceeds `bound`: it takes the smaller of its own bound
@@ -76,28 +73,27 @@ impl Ciphertext {
     /// [`Error::InvalidArgument`] for a bound that is negative or not finite.
     ///
     /// ```
-    /// use rlwe::ckks::{Encoding, Evaluator};
+    /// use rlwe::ckks::{Encoding, Evaluator, Parameters, ParametersLiteral};
     /// use rlwe::keys::{EvaluationKeysRequest, SecretKey};
-    /// use rlwe::{Parameters, ParametersLiteral};
     ///
     /// let parameters = Parameters::new(ParametersLiteral::default())?;
     /// let secret = SecretKey::generate(&parameters)?;
     /// let evaluator = Evaluator::new(secret.evaluation_keys(&EvaluationKeysRequest::default())?);
     /// let encrypt = |x: &[f64]| {
-    ///     secret.encrypt(&parameters.encode_real(x, Encoding { bound: Some(1.0), ..Encoding::at(0) })?)
+    ///     secret.encrypt(&parameters.encode_real(x, Encoding::at(0).within(1.0))?)
     /// };
     /// let sum = evaluator.add(&encrypt(&[1.0, 0.0])?, &encrypt(&[0.0, 1.0])?)?;
-    /// assert_eq!(sum.estimate().bound, 2.0);
-    /// assert_eq!(sum.with_bound(1.0)?.estimate().bound, 1.0);
+    /// assert_eq!(sum.estimate().bound(), 2.0);
+    /// assert_eq!(sum.with_bound(1.0)?.estimate().bound(), 1.0);
     /// # Ok::<(), rlwe::Error>(())
     /// ```
     pub fn with_bound(&self, bound: f64) -> Result<Self> {
-        if !(bound.is_finite() && bound >= 0.0) {
-            let reason = format!("expected a finite bound of 0 or more, got {bound}");
-            return Err(Error::InvalidArgument { operation: "tighten a bound", reason });
-        }
-        let estimate = Estimate { bound: bound.min(self.estimate.bound), ..self.estimate };
-        Ok(Self { estimate, ..self.clone() })
+        Ok(Self { estimate: self.estimate.with_bound(bound)?, ..self.clone() })
+    }
+
+    /// Which secret key it belongs to: a random public label, not derived from the key.
+    pub fn key_id(&self) -> [u8; 16] {
+        self.key
     }
 
     /// Bytes in memory.
@@ -111,25 +107,17 @@ impl Ciphertext {
     }
 
     pub(crate) fn check_degree(&self, expected: usize, operation: &'static str) -> Result<()> {
-        if self.degree() == expected {
-            return Ok(());
-        }
-        Err(Error::DegreeMismatch { operation, expected, actual: self.degree() })
+        self.estimate.check_degree(expected, operation)
+    }
+
+    /// The same key's ciphertext of other polynomials.
+    pub(crate) fn with(&self, estimate: Estimate, polys: impl Into<Arc<[Poly]>>) -> Self {
+        Self { estimate, key: self.key, polys: polys.into(), seed: None }
     }
 }
 
 impl fmt::Display for Ciphertext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "level {} of {}, scale 2^{:.3}, {} slots, precision about {:.0} bits, N = 2^{}, {}",
-            self.level,
-            self.parameters.max_level(),
-            self.scale.log2(),
-            self.slots,
-            self.precision(),
-            self.parameters.log_n(),
-            self.parameters.security(),
-        )
+        self.estimate.fmt(f)
     }
 }

@@ -1,23 +1,20 @@
 //! Encryption and decryption.
 
 use rustfft::num_complex::Complex64;
-use zeroize::Zeroizing;
 
 use super::ciphertext::Ciphertext;
-use super::estimate::{self, Estimate};
-use super::plaintext::{Plaintext, reconstruct};
-use crate::deviation::{self, ERROR_DEVIATION};
-use crate::keys::{PublicKey, SecretKey};
-use crate::parameters::Parameters;
-use crate::sampling::{self, Generator};
+use super::coefficients::Coefficients;
+use super::estimate::{Estimate, SCALE_TOLERANCE};
+use super::flooding::Flooding;
+use super::plaintext::Plaintext;
+use crate::core::keys::{PublicKey, SecretKey};
+use crate::ring::wiped::Wiped;
 use crate::{Error, Result};
 
 /// What came out of a decryption. Wiped from memory when dropped.
 pub struct Decrypted {
-    parameters: Parameters,
     /// In units of the values.
-    coefficients: Zeroizing<Vec<f64>>,
-    slots: usize,
+    coefficients: Wiped<f64>,
     estimate: Estimate,
 }
 
@@ -26,93 +23,119 @@ impl SecretKey {
     /// ciphertext takes half the bytes while it is fresh.
     ///
     /// # Errors
-    /// [`Error::ParametersMismatch`], [`Error::Randomness`].
+    /// [`Error::ParametersMismatch`], [`Error::Randomness`]; [`Error::InvalidArgument`] for a
+    /// plaintext without a declared bound: evaluators see it.
     pub fn encrypt(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
         let operation = "encrypt";
-        self.parameters.check_same(&plaintext.parameters, operation)?;
-        let ([mut first, half], seed) = self.encrypt_zero(plaintext.level, operation)?;
-        self.parameters.ring().add(&mut first, &plaintext.poly);
-        let mut ciphertext = fresh(plaintext, self.id, [first, half], ERROR_DEVIATION);
-        ciphertext.seed = Some(seed);
-        Ok(ciphertext)
+        self.parameters.check_same(plaintext.parameters(), operation)?;
+        plaintext.check_declared_bound()?;
+        let ([mut first, half], seed) = self.encrypt_zero(plaintext.level(), operation)?;
+        self.parameters.ring().add(&mut first, plaintext.poly());
+        let estimate = plaintext.estimate.encrypted()?;
+        Ok(Ciphertext { estimate, key: self.id, polys: [first, half].into(), seed: Some(seed) })
     }
 
-    /// Decrypts.
+    /// Decrypts a ciphertext of which the caller knows what it is: `estimate` comes from the
+    /// operations that made it, or, where nobody else had it in hand, is its own.
     ///
-    /// CKKS results carry noise that depends on the secret key: whoever is not to learn
+    /// Precision and the check for overflow are those of `estimate`, whatever the ciphertext says
+    /// of itself. CKKS results carry noise that depends on the secret key: whoever is not to learn
     /// about the key must not be given them as they are; see [`Self::decrypt_flooded`].
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`], [`Error::ParametersMismatch`], [`Error::BoundOverflow`] when a
-    /// value may have outgrown the modulus, [`Error::DecryptionOverflow`] when one has, which
-    /// is that the ciphertext's bound was a lie or the key is another.
-    pub fn decrypt(&self, ciphertext: &Ciphertext) -> Result<Decrypted> {
-        let coefficients = self.coefficients_of(ciphertext)?;
-        Ok(self.decrypted(ciphertext, ciphertext.estimate, &coefficients))
+    /// [`Error::KeyMismatch`], [`Error::ParametersMismatch`]; [`Error::EstimateMismatch`] for a
+    /// ciphertext of another level, scale, number of slots or degree than the estimate's;
+    /// [`Error::BoundOverflow`] when a value may have outgrown the modulus,
+    /// [`Error::DecryptionOverflow`] when one has, which is that the bound was a lie or the key is
+    /// another.
+    pub fn decrypt(&self, ciphertext: &Ciphertext, estimate: &Estimate) -> Result<Decrypted> {
+        let coefficients = self.coefficients_of(ciphertext, estimate)?;
+        Ok(Decrypted::new(&coefficients, estimate.clone()))
     }
 
-    /// Decrypts for others: adds Gaussian noise whose deviation exceeds that of the
-    /// ciphertext's own estimated noise by `flood_bits` bits and at most two more, against
-    /// IND-CPA-D attacks (Li, Micciancio, Schultz, Sorrell 2022, section 4: s bits of
-    /// statistical security ask for about s / 2 bits and half the log of the number of
-    /// decryptions). Precision falls by as many bits. The estimate is the ciphertext's own:
-    /// whoever sends one with too small an estimate gets too little noise.
+    /// Decrypts for others: adds noise that hides the ciphertext's own, and with it the secret
+    /// key, as [`Flooding`] says. Precision falls accordingly.
+    ///
+    /// The own noise is that of `estimate`, which the caller must have from its own account of
+    /// the program: with the ciphertext's own, whoever sends one with too small a deviation gets
+    /// too little noise.
     ///
     /// # Errors
-    /// As [`Self::decrypt`]; [`Error::InvalidArgument`] when the noise would exceed 2^55.
-    pub fn decrypt_flooded(&self, ciphertext: &Ciphertext, flood_bits: u32) -> Result<Decrypted> {
-        let mut coefficients = self.coefficients_of(ciphertext)?;
-        let own = estimate::in_coefficients(ciphertext);
-        let log2_sigma = (own.max(1.0).log2() + f64::from(flood_bits)).ceil();
-        if log2_sigma > f64::from(sampling::MAX_LOG2_SIGMA) {
-            let most = sampling::MAX_LOG2_SIGMA;
-            let reason =
-                format!("flooding by 2^{log2_sigma} exceeds 2^{most}; flood by fewer bits");
-            return Err(Error::InvalidArgument { operation: "decrypt", reason });
-        }
-        let mut generator = Generator::from_os()?;
-        let noise = sampling::wide_gaussian(&mut generator, coefficients.len(), log2_sigma as u32)?;
-        for (coefficient, &noise) in coefficients.iter_mut().zip(noise.iter()) {
-            *coefficient += i128::from(noise);
-        }
-        let error = estimate::in_slots(2.0 * log2_sigma.exp2(), ciphertext.slots, ciphertext.scale);
-        Ok(self.decrypted(ciphertext, ciphertext.estimate.with_error(error), &coefficients))
+    /// Those of [`Self::decrypt`] and of [`Estimate::flooded`].
+    pub fn decrypt_flooded(
+        &self,
+        ciphertext: &Ciphertext,
+        estimate: &Estimate,
+        flooding: Flooding,
+    ) -> Result<Decrypted> {
+        let n = self.parameters.n();
+        let own = estimate.in_coefficients();
+        let log2_sigma = flooding.log2_sigma(n, own)?;
+        estimate.check_flood(log2_sigma)?;
+        let unit = Flooding::log2_unit(log2_sigma);
+        let mut coefficients = self.coefficients_of(ciphertext, estimate)?;
+        coefficients.round_to_units(unit);
+        // Rounding is noise, too, of the ciphertext's own.
+        let own = own / f64::from(coefficients.shift).exp2() + coefficients.error;
+        let log2_sigma = flooding.log2_sigma(n, own)?;
+        coefficients.flood(log2_sigma)?;
+        let flooded = estimate.with_flood(log2_sigma + coefficients.shift);
+        Ok(Decrypted::new(&coefficients, flooded))
     }
 
-    fn coefficients_of(&self, ciphertext: &Ciphertext) -> Result<Zeroizing<Vec<i128>>> {
+    pub(super) fn coefficients_of(
+        &self,
+        ciphertext: &Ciphertext,
+        estimate: &Estimate,
+    ) -> Result<Coefficients> {
         let operation = "decrypt";
-        self.parameters.check_same(&ciphertext.parameters, operation)?;
+        self.parameters.check_same(ciphertext.parameters(), operation)?;
+        self.parameters.check_same(&estimate.parameters, operation)?;
         if self.id != ciphertext.key {
             return Err(Error::KeyMismatch { operation });
         }
-        let (level, scale) = (ciphertext.level, ciphertext.scale);
-        self.parameters.check_room(level, scale, ciphertext.estimate.bound, operation)?;
-        reconstruct(self.parameters.ring(), &self.phase(&ciphertext.polys).0)
-    }
-
-    fn decrypted(
-        &self,
-        ciphertext: &Ciphertext,
-        estimate: Estimate,
-        coefficients: &[i128],
-    ) -> Decrypted {
-        let scaled = coefficients.iter().map(|&x| x as f64 / ciphertext.scale).collect();
-        Decrypted {
-            parameters: self.parameters.clone(),
-            coefficients: Zeroizing::new(scaled),
-            slots: ciphertext.slots,
-            estimate,
-        }
+        check_estimate(ciphertext.estimate(), estimate)?;
+        let (level, scale) = (estimate.level, estimate.scale);
+        estimate.parameters.check_headroom(level, scale, estimate.bound, operation)?;
+        Coefficients::of(self.parameters.ring(), &self.phase(&ciphertext.polys).0, estimate)
     }
 }
 
+/// Refuses a ciphertext that cannot be what the estimate is of.
+fn check_estimate(claimed: &Estimate, estimate: &Estimate) -> Result<()> {
+    let whole = |what: &'static str, expected: usize, actual: usize| {
+        let (expected, actual) = (expected as f64, actual as f64);
+        let same = expected == actual;
+        if same { Ok(()) } else { Err(Error::EstimateMismatch { what, expected, actual }) }
+    };
+    whole("level", estimate.level, claimed.level)?;
+    whole("number of slots", estimate.slots, claimed.slots)?;
+    whole("degree", estimate.degree, claimed.degree)?;
+    let (expected, actual) = (estimate.scale, claimed.scale);
+    // Not by less, as the powers of doubles differ from machine to machine.
+    if (actual / expected - 1.0).abs() > SCALE_TOLERANCE {
+        return Err(Error::EstimateMismatch { what: "scale", expected, actual });
+    }
+    Ok(())
+}
+
 impl Decrypted {
+    /// In units of the values.
+    #[cfg(test)]
+    pub(super) fn coefficients(&self) -> &[f64] {
+        &self.coefficients
+    }
+
+    fn new(coefficients: &Coefficients, estimate: Estimate) -> Self {
+        Self { coefficients: coefficients.values(estimate.scale), estimate }
+    }
+
     /// The values.
     ///
     /// # Errors
     /// None for a decryption; the signature is that of the transform.
     pub fn decode(&self) -> Result<Vec<Complex64>> {
-        self.parameters.encoder().project(&self.coefficients, self.slots)
+        self.decode_each(|value| value)
     }
 
     /// The real parts of the values.
@@ -120,17 +143,22 @@ impl Decrypted {
     /// # Errors
     /// As [`Self::decode`].
     pub fn decode_real(&self) -> Result<Vec<f64>> {
-        Ok(self.decode()?.into_iter().map(|x| x.re).collect())
+        self.decode_each(|value| value.re)
     }
 
-    /// Bits of the values that are right, flooding included.
+    fn decode_each<T>(&self, map: impl Fn(Complex64) -> T) -> Result<Vec<T>> {
+        let embedding = self.estimate.parameters.embedding();
+        embedding.project_each(&self.coefficients, self.estimate.slots, map)
+    }
+
+    /// Bits of the values that are right, flooding included: see [`Estimate::precision`].
     pub fn precision(&self) -> f64 {
-        self.estimate.precision(self.slots)
+        self.estimate.precision()
     }
 
     /// The number of values.
     pub fn slots(&self) -> usize {
-        self.slots
+        self.estimate.slots
     }
 }
 
@@ -138,44 +166,21 @@ impl PublicKey {
     /// Encrypts `plaintext`; the coefficient error is that of a division's rounding.
     ///
     /// # Errors
-    /// [`Error::ParametersMismatch`], [`Error::Randomness`].
+    /// [`Error::ParametersMismatch`], [`Error::Randomness`]; [`Error::InvalidArgument`] for a
+    /// plaintext without a declared bound: evaluators see it.
     pub fn encrypt(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
         let operation = "encrypt";
-        self.parameters.check_same(&plaintext.parameters, operation)?;
-        let [mut c0, c1] = self.encrypt_zero(plaintext.level, operation)?;
-        self.parameters.ring().add(&mut c0, &plaintext.poly);
-        let deviation = deviation::public_encryption(&self.parameters);
-        Ok(fresh(plaintext, self.id, [c0, c1], deviation))
-    }
-
-    /// The parameters of the key.
-    pub fn parameters(&self) -> &Parameters {
-        &self.parameters
-    }
-}
-
-/// A ciphertext of `plaintext` whose coefficients have errors of `deviation`.
-fn fresh(
-    plaintext: &Plaintext,
-    key: crate::keys::KeyId,
-    polys: [crate::ring::poly::Poly; 2],
-    deviation: f64,
-) -> Ciphertext {
-    let error = estimate::in_slots(deviation, plaintext.slots, plaintext.scale);
-    Ciphertext {
-        parameters: plaintext.parameters.clone(),
-        key,
-        level: plaintext.level,
-        scale: plaintext.scale,
-        slots: plaintext.slots,
-        estimate: plaintext.estimate.with_error(error),
-        polys: polys.into(),
-        seed: None,
+        self.parameters.check_same(plaintext.parameters(), operation)?;
+        plaintext.check_declared_bound()?;
+        let [mut first, second] = self.encrypt_zero(plaintext.level(), operation)?;
+        self.parameters.ring().add(&mut first, plaintext.poly());
+        let estimate = plaintext.estimate.encrypted_publicly()?;
+        Ok(Ciphertext { estimate, key: self.id, polys: [first, second].into(), seed: None })
     }
 }
 
 impl std::fmt::Debug for Decrypted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Decrypted({} slots)", self.slots)
+        write!(f, "Decrypted({} slots)", self.slots())
     }
 }

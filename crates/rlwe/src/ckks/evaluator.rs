@@ -1,27 +1,22 @@
 //! Arithmetic on ciphertexts.
 
-use std::sync::Arc;
-
 use rustfft::num_complex::Complex64;
 
 use super::ciphertext::Ciphertext;
-use super::estimate::{self, Estimate};
-use super::plaintext::{Encoding, Plaintext};
-use crate::deviation;
-use crate::keys::EvaluationKeys;
-use crate::multiplication::tensor;
-use crate::parameters::Parameters;
+use super::encoding::Encoding;
+use super::estimate::{Alignment, Estimate, ScalarFactor};
+use super::plaintext::Plaintext;
+use crate::core::Parameters;
+use crate::core::keys::EvaluationKeys;
+use crate::core::tensor_product::tensor;
+use crate::ring::poly::Poly;
 use crate::{Error, Result};
-
-/// Two scales within this ratio count as one: the error that it causes is tracked.
-const SCALE_TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
 
 /// Runs operations with evaluation keys. It holds no secret and cannot decrypt.
 ///
 /// ```
-/// use rlwe::ckks::{Encoding, Evaluator};
+/// use rlwe::ckks::{Encoding, Evaluator, Parameters, ParametersLiteral};
 /// use rlwe::keys::{EvaluationKeysRequest, SecretKey};
-/// use rlwe::{Parameters, ParametersLiteral};
 ///
 /// let literal = ParametersLiteral { levels: 1, scale_bits: 40.0, ..Default::default() };
 /// let parameters = Parameters::new(literal)?;
@@ -29,9 +24,9 @@ const SCALE_TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
 /// let request = EvaluationKeysRequest { relinearisation_level: Some(1), ..Default::default() };
 /// let evaluator = Evaluator::new(secret.evaluation_keys(&request)?);
 ///
-/// let x = secret.encrypt(&parameters.encode_real(&[3.0, 0.5], Encoding::at(1))?)?;
+/// let x = secret.encrypt(&parameters.encode_real(&[3.0, 0.5], Encoding::at(1).within(3.0))?)?;
 /// let square = evaluator.rescale(&evaluator.square(&x)?)?;
-/// let values = secret.decrypt(&square)?.decode_real()?;
+/// let values = secret.decrypt(&square, square.estimate())?.decode_real()?;
 /// assert!((values[0] - 9.0).abs() < 1e-6 && (values[1] - 0.25).abs() < 1e-6);
 /// # Ok::<(), rlwe::Error>(())
 /// ```
@@ -65,20 +60,13 @@ impl Evaluator {
 
     /// Refuses ciphertexts that are not of this evaluator's key.
     pub(crate) fn check(&self, a: &Ciphertext, operation: &'static str) -> Result<()> {
-        self.parameters().check_same(&a.parameters, operation)?;
+        self.parameters().check_same(a.parameters(), operation)?;
         if a.key == self.keys.id { Ok(()) } else { Err(Error::KeyMismatch { operation }) }
     }
 
     fn check_pair(&self, a: &Ciphertext, b: &Ciphertext, operation: &'static str) -> Result<()> {
         self.check(a, operation)?;
-        self.check(b, operation)?;
-        check_operands(a, (b.level, b.slots), operation)
-    }
-
-    fn check_plain(&self, a: &Ciphertext, b: &Plaintext, operation: &'static str) -> Result<()> {
-        self.check(a, operation)?;
-        self.parameters().check_same(&b.parameters, operation)?;
-        check_operands(a, (b.level, b.slots), operation)
+        self.check(b, operation)
     }
 
     /// a + b.
@@ -96,11 +84,10 @@ impl Evaluator {
     /// a += b, for b of the degree of a or below it.
     pub(crate) fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
         self.check_pair(a, b, "add")?;
-        let slack = scale_error(a.scale, b.scale, b.estimate, "add")?;
+        a.estimate = a.estimate.sum(&b.estimate, "add")?;
         for (poly, other) in a.polys_mut().iter_mut().zip(&*b.polys) {
             self.parameters().ring().add(poly, other);
         }
-        a.estimate = a.estimate.add(b.estimate).with_error(slack);
         a.seed = None;
         Ok(())
     }
@@ -130,12 +117,10 @@ impl Evaluator {
     /// # Errors
     /// As [`Self::add`].
     pub fn add_plain(&self, a: &Ciphertext, b: &Plaintext) -> Result<Ciphertext> {
-        self.check_plain(a, b, "add a plaintext")?;
-        let slack = scale_error(a.scale, b.scale, b.estimate, "add a plaintext")?;
-        let mut sum = a.clone();
-        self.parameters().ring().add(&mut sum.polys_mut()[0], &b.poly);
-        sum.estimate = a.estimate.add(b.estimate).with_error(slack);
-        Ok(Ciphertext { seed: None, ..sum })
+        self.check(a, "add a plaintext")?;
+        let mut sum = a.with(a.estimate.add_plain(&b.estimate)?, a.polys.clone());
+        self.parameters().ring().add(&mut sum.polys_mut()[0], b.poly());
+        Ok(sum)
     }
 
     /// a - b for a plaintext b of the same level and scale.
@@ -143,12 +128,10 @@ impl Evaluator {
     /// # Errors
     /// As [`Self::add`].
     pub fn sub_plain(&self, a: &Ciphertext, b: &Plaintext) -> Result<Ciphertext> {
-        self.check_plain(a, b, "subtract a plaintext")?;
-        let slack = scale_error(a.scale, b.scale, b.estimate, "subtract a plaintext")?;
-        let mut difference = a.clone();
-        self.parameters().ring().sub(&mut difference.polys_mut()[0], &b.poly);
-        difference.estimate = a.estimate.add(b.estimate).with_error(slack);
-        Ok(Ciphertext { seed: None, ..difference })
+        self.check(a, "subtract a plaintext")?;
+        let mut difference = a.with(a.estimate.add_plain(&b.estimate)?, a.polys.clone());
+        self.parameters().ring().sub(&mut difference.polys_mut()[0], b.poly());
+        Ok(difference)
     }
 
     /// a + value in every slot; cheapest for real values.
@@ -159,21 +142,13 @@ impl Evaluator {
     pub fn add_scalar(&self, a: &Ciphertext, value: Complex64) -> Result<Ciphertext> {
         let operation = "add a scalar";
         self.check(a, operation)?;
-        if let Some(value) = real(value) {
-            self.parameters().check_scale(a.level, a.scale, operation)?;
+        if value.im == 0.0 && value.re.is_finite() {
+            a.parameters().check_scale(a.level(), a.scale(), operation)?;
             let mut sum = a.clone();
-            self.add_real(&mut sum, value, operation)?;
+            self.add_real(&mut sum, value.re, operation)?;
             return Ok(sum);
         }
-        let plaintext = self.constant(a, value, a.scale)?;
-        self.add_plain(a, &plaintext)
-    }
-
-    /// The plaintext of one value in every slot.
-    fn constant(&self, a: &Ciphertext, value: Complex64, scale: f64) -> Result<Plaintext> {
-        let encoding = Encoding { level: a.level, scale: Some(scale), bound: None };
-        let plaintext = self.parameters().encode(&[value], encoding)?;
-        Ok(Plaintext { slots: a.slots, ..plaintext })
+        self.add_plain(a, &constant(a, value, a.scale())?)
     }
 
     /// a * b, relinearised, not rescaled: the scale is the product of both scales.
@@ -191,25 +166,9 @@ impl Evaluator {
     /// # Errors
     /// As [`Self::multiply`], without the key.
     pub fn multiply_lazily(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
-        let operation = "multiply";
-        self.check_pair(a, b, operation)?;
-        a.check_degree(1, operation)?;
-        b.check_degree(1, operation)?;
-        let scale = a.scale * b.scale;
-        self.parameters().check_scale(a.level, scale, operation)?;
-        let polys = tensor(self.parameters().ring(), &a.polys, &b.polys, |_, _| ());
-        Ok(Ciphertext {
-            scale,
-            estimate: a.estimate.mul(b.estimate),
-            polys: polys.into(),
-            seed: None,
-            ..Self::header(a)
-        })
-    }
-
-    /// A ciphertext's description, without its polynomials.
-    pub(crate) fn header(a: &Ciphertext) -> Ciphertext {
-        Ciphertext { parameters: a.parameters.clone(), polys: Arc::new([]), ..*a }
+        self.check_pair(a, b, "multiply")?;
+        let estimate = a.estimate.multiply_lazily(&b.estimate)?;
+        Ok(a.with(estimate, tensor(self.parameters().ring(), &a.polys, &b.polys, |_, _| ())))
     }
 
     /// a * a, relinearised, not rescaled.
@@ -229,10 +188,9 @@ impl Evaluator {
         if a.degree() == 1 {
             return Ok(a.clone());
         }
-        let division = self.parameters().division_by_special(a.level);
-        let polys = self.keys.relinearize(&a.polys, a.level, division)?.into();
-        let estimate = a.estimate.with_error(self.key_switching_error(a));
-        Ok(Ciphertext { polys, estimate, seed: None, ..Self::header(a) })
+        let division = self.parameters().division_by_special(a.level());
+        let polys = self.keys.relinearize(&a.polys, a.level(), division)?;
+        Ok(a.with(a.estimate.relinearize(), polys))
     }
 
     /// Relinearises a ciphertext of degree 2 and rescales it, in one division; one of degree 1
@@ -241,41 +199,31 @@ impl Evaluator {
     /// # Errors
     /// [`Error::MissingKey`], and those of [`Self::rescale`].
     pub fn relinearize_and_rescale(&self, a: &Ciphertext) -> Result<Ciphertext> {
-        if a.degree() == 1 {
-            return self.rescale(a);
-        }
-        self.check(a, "rescale")?;
-        let scale = a.scale / self.parameters().rescale_factor(a.level)?;
-        self.relinearize_and_rescale_to(a, scale)
+        self.relinearize_and_rescale_to(a, a.estimate.rescaled_scale()?)
     }
 
     /// Relinearises a ciphertext of degree 2 and rescales it to `scale`, which is its own
-    /// divided by [`Parameters::rescale_factor`], in one division.
+    /// divided by [`crate::core::Parameters::rescale_factor`], in one division.
     pub(crate) fn relinearize_and_rescale_to(
         &self,
         a: &Ciphertext,
         scale: f64,
     ) -> Result<Ciphertext> {
-        let parameters = self.parameters();
-        let level = a.level - 1;
-        parameters.check_scale(level, scale, "rescale")?;
-        parameters.check_room(level, scale, a.estimate.bound, "rescale")?;
-        let division = parameters.rescale_from_extended(a.level);
-        let polys = self.keys.relinearize(&a.polys, a.level, division)?.into();
-        let switching = deviation::key_switching(parameters, a.level);
-        let estimate = a
-            .estimate
-            .with_error(estimate::in_slots(switching, a.slots, a.scale))
-            .with_error(estimate::in_slots(deviation::rounding(parameters), a.slots, scale));
-        Ok(Ciphertext { level, scale, polys, estimate, seed: None, ..Self::header(a) })
+        self.check(a, "rescale")?;
+        let estimate = a.estimate.relinearize_and_rescale_to(scale)?;
+        if a.degree() == 1 {
+            return Ok(self.divided(a, estimate));
+        }
+        let division = self.parameters().rescale_from_extended(a.level());
+        Ok(a.with(estimate, self.keys.relinearize(&a.polys, a.level(), division)?))
     }
 
-    /// Slot deviation that switching a ciphertext's key adds, the division's rounding included.
-    pub(crate) fn key_switching_error(&self, a: &Ciphertext) -> f64 {
-        let parameters = self.parameters();
-        let deviation =
-            deviation::key_switching(parameters, a.level).hypot(deviation::rounding(parameters));
-        estimate::in_slots(deviation, a.slots, a.scale)
+    /// Every polynomial divided by the modulus of one level.
+    fn divided(&self, a: &Ciphertext, estimate: Estimate) -> Ciphertext {
+        let division = self.parameters().rescale(a.level());
+        let ring = self.parameters().ring();
+        let polys: Vec<Poly> = a.polys.iter().map(|poly| division.apply(ring, poly)).collect();
+        a.with(estimate, polys)
     }
 
     /// a * b for a plaintext b of the same level, not rescaled.
@@ -283,13 +231,11 @@ impl Evaluator {
     /// # Errors
     /// [`Error::ScaleOutOfRange`] and those of [`Self::add`] but for the scales.
     pub fn multiply_plain(&self, a: &Ciphertext, b: &Plaintext) -> Result<Ciphertext> {
-        let operation = "multiply by a plaintext";
-        self.check_plain(a, b, operation)?;
-        let scale = a.scale * b.scale;
-        self.parameters().check_scale(a.level, scale, operation)?;
-        let mut product = a.clone();
-        product.polys_mut().iter_mut().for_each(|poly| self.parameters().ring().mul(poly, &b.poly));
-        Ok(Ciphertext { scale, estimate: a.estimate.mul(b.estimate), seed: None, ..product })
+        self.check(a, "multiply by a plaintext")?;
+        let mut product = a.with(a.estimate.multiply_plain(&b.estimate)?, a.polys.clone());
+        let ring = self.parameters().ring();
+        product.polys_mut().iter_mut().for_each(|poly| ring.mul(poly, b.poly()));
+        Ok(product)
     }
 
     /// a * value, the value encoded at `scale`; where that is `None`, at the scale that
@@ -305,17 +251,11 @@ impl Evaluator {
         value: Complex64,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        let operation = "multiply by a scalar";
-        self.check(a, operation)?;
-        let scale = match scale {
-            Some(scale) => scale,
-            None => self.parameters().matching_scale(a.level, a.scale)?,
-        };
-        if let Some(value) = real(value) {
-            self.parameters().check_scale(a.level, scale, operation)?;
-            return self.linear_combination(&[(value, a)], a.level, a.scale * scale, operation);
+        self.check(a, "multiply by a scalar")?;
+        match a.estimate.scalar_factor(value, scale)? {
+            ScalarFactor::Real(combination) => Ok(self.combined(combination, &[a])),
+            ScalarFactor::Complex(scale) => self.multiply_plain(a, &constant(a, value, scale)?),
         }
-        self.multiply_plain(a, &self.constant(a, value, scale)?)
     }
 
     /// a * value for an integer: exact, the scale unchanged.
@@ -324,14 +264,13 @@ impl Evaluator {
     /// As [`Self::negate`].
     pub fn multiply_integer(&self, a: &Ciphertext, value: i64) -> Result<Ciphertext> {
         self.check(a, "multiply by an integer")?;
-        let mut product = a.clone();
+        let mut product = a.with(a.estimate.multiply_integer(value), a.polys.clone());
         for poly in product.polys_mut() {
             self.parameters()
                 .ring()
                 .scale(poly, |q| i128::from(value).rem_euclid(i128::from(q.q)) as u32);
         }
-        let estimate = a.estimate.scale(value as f64);
-        Ok(Ciphertext { estimate, seed: None, ..product })
+        Ok(product)
     }
 
     /// Divides by the modulus of one level: the level falls by one, the scale by
@@ -342,23 +281,9 @@ impl Evaluator {
     /// small to be divided, [`Error::BoundOverflow`] when values may have outgrown the modulus,
     /// and those of [`Self::negate`].
     pub fn rescale(&self, a: &Ciphertext) -> Result<Ciphertext> {
-        let operation = "rescale";
-        self.check(a, operation)?;
-        let parameters = self.parameters();
-        let scale = a.scale / parameters.rescale_factor(a.level)?;
-        parameters.check_scale(a.level - 1, scale, operation)?;
-        parameters.check_room(a.level - 1, scale, a.estimate.bound, operation)?;
-        let division = parameters.rescale(a.level);
-        let polys = a.polys.iter().map(|poly| division.apply(parameters.ring(), poly)).collect();
-        let error = estimate::in_slots(rounding(a), a.slots, scale);
-        Ok(Ciphertext {
-            level: a.level - 1,
-            scale,
-            estimate: a.estimate.with_error(error),
-            polys,
-            seed: None,
-            ..Self::header(a)
-        })
+        self.check(a, "rescale")?;
+        let estimate = a.estimate.rescale()?;
+        Ok(self.divided(a, estimate))
     }
 
     /// Brings a to a lower level, values and scale unchanged.
@@ -368,7 +293,7 @@ impl Evaluator {
     /// [`Error::ScaleOutOfRange`] when the scale does not fit there, [`Error::BoundOverflow`]
     /// when values may not.
     pub fn drop_level(&self, a: &Ciphertext, level: usize) -> Result<Ciphertext> {
-        self.align(a, level, a.scale)
+        self.align(a, level, a.scale())
     }
 
     /// Brings a to a lower level and to `scale` there, values unchanged, so that it can be
@@ -384,65 +309,22 @@ impl Evaluator {
     /// within what additions allow, [`Error::ScaleOutOfRange`] when the scale does not fit
     /// there, [`Error::BoundOverflow`] when values may not.
     pub fn align(&self, a: &Ciphertext, level: usize, scale: f64) -> Result<Ciphertext> {
-        let operation = "drop a level";
-        self.check(a, operation)?;
-        if level > a.level {
-            return Err(Error::LevelExhausted { operation, needed: level, available: a.level });
-        }
-        let parameters = self.parameters();
-        parameters.check_scale(level, scale, operation)?;
-        let (from, to) = (parameters.level_basis(a.level), parameters.level_basis(level));
-        if to.is_subset(from) && scale == a.scale {
-            let polys = a.polys.iter().map(|poly| poly.restrict(to)).collect();
-            // A seed expands to each prime by itself, so that it outlives those that are dropped.
-            return Ok(Ciphertext { level, polys, ..Self::header(a) });
-        }
-        if level == a.level {
-            let slack = scale_error(scale, a.scale, a.estimate, operation)?;
-            let estimate = a.estimate.with_error(slack);
-            return Ok(Ciphertext { scale, estimate, ..a.clone() });
-        }
-        self.linear_combination(&[(1.0, a)], level, scale, operation)
+        self.check(a, "drop a level")?;
+        Ok(match a.estimate.alignment(level, scale)? {
+            Alignment::Drop(estimate) => {
+                let to = self.parameters().level_basis(level);
+                let polys: Vec<Poly> = a.polys.iter().map(|poly| poly.restrict(to)).collect();
+                // A seed expands to each prime by itself, so that it outlives those dropped.
+                Ciphertext { seed: a.seed, ..a.with(estimate, polys) }
+            }
+            Alignment::Read(estimate) => Ciphertext { estimate, ..a.clone() },
+            Alignment::Combine(combination) => self.combined(combination, &[a]),
+        })
     }
 }
 
-/// Coefficient deviation that a division with rounding adds.
-pub(super) fn rounding(a: &Ciphertext) -> f64 {
-    match a.degree() {
-        1 => deviation::rounding(&a.parameters),
-        _ => deviation::rounding_of_square(&a.parameters),
-    }
-}
-
-/// The value where it is a real number.
-fn real(value: Complex64) -> Option<f64> {
-    (value.im == 0.0 && value.re.is_finite()).then_some(value.re)
-}
-
-fn check_operands(
-    a: &Ciphertext,
-    (level, slots): (usize, usize),
-    operation: &'static str,
-) -> Result<()> {
-    if a.level != level {
-        return Err(Error::LevelMismatch { operation, expected: a.level, actual: level });
-    }
-    if a.slots != slots {
-        return Err(Error::SlotMismatch { operation, expected: a.slots, actual: slots });
-    }
-    Ok(())
-}
-
-/// The error from reading a value of scale `actual` at scale `expected`.
-fn scale_error(
-    expected: f64,
-    actual: f64,
-    value: Estimate,
-    operation: &'static str,
-) -> Result<f64> {
-    let ratio = (actual / expected - 1.0).abs();
-    if ratio > SCALE_TOLERANCE {
-        return Err(Error::ScaleMismatch { operation, expected, actual });
-    }
-    Ok(ratio * value.bound)
+/// The plaintext of one value in every slot.
+fn constant(a: &Ciphertext, value: Complex64, scale: f64) -> Result<Plaintext> {
+    let encoding = Encoding { level: a.level(), scale: Some(scale), bound: None };
+    a.parameters().encode_constant(value, a.slots(), encoding)
 }

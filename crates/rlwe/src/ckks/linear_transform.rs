@@ -7,16 +7,15 @@ use rayon::prelude::*;
 use rustfft::num_complex::Complex64;
 
 use super::ciphertext::Ciphertext;
-use super::estimate::{self, Estimate};
+use super::encoding::Encoding;
+use super::estimate::{Estimate, encoding_deviation};
 use super::evaluator::Evaluator;
-use super::plaintext::{Encoding, check_values, magnitude};
-use crate::deviation;
-use crate::diagonal_sums::Giant;
+use super::parameters::Parameters;
+use super::plaintext::{Slot, check_values};
+use crate::core::bsgs::{Giant, Split};
 use crate::parallel::Shared;
-use crate::parameters::Parameters;
 use crate::ring::bundle::Bundle;
 use crate::ring::poly::Poly;
-use crate::split::Split;
 use crate::{Error, Result};
 
 /// y = sum over diagonals d of `diag_d * rotate(x, d)`, ready to be applied.
@@ -42,10 +41,8 @@ use crate::{Error, Result};
 /// [`LinearTransform::rotations`].
 #[derive(Clone)]
 pub struct LinearTransform {
-    parameters: Parameters,
-    level: usize,
-    slots: usize,
-    scale: f64,
+    /// A plaintext of its level, scale and slots.
+    encoding: Estimate,
     split: Split,
     diagonals: Storage,
     /// Largest sum of absolute values of a row, and of squares.
@@ -120,24 +117,21 @@ impl LinearTransform {
     ) -> Result<(Self, Diagonals)> {
         let operation = "make a linear transform";
         let level = encoding.level;
-        parameters.check_level(level, operation)?;
-        parameters.check_slots(slots, operation)?;
         let scale = match encoding.scale {
             Some(scale) => scale,
             None => parameters.matching_scale(level, parameters.scale(level)?)?,
         };
-        parameters.check_scale(level, scale, operation)?;
+        let encoding = Encoding { scale: Some(scale), ..encoding };
         let diagonals = reduce_indices(diagonals, slots)?;
+        let mut largest = 0.0f64;
         for values in diagonals.values() {
-            check_values(values, encoding.bound)?;
+            largest = largest.max(check_values(values, encoding.bound)?);
         }
+        let encoding = parameters.plaintext_estimate(slots, encoding, largest, operation)?;
         let (row_sum, row_squares) = row_sums(&diagonals, slots);
         let indices: Vec<i64> = diagonals.keys().copied().collect();
         let empty = Self {
-            parameters: parameters.clone(),
-            level,
-            slots,
-            scale,
+            encoding,
             split: Split::choose(&indices, slots, baby_steps),
             diagonals: Storage::Encoded(Vec::new()),
             row_sum,
@@ -148,9 +142,8 @@ impl LinearTransform {
 
     /// The diagonals of one giant step, encoded.
     fn encode(&self, diagonals: &Diagonals, step: i64) -> Result<Giant> {
-        let parameters = &self.parameters;
-        let basis = parameters.extended_basis(self.level);
-        let encoding = Encoding { level: self.level, scale: Some(self.scale), bound: None };
+        let parameters = &self.encoding.parameters;
+        let basis = parameters.extended_basis(self.encoding.level);
         let members: Vec<_> = (diagonals.iter())
             .filter_map(|(index, values)| {
                 let (giant, baby) = self.split.steps(*index);
@@ -165,7 +158,7 @@ impl LinearTransform {
             .map(|(_, values)| {
                 let mut values = values.clone();
                 values.rotate_right(step as usize);
-                let mut poly = parameters.encode_over(&values, encoding, basis)?.poly;
+                let mut poly = parameters.encode_over(&values, &self.encoding, basis)?;
                 parameters.ring().to_montgomery(&mut poly);
                 Ok(poly)
             })
@@ -180,12 +173,12 @@ impl LinearTransform {
 
     /// The level of the ciphertexts that it transforms.
     pub fn level(&self) -> usize {
-        self.level
+        self.encoding.level
     }
 
     /// The number of slots of the ciphertexts that it transforms.
     pub fn slots(&self) -> usize {
-        self.slots
+        self.encoding.slots
     }
 
     /// The number of diagonals.
@@ -200,7 +193,7 @@ impl LinearTransform {
     pub fn nbytes(&self) -> usize {
         match &self.diagonals {
             Storage::Encoded(giants) => giants.iter().map(|giant| giant.diagonals.nbytes()).sum(),
-            Storage::Streamed(diagonals) => diagonals.len() * self.slots * size_of::<Complex64>(),
+            Storage::Streamed(diagonals) => diagonals.len() * self.slots() * size_of::<Complex64>(),
         }
     }
 }
@@ -217,13 +210,13 @@ impl fmt::Display for LinearTransform {
             f,
             "{} diagonals of {} slots, {} rotations, level {} of {}, scale 2^{:.3}, N = 2^{}, {}",
             self.diagonals(),
-            self.slots,
+            self.slots(),
             self.rotations().len(),
-            self.level,
-            self.parameters.max_level(),
-            self.scale.log2(),
-            self.parameters.log_n(),
-            self.parameters.security(),
+            self.level(),
+            self.encoding.parameters.max_level(),
+            self.encoding.scale.log2(),
+            self.encoding.parameters.log_n(),
+            self.encoding.parameters.security(),
         )
     }
 }
@@ -255,7 +248,7 @@ fn row_sums(diagonals: &Diagonals, slots: usize) -> (f64, f64) {
     let (mut sums, mut squares) = (vec![0.0f64; slots], vec![0.0f64; slots]);
     for diagonal in diagonals.values() {
         for ((value, sum), square) in diagonal.iter().zip(&mut sums).zip(&mut squares) {
-            *sum += magnitude(value);
+            *sum += value.magnitude();
             *square += value.norm_sqr();
         }
     }
@@ -279,69 +272,57 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let operation = "apply a linear transform";
         self.check(a, operation)?;
-        a.check_degree(1, operation)?;
-        let parameters = self.parameters();
-        parameters.check_same(&transform.parameters, operation)?;
-        if a.level != transform.level {
-            let (expected, actual) = (transform.level, a.level);
-            return Err(Error::LevelMismatch { operation, expected, actual });
-        }
-        if a.slots != transform.slots {
-            let (expected, actual) = (transform.slots, a.slots);
-            return Err(Error::SlotMismatch { operation, expected, actual });
-        }
-        let scale = a.scale * transform.scale;
-        parameters.check_scale(a.level, scale, operation)?;
+        let estimate = a.estimate.linear_transform(transform)?;
         let (keys, split) = (&self.keys, &transform.split);
-        let baby_keys = keys.steps(&split.baby_steps, a.level, operation)?;
-        let giant_keys = keys.steps(&split.giant_steps, a.level, operation)?;
+        let baby_keys = keys.steps(&split.baby_steps, a.level(), operation)?;
+        let giant_keys = keys.steps(&split.giant_steps, a.level(), operation)?;
 
-        let babies = keys.baby_steps(a.level, &a.polys, &baby_keys);
+        let babies = keys.baby_steps(a.level(), &a.polys, &baby_keys);
         let sums = match &transform.diagonals {
-            Storage::Encoded(giants) => keys.inner_sums(a.level, giants, &babies),
+            Storage::Encoded(giants) => keys.inner_sums(a.level(), giants, &babies),
             Storage::Streamed(diagonals) => {
                 let mut sums = Vec::with_capacity(split.giant_steps.len());
                 for &step in &split.giant_steps {
                     let giant = transform.encode(diagonals, step)?;
-                    sums.extend(keys.inner_sums(a.level, &[giant], &babies));
+                    sums.extend(keys.inner_sums(a.level(), &[giant], &babies));
                 }
                 sums
             }
         };
         drop(babies);
-        let total = keys.giant_steps(a.level, sums, &giant_keys);
-        let division = parameters.division_by_special(a.level);
-        let polys = division.apply_to_all(parameters.ring(), total.each_ref()).into();
-        Ok(Ciphertext {
-            scale,
-            estimate: self.transformed_estimate(a, transform),
-            polys,
-            seed: None,
-            ..Self::header(a)
-        })
+        let total = keys.giant_steps(a.level(), sums, &giant_keys);
+        let division = self.parameters().division_by_special(a.level());
+        let polys = division.apply_to_all(self.parameters().ring(), total.each_ref());
+        Ok(a.with(estimate, polys))
     }
+}
 
-    /// Row sums bound values and errors; each key switch and division adds its own.
-    fn transformed_estimate(&self, a: &Ciphertext, transform: &LinearTransform) -> Estimate {
-        let parameters = self.parameters();
+impl Estimate {
+    /// What [`Evaluator::linear_transform`] gives: row sums bound values and errors; each key
+    /// switch and division adds its own.
+    ///
+    /// A transform that is [streamed](LinearTransform::streamed) is enough: nothing is encoded.
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`], [`Error::SlotMismatch`], [`Error::ScaleOutOfRange`],
+    /// [`Error::DegreeMismatch`], [`Error::ParametersMismatch`].
+    pub fn linear_transform(&self, transform: &LinearTransform) -> Result<Self> {
+        let operation = "apply a linear transform";
+        self.check_degree(1, operation)?;
+        let encoding = &transform.encoding;
+        let transformed = self.times(encoding, transform.row_sum, operation)?;
+        let parameters = &self.parameters;
         let spread = transform.row_squares.sqrt();
-        let in_slots = |deviation: f64, scale: f64| estimate::in_slots(deviation, a.slots, scale);
-        let switching = deviation::key_switching(parameters, a.level);
-        let scale = a.scale * transform.scale;
+        let switching = parameters.key_switching_deviation(self.level);
         let moving = transform.split.giant_steps.iter().filter(|&&step| step != 0).count() as f64;
-        let rounding = deviation::rounding(parameters);
-        let encoding = in_slots(estimate::encoding(), transform.scale);
+        let rounding = parameters.rounding_deviation(1);
+        let encoded = encoding.in_slots(encoding_deviation());
         let errors = [
-            spread * in_slots(switching, a.scale),
-            encoding * (transform.diagonals() as f64).sqrt() * a.estimate.bound,
-            in_slots(moving.sqrt() * switching.hypot(rounding), scale),
-            in_slots(rounding, scale),
+            spread * self.in_slots(switching),
+            encoded * (transform.diagonals() as f64).sqrt() * self.bound,
+            transformed.in_slots(moving.sqrt() * switching.hypot(rounding)),
+            transformed.in_slots(rounding),
         ];
-        let scaled = Estimate {
-            // A sum or a transform before this one gives several slots the same errors.
-            deviation: a.estimate.deviation * transform.row_sum,
-            bound: a.estimate.bound * transform.row_sum,
-        };
-        errors.into_iter().fold(scaled, Estimate::with_error)
+        Ok(errors.into_iter().fold(transformed, |estimate, error| estimate.with_error(error)))
     }
 }

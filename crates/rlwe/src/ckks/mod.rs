@@ -3,24 +3,30 @@
 //! Cheon, Kim, Kim, Song 2017, in residue number systems with hybrid key switching.
 
 mod ciphertext;
-pub mod encoder;
+mod coefficients;
+mod combination;
+mod encoding;
 mod encryption;
 mod estimate;
 mod evaluator;
-mod linear_combination;
+mod flooding;
 mod linear_transform;
+pub(crate) mod parameters;
 mod plaintext;
 mod polynomial;
 mod rotation;
 pub mod rounding;
 
-pub use crate::split::Split;
+pub use crate::core::Split;
 pub use ciphertext::Ciphertext;
+pub use encoding::Encoding;
 pub use encryption::Decrypted;
-pub use estimate::Estimate;
+pub use estimate::{Estimate, PRECISION_FAILURE_BITS};
 pub use evaluator::Evaluator;
+pub use flooding::Flooding;
 pub use linear_transform::{Diagonals, LinearTransform};
-pub use plaintext::{Encoding, Plaintext};
+pub use parameters::{Parameters, ParametersLiteral};
+pub use plaintext::Plaintext;
 pub use polynomial::{Polynomial, PolynomialBasis};
 pub use rotation::inner_sum_rotations;
 pub use rustfft::num_complex::Complex64;

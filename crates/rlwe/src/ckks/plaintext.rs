@@ -4,43 +4,61 @@ use std::fmt;
 
 use rayon::prelude::*;
 use rustfft::num_complex::Complex64;
-use zeroize::Zeroizing;
 
-use super::estimate::{self, Estimate};
+use super::coefficients::Coefficients;
+use super::encoding::Encoding;
+use super::estimate::Estimate;
+use super::parameters::Parameters;
 use crate::parallel::Shared;
-use crate::parameters::Parameters;
-use crate::ring::mixed_radix::MixedRadix;
-use crate::ring::modulus::Modulus;
-use crate::ring::poly::{Basis, Poly, Ring};
+use crate::ring::embedding::Embedding;
+use crate::ring::poly::{Basis, Poly, SecretPoly};
+use crate::ring::wiped::Wiped;
 use crate::{Error, Result};
 
-/// Numbers in slots, encoded at a level and a scale.
+/// Numbers in slots, encoded at a level and a scale. Wiped from memory when dropped.
 #[derive(Clone, PartialEq)]
 pub struct Plaintext {
-    pub(crate) parameters: Parameters,
-    pub(crate) level: usize,
-    pub(crate) scale: f64,
-    pub(crate) slots: usize,
+    /// Of degree 0.
     pub(crate) estimate: Estimate,
-    pub(crate) poly: Poly,
+    /// Whether the bound was declared, or taken from the values.
+    pub(crate) declares_bound: bool,
+    pub(crate) poly: SecretPoly,
 }
 
-/// Where and how to encode.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Encoding {
-    /// The level of the ciphertexts that the plaintext will meet.
-    pub level: usize,
-    /// The scale; the level's canonical one where `None`.
-    pub scale: Option<f64>,
-    /// A public bound on the absolute values; the largest of them where `None`, which
-    /// tells the evaluator that largest value: give a bound for private data.
-    pub bound: Option<f64>,
+/// A number that can stand in a slot.
+pub(crate) trait Slot: Copy + Send + Sync {
+    fn is_finite(self) -> bool;
+    fn magnitude(self) -> f64;
+    /// The coefficients of the polynomial with these slots.
+    fn embed(embedding: &Embedding, values: &[Self]) -> Result<Wiped<f64>>;
 }
 
-impl Encoding {
-    /// At the canonical scale of `level`, the bound taken from the values.
-    pub fn at(level: usize) -> Self {
-        Self { level, scale: None, bound: None }
+impl Slot for f64 {
+    fn is_finite(self) -> bool {
+        self.is_finite()
+    }
+
+    fn magnitude(self) -> f64 {
+        self.abs()
+    }
+
+    fn embed(embedding: &Embedding, values: &[Self]) -> Result<Wiped<f64>> {
+        embedding.embed_real(values)
+    }
+}
+
+impl Slot for Complex64 {
+    fn is_finite(self) -> bool {
+        self.re.is_finite() && self.im.is_finite()
+    }
+
+    /// That of a real number, which most are, without a root.
+    fn magnitude(self) -> f64 {
+        if self.im == 0.0 { self.re.abs() } else { self.norm() }
+    }
+
+    fn embed(embedding: &Embedding, values: &[Self]) -> Result<Wiped<f64>> {
+        embedding.embed(values)
     }
 }
 
@@ -58,8 +76,7 @@ impl Parameters {
     /// [`Error::ScaleOutOfRange`] when values near 1 would, [`Error::LevelMismatch`].
     ///
     /// ```
-    /// use rlwe::ckks::Encoding;
-    /// use rlwe::{Parameters, ParametersLiteral};
+    /// use rlwe::ckks::{Encoding, Parameters, ParametersLiteral};
     /// let literal = ParametersLiteral { levels: 1, scale_bits: 40.0, ..Default::default() };
     /// let parameters = Parameters::new(literal)?;
     /// let plaintext = parameters.encode_real(&[0.5, -1.0], Encoding::at(1))?;
@@ -67,8 +84,7 @@ impl Parameters {
     /// # Ok::<(), rlwe::Error>(())
     /// ```
     pub fn encode(&self, values: &[Complex64], encoding: Encoding) -> Result<Plaintext> {
-        let basis = self.basis(encoding.level, "encode")?.clone();
-        self.encode_over(values, encoding, &basis)
+        self.encode_slots(values, encoding)
     }
 
     /// [`Self::encode`] for real numbers.
@@ -76,31 +92,44 @@ impl Parameters {
     /// # Errors
     /// As [`Self::encode`].
     pub fn encode_real(&self, values: &[f64], encoding: Encoding) -> Result<Plaintext> {
-        let values: Vec<Complex64> = values.iter().map(|&x| Complex64::new(x, 0.0)).collect();
-        self.encode(&values, encoding)
+        self.encode_slots(values, encoding)
     }
 
-    /// Encodes over a basis other than that of the level.
-    pub(crate) fn encode_over(
-        &self,
-        values: &[Complex64],
-        encoding: Encoding,
-        basis: &Basis,
-    ) -> Result<Plaintext> {
-        let slots = values.len();
-        self.check_slots(slots, "encode")?;
-        let scale = match encoding.scale {
-            Some(scale) => scale,
-            None => self.scale(encoding.level)?,
-        };
+    fn encode_slots<T: Slot>(&self, values: &[T], encoding: Encoding) -> Result<Plaintext> {
         let bound = check_values(values, encoding.bound)?;
-        self.check_scale(encoding.level, scale, "encode")?;
-        let coefficients = self.encoder().embed(values)?;
-        let rounded = super::rounding::scale_and_round(&coefficients, scale)?;
-        let most = self.largest_coefficient(encoding.level)?;
+        let estimate = self.plaintext_estimate(values.len(), encoding, bound, "encode")?;
+        let poly = self.encode_over(values, &estimate, self.level_basis(encoding.level))?;
+        let declares_bound = encoding.bound.is_some();
+        Ok(Plaintext { estimate, declares_bound, poly: SecretPoly(poly) })
+    }
+
+    /// The plaintext of one value in each of `slots` slots.
+    pub(crate) fn encode_constant(
+        &self,
+        value: Complex64,
+        slots: usize,
+        encoding: Encoding,
+    ) -> Result<Plaintext> {
+        let bound = check_values(&[value], encoding.bound)?;
+        let estimate = self.plaintext_estimate(slots, encoding, bound, "encode")?;
+        let poly = self.encode_over(&[value], &estimate, self.level_basis(encoding.level))?;
+        let declares_bound = encoding.bound.is_some();
+        Ok(Plaintext { estimate, declares_bound, poly: SecretPoly(poly) })
+    }
+
+    /// The polynomial of values, at the level and scale of `estimate`, over any basis.
+    pub(crate) fn encode_over<T: Slot>(
+        &self,
+        values: &[T],
+        estimate: &Estimate,
+        basis: &Basis,
+    ) -> Result<Poly> {
+        let coefficients = T::embed(self.embedding(), values)?;
+        let rounded = super::rounding::scale_and_round(&coefficients, estimate.scale)?;
+        let most = self.largest_coefficient(estimate.level)?;
         if rounded.magnitude() >= most {
-            let value = values.iter().map(magnitude).fold(0.0, f64::max);
-            let bound = most / scale;
+            let value = values.iter().map(|x| x.magnitude()).fold(0.0, f64::max);
+            let bound = most / estimate.scale;
             return Err(Error::ValueOutOfRange { operation: "encode", value, bound });
         }
         let ring = self.ring();
@@ -109,89 +138,19 @@ impl Parameters {
             let prime = &ring.primes[position];
             rounded.residues(prime.modulus.q, limb)?;
             prime.forward(limb);
-            Ok(())
+            Ok::<_, Error>(())
         })?;
-        let error = estimate::in_slots(estimate::encoding(), slots, scale);
-        Ok(Plaintext {
-            parameters: self.clone(),
-            level: encoding.level,
-            scale,
-            slots,
-            estimate: Estimate::exact(bound).with_error(error),
-            poly,
-        })
+        Ok(poly)
     }
-
-    /// Refuses a number of slots that is no power of two up to N / 2.
-    pub(crate) fn check_slots(&self, slots: usize, operation: &'static str) -> Result<()> {
-        if slots.is_power_of_two() && slots <= self.slots() {
-            return Ok(());
-        }
-        let expected = slots.checked_next_power_of_two().unwrap_or(usize::MAX).min(self.slots());
-        Err(Error::SlotMismatch { operation, expected, actual: slots })
-    }
-
-    /// Refuses a scale that is no positive number or leaves no room for values near 1.
-    pub(crate) fn check_scale(
-        &self,
-        level: usize,
-        scale: f64,
-        operation: &'static str,
-    ) -> Result<()> {
-        let modulus_bits = self.log_q(level)?;
-        if scale.is_finite() && scale >= 1.0 && scale.log2() + 1.0 < modulus_bits {
-            return Ok(());
-        }
-        Err(Error::ScaleOutOfRange { operation, scale, modulus_bits })
-    }
-
-    /// What coefficients at `level` must stay below: beyond half the modulus they would wrap
-    /// around it, and another half is what decoding keeps clear to notice those that do.
-    pub(crate) fn largest_coefficient(&self, level: usize) -> Result<f64> {
-        Ok((self.log_q(level)? - 2.0).exp2())
-    }
-
-    /// Refuses values that may wrap around the modulus of `level` at `scale`.
-    ///
-    /// Sums, products and rotations are right modulo the modulus whatever wraps; divisions and
-    /// decryption are not, and call this.
-    pub(crate) fn check_room(
-        &self,
-        level: usize,
-        scale: f64,
-        bound: f64,
-        operation: &'static str,
-    ) -> Result<()> {
-        let capacity = self.largest_coefficient(level)? / scale;
-        if bound < capacity {
-            return Ok(());
-        }
-        Err(Error::BoundOverflow { operation, bound, capacity })
-    }
-
-    /// The scale of a plaintext that takes a ciphertext of `scale` at `level`, multiplied and
-    /// rescaled, to the canonical scale of the level below.
-    ///
-    /// # Errors
-    /// [`Error::LevelExhausted`] at level 0.
-    pub fn matching_scale(&self, level: usize, scale: f64) -> Result<f64> {
-        let factor = self.rescale_factor(level)?;
-        Ok(self.scale(level - 1)? * factor / scale)
-    }
-}
-
-/// The absolute value; that of a real number, which most are, without a root.
-pub(crate) fn magnitude(value: &Complex64) -> f64 {
-    if value.im == 0.0 { value.re.abs() } else { value.norm() }
 }
 
 /// The bound of the values, after checking that it holds.
-pub(crate) fn check_values(values: &[Complex64], bound: Option<f64>) -> Result<f64> {
+pub(crate) fn check_values<T: Slot>(values: &[T], bound: Option<f64>) -> Result<f64> {
     let operation = "encode";
-    if let Some(index) = values.iter().position(|x| !(x.re.is_finite() && x.im.is_finite())) {
+    if let Some(index) = values.iter().position(|x| !x.is_finite()) {
         return Err(Error::NotFinite { operation, index });
     }
-    let largest = values.iter().map(magnitude).fold(0.0, f64::max);
+    let largest = values.iter().map(|x| x.magnitude()).fold(0.0, f64::max);
     let bound = bound.unwrap_or(largest);
     if largest > bound || !bound.is_finite() {
         return Err(Error::ValueOutOfRange { operation, value: largest, bound });
@@ -200,24 +159,47 @@ pub(crate) fn check_values(values: &[Complex64], bound: Option<f64>) -> Result<f
 }
 
 impl Plaintext {
+    /// What is known of it beside the values, as of a ciphertext of degree 0.
+    pub fn estimate(&self) -> &Estimate {
+        &self.estimate
+    }
+
+    /// Its parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.estimate.parameters
+    }
+
     /// The level that it is encoded at.
     pub fn level(&self) -> usize {
-        self.level
+        self.estimate.level
     }
 
     /// The factor between coefficients and values.
     pub fn scale(&self) -> f64 {
-        self.scale
+        self.estimate.scale
     }
 
     /// The number of values.
     pub fn slots(&self) -> usize {
-        self.slots
+        self.estimate.slots
     }
 
-    /// The public bound on the absolute values.
+    /// The public bound on the absolute values, or the largest of them where none was declared.
     pub fn bound(&self) -> f64 {
         self.estimate.bound
+    }
+
+    /// Refuses to encrypt what declares no bound.
+    pub(crate) fn check_declared_bound(&self) -> Result<()> {
+        if self.declares_bound {
+            return Ok(());
+        }
+        let reason = "the plaintext declares no bound, and evaluators would learn the largest of its values; declare one where it is encoded";
+        Err(Error::InvalidArgument { operation: "encrypt", reason: reason.into() })
+    }
+
+    pub(crate) fn poly(&self) -> &Poly {
+        &self.poly.0
     }
 
     /// The values.
@@ -225,9 +207,7 @@ impl Plaintext {
     /// # Errors
     /// [`Error::DecryptionOverflow`] when the coefficients fill the modulus.
     pub fn decode(&self) -> Result<Vec<Complex64>> {
-        let coefficients = reconstruct(self.parameters.ring(), &self.poly)?;
-        let scaled: Vec<f64> = coefficients.iter().map(|&x| x as f64 / self.scale).collect();
-        self.parameters.encoder().project(&scaled, self.slots)
+        self.decode_each(|value| value)
     }
 
     /// The real parts of the values.
@@ -235,7 +215,13 @@ impl Plaintext {
     /// # Errors
     /// As [`Self::decode`].
     pub fn decode_real(&self) -> Result<Vec<f64>> {
-        Ok(self.decode()?.into_iter().map(|x| x.re).collect())
+        self.decode_each(|value| value.re)
+    }
+
+    fn decode_each<T>(&self, map: impl Fn(Complex64) -> T) -> Result<Vec<T>> {
+        let parameters = self.parameters();
+        let coefficients = Coefficients::of(parameters.ring(), self.poly(), &self.estimate)?;
+        parameters.embedding().project_each(&coefficients.values(self.scale()), self.slots(), map)
     }
 }
 
@@ -251,97 +237,12 @@ impl fmt::Display for Plaintext {
         write!(
             f,
             "level {} of {}, scale 2^{:.3}, {} slots, N = 2^{}, {}",
-            self.level,
-            self.parameters.max_level(),
-            self.scale.log2(),
-            self.slots,
-            self.parameters.log_n(),
-            self.parameters.security(),
+            self.level(),
+            self.parameters().max_level(),
+            self.scale().log2(),
+            self.slots(),
+            self.parameters().log_n(),
+            self.parameters().security(),
         )
-    }
-}
-
-/// Bits of modulus that are reconstructed exactly; further primes only confirm.
-const EXACT_BITS: f64 = 120.0;
-
-/// Primes that are used for them at most, the largest first.
-const MAX_EXACT: usize = 7;
-
-/// The centred coefficients of `poly`, which must be small beside the modulus.
-///
-/// Residues modulo primes of about 120 bits together give the coefficient (mixed
-/// radix, Garner 1959); one more prime, or room at the top, must agree. All is wiped from
-/// memory: of a decryption it gives the secret key away, beside the ciphertext.
-pub(crate) fn reconstruct(ring: &Ring, poly: &Poly) -> Result<Zeroizing<Vec<i128>>> {
-    let mut positions: Vec<usize> = poly.basis.iter().collect();
-    positions.sort_by_key(|&p| std::cmp::Reverse(ring.modulus(p).q));
-    let mut bits = 0.0;
-    let exact = positions
-        .iter()
-        .take_while(|&&p| {
-            bits += f64::from(ring.modulus(p).q).log2();
-            bits < EXACT_BITS
-        })
-        .count()
-        .min(MAX_EXACT);
-    positions.truncate(exact + 1);
-    let limb = |&p: &usize| Zeroizing::new(poly.limb(p).to_vec());
-    let mut limbs: Vec<Zeroizing<Vec<u32>>> = positions.iter().map(limb).collect();
-    let each = limbs.par_iter_mut().zip(&positions).shared();
-    each.for_each(|(limb, &p)| ring.primes[p].inverse(limb));
-    let moduli: Vec<Modulus> = positions.iter().map(|&p| ring.modulus(p)).collect();
-    let centring = Centring::new(&moduli, exact);
-    let mut coefficients = Zeroizing::new(vec![0; ring.n()]);
-    let places = coefficients.par_iter_mut().with_min_len(1024).enumerate();
-    places.shared().try_for_each(|(i, coefficient)| {
-        let mut residues = [0; MAX_EXACT + 1];
-        residues.iter_mut().zip(&limbs).for_each(|(residue, limb)| *residue = limb[i]);
-        *coefficient = centring.centred(&residues).ok_or(Error::DecryptionOverflow)?;
-        Ok(())
-    })?;
-    Ok(coefficients)
-}
-
-/// Whole numbers from their residues, the last of which may be a witness.
-struct Centring {
-    radix: MixedRadix,
-    /// For each exact prime the product of those before it.
-    weights: Vec<i128>,
-    /// The product of the exact primes.
-    modulus: i128,
-    has_witness: bool,
-}
-
-impl Centring {
-    fn new(moduli: &[Modulus], exact: usize) -> Self {
-        let mut modulus = 1;
-        let mut weights = Vec::with_capacity(exact);
-        for q in &moduli[..exact] {
-            weights.push(modulus);
-            modulus *= i128::from(q.q);
-        }
-        let radix = MixedRadix::new(moduli, exact);
-        Self { radix, weights, modulus, has_witness: moduli.len() > exact }
-    }
-
-    /// The centred value, unless it fills the modulus or the witness contradicts it.
-    ///
-    /// Without a branch on the residues but for that refusal.
-    fn centred(&self, residues: &[u32]) -> Option<i128> {
-        let mut digits = [0u32; MAX_EXACT];
-        let digits = &mut digits[..self.weights.len()];
-        self.radix.digits(residues, digits);
-        let weighted = digits.iter().zip(&self.weights);
-        let x: i128 = weighted.map(|(&digit, weight)| weight * i128::from(digit)).sum();
-        let wraps = u32::from(2 * x > self.modulus);
-        let centred = x - i128::from(wraps) * self.modulus;
-        let agrees = if self.has_witness {
-            let (q, known) = self.radix.residue(digits.len(), digits);
-            let modulus = (self.modulus % i128::from(q.q)) as u32;
-            residues[digits.len()] == q.sub(known, wraps * modulus)
-        } else {
-            4 * centred.abs() < self.modulus
-        };
-        agrees.then_some(centred)
     }
 }

@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 
 use super::Complex64;
 use super::ciphertext::Ciphertext;
+use super::combination::Combination;
+use super::estimate::Estimate;
 use super::evaluator::Evaluator;
+use super::parameters::Parameters;
 use crate::{Error, Result, parallel};
 use plan::{Block, Plan};
 
@@ -31,9 +34,8 @@ pub enum PolynomialBasis {
 /// A polynomial with real coefficients.
 ///
 /// ```
-/// use rlwe::ckks::{Encoding, Evaluator, Polynomial, PolynomialBasis};
+/// use rlwe::ckks::{Encoding, Evaluator, Parameters, ParametersLiteral, Polynomial, PolynomialBasis};
 /// use rlwe::keys::{EvaluationKeysRequest, SecretKey};
-/// use rlwe::{Parameters, ParametersLiteral};
 ///
 /// // 1 - 2 x + 3 x^3.
 /// let polynomial = Polynomial::new(&[1.0, -2.0, 0.0, 3.0], PolynomialBasis::Monomial)?;
@@ -45,8 +47,9 @@ pub enum PolynomialBasis {
 /// let request = EvaluationKeysRequest { relinearisation_level: Some(levels), ..Default::default() };
 /// let evaluator = Evaluator::new(secret.evaluation_keys(&request)?);
 ///
-/// let x = secret.encrypt(&parameters.encode_real(&[2.0, 0.5], Encoding::at(levels))?)?;
-/// let values = secret.decrypt(&evaluator.polynomial(&x, &polynomial)?)?.decode_real()?;
+/// let x = secret.encrypt(&parameters.encode_real(&[2.0, 0.5], Encoding::at(levels).within(2.0))?)?;
+/// let y = evaluator.polynomial(&x, &polynomial)?;
+/// let values = secret.decrypt(&y, y.estimate())?.decode_real()?;
 /// assert!((values[0] - 21.0).abs() < 1e-4 && (values[1] - 0.375).abs() < 1e-4);
 /// # Ok::<(), rlwe::Error>(())
 /// ```
@@ -144,43 +147,176 @@ impl Evaluator {
     /// [`Error::ScaleOutOfRange`], [`Error::KeyMismatch`], [`Error::ParametersMismatch`].
     pub fn polynomial(&self, a: &Ciphertext, polynomial: &Polynomial) -> Result<Ciphertext> {
         self.check(a, EVALUATE)?;
-        a.check_degree(1, EVALUATE)?;
-        let depth = polynomial.depth();
-        let Some(level) = a.level.checked_sub(depth) else {
-            let (needed, available) = (depth, a.level);
-            return Err(Error::LevelExhausted { operation: EVALUATE, needed, available });
-        };
-        let value = a.estimate.bound;
-        if polynomial.basis == PolynomialBasis::Chebyshev && value > 1.0 + BOUND_SLACK {
-            return Err(Error::ValueOutOfRange { operation: EVALUATE, value, bound: 1.0 });
-        }
-        let scale = self.parameters().scale(level)?;
-        let plan = Plan::new(&polynomial.coefficients, polynomial.basis);
-        parallel::in_pool(|| {
-            let mut powers = Powers::new(self, a, polynomial.basis);
-            for &n in &plan.powers {
-                powers.make(n)?;
-            }
-            powers.block(&plan.root, level, scale)
-        })
+        let (level, scale) = a.estimate.polynomial_target(polynomial)?;
+        parallel::in_pool(|| Powers::evaluate(self, a, polynomial, level, scale))
     }
 }
 
-/// Powers of one ciphertext, and what is made of them.
-struct Powers<'a> {
-    evaluator: &'a Evaluator,
+impl Estimate {
+    /// What [`Evaluator::polynomial`] gives.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::polynomial`] but for keys.
+    pub fn polynomial(&self, polynomial: &Polynomial) -> Result<Self> {
+        let (level, scale) = self.polynomial_target(polynomial)?;
+        Powers::evaluate(&OnEstimates, self, polynomial, level, scale)
+    }
+
+    /// The level and scale that a polynomial ends at.
+    fn polynomial_target(&self, polynomial: &Polynomial) -> Result<(usize, f64)> {
+        self.check_degree(1, EVALUATE)?;
+        let depth = polynomial.depth();
+        let Some(level) = self.level.checked_sub(depth) else {
+            let (needed, available) = (depth, self.level);
+            return Err(Error::LevelExhausted { operation: EVALUATE, needed, available });
+        };
+        let value = self.bound;
+        if polynomial.basis == PolynomialBasis::Chebyshev && value > 1.0 + BOUND_SLACK {
+            return Err(Error::ValueOutOfRange { operation: EVALUATE, value, bound: 1.0 });
+        }
+        Ok((level, self.parameters.scale(level)?))
+    }
+}
+
+/// What the evaluation of a polynomial asks of that which it is evaluated on: ciphertexts, or
+/// estimates of them.
+trait Arithmetic {
+    type Value: Clone;
+
+    fn estimate<'a>(&self, a: &'a Self::Value) -> &'a Estimate;
+    fn multiply_lazily(&self, a: &Self::Value, b: &Self::Value) -> Result<Self::Value>;
+    fn double(&self, a: &mut Self::Value);
+    fn add_real(&self, a: &mut Self::Value, value: f64) -> Result<()>;
+    fn add_assign(&self, a: &mut Self::Value, b: &Self::Value) -> Result<()>;
+    fn relinearize_and_rescale_to(&self, a: &Self::Value, scale: f64) -> Result<Self::Value>;
+    fn align(&self, a: &Self::Value, level: usize, scale: f64) -> Result<Self::Value>;
+    fn combine(&self, terms: &[(f64, &Self::Value)], level: usize, scale: f64)
+    -> Result<Self::Value>;
+    /// Where the bound is known to be smaller.
+    fn bound(&self, a: &mut Self::Value, bound: f64);
+}
+
+impl Arithmetic for Evaluator {
+    type Value = Ciphertext;
+
+    fn estimate<'a>(&self, a: &'a Ciphertext) -> &'a Estimate {
+        &a.estimate
+    }
+
+    fn multiply_lazily(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
+        self.multiply_lazily(a, b)
+    }
+
+    fn double(&self, a: &mut Ciphertext) {
+        let ring = self.parameters().ring();
+        a.polys_mut().iter_mut().for_each(|poly| ring.scale(poly, |_| 2));
+        a.estimate = a.estimate.doubled();
+    }
+
+    fn add_real(&self, a: &mut Ciphertext, value: f64) -> Result<()> {
+        self.add_real(a, value, EVALUATE)
+    }
+
+    fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
+        self.add_assign(a, b)
+    }
+
+    fn relinearize_and_rescale_to(&self, a: &Ciphertext, scale: f64) -> Result<Ciphertext> {
+        self.relinearize_and_rescale_to(a, scale)
+    }
+
+    fn align(&self, a: &Ciphertext, level: usize, scale: f64) -> Result<Ciphertext> {
+        self.align(a, level, scale)
+    }
+
+    fn combine(
+        &self,
+        terms: &[(f64, &Ciphertext)],
+        level: usize,
+        scale: f64,
+    ) -> Result<Ciphertext> {
+        self.linear_combination(terms, level, scale, EVALUATE)
+    }
+
+    fn bound(&self, a: &mut Ciphertext, bound: f64) {
+        a.estimate = a.estimate.bounded(bound);
+    }
+}
+
+struct OnEstimates;
+
+impl Arithmetic for OnEstimates {
+    type Value = Estimate;
+
+    fn estimate<'a>(&self, a: &'a Estimate) -> &'a Estimate {
+        a
+    }
+
+    fn multiply_lazily(&self, a: &Estimate, b: &Estimate) -> Result<Estimate> {
+        a.multiply_lazily(b)
+    }
+
+    fn double(&self, a: &mut Estimate) {
+        *a = a.doubled();
+    }
+
+    fn add_real(&self, a: &mut Estimate, value: f64) -> Result<()> {
+        *a = a.add_real(value, EVALUATE)?.1;
+        Ok(())
+    }
+
+    fn add_assign(&self, a: &mut Estimate, b: &Estimate) -> Result<()> {
+        *a = a.sum(b, "add")?;
+        Ok(())
+    }
+
+    fn relinearize_and_rescale_to(&self, a: &Estimate, scale: f64) -> Result<Estimate> {
+        a.relinearize_and_rescale_to(scale)
+    }
+
+    fn align(&self, a: &Estimate, level: usize, scale: f64) -> Result<Estimate> {
+        a.align(level, scale)
+    }
+
+    fn combine(&self, terms: &[(f64, &Estimate)], level: usize, scale: f64) -> Result<Estimate> {
+        Ok(Combination::new(terms, level, scale, EVALUATE)?.estimate)
+    }
+
+    fn bound(&self, a: &mut Estimate, bound: f64) {
+        *a = a.bounded(bound);
+    }
+}
+
+/// Powers of one value, and what is made of them.
+struct Powers<'a, A: Arithmetic> {
+    arithmetic: &'a A,
+    parameters: Parameters,
     basis: PolynomialBasis,
     /// The level of the first power.
     top: usize,
     /// By power and level: at the level where a power was made, and at lower ones where it
     /// was needed.
-    known: BTreeMap<(usize, usize), Ciphertext>,
+    known: BTreeMap<(usize, usize), A::Value>,
 }
 
-impl<'a> Powers<'a> {
-    fn new(evaluator: &'a Evaluator, a: &Ciphertext, basis: PolynomialBasis) -> Self {
-        let known = BTreeMap::from([((1, a.level), a.clone())]);
-        Self { evaluator, basis, top: a.level, known }
+impl<'a, A: Arithmetic> Powers<'a, A> {
+    fn evaluate(
+        arithmetic: &'a A,
+        value: &A::Value,
+        polynomial: &Polynomial,
+        level: usize,
+        scale: f64,
+    ) -> Result<A::Value> {
+        let plan = Plan::new(&polynomial.coefficients, polynomial.basis);
+        let estimate = arithmetic.estimate(value);
+        let (parameters, top) = (estimate.parameters.clone(), estimate.level);
+        let known = BTreeMap::from([((1, top), value.clone())]);
+        let basis = polynomial.basis;
+        let mut powers = Self { arithmetic, parameters, basis, top, known };
+        for &n in &plan.powers {
+            powers.make(n)?;
+        }
+        powers.block(&plan.root, level, scale)
     }
 
     /// The level at which power n is made.
@@ -191,28 +327,26 @@ impl<'a> Powers<'a> {
     /// Makes power n, at least 2, from smaller ones.
     fn make(&mut self, n: usize) -> Result<()> {
         let (high, low) = plan::halves(n);
-        let evaluator = self.evaluator;
+        let arithmetic = self.arithmetic;
         let level = self.level(n);
         let above = level + 1;
         self.lower(high, above)?;
         self.lower(low, above)?;
         let factors = [&self.known[&(high, above)], &self.known[&(low, above)]];
-        let mut product = evaluator.multiply_lazily(factors[0], factors[1])?;
+        let mut product = arithmetic.multiply_lazily(factors[0], factors[1])?;
         if self.basis == PolynomialBasis::Chebyshev {
             // T_(h + l) = 2 T_h T_l - T_(h - l).
-            let ring = evaluator.parameters().ring();
-            product.polys_mut().iter_mut().for_each(|poly| ring.scale(poly, |_| 2));
-            product.estimate = product.estimate.scale(2.0);
+            arithmetic.double(&mut product);
             if high == low {
-                evaluator.add_real(&mut product, -1.0, EVALUATE)?;
+                arithmetic.add_real(&mut product, -1.0)?;
             } else {
                 self.add_combination(&mut product, &[(high - low, -1.0)])?;
             }
         }
-        let scale = product.scale / evaluator.parameters().rescale_factor(above)?;
-        let mut power = evaluator.relinearize_and_rescale_to(&product, scale)?;
+        let scale = arithmetic.estimate(&product).rescaled_scale()?;
+        let mut power = arithmetic.relinearize_and_rescale_to(&product, scale)?;
         if self.basis == PolynomialBasis::Chebyshev {
-            power.estimate.bound = 1.0;
+            arithmetic.bound(&mut power, 1.0);
         }
         self.known.insert((n, level), power);
         Ok(())
@@ -224,11 +358,12 @@ impl<'a> Powers<'a> {
         if self.known.contains_key(&(n, level)) {
             return Ok(());
         }
-        let parameters = self.evaluator.parameters();
+        let parameters = &self.parameters;
         let power = &self.known[&(n, self.level(n))];
-        let (from, to) = (parameters.level_basis(power.level), parameters.level_basis(level));
-        let scale = if to.is_subset(from) { power.scale } else { parameters.scale(level)? };
-        let power = self.evaluator.align(power, level, scale)?;
+        let estimate = self.arithmetic.estimate(power);
+        let (from, to) = (parameters.level_basis(estimate.level), parameters.level_basis(level));
+        let scale = if to.is_subset(from) { estimate.scale } else { parameters.scale(level)? };
+        let power = self.arithmetic.align(power, level, scale)?;
         self.known.insert((n, level), power);
         Ok(())
     }
@@ -241,21 +376,21 @@ impl<'a> Powers<'a> {
         from: usize,
         level: usize,
         scale: f64,
-    ) -> Result<Ciphertext> {
+    ) -> Result<A::Value> {
         for &(n, _) in terms {
             self.lower(n, from)?;
         }
         let terms: Vec<_> = terms.iter().map(|&(n, c)| (c, &self.known[&(n, from)])).collect();
-        self.evaluator.linear_combination(&terms, level, scale, EVALUATE)
+        self.arithmetic.combine(&terms, level, scale)
     }
 
     /// [`Self::combination`] added to products, at their level and scale.
-    fn add_combination(&mut self, products: &mut Ciphertext, terms: &[(usize, f64)]) -> Result<()> {
-        let level = products.level;
+    fn add_combination(&mut self, products: &mut A::Value, terms: &[(usize, f64)]) -> Result<()> {
+        let &Estimate { level, scale, .. } = self.arithmetic.estimate(products);
         let all_there = terms.iter().all(|&(n, _)| self.known.contains_key(&(n, level)));
         let from = if all_there { level } else { self.lowest_level(terms) };
-        let sum = self.combination(terms, from, level, products.scale)?;
-        self.evaluator.add_assign(products, &sum)
+        let sum = self.combination(terms, from, level, scale)?;
+        self.arithmetic.add_assign(products, &sum)
     }
 
     /// The highest level at which all powers of `terms` can stand.
@@ -264,28 +399,28 @@ impl<'a> Powers<'a> {
     }
 
     /// The value of a block, at `level` and `scale`.
-    fn block(&mut self, block: &Block, level: usize, scale: f64) -> Result<Ciphertext> {
-        let evaluator = self.evaluator;
+    fn block(&mut self, block: &Block, level: usize, scale: f64) -> Result<A::Value> {
+        let arithmetic = self.arithmetic;
         let mut value = if let Some((first, others)) = block.products.split_first() {
             let above = level + 1;
-            let product_scale = scale * evaluator.parameters().rescale_factor(above)?;
+            let product_scale = scale * self.parameters.rescale_factor(above)?;
             let mut sum = self.product(first, above, product_scale)?;
             for other in others {
-                evaluator.add_assign(&mut sum, &self.product(other, above, product_scale)?)?;
+                arithmetic.add_assign(&mut sum, &self.product(other, above, product_scale)?)?;
             }
             if !block.terms.is_empty() {
                 self.add_combination(&mut sum, &block.terms)?;
             }
-            evaluator.add_real(&mut sum, block.constant, EVALUATE)?;
-            evaluator.relinearize_and_rescale_to(&sum, scale)?
+            arithmetic.add_real(&mut sum, block.constant)?;
+            arithmetic.relinearize_and_rescale_to(&sum, scale)?
         } else {
             let terms = if block.terms.is_empty() { &[(1, 0.0)][..] } else { &block.terms };
             let mut sum = self.combination(terms, self.lowest_level(terms), level, scale)?;
-            evaluator.add_real(&mut sum, block.constant, EVALUATE)?;
+            arithmetic.add_real(&mut sum, block.constant)?;
             sum
         };
         if self.basis == PolynomialBasis::Chebyshev {
-            value.estimate.bound = value.estimate.bound.min(block.norm);
+            arithmetic.bound(&mut value, block.norm);
         }
         Ok(value)
     }
@@ -296,10 +431,10 @@ impl<'a> Powers<'a> {
         (n, quotient): &(usize, Block),
         level: usize,
         scale: f64,
-    ) -> Result<Ciphertext> {
+    ) -> Result<A::Value> {
         self.lower(*n, level)?;
-        let quotient_scale = scale / self.known[&(*n, level)].scale;
+        let quotient_scale = scale / self.arithmetic.estimate(&self.known[&(*n, level)]).scale;
         let quotient = self.block(quotient, level, quotient_scale)?;
-        self.evaluator.multiply_lazily(&quotient, &self.known[&(*n, level)])
+        self.arithmetic.multiply_lazily(&quotient, &self.known[&(*n, level)])
     }
 }

@@ -2,7 +2,8 @@
 
 use super::ciphertext::Ciphertext;
 use super::evaluator::Evaluator;
-use crate::keys::check_element;
+use super::estimate::Estimate;
+use crate::core::keys::check_element;
 use crate::ring::automorphism::conjugation_element;
 use crate::ring::poly::Poly;
 use crate::{Error, Result};
@@ -18,8 +19,8 @@ impl Evaluator {
         Ok(rotated.remove(0))
     }
 
-    /// Rotations of one ciphertext, which share the dear part of key switching
-    /// (Halevi and Shoup 2018): each further one costs about a third of a rotation.
+    /// Rotations of one ciphertext, which share the decomposition of key switching
+    /// (hoisting: Halevi and Shoup 2018): each further one costs about a third of a rotation.
     ///
     /// # Errors
     /// As [`Self::rotate`].
@@ -27,10 +28,10 @@ impl Evaluator {
         let operation = "rotate";
         self.check(a, operation)?;
         a.check_degree(1, operation)?;
-        let slots = a.slots as i64;
+        let slots = a.slots() as i64;
         let ks: Vec<i64> = ks.iter().map(|k| k.rem_euclid(slots)).collect();
-        let steps = self.keys.steps(&ks, a.level, operation)?;
-        let rotated = self.keys.rotate_hoisted(&a.polys, a.level, &steps);
+        let steps = self.keys.steps(&ks, a.level(), operation)?;
+        let rotated = self.keys.rotate_hoisted(&a.polys, a.level(), &steps);
         let each = rotated.into_iter();
         Ok(each
             .map(|polys| polys.map_or_else(|| a.clone(), |polys| self.switched(a, polys)))
@@ -70,15 +71,14 @@ impl Evaluator {
         if element == 1 {
             return Ok(a.clone());
         }
-        let key = self.keys.galois_key(element, a.level, operation, name)?;
-        let polys = self.keys.apply_automorphism(&a.polys, a.level, (element, key));
+        let key = self.keys.galois_key(element, a.level(), operation, name)?;
+        let polys = self.keys.apply_automorphism(&a.polys, a.level(), (element, key));
         Ok(self.switched(a, polys))
     }
 
     /// a with the polynomials that switching its key has given it.
     fn switched(&self, a: &Ciphertext, polys: [Poly; 2]) -> Ciphertext {
-        let estimate = a.estimate.with_error(self.key_switching_error(a));
-        Ciphertext { polys: polys.into(), estimate, seed: None, ..Self::header(a) }
+        a.with(a.estimate.switched(), polys)
     }
 
     /// Slot i of the result is the sum of slots i, i + stride, ..., i + (length - 1) stride
@@ -88,25 +88,54 @@ impl Evaluator {
     /// [`Error::InvalidArgument`] for a length of zero, and those of [`Self::rotate`].
     pub fn inner_sum(&self, a: &Ciphertext, length: usize, stride: i64) -> Result<Ciphertext> {
         self.check(a, "sum slots")?;
-        if length == 0 {
-            let reason = "the length is zero".to_string();
-            return Err(Error::InvalidArgument { operation: "sum slots", reason });
-        }
-        // Rotations count modulo the slots, a power of two, so that wrapping is exact.
-        // The sum over a prefix of the length's bits doubles with each bit that follows, and
-        // gains one term where that bit is set.
-        let mut sum = a.clone();
-        let mut summed = 1i64;
-        for bit in (0..length.ilog2()).rev() {
-            sum = self.add(&sum, &self.rotate(&sum, summed.wrapping_mul(stride))?)?;
-            summed = summed.wrapping_mul(2);
-            if length >> bit & 1 == 1 {
-                sum = self.add(a, &self.rotate(&sum, stride)?)?;
-                summed = summed.wrapping_add(1);
-            }
-        }
-        Ok(sum)
+        let (mut add, mut rotate) = (
+            |a: &Ciphertext, b: &Ciphertext| self.add(a, b),
+            |a: &Ciphertext, k| self.rotate(a, k),
+        );
+        inner_sum(a, length, stride, &mut add, &mut rotate)
     }
+}
+
+impl Estimate {
+    /// What [`Evaluator::inner_sum`] gives.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a length of zero, and those of [`Self::rotate`].
+    pub fn inner_sum(&self, length: usize, stride: i64) -> Result<Self> {
+        let (mut add, mut rotate) = (|a: &Self, b: &Self| a.add(b), |a: &Self, k| a.rotate(k));
+        inner_sum(self, length, stride, &mut add, &mut rotate)
+    }
+}
+
+type Add<'a, T> = &'a mut dyn FnMut(&T, &T) -> Result<T>;
+type Rotate<'a, T> = &'a mut dyn FnMut(&T, i64) -> Result<T>;
+
+/// The sum of `length` rotations, of whatever can be rotated and added.
+fn inner_sum<T: Clone>(
+    a: &T,
+    length: usize,
+    stride: i64,
+    add: Add<'_, T>,
+    rotate: Rotate<'_, T>,
+) -> Result<T> {
+    if length == 0 {
+        let reason = "the length is zero".to_string();
+        return Err(Error::InvalidArgument { operation: "sum slots", reason });
+    }
+    // Rotations count modulo the slots, a power of two, so that wrapping is exact.
+    // The sum over a prefix of the length's bits doubles with each bit that follows, and
+    // gains one term where that bit is set.
+    let mut sum = a.clone();
+    let mut summed = 1i64;
+    for bit in (0..length.ilog2()).rev() {
+        sum = add(&sum, &rotate(&sum, summed.wrapping_mul(stride))?)?;
+        summed = summed.wrapping_mul(2);
+        if length >> bit & 1 == 1 {
+            sum = add(a, &rotate(&sum, stride)?)?;
+            summed = summed.wrapping_add(1);
+        }
+    }
+    Ok(sum)
 }
 
 /// The rotations that [`Evaluator::inner_sum`] takes, with repeats.

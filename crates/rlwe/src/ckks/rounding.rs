@@ -1,5 +1,6 @@
 //! From real coefficients to residues: scaling, rounding, reduction.
 
+use crate::ring::wiped::Wiped;
 use crate::{Error, Result};
 
 /// Integers below this in magnitude are reduced in one step; 2^61.
@@ -48,19 +49,21 @@ pub fn scale_and_round(coefficients: &[f64], scale: f64) -> Result<RoundedCoeffi
         });
     }
     let integers = if magnitude < NARROW_BOUND {
-        let mut narrow = vec![0; coefficients.len()];
+        let mut narrow = Wiped::new(0, coefficients.len());
         pulp::Arch::new().dispatch(|| round_all(coefficients, scale, &mut narrow));
         Integers::Narrow(narrow)
     } else {
-        Integers::Wide(coefficients.iter().map(|c| WideInteger::nearest(c * scale)).collect())
+        let wide = coefficients.iter().map(|c| WideInteger::nearest(c * scale));
+        Integers::Wide(Wiped::collect(wide))
     };
     Ok(RoundedCoefficients { magnitude, integers })
 }
 
-/// The integer coefficients of a plaintext, before reduction modulo any prime.
+/// The integer coefficients of a plaintext, before reduction modulo any prime. Wiped from memory
+/// when dropped.
 ///
 /// Made by [`scale_and_round`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct RoundedCoefficients {
     magnitude: f64,
     integers: Integers,
@@ -137,15 +140,15 @@ impl RoundedCoefficients {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, PartialEq)]
 enum Integers {
     /// All below [`NARROW_BOUND`] in magnitude.
-    Narrow(Vec<i64>),
-    Wide(Vec<WideInteger>),
+    Narrow(Wiped<i64>),
+    Wide(Wiped<WideInteger>),
 }
 
 /// The integer `mantissa` 2^`exponent`, with |`mantissa`| at most 2^53.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct WideInteger {
     mantissa: i64,
     exponent: u16,

@@ -13,7 +13,8 @@ use crate::parallel::Shared;
 ///
 /// One inverse transform for each prime that leaves, one forward transform for
 /// each prime of the result. The remainder modulo D is centred by [`Conversion`],
-/// so the rounding error of a coefficient is at most `1/2 + sources * 2^-21`.
+/// so the rounding error of a coefficient is at most `1/2 + sources * 2^(1 - b)`, where b bits are
+/// those of the smallest prime that leaves: for terminals of 15 bits, 2^-14 for each source.
 #[derive(Debug)]
 pub(crate) struct Division {
     pub(crate) leaving: Basis,

@@ -3,8 +3,10 @@
 pub(crate) mod automorphism;
 pub(crate) mod buffers;
 pub(crate) mod bundle;
+pub(crate) mod centring;
 pub(crate) mod convert;
 pub(crate) mod division;
+pub mod embedding;
 pub(crate) mod inner_products;
 pub(crate) mod kernels;
 pub(crate) mod lanes;
@@ -14,3 +16,4 @@ pub(crate) mod poly;
 pub mod primes;
 #[cfg(test)]
 pub(crate) mod schoolbook;
+pub mod wiped;

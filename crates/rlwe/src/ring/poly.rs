@@ -9,6 +9,7 @@ use super::automorphism::Automorphism;
 use super::buffers;
 use super::kernels;
 use super::modulus::Modulus;
+use super::wiped::wipe;
 use crate::parallel::Shared;
 use crate::{Error, Result};
 
@@ -165,13 +166,13 @@ impl Drop for Poly {
 
 impl Drop for SecretPoly {
     fn drop(&mut self) {
-        use zeroize::Zeroize;
-        self.0.data.zeroize();
+        wipe(&mut self.0.data);
     }
 }
 
-/// A polynomial that is wiped when dropped, its memory kept for no other, and never printed.
-#[derive(Clone)]
+/// A polynomial that is wiped when dropped, before its memory is kept for another, and never
+/// printed.
+#[derive(Clone, PartialEq)]
 pub(crate) struct SecretPoly(pub(crate) Poly);
 
 /// Z[X]/(X^N + 1) modulo a list of word primes.

@@ -1,7 +1,6 @@
 use zeroize::Zeroizing;
 
 use super::Generator;
-use crate::{Error, Result};
 
 /// The standard deviation of encryption errors before rounding.
 pub const SIGMA: f64 = 3.2;
@@ -9,15 +8,12 @@ pub const SIGMA: f64 = 3.2;
 /// The largest absolute value that [`gaussian`] returns.
 pub const GAUSSIAN_BOUND: i8 = THRESHOLDS.len() as i8;
 
-/// The largest width that [`wide_gaussian`] takes, as a logarithm to base 2.
-pub const MAX_LOG2_SIGMA: u32 = 55;
-
 const LANES: usize = 32;
 const BLOCK: usize = 32 * LANES;
 
 /// Entry k is 2^63 P(|x| <= k) = 2^63 erf((k + 1/2) / (SIGMA sqrt 2)), rounded to
 /// the nearest integer; the next entry would be 2^63 itself.
-const THRESHOLDS: [u64; 29] = [
+pub(super) const THRESHOLDS: [u64; 29] = [
     0x0fe49b67dc8159c6,
     0x2e2d1c3c52a898ee,
     0x485d35a2bfb73e55,
@@ -83,61 +79,6 @@ pub fn gaussian(generator: &mut Generator, n: usize) -> Zeroizing<Vec<i8>> {
     errors
 }
 
-/// Draws `n` independent values near a normal variable of mean 0 and deviation
-/// 1.855 2^`log2_sigma`, in constant time: noise that floods what is below it.
-///
-/// A value is the sum of 2^i x_i for i below `log2_sigma` (one term at least) with
-/// x_i from [`gaussian`], which has variance (3.2^2 + 1/12) (4^`log2_sigma` - 1)/3;
-/// for widths 0 and 1 that is the deviation of [`gaussian`], 3.213. Up to a
-/// relative error of about 2^-57 in each probability, it is the sum of a continuous
-/// normal variable of deviation at least 2^`log2_sigma` and a small independent
-/// one, taken at the integers (Micciancio and Walter, "Gaussian Sampling over the
-/// Integers: Efficient, Generic, Constant-Time", CRYPTO 2017, algorithm SampleI,
-/// with the ratio 2, which 3.2 permits); so it hides at least as much as that
-/// normal variable would. The imprecision of all terms together adds a statistical
-/// distance of `log2_sigma` 2^-60.4. Absolute values are at most 29 2^`log2_sigma`.
-/// The time grows in proportion to `log2_sigma`.
-///
-/// # Errors
-///
-/// [`Error::InvalidArgument`] if `log2_sigma` exceeds [`MAX_LOG2_SIGMA`].
-///
-/// # Examples
-///
-/// ```
-/// use rlwe::sampling::{Generator, wide_gaussian};
-///
-/// let flood = wide_gaussian(&mut Generator::from_os()?, 1 << 12, 30)?;
-/// assert!(flood.iter().all(|x| x.abs() <= 29 << 30));
-/// # Ok::<(), rlwe::Error>(())
-/// ```
-pub fn wide_gaussian(
-    generator: &mut Generator,
-    n: usize,
-    log2_sigma: u32,
-) -> Result<Zeroizing<Vec<i64>>> {
-    if log2_sigma > MAX_LOG2_SIGMA {
-        return Err(Error::InvalidArgument {
-            operation: "draw flooding noise",
-            reason: format!("log2_sigma is {log2_sigma}, the most is {MAX_LOG2_SIGMA}"),
-        });
-    }
-    let mut noise = Zeroizing::new(vec![0i64; n]);
-    let mut draws = Zeroizing::new([0; BLOCK]);
-    for block in noise.chunks_mut(BLOCK) {
-        for _ in 0..log2_sigma.max(1) {
-            generator.fill(&mut *draws);
-            pulp::Arch::new().dispatch(|| {
-                invert_distribution(&mut draws);
-                for (value, &draw) in block.iter_mut().zip(&*draws) {
-                    *value = 2 * *value + draw as i64;
-                }
-            });
-        }
-    }
-    Ok(noise)
-}
-
 /// Turns uniform words into errors, as two's complement.
 #[inline(always)]
 fn invert_distribution(words: &mut [u64; BLOCK]) {
@@ -163,6 +104,7 @@ mod tests {
 
     use super::*;
     use crate::sampling::chi_square;
+    use crate::sampling::moments::moments;
 
     /// P(|x| <= k) by Simpson's rule on the density.
     fn central_mass(k: usize) -> f64 {
@@ -224,13 +166,6 @@ mod tests {
         assert!(chi_square::excess(&observed, &expected) < 5.0, "{observed:?}");
     }
 
-    fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64, f64) {
-        let count = values.clone().count() as f64;
-        let mean = values.clone().sum::<f64>() / count;
-        let power = |p| values.clone().map(|x| (x - mean).powi(p)).sum::<f64>() / count;
-        (mean, power(2).sqrt(), power(4) / power(2).powi(2))
-    }
-
     #[test]
     fn errors_have_the_moments_and_tail_of_the_distribution() {
         let n = 1 << 20;
@@ -242,43 +177,5 @@ mod tests {
         assert!((kurtosis - 3.0).abs() < 0.03);
         let largest = errors.iter().map(|e| e.unsigned_abs()).max().unwrap_or(0);
         assert!((14..=21).contains(&largest), "{largest}");
-    }
-
-    #[test]
-    fn wide_noise_is_as_wide_and_as_normal_as_promised() -> Result<()> {
-        let n = 1 << 16;
-        let mut generator = Generator::deterministic([10; 32]);
-        for log2_sigma in [0, 1, 2, 5, 20, MAX_LOG2_SIGMA] {
-            let noise = wide_gaussian(&mut generator, n, log2_sigma)?;
-            let (mean, deviation, kurtosis) = moments(noise.iter().map(|&x| x as f64));
-            let terms = log2_sigma.max(1) as i32;
-            let exact = ((SIGMA * SIGMA + 1.0 / 12.0) * (4f64.powi(terms) - 1.0) / 3.0).sqrt();
-            assert!(exact >= 2f64.powi(log2_sigma as i32));
-            assert!(mean.abs() < 5.0 * exact / (n as f64).sqrt());
-            assert!((deviation / exact - 1.0).abs() < 5.0 / (2.0 * n as f64).sqrt());
-            assert!((kurtosis - 3.0).abs() < 0.1, "{kurtosis}");
-            let inside = noise.iter().filter(|x| (x.abs() as f64) < exact).count() as f64;
-            if log2_sigma >= 5 {
-                assert!((inside / n as f64 - 0.6827).abs() < 0.012, "{inside}");
-            }
-        }
-        Ok(())
-    }
-
-    #[test]
-    fn low_bits_of_wide_noise_are_uniform() -> Result<()> {
-        let noise = wide_gaussian(&mut Generator::deterministic([11; 32]), 1 << 16, 30)?;
-        let mut observed = [0; 64];
-        for &value in noise.iter() {
-            observed[(value & 63) as usize] += 1;
-        }
-        assert!(chi_square::excess(&observed, &[1.0 / 64.0; 64]) < 5.0);
-        Ok(())
-    }
-
-    #[test]
-    fn too_wide_a_noise_is_refused() {
-        let refusal = wide_gaussian(&mut Generator::deterministic([12; 32]), 1, MAX_LOG2_SIGMA + 1);
-        assert!(matches!(refusal, Err(Error::InvalidArgument { .. })));
     }
 }

@@ -12,13 +12,17 @@ mod seed;
 mod sorting_network;
 mod ternary;
 mod uniform;
+mod wide_gaussian;
 
 pub use fixed_weight::fixed_weight_ternary;
-pub use gaussian::{GAUSSIAN_BOUND, MAX_LOG2_SIGMA, SIGMA, gaussian, wide_gaussian};
+pub use gaussian::{GAUSSIAN_BOUND, SIGMA, gaussian};
 pub use generator::Generator;
 pub use seed::Seed;
 pub use ternary::ternary;
 pub use uniform::uniform_residues;
+pub use wide_gaussian::{MAX_LOG2_SIGMA, wide_gaussian};
 
 #[cfg(test)]
 mod chi_square;
+#[cfg(test)]
+mod moments;

@@ -19,7 +19,7 @@ from cloakwork.frontends.circuit.staging import (
 from cloakwork.plan.circuits.depth import require_depth
 from cloakwork.plan.circuits.ranges import Range, result_ranges
 from cloakwork.plan.circuits.search import candidates
-from cloakwork.plan.parameters.bgv import cheapest_integer_plan
+from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.ir.circuits import Circuit
 from cloakwork.programs.ir.vectors import Clear, LaneProgram
@@ -81,6 +81,7 @@ class CircuitFunction:
         seed: int = 0,
         log_n: int | None = None,
         insecure: bool = False,
+        public_inputs: bool = False,
     ) -> Program:
         """Plan the function as one program on ciphertexts.
 
@@ -92,6 +93,8 @@ class CircuitFunction:
             seed: Of the search; the same seed makes the same program.
             log_n: Base-2 logarithm of the ring degree; by default the smallest that is secure.
             insecure: Whether parameters below 128-bit security are allowed, for tests.
+            public_inputs: Whether inputs may be encrypted by a public key, which has more noise
+                and so may take larger parameters; see `Client.public_key`.
 
         Raises:
             EncryptedConditionError: The function uses an encrypted value where only a clear one
@@ -113,6 +116,7 @@ class CircuitFunction:
             50
         """
         insecure = truth(insecure, "insecure", _ACTION)
+        public_inputs = truth(public_inputs, "public_inputs", _ACTION)
         bits = integer(bits, "bits", _ACTION, least=1, most=MAX_BITS)
         batch = integer(batch, "batch", _ACTION, least=1, most=_MAX_BATCH)
         seed = integer(seed, "seed", _ACTION, least=0, most=(1 << 63) - 1)
@@ -126,16 +130,8 @@ class CircuitFunction:
         if not insecure:
             require_depth(made.circuit, bits, rings)
         lanes = _candidates(made.circuit, effort, seed, 1 << rings[-1] - 1)
-        return compiled(
-            lanes,
-            made.circuit,
-            made.form,
-            bounds,
-            bits,
-            batch=batch,
-            rings=rings,
-            insecure=insecure,
-        )
+        options = IntegerOptions(bits, batch, rings, insecure, public_inputs)
+        return compiled(lanes, made.circuit, made.form, bounds, options)
 
     def __repr__(self) -> str:
         return f"CircuitFunction({title_of(self.function)}: {', '.join(self.declared)})"
@@ -160,11 +156,7 @@ def compiled(
     circuit: Circuit,
     form: Form,
     bounds: Mapping[str, Range],
-    bits: int,
-    *,
-    batch: int = 1,
-    rings: Sequence[int] = RINGS,
-    insecure: bool = False,
+    options: IntegerOptions,
 ) -> Program:
     """Give a lane program of a circuit levels and parameters.
 
@@ -173,10 +165,7 @@ def compiled(
         circuit: What it computes.
         form: How its results stand in lists, tuples and dicts.
         bounds: The least and the greatest value of the scalars of each input.
-        bits: Results are signed numbers of so many bits.
-        batch: Evaluations that one run must have slots for.
-        rings: Base-2 logarithms of the ring degrees to try, in order.
-        insecure: Whether parameters below 128-bit security are allowed.
+        options: What is asked of its parameters.
 
     Raises:
         CircuitTooDeepError: No parameters take as many products in a row.
@@ -184,17 +173,17 @@ def compiled(
         ResultOverflowError: A result that is clear has more bits.
         InsecureParametersError: The ring asked for falls short of 128-bit security.
     """
-    _require_capacity(candidates, batch, 1 << max(rings) - 1)
-    plan = cheapest_integer_plan(
-        candidates, bits, evaluations=batch, rings=rings, insecure=insecure
-    )
+    _require_capacity(candidates, options.evaluations, 1 << max(options.rings) - 1)
+    plan = cheapest_integer_plan(candidates, options)
     inputs = tuple(
         Port(each.name, "integer", 0, each.shape, *bounds[each.name]) for each in circuit.inputs
     )
     places = plan.slots.places
-    _require_clear_results(circuit.title, form, places, bits)
-    packing = ScalarPacking(inputs, places, form, bits, result_ranges(circuit, bounds))
-    return Program(Bgv(plan.parameter_sets), plan.program, packing)
+    _require_clear_results(circuit.title, form, places, options.bits)
+    packing = ScalarPacking(inputs, places, form, options.bits, result_ranges(circuit, bounds))
+    return Program(
+        Bgv(plan.parameter_sets, public_inputs=options.public_inputs), plan.program, packing
+    )
 
 
 def _require_capacity(candidates: Sequence[LaneProgram], batch: int, row: int) -> None:

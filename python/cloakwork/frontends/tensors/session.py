@@ -45,7 +45,7 @@ from cloakwork.runtime.executor import run
 from cloakwork.runtime.memory import predicted_peak_bytes, require_memory
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes import read_scheme
-from cloakwork.schemes.base import SlotScheme
+from cloakwork.schemes.base import Flooding, SlotScheme, flooding
 from cloakwork.schemes.ckks import Ckks, CkksBackend
 from cloakwork.schemes.clear_real import ClearReal
 
@@ -315,7 +315,8 @@ class Session(_Holder):
     def decrypt(self, tensor: Tensor) -> NDArray[np.float64]:
         """Decrypt a tensor to an array of its shape.
 
-        The result shows a trace of the ciphertext's noise; see docs/security.md.
+        The result shows a trace of the ciphertext's noise, which tells of the key: whoever is to
+        see it gets it by `decrypt_for_others`.
 
         Raises:
             ValueOutOfRangeError: A result exceeds the bound by more than its error, so it may have
@@ -327,13 +328,50 @@ class Session(_Holder):
             InvalidArgumentError: It is no tensor.
             ParametersMismatchError: The tensor is not one of this session.
         """
+        return self._decrypt(tensor, None)
+
+    def decrypt_for_others(
+        self, tensor: Tensor, *, statistical_bits: int, decryptions: int
+    ) -> NDArray[np.float64]:
+        """Decrypt a tensor that others are to see, so that it tells nothing of the secret key.
+
+        Args:
+            tensor: What to decrypt. It must have been computed here: the noise to hide follows
+                from the operations, which a file could misstate.
+            statistical_bits: See `Client.decrypt_for_others`.
+            decryptions: See `Client.decrypt_for_others`.
+
+        Raises:
+            InvalidArgumentError: There are no bits or decryptions, or the tensor comes from a file.
+            PrecisionLostError: Too few bits are left.
+            CloakworkError: What `decrypt` raises.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> session = cw.Session(depth=0, precision=30)
+            >>> x = session.encrypt([0.5, 0.25], bound=1)
+            >>> session.decrypt_for_others(x, statistical_bits=20, decryptions=100).round(2)
+            array([0.5 , 0.25])
+        """
+        action = "decrypt for others"
+        asked = flooding(statistical_bits, decryptions, action)
+        require_tensor(tensor, action)
+        if tensor.claimed:
+            raise InvalidArgumentError(
+                f"cannot {action}: the tensor comes from a file, which could misstate its noise; "
+                "decrypt for others what this session computed, or a compiled program's results"
+            )
+        return self._decrypt(tensor, asked)
+
+    def _decrypt(self, tensor: Tensor, asked: Flooding | None) -> NDArray[np.float64]:
         require_tensor(tensor, "decrypt")
         if tensor.runner is not self:
             raise ParametersMismatchError("cannot decrypt: the tensor is not of this session")
-        found = self._scheme.decrypt(self._secret, tensor.values, None)
+        claims = self._scheme.claims(tensor.values)
+        found = self._scheme.decrypt(self._secret, tensor.values, None, claims, asked)
         array = tensor.layout.unpack(found.vectors)
-        require_precision(array, tensor.precision, self.bound, "decrypt")
-        require_bound(array, self.bound, "decrypt", _ADVICE, error=2.0**-tensor.precision)
+        require_precision(array, -math.log2(found.error), self.bound, "decrypt")
+        require_bound(array, self.bound, "decrypt", _ADVICE, error=found.error)
         return array
 
     def evaluator(self) -> SessionEvaluator:

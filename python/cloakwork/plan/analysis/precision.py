@@ -38,7 +38,7 @@ def predicted_precision(
         >>> program = SlotProgram("", 512, (Input("x", 0), Output(0)), (None,) * 2)
         >>> parameters = Parameters(levels=0, scale_bits=40, log_n=10, insecure=True)
         >>> round(predicted_precision(program, [1.0, 1.0], parameters))
-        30
+        29
     """
     model = noise_of(parameters)
     largest = [

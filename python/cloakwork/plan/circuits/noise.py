@@ -81,10 +81,15 @@ class NoiseModel:
     mask: Noise
 
     @classmethod
-    def of(cls, modulus: int, log_n: int) -> NoiseModel:
+    def of(cls, modulus: int, log_n: int, *, public_inputs: bool = False) -> NoiseModel:
         """The model for a plaintext modulus and a ring of degree 2^log_n.
 
         The engine's bounds grow with both as written here, whatever the chain of moduli.
+
+        Args:
+            modulus: The plaintext modulus.
+            log_n: Base-2 logarithm of the ring degree.
+            public_inputs: Whether inputs may be encrypted by a public key, whose encryption rounds.
 
         Example:
             >>> round(NoiseModel.of(65537, 13).fresh.norm, 1)
@@ -92,10 +97,12 @@ class NoiseModel:
         """
         message = math.log2(modulus)
         norm, root = message + log_n, message + log_n / 2
+        rounding = Noise(norm + 2.3, norm - 1.5, root + 2.3)
+        secret = Noise(norm - 0.3, root + 2.05, message + 4.85)
         return cls(
             modulus,
-            Noise(norm - 0.3, root + 2.05, message + 4.85),
-            Noise(norm + 2.3, norm - 1.5, root + 2.3),
+            rounding.scaled(0.1) if public_inputs else secret,
+            rounding,
             Noise(norm + 2.5, norm - 1.35, root + 2.4),
             Noise(norm - 1, root - 1, message - 1),
             Noise(root + 1, root - 1, message - 1),

@@ -179,6 +179,7 @@ def published_costs() -> BitCosts:
         # By these formulas 8 boxes are missed a little more often than 2^-64.
         2,
         large_variance,
+        large_variance,
         bootstrap_variance,
         tuple(key_switch + (1 + small / 2) / (12 * step**2) for step in steps),
     )

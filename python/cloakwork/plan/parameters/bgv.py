@@ -24,7 +24,7 @@ from cloakwork.plan.passes.rotate_sums import with_rotate_sums
 from cloakwork.programs.ir.vectors import LaneProgram
 from cloakwork.programs.packing.scalar import capacity
 from cloakwork.programs.slots import Input, SlotProgram
-from cloakwork.runtime.integer_noise import require_noise_within
+from cloakwork.runtime.estimates import require_noise_within
 
 _LIMITS = (106, 214, 430, 868, 1747, 3523)
 
@@ -75,13 +75,45 @@ class IntegerPlan:
         return cost_of(self.program, self.parameter_sets)
 
 
+@dataclass(frozen=True, slots=True)
+class IntegerOptions:
+    """What is asked of the parameters of a program over integers.
+
+    Args:
+        bits: Results are signed numbers of so many bits.
+        evaluations: How many a run is to have slots for.
+        rings: Base-2 logarithms of the ring degrees to try, in order.
+        insecure: Whether parameters below 128-bit security are allowed.
+        public_inputs: Whether inputs may be encrypted by a public key.
+    """
+
+    bits: int
+    evaluations: int = 1
+    rings: Sequence[int] = RINGS
+    insecure: bool = False
+    public_inputs: bool = False
+
+    def wide_enough(self, lanes: LaneProgram) -> Iterator[int]:
+        """The rings in whose rows so many evaluations of a program fit."""
+        for log_n in self.rings:
+            if capacity(lanes.width, 1 << log_n - 1) >= self.evaluations:
+                yield log_n
+
+    def most_bits(self, log_n: int) -> float:
+        """The most bits of a modulus, that of key switching included."""
+        return math.inf if self.insecure else MOST_BITS.get(log_n, 0.0)
+
+    def moduli(self, log_n: int) -> tuple[int, ...]:
+        """The plaintext moduli."""
+        return plaintext_moduli(self.bits, log_n)
+
+    def noise(self, log_n: int) -> NoiseModel:
+        """The noise under the largest of the plaintext moduli, which has the most."""
+        return NoiseModel.of(self.moduli(log_n)[-1], log_n, public_inputs=self.public_inputs)
+
+
 def cheapest_integer_plan(
-    candidates: Sequence[LaneProgram],
-    bits: int,
-    *,
-    evaluations: int = 1,
-    rings: Sequence[int] = RINGS,
-    insecure: bool = False,
+    candidates: Sequence[LaneProgram], options: IntegerOptions
 ) -> IntegerPlan:
     """Of several programs of one circuit the one whose plan costs least; see `integer_plan`.
 
@@ -94,11 +126,9 @@ def cheapest_integer_plan(
     plans: list[IntegerPlan] = []
     prices: list[float] = []
     refusal: Exception | None = None
-    for lanes in _most_promising(candidates, bits, evaluations, rings, insecure):
+    for lanes in _most_promising(candidates, options):
         try:
-            plan = integer_plan(
-                lanes, bits, evaluations=evaluations, rings=rings, insecure=insecure
-            )
+            plan = integer_plan(lanes, options)
         except (CircuitTooDeepError, InsecureParametersError) as error:
             refusal = refusal or error
             continue
@@ -110,22 +140,16 @@ def cheapest_integer_plan(
 
 
 def _most_promising(
-    candidates: Sequence[LaneProgram],
-    bits: int,
-    evaluations: int,
-    rings: Sequence[int],
-    insecure: bool,
+    candidates: Sequence[LaneProgram], options: IntegerOptions
 ) -> Sequence[LaneProgram]:
     """Those that cost least on few chains of moduli, whose primes are not looked for."""
     if len(candidates) <= _MOST_PLANNED:
         return candidates
 
     def expected(lanes: LaneProgram) -> float:
-        for log_n in _wide_enough(lanes, evaluations, rings):
-            plan = slot_plan(lanes, 1 << log_n - 1)
-            model = NoiseModel.of(plaintext_moduli(bits, log_n)[-1], log_n)
-            program, most = with_rotate_sums(plan.program), _most_bits(log_n, insecure)
-            found = _cheapest(program, model, _SPARE_BITS[0], most, log_n, _FEWEST_STEPS)
+        for log_n in options.wide_enough(lanes):
+            program = with_rotate_sums(slot_plan(lanes, 1 << log_n - 1).program)
+            found = _cheapest(program, options, _SPARE_BITS[0], log_n, _FEWEST_STEPS)
             if found:
                 return found[0].cost * _unit(log_n) + _keys_price(lanes, log_n)
         return math.inf
@@ -142,69 +166,44 @@ def _unit(log_n: int) -> float:
     return 2.0 ** (log_n - _UNIT_LOG_N)
 
 
-def _wide_enough(lanes: LaneProgram, evaluations: int, rings: Sequence[int]) -> Iterator[int]:
-    """The rings in whose rows so many evaluations have room."""
-    for log_n in rings:
-        slots = 1 << log_n - 1
-        if capacity(lanes.width, slots) >= evaluations:
-            yield log_n
-
-
-def _most_bits(log_n: int, insecure: bool) -> float:
-    return math.inf if insecure else MOST_BITS.get(log_n, 0.0)
-
-
-def integer_plan(
-    lanes: LaneProgram,
-    bits: int,
-    *,
-    evaluations: int = 1,
-    rings: Sequence[int] = RINGS,
-    insecure: bool = False,
-) -> IntegerPlan:
+def integer_plan(lanes: LaneProgram, options: IntegerOptions) -> IntegerPlan:
     """The program on the smallest ring that is secure and wide enough, at least modelled cost.
 
     Args:
         lanes: The program without levels.
-        bits: Results are signed numbers of so many bits.
-        evaluations: How many a run is to have room for.
-        rings: Base-2 logarithms of the degrees to try, in order.
-        insecure: Whether parameters below 128-bit security are allowed.
+        options: What is asked.
 
     Raises:
         CircuitTooDeepError: No ring has a modulus that holds the noise.
         InsecureParametersError: The ring asked for falls short of 128-bit security.
     """
+    rings = options.rings
     refusal: Exception | None = None
-    for log_n in _wide_enough(lanes, evaluations, rings):
+    for log_n in options.wide_enough(lanes):
         try:
-            return _in_ring(slot_plan(lanes, 1 << log_n - 1), bits, log_n, insecure)
+            return _in_ring(slot_plan(lanes, 1 << log_n - 1), options, log_n)
         except (InvalidParametersError, NoiseExhaustedError) as error:
             refusal = error
     if refusal is None:
         raise CircuitTooDeepError(
-            f"cannot compile {lanes.title}: {evaluations} evaluation(s) of {lanes.width} slots "
-            f"each fit no ring; compile with a smaller batch"
+            f"cannot compile {lanes.title}: {options.evaluations} evaluation(s) of "
+            f"{lanes.width} slots each fit no ring; compile with a smaller batch"
         )
     if len(rings) == 1 and isinstance(refusal, InsecureParametersError):
         raise refusal
     raise CircuitTooDeepError(
         f"cannot compile {lanes.title}: it multiplies more often in a row than the noise of any "
-        f"secure ring of degree 2^{rings[0]} to 2^{rings[-1]} allows at {bits} bits; "
+        f"secure ring of degree 2^{rings[0]} to 2^{rings[-1]} allows at {options.bits} bits; "
         f"multiply in a tree rather than in a row, or ask for fewer bits ({refusal})"
     ) from refusal
 
 
-def _in_ring(plan: SlotPlan, bits: int, log_n: int, insecure: bool) -> IntegerPlan:
+def _in_ring(plan: SlotPlan, options: IntegerOptions, log_n: int) -> IntegerPlan:
     program = with_rotate_sums(plan.program)
-    moduli = plaintext_moduli(bits, log_n)
-    # The largest prime has the most noise.
-    model = NoiseModel.of(moduli[-1], log_n)
-    most_bits = _most_bits(log_n, insecure)
     steps = max(_FEWEST_STEPS, min(len(_LEVEL_BITS), _EFFORT // max(len(program.operations), 1)))
     refusal: Exception | None = None
     for spare_bits in _SPARE_BITS:
-        cheapest = _cheapest(program, model, spare_bits, most_bits, log_n, steps)
+        cheapest = _cheapest(program, options, spare_bits, log_n, steps)
         if not cheapest:
             break
         made: list[tuple[float, IntegerPlan]] = []
@@ -212,7 +211,7 @@ def _in_ring(plan: SlotPlan, bits: int, log_n: int, insecure: bool) -> IntegerPl
             if made and min(cost for cost, _ in made) <= found.cost:
                 break
             try:
-                sets = _parameter_sets(found.program, found.chain, moduli, log_n, insecure)
+                sets = _parameter_sets(found.program, found.chain, options, log_n)
             except (InvalidParametersError, NoiseExhaustedError) as error:
                 refusal = error
                 continue
@@ -221,8 +220,8 @@ def _in_ring(plan: SlotPlan, bits: int, log_n: int, insecure: bool) -> IntegerPl
         if made:
             return min(made, key=lambda each: each[0])[1]
     raise refusal or InsecureParametersError(
-        f"cannot make parameters: no modulus of up to {most_bits:g} bits, those that are secure "
-        f"for log_n = {log_n}, holds the noise of {plan.program.title}"
+        f"cannot make parameters: no modulus of up to {options.most_bits(log_n):g} bits, those "
+        f"that are secure for log_n = {log_n}, holds the noise of {plan.program.title}"
     )
 
 
@@ -236,14 +235,10 @@ class _Levelled:
 
 
 def _cheapest(
-    program: SlotProgram,
-    model: NoiseModel,
-    spare_bits: float,
-    most_bits: float,
-    log_n: int,
-    steps: int,
+    program: SlotProgram, options: IntegerOptions, spare_bits: float, log_n: int, steps: int
 ) -> list[_Levelled]:
     """The chains on which the program costs least by the model, one for each count of primes."""
+    model, most_bits = options.noise(log_n), options.most_bits(log_n)
     found: dict[Limbs, _Levelled] = {}
     # Of chains that cost the same, the one with the fewest levels.
     for switching, level_bits in product(SWITCHINGS, _spread(_LEVEL_BITS, steps)):
@@ -315,7 +310,7 @@ def top_level(program: SlotProgram) -> int:
 
 
 def _parameter_sets(
-    program: SlotProgram, chain: Chain, moduli: Sequence[int], log_n: int, insecure: bool
+    program: SlotProgram, chain: Chain, options: IntegerOptions, log_n: int
 ) -> tuple[BgvParameters, ...]:
     """The parameters of every prime, on which the engine lets the program through."""
     sets = tuple(
@@ -325,12 +320,12 @@ def _parameter_sets(
             level_bits=chain.level_bits,
             base_bits=chain.base_bits,
             log_n=log_n,
-            insecure=insecure,
+            insecure=options.insecure,
         )
-        for modulus in moduli
+        for modulus in options.moduli(log_n)
     )
     for parameters in sets:
-        require_noise_within(program, parameters)
+        require_noise_within(program, parameters, public_inputs=options.public_inputs)
     return sets
 
 

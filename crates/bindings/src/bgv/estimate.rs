@@ -1,0 +1,157 @@
+//! What is known of a BGV ciphertext without decrypting it.
+
+use pyo3::prelude::*;
+use rlwe::bgv;
+
+use crate::bgv::linear_transform::BgvLinearTransform;
+use crate::errors;
+use crate::numbers::{Number, Real};
+
+/// Level, degree, plaintext factor and noise of a ciphertext, by which operations are let
+/// through or refused, and what operations make of them: a program can be tried on estimates
+/// before anything runs.
+///
+/// Every method raises NoiseExhaustedError where the operation on ciphertexts would.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct BgvEstimate(pub bgv::Estimate);
+
+fn result(py: Python<'_>, estimate: rlwe::Result<bgv::Estimate>) -> PyResult<BgvEstimate> {
+    estimate.map(BgvEstimate).map_err(|error| errors::refusal(py, &error))
+}
+
+#[pymethods]
+impl BgvEstimate {
+    /// How often the modulus can still be switched.
+    #[getter]
+    fn level(&self) -> usize {
+        self.0.level()
+    }
+
+    /// 1, or 2 for a product that was not relinearised.
+    #[getter]
+    fn degree(&self) -> usize {
+        self.0.degree()
+    }
+
+    /// What the message is multiplied by modulo the plaintext modulus.
+    #[getter]
+    fn factor(&self) -> u32 {
+        self.0.factor()
+    }
+
+    /// log2 of a bound on the coefficients of the noise.
+    #[getter]
+    fn noise_bits(&self) -> f64 {
+        self.0.noise().coefficient_bits
+    }
+
+    /// log2 of a bound on the noise in the canonical embedding, which products multiply.
+    #[getter]
+    fn canonical_bits(&self) -> f64 {
+        self.0.noise().canonical_bits
+    }
+
+    /// log2 of a bound on the length of the noise, the root of the sum of its squared
+    /// coefficients: of a product no coefficient exceeds the product of the lengths.
+    #[getter]
+    fn length_bits(&self) -> f64 {
+        self.0.noise().length_bits
+    }
+
+    /// log2 of what the coefficients of the noise must stay below.
+    #[getter]
+    fn capacity_bits(&self) -> f64 {
+        self.0.capacity_bits()
+    }
+
+    /// Bits of noise that may still come.
+    #[getter]
+    fn budget_bits(&self) -> f64 {
+        self.0.budget_bits()
+    }
+
+    /// A sum or difference; unequal factors cost noise.
+    fn add(&self, py: Python<'_>, other: Bound<'_, BgvEstimate>) -> PyResult<Self> {
+        result(py, self.0.add(&other.get().0))
+    }
+
+    /// A sum or difference with a plaintext or a scalar.
+    fn add_plain(&self, py: Python<'_>) -> PyResult<Self> {
+        result(py, self.0.add_plain())
+    }
+
+    /// A product, relinearised.
+    fn multiply(&self, py: Python<'_>, other: Bound<'_, BgvEstimate>) -> PyResult<Self> {
+        result(py, self.0.multiply(&other.get().0))
+    }
+
+    /// A product of degree 2.
+    fn multiply_lazily(&self, py: Python<'_>, other: Bound<'_, BgvEstimate>) -> PyResult<Self> {
+        result(py, self.0.multiply_lazily(&other.get().0))
+    }
+
+    /// A product with a plaintext of a norm, by default with any.
+    #[pyo3(signature = (norm_bits=None))]
+    fn multiply_plain(&self, py: Python<'_>, norm_bits: Option<Real>) -> PyResult<Self> {
+        result(py, self.0.multiply_plain(norm_bits.map(|x| x.0)))
+    }
+
+    /// A product with an integer.
+    fn multiply_scalar(&self, py: Python<'_>, value: Number<i64>) -> PyResult<Self> {
+        result(py, self.0.multiply_scalar(value.0))
+    }
+
+    /// The same integers at degree 1.
+    fn relinearize(&self, py: Python<'_>) -> PyResult<Self> {
+        result(py, self.0.relinearize())
+    }
+
+    /// The same integers at degree 1 and one level down, in one division.
+    fn relinearize_and_switch(&self, py: Python<'_>) -> PyResult<Self> {
+        result(py, self.0.relinearize_and_switch())
+    }
+
+    /// A rotation, or the rows swapped.
+    fn rotate(&self, py: Python<'_>) -> PyResult<Self> {
+        result(py, self.0.rotate())
+    }
+
+    /// Of a sum of so many rotations, `moving` of them not by 0.
+    fn rotate_sum(
+        &self,
+        py: Python<'_>,
+        terms: Number<usize>,
+        moving: Number<usize>,
+    ) -> PyResult<Self> {
+        result(py, self.0.rotate_sum(terms.0, moving.0))
+    }
+
+    /// A linear transform.
+    fn linear_transform(
+        &self,
+        py: Python<'_>,
+        transform: Bound<'_, BgvLinearTransform>,
+    ) -> PyResult<Self> {
+        result(py, self.0.linear_transform(&transform.get().0))
+    }
+
+    /// The same integers at a lower level, and with a plaintext factor where one is given.
+    #[pyo3(signature = (level, factor=None))]
+    fn switch_to(
+        &self,
+        py: Python<'_>,
+        level: Number<usize>,
+        factor: Option<Number<u32>>,
+    ) -> PyResult<Self> {
+        result(py, self.0.switch_to(level.0, factor.map(|x| x.0)))
+    }
+
+    /// The same integers as far down as pays.
+    fn switch_down(&self, py: Python<'_>) -> PyResult<Self> {
+        result(py, self.0.switch_down())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("BgvEstimate({})", self.0)
+    }
+}

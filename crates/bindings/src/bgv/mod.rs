@@ -1,0 +1,10 @@
+//! BGV.
+
+pub mod arrays;
+pub mod ciphertext;
+pub mod estimate;
+pub mod evaluator;
+pub mod keys;
+pub mod linear_transform;
+pub mod parameters;
+pub mod plaintext;

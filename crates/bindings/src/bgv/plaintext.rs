@@ -1,0 +1,56 @@
+//! Plaintexts of BGV.
+
+use numpy::PyArray2;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rlwe::bgv;
+
+use crate::bgv::parameters::BgvParameters;
+use crate::bgv::arrays;
+use crate::{bytes, engine};
+
+/// Two rows of integers, encoded at a level.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct BgvPlaintext(pub bgv::Plaintext);
+
+#[pymethods]
+impl BgvPlaintext {
+    /// The level that it is encoded at.
+    #[getter]
+    fn level(&self) -> usize {
+        self.0.level()
+    }
+
+    /// log2 of what a product with it multiplies noise by.
+    #[getter]
+    fn norm_bits(&self) -> f64 {
+        self.0.norm_bits()
+    }
+
+    /// The integers, of shape (2, slots).
+    fn decode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let values = engine::run(py, || Ok(self.0.decode()))?;
+        arrays::to_python(py, values)
+    }
+
+    /// Read what `to_bytes` wrote.
+    #[staticmethod]
+    fn from_bytes(
+        py: Python<'_>,
+        parameters: Bound<'_, BgvParameters>,
+        data: &[u8],
+    ) -> PyResult<Self> {
+        let parameters = &parameters.get().0;
+        engine::run(py, || bgv::Plaintext::from_bytes(parameters, data)).map(Self)
+    }
+
+    /// This plaintext as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
+        bytes::to_python(py, &data)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("BgvPlaintext({})", self.0)
+    }
+}

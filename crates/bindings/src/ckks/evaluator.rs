@@ -1,0 +1,308 @@
+//! Operations on ciphertexts.
+
+use pyo3::prelude::*;
+use rlwe::ckks::{self, Complex64, PolynomialBasis};
+
+use crate::ckks::ciphertext::Ciphertext;
+use crate::ckks::keys::EvaluationKeys;
+use crate::ckks::linear_transform::LinearTransform;
+use crate::numbers::{Number, Real};
+use crate::ckks::plaintext::Plaintext;
+use crate::{engine, errors};
+
+/// Runs operations with the evaluation keys that it is given; it cannot decrypt.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct Evaluator(ckks::Evaluator);
+
+#[pymethods]
+impl Evaluator {
+    #[new]
+    fn new(keys: Bound<'_, EvaluationKeys>) -> Self {
+        Self(ckks::Evaluator::new(keys.get().snapshot()))
+    }
+
+    /// a + b; of one level and scale.
+    fn add(
+        &self,
+        py: Python<'_>,
+        a: Bound<'_, Ciphertext>,
+        b: Bound<'_, Ciphertext>,
+    ) -> PyResult<Ciphertext> {
+        let (a, b) = (&a.get().0, &b.get().0);
+        engine::run(py, || self.0.add(a, b)).map(Ciphertext)
+    }
+
+    /// a - b; of one level and scale.
+    fn sub(
+        &self,
+        py: Python<'_>,
+        a: Bound<'_, Ciphertext>,
+        b: Bound<'_, Ciphertext>,
+    ) -> PyResult<Ciphertext> {
+        let (a, b) = (&a.get().0, &b.get().0);
+        engine::run(py, || self.0.sub(a, b)).map(Ciphertext)
+    }
+
+    /// The negative of every number.
+    fn negate(&self, py: Python<'_>, ciphertext: Bound<'_, Ciphertext>) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.negate(a)).map(Ciphertext)
+    }
+
+    /// ciphertext + plaintext; of one level and scale.
+    fn add_plain(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        plaintext: Bound<'_, Plaintext>,
+    ) -> PyResult<Ciphertext> {
+        let (a, b) = (&ciphertext.get().0, &plaintext.get().0);
+        engine::run(py, || self.0.add_plain(a, b)).map(Ciphertext)
+    }
+
+    /// ciphertext - plaintext; of one level and scale.
+    fn sub_plain(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        plaintext: Bound<'_, Plaintext>,
+    ) -> PyResult<Ciphertext> {
+        let (a, b) = (&ciphertext.get().0, &plaintext.get().0);
+        engine::run(py, || self.0.sub_plain(a, b)).map(Ciphertext)
+    }
+
+    /// a * b, relinearised, not rescaled; of one level.
+    fn multiply(
+        &self,
+        py: Python<'_>,
+        a: Bound<'_, Ciphertext>,
+        b: Bound<'_, Ciphertext>,
+    ) -> PyResult<Ciphertext> {
+        let (a, b) = (&a.get().0, &b.get().0);
+        engine::run(py, || self.0.multiply(a, b)).map(Ciphertext)
+    }
+
+    /// a * b of degree 2, neither relinearised nor rescaled; of one level.
+    fn multiply_lazily(
+        &self,
+        py: Python<'_>,
+        a: Bound<'_, Ciphertext>,
+        b: Bound<'_, Ciphertext>,
+    ) -> PyResult<Ciphertext> {
+        let (a, b) = (&a.get().0, &b.get().0);
+        engine::run(py, || self.0.multiply_lazily(a, b)).map(Ciphertext)
+    }
+
+    /// The same numbers at degree 1.
+    fn relinearize(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.relinearize(a)).map(Ciphertext)
+    }
+
+    /// The same numbers at degree 1 and one level down, in one division.
+    fn relinearize_and_rescale(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.relinearize_and_rescale(a)).map(Ciphertext)
+    }
+
+    /// ciphertext * plaintext, not rescaled; of one level.
+    fn multiply_plain(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        plaintext: Bound<'_, Plaintext>,
+    ) -> PyResult<Ciphertext> {
+        let (a, b) = (&ciphertext.get().0, &plaintext.get().0);
+        engine::run(py, || self.0.multiply_plain(a, b)).map(Ciphertext)
+    }
+
+    /// Every number times one value, not rescaled. The value is encoded at `scale`, by
+    /// default that after which a rescale lands on the canonical scale.
+    #[pyo3(signature = (ciphertext, value, scale=None))]
+    fn multiply_scalar(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        value: Number<Complex64>,
+        scale: Option<Real>,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.multiply_scalar(a, value.0, scale.map(|x| x.0))).map(Ciphertext)
+    }
+
+    /// Every number times one integer; exact, the scale unchanged.
+    fn multiply_integer(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        value: Number<i64>,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.multiply_integer(a, value.0)).map(Ciphertext)
+    }
+
+    /// Every number plus one value.
+    fn add_scalar(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        value: Number<Complex64>,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.add_scalar(a, value.0)).map(Ciphertext)
+    }
+
+    /// The square of every number, relinearised, not rescaled.
+    fn square(&self, py: Python<'_>, ciphertext: Bound<'_, Ciphertext>) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.square(a)).map(Ciphertext)
+    }
+
+    /// The same numbers one level down, the scale divided by the level's rescale factor.
+    fn rescale(&self, py: Python<'_>, ciphertext: Bound<'_, Ciphertext>) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.rescale(a)).map(Ciphertext)
+    }
+
+    /// The same numbers at a lower level, the scale unchanged.
+    fn drop_level(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        level: Number<usize>,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.drop_level(a, level.0)).map(Ciphertext)
+    }
+
+    /// The same numbers at a lower level and at `scale`, by default the canonical scale
+    /// there; no level beyond those given up is consumed.
+    #[pyo3(signature = (ciphertext, level, scale=None))]
+    fn align(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        level: Number<usize>,
+        scale: Option<Real>,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        let scale = scale.map_or_else(|| a.parameters().scale(level.0), |scale| Ok(scale.0));
+        engine::run(py, || self.0.align(a, level.0, scale?)).map(Ciphertext)
+    }
+
+    /// Slot i receives slot i + steps, cyclically.
+    fn rotate(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        steps: Number<i64>,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.rotate(a, steps.0)).map(Ciphertext)
+    }
+
+    /// Several rotations of one ciphertext, which share the dear part of the work.
+    fn rotate_hoisted(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        steps: Vec<Number<i64>>,
+    ) -> PyResult<Vec<Ciphertext>> {
+        let a = &ciphertext.get().0;
+        let steps: Vec<i64> = steps.into_iter().map(|k| k.0).collect();
+        let rotated = engine::run(py, || self.0.rotate_hoisted(a, &steps))?;
+        Ok(rotated.into_iter().map(Ciphertext).collect())
+    }
+
+    /// The complex conjugate of every number.
+    fn conjugate(&self, py: Python<'_>, ciphertext: Bound<'_, Ciphertext>) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.conjugate(a)).map(Ciphertext)
+    }
+
+    /// The image under X -> X^element: a rotation, a conjugation or both.
+    fn automorphism(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        element: Number<usize>,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.automorphism(a, element.0)).map(Ciphertext)
+    }
+
+    /// The linear transform, not rescaled.
+    fn linear_transform(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        transform: Bound<'_, LinearTransform>,
+    ) -> PyResult<Ciphertext> {
+        let (a, transform) = (&ciphertext.get().0, &transform.get().0);
+        engine::run(py, || self.0.linear_transform(a, transform)).map(Ciphertext)
+    }
+
+    /// A polynomial of every number, at the canonical scale of the level reached.
+    ///
+    /// Args:
+    ///     ciphertext: For "chebyshev" of real numbers in [-1, 1].
+    ///     coefficients: That of degree 0 first.
+    ///     basis: "monomial" or "chebyshev".
+    fn polynomial(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        coefficients: Vec<Real>,
+        basis: Basis,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        let coefficients: Vec<f64> = coefficients.into_iter().map(|x| x.0).collect();
+        let evaluate = || self.0.polynomial(a, &ckks::Polynomial::new(&coefficients, basis.0)?);
+        engine::run(py, evaluate).map(Ciphertext)
+    }
+
+    /// Slot i receives the sum of slots i, i + stride, ..., i + (length - 1) stride.
+    fn inner_sum(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        length: Number<usize>,
+        stride: Number<i64>,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.inner_sum(a, length.0, stride.0)).map(Ciphertext)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Evaluator({:?})", self.0.keys())
+    }
+}
+
+/// What the coefficients of a polynomial multiply, by its name.
+pub struct Basis(pub PolynomialBasis);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Basis {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract()? {
+            "monomial" => Ok(Self(PolynomialBasis::Monomial)),
+            "chebyshev" => Ok(Self(PolynomialBasis::Chebyshev)),
+            other => Err(errors::exception(
+                object.py(),
+                "InvalidArgumentError",
+                format!(
+                    "cannot evaluate a polynomial: expected basis 'monomial' or 'chebyshev', got {other:?}"
+                ),
+            )),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Keys.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyMapping};
+use rlwe::keys;
+
+use crate::ckks::ciphertext::Ciphertext;
+use crate::numbers::Number;
+use crate::ckks::estimate::{CkksEstimate, flooding};
+use crate::ckks::parameters::Parameters;
+use crate::ckks::plaintext::{Decrypted, Plaintext};
+use crate::{bytes, engine, errors};
+
+/// The key that decrypts; wiped from memory when freed, never printed.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct SecretKey(keys::SecretKey);
+
+#[pymethods]
+impl SecretKey {
+    /// A fresh key from the operating system's randomness.
+    #[staticmethod]
+    fn generate(py: Python<'_>, parameters: Bound<'_, Parameters>) -> PyResult<Self> {
+        let parameters = &parameters.get().0;
+        engine::run(py, || keys::SecretKey::generate(parameters)).map(Self)
+    }
+
+    /// A fresh key that encrypts and does nothing else.
+    fn public_key(&self, py: Python<'_>) -> PyResult<PublicKey> {
+        engine::run(py, || self.0.public_key()).map(PublicKey)
+    }
+
+    /// Encrypt; with less noise and in fewer bytes than a public key does.
+    fn encrypt(&self, py: Python<'_>, plaintext: Bound<'_, Plaintext>) -> PyResult<Ciphertext> {
+        let plaintext = &plaintext.get().0;
+        engine::run(py, || self.0.encrypt(plaintext)).map(Ciphertext)
+    }
+
+    /// Decrypt a ciphertext of which the caller knows what it is.
+    ///
+    /// Precision and the check for overflow are those of the estimate, whatever the ciphertext
+    /// says of itself. The noise of a result depends on the key: whoever is not to learn about the
+    /// key must not be given it; see `decrypt_flooded`.
+    ///
+    /// Args:
+    ///     ciphertext: The ciphertext.
+    ///     estimate: What the operations that made it give for estimates; `ciphertext.estimate`
+    ///         where nobody else had it in hand.
+    ///
+    /// Raises:
+    ///     EstimateMismatchError: The ciphertext has another level, scale, number of slots or
+    ///         degree than the estimate.
+    ///     BoundOverflowError: By the estimate's bound a value may have outgrown the modulus.
+    ///     DecryptionOverflowError: One has.
+    fn decrypt(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        estimate: Bound<'_, CkksEstimate>,
+    ) -> PyResult<Decrypted> {
+        let (ciphertext, estimate) = (&ciphertext.get().0, &estimate.get().0);
+        engine::run(py, || self.0.decrypt(ciphertext, estimate)).map(Decrypted)
+    }
+
+    /// Decrypt for others: with noise that hides the ciphertext's own, and with it the key.
+    ///
+    /// Args:
+    ///     ciphertext: The ciphertext.
+    ///     estimate: What the caller's own account of the program gives: from the ciphertext's own
+    ///         whoever sent it would decide on the noise.
+    ///     statistical_bits: s: no adversary's advantage exceeds 2^-(s/2 + 1.7).
+    ///     decryptions: Decryptions for others under this key, at most: each ciphertext is one.
+    ///
+    /// Raises:
+    ///     InvalidArgumentError: There are no bits or decryptions, or too many of both.
+    #[pyo3(signature = (ciphertext, estimate, *, statistical_bits, decryptions))]
+    fn decrypt_flooded(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        estimate: Bound<'_, CkksEstimate>,
+        statistical_bits: Number<u32>,
+        decryptions: Number<u64>,
+    ) -> PyResult<Decrypted> {
+        let (ciphertext, estimate) = (&ciphertext.get().0, &estimate.get().0);
+        let flooding = flooding(statistical_bits, decryptions);
+        let decrypt = || self.0.decrypt_flooded(ciphertext, estimate, flooding);
+        engine::run(py, decrypt).map(Decrypted)
+    }
+
+    /// Keys for an evaluator, each for ciphertexts up to a level.
+    ///
+    /// Args:
+    ///     relinearisation_level: The highest level of a product of ciphertexts.
+    ///     rotations: The highest level of each rotation.
+    ///     conjugation_level: The highest level of a conjugation.
+    ///     automorphisms: The highest level of each other automorphism, by Galois element.
+    #[pyo3(signature = (*, relinearisation_level, rotations, conjugation_level, automorphisms=None))]
+    fn evaluation_keys(
+        &self,
+        py: Python<'_>,
+        relinearisation_level: Option<Number<usize>>,
+        rotations: Bound<'_, PyMapping>,
+        conjugation_level: Option<Number<usize>>,
+        automorphisms: Option<Bound<'_, PyMapping>>,
+    ) -> PyResult<EvaluationKeys> {
+        let automorphisms: Vec<(Number<usize>, Number<usize>)> = match automorphisms {
+            Some(automorphisms) => automorphisms.items()?.extract()?,
+            None => Vec::new(),
+        };
+        let rotations: Vec<(Number<i64>, Number<usize>)> = rotations.items()?.extract()?;
+        let request = keys::EvaluationKeysRequest {
+            relinearisation_level: relinearisation_level.map(|level| level.0),
+            rotations: rotations.into_iter().map(|(k, level)| (k.0, level.0)).collect(),
+            conjugation_level: conjugation_level.map(|level| level.0),
+            automorphisms: automorphisms.into_iter().map(|(g, level)| (g.0, level.0)).collect(),
+        };
+        engine::run(py, || self.0.evaluation_keys(&request)).map(EvaluationKeys::new)
+    }
+
+    /// Which secret key it belongs to: a random public label.
+    #[getter]
+    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.id())
+    }
+
+    /// Read what `to_bytes` wrote.
+    #[staticmethod]
+    fn from_bytes(
+        py: Python<'_>,
+        parameters: Bound<'_, Parameters>,
+        data: &[u8],
+    ) -> PyResult<Self> {
+        let parameters = &parameters.get().0;
+        engine::run(py, || keys::SecretKey::from_bytes(parameters, data)).map(Self)
+    }
+
+    /// The secret itself as bytes, unprotected.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
+        bytes::to_python(py, &data)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// A key that encrypts and does nothing else.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct PublicKey(keys::PublicKey);
+
+#[pymethods]
+impl PublicKey {
+    /// Encrypt.
+    fn encrypt(&self, py: Python<'_>, plaintext: Bound<'_, Plaintext>) -> PyResult<Ciphertext> {
+        let plaintext = &plaintext.get().0;
+        engine::run(py, || self.0.encrypt(plaintext)).map(Ciphertext)
+    }
+
+    /// Which secret key it belongs to: a random public label.
+    #[getter]
+    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.id())
+    }
+
+    /// Read what `to_bytes` wrote.
+    #[staticmethod]
+    fn from_bytes(
+        py: Python<'_>,
+        parameters: Bound<'_, Parameters>,
+        data: &[u8],
+    ) -> PyResult<Self> {
+        let parameters = &parameters.get().0;
+        engine::run(py, || keys::PublicKey::from_bytes(parameters, data)).map(Self)
+    }
+
+    /// This key as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
+        bytes::to_python(py, &data)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+/// What an evaluator holds: relinearisation and Galois keys. None of it decrypts.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct EvaluationKeys(Mutex<keys::EvaluationKeys>);
+
+impl EvaluationKeys {
+    fn new(keys: keys::EvaluationKeys) -> Self {
+        Self(Mutex::new(keys))
+    }
+
+    /// Never held across a call into Python or the engine's work.
+    fn lock(&self) -> MutexGuard<'_, keys::EvaluationKeys> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The keys as they stand; they are shared, not copied.
+    pub fn snapshot(&self) -> keys::EvaluationKeys {
+        self.lock().clone()
+    }
+}
+
+#[pymethods]
+impl EvaluationKeys {
+    /// Take in the keys of another; of two keys for one rotation the higher stays.
+    fn extend(&self, py: Python<'_>, other: Bound<'_, EvaluationKeys>) -> PyResult<()> {
+        let other = other.get().snapshot();
+        self.lock().extend(other).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// Rotations that there are keys for, with the level of each.
+    fn rotations(&self) -> BTreeMap<i64, usize> {
+        self.lock().rotations()
+    }
+
+    /// The level of the relinearisation key, if there is one.
+    #[getter]
+    fn relinearisation_level(&self) -> Option<usize> {
+        self.lock().relinearisation_level()
+    }
+
+    /// The level of the conjugation key, if there is one.
+    #[getter]
+    fn conjugation_level(&self) -> Option<usize> {
+        self.lock().conjugation_level()
+    }
+
+    /// Bytes in memory.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.lock().nbytes()
+    }
+
+    /// Which secret key it belongs to: a random public label.
+    #[getter]
+    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.lock().id())
+    }
+
+    /// Read what `to_bytes` wrote.
+    #[staticmethod]
+    fn from_bytes(
+        py: Python<'_>,
+        parameters: Bound<'_, Parameters>,
+        data: &[u8],
+    ) -> PyResult<Self> {
+        let parameters = &parameters.get().0;
+        engine::run(py, || keys::EvaluationKeys::from_bytes(parameters, data)).map(Self::new)
+    }
+
+    /// These keys as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let keys = self.snapshot();
+        let data = engine::run(py, || Ok(keys.to_bytes()))?;
+        bytes::to_python(py, &data)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("{:?}", self.lock())
+    }
+}

@@ -1,0 +1,9 @@
+//! CKKS.
+
+pub mod ciphertext;
+pub mod estimate;
+pub mod evaluator;
+pub mod keys;
+pub mod linear_transform;
+pub mod parameters;
+pub mod plaintext;

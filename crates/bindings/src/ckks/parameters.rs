@@ -1,0 +1,223 @@
+//! Parameters.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rlwe::bytes::ReadLimits;
+use rlwe::ckks::{self, Encoding, ParametersLiteral};
+use rlwe::SecretDistribution;
+
+use crate::arrays::Vector;
+use crate::numbers::{Number, Real};
+use crate::ckks::estimate::CkksEstimate;
+use crate::ckks::plaintext::Plaintext;
+use crate::{bytes, engine, errors};
+
+/// A ring, a modulus chain and their tables.
+///
+/// Args:
+///     levels: Multiplications in a row.
+///     scale_bits: log2 of the scale, 20 to 60; by default 40.
+///     headroom_bits: Bits that level 0 has beyond the scale; by default 10.
+///     log_n: log2 of the ring degree; by default the smallest that is secure.
+///     digits: Key-switching digits; by default those that rotate fastest.
+///     secret_weight: Non-zero coefficients of a secret; by default a uniform ternary one.
+///     insecure: Whether less than 128-bit security is allowed.
+///
+/// Raises:
+///     InvalidParametersError: They contradict each other or lie outside the range.
+///     InsecureParametersError: They fall short of 128-bit security.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct Parameters(pub ckks::Parameters);
+
+#[pymethods]
+impl Parameters {
+    #[new]
+    #[pyo3(signature = (*, levels, scale_bits=Real(40.0), headroom_bits=Real(10.0), log_n=None, digits=None, secret_weight=None, insecure=false))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn new(
+        py: Python<'_>,
+        levels: Number<usize>,
+        scale_bits: Real,
+        headroom_bits: Real,
+        log_n: Option<Number<u32>>,
+        digits: Option<Number<usize>>,
+        secret_weight: Option<Number<usize>>,
+        insecure: bool,
+    ) -> PyResult<Self> {
+        let literal = ParametersLiteral {
+            log_n: log_n.map(|x| x.0),
+            levels: levels.0,
+            scale_bits: scale_bits.0,
+            headroom_bits: headroom_bits.0,
+            digits: digits.map(|x| x.0),
+            secret: secret_weight
+                .map_or(SecretDistribution::Ternary, |x| SecretDistribution::FixedWeight(x.0)),
+            insecure,
+        };
+        engine::run(py, || ckks::Parameters::new(literal)).map(Self)
+    }
+
+    /// log2 of the ring degree.
+    #[getter]
+    fn log_n(&self) -> u32 {
+        self.0.log_n()
+    }
+
+    /// The ring degree.
+    #[getter]
+    fn n(&self) -> usize {
+        self.0.n()
+    }
+
+    /// Numbers in a full vector: half the ring degree.
+    #[getter]
+    fn slots(&self) -> usize {
+        self.0.slots()
+    }
+
+    /// The top level.
+    #[getter]
+    fn levels(&self) -> usize {
+        self.0.max_level()
+    }
+
+    /// log2 of the scale that was asked for.
+    #[getter]
+    fn scale_bits(&self) -> f64 {
+        self.0.scale_bits()
+    }
+
+    /// Bits that level 0 has beyond the scale.
+    #[getter]
+    fn headroom_bits(&self) -> f64 {
+        self.0.headroom_bits()
+    }
+
+    /// log2 of the modulus of the top level.
+    #[getter]
+    fn log_q(&self, py: Python<'_>) -> PyResult<f64> {
+        self.0.log_q(self.0.max_level()).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// log2 of the largest modulus, key-switching primes included.
+    #[getter]
+    fn log_qp(&self) -> f64 {
+        self.0.log_qp()
+    }
+
+    /// Whether they fall short of 128-bit security.
+    #[getter]
+    fn insecure(&self) -> bool {
+        !self.0.is_secure()
+    }
+
+    /// Equal exactly for parameters whose objects may be mixed.
+    #[getter]
+    fn fingerprint(&self) -> String {
+        self.0.fingerprint().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The canonical scale of a level.
+    fn scale(&self, py: Python<'_>, level: Number<usize>) -> PyResult<f64> {
+        self.0.scale(level.0).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// What a rescale from a level divides the scale by.
+    fn rescale_factor(&self, py: Python<'_>, level: Number<usize>) -> PyResult<f64> {
+        self.0.rescale_factor(level.0).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// The scale of a clear factor that takes a ciphertext of `scale` at `level`, multiplied
+    /// and rescaled, to the canonical scale of the level below.
+    fn matching_scale(&self, py: Python<'_>, level: Number<usize>, scale: Real) -> PyResult<f64> {
+        self.0.matching_scale(level.0, scale.0).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// Word primes of the modulus of a level.
+    fn prime_count(&self, py: Python<'_>, level: Number<usize>) -> PyResult<usize> {
+        self.0.limbs(level.0).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// Bytes in memory of one evaluation key for a level.
+    fn evaluation_key_bytes(&self, py: Python<'_>, level: Number<usize>) -> PyResult<usize> {
+        self.0.evaluation_key_bytes(level.0).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// Word primes of the largest modulus, key-switching primes included.
+    #[getter]
+    fn key_prime_count(&self) -> usize {
+        self.0.key_limbs()
+    }
+
+    /// Encode numbers, one a slot; their count is a power of two up to `slots`.
+    ///
+    /// Args:
+    ///     values: One-dimensional, float64 or complex128. Must not change meanwhile.
+    ///     level: The level of the ciphertexts that the plaintext will meet.
+    ///     scale: By default the canonical one of the level.
+    ///     bound: A public bound on the absolute values, which encryption asks for; by default
+    ///         the largest of them, for a plaintext operand.
+    #[pyo3(signature = (values, *, level, scale=None, bound=None))]
+    fn encode(
+        &self,
+        py: Python<'_>,
+        values: Vector<'_>,
+        level: Number<usize>,
+        scale: Option<Real>,
+        bound: Option<Real>,
+    ) -> PyResult<Plaintext> {
+        let elements = values.elements()?;
+        let (scale, bound) = (scale.map(|x| x.0), bound.map(|x| x.0));
+        let encoding = Encoding { level: level.0, scale, bound };
+        engine::run(py, || elements.encode(&self.0, encoding)).map(Plaintext)
+    }
+
+    /// What is known of a plaintext of so many slots, encoded with a public bound on the absolute
+    /// values; by default at the level's canonical scale.
+    #[pyo3(signature = (slots, *, level, bound, scale=None))]
+    fn estimate(
+        &self,
+        py: Python<'_>,
+        slots: Number<usize>,
+        level: Number<usize>,
+        bound: Real,
+        scale: Option<Real>,
+    ) -> PyResult<CkksEstimate> {
+        let encoding =
+            Encoding { level: level.0, scale: scale.map(|x| x.0), bound: Some(bound.0) };
+        engine::run(py, || self.0.estimate(slots.0, encoding)).map(CkksEstimate)
+    }
+
+    /// Read what `to_bytes` wrote, if it is accepted.
+    ///
+    /// Args:
+    ///     data: The bytes.
+    ///     insecure: Whether less than 128-bit security is accepted; bytes do not decide that.
+    ///     max_log_n: log2 of the largest ring degree that is accepted; by default 16.
+    ///
+    /// Raises:
+    ///     MalformedBytesError: They are no parameters.
+    ///     InsecureParametersError: They fall short of 128-bit security.
+    ///     InvalidParametersError: The ring is larger than what is accepted.
+    #[staticmethod]
+    #[pyo3(signature = (data, *, insecure=false, max_log_n=Number(16)))]
+    fn from_bytes(
+        py: Python<'_>,
+        data: &[u8],
+        insecure: bool,
+        max_log_n: Number<u32>,
+    ) -> PyResult<Self> {
+        let limits = ReadLimits { insecure, max_log_n: max_log_n.0 };
+        engine::run(py, || ckks::Parameters::from_bytes(data, &limits)).map(Self)
+    }
+
+    /// These parameters as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
+        bytes::to_python(py, &data)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Parameters({})", self.0)
+    }
+}

@@ -1,0 +1,5 @@
+//! Bits.
+
+pub mod keys;
+pub mod parameters;
+pub mod program;

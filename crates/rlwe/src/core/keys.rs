@@ -1,0 +1,448 @@
+//! Secret, public and switching keys.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use zeroize::Zeroizing;
+
+use super::literal::SecretDistribution;
+use crate::parallel::Shared;
+use super::parameters::{Digit, Parameters};
+use crate::ring::automorphism::{
+    Automorphism, conjugation_element, inverse_element, rotation_element,
+};
+use crate::ring::bundle::Bundle;
+use crate::ring::kernels;
+use crate::ring::poly::{Basis, Poly, SecretPoly};
+use crate::sampling::{self, Generator, Seed};
+use crate::{Error, Result};
+
+/// Which secret key an object belongs to: a random public label, not derived from the key.
+pub(crate) type KeyId = [u8; 16];
+
+/// The key that decrypts. Wiped from memory when dropped; never printed.
+#[derive(Clone)]
+pub struct SecretKey {
+    pub(crate) parameters: Parameters,
+    pub(crate) id: KeyId,
+    pub(crate) coefficients: Zeroizing<Vec<i8>>,
+    /// Over every prime, in Montgomery form.
+    pub(crate) values: SecretPoly,
+}
+
+/// A key that encrypts and does nothing else.
+#[derive(Clone)]
+pub struct PublicKey {
+    pub(crate) parameters: Parameters,
+    pub(crate) id: KeyId,
+    pub(crate) seed: Seed,
+    /// Both halves over every prime, held divided, in Montgomery form; the second is expanded
+    /// from the seed.
+    pub(crate) halves: [Poly; 2],
+}
+
+/// Takes a polynomial from one secret to another: for every digit an encryption of
+/// the first secret times P under the second.
+#[derive(Clone, PartialEq)]
+pub struct SwitchingKey {
+    pub(crate) level: usize,
+    pub(crate) seed: Seed,
+    /// The numbers of the digits of the chain that have primes at the level.
+    pub(crate) digits: Vec<usize>,
+    /// Two halves for each of them, held divided, in Montgomery form.
+    pub(crate) halves: Bundle,
+}
+
+/// What an evaluator holds: a relinearisation key and Galois keys, each for a level and
+/// those below it. None of it decrypts. Cloning shares the keys.
+#[derive(Clone)]
+pub struct EvaluationKeys {
+    pub(crate) parameters: Parameters,
+    pub(crate) id: KeyId,
+    pub(crate) relinearisation: Option<Arc<SwitchingKey>>,
+    /// By Galois element.
+    pub(crate) galois: BTreeMap<usize, Arc<SwitchingKey>>,
+}
+
+/// Which evaluation keys to make, and for which level each.
+///
+/// ```
+/// use rlwe::keys::EvaluationKeysRequest;
+/// let request = EvaluationKeysRequest {
+///     relinearisation_level: Some(2),
+///     rotations: vec![(1, 2), (-4, 1)],
+///     ..EvaluationKeysRequest::default()
+/// };
+/// # let _ = request;
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EvaluationKeysRequest {
+    /// The highest level at which ciphertexts are multiplied.
+    pub relinearisation_level: Option<usize>,
+    /// Left rotations in slots, each with the highest level at which it is used.
+    pub rotations: Vec<(i64, usize)>,
+    /// The highest level at which ciphertexts are conjugated.
+    pub conjugation_level: Option<usize>,
+    /// Any other automorphisms X -> X^g, by odd g below 2N, each with the highest level at
+    /// which it is used.
+    pub automorphisms: Vec<(usize, usize)>,
+}
+
+impl SecretKey {
+    /// A fresh key from the operating system's randomness.
+    ///
+    /// # Errors
+    /// [`Error::Randomness`] when the operating system gives none.
+    pub fn generate(parameters: &Parameters) -> Result<Self> {
+        let mut generator = Generator::from_os()?;
+        let n = parameters.n();
+        let coefficients = match parameters.secret() {
+            SecretDistribution::Ternary => sampling::ternary(&mut generator, n),
+            SecretDistribution::FixedWeight(weight) => {
+                sampling::fixed_weight_ternary(&mut generator, n, weight)?
+            }
+        };
+        let label = generator.public_seed().0;
+        let id = std::array::from_fn(|i| label[i]);
+        Ok(Self::from_coefficients(parameters, id, coefficients))
+    }
+
+    pub(crate) fn from_coefficients(
+        parameters: &Parameters,
+        id: KeyId,
+        coefficients: Zeroizing<Vec<i8>>,
+    ) -> Self {
+        let ring = parameters.ring();
+        let mut values = SecretPoly(ring.small(&every_prime(parameters), &coefficients));
+        ring.to_montgomery(&mut values.0);
+        Self { parameters: parameters.clone(), id, coefficients, values }
+    }
+
+    /// The parameters of the key.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// Which secret key this is: a random public label, not derived from the key.
+    pub fn id(&self) -> [u8; 16] {
+        self.id
+    }
+
+    /// A fresh public key.
+    ///
+    /// # Errors
+    /// [`Error::Randomness`] when the operating system gives none.
+    pub fn public_key(&self) -> Result<PublicKey> {
+        let mut generator = Generator::from_os()?;
+        let seed = generator.public_seed();
+        let half = expand_half(&self.parameters, &seed, 0, &every_prime(&self.parameters))?;
+        let first = self.encryption_of_zero(&mut generator, &self.values, &half);
+        Ok(PublicKey {
+            parameters: self.parameters.clone(),
+            id: self.id,
+            seed,
+            halves: [first, half],
+        })
+    }
+
+    /// e - half * secret for an e held divided, in Montgomery form as `half` and `secret` are.
+    fn encryption_of_zero(
+        &self,
+        generator: &mut Generator,
+        secret: &SecretPoly,
+        half: &Poly,
+    ) -> Poly {
+        let ring = self.parameters.ring();
+        let error = sampling::gaussian(generator, ring.n());
+        let mut error = SecretPoly(ring.small(&half.basis, &error));
+        ring.to_montgomery(&mut error.0);
+        self.parameters.hold_divided(&mut error.0);
+        let mut mask = SecretPoly(half.clone());
+        ring.mul_montgomery(&mut mask.0, &secret.0);
+        ring.sub(&mut error.0, &mask.0);
+        error.0.clone()
+    }
+
+    /// The keys of `request`, for a given set of secrets made in parallel.
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`] for a level above the chain, [`Error::Randomness`].
+    pub fn evaluation_keys(&self, request: &EvaluationKeysRequest) -> Result<EvaluationKeys> {
+        let log_n = self.parameters.log_n();
+        let mut levels: BTreeMap<usize, usize> = BTreeMap::new();
+        for &(rotation, level) in &request.rotations {
+            let entry = levels.entry(rotation_element(log_n, rotation)).or_insert(level);
+            *entry = level.max(*entry);
+        }
+        if let Some(level) = request.conjugation_level {
+            levels.insert(conjugation_element(log_n), level);
+        }
+        for &(element, level) in &request.automorphisms {
+            check_element(log_n, element, "make evaluation keys")?;
+            let entry = levels.entry(element).or_insert(level);
+            *entry = level.max(*entry);
+        }
+        levels.remove(&1);
+        let requested = levels.values().chain(&request.relinearisation_level);
+        for &level in requested {
+            self.parameters.check_level(level, "make evaluation keys")?;
+        }
+        let relinearisation = match request.relinearisation_level {
+            Some(level) => Some(Arc::new(self.relinearisation_key(level)?)),
+            None => None,
+        };
+        let galois = Vec::from_iter(levels)
+            .into_par_iter()
+            .shared()
+            .map(|(element, level)| Ok((element, Arc::new(self.galois_key(element, level)?))))
+            .collect::<Result<_>>()?;
+        Ok(EvaluationKeys {
+            parameters: self.parameters.clone(),
+            id: self.id,
+            relinearisation,
+            galois,
+        })
+    }
+
+    fn relinearisation_key(&self, level: usize) -> Result<SwitchingKey> {
+        let mut square = self.values.clone();
+        self.parameters.ring().mul_montgomery(&mut square.0, &self.values.0);
+        self.switching_key(&square, &self.values, level)
+    }
+
+    /// From s to g^-1(s): after it, the automorphism g gives a ciphertext of s.
+    fn galois_key(&self, element: usize, level: usize) -> Result<SwitchingKey> {
+        let log_n = self.parameters.log_n();
+        let inverse = Automorphism::new(log_n, inverse_element(log_n, element));
+        let target = SecretPoly(self.parameters.ring().permute(&inverse, &self.values.0));
+        self.switching_key(&self.values, &target, level)
+    }
+
+    fn switching_key(
+        &self,
+        from: &SecretPoly,
+        to: &SecretPoly,
+        level: usize,
+    ) -> Result<SwitchingKey> {
+        let ring = self.parameters.ring();
+        let mut generator = Generator::from_os()?;
+        let seed = generator.public_seed();
+        let basis = self.parameters.key_basis(level);
+        let mut digits = Vec::new();
+        let mut halves = Vec::new();
+        for (index, own) in key_digits(&self.parameters, &basis) {
+            let half = expand_half(&self.parameters, &seed, index, &basis)?;
+            let mut first = self.encryption_of_zero(&mut generator, to, &half);
+            for (position, limb) in first.limbs_mut().filter(|(p, _)| own.contains(*p)) {
+                kernels::add(ring.modulus(position), limb, from.0.limb(position));
+            }
+            digits.push(index);
+            halves.extend([first, half]);
+        }
+        let halves = Bundle::new(ring.n(), &basis, &halves);
+        Ok(SwitchingKey { level, seed, digits, halves })
+    }
+}
+
+impl PublicKey {
+    /// Which secret key it belongs to: a random public label, not derived from the key.
+    pub fn id(&self) -> [u8; 16] {
+        self.id
+    }
+
+    /// The parameters of the key.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+}
+
+impl Parameters {
+    /// Bytes in memory of one evaluation key for a level and those below.
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`] for a level that the chain does not have.
+    pub fn evaluation_key_bytes(&self, level: usize) -> Result<usize> {
+        self.check_level(level, "size an evaluation key")?;
+        let basis = self.key_basis(level);
+        let polys = 2 * key_digits(self, &basis).count();
+        Ok(polys * basis.len() * self.n() * size_of::<u32>())
+    }
+}
+
+/// Refuses what is no Galois element: an even number, or one from 2N on.
+pub(crate) fn check_element(log_n: u32, element: usize, operation: &'static str) -> Result<()> {
+    if element % 2 == 1 && element < 2 << log_n {
+        return Ok(());
+    }
+    let most = 2usize << log_n;
+    let reason = format!("expected an odd Galois element below {most}, got {element}");
+    Err(Error::InvalidArgument { operation, reason })
+}
+
+/// Every prime of the parameters.
+pub(crate) fn every_prime(parameters: &Parameters) -> Basis {
+    parameters.key_basis(parameters.max_level())
+}
+
+/// The digits that have primes in `basis`: number and own primes.
+pub(crate) fn key_digits(
+    parameters: &Parameters,
+    basis: &Basis,
+) -> impl Iterator<Item = (usize, Basis)> {
+    parameters.chain().digits.iter().enumerate().filter_map(|(index, members)| {
+        let own = Basis::new(members.iter().copied().filter(|&p| basis.contains(p)));
+        (own.len() > 0).then_some((index, own))
+    })
+}
+
+/// The uniform half number `index` of a key, expanded from its seed.
+pub(crate) fn expand_half(
+    parameters: &Parameters,
+    seed: &Seed,
+    index: usize,
+    basis: &Basis,
+) -> Result<Poly> {
+    let ring = parameters.ring();
+    let mut half = ring.unwritten(basis);
+    let primes = ring.primes.len();
+    half.par_limbs_mut().shared().try_for_each(|(position, limb)| {
+        let stream = (index * primes + position) as u64;
+        sampling::uniform_residues(seed, stream, ring.modulus(position).q, limb)
+    })?;
+    Ok(half)
+}
+
+impl SwitchingKey {
+    /// The highest level that the key serves.
+    pub fn level(&self) -> usize {
+        self.level
+    }
+
+    /// Where each of `digits` stands among those of the key.
+    pub(crate) fn places(&self, digits: &[Digit]) -> Vec<usize> {
+        let place = |digit: &Digit| self.digits.iter().position(|&index| index == digit.index);
+        digits.iter().filter_map(place).collect()
+    }
+
+    /// Bytes in memory.
+    pub fn nbytes(&self) -> usize {
+        self.halves.nbytes()
+    }
+}
+
+impl EvaluationKeys {
+    /// No keys at all: enough for additions and plaintext products.
+    pub fn none(secret: &SecretKey) -> Self {
+        Self {
+            parameters: secret.parameters.clone(),
+            id: secret.id,
+            relinearisation: None,
+            galois: BTreeMap::new(),
+        }
+    }
+
+    /// Which secret key they belong to: a random public label, not derived from the key.
+    pub fn id(&self) -> [u8; 16] {
+        self.id
+    }
+
+    /// The parameters of the keys.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// Adds the keys of `other`; of two keys for one automorphism the higher stays.
+    ///
+    /// # Errors
+    /// [`Error::ParametersMismatch`], [`Error::KeyMismatch`].
+    pub fn extend(&mut self, other: Self) -> Result<()> {
+        self.parameters.check_same(&other.parameters, "extend evaluation keys")?;
+        if self.id != other.id {
+            return Err(Error::KeyMismatch { operation: "extend evaluation keys" });
+        }
+        if let Some(key) = other.relinearisation
+            && self.relinearisation.as_ref().is_none_or(|own| own.level < key.level)
+        {
+            self.relinearisation = Some(key);
+        }
+        for (element, key) in other.galois {
+            if self.galois.get(&element).is_none_or(|own| own.level < key.level) {
+                self.galois.insert(element, key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes in memory, both halves expanded.
+    pub fn nbytes(&self) -> usize {
+        let keys = self.relinearisation.iter().chain(self.galois.values());
+        keys.map(|key| key.nbytes()).sum()
+    }
+
+    /// The level of the relinearisation key, if there is one.
+    pub fn relinearisation_level(&self) -> Option<usize> {
+        self.relinearisation.as_deref().map(SwitchingKey::level)
+    }
+
+    /// The level of the conjugation key, if there is one.
+    pub fn conjugation_level(&self) -> Option<usize> {
+        let element = conjugation_element(self.parameters.log_n());
+        self.galois.get(&element).map(|key| key.level)
+    }
+
+    /// Rotations in `0..slots` that there are keys for, with the level of each.
+    pub fn rotations(&self) -> BTreeMap<i64, usize> {
+        let log_n = self.parameters.log_n();
+        let slots = self.parameters.slots() as i64;
+        let mut element = 1usize;
+        let mut rotations = BTreeMap::new();
+        for k in 0..slots {
+            if let Some(key) = self.galois.get(&element) {
+                rotations.insert(k, key.level);
+            }
+            element = element * 5 % (2 << log_n);
+        }
+        rotations
+    }
+
+    pub(crate) fn relinearisation_key(
+        &self,
+        level: usize,
+        operation: &'static str,
+    ) -> Result<&SwitchingKey> {
+        let missing = || Error::MissingKey { operation, key: "relinearisation key".into(), level };
+        self.relinearisation.as_deref().filter(|key| key.level >= level).ok_or_else(missing)
+    }
+
+    /// The key of a Galois element that serves `level`.
+    pub(crate) fn galois_key(
+        &self,
+        element: usize,
+        level: usize,
+        operation: &'static str,
+        name: impl FnOnce() -> String,
+    ) -> Result<&SwitchingKey> {
+        let found = self.galois.get(&element).map(Arc::as_ref).filter(|key| key.level >= level);
+        found.ok_or_else(|| Error::MissingKey { operation, key: name(), level })
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SecretKey({})", self.parameters)
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PublicKey({})", self.parameters)
+    }
+}
+
+impl fmt::Debug for EvaluationKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EvaluationKeys({} Galois keys, {})", self.galois.len(), self.parameters)
+    }
+}

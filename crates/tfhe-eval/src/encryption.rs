@@ -1,0 +1,222 @@
+//! Bits in and out.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tfhe::core_crypto::prelude::{
+    Gaussian, LweSecretKey, Plaintext, allocate_and_encrypt_new_lwe_ciphertext,
+};
+
+use crate::keys::{KeyId, SecretKey};
+use crate::parameters::{KEY_MODULUS, Parameters};
+use crate::{Error, Result, randomness};
+
+const ENCRYPT: &str = "encrypt bits";
+const DECRYPT: &str = "decrypt bits";
+const CONCATENATE: &str = "concatenate ciphertexts";
+const SELECT: &str = "select ciphertexts";
+const TRIVIAL: &str = "give bits in the clear";
+
+/// A signal: the mask, then the body.
+pub(crate) type Signal = Arc<[u32]>;
+
+/// Signals of one key, in order. Cloning shares them.
+#[derive(Clone)]
+pub struct Ciphertexts {
+    pub(crate) parameters: Parameters,
+    pub(crate) id: KeyId,
+    pub(crate) signals: Vec<Signal>,
+}
+
+impl SecretKey {
+    /// Encrypts each bit, 0 or 1, in its encoding, with fresh randomness.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] when there are not as many encodings as bits, or a bit is
+    /// neither 0 nor 1; [`Error::Randomness`].
+    pub fn encrypt(&self, bits: &[u8], encodings: &[u32]) -> Result<Ciphertexts> {
+        check_bits(ENCRYPT, bits, encodings)?;
+        let mut generator = randomness::encryption_generator()?;
+        let key = LweSecretKey::from_container(self.large.as_slice());
+        let noise = Gaussian::from_dispersion_parameter(self.parameters.large_noise(), 0.0);
+        let signals = bits.iter().zip(encodings).map(|(&bit, &encoding)| {
+            let phase = Plaintext(u64::from(u32::from(bit) * encoding) << 32);
+            let fine = allocate_and_encrypt_new_lwe_ciphertext(
+                &key,
+                phase,
+                noise,
+                KEY_MODULUS,
+                &mut generator,
+            );
+            rounded(fine.as_ref())
+        });
+        Ok(Ciphertexts { parameters: self.parameters, id: self.id, signals: signals.collect() })
+    }
+
+    /// The bit of each signal: whether its phase is nearer to its encoding than to 0.
+    ///
+    /// # Errors
+    /// [`Error::ParametersMismatch`]; [`Error::KeyMismatch`]; [`Error::InvalidArgument`] when
+    /// there are not as many encodings as signals.
+    pub fn decrypt(&self, ciphertexts: &Ciphertexts, encodings: &[u32]) -> Result<Vec<u8>> {
+        let bit = |(phase, encoding): (u32, &u32)| {
+            u8::from(distance(phase, *encoding) < distance(phase, 0))
+        };
+        Ok(self.phases(ciphertexts, encodings)?.zip(encodings).map(bit).collect())
+    }
+
+    /// The noise of each signal in turns: from the nearer of 0 and its encoding to its phase.
+    ///
+    /// Noise tells about the key: it is for whoever holds the key, and for tests.
+    ///
+    /// # Errors
+    /// Those of [`Self::decrypt`].
+    pub fn noise(&self, ciphertexts: &Ciphertexts, encodings: &[u32]) -> Result<Vec<f64>> {
+        let noise = |(phase, &encoding): (u32, &u32)| {
+            let nearer = if distance(phase, encoding) < distance(phase, 0) { encoding } else { 0 };
+            f64::from(phase.wrapping_sub(nearer) as i32) / f64::exp2(32.0)
+        };
+        Ok(self.phases(ciphertexts, encodings)?.zip(encodings).map(noise).collect())
+    }
+
+    fn phases(
+        &self,
+        ciphertexts: &Ciphertexts,
+        encodings: &[u32],
+    ) -> Result<impl Iterator<Item = u32>> {
+        check_owner(DECRYPT, (self.parameters, self.id), ciphertexts)?;
+        check_lengths(DECRYPT, ciphertexts.len(), encodings.len())?;
+        Ok(ciphertexts.signals.iter().map(|signal| self.phase(signal)))
+    }
+
+    fn phase(&self, signal: &[u32]) -> u32 {
+        // The key has no number for the body.
+        let masked = signal.iter().zip(self.large.iter());
+        let product = masked.fold(0_u32, |sum, (a, &s)| sum.wrapping_add(a.wrapping_mul(s as u32)));
+        signal[self.large.len()].wrapping_sub(product)
+    }
+}
+
+impl Ciphertexts {
+    /// The parameters of the key.
+    pub fn parameters(&self) -> Parameters {
+        self.parameters
+    }
+
+    /// The label of the secret key.
+    pub fn label(&self) -> [u8; 16] {
+        self.id
+    }
+
+    /// How many signals there are.
+    pub fn len(&self) -> usize {
+        self.signals.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.signals.is_empty()
+    }
+
+    /// Bytes in memory, when none is shared.
+    pub fn nbytes(&self) -> usize {
+        self.len() * self.parameters.signal_bytes()
+    }
+
+    /// The signals of these and then of `others`.
+    ///
+    /// # Errors
+    /// [`Error::ParametersMismatch`]; [`Error::KeyMismatch`].
+    pub fn concatenate(&self, others: &[&Self]) -> Result<Self> {
+        let mut all = self.clone();
+        for other in others {
+            check_owner(CONCATENATE, (self.parameters, self.id), other)?;
+            all.signals.extend_from_slice(&other.signals);
+        }
+        Ok(all)
+    }
+
+    /// Bits that hide nothing, for programs that run on these ciphertexts: without noise, of
+    /// the same key.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] when there are not as many encodings as bits, or a bit is
+    /// neither 0 nor 1.
+    pub fn trivial(&self, bits: &[u8], encodings: &[u32]) -> Result<Self> {
+        check_bits(TRIVIAL, bits, encodings)?;
+        let length = self.parameters.signal_bytes() / size_of::<u32>();
+        let signal = |(&bit, &encoding): (&u8, &u32)| -> Signal {
+            let mut signal = vec![0; length];
+            signal[length - 1] = u32::from(bit) * encoding;
+            signal.into()
+        };
+        let signals = bits.iter().zip(encodings).map(signal).collect();
+        Ok(Self { signals, ..self.clone() })
+    }
+
+    /// The signals in these places, in this order; a place may be given twice.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] when there is no such place.
+    pub fn select(&self, places: &[usize]) -> Result<Self> {
+        let signal = |&place: &usize| {
+            self.signals.get(place).cloned().ok_or_else(|| Error::InvalidArgument {
+                operation: SELECT,
+                reason: format!("expected places below {}, got {place}", self.len()),
+            })
+        };
+        let signals = places.iter().map(signal).collect::<Result<_>>()?;
+        Ok(Self { signals, ..self.clone() })
+    }
+}
+
+impl fmt::Debug for Ciphertexts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ciphertexts({}, {} signals)", self.parameters.name(), self.len())
+    }
+}
+
+/// Mask and body, from 2^64 to a turn to 2^32.
+pub(crate) fn rounded(fine: &[u64]) -> Signal {
+    fine.iter().map(|&x| (x.wrapping_add(1 << 31) >> 32) as u32).collect()
+}
+
+pub(crate) fn check_bits(operation: &'static str, bits: &[u8], encodings: &[u32]) -> Result<()> {
+    check_lengths(operation, bits.len(), encodings.len())?;
+    match bits.iter().position(|&bit| bit > 1) {
+        Some(at) => {
+            let reason = format!("expected 0 or 1, got {} in place {at}", bits[at]);
+            Err(Error::InvalidArgument { operation, reason })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses ciphertexts that are not of the key with these parameters and this label.
+pub(crate) fn check_owner(
+    operation: &'static str,
+    (parameters, id): (Parameters, KeyId),
+    ciphertexts: &Ciphertexts,
+) -> Result<()> {
+    if ciphertexts.parameters != parameters {
+        let (expected, actual) = (parameters.name(), ciphertexts.parameters.name());
+        return Err(Error::ParametersMismatch { operation, expected, actual });
+    }
+    if ciphertexts.id != id {
+        return Err(Error::KeyMismatch { operation });
+    }
+    Ok(())
+}
+
+fn check_lengths(operation: &'static str, bits: usize, encodings: usize) -> Result<()> {
+    if bits == encodings {
+        return Ok(());
+    }
+    let reason = format!("expected an encoding for each of {bits} bits, got {encodings}");
+    Err(Error::InvalidArgument { operation, reason })
+}
+
+/// How far apart two torus numbers are, around the shorter way.
+fn distance(a: u32, b: u32) -> u32 {
+    (a.wrapping_sub(b) as i32).unsigned_abs()
+}

@@ -1,0 +1,93 @@
+//! What a plan counts in: seconds on this machine.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use crate::bootstrap::{Bootstrapper, MAX_BATCH, Task};
+use crate::encryption::Signal;
+use crate::keys::SecretKey;
+use crate::parameters::{MAX_TABLES_LOG, Parameters};
+use crate::tables::Tables;
+use crate::{Error, Result};
+
+const QUARTER: u32 = 1 << 30;
+
+/// The least of several measurements, on one thread.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seconds {
+    /// Of one of four bootstraps that are made together, with 1, 2 and 4 tables.
+    pub bootstrap: Vec<f64>,
+    /// Of a bootstrap that is made alone, with 1, 2 and 4 tables.
+    pub lone_bootstrap: Vec<f64>,
+    /// Of the sum of two signals.
+    pub linear: f64,
+    /// Of one of four ordinary gates that are made together, each a sum of two bits and a
+    /// bootstrap with one table.
+    pub gate: f64,
+}
+
+/// Measures under a fresh key, every time anew for each of `repetitions`.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for no repetition; [`Error::Randomness`].
+pub fn seconds(parameters: Parameters, repetitions: usize) -> Result<Seconds> {
+    if repetitions == 0 {
+        let reason = "expected at least one repetition, got 0".into();
+        return Err(Error::InvalidArgument { operation: "measure bootstraps", reason });
+    }
+    let secret = SecretKey::generate(parameters)?;
+    let key = secret.evaluation_key()?;
+    let mut bootstrapper = Bootstrapper::new(&key);
+    let bits = secret.encrypt(&[0, 1], &[QUARTER; 2])?.signals;
+    // No two of these tables are rotations of one another.
+    let values: Vec<u32> = (1..=2 << MAX_TABLES_LOG).map(|n| n * (QUARTER >> 4)).collect();
+    let tasks = |count: usize, tables: usize| -> Vec<Task<'_>> {
+        let tables = Tables { message_bits: 2, values: &values[..2 * tables] };
+        (0..count).map(|_| Task { signal: bits[0].to_vec(), tables }).collect()
+    };
+    let mut bootstraps = |count: usize| -> Vec<f64> {
+        let theta = 0..=MAX_TABLES_LOG;
+        theta
+            .map(|log| {
+                let tasks = tasks(count, 1 << log);
+                least(repetitions, || drop(bootstrapper.run(&tasks))) / count as f64
+            })
+            .collect()
+    };
+    let (bootstrap, lone_bootstrap) = (bootstraps(MAX_BATCH), bootstraps(1));
+    let linear = least(repetitions, || drop(black_box(sum(&bits))));
+    let gate = least(repetitions, || {
+        let mut gates = tasks(MAX_BATCH, 1);
+        gates.iter_mut().for_each(|gate| gate.signal = sum(&bits));
+        bootstrapper.run(&gates);
+    });
+    Ok(Seconds { bootstrap, lone_bootstrap, linear, gate: gate / MAX_BATCH as f64 })
+}
+
+fn sum(bits: &[Signal]) -> Vec<u32> {
+    bits[0].iter().zip(&*bits[1]).map(|(x, y)| x.wrapping_add(*y)).collect()
+}
+
+/// The least of several times: whatever else runs only adds to them.
+fn least(repetitions: usize, mut work: impl FnMut()) -> f64 {
+    let seconds = (0..repetitions).map(|_| {
+        let start = Instant::now();
+        work();
+        start.elapsed().as_secs_f64()
+    });
+    seconds.fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_time_is_taken() {
+        let measured = seconds(Parameters::named("boxes4").unwrap(), 1).unwrap();
+        assert_eq!((measured.bootstrap.len(), measured.lone_bootstrap.len()), (3, 3));
+        let all = measured.bootstrap.iter().chain(&measured.lone_bootstrap);
+        assert!(all.chain([&measured.linear, &measured.gate]).all(|&seconds| seconds > 0.0));
+        assert!(seconds(Parameters::named("boxes4").unwrap(), 0).is_err());
+    }
+}
