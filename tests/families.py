@@ -15,9 +15,10 @@ import numpy as np
 import cloakwork as cw
 from benchmarks.nn.networks import SQUARE, Weights, network
 from cloakwork.frontends.boolean.circuit import Circuit
-from cloakwork.frontends.nn.compile_module import compile_graph
-from cloakwork.frontends.nn.evaluate import evaluate
+from cloakwork.plan.networks.compile_graph import compile_graph
+from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
+from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.port import Port
 
 RNG = np.random.default_rng(3)
@@ -42,9 +43,8 @@ def tensors(log_n: int | None = 10) -> cw.Program:
 
 def networks(log_n: int | None = 9) -> cw.Program:
     """Two dense layers with a square in between, two inputs beside each other."""
-    return compile_graph(
-        GRAPH, SAMPLES, title="dense", batch=2, log_n=log_n, insecure=log_n is not None
-    )
+    options = NetworkOptions(title="dense", batch=2, log_n=log_n, insecure=log_n is not None)
+    return compile_graph(GRAPH, SAMPLES, options)
 
 
 @cw.circuit(x=cw.matrix(2, 2, bounds=(-9, 9)), s=cw.scalar(bits=5))

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.frontends.nn.capture import capture
-from cloakwork.frontends.nn.evaluate import evaluate
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import evaluate
 
 _SAMPLES = 16
 
@@ -34,8 +34,8 @@ class Case:
 
 def random_case(graph: g.Graph, count: int) -> Case:
     """A network of random weights on uniform noise."""
-    samples = np.random.default_rng(0).uniform(0, 1, (_SAMPLES, *graph.input.shape))
-    inputs = np.random.default_rng(1).uniform(0, 1, (count, *graph.input.shape))
+    samples = np.random.default_rng(0).uniform(0, 1, (_SAMPLES, *graph.inputs[0].shape))
+    inputs = np.random.default_rng(1).uniform(0, 1, (count, *graph.inputs[0].shape))
     return Case(lambda: graph, samples, inputs, evaluate(graph, inputs))
 
 

@@ -15,9 +15,10 @@ from benchmarks.nn.jobs import PRECISION, Job
 from cloakwork import _native
 from cloakwork._native import Parameters
 from cloakwork.explain.layers import layers_of
-from cloakwork.frontends.nn.compile_module import compile_graph
 from cloakwork.plan.analysis.memory import process_memory
 from cloakwork.plan.cost.measure import measured
+from cloakwork.plan.networks.compile_graph import compile_graph
+from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import Linear, SlotProgram
 from cloakwork.schemes.transform_cache import default_cache_bytes, transform_bytes
@@ -104,7 +105,9 @@ def evaluate(job: Job) -> Evaluation:
     case = job.make(job.runs * job.batch)
     start = time.perf_counter()
     network = compile_graph(
-        case.capture(), case.samples, title=job.name, precision=PRECISION, batch=job.batch
+        case.capture(),
+        case.samples,
+        NetworkOptions(title=job.name, precision=PRECISION, batch=job.batch),
     )
     compile_seconds = time.perf_counter() - start
     found = answers(network, case.inputs)

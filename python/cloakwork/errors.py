@@ -220,7 +220,7 @@ class CircuitTooDeepError(InvalidParametersError):
 
 
 class CaptureError(CloakworkError, ValueError):
-    """A module is not one network from one input to one output that torch.export follows."""
+    """A module is not a network that torch.export follows, or its results depend on other things."""
 
 
 class TrainingModeError(CaptureError):

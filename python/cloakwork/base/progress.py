@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NoReturn, TypeAlias
 
 from tqdm import tqdm
 
 # Seconds before a bar appears.
 _PATIENCE = 2.0
+# Seconds after which a bar of steps is drawn again.
+_INTERVAL = 0.5
 
 
 class _Bar(tqdm):  # type: ignore[type-arg]  # tqdm is generic in its stubs alone
@@ -38,3 +42,48 @@ def progress_bar(title: str, *, total: int, unit: str) -> Bar:
     # Where the interpreter has no standard error, it is None; elsewhere tqdm asks it.
     disable = True if sys.stderr is None else None
     return _Bar(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False, disable=disable)
+
+
+def no_announcement(step: str) -> None:
+    """Announce nothing."""
+
+
+@contextmanager
+def announced_steps(title: str, total: int) -> Iterator[Callable[[str], None]]:
+    """A bar for work of a few long steps, drawn while they last; see `progress_bar`.
+
+    Args:
+        title: What is being done.
+        total: How many steps there are at most.
+
+    Returns:
+        A function that is called with each step as it begins, in words.
+
+    Example:
+        >>> with announced_steps("cooking", total=2) as announce:
+        ...     announce("boiling water")
+        ...     announce("steeping tea")
+    """
+    with progress_bar(title, total=total, unit="step") as bar:
+        if bar.disable:
+            yield no_announcement
+            return
+        # Every update is drawn, those of no step, too.
+        bar.miniters, bar.dynamic_miniters = 0, False
+        finished = threading.Event()
+
+        def redraw() -> None:
+            while not finished.wait(_INTERVAL):
+                bar.update(0)
+
+        def announce(step: str) -> None:
+            bar.set_postfix_str(step, refresh=False)
+            bar.update()
+
+        thread = threading.Thread(target=redraw, name="progress", daemon=True)
+        thread.start()
+        try:
+            yield announce
+        finally:
+            finished.set()
+            thread.join()

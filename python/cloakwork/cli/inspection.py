@@ -16,7 +16,10 @@ from cloakwork.runtime.evaluator import KIND as PROGRAM_EVALUATOR_KIND
 from cloakwork.runtime.program import KIND as PROGRAM_KIND
 from cloakwork.runtime.program import Program
 from cloakwork.schemes import read_scheme
+from cloakwork.schemes.base import ReadLimits
 
+# Nothing is made or run under what is only shown.
+_ANY = ReadLimits(insecure=True, max_log_n=17)
 _HOLDERS = {
     CLIENT_KIND: "the secret key: keep it to yourself",
     ENCRYPTOR_KIND: "a public key, which encrypts and does nothing else",
@@ -46,14 +49,14 @@ def inspected(path: Path) -> str:
     kind, fields, nbytes = container.read_any(path)
     lines = [f"{kind}, {size(nbytes)}"]
     if kind == PROGRAM_KIND:
-        lines += _program(Program.from_fields(fields, insecure=True))
+        lines += _program(Program.from_fields(fields, _ANY))
     elif kind in _HOLDERS:
         lines += [f"holds     {_HOLDERS[kind]}"]
-        lines += _program(Program.from_fields(fields.within("program"), insecure=True))
+        lines += _program(Program.from_fields(fields.within("program"), _ANY))
         lines += [f"key       {fields.data('key_id').hex()}"]
     elif kind in _SESSIONS:
         lines += [f"holds     {_SESSIONS[kind]}"]
-        lines += [f"security  {read_scheme(fields.within('scheme'), insecure=True)}"]
+        lines += [f"security  {read_scheme(fields.within('scheme'), _ANY)}"]
         lines += [f"key       {fields.data('key_id').hex()}"]
     elif kind == ENCRYPTED_KIND:
         lines += _encrypted(fields)

@@ -98,7 +98,7 @@ def explain_bootstraps(
     if isinstance(scheme, Tfhe):
         facts |= _encrypted_facts(program, scheme, threads)
     if profile is not None:
-        facts["measured"] = f"{duration(profile.seconds)} from start to end"
+        facts["measured"] = _measured(profile)
     lines = [program.title, *port_lines(program.inputs, program.outputs), "", str(scheme)]
     lines += [f"  {warning}"] if warning and warning not in str(scheme) else []
     lines += [f"  {name:<10}  {text}" for name, text in facts.items()]
@@ -135,6 +135,17 @@ def _encrypted_facts(
             f"{_probability(failure.total)} for the program, at most"
         ),
     }
+
+
+def _measured(profile: Profile) -> str:
+    """What a run took, and what of it its bootstraps."""
+    told = f"{duration(profile.seconds)} from start to end"
+    if not profile.operations:
+        return told
+    total = sum(each.seconds for each in profile.operations)
+    threads = 1 + max(each.thread for each in profile.operations)
+    made = counted(len(profile.operations), "bootstrap")
+    return f"{told}; {made} of {duration(total)} in all on {counted(threads, 'thread')}"
 
 
 def _probability(log2: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from cloakwork.explain.quantities import size
@@ -44,6 +45,9 @@ def explain_circuit(
     pieces += [f"{size(profile.peak_bytes)} as measured"] if profile is not None else []
     lines += fact("memory", pieces)
     lines += time_lines(program, scheme, profile)
+    if scheme.hidden:
+        chance = math.ceil(scheme.log2_failure(program))
+        lines += fact("failure", [f"2^{chance} at most that noise changes a result of a run"])
     if len(program.operations) <= _LONGEST_LISTING:
         lines += ["", str(program)]
     return "\n".join(lines)

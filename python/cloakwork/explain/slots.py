@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -33,11 +34,12 @@ def explain_tensor(tensor: Tensor) -> str:
             warning=tensor.warning,
             profile=tensor.profile,
             result=tensor,
+            precision=tensor.precision,
         )
     lines = [f"{'encrypted' if tensor.hidden else 'made'} here, not computed"]
     lines += [f"  {tensor.warning}"] if tensor.warning else []
     lines += _tensor("tensor", tensor.layout)
-    lines += [f"  memory  {size(tensor.nbytes)}", _error(tensor)]
+    lines += [f"  memory  {size(tensor.nbytes)}", _error(tensor.precision, tensor.scheme)]
     return "\n".join(lines)
 
 
@@ -48,6 +50,7 @@ def explain_slots(
     warning: str = "",
     profile: Profile | None = None,
     result: Tensor | None = None,
+    precision: float | None = None,
 ) -> str:
     """A program as text: its tensors, its plan stage by stage, and what it takes.
 
@@ -57,6 +60,8 @@ def explain_slots(
         warning: Why numbers are not safe.
         profile: What a run of it took.
         result: What that run made.
+        precision: Bits after the binary point that are right in every result; None where nobody
+            knows.
 
     Raises:
         InvalidArgumentError: The program has a level that the parameters lack.
@@ -90,8 +95,8 @@ def explain_slots(
     lines += _plan(program)
     lines += ["", *total_lines(program, scheme)]
     lines += _memory(program, scheme, profile, result)
-    if result is not None:
-        lines.append(_error(result))
+    if precision is not None:
+        lines.append(_error(precision, scheme))
     lines += time_lines(program, scheme, profile)
     if len(program.operations) <= _LONGEST_LISTING:
         lines += ["", str(program)]
@@ -135,8 +140,9 @@ def _memory(
     return fact("memory", pieces)
 
 
-def _error(result: Tensor) -> str:
-    return f"  error   below 2^{-result.precision:.0f}, even with every input at its bound"
+def _error(precision: float, scheme: Any) -> str:
+    told = f"  error   below 2^{math.ceil(-precision)}, even with every input at its bound"
+    return f"{told}, but for a chance of 2^-20" if scheme.hidden else told
 
 
 def time_lines(program: SlotProgram, scheme: Any, profile: Profile | None) -> list[str]:

@@ -49,4 +49,8 @@ def _program(x: Program, profile: Profile | None) -> str:
                 body, parameters, x.batch, error, warning=x.warning, profile=profile
             )
         case body, _:
-            return explain_slots(body, x.scheme, warning=x.warning, profile=profile)
+            estimates = x.estimated_results
+            precision = min(each.precision for each in estimates) if estimates else None
+            return explain_slots(
+                body, x.scheme, warning=x.warning, profile=profile, precision=precision
+            )

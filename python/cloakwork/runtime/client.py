@@ -23,12 +23,13 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.programs.packing import bound_arguments
+from cloakwork.programs.packing.results import arrays_in
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.program import Program
-from cloakwork.schemes.base import Flooding, flooding
+from cloakwork.schemes.base import Flooding, ReadLimits, flooding
 
 if TYPE_CHECKING:
     from cloakwork.runtime.evaluator import Evaluator
@@ -81,8 +82,8 @@ class Encryptor(Unpicklable):
         )
 
     @classmethod
-    def _load(cls, path: str | os.PathLike[str], *, insecure: bool) -> Encryptor:
-        return cls(*read_holder(path, ENCRYPTOR_KIND, "public_key", insecure=insecure))
+    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Encryptor:
+        return cls(*read_holder(path, ENCRYPTOR_KIND, "public_key", limits))
 
     def __repr__(self) -> str:
         return f"Encryptor({self.program!r})"
@@ -176,8 +177,8 @@ class Client(Unpicklable):
 
         Args:
             outputs: What an evaluator's run gave.
-            statistical_bits: s: an adversary who sees all of these decryptions gains an advantage
-                of less than 2^-s/2.
+            statistical_bits: s: nobody who sees all of these decryptions gains an advantage of more
+                than 2^-(s/2 + 1.7).
             decryptions: Ciphertexts that are decrypted for others under this key, at most, in all.
 
         Raises:
@@ -222,7 +223,7 @@ class Client(Unpicklable):
     def _require_right(self, result: Any, error: float, action: str) -> None:
         """Refuse real results that are too rough, or larger than they can be."""
         program = self.program
-        several = result if isinstance(result, tuple) else (result,)
+        several = list(arrays_in(result))
         assert program.output_bounds is not None
         bound = max(program.output_bounds)
         for array in several:
@@ -268,8 +269,8 @@ class Client(Unpicklable):
         container.write(path, KIND, _record(self.program, "secret_key", self._secret, self._key_id))
 
     @classmethod
-    def _load(cls, path: str | os.PathLike[str], *, insecure: bool) -> Client:
-        return cls(*read_holder(path, KIND, "secret_key", insecure=insecure))
+    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Client:
+        return cls(*read_holder(path, KIND, "secret_key", limits))
 
     def __repr__(self) -> str:
         return f"Client({self.program!r})"
@@ -331,7 +332,7 @@ def _record(program: Program, kind: str, key: Any, key_id: bytes) -> Record:
 
 
 def read_holder(
-    path: str | os.PathLike[str], kind: str, key: str, *, insecure: bool
+    path: str | os.PathLike[str], kind: str, key: str, limits: ReadLimits
 ) -> tuple[Program, Any, bytes]:
     """Program, key and the key's name of a file.
 
@@ -339,7 +340,7 @@ def read_holder(
         path: The file.
         kind: What it has to hold.
         key: The name of the key in it.
-        insecure: Whether parameters below 128-bit security are allowed.
+        limits: What is accepted.
 
     Raises:
         MalformedBytesError: The file is damaged or of another kind.
@@ -347,7 +348,7 @@ def read_holder(
         OSError: The file cannot be opened.
     """
     fields = container.read(path, kind)
-    program = Program.from_fields(fields.within("program"), insecure=insecure)
+    program = Program.from_fields(fields.within("program"), limits)
     key_id = fields.data("key_id")
     if len(key_id) != KEY_ID_BYTES:
         raise fields.wrong("key_id", f"{KEY_ID_BYTES} bytes")

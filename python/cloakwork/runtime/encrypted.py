@@ -9,7 +9,7 @@ from typing import Any, Literal
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 from cloakwork.runtime import container
-from cloakwork.schemes.base import value_count
+from cloakwork.schemes.base import ReadLimits, value_count
 
 Role = Literal["inputs", "outputs"]
 
@@ -149,7 +149,7 @@ class Encrypted:
         container.write(path, KIND, self._record())
 
     @classmethod
-    def _load(cls, path: str | os.PathLike[str], **_: Any) -> Encrypted:
+    def _load(cls, path: str | os.PathLike[str], _: ReadLimits) -> Encrypted:
         return cls._of(container.read(path, KIND))
 
     def _record(self) -> Record:

@@ -9,6 +9,8 @@ from functools import cached_property
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from cloakwork.base.arguments import integer, optional, shown
 from cloakwork.base.machine import physical_bytes
 from cloakwork.base.unpicklable import Unpicklable
@@ -19,14 +21,16 @@ from cloakwork.errors import (
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
+from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.client import read_holder, require_own
 from cloakwork.runtime.encrypted import Encrypted, joined
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.memory import predicted_peak_bytes, require_memory
-from cloakwork.runtime.profile import Profile
+from cloakwork.runtime.profile import Measurement, Profile
 from cloakwork.runtime.program import Program
+from cloakwork.schemes.base import BitRun, ReadLimits
 from cloakwork.schemes.transform_cache import default_cache_bytes
 
 KIND = "evaluator file"
@@ -113,7 +117,7 @@ class Evaluator(Unpicklable):
             clear: For a program over bits, by name the inputs that are not encrypted.
             threads: How many operations may run at once; by default as many as the engine has
                 threads.
-            profile: Filled with what the run took; of a program over bits with its time alone.
+            profile: Filled with what the run took.
             cancel: Set from another thread, it stops the run between operations.
 
         Raises:
@@ -216,15 +220,24 @@ class Evaluator(Unpicklable):
         profile: Profile,
         cancel: threading.Event | None,
     ) -> Sequence[Any]:
-        program = self.program
+        body = self.program.body
+        assert isinstance(body, BootstrapProgram)
         start = perf_counter()
         try:
-            made: Sequence[Any] = program.scheme.run(
-                self._keys, program.body, values, known, threads=threads, cancel=cancel
+            made: BitRun = self.program.scheme.run(
+                self._keys, body, values, known, threads=threads, cancel=cancel
             )
         finally:
             profile.seconds = perf_counter() - start
-        return made
+        sizes = np.diff(body.output_starts)[made.nodes] * self.program.scheme.value_bytes
+        columns = (made.nodes, made.starts, made.seconds, made.threads, sizes)
+        profile.operations += [
+            Measurement(node, "bootstrap", begun, seconds, thread, nbytes)
+            for node, begun, seconds, thread, nbytes in zip(
+                *(column.tolist() for column in columns), strict=True
+            )
+        ]
+        return made.outputs
 
     def _run_slots(
         self,
@@ -279,8 +292,8 @@ class Evaluator(Unpicklable):
         container.write(path, KIND, record)
 
     @classmethod
-    def _load(cls, path: str | os.PathLike[str], *, insecure: bool) -> Evaluator:
-        return cls(*read_holder(path, KIND, "evaluation_keys", insecure=insecure))
+    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Evaluator:
+        return cls(*read_holder(path, KIND, "evaluation_keys", limits))
 
     def __repr__(self) -> str:
         return f"Evaluator({self.program!r})"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from typing import Any, TypeVar
 
-from cloakwork.base.arguments import shown
+from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.schemes.base import ReadLimits
 
 T = TypeVar("T")
 
 
-def load(path: str | os.PathLike[str], kind: type[T], *, insecure: bool = False) -> T:
+def load(
+    path: str | os.PathLike[str], kind: type[T], *, insecure: bool = False, max_log_n: int = 16
+) -> T:
     """Load what a `save` wrote, where it is of the kind asked for.
 
     Args:
@@ -21,9 +24,13 @@ def load(path: str | os.PathLike[str], kind: type[T], *, insecure: bool = False)
             client.
         insecure: Whether parameters below 128-bit security are allowed, and schemes that hide
             nothing, for tests; a file never decides that.
+        max_log_n: Base-2 logarithm of the largest ring degree that is accepted. A server that
+            knows its programs takes less: parameters of the largest rings cost a second and
+            hundreds of megabytes.
 
     Raises:
         MalformedBytesError: The file is damaged or holds something else.
+        InvalidParametersError: Its ring is larger than accepted.
         InsecureParametersError: Its parameters fall short of 128-bit security.
         NoiseBudgetError, NoiseExhaustedError: Noise would destroy the results of its program.
         InvalidArgumentError: The path is invalid, or nothing is saved as such a kind.
@@ -46,9 +53,8 @@ def load(path: str | os.PathLike[str], kind: type[T], *, insecure: bool = False)
         raise InvalidArgumentError(
             f"cannot load {path}: expected a kind such as cloakwork.Evaluator, got {shown(kind)}"
         )
-    if not isinstance(insecure, bool):
-        raise InvalidArgumentError(
-            f"cannot load {path}: expected insecure to be True or False, got {shown(insecure)}"
-        )
-    loaded: T = reader(path, insecure=insecure)
+    action = f"load {path}"
+    insecure = truth(insecure, "insecure", action)
+    max_log_n = integer(max_log_n, "max_log_n", action, least=5, most=17)
+    loaded: T = reader(path, ReadLimits(insecure, max_log_n))
     return loaded

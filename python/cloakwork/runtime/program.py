@@ -42,6 +42,7 @@ from cloakwork.runtime import container
 from cloakwork.runtime.estimates import estimated_results, require_noise_within
 from cloakwork.runtime.simulate import extremes
 from cloakwork.schemes import read_scheme
+from cloakwork.schemes.base import ReadLimits
 from cloakwork.schemes.bgv import Bgv
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.clear_rows import ClearRows
@@ -63,6 +64,8 @@ _PACKINGS: Mapping[str, Callable[[Fields], Any]] = {
 _NO_MEANING: Record = {"ranges": [], "error": None, "threads": None}
 _MAX_RANGES = 1 << 16
 _MAX_THREADS = 1024
+# Of what this very process wrote, or of what is only shown.
+_ANY = ReadLimits(insecure=True, max_log_n=17)
 # A value that is always 0 comes out of ciphertexts as a small number.
 _LEAST_BOUND = 2.0**-20
 
@@ -394,19 +397,19 @@ class Program:
         }
 
     @classmethod
-    def from_fields(cls, fields: Fields, *, insecure: bool = False) -> Program:
+    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Program:
         """The program of a record.
 
         Args:
             fields: The record.
-            insecure: Whether parameters below 128-bit security are allowed.
+            limits: What is accepted.
 
         Raises:
             MalformedBytesError: The record is of none.
             InsecureParametersError: Its parameters fall short of 128-bit security.
             NoiseBudgetError, NoiseExhaustedError: Noise would destroy results.
         """
-        scheme = read_scheme(fields.within("scheme"), insecure=insecure)
+        scheme = read_scheme(fields.within("scheme"), limits)
         body: Body
         if fields.choice("form", ("slots", "bootstraps")) == "slots":
             body = read_slots(fields.within("body"))
@@ -443,8 +446,8 @@ class Program:
         return _unpickled, (container.to_bytes(KIND, self.to_record()),)
 
     @classmethod
-    def _load(cls, path: str | os.PathLike[str], *, insecure: bool) -> Program:
-        return cls.from_fields(container.read(path, KIND), insecure=insecure)
+    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Program:
+        return cls.from_fields(container.read(path, KIND), limits)
 
     def __repr__(self) -> str:
         ports = signature(self.inputs, self.outputs)
@@ -453,7 +456,7 @@ class Program:
 
 def _unpickled(data: bytes) -> Program:
     # Whoever unpickles trusts the bytes with more than the choice of parameters.
-    return Program.from_fields(container.read_bytes(data, KIND), insecure=True)
+    return Program.from_fields(container.read_bytes(data, KIND), _ANY)
 
 
 def bounds_of_values(

@@ -7,6 +7,7 @@ from typing import Any
 from cloakwork._native import BgvParameters, Parameters
 from cloakwork.base.record import Fields
 from cloakwork.errors import InsecureParametersError, InvalidArgumentError, MalformedBytesError
+from cloakwork.schemes.base import ReadLimits
 from cloakwork.schemes.bgv import Bgv
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.clear_bits import ClearBits
@@ -26,17 +27,36 @@ _NAMES = (
 _MAX_PRIMES = 64
 
 
-def read_scheme(fields: Fields, *, insecure: bool) -> Any:
+def read_scheme(fields: Fields, limits: ReadLimits) -> Any:
     """The scheme of a record.
 
     Args:
         fields: The record.
-        insecure: Whether parameters below 128-bit security are allowed.
+        limits: What is accepted.
 
     Raises:
         MalformedBytesError: The record is of none.
+        InvalidParametersError: Its ring is larger than accepted.
         InsecureParametersError: Its parameters fall short of 128-bit security, or it hides nothing.
     """
+    try:
+        scheme = _scheme(fields, limits)
+    except InsecureParametersError as error:
+        raise _insecure(fields, "its parameters fall short of 128-bit security") from error
+    if not scheme.hidden and not limits.insecure:
+        raise _insecure(fields, "it hides nothing")
+    return scheme
+
+
+def _insecure(fields: Fields, lack: str) -> InsecureParametersError:
+    return InsecureParametersError(
+        f"cannot read {fields.place}: {lack}; where that is wanted, for tests, read it with "
+        "insecure=True"
+    )
+
+
+def _scheme(fields: Fields, limits: ReadLimits) -> Any:
+    accepted: Any = {"insecure": limits.insecure, "max_log_n": limits.max_log_n}
     name = fields.choice("scheme", _NAMES)
     match name:
         case ClearBits.name:
@@ -44,25 +64,17 @@ def read_scheme(fields: Fields, *, insecure: bool) -> Any:
         case Tfhe.name:
             scheme = _tfhe(fields)
         case Ckks.name | ClearReal.name:
-            parameters = Parameters.from_bytes(fields.data("parameters"), insecure=insecure)
+            parameters = Parameters.from_bytes(fields.data("parameters"), **accepted)
             scheme = Ckks(parameters) if name == Ckks.name else ClearReal(parameters)
         case _:
             data = fields.items("parameters", most=_MAX_PRIMES)
             if not data or not all(isinstance(each, bytes) for each in data):
                 raise fields.wrong("parameters", "bytes for every prime")
-            sets = [BgvParameters.from_bytes(each, insecure=insecure) for each in data]
+            sets = [BgvParameters.from_bytes(each, **accepted) for each in data]
             if name == Bgv.name:
                 scheme = Bgv(sets, public_inputs=fields.truth("public_inputs"))
             else:
                 scheme = ClearInteger(sets)
-    if scheme.insecure and not insecure:
-        lack = (
-            "its parameters fall short of 128-bit security" if scheme.hidden else "it hides nothing"
-        )
-        raise InsecureParametersError(
-            f"cannot read {fields.place}: {lack}; where that is wanted, for tests, read it with "
-            "insecure=True"
-        )
     return scheme
 
 

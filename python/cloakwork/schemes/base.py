@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import integer
@@ -53,12 +54,27 @@ class Backend(Protocol[V]):
 
 
 @dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """What a reader of files accepts, which no file decides.
+
+    Args:
+        insecure: Whether parameters below 128-bit security are accepted, and schemes that hide
+            nothing.
+        max_log_n: Base-2 logarithm of the largest ring degree; a large one costs a second and
+            hundreds of megabytes before anything is run.
+    """
+
+    insecure: bool = False
+    max_log_n: int = 16
+
+
+@dataclass(frozen=True, slots=True)
 class Flooding:
     """What decryptions whose results others see are asked for.
 
     Args:
-        statistical_bits: s: from all of them together nobody tells two worlds that differ in the
-            ciphertexts' noise alone with an advantage above 2^-s/2.
+        statistical_bits: s: nobody who sees all of these decryptions gains an advantage of more
+            than 2^-(s/2 + 1.7) from the ciphertexts' noise (`crates/rlwe`, `ckks::flooding`).
         decryptions: Ciphertexts under one key that are decrypted so, at most.
     """
 
@@ -89,6 +105,24 @@ class Decrypted:
 
     vectors: list[NDArray[Any]]
     error: float = 0.0
+
+
+class BitRun(NamedTuple):
+    """What a run of a program over bits made, and when.
+
+    Args:
+        outputs: The values of every output.
+        nodes: The bootstraps in the order in which they ended.
+        starts: Seconds from the start of the run to the start of each.
+        seconds: Seconds that each took; of several made together an equal part.
+        threads: The thread of each, from 0.
+    """
+
+    outputs: list[Any]
+    nodes: NDArray[np.uint32]
+    starts: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    threads: NDArray[np.uint32]
 
 
 class Scheme(Protocol):

@@ -23,7 +23,7 @@ from cloakwork.errors import (
     ShapeMismatchError,
 )
 from cloakwork.programs.bootstraps import LINEAR, BootstrapProgram
-from cloakwork.schemes.base import Decrypted
+from cloakwork.schemes.base import BitRun, Decrypted
 
 Bits = NDArray[np.uint8]
 
@@ -62,6 +62,11 @@ class ClearBits:
     hidden: ClassVar[bool] = False
     insecure = True
     public_inputs = True
+
+    @property
+    def value_bytes(self) -> int:
+        """Bytes of a bit."""
+        return 1
 
     def log2_failure(self, body: Any) -> float:
         """Nothing goes wrong."""
@@ -118,8 +123,8 @@ class ClearBits:
         *,
         threads: int | None,
         cancel: threading.Event | None,
-    ) -> list[ClearBitValue]:
-        """Run a program; the bits of every output.
+    ) -> BitRun:
+        """Run a program at once.
 
         Raises:
             RunCancelledError: `cancel` was set before it began.
@@ -130,7 +135,9 @@ class ClearBits:
         ordered = [given[number] for number in range(len(body.inputs))]
         row = np.concatenate([np.empty(0, np.uint8), *ordered]).astype(np.uint8)
         (made,) = run_clear_bootstraps(body, row[np.newaxis])
-        return [ClearBitValue(made[own]) for own in body.output_slices]
+        outputs = [ClearBitValue(made[own]) for own in body.output_slices]
+        none, never = np.empty(0, np.uint32), np.empty(0)
+        return BitRun(outputs, none, never, never, none)
 
     def dump(self, item: ClearBitKey | ClearBitValue) -> Record:
         """Bits as a record; a key is nothing."""

@@ -24,7 +24,7 @@ from cloakwork.base.progress import progress_bar
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError, MalformedBytesError
 from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.schemes.base import Decrypted, Flooding, require_failure
+from cloakwork.schemes.base import BitRun, Decrypted, Flooding, require_failure
 from cloakwork.schemes.clear_bits import ClearBits
 from cloakwork.schemes.tfhe_noise import FAILURE_BITS, Failure, failure_of, noise_of
 
@@ -57,6 +57,11 @@ class Tfhe:
     def __init__(self, parameter_set: str, failure_bits: int = FAILURE_BITS) -> None:
         self.parameters = BooleanParameters(parameter_set)
         self.failure_bits = failure_bits
+
+    @property
+    def value_bytes(self) -> int:
+        """Bytes of an LWE ciphertext."""
+        return self.parameters.signal_bytes
 
     def failure(self, body: BootstrapProgram) -> Failure:
         """How likely a program goes wrong."""
@@ -141,8 +146,8 @@ class Tfhe:
         *,
         threads: int | None,
         cancel: threading.Event | None,
-    ) -> list[BooleanCiphertexts]:
-        """Run a program on encrypted inputs and clear ones; the ciphertexts of every output.
+    ) -> BitRun:
+        """Run a program on encrypted inputs and clear ones.
 
         On a terminal a bar shows how far it is.
 
@@ -158,14 +163,15 @@ class Tfhe:
         program = body.native
         inputs = _in_order(body, values, clear)
         with progress_bar(body.title, total=program.bootstraps, unit="bootstrap") as bar:
-            made = key.run(
+            made, times = key.run_timed(
                 program,
                 inputs,
                 threads=threads,
                 progress=lambda done, _: bar.update(done - bar.n),
                 cancel=cancel,
             )
-        return [made.select(range(own.start, own.stop)) for own in body.output_slices]
+        outputs = [made.select(range(own.start, own.stop)) for own in body.output_slices]
+        return BitRun(outputs, *times)
 
     def dump(self, item: Any) -> Record:
         """A key or ciphertexts as a record."""

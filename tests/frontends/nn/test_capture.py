@@ -23,8 +23,8 @@ from cloakwork.errors import (
     UnsupportedLayerError,
 )
 from cloakwork.frontends.nn.capture import capture
-from cloakwork.frontends.nn.evaluate import evaluate
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import evaluate
 
 IMAGE = torch.zeros(2, 1, 8, 8)
 

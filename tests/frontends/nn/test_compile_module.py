@@ -362,12 +362,12 @@ def network() -> cw.Program:
     [
         (X[0, :5], errors.ShapeMismatchError, r"'input' of shape \(6,\)"),
         (X[None, :2], errors.ShapeMismatchError, r"'input' of shape \(6,\), or evaluations of it"),
-        ([[1.0, 2.0], [3.0]], errors.ShapeMismatchError, "layer 'input': .* inhomog"),
+        ([[1.0, 2.0], [3.0]], errors.ShapeMismatchError, "input 'input': .* inhomog"),
         (np.zeros((0, 6)), errors.ShapeMismatchError, "expected one evaluation or more, got none"),
         (0.5, errors.ShapeMismatchError, "'input' of shape"),
-        (100 * X[0], errors.ValueOutOfRangeError, "layer 'input': .* calibrate with inputs"),
-        ([float("nan")] * 6, errors.NotFiniteError, "layer 'input': .* is nan; give"),
-        (X[0].to(torch.complex64), errors.NotRealError, "layer 'input': .* complex64; give"),
+        (100 * X[0], errors.ValueOutOfRangeError, "input 'input': .* calibrate with inputs"),
+        ([float("nan")] * 6, errors.NotFiniteError, "input 'input': .* is nan; give"),
+        (X[0].to(torch.complex64), errors.NotRealError, "input 'input': .* complex64; give"),
         (None, errors.NotRealError, "expected real numbers"),
     ],
 )

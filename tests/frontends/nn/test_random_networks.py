@@ -12,13 +12,15 @@ pytest.importorskip("torch")
 import torch
 
 from cloakwork.errors import ActivationFitError, InvalidParametersError, LevelExhaustedError
-from cloakwork.frontends.nn.calibration import bounded, calibrate
 from cloakwork.frontends.nn.capture import capture
-from cloakwork.frontends.nn.compile_module import compile_graph
-from cloakwork.frontends.nn.evaluate import evaluate, values
-from cloakwork.frontends.nn.fitted_errors import largest_difference
-from cloakwork.frontends.nn.refit import refitted
+from cloakwork.plan.networks.calibration import bounded, calibrate
+from cloakwork.plan.networks.compile_graph import compile_graph
+from cloakwork.plan.networks.fitted_errors import largest_difference
+from cloakwork.plan.networks.options import NetworkOptions
+from cloakwork.plan.networks.refit import refitted
+from cloakwork.plan.networks.samples import Samples
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import evaluate, joined_rows, values
 from cloakwork.runtime.program import Program
 from tests.frontends.nn.random_networks import RandomNetwork, random_networks
 
@@ -40,11 +42,9 @@ def compiled(graph: g.Graph, inputs: np.ndarray, ring: tuple[int, int]) -> Progr
         return compile_graph(
             graph,
             inputs,
-            precision=PRECISION,
-            margin=MARGIN,
-            batch=batch,
-            log_n=log_n,
-            insecure=True,
+            NetworkOptions(
+                precision=PRECISION, margin=MARGIN, batch=batch, log_n=log_n, insecure=True
+            ),
         )
     except (ActivationFitError, InvalidParametersError, LevelExhaustedError):
         # Some are too deep, or their numbers too large: that is refused, not computed.
@@ -54,14 +54,16 @@ def compiled(graph: g.Graph, inputs: np.ndarray, ring: tuple[int, int]) -> Progr
 
 def fitted_network(graph: g.Graph, inputs: np.ndarray) -> tuple[g.Graph, float]:
     """The network with polynomials that is compiled, and what its results may differ by."""
-    calibration = calibrate(graph, inputs)
-    within = bounded(graph, max(map(abs, calibration.widened(0, MARGIN))))
-    fitted, _ = refitted(within, inputs, calibration, PRECISION, MARGIN, None)
+    calibration = calibrate(graph, Samples(graph, inputs))
+    within = bounded(graph, [max(map(abs, calibration.widened(0, MARGIN)))])
+    fitted, _ = refitted(within, Samples(within, inputs), calibration, PRECISION, MARGIN, None)
     return fitted.graph, largest_difference(within, fitted)
 
 
 def rounding(graph: g.Graph, inputs: np.ndarray) -> float:
-    largest = max(float(np.abs(each).max(initial=0)) for each in values(graph, inputs))
+    largest = max(
+        float(np.abs(each).max(initial=0)) for each in values(graph, joined_rows(graph, [inputs]))
+    )
     return ROUNDING * max(1.0, largest)
 
 

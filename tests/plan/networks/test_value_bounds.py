@@ -11,7 +11,8 @@ pytest.importorskip("torch")
 
 from cloakwork.errors import ActivationFitError, InvalidParametersError, LevelExhaustedError
 from cloakwork.frontends.nn.capture import capture
-from cloakwork.frontends.nn.compile_module import compile_graph
+from cloakwork.plan.networks.compile_graph import compile_graph
+from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.slots import Constant, Input, Output, SlotProgram
 from cloakwork.runtime.executor import applied
 from cloakwork.runtime.program import Program
@@ -54,7 +55,8 @@ def test_numbers_of_accepted_inputs_are_within_their_bounds(
 ) -> None:
     graph, samples = capture(network.module, network.sample), network.sample.numpy()
     try:
-        made = compile_graph(graph, samples, precision=8, margin=margin, log_n=9, insecure=True)
+        options = NetworkOptions(precision=8, margin=margin, log_n=9, insecure=True)
+        made = compile_graph(graph, samples, options)
     except (ActivationFitError, InvalidParametersError, LevelExhaustedError):
         # Some are too deep, or their numbers too large: that is refused, not computed.
         assume(False)

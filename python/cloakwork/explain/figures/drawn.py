@@ -164,10 +164,14 @@ def _draw_bootstraps(
     graph, times = figure.subplots(2, height_ratios=[_GRAPH_HEIGHT, _TIME_HEIGHT])
     nodes = nodes_of_bootstraps(body)
     measured = modelled = None
-    if profile is not None:
+    if profile is not None and profile.operations:
         taken = {each.number: each.seconds for each in profile.operations}
         measured = seconds_of_nodes(nodes, taken)
-    costs = known_set(x.scheme.parameters.name) if isinstance(x.scheme, Tfhe) else None
+    costs = (
+        known_set(x.scheme.parameters.name, x.scheme.failure_bits)
+        if isinstance(x.scheme, Tfhe)
+        else None
+    )
     if costs is not None:
         modelled = seconds_of_nodes(nodes, dict(enumerate(node_seconds(body, costs))))
     _draw_work(graph, times, nodes, body.node_count, measured, modelled)

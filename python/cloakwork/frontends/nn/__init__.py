@@ -1,5 +1,5 @@
 """PyTorch networks on encrypted inputs: `compile` makes a program of a trained module."""
 
-from cloakwork.frontends.nn.compile_module import compile, compile_graph
+from cloakwork.frontends.nn.compile_module import compile
 
-__all__ = ["compile", "compile_graph"]
+__all__ = ["compile"]

@@ -28,14 +28,14 @@ _AFTER = "leave it out and apply it to the decrypted result"
 _ACTIVATION = "use ReLU, LeakyReLU, SiLU, GELU, sigmoid, tanh, Softplus or a polynomial"
 _NORM = "use batch norm, whose statistics do not depend on the input"
 _COMPARISON = (
-    "what is encrypted cannot be compared; use ReLU, another activation or a polynomial instead"
+    "encrypted numbers cannot be compared; use ReLU, another activation or a polynomial instead"
 )
-_DIVISION = "what is encrypted cannot be divided by; use an activation or a polynomial near it"
+_DIVISION = "encrypted numbers cannot be divided by; use an activation or a polynomial near it"
 _PARTS = "put parts side by side by torch.cat"
 _ROOT = "use an activation, or a polynomial that is near it"
 TRACKED = "set track_running_stats=True and train it again"
 _CHANCE = (
-    "give dropout training=self.training, so that it is off after module.eval(), and keep other "
+    "give dropout training=self.training, so that it is off after module.eval(), and put other "
     "random numbers in a buffer"
 )
 
@@ -161,21 +161,21 @@ class Call:
         return self.append(g.Rearrange(np.arange(math.prod(shape)), shape), value)
 
     def unsupported(self, why: str = "", instead: str = "") -> UnsupportedLayerError:
-        """The refusal of this call: the layer, the operation, and what would work."""
+        """The refusal of this call: the layer, the operation, and what to use instead."""
         instead = (
             instead
             or _INSTEAD_OF.get(self.name)
             or next(
                 (advice for start, advice in _INSTEAD.items() if self.name.startswith(start)),
-                f"use what is supported: {_SUPPORTED}",
+                f"use supported layers: {_SUPPORTED}",
             )
         )
-        told = f" ({why})" if why else ""
-        return unsupported_layer(self.layer, f"{self.name}{told}", instead)
+        reason = f" ({why})" if why else ""
+        return unsupported_layer(self.layer, f"{self.name}{reason}", instead)
 
 
 def unsupported_layer(layer: str, got: str, instead: str) -> UnsupportedLayerError:
-    """The refusal of a layer: what it does, and what would work."""
+    """The refusal of a layer: what it does, and what to use instead."""
     return UnsupportedLayerError(
         f"cannot compute layer {layer!r} on encrypted numbers: expected operations that are "
         f"supported, got {got}; {instead}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr
 from importlib.util import find_spec
 from io import StringIO
@@ -19,18 +19,25 @@ from cloakwork.errors import (
     UnsupportedLayerError,
 )
 from cloakwork.frontends.nn.call import TRACKED, Call, Value, unsupported_layer
+from cloakwork.frontends.nn.module_ports import (
+    ModuleInputs,
+    module_inputs,
+    result_form,
+    result_names,
+)
 from cloakwork.frontends.nn.operations import READERS
 from cloakwork.frontends.nn.trace import Term, Trace
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.packing.results import Form
 
 if TYPE_CHECKING:
     import torch
     from torch.export import ExportedProgram
 
-# Checks that torch writes between the operations; nothing comes of them.
+# Checks that torch writes between the operations; they have no result.
 _CHECKS = frozenset({"_assert_tensor_metadata", "sym_constrain_range_for_size"})
 
-# What makes tensors of numbers that happen to be there, and what puts others in their place.
+# Operations that make tensors of unset numbers, and operations that set them.
 _UNSET = frozenset(
     {
         "empty",
@@ -48,20 +55,22 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
     """Read a network.
 
     Args:
-        module: The network, in eval mode: one tensor in, one out, the batch first in both.
-        sample: Inputs that the network takes, as a tensor or an array; their numbers do not
-            matter. Of the batch only the axis matters.
+        module: The network, in eval mode: the batch is the first axis of all inputs and results.
+        sample: Inputs that the network takes, as tensors or arrays, whose numbers do not matter:
+            one, a tuple, or a dict by the names of the parameters of `forward`. Of the batch only
+            the axis matters.
 
     Raises:
         MissingDependencyError: PyTorch is not installed.
-        InvalidArgumentError: The module is none, the sample no batch of real numbers, or a
-            variance not above 0.
+        InvalidArgumentError: The module is no torch.nn.Module, the sample no batch of real
+            numbers, or a variance not above 0.
+        InputNameError: `forward` has no parameter of a name, or lacks one.
         TrainingModeError: The module is in training mode.
         UnsupportedLayerError: A layer cannot be computed on encrypted numbers; the message
-            names it and says what would work.
-        CaptureError: The module takes several inputs or gives several results or no element, an
-            input's result depends on how many inputs come with it, or torch.export cannot
-            follow the module: most often since it decides on values of its input.
+            names it and says what to use instead.
+        CaptureError: A result has no element or does not depend on the inputs, or depends on the
+            batch that they come in, or torch.export cannot follow the module: most often since it
+            decides on values of its inputs.
         NotFiniteError: A weight is NaN or infinite.
         NotRealError: A weight is complex, or has no numbers.
 
@@ -69,7 +78,7 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
     >>> torch = pytest.importorskip("torch")
     >>> module = torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.SiLU()).eval()
     >>> [node.name for node in capture(module, torch.zeros(1, 4)).nodes]
-    ['input', '0', '1', 'output']
+    ['input', '0', '1', 'result']
     """
     if find_spec("torch") is None:
         raise MissingDependencyError(
@@ -83,7 +92,7 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
             "wrap a function in a module's forward"
         )
     _require_eval(module)
-    inputs = _sample(module, sample)
+    inputs = module_inputs(module, sample)
     graph = _read(_exported(module, inputs), inputs)
     _require_independent(module, inputs)
     return graph
@@ -100,38 +109,13 @@ def _require_eval(module: torch.nn.Module) -> None:
         )
 
 
-def _sample(module: torch.nn.Module, sample: Any) -> torch.Tensor:
-    import torch  # noqa: PLC0415
-
-    if isinstance(sample, (tuple, dict)):
-        raise CaptureError(
-            f"cannot read a network: expected one input, got {len(sample)}; encrypt one tensor "
-            "and cut it inside the module"
-        )
-    try:
-        inputs = torch.as_tensor(sample)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise InvalidArgumentError(
-            f"cannot read a network: expected a sample that is a tensor or an array, got "
-            f"{type(sample).__name__}; give one batch of inputs"
-        ) from error
-    if inputs.ndim < 2 or 0 in inputs.shape or inputs.is_complex():
-        raise InvalidArgumentError(
-            "cannot read a network: expected a sample of shape (batch, ...) of real numbers, got "
-            f"shape {tuple(inputs.shape)} of {inputs.dtype}; put inputs along a first axis"
-        )
-    weight = next((each for each in module.parameters() if each.is_floating_point()), None)
-    like = torch.empty((), dtype=torch.get_default_dtype()) if weight is None else weight
-    return inputs.to(like)
-
-
-def _exported(module: torch.nn.Module, inputs: torch.Tensor) -> ExportedProgram:
+def _exported(module: torch.nn.Module, inputs: ModuleInputs) -> ExportedProgram:
     import torch  # noqa: PLC0415
 
     try:
-        # Torch prints and logs what it cannot follow; the error says what there is to say.
+        # Torch prints and logs operations that it cannot follow; the error says so, too.
         with redirect_stderr(StringIO()):
-            exported: ExportedProgram = torch.export.export(module, (inputs,))
+            exported: ExportedProgram = torch.export.export(module, inputs.args, inputs.kwargs)
             if any(_is_mutable(node) for node in exported.graph.nodes):
                 # What changes a tensor in place becomes what makes a new one; this takes longer
                 # than all the rest.
@@ -139,11 +123,12 @@ def _exported(module: torch.nn.Module, inputs: torch.Tensor) -> ExportedProgram:
         return exported
     except Exception as error:
         _require_statistics(module)
-        told = " ".join(str(error).split())[:300]
+        reason = " ".join(str(error).split())[:300]
+        shapes = ", ".join(str(tuple(each.shape)) for each in inputs.batches)
         raise CaptureError(
             f"cannot read a network: torch.export cannot follow {type(module).__name__} on a "
-            f"sample of shape {tuple(inputs.shape)}: {told}; give inputs that it takes along a "
-            "first axis, and make its forward take one tensor and decide nothing by its numbers"
+            f"sample of shape {shapes}: {reason}; give inputs that it takes along a first axis, "
+            "and make its forward take tensors and decide nothing by their numbers"
         ) from error
 
 
@@ -159,30 +144,34 @@ def _require_statistics(module: torch.nn.Module) -> None:
             )
 
 
-def _require_independent(module: torch.nn.Module, inputs: torch.Tensor) -> None:
+def _require_independent(module: torch.nn.Module, inputs: ModuleInputs) -> None:
     """Refuse a module that gives an input another result in a larger batch.
 
-    torch.export fixes the size of the batch, so that nothing in its graph would tell.
+    torch.export fixes the size of the batch, so its graph does not show it.
     """
     import torch  # noqa: PLC0415
 
     chance = torch.Generator().manual_seed(0)
-    more = torch.randn((len(inputs) + 1, *inputs.shape[1:]), generator=chance).to(inputs)
-    own = _result(module, more[:-1])
+    more = [
+        torch.randn((inputs.count + 1, *each.shape[1:]), generator=chance).to(each)
+        for each in inputs.batches
+    ]
+    own = _results(module, inputs.of_batches([each[:-1] for each in more]))
     try:
-        among = _result(module, more)
+        among = _results(module, inputs.of_batches(more))
     except Exception:
         # It takes no other batch than the sample's, so there is no other result.
         return
-    if among.shape[:1] != more.shape[:1]:
+    if any(each.shape[:1] != more[0].shape[:1] for each in among):
         return
     # The same inputs at other places of the batch, too.
-    later = _result(module, more[1:])
-    if not (_alike(own, among[:-1]) and _alike(later, among[1:])):
+    later = _results(module, inputs.of_batches([each[1:] for each in more]))
+    cut = [each[:-1] for each in among] + [each[1:] for each in among]
+    if not (len(own) == len(among) and all(map(_alike, own + later, cut))):
         raise CaptureError(
             f"cannot read a network: expected that the result of an input depends on it alone, got "
-            f"another in a batch of {len(more)} than in one of {len(inputs)}; leave the batch's "
-            "size out of forward"
+            f"another in a batch of {inputs.count + 1} than in one of {inputs.count}; leave the "
+            "batch's size out of forward"
         )
 
 
@@ -195,16 +184,16 @@ def _alike(left: torch.Tensor, right: torch.Tensor) -> bool:
     return left.shape == right.shape and torch.allclose(left, right, tolerance, allowed, True)
 
 
-def _result(module: torch.nn.Module, inputs: torch.Tensor) -> torch.Tensor:
+def _results(module: torch.nn.Module, inputs: ModuleInputs) -> list[torch.Tensor]:
     """What a module makes of inputs; neither they nor its buffers change."""
     import torch  # noqa: PLC0415
+    from torch.utils._pytree import tree_leaves  # noqa: PLC0415
 
     buffers = {name: buffer.clone() for name, buffer in module.named_buffers()}
+    own = inputs.of_batches([each.clone() for each in inputs.batches])
     with torch.no_grad():
-        result: Any = torch.func.functional_call(module, buffers, (inputs.clone(),))
-    while not isinstance(result, torch.Tensor):
-        result = next(iter(result.values() if hasattr(result, "values") else result))
-    return result
+        made = torch.func.functional_call(module, buffers, own.args, own.kwargs)
+    return [each for each in tree_leaves(made) if isinstance(each, torch.Tensor)]
 
 
 def _is_mutable(node: torch.fx.Node) -> bool:
@@ -212,25 +201,30 @@ def _is_mutable(node: torch.fx.Node) -> bool:
     return schema is not None and bool(schema.is_mutable)
 
 
-def _read(exported: ExportedProgram, inputs: torch.Tensor) -> g.Graph:
+def _read(exported: ExportedProgram, inputs: ModuleInputs) -> g.Graph:
     trace = Trace()
     signature = exported.graph_signature
     known = dict(_known(exported))
+    named = zip(signature.user_inputs, inputs.names, inputs.batches, strict=True)
+    ports = {placeholder: (name, batch) for placeholder, name, batch in named}
     values: dict[str, Value] = {}
+    form: Form | None = None
     for node in exported.graph.nodes:
         match node.op:
             case "placeholder" if node.name in known:
                 values[node.name] = known[node.name]
             case "placeholder":
-                values[node.name] = trace.append("input", g.Input(tuple(inputs.shape[1:])))
+                name, batch = ports[node.name]
+                values[node.name] = trace.append(name, g.Input(tuple(batch.shape[1:])))
             case "call_function":
                 values[node.name] = _called(trace, node, values, inputs)
             case "output":
-                # Torch adds what was changed in place, of the input or a buffer, to the results.
-                _finish(trace, [values.get(name) for name in signature.user_outputs])
+                # Torch adds inputs and buffers that were changed in place to the results.
+                results = [values.get(str(name)) for name in signature.user_outputs]
+                form = _finish(trace, exported, results)
             case _:
                 raise _unread(node, f"a node of kind {node.op}")
-    return g.build(trace.nodes)
+    return g.build(trace.nodes, form)
 
 
 def _known(exported: ExportedProgram) -> Iterator[tuple[str, torch.Tensor]]:
@@ -259,7 +253,7 @@ def _known(exported: ExportedProgram) -> Iterator[tuple[str, torch.Tensor]]:
 
 
 def _called(
-    trace: Trace, node: torch.fx.Node, values: dict[str, Value], inputs: torch.Tensor
+    trace: Trace, node: torch.fx.Node, values: dict[str, Value], inputs: ModuleInputs
 ) -> Value:
     if node.target is operator.getitem:
         sequence, position = (_bound(each, values) for each in node.args)
@@ -275,7 +269,7 @@ def _called(
     function: Any = node.target
     arguments = {each.name: each.default_value for each in schema.arguments}
     arguments |= dict(zip(arguments, given, strict=False)) | named
-    call = Call(trace, _layer(node), name, arguments, function, len(inputs))
+    call = Call(trace, _layer(node), name, arguments, function, inputs.count)
     if not _depends([*given, *named.values()]):
         _require_known(call, node)
         return function(*given, **named)  # type: ignore[no-any-return]
@@ -304,8 +298,8 @@ def _sets(user: torch.fx.Node, tensor: torch.fx.Node) -> bool:
     return name in _SETTING and user.args[:1] == (tensor,) and tensor not in user.args[1:]
 
 
-def _require_precise(call: Call, node: torch.fx.Node, inputs: torch.Tensor) -> None:
-    """Refuse what rounds the network's values, or cuts them to whole numbers."""
+def _require_precise(call: Call, node: torch.fx.Node, inputs: ModuleInputs) -> None:
+    """Refuse an operation that rounds the network's values or cuts them to whole numbers."""
     import torch  # noqa: PLC0415
 
     made = node.meta["val"]
@@ -339,23 +333,29 @@ def _layer(node: torch.fx.Node) -> str:
     return f"{path}.{node.name}" if path else node.name
 
 
-def _finish(trace: Trace, results: list[Value | None]) -> None:
-    if len(results) != 1:
-        raise CaptureError(
-            f"cannot read a network: expected one result, got {len(results)}; let forward return "
-            "one tensor"
-        )
-    if not isinstance(results[0], Term):
-        raise CaptureError(
-            "cannot read a network: expected a result that depends on the input, got one that "
-            "does not; compute it in the clear"
-        )
-    if 0 in trace.shape(results[0]):
-        raise CaptureError(
-            "cannot read a network: expected a result with elements, got one of shape (batch, "
-            f"{', '.join(map(str, trace.shape(results[0])))}); return what has elements"
-        )
-    trace.append("output", g.Output(), results[0])
+def _finish(trace: Trace, exported: ExportedProgram, results: Sequence[Value | None]) -> Form:
+    """Append the results; return the form in which they stand."""
+    from torch.utils._pytree import tree_unflatten  # noqa: PLC0415
+
+    if not results:
+        raise CaptureError("cannot read a network: expected a result, got none; return a tensor")
+    structure = tree_unflatten(range(len(results)), exported.call_spec.out_spec)
+    form = result_form(structure)
+    found: dict[str, Term] = {}
+    for name, result in zip(result_names(structure), results, strict=True):
+        if not isinstance(result, Term):
+            raise CaptureError(
+                f"cannot read a network: expected that {name!r} depends on the input, got one that "
+                "does not; compute it in the clear"
+            )
+        if 0 in trace.shape(result):
+            raise CaptureError(
+                f"cannot read a network: expected a result with elements, got {name!r} of shape "
+                f"(batch, {', '.join(map(str, trace.shape(result)))}); return tensors with elements"
+            )
+        found[name] = result
+    trace.finish(found)
+    return form
 
 
 def _unread(node: torch.fx.Node, what: str) -> UnsupportedLayerError:

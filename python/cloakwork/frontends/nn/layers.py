@@ -98,16 +98,16 @@ def average_pool(call: Call) -> Term:
 
 
 def adaptive_average_pool(call: Call) -> Term:
-    """Means over as many windows as asked; equal ones are an average pool."""
+    """Means over a number of windows; windows of one size are an average pool."""
     flat = call.name.endswith("1d")
     image = _as_image(call, call.value(), 1 if flat else 2)
     sizes = call.trace.shape(image)[1:]
-    wanted = _spatial(call, "output_size", flat, 1)
-    if 0 in wanted:
+    counts = _spatial(call, "output_size", flat, 1)
+    if 0 in counts:
         raise call.unsupported("no windows", "ask for an output size of at least 1")
-    if any(size % count for size, count in zip(sizes, wanted, strict=True)):
+    if any(size % count for size, count in zip(sizes, counts, strict=True)):
         return spatial_map(call)
-    window = (sizes[0] // wanted[0], sizes[1] // wanted[1])
+    window = (sizes[0] // counts[0], sizes[1] // counts[1])
     return _from_image(call, call.append(g.AveragePool(window, window), image), flat)
 
 

@@ -1,4 +1,4 @@
-"""Which of torch's operations a network may use, and what reads each."""
+"""The operations of torch that a network may use, and the function that reads each."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """The graph of a network while its operations are read, one after another.
 
 A polynomial that is written out takes many operations: x**2, times 0.5, plus x. So a
-value is kept as a polynomial of a node until another kind of operation needs it.
+value is a polynomial of a node until another kind of operation takes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +42,12 @@ class Trace:
         inputs = [self.settled(value) for value in values]
         self.nodes.append(g.node(name, operation, inputs, self.nodes))
         return Term(len(self.nodes) - 1, _IDENTITY, name)
+
+    def finish(self, results: Mapping[str, Term]) -> None:
+        """Append the results by name, after all that they are computed from."""
+        settled = [self.settled(value) for value in results.values()]
+        for name, number in zip(results, settled, strict=True):
+            self.nodes.append(g.node(name, g.Output(), (number,), self.nodes))
 
     def shape(self, value: Term) -> g.Shape:
         """A value's shape, without the batch."""

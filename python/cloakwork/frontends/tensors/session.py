@@ -45,7 +45,7 @@ from cloakwork.runtime.executor import run
 from cloakwork.runtime.memory import predicted_peak_bytes, require_memory
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes import read_scheme
-from cloakwork.schemes.base import Flooding, SlotScheme, flooding
+from cloakwork.schemes.base import Flooding, ReadLimits, SlotScheme, flooding
 from cloakwork.schemes.ckks import Ckks, CkksBackend
 from cloakwork.schemes.clear_real import ClearReal
 
@@ -411,9 +411,9 @@ class Session(_Holder):
         container.write(path, SESSION_KIND, record)
 
     @classmethod
-    def _load(cls, path: str | os.PathLike[str], *, insecure: bool) -> Session:
+    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Session:
         fields = container.read(path, SESSION_KIND)
-        scheme, secret, key_id = _read_keys(fields, "secret_key", insecure=insecure)
+        scheme, secret, key_id = _read_keys(fields, "secret_key", limits)
         made = cls.__new__(cls)
         made._begin(scheme, fields.positive("bound"), secret, key_id, None, None)
         return made
@@ -538,16 +538,16 @@ class SessionEvaluator(_Holder):
         container.write(path, EVALUATOR_KIND, record)
 
     @classmethod
-    def _load(cls, path: str | os.PathLike[str], *, insecure: bool) -> SessionEvaluator:
+    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> SessionEvaluator:
         fields = container.read(path, EVALUATOR_KIND)
-        return cls(*_read_keys(fields, "evaluation_keys", insecure=insecure))
+        return cls(*_read_keys(fields, "evaluation_keys", limits))
 
     def __repr__(self) -> str:
         return f"SessionEvaluator({self._scheme})"
 
 
-def _read_keys(fields: Fields, kind: str, *, insecure: bool) -> tuple[Ckks, Any, bytes]:
-    scheme = read_scheme(fields.within("scheme"), insecure=insecure)
+def _read_keys(fields: Fields, kind: str, limits: ReadLimits) -> tuple[Ckks, Any, bytes]:
+    scheme = read_scheme(fields.within("scheme"), limits)
     if not isinstance(scheme, Ckks):
         raise fields.wrong("scheme", "ckks")
     key_id = fields.data("key_id")

@@ -1,6 +1,6 @@
 """The choices of least cost where every price depends on one or two of them.
 
-Choices are settled one after another, each for all ways of those that it shares a price
+Choices are made one after another, each for all options of the choices that it shares a price
 with: bucket elimination (Dechter, "Bucket elimination: a unifying framework for reasoning",
 Artificial Intelligence 113, 1999). On a chain this is dynamic programming.
 """

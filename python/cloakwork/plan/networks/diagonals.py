@@ -1,4 +1,4 @@
-"""Products of packed tensors with clear matrices: which diagonals, what they cost, the program.
+"""Products of packed tensors with clear matrices: their diagonals, their cost, the program.
 
 Only the elements of the matrix that are not zero are ever touched. An element that takes
 place p to place q lies on diagonal p - q; as packings repeat, it counts modulo the shorter of
@@ -116,10 +116,10 @@ def fold_steps(operand: Places, result: Places) -> list[int]:
         [4, 8]
     """
     steps: list[int] = []
-    reached = result.period
-    while reached < operand.period:
-        steps.append(reached)
-        reached *= 2
+    step = result.period
+    while step < operand.period:
+        steps.append(step)
+        step *= 2
     return steps
 
 
@@ -142,7 +142,7 @@ def append_product(
         hoisted: What a baby step costs, in giant steps.
 
     Returns:
-        For each ciphertext of the result what comes to it, None for nothing.
+        For each ciphertext of the result the sum of its products, None where it has none.
     """
     slots, batch = operand.slots, builder.slots // operand.slots
     sources, targets = operand.places[matrix.columns], result.places[matrix.rows]

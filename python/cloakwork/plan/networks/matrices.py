@@ -42,9 +42,9 @@ def matrix_of(node: g.Node, shape: g.Shape) -> tuple[Matrix, g.Array]:
             factors = np.broadcast_to(scale, shape).ravel()
             return _diagonal(factors), np.broadcast_to(shift, shape).ravel()
         case g.Rearrange(indices=indices):
-            kept = np.flatnonzero(indices >= 0)
-            ones = np.ones(len(kept))
-            return _built(ones, kept, indices[kept], (rows, columns)), np.zeros(rows)
+            filled = np.flatnonzero(indices >= 0)
+            ones = np.ones(len(filled))
+            return _built(ones, filled, indices[filled], (rows, columns)), np.zeros(rows)
         case _:
             raise AssertionError(f"{node.name} is no linear layer of one operand")
 
@@ -123,7 +123,7 @@ def _taps(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Each pixel of a result with each element of the kernel, and the pixel that they meet.
 
-    What lies in the padding is left out.
+    Pixels in the padding are left out.
     """
     y, x, i, j = np.indices((*after[1:], *kernel)).reshape(4, -1)
     down = y * stride[0] + i * dilation[0] - padding[0][0]

@@ -1,11 +1,11 @@
 """The packings that each stage of a network may have.
 
-An image lies on a canvas of rows. Where layers before it had strides, its pixels keep their
-distance on the canvas and other channels fill the gaps: multiplexed packing (Lee et al.,
+An image lies on a grid of rows. After layers with strides, the pixels of an image keep their
+distance on the grid and other channels fill the gaps: multiplexed packing (Lee et al.,
 "Low-complexity deep convolutional neural networks on FHE using multiplexed parallel
-convolutions", ICML 2022, section 4; Orion, ASPLOS 2025, section 4.3). Where layers after it
-have strides, it may be cut into phases beforehand, one block of slots for each: then strided
-layers leave no gaps. The stride at which pixels are neighbours on the canvas is its resolution.
+convolutions", ICML 2022, section 4; Orion, ASPLOS 2025, section 4.3). Before layers with
+strides, an image may be cut into stride phases, one block of slots for each: then strided
+layers leave no gaps. The stride at which pixels are neighbours on the grid is its resolution.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from cloakwork.programs.places import Places
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A tensor with what is known of its place in the network.
+    """The shape of a stage's tensor, and the strides of the layers before it.
 
     Args:
         shape: Its shape; three axes are channels, height and width.
-        strides: How far its pixels are apart in pixels of the input; None where that has no
-            meaning.
+        strides: The distance of its pixels, in pixels of the input; None where there is no such
+            distance.
     """
 
     shape: g.Shape
@@ -35,8 +35,8 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
-class Canvas:
-    """Where images of one resolution lie.
+class ImageGrid:
+    """A grid of slots for images of one resolution.
 
     Args:
         resolution: The strides, down and to the right, at which pixels are neighbours.
@@ -49,11 +49,11 @@ class Canvas:
     block: int
 
     def packing(self, image: Image, slots: int) -> Places | None:
-        """How an image lies on the canvas; None where its strides do not fit.
+        """How an image lies on the grid; None where its strides do not fit.
 
         Example:
-            >>> canvas = Canvas((1, 1), 4, 16)
-            >>> canvas.packing(Image((2, 2, 2), (2, 2)), 64).places.tolist()
+            >>> grid = ImageGrid((1, 1), 4, 16)
+            >>> grid.packing(Image((2, 2, 2), (2, 2)), 64).places.tolist()
             [0, 2, 8, 10, 1, 3, 9, 11]
         """
         scaled = _scaled(image, self.resolution)
@@ -68,7 +68,7 @@ class Canvas:
         places = block * self.block + down * self.row + right
         parts = [f"rows of {self.row}, channels of {self.block}"]
         parts += [f"gaps of {gap_y}x{gap_x}"] if gaps > 1 else []
-        parts += [f"phases of {phases_y}x{phases_x}"] if phases > 1 else []
+        parts += [f"stride phases of {phases_y}x{phases_x}"] if phases > 1 else []
         return Places(slots, places.ravel(), ", ".join(parts))
 
 
@@ -84,14 +84,14 @@ def _scaled(image: Image, resolution: g.Pair) -> tuple[g.Pair, g.Pair] | None:
     return both[0], both[1]
 
 
-def canvases(images: Sequence[Image]) -> list[Canvas]:
-    """The canvases that the images of a network may lie on.
+def image_grids(images: Sequence[Image]) -> list[ImageGrid]:
+    """The grids that the images of a network may lie on.
 
     Example:
-        >>> canvases([Image((1, 6, 6), (1, 1)), Image((4, 3, 3), (2, 2))])[0]
-        Canvas(resolution=(1, 1), row=6, block=36)
+        >>> image_grids([Image((1, 6, 6), (1, 1)), Image((4, 3, 3), (2, 2))])[0]
+        ImageGrid(resolution=(1, 1), row=6, block=36)
     """
-    found: dict[Canvas, None] = {}
+    found: dict[ImageGrid, None] = {}
     for resolution in sorted({image.strides for image in images if image.strides is not None}):
         height = width = 1
         for image in images:
@@ -105,7 +105,7 @@ def canvases(images: Sequence[Image]) -> list[Canvas]:
             (width, power_of_two(width * height)),
             (power_of_two(width), power_of_two(power_of_two(width) * height)),
         ):
-            found[Canvas(resolution, row, block)] = None
+            found[ImageGrid(resolution, row, block)] = None
     return list(found)
 
 
@@ -120,7 +120,7 @@ def plain(size: int, slots: int) -> Places:
 
 
 def strides_of(graph: g.Graph) -> list[g.Pair | None]:
-    """For each layer how far the pixels of its result are apart in pixels of the input.
+    """For each layer the distance of its result's pixels, in pixels of the input.
 
     Example:
         >>> nodes = [g.node("x", g.Input((1, 4, 4)), (), [])]

@@ -4,101 +4,65 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork._native import Parameters
-from cloakwork.base.arguments import shown
 from cloakwork.errors import (
-    InsecureParametersError,
     InvalidArgumentError,
     InvalidParametersError,
-    LevelExhaustedError,
+    KeyBudgetError,
 )
-from cloakwork.frontends.nn.calibration import Calibration
 from cloakwork.plan.analysis.headroom import require_headroom
-from cloakwork.plan.cost.table import Costs
-from cloakwork.plan.networks.lower import (
-    Lowered,
-    Staged,
-    chosen_packings,
-    lowered,
-)
+from cloakwork.plan.cost.table import Costs, total_seconds
+from cloakwork.plan.networks.calibration import Calibration
+from cloakwork.plan.networks.depth import MIN_HEADROOM, Depth, parameters_of, require_levels
+from cloakwork.plan.networks.expected_errors import Run, exact_runs, expected_error
+from cloakwork.plan.networks.lower import LoweredNetwork, activation_ranges, lowered
+from cloakwork.plan.networks.options import NetworkOptions
+from cloakwork.plan.networks.packing_choice import chosen_packings
+from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import stages_of
 from cloakwork.plan.parameters.ckks import SCALE_BITS
+from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.layout import power_of_two
+from cloakwork.programs.ir.layer_values import element_bounds
+from cloakwork.programs.places import Places
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.program import bounds_of_values
-from cloakwork.runtime.simulate import results
 
-# Bits above the bounds within which a result that breaks them is still seen for what it is.
-_WATCH_BITS = 14
-# Those of them that there are at the least, where numbers are very large.
-_LEAST_WATCH_BITS = 3
-# Above the scale: of networks of small numbers too, results far out of bounds should be seen.
-_MIN_HEADROOM = 20
+# Headroom above the bounds of values, within which a result beyond its bound is still recognised.
+_RECOGNISED_BITS = 14
+# The least part of it, where numbers are very large.
+_LEAST_RECOGNISED_BITS = 3
 # What the engine has.
 _MAX_HEADROOM = 60
-# Bits of a scale below which noise lies in a network of a few layers; corrected by what is seen.
-_NOISE_BITS = 16
-# What errors may come to, of those told from the noise of single operations, which is modelled
-# roughly: 1.4 times in some hundred networks.
+# Modelled noise of single operations is rough: errors were 1.4 times as large in some hundred
+# networks.
 _ROUGH = 2.0
-# How likely any result of a run may have an error that exceeds the largest to expect.
-_EXCESS = 2.0**-20
 _ATTEMPTS = 4
-# Batches of inputs whose errors are seen.
+# Batches of inputs whose errors are simulated.
 _RUNS = 2
-# Errors that are drawn for each of their results.
-_DRAWS = 4
-# Errors that a deviation is told from: of a few, all may be small by chance.
-_NOISY_RESULTS = 16
 
 _Array: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What is asked of a compiled network.
-
-    Args:
-        title: What it is called.
-        precision: Bits after the binary point that results should have.
-        batch: Inputs for each run.
-        insecure: Whether parameters below 128-bit security are allowed.
-        costs: What operations cost under given parameters, in one unit for all of them.
-    """
-
-    title: str
-    precision: int
-    batch: int
-    insecure: bool
-    costs: Callable[[Parameters], Costs]
-
-    @property
-    def width(self) -> int:
-        """Inputs that a ciphertext has room for."""
-        return power_of_two(self.batch)
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A network's program and what it runs under.
+class NetworkPlan:
+    """A network's program and its parameters.
 
     Args:
         lowered: The program.
         parameters: The parameters.
         bounds: For each operation the largest absolute value of its result, None for constants.
-        error: The largest error to expect of an accepted input, told from what is seen in the
-            clear with modelled noise.
+        error: The largest error to expect of an accepted input, simulated in the clear with
+            modelled noise.
     """
 
-    lowered: Lowered
+    lowered: LoweredNetwork
     parameters: Parameters
     bounds: tuple[float | None, ...]
     error: float
@@ -107,52 +71,77 @@ class Planned:
 def planned(
     graph: g.Graph,
     calibration: Calibration,
-    furthest: g.Array,
-    wish: Wish,
-    rings: Sequence[int],
-) -> Planned:
+    worst: g.Array,
+    options: NetworkOptions,
+    announce: Callable[[str], None],
+) -> NetworkPlan:
     """The cheapest program of a network among several rings.
 
     Args:
         graph: A network whose activations are polynomials.
         calibration: Inputs such as it is to be run on.
-        furthest: Other inputs that are accepted, those first that errors grow most by.
-        wish: What is asked of it.
-        rings: Base-2 logarithms of the ring degrees that may be taken, upwards.
+        worst: Other inputs that are accepted, the ones that errors grow most by first.
+        options: What is asked of it.
+        announce: Is called with each step of the work, in words.
 
     Raises:
         LevelExhaustedError: No ring has as many levels; the message names the layer.
-        InvalidParametersError: No ring has the precision, or room for numbers as large.
+        InvalidParametersError: No ring has the precision, or the headroom for numbers as large.
         BoundOverflowError: Powers of a layer's numbers outgrow the moduli.
+        KeyBudgetError: In no ring the fewest keys fit the budget.
         InvalidArgumentError: A batch does not fit a ciphertext.
     """
-    network = Staged(graph, stages_of(graph))
-    usual = _usual(calibration, wish.width)
-    extreme = _batches(furthest, wish.width)[:_RUNS]
-    best: tuple[float, Planned] | None = None
-    refusal: InvalidParametersError | None = None
-    for log_n in rings:
-        slots = (1 << (log_n - 1)) // wish.width
-        if not slots:
+    announce("merging layers")
+    stages = stages_of(graph)
+    network = StagedNetwork(graph, stages.all, stages.outputs)
+    require_levels(_depths(network), options, exact=True)
+    runs = (_usual(calibration, options.width), _batches(worst, options.width)[:_RUNS])
+    best: _Priced | None = None
+    refusals: list[InvalidParametersError | KeyBudgetError] = []
+    for log_n in options.rings:
+        if not _slots(log_n, options):
             continue
+        announce(f"planning for rings of degree 2^{log_n}")
         try:
-            found = _in_ring(
-                network, usual, extreme, wish, log_n, slots, best[0] if best else math.inf
-            )
-        except InvalidParametersError as error:
-            refusal = error
+            found = _in_ring(network, *runs, options, log_n, best.price if best else math.inf)
+        except (InvalidParametersError, KeyBudgetError) as error:
+            refusals.append(error)
             continue
         if found is None:
             break
         best = found
     if best is not None:
-        return best[1]
-    if refusal is None:
-        raise InvalidArgumentError(
-            f"cannot compile {wish.title}: a batch of {wish.batch} has more inputs than the "
+        return best.plan
+    raise _refusal(refusals, options)
+
+
+def _depths(network: StagedNetwork) -> list[Depth]:
+    """The levels below the inputs at which stages stand."""
+    pairs = zip(network.stages, network.levels, strict=True)
+    return [Depth(stage.name, network.depth - level) for stage, level in pairs]
+
+
+def _refusal(
+    refusals: Sequence[InvalidParametersError | KeyBudgetError], options: NetworkOptions
+) -> Exception:
+    """Why there is no plan in any ring."""
+    for refusal in refusals:
+        if isinstance(refusal, KeyBudgetError):
+            return refusal
+    if not refusals:
+        return InvalidArgumentError(
+            f"cannot compile {options.title}: a batch of {options.batch} has more inputs than the "
             f"largest ring has slots; ask for fewer"
         )
-    raise _refused(network, wish, rings[-1], refusal)
+    return InvalidParametersError(
+        f"cannot compile {options.title} at a precision of {options.precision} bits: "
+        f"{refusals[-1]}; ask for less precision, or scale weights or inputs down"
+    )
+
+
+def _slots(log_n: int, options: NetworkOptions) -> int:
+    """Slots of a ciphertext for each input of a batch."""
+    return (1 << (log_n - 1)) // options.width
 
 
 def _usual(calibration: Calibration, width: int) -> list[_Array]:
@@ -163,128 +152,122 @@ def _usual(calibration: Calibration, width: int) -> list[_Array]:
 
 
 def _batches(inputs: _Array, width: int) -> list[_Array]:
-    """All of some inputs, flat, in batches of a ciphertext's width."""
+    """Inputs, one a row, in batches of a ciphertext's width."""
     numbers = np.arange(-(-len(inputs) // width) * width) % len(inputs)
-    return list(inputs[numbers].reshape(-1, width, math.prod(inputs.shape[1:])))
+    return list(inputs[numbers].reshape(-1, width, inputs.shape[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """A plan and its price."""
+
+    price: float
+    plan: NetworkPlan
 
 
 def _in_ring(
-    network: Staged,
+    network: StagedNetwork,
     usual: Sequence[_Array],
-    extreme: Sequence[_Array],
-    wish: Wish,
+    worst: Sequence[_Array],
+    options: NetworkOptions,
     log_n: int,
-    slots: int,
     limit: float,
-) -> tuple[float, Planned] | None:
-    """The plan for one ring and its price; None where that is no lower than a limit."""
-    scale_bits = max(SCALE_BITS.start, wish.precision + _NOISE_BITS)
-    parameters = _parameters(network, scale_bits, _MIN_HEADROOM, log_n, wish.insecure)
-    costs = wish.costs(parameters)
-    if not isinstance(costs, Costs):
-        raise InvalidArgumentError(
-            f"cannot compile {wish.title}: expected costs to be a function that gives Costs, got "
-            f"one that gives {shown(costs)}"
-        )
-    costs = costs.kept()
-    packings, price = chosen_packings(network, slots, costs)
+) -> _Priced | None:
+    """The plan for one ring and its price; None where the price is no lower than a limit."""
+    least = _parameters(network, options.scale_bits, MIN_HEADROOM, log_n, options)
+    costs = options.costs_of(least)
+    packings, price = chosen_packings(network, _slots(log_n, options), costs)
     if price >= limit:
         return None
-    program = lowered(wish.title, network, packings, slots * wish.width, costs)
-    bound = network.graph.input.bound
-    inputs = program.input.pack(np.full((wish.width, len(program.input.places)), bound))
-    bounds = bounds_of_values(program.program, inputs, program.ranges)
-    headroom = _headroom(bounds)
+    whole = lowered(options.title, network, packings, 1 << (log_n - 1), costs)
     # Errors are largest where numbers are, more often than not.
-    runs = sorted(_exact(program, usual), key=lambda run: np.abs(run.results).max())[-_RUNS:]
+    runs = sorted(exact_runs(whole, usual), key=lambda run: np.abs(run.results).max())[-_RUNS:]
+    plan = _precise(whole, network, packings, runs, options, log_n)
+    program, parameters = plan.lowered.program, plan.parameters
+    require_headroom(program, plan.bounds, parameters)
+    extreme = expected_error(plan.lowered, exact_runs(plan.lowered, worst), parameters)
+    price += _added_price(whole.program, program, costs)
+    if price >= limit:
+        return None
+    return _Priced(price, replace(plan, error=_ROUGH * max(plan.error, extreme)))
+
+
+def _precise(
+    whole: LoweredNetwork,
+    network: StagedNetwork,
+    packings: Sequence[Places],
+    runs: Sequence[Run],
+    options: NetworkOptions,
+    log_n: int,
+) -> NetworkPlan:
+    """The program within the key budget, under the least scale that has the precision.
+
+    Raises:
+        InvalidParametersError: No scale has it; the message names the layer of largest numbers.
+        KeyBudgetError: The fewest keys take more than the budget.
+    """
+    bounds = _value_bounds(network, whole, options)
+    headroom = _headroom(bounds)
+    largest = _largest(whole.program, bounds)
+    scale_bits = options.scale_bits
     for _ in range(_ATTEMPTS):
         try:
-            parameters = _parameters(network, scale_bits, headroom, log_n, wish.insecure)
+            parameters = _parameters(network, scale_bits, headroom, log_n, options)
         except InvalidParametersError as refusal:
-            largest = _largest(program.program, bounds)
             raise InvalidParametersError(f"{largest}: {refusal}") from refusal
-        error = _error(program, runs, parameters)
+        found = _within_key_budget(whole, network, packings, parameters, options)
+        error = expected_error(found, runs, parameters)
         if not math.isfinite(error):
-            largest = _largest(program.program, bounds)
             raise InvalidParametersError(f"{largest}, and noise outgrows them")
-        lacking = math.ceil(math.log2(error) + wish.precision)
+        lacking = math.ceil(math.log2(error) + options.precision)
         if lacking <= 0:
-            break
+            return NetworkPlan(found, parameters, _value_bounds(network, found, options), error)
         scale_bits += lacking
-    require_headroom(program.program, bounds, parameters)
-    error = _ROUGH * max(error, _error(program, _exact(program, extreme), parameters))
-    return price, Planned(program, parameters, bounds, error)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Run:
-    """Packed inputs and what is exactly their result, an input's in a row."""
-
-    inputs: list[_Array]
-    results: _Array
-
-
-def _exact(program: Lowered, batches: Sequence[_Array]) -> list[_Run]:
-    packed = [(program.input.pack(batch), len(batch)) for batch in batches]
-    return [
-        _Run(inputs, program.output.unpack(results(program.program, inputs), width))
-        for inputs, width in packed
-    ]
-
-
-def _error(program: Lowered, runs: Sequence[_Run], parameters: Parameters) -> float:
-    """The largest error to expect of any of some runs."""
-    repeats = max(_DRAWS, -(-_NOISY_RESULTS // sum(run.results.size for run in runs)))
-    drawn = [
-        [
-            program.output.unpack(
-                results(program.program, run.inputs, parameters, seed), len(run.results)
-            )
-            - run.results
-            for run in runs
-        ]
-        for seed in range(repeats)
-    ]
-    # What outgrows a double is refused by its infinite deviation.
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = _largest_error(np.reshape(drawn, (repeats, -1)), runs[0].results.size)
-    return max(found, 2.0**-52)
-
-
-def _largest_error(drawn: _Array, results: int) -> float:
-    """What no error of a run exceeds, as good as never.
-
-    Args:
-        drawn: Errors, those of one number in a column.
-        results: Numbers that a run results in.
-    """
-    # Of some numbers the errors are larger than of others: these are found by half of the
-    # draws, and their deviation is seen in the other half, which they were not chosen by.
-    found, fresh = drawn[::2], drawn[1::2]
-    few = -(-_NOISY_RESULTS // len(fresh))
-    largest = fresh[:, np.argsort(np.mean(found**2, axis=0))[-few:]]
-    deviation = math.sqrt(max(np.mean(drawn**2), np.mean(largest**2)))
-    # The tail of a Gaussian is below exp(-x^2 / 2) on either side.
-    return deviation * math.sqrt(2 * math.log(2 * results / _EXCESS))
-
-
-@lru_cache(maxsize=256)
-def _built(levels: int, scale_bits: int, headroom: int, log_n: int, insecure: bool) -> Parameters:
-    return Parameters(
-        levels=levels,
-        scale_bits=scale_bits,
-        headroom_bits=headroom,
-        log_n=log_n,
-        insecure=insecure,
+    raise InvalidParametersError(
+        f"{largest}, and errors stay {lacking} bits above the precision, however large the scale"
     )
 
 
+def _value_bounds(
+    network: StagedNetwork, found: LoweredNetwork, options: NetworkOptions
+) -> tuple[float | None, ...]:
+    """For each operation of a network's program a bound on its values."""
+    rows = np.tile(element_bounds(network.graph), (options.width, 1))
+    return bounds_of_values(found.program, found.pack(rows), found.ranges)
+
+
+def _within_key_budget(
+    whole: LoweredNetwork,
+    network: StagedNetwork,
+    packings: Sequence[Places],
+    parameters: Parameters,
+    options: NetworkOptions,
+) -> LoweredNetwork:
+    """A network's program with few enough keys under parameters.
+
+    Raises:
+        KeyBudgetError: The fewest keys take more than the budget.
+    """
+    key_bytes_at = parameters.evaluation_key_bytes
+    program = within_key_budget(whole.program, key_bytes_at, options.key_budget)
+    if program is whole.program:
+        return whole
+    return replace(whole, program=program, ranges=activation_ranges(program, network, packings))
+
+
+def _added_price(whole: SlotProgram, found: SlotProgram, costs: Costs) -> float:
+    """What a program of fewer keys costs more."""
+    if found is whole:
+        return 0.0
+    return total_seconds(found, costs) - total_seconds(whole, costs)
+
+
 def _headroom(bounds: Sequence[float | None]) -> int:
-    """Bits above the scale that leave room for all values."""
+    """Bits above the scale for all values."""
     largest = max(bound for bound in bounds if bound is not None)
     bits = math.ceil(math.log2(max(largest, 1.0)))
-    watched = min(max(bits + _WATCH_BITS, _MIN_HEADROOM), _MAX_HEADROOM)
-    return max(bits + _LEAST_WATCH_BITS, watched)
+    recognised = min(max(bits + _RECOGNISED_BITS, MIN_HEADROOM), _MAX_HEADROOM)
+    return max(bits + _LEAST_RECOGNISED_BITS, recognised)
 
 
 def _largest(program: SlotProgram, bounds: Sequence[float | None]) -> str:
@@ -298,7 +281,7 @@ def _largest(program: SlotProgram, bounds: Sequence[float | None]) -> str:
 
 
 def _parameters(
-    network: Staged, scale_bits: int, headroom: int, log_n: int, insecure: bool
+    network: StagedNetwork, scale_bits: int, headroom: int, log_n: int, options: NetworkOptions
 ) -> Parameters:
     if scale_bits not in SCALE_BITS:
         raise InvalidParametersError(
@@ -306,36 +289,6 @@ def _parameters(
         )
     if headroom > _MAX_HEADROOM:
         raise InvalidParametersError(
-            f"{headroom} bits of room above the scale are needed, at most {_MAX_HEADROOM} work"
+            f"{headroom} bits of headroom above the scale are needed, at most {_MAX_HEADROOM} work"
         )
-    return _built(network.levels[0], scale_bits, headroom, log_n, insecure)
-
-
-def _refused(
-    network: Staged, wish: Wish, log_n: int, refusal: InvalidParametersError
-) -> InvalidParametersError | LevelExhaustedError:
-    """Why there is no plan: too deep at a layer, too precise, or of too large numbers."""
-    depth = network.levels[0]
-    scale_bits = max(SCALE_BITS.start, wish.precision + _NOISE_BITS)
-    for levels in range(depth, -1, -1):
-        try:
-            _built(levels, scale_bits, _MIN_HEADROOM, log_n, wish.insecure)
-        except InsecureParametersError:
-            continue
-        except InvalidParametersError:
-            break
-        for number, stage in enumerate(network.stages):
-            taken = depth - network.levels[number]
-            if taken > levels:
-                return LevelExhaustedError(
-                    f"cannot compile {wish.title}: layer {stage.name!r} ends {taken} levels below "
-                    f"the input and the network takes {depth}, but at log_n={log_n} and a "
-                    f"precision of {wish.precision} bits there are {levels}; use activations of "
-                    "lower degree, fewer layers, less precision, or a larger ring"
-                )
-        # As many levels as it takes can be had, but not for numbers as large.
-        break
-    return InvalidParametersError(
-        f"cannot compile {wish.title} at a precision of {wish.precision} bits: {refusal}; ask for "
-        "less precision, or scale weights or inputs down"
-    )
+    return parameters_of(network.depth, scale_bits, headroom, log_n, options.insecure)

@@ -1,8 +1,8 @@
 """A network as stages: one product with a clear matrix between any two nonlinear layers.
 
-All that is linear between two nonlinear layers is multiplied into one matrix, where that
+All linear layers between two nonlinear ones are multiplied into one matrix, where that
 does not take many more elements: convolutions, pools, normalisations, rearrangements,
-residual sums, concatenations, and the scaling that a polynomial wants of its operand.
+residual sums, concatenations, and the scaling of a polynomial's operand.
 """
 
 from __future__ import annotations
@@ -14,44 +14,46 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cloakwork.frontends.nn.evaluate import polynomial_of
-from cloakwork.frontends.nn.minimax import interpolated
 from cloakwork.plan.networks.matrices import Matrix, beside, identity, matrix_of
+from cloakwork.plan.networks.minimax import interpolated
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import polynomial_of
 
 # A merged matrix may have this many times the elements of its two factors.
 _GROWTH = 2
-# Beyond this many times the range of x, (x + shift)^2 would lose what it is about.
+# Beyond this many times the range of x, (x + shift)^2 would lose the digits of x.
 _LARGEST_SHIFT = 16.0
-# Of a fit that is constant: it stays a polynomial, whose range is watched.
-_UNSEEN_SLOPE = 2.0**-48
+# Of a fit that is constant: it stays a polynomial, whose range is checked.
+_NEGLIGIBLE_SLOPE = 2.0**-48
 _SQUARE = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
-    """The input.
+class EncryptedInput:
+    """An input.
 
     Args:
-        name: Of the layer.
-        shape: Of the result.
+        name: The name of its port.
+        shape: Of the input.
+        node: The number of its node.
     """
 
     name: str
     shape: g.Shape
+    node: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Product:
-    """The sum of products of stages with matrices, and a bias.
+class MatrixProduct:
+    """The sum of products of stages with clear matrices, and a bias.
 
     Args:
-        name: Of the last layer that is in it.
+        name: Of the last layer in it.
         shape: Of the result.
-        layers: The names of all layers that are in it.
-        terms: The matrix for each stage that it needs.
-        bias: What is added, flat.
-        node: The number of the layer whose result it is.
+        layers: The names of all layers in it.
+        terms: The matrix for each operand.
+        bias: The bias, flat.
+        node: The number of the last layer's node.
     """
 
     name: str
@@ -82,20 +84,20 @@ def _is_multiple(matrix: Matrix, factor: float) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Power:
+class Activation:
     """A polynomial of each element of a stage; a square where the coefficients are 0, 0, 1.
 
     Args:
         name: Of the layer.
         shape: Of the result.
-        operand: The stage that it works on.
+        operand: The number of the operand's stage.
         coefficients: From degree 0 up.
         basis: Of the coefficients.
-        low: The least operand of the layer that it is meant for.
+        low: The least operand of the layer that the polynomial is meant for.
         high: The greatest.
-        scale: The stage that it works on is the layer's operand times this, plus a shift.
+        scale: The operand's stage is the layer's operand times the scale, plus a shift.
         shift: The shift.
-        node: The number of the layer.
+        node: The number of the layer's node.
     """
 
     name: str
@@ -116,7 +118,7 @@ class Power:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joint:
+class CiphertextProduct:
     """The product of two stages, element by element."""
 
     name: str
@@ -126,7 +128,7 @@ class Joint:
     node: int
 
 
-Stage: TypeAlias = Source | Product | Power | Joint
+Stage: TypeAlias = EncryptedInput | MatrixProduct | Activation | CiphertextProduct
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,20 +162,20 @@ class _Merging:
 
     def settled(self, number: int, factor: float = 1.0, shift: float = 0.0) -> int:
         """The stage that is a layer's result, scaled and shifted; later layers start from it."""
-        wanted = self.sums[number].scaled(factor, shift)
+        result = self.sums[number].scaled(factor, shift)
         node = self.graph.nodes[number]
-        if len(wanted.terms) == 1 and not wanted.bias.any():
-            [(stage, matrix)] = wanted.terms.items()
+        if len(result.terms) == 1 and not result.bias.any():
+            [(stage, matrix)] = result.terms.items()
             if _is_multiple(matrix, 1.0):
                 return stage
-        layers = wanted.layers or (node.name,)
-        product = Product(node.name, node.shape, layers, wanted.terms, wanted.bias, number)
+        layers = result.layers or (node.name,)
+        product = MatrixProduct(node.name, node.shape, layers, result.terms, result.bias, number)
         made = self.of_stage(product)
         self.sums[number] = made.scaled(1 / factor, -shift / factor)
         return len(self.stages) - 1
 
     def through(self, number: int, operand: int) -> _Sum:
-        """A linear layer of an operand; merged with what comes before where that is no dearer."""
+        """A linear layer of an operand, merged with the layers before where that costs no more."""
         node, before = self.graph.nodes[number], self.graph.nodes[operand]
         matrix, bias = matrix_of(node, before.shape)
         merged = self._merged(matrix, self.sums[operand])
@@ -192,8 +194,21 @@ class _Merging:
         return _Sum(terms, matrix @ inner.bias, inner.layers)
 
 
-def stages_of(graph: g.Graph) -> tuple[Stage, ...]:
-    """The stages of a network in order, the last of them its result.
+@dataclass(frozen=True, slots=True, eq=False)
+class Stages:
+    """The stages of a network.
+
+    Args:
+        all: In order of computation.
+        outputs: For each result the number of its stage.
+    """
+
+    all: tuple[Stage, ...]
+    outputs: tuple[int, ...]
+
+
+def stages_of(graph: g.Graph) -> Stages:
+    """The stages of a network.
 
     Args:
         graph: A network whose activations are polynomials.
@@ -203,20 +218,20 @@ def stages_of(graph: g.Graph) -> tuple[Stage, ...]:
         >>> for name, layer in [("a", g.Linear(np.ones((2, 3)), np.ones(2))),
         ...                     ("b", g.Linear(np.ones((2, 2)), np.ones(2))), ("y", g.Output())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
-        >>> [type(stage).__name__ for stage in stages_of(g.build(nodes))]
-        ['Source', 'Product']
+        >>> [type(stage).__name__ for stage in stages_of(g.build(nodes)).all]
+        ['EncryptedInput', 'MatrixProduct']
     """
     merging = _Merging(graph)
     for number, node in enumerate(graph.nodes):
         merging.sums[number] = _result(merging, number, node)
-    merging.settled(len(graph.nodes) - 1)
-    return tuple(merging.stages)
+    outputs = tuple(merging.settled(each.inputs[0]) for each in graph.outputs)
+    return Stages(tuple(merging.stages), outputs)
 
 
 def _result(merging: _Merging, number: int, node: g.Node) -> _Sum:
     match node.operation, node.inputs:
         case g.Input(), _:
-            return merging.of_stage(Source(node.name, node.shape))
+            return merging.of_stage(EncryptedInput(node.name, node.shape, number))
         case g.Output(), [operand]:
             return merging.sums[operand]
         case g.Add(), [left, right]:
@@ -232,7 +247,8 @@ def _result(merging: _Merging, number: int, node: g.Node) -> _Sum:
             return _total(parts, node.name)
         case g.Multiply(), [left, right]:
             first, second = merging.settled(left), merging.settled(right)
-            return merging.of_stage(Joint(node.name, node.shape, first, second, number))
+            product = CiphertextProduct(node.name, node.shape, first, second, number)
+            return merging.of_stage(product)
         case g.Polynomial(), [operand]:
             return _polynomial(merging, number, node, operand)
         case _, [operand]:
@@ -253,7 +269,7 @@ def _total(parts: list[_Sum], name: str) -> _Sum:
 def _in_chebyshev(operation: g.Polynomial) -> g.Polynomial:
     """The same polynomial in Chebyshev polynomials of its range, which stay within 1 there.
 
-    The powers of large numbers would multiply the errors of the sums that they are times.
+    Powers of large numbers would multiply errors.
     """
     middle, half = (operation.high + operation.low) / 2, (operation.high - operation.low) / 2
     found = interpolated(
@@ -282,7 +298,7 @@ def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _
             root = math.sqrt(abs(top))
             stage = merging.settled(operand, factor * root, (shift + centre) * root)
             square = merging.of_stage(
-                Power(
+                Activation(
                     node.name,
                     node.shape,
                     stage,
@@ -297,12 +313,12 @@ def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _
             )
             return square.scaled(math.copysign(1.0, top), constant - top * centre * centre)
     if len(coefficients) < 2:
-        coefficients = np.array([coefficients[0], _UNSEEN_SLOPE])
+        coefficients = np.array([coefficients[0], _NEGLIGIBLE_SLOPE])
     # A polynomial of degree 2 in the monomial basis is one in t already.
     basis: g.Basis = "monomial" if len(coefficients) <= _SQUARE else operation.basis
     stage = merging.settled(operand, factor, shift)
     return merging.of_stage(
-        Power(
+        Activation(
             node.name,
             node.shape,
             stage,

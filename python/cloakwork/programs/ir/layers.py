@@ -1,9 +1,9 @@
-"""The graph of a network's layers, in numpy's float64: what capture makes and packing reads.
+"""The graph of a network's layers, in numpy's float64, between frontends and the planner.
 
 A node is one layer: its name in the module, for errors and summaries, an operation, the
 numbers of the nodes that it works on, and the shape of its result without the batch.
-Nodes stand in order of computation: the first is the only `Input`, the last the only
-`Output`. `shape_after` is the whole of what makes an operation legal.
+Nodes stand in order of computation: inputs first, results last. `shape_after` is the whole
+of what makes an operation legal.
 
 Images have the shape (channels, height, width); those of one dimension have height 1.
 """
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.packing.results import Form, plain_form
 
 Array: TypeAlias = NDArray[np.float64]
 Shape: TypeAlias = tuple[int, ...]
@@ -30,7 +31,7 @@ Basis: TypeAlias = Literal["monomial", "chebyshev"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Input:
-    """The encrypted input; `bound` is the largest absolute value allowed, inf if not yet known."""
+    """An encrypted input; `bound` is the largest absolute value allowed, inf if not yet known."""
 
     shape: Shape
     bound: float = float("inf")
@@ -140,7 +141,7 @@ class Activation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Output:
-    """The result."""
+    """A result."""
 
 
 Operation: TypeAlias = (
@@ -164,7 +165,8 @@ class Node:
     """One layer.
 
     Args:
-        name: Qualified name in the module, or of the operation for a function call.
+        name: Qualified name in the module, or of the operation for a function call; the names of
+            inputs and results are those of the program's ports.
         operation: What it computes.
         inputs: Numbers of the nodes that it works on, all before it.
         shape: Shape of the result, without the batch.
@@ -178,21 +180,36 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A network: nodes in order, checked by `build`."""
+    """A network, checked by `build`.
+
+    Args:
+        nodes: Its layers in order.
+        form: How results stand in lists, tuples and dicts.
+    """
 
     nodes: tuple[Node, ...]
+    form: Form
+
+    @cached_property
+    def inputs(self) -> tuple[Node, ...]:
+        """The inputs, which are the first nodes."""
+        return tuple(each for each in self.nodes if isinstance(each.operation, Input))
+
+    @cached_property
+    def outputs(self) -> tuple[Node, ...]:
+        """The results, which are the last nodes."""
+        return tuple(each for each in self.nodes if isinstance(each.operation, Output))
 
     @property
-    def input(self) -> Input:
-        """The input's shape and bound."""
-        first = self.nodes[0].operation
-        assert isinstance(first, Input)
-        return first
+    def output_numbers(self) -> range:
+        """The numbers of the results' nodes."""
+        return range(len(self.nodes) - len(self.outputs), len(self.nodes))
 
     @property
-    def output_shape(self) -> Shape:
-        """Shape of the result, without the batch."""
-        return self.nodes[-1].shape
+    def bounds(self) -> tuple[float, ...]:
+        """For each input the largest absolute value allowed."""
+        operations = [each.operation for each in self.nodes]
+        return tuple(each.bound for each in operations if isinstance(each, Input))
 
     @cached_property
     def users(self) -> tuple[tuple[int, ...], ...]:
@@ -214,13 +231,17 @@ def node(name: str, operation: Operation, inputs: Sequence[int], nodes: Sequence
     return Node(name, operation, tuple(inputs), shape_after(name, operation, shapes))
 
 
-def build(nodes: Sequence[Node]) -> Graph:
+def build(nodes: Sequence[Node], form: Form | None = None) -> Graph:
     """A graph of nodes, checked.
+
+    Args:
+        nodes: The nodes in order.
+        form: How results stand; by default the one result, or a tuple of all.
 
     Raises:
         InvalidProgramError: A node works on one that is not before it, has a shape that its
-            operation does not give, or is an `Input` that is not first or an `Output` that
-            is not last.
+            operation does not give, an `Input` stands after another node, an `Output` before
+            one, or two inputs or two results have one name.
 
     >>> import numpy as np
     >>> from cloakwork.programs.ir import layers as graph
@@ -228,7 +249,7 @@ def build(nodes: Sequence[Node]) -> Graph:
     >>> layer = graph.Linear(np.ones((2, 3)), np.zeros(2))
     >>> nodes.append(graph.node("sum", layer, (0,), nodes))
     >>> nodes.append(graph.node("y", graph.Output(), (1,), nodes))
-    >>> graph.build(nodes).output_shape
+    >>> graph.build(nodes).outputs[0].shape
     (2,)
     """
     for number, each in enumerate(nodes):
@@ -237,11 +258,20 @@ def build(nodes: Sequence[Node]) -> Graph:
         expected = node(each.name, each.operation, each.inputs, nodes).shape
         if each.shape != expected:
             raise _illegal(each.name, f"has shape {expected}", f"{each.shape}")
-    firsts = [number for number, each in enumerate(nodes) if isinstance(each.operation, Input)]
-    lasts = [number for number, each in enumerate(nodes) if isinstance(each.operation, Output)]
-    if firsts != [0] or lasts != [len(nodes) - 1]:
-        raise _illegal("graph", "has its input first and its output last", f"{firsts}, {lasts}")
-    return Graph(tuple(nodes))
+    inputs = [number for number, each in enumerate(nodes) if isinstance(each.operation, Input)]
+    outputs = [number for number, each in enumerate(nodes) if isinstance(each.operation, Output)]
+    first_output = len(nodes) - len(outputs)
+    in_order = (inputs, outputs) == (
+        [*range(len(inputs))],
+        [*range(first_output, len(nodes))],
+    )
+    if not (inputs and outputs and in_order):
+        raise _illegal("graph", "has its inputs first and its results last", f"{inputs}, {outputs}")
+    for ports in inputs, outputs:
+        names = [nodes[number].name for number in ports]
+        if len(set(names)) < len(names):
+            raise _illegal("graph", "has inputs and results of different names", f"{names}")
+    return Graph(tuple(nodes), form or plain_form(len(outputs)))
 
 
 def shape_after(name: str, operation: Operation, shapes: Sequence[Shape]) -> Shape:
@@ -317,7 +347,7 @@ def _windows(
 
 def _stretches(shape: Shape, target: Shape) -> bool:
     return len(shape) == len(target) and all(
-        size in (1, wanted) for size, wanted in zip(shape, target, strict=True)
+        size in (1, other) for size, other in zip(shape, target, strict=True)
     )
 
 
@@ -329,7 +359,7 @@ def _illegal(name: str, expected: str, came: str) -> InvalidProgramError:
 
 
 def operand_ranges(graph: Graph) -> list[tuple[float, float]]:
-    """For each node what its results must be within: the ranges of all polynomials of them.
+    """For each node the range that its results must be within: that of all its polynomials.
 
     Example:
         >>> nodes = [node("x", Input((1,)), (), [])]

@@ -22,6 +22,15 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.activation_range import places_record, read_places
 from cloakwork.programs.packing import Packed, counted_evaluations, evaluations
+from cloakwork.programs.packing.results import (
+    Form,
+    Leaf,
+    filled,
+    from_facts,
+    integers_of,
+    plain_form,
+    to_facts,
+)
 from cloakwork.programs.places import Places
 from cloakwork.programs.port import Port, require_numbers
 from cloakwork.programs.slots import Vector
@@ -41,6 +50,7 @@ class BatchPacking:
         output_places: For each result.
         width: Inputs that a ciphertext has slots for.
         batch: Of these, those that a run takes.
+        form: How results stand in lists, tuples and dicts; by default the one result, or a tuple.
 
     Raises:
         InvalidProgramError: The parts do not fit one another.
@@ -61,6 +71,7 @@ class BatchPacking:
     output_places: tuple[Places, ...]
     width: int
     batch: int = 1
+    form: Form | None = None
 
     def __post_init__(self) -> None:
         require_numbers(self.inputs, "real", "inputs")
@@ -78,6 +89,13 @@ class BatchPacking:
         slots = {places.slots for places in (*self.input_places, *self.output_places)}
         if len(slots) != 1 or not 1 <= self.batch <= self.width:
             raise InvalidProgramError("cannot pack a network: its ports lie in other slots")
+        leaves = [part for part in integers_of(self._form) if isinstance(part, Leaf)]
+        if sorted(leaf.number for leaf in leaves) != [*range(len(self.outputs))]:
+            raise InvalidProgramError("cannot pack a network: its results have another form")
+
+    @property
+    def _form(self) -> Form:
+        return self.form or plain_form(len(self.outputs))
 
     def pack(self, arguments: Mapping[str, Any], action: str) -> Packed:
         """The vectors of arguments by name; see `programs.packing.Packing`."""
@@ -104,7 +122,7 @@ class BatchPacking:
         return rows[np.arange(self.width) % len(rows)]
 
     def unpack(self, runs: Sequence[Sequence[Vector]], count: int | None) -> Any:
-        """One array, or a tuple where the network has several results."""
+        """One array, or several in the form in which the network returns them."""
         found: list[NDArray[np.float64]] = []
         first = 0
         for port, places in zip(self.outputs, self.output_places, strict=True):
@@ -116,7 +134,7 @@ class BatchPacking:
             array = np.concatenate(parts)[: count or 1].reshape(-1, *port.shape)
             found.append(np.asarray(array[0] if count is None else array))
             first = last
-        return found[0] if len(found) == 1 else tuple(found)
+        return filled(self._form, found)
 
     def input_bounds(self) -> list[Vector] | None:
         """For each input of the program the largest absolute value of each slot.
@@ -162,6 +180,7 @@ class BatchPacking:
             "outputs": _sides_record(self.outputs, self.output_places),
             "width": self.width,
             "batch": self.batch,
+            "form": to_facts(self._form),
         }
 
     @classmethod
@@ -180,11 +199,12 @@ class BatchPacking:
             output_places,
             fields.integer("width", least=1, most=_MAX_BATCH),
             fields.integer("batch", least=1, most=_MAX_BATCH),
+            from_facts(fields.raw("form"), len(outputs)),
         )
 
 
 def _read(port: Port, value: Any, action: str) -> NDArray[np.float64]:
-    where = f"{action}, layer {port.name!r}"
+    where = f"{action}, input {port.name!r}"
     try:
         array = real_array(value, action)
     except (NotFiniteError, NotRealError, ShapeMismatchError) as error:

@@ -1,10 +1,12 @@
-"""The form of what a circuit returns: which scalars stand where in lists, tuples and dicts."""
+"""The form of what a program returns: which results stand where in lists, tuples and dicts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
 
 from cloakwork.errors import MalformedBytesError
 from cloakwork.programs.port import Port
@@ -47,6 +49,17 @@ class Keyed:
 Form: TypeAlias = Leaf | Known | Sequenced | Keyed
 
 
+def plain_form(count: int) -> Form:
+    """The form of one result that is returned as it is, or of several as a tuple.
+
+    Example:
+        >>> filled(plain_form(1), [7]), filled(plain_form(2), [7, 8])
+        (7, (7, 8))
+    """
+    leaves = tuple(map(Leaf, range(count)))
+    return leaves[0] if count == 1 else Sequenced(leaves, is_tuple=True)
+
+
 def filled(form: Form, values: Sequence[Any]) -> Any:
     """The results in their form.
 
@@ -64,6 +77,25 @@ def filled(form: Form, values: Sequence[Any]) -> Any:
             return tuple(made) if is_tuple else made
         case Keyed(parts=named):
             return {name: filled(part, values) for name, part in named.items()}
+
+
+def arrays_in(results: Any) -> Iterator[NDArray[Any]]:
+    """The arrays of results in any form.
+
+    Example:
+        >>> import numpy as np
+        >>> [array.size for array in arrays_in({"a": np.zeros(2), "b": [np.zeros(3)]})]
+        [2, 3]
+    """
+    match results:
+        case Mapping():
+            for part in results.values():
+                yield from arrays_in(part)
+        case list() | tuple():
+            for part in results:
+                yield from arrays_in(part)
+        case _:
+            yield results
 
 
 def integers_of(form: Form) -> Iterator[Leaf | Known]:

@@ -1,11 +1,11 @@
-"""A graph of layers computed in the clear, in float64: what the encrypted run is held against."""
+"""A graph of layers computed in the clear, in float64: the meaning of its encrypted run."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
 from types import MappingProxyType
-from typing import TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -13,24 +13,27 @@ from numpy.polynomial import Chebyshev
 from numpy.polynomial import Polynomial as Monomial
 
 from cloakwork.errors import ShapeMismatchError
-from cloakwork.frontends.nn.activations import FUNCTIONS
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.activations import FUNCTIONS
+from cloakwork.programs.packing.results import filled
 
-_NONE: Mapping[int, g.Array] = MappingProxyType({})
+_NO_ERRORS: Mapping[int, g.Array] = MappingProxyType({})
 
 Compute: TypeAlias = Callable[[g.Operation, Sequence[g.Array]], g.Array]
 
 
-def evaluate(graph: g.Graph, batch: g.Array, errors: Mapping[int, g.Array] = _NONE) -> g.Array:
-    """The network's outputs for a batch of inputs.
+def evaluate(graph: g.Graph, *inputs: g.Array) -> Any:
+    """The network's results for a batch.
 
     Args:
         graph: The network.
-        batch: Inputs along the first axis.
-        errors: What is added to the results of nodes, by their numbers.
+        inputs: For each input a batch, along the first axis.
+
+    Returns:
+        One array, or several in the form in which the network returns them.
 
     Raises:
-        ShapeMismatchError: The batch is not one of inputs of the network's shape.
+        ShapeMismatchError: The batch is not one of inputs of the network's shapes.
 
     >>> import numpy as np
     >>> from cloakwork.programs.ir import layers as g
@@ -40,43 +43,85 @@ def evaluate(graph: g.Graph, batch: g.Array, errors: Mapping[int, g.Array] = _NO
     >>> evaluate(g.build(nodes), np.array([[1.0, 2.0, 3.0]]))
     array([[1., 4., 9.]])
     """
-    return deque(values(graph, batch, errors), maxlen=1)[0]
+    made = enumerate(values(graph, joined_rows(graph, inputs)))
+    return filled(graph.form, [value for number, value in made if number in graph.output_numbers])
+
+
+def joined_rows(graph: g.Graph, inputs: Sequence[g.Array]) -> g.Array:
+    """A batch as a table: an entry of the batch in each row, the elements of all inputs in it.
+
+    Args:
+        graph: The network.
+        inputs: For each input a batch, along the first axis.
+
+    Raises:
+        ShapeMismatchError: The batch is not one of inputs of the network's shapes.
+    """
+    arrays = [np.asarray(each, dtype=np.float64) for each in inputs]
+    expected = [each.shape for each in graph.inputs]
+    counts = {len(each) for each in arrays if each.ndim}
+    if [each.shape[1:] for each in arrays if each.ndim] != expected or len(counts) != 1:
+        shapes = ", ".join(f"({', '.join(map(str, ('batch', *shape)))})" for shape in expected)
+        raise ShapeMismatchError(
+            f"cannot evaluate the network: expected a batch of shape {shapes}, got "
+            f"{', '.join(str(each.shape) for each in arrays)}; put the inputs along a first axis"
+        )
+    return np.concatenate([each.reshape(len(each), -1) for each in arrays], axis=1)
+
+
+def element_bounds(graph: g.Graph) -> g.Array:
+    """For each element of a row of `joined_rows` the largest absolute value allowed.
+
+    Example:
+        >>> ports = {"x": g.Input((2,), 3.0), "y": g.Input((1,), 5.0)}
+        >>> nodes = [g.node(name, port, (), []) for name, port in ports.items()]
+        >>> element_bounds(g.build([*nodes, g.node("z", g.Output(), (1,), nodes)])).tolist()
+        [3.0, 3.0, 5.0]
+    """
+    return np.repeat(graph.bounds, [prod(each.shape) for each in graph.inputs])
+
+
+def results(graph: g.Graph, rows: g.Array, errors: Mapping[int, g.Array] = _NO_ERRORS) -> g.Array:
+    """The elements of all results, those of an entry of the batch in a row.
+
+    Args:
+        graph: The network.
+        rows: A batch as `joined_rows` makes it.
+        errors: What is added to the results of nodes, by their numbers.
+    """
+    made = enumerate(values(graph, rows, errors))
+    found = [value for number, value in made if number in graph.output_numbers]
+    return np.concatenate([value.reshape(len(rows), -1) for value in found], axis=1)
 
 
 def values(
     graph: g.Graph,
-    batch: g.Array,
-    errors: Mapping[int, g.Array] = _NONE,
+    rows: g.Array,
+    errors: Mapping[int, g.Array] = _NO_ERRORS,
     compute: Compute | None = None,
 ) -> Iterator[g.Array]:
     """What each node computes for a batch, in the order of the nodes; freed after its last use.
 
     Args:
         graph: The network.
-        batch: Inputs along the first axis.
+        rows: A batch as `joined_rows` makes it.
         errors: What is added to the results of nodes, by their numbers.
         compute: How an operation is computed, by default `applied`.
-
-    Raises:
-        ShapeMismatchError: The batch is not one of inputs of the network's shape.
     """
     compute = compute or applied
-    batch = np.asarray(batch, dtype=np.float64)
-    if batch.shape[1:] != graph.input.shape or batch.ndim == 0:
-        raise ShapeMismatchError(
-            f"cannot evaluate the network: expected a batch of shape (batch, "
-            f"{', '.join(map(str, graph.input.shape))}), got {batch.shape}; put the inputs along "
-            "a first axis"
-        )
-    kept: dict[int, g.Array] = {}
+    sizes = [prod(each.shape) for each in graph.inputs]
+    inputs = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
+    live: dict[int, g.Array] = {}
     for number, node in enumerate(graph.nodes):
-        operands = [kept[operand] for operand in node.inputs]
-        value = compute(node.operation, operands) if operands else batch
-        kept[number] = value = value + errors[number] if number in errors else value
+        if node.inputs:
+            value = compute(node.operation, [live[operand] for operand in node.inputs])
+        else:
+            value = inputs[number].reshape(len(rows), *node.shape)
+        live[number] = value = value + errors[number] if number in errors else value
         yield value
         for operand in {*node.inputs}:
             if graph.users[operand][-1] == number:
-                del kept[operand]
+                del live[operand]
 
 
 def polynomial_of(operation: g.Polynomial, x: g.Array) -> g.Array:

@@ -6,12 +6,12 @@ from math import prod
 
 import numpy as np
 
-from cloakwork.frontends.nn.evaluate import values
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import element_bounds, values
 
-# Elements of each operand that are looked at.
+# Elements of each operand that directions are found for.
 _ELEMENTS = 4
-# Of the input's bound: how far an element is moved to see what follows.
+# How far an element is moved, as a part of its bound.
 _STEP = 2.0**-20
 # Inputs that are run through the network at once.
 _AT_ONCE = 256
@@ -20,20 +20,20 @@ _LARGEST_TABLE = 1 << 25
 
 
 def aligned_directions(graph: g.Graph, start: g.Array) -> g.Array:
-    """Directions of an input's elements, each 1 or -1, and their opposites.
+    """Directions of the inputs' elements, each 1 or -1 times its bound, and their opposites.
 
-    Along them the elements of products' operands that depend most on the input grow as fast
-    as any do: the signs of slopes (Goodfellow, Shlens, Szegedy, "Explaining and harnessing
-    adversarial examples", ICLR 2015), which are seen by moving one element after another.
-    Operands of too many elements are left out.
+    Along such a direction an element of a product's operand grows as fast as it can: the signs
+    of slopes (Goodfellow, Shlens, Szegedy, "Explaining and harnessing adversarial examples",
+    ICLR 2015), measured by moving one element after another. The elements that depend most on
+    the inputs are taken. Operands of too many elements are left out.
 
     Args:
-        graph: A network whose input has a bound.
-        start: Where slopes are seen.
+        graph: A network whose inputs have bounds.
+        start: The input where slopes are measured, as `joined_rows` makes it.
 
     Returns:
-        Of the shape of inputs, directions along the first axis; none where no values of the
-        network are multiplied by one another.
+        Signs, a direction in each row; none where no values of the network are multiplied by
+        one another.
 
     Example:
         >>> nodes = [g.node("x", g.Input((2,), bound=1.0), (), [])]
@@ -43,6 +43,7 @@ def aligned_directions(graph: g.Graph, start: g.Array) -> g.Array:
         >>> aligned_directions(g.build(nodes), np.zeros(2)).tolist()
         [[1.0, -1.0], [-1.0, 1.0]]
     """
+    steps = element_bounds(graph) * _STEP
     size = start.size
     operands = sorted(
         {
@@ -55,24 +56,25 @@ def aligned_directions(graph: g.Graph, start: g.Array) -> g.Array:
     )
     found: list[g.Array] = []
     if operands:
-        slopes = _slopes(graph, start, operands)
+        slopes = _slopes(graph, start, steps, operands)
         for table in slopes.values():
             most = np.argsort(-np.abs(table).sum(axis=0))[:_ELEMENTS]
             found += [np.where(table[:, each] < 0, -1.0, 1.0) for each in most]
     both = np.array([sign * each for each in found for sign in (1.0, -1.0)])
-    return both.reshape(-1, *start.shape)
+    return both.reshape(-1, size)
 
 
-def _slopes(graph: g.Graph, start: g.Array, operands: list[int]) -> dict[int, g.Array]:
-    """For each operand the slopes of its elements, in columns, by the input's elements."""
-    step = graph.input.bound * _STEP
+def _slopes(
+    graph: g.Graph, start: g.Array, steps: g.Array, operands: list[int]
+) -> dict[int, g.Array]:
+    """For each operand how much its elements, in columns, change by a step of each input's."""
     parts: dict[int, list[g.Array]] = {each: [] for each in operands}
     for first in range(0, start.size, _AT_ONCE):
         rows = np.arange(first, min(first + _AT_ONCE, start.size))
-        moved = np.tile(start.ravel(), (len(rows) + 1, 1))
-        moved[np.arange(len(rows)), rows] += step
-        for number, made in enumerate(values(graph, moved.reshape(-1, *start.shape))):
+        moved = np.tile(start, (len(rows) + 1, 1))
+        moved[np.arange(len(rows)), rows] += steps[rows]
+        for number, made in enumerate(values(graph, moved)):
             if number in parts:
                 flat = made.reshape(len(made), -1)
-                parts[number].append((flat[:-1] - flat[-1]) / step)
+                parts[number].append(flat[:-1] - flat[-1])
     return {number: np.concatenate(each) for number, each in parts.items()}

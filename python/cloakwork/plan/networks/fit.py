@@ -11,16 +11,16 @@ from numpy.polynomial.chebyshev import chebval
 
 from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import ActivationFitError, InvalidArgumentError
-from cloakwork.frontends.nn.activations import FUNCTIONS
-from cloakwork.frontends.nn.calibration import Calibration
-from cloakwork.frontends.nn.minimax import Approximation, interpolated, minimax
-from cloakwork.frontends.nn.sign import MAX_BITS, Stages, error_of, sign_stages
+from cloakwork.plan.networks.calibration import Calibration
+from cloakwork.plan.networks.minimax import Approximation, interpolated, minimax
+from cloakwork.plan.networks.sign import MAX_BITS, Stages, error_of, sign_stages
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.activations import FUNCTIONS
 from cloakwork.programs.slots import polynomial_depth
 
 MAX_DEGREE = 255
 
-# Of a function with a corner; more is worse than the composition that serves it.
+# Of a function with a corner: beyond, a composition is cheaper.
 _MAX_DEGREE_AT_CORNERS = 63
 
 _SAMPLES = 10001
@@ -36,7 +36,7 @@ class Fit:
 
     Args:
         layer: Its name in the module.
-        function: The activation, or "polynomial" for what was one already.
+        function: The activation, or "polynomial" where the layer was one already.
         low: Lower end of the range.
         high: Upper end of the range.
         degrees: Degree of each polynomial in turn; several are composed.
@@ -87,8 +87,8 @@ def fit(
         calibration: What its layers see.
         precision: Bits that the largest error lies below the activation's largest absolute
             value over its range.
-        margin: What the range has beyond either end of what calibration saw, as a part of half
-            its width.
+        margin: How far the range goes beyond the numbers of the calibration at either end, as a
+            part of half their width.
         degrees: Degrees to take instead of those that precision asks for, by the name of a
             layer or a function.
 
@@ -98,16 +98,16 @@ def fit(
 
     >>> import numpy as np
     >>> from cloakwork.programs.ir import layers as g
-    >>> from cloakwork.frontends.nn.calibration import calibrate
+    >>> from cloakwork.plan.networks.calibration import calibrate
     >>> nodes = [g.node("x", g.Input((1,)), (), [])]
     >>> nodes.append(g.node("act", g.Activation("silu"), (0,), nodes))
     >>> nodes.append(g.node("y", g.Output(), (1,), nodes))
     >>> graph = g.build(nodes)
-    >>> fits = fit(graph, calibrate(graph, np.array([[-4.0], [4.0]])), precision=8).fits
+    >>> fits = fit(graph, calibrate(graph, [np.array([[-4.0], [4.0]])]), precision=8).fits
     >>> fits[0].degrees, fits[0].depth
     ((8,), 4)
     """
-    given = _degrees(graph, degrees)
+    given = checked_degrees(graph, degrees)
     nodes: list[g.Node] = []
     renamed: list[int] = []
     fits: list[Fit] = []
@@ -128,10 +128,15 @@ def fit(
             fits.append(_exact(node.name, operation))
         nodes.append(g.node(node.name, operation, inputs, nodes))
         renamed.append(len(nodes) - 1)
-    return Fitted(g.build(nodes), tuple(renamed), tuple(fits))
+    return Fitted(g.build(nodes, graph.form), tuple(renamed), tuple(fits))
 
 
-def _degrees(graph: g.Graph, degrees: Mapping[str, int] | None) -> Mapping[str, int]:
+def checked_degrees(graph: g.Graph, degrees: Mapping[str, int] | None) -> Mapping[str, int]:
+    """Degrees by the names of a network's activations or their functions.
+
+    Raises:
+        InvalidArgumentError: A degree is no integer from 1 to 255, or of no activation here.
+    """
     if not isinstance(degrees, Mapping | None):
         raise InvalidArgumentError(
             f"cannot fit activations: expected degrees by the names of layers or functions, got "
@@ -202,8 +207,8 @@ class _Fitting:
             single = self._single(self._least_degree(allowed, _MAX_DEGREE_AT_CORNERS))
         except ActivationFitError as error:
             if stages is None:
-                told = f"{self.precision:g} bits by composed polynomials"
-                raise self._refusal(told, f"{MAX_BITS} at the most") from error
+                expected = f"{self.precision:g} bits by composed polynomials"
+                raise self._refusal(expected, f"{MAX_BITS} at the most") from error
             return self._composed(stages)
         return single if stages is None or single.fit.depth <= depth else self._composed(stages)
 
@@ -212,16 +217,16 @@ class _Fitting:
         return self._single(self._nearest(degree))
 
     def _least_degree(self, allowed: float, highest: int) -> Approximation:
-        # What Chebyshev's series leaves out bounds the error of its sections.
+        # The sum of the terms left out bounds the error of a section of Chebyshev's series.
         series = interpolated(self._of_t(), 2 * highest + 1).coefficients
         tails = np.cumsum(np.abs(series[::-1]))[::-1]
         small = np.flatnonzero(tails[1:] <= allowed)
         degree = min(int(small[0]) if len(small) else highest, highest)
         best = self._nearest(max(degree, 1))
         if best.error > allowed:
-            reached = math.log2(self._largest() / best.error)
+            found = math.log2(self._largest() / best.error)
             raise self._refusal(
-                f"{self.precision:g} bits by degree {highest} or less", f"{reached:.1f} bits"
+                f"{self.precision:g} bits by degree {highest} or less", f"{found:.1f} bits"
             )
         # The least error falls as the degree rises.
         too_low, enough = 0, max(degree, 1)

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from benchmarks.nn.networks import SQUARE, Weights, lola, network
-from cloakwork.frontends.nn.calibration import calibrate
-from cloakwork.frontends.nn.compile_module import compile_graph
-from cloakwork.frontends.nn.fit import fit
-from cloakwork.frontends.nn.reach import Reach, reach
+from cloakwork.plan.networks.calibration import calibrate
+from cloakwork.plan.networks.compile_graph import compile_graph
+from cloakwork.plan.networks.fit import fit
+from cloakwork.plan.networks.options import NetworkOptions
+from cloakwork.plan.networks.samples import Samples
+from cloakwork.plan.networks.worst_case_inputs import WorstCaseInputs, worst_case_inputs
 from cloakwork.programs.ir import layers as g
 from tests.frontends.nn.acceptance import unfit
 
@@ -23,18 +25,18 @@ def smooth() -> g.Graph:
     return network((6,), w.linear(6, 6), SILU, w.linear(6, 6), SILU, w.linear(2, 6))
 
 
-def reached(graph: g.Graph, samples: np.ndarray) -> Reach:
-    calibration = calibrate(graph, samples)
-    return reach(fit(graph, calibration).graph, calibration)
+def reached(graph: g.Graph, samples: np.ndarray) -> WorstCaseInputs:
+    calibration = calibrate(graph, Samples(graph, samples))
+    return worst_case_inputs(fit(graph, calibration).graph, calibration)
 
 
 @pytest.mark.parametrize("make", [smooth, lola])
 def test_all_that_is_tried_is_accepted_by_a_client(make: Callable[[], g.Graph]) -> None:
     graph = make()
-    samples = np.random.default_rng(2).uniform(0, 1, (40, *graph.input.shape))
+    samples = np.random.default_rng(2).uniform(0, 1, (40, *graph.inputs[0].shape))
     found = reached(graph, samples)
-    made = compile_graph(graph, samples, log_n=14, insecure=True)
-    for inputs in found.furthest, found.tried:
+    made = compile_graph(graph, samples, NetworkOptions(log_n=14, insecure=True))
+    for inputs in found.worst, found.tried:
         bound = made.inputs[0].bound
         assert np.abs(inputs).max() <= bound * (1 + 1e-12)
         assert unfit(made, np.clip(inputs, -bound, bound)) == []
@@ -47,8 +49,8 @@ def test_a_power_is_led_to_the_ends_of_its_range(samples: list[list[float]]) -> 
     for name, layer in ("square", SQUARE), ("output", g.Output()):
         nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
     graph = g.build(nodes)
-    low, high = calibrate(graph, np.array(samples)).widened(0, 0.25)
-    found = reached(graph, np.array(samples)).furthest[0, 0]
+    low, high = calibrate(graph, Samples(graph, np.array(samples))).widened(0, 0.25)
+    found = reached(graph, np.array(samples)).worst[0, 0]
     assert low <= found <= high
     assert abs(found) == pytest.approx(max(-low, high), rel=0.02)
 
@@ -61,12 +63,12 @@ def test_the_operands_of_products_are_led_to_their_largest() -> None:
     nodes.append(g.node("product", g.Multiply(), (1, 2), nodes))
     nodes.append(g.node("output", g.Output(), (3,), nodes))
     samples = np.random.default_rng(4).choice([-1.0, 1.0], (50, 256))
-    found = reached(g.build(nodes), samples).furthest
+    found = reached(g.build(nodes), samples).worst
     assert np.abs(found @ signs.T).max() > 250
 
 
 def test_inputs_that_none_is_accepted_of_are_taken_as_they_are() -> None:
     narrow = g.Polynomial((0.0, 1.0, 0.0, 1.0), "chebyshev", -0.1, 0.1)
     found = reached(network((3,), narrow), np.full((2, 3), 0.5))
-    assert found.furthest.tolist() == [[0.5] * 3]
+    assert found.worst.tolist() == [[0.5] * 3]
     assert not len(found.tried)

@@ -1,4 +1,4 @@
-"""How far a network of fitted polynomials may be from the one with its activations."""
+"""A bound on the difference between a network of fitted polynomials and the exact one."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from dataclasses import replace
 
 import numpy as np
 
-from cloakwork.frontends.nn.activations import steepest
-from cloakwork.frontends.nn.evaluate import applied, polynomial_of
-from cloakwork.frontends.nn.fit import Fitted
+from cloakwork.plan.networks.fit import Fitted
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.activations import steepest
+from cloakwork.programs.ir.layer_values import applied, polynomial_of
 
-# The largest error of a fit, and value of a polynomial, is sought on a grid, between whose points
-# it is somewhat larger.
-_SEEN = 1.001
+# Errors of fits and values of polynomials are sampled on a grid; between its points they are larger
+# by up to this factor.
+_BETWEEN = 1.001
 _POINTS = 2001
 
 
 def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
     """A bound on the difference of any result, for every input that a client accepts.
 
-    At every layer all fits are taken to be off by their largest error, in the direction that
-    the weights after them add up in, and products to be of the largest numbers that there may
-    be: so the bound holds for inputs made on purpose too, and exceeds what others see the more
-    the deeper a network is.
+    At every layer all fits are off by their largest error, in the direction in which the
+    weights after them add up, and products have the largest operands that there may be. So the
+    bound holds for inputs made on purpose, too. The deeper a network is, the more the bound
+    exceeds the errors of other inputs.
 
     Args:
         graph: The network with its activations.
-        fitted: The one with polynomials, whose input has a bound and whose polynomials have
+        fitted: The one with polynomials, whose inputs have bounds and whose polynomials have
             ranges.
 
     Example:
-        >>> from cloakwork.frontends.nn.calibration import calibrate
-        >>> from cloakwork.frontends.nn.fit import fit
+        >>> from cloakwork.plan.networks.calibration import calibrate
+        >>> from cloakwork.plan.networks.fit import fit
         >>> nodes = [g.node("x", g.Input((2,), bound=1.0), (), [])]
         >>> for name, layer in [("act", g.Activation("tanh")),
         ...                     ("sum", g.Linear(np.ones((1, 2)), np.zeros(1))), ("y", g.Output())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
         >>> graph, inputs = g.build(nodes), np.array([[-1.0, 1.0]])
-        >>> fitted = fit(graph, calibrate(graph, inputs), precision=8)
+        >>> fitted = fit(graph, calibrate(graph, [inputs]), precision=8)
         >>> bool(1.9 < largest_difference(graph, fitted) / fitted.fits[0].error < 2.1)
         True
     """
@@ -54,7 +54,7 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
             case g.Input():
                 errors.append(np.zeros_like(bounds[number]))
             case g.Activation(function=function, parameters=parameters):
-                own = _SEEN * next(fits).error
+                own = _BETWEEN * next(fits).error
                 errors.append(own + steepest(function, parameters) * wrong[0])
             case g.Polynomial():
                 # Of an unknown range in the graph with activations.
@@ -64,11 +64,11 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
             case _:
                 operands = [bounds[fitted.numbers[each]] for each in node.inputs]
                 errors.append(_after(node.operation, operands, wrong))
-    return float(errors[-1].max())
+    return max(float(errors[number].max()) for number in graph.output_numbers)
 
 
 def _bounds(graph: g.Graph) -> list[g.Array]:
-    """What absolute values of each layer's result do not exceed, by interval arithmetic."""
+    """Bounds on the absolute values of each layer's result, by interval arithmetic."""
     bounds: list[g.Array] = []
     for node, (low, high) in zip(graph.nodes, g.operand_ranges(graph), strict=True):
         operands = [bounds[each] for each in node.inputs]
@@ -81,8 +81,8 @@ def _bound_after(node: g.Node, operands: Sequence[g.Array]) -> g.Array:
         case g.Input(shape=shape, bound=bound):
             return np.full((1, *shape), bound)
         case g.Polynomial(low=low, high=high) as polynomial:
-            reached = np.abs(polynomial_of(polynomial, np.linspace(low, high, _POINTS))).max()
-            return np.full((1, *node.shape), _SEEN * reached)
+            largest = np.abs(polynomial_of(polynomial, np.linspace(low, high, _POINTS))).max()
+            return np.full((1, *node.shape), _BETWEEN * largest)
         case _:
             return applied(_absolute(node.operation), operands)
 
@@ -117,13 +117,13 @@ def _slope(polynomial: g.Polynomial, beyond: float) -> float:
     else:
         domain = [polynomial.low, polynomial.high]
         slopes = np.polynomial.Chebyshev(polynomial.coefficients, domain=domain).deriv()(points)
-    return _SEEN * float(np.abs(slopes).max())
+    return _BETWEEN * float(np.abs(slopes).max())
 
 
 def _after(
     operation: g.Operation, operands: Sequence[g.Array], errors: Sequence[g.Array]
 ) -> g.Array:
-    """What an operation makes of errors of its operands at the most."""
+    """Bounds on the errors of an operation's result."""
     if isinstance(operation, g.Multiply):
         (left, right), (wrong, amiss) = operands, errors
         return np.asarray(left * amiss + right * wrong + wrong * amiss)

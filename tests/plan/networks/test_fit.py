@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork.errors import ActivationFitError, InvalidArgumentError, NotFiniteError
-from cloakwork.frontends.nn.calibration import calibrate
-from cloakwork.frontends.nn.evaluate import evaluate
-from cloakwork.frontends.nn.fit import fit
-from cloakwork.frontends.nn.minimax import minimax
-from cloakwork.frontends.nn.sign import error_of, sign_stages
+from cloakwork.plan.networks.calibration import calibrate
+from cloakwork.plan.networks.fit import fit
+from cloakwork.plan.networks.minimax import minimax
+from cloakwork.plan.networks.samples import Samples
+from cloakwork.plan.networks.sign import error_of, sign_stages
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import evaluate
 
 
 def activation(function: str, *parameters: float) -> g.Graph:
@@ -46,7 +47,7 @@ def activation(function: str, *parameters: float) -> g.Graph:
 def test_the_error_over_the_range_is_the_one_told(
     graph: g.Graph, ends: tuple[float, float], precision: int
 ) -> None:
-    fitted = fit(graph, calibrate(graph, np.array(ends)[:, None]), precision)
+    fitted = fit(graph, calibrate(graph, Samples(graph, np.array(ends)[:, None])), precision)
     [made] = fitted.fits
     assert made.precision >= precision
     assert made.low < ends[0] < ends[1] < made.high
@@ -60,7 +61,7 @@ def test_the_error_over_the_range_is_the_one_told(
 def test_errors_beside_a_steep_jump_are_seen(function: str, reach: float) -> None:
     graph = activation(function)
     ends = np.array([[-reach], [reach]])
-    fitted = fit(graph, calibrate(graph, ends), degrees={function: 5})
+    fitted = fit(graph, calibrate(graph, Samples(graph, ends)), degrees={function: 5})
     x = np.geomspace(1e-3, reach, 100001)
     x = np.concatenate([-x, x])[:, None]
     error = np.abs(evaluate(fitted.graph, x) - evaluate(graph, x)).max()
@@ -70,7 +71,7 @@ def test_errors_beside_a_steep_jump_are_seen(function: str, reach: float) -> Non
 def test_more_precision_than_any_degree_has_is_refused_by_name() -> None:
     graph = activation("tanh")
     with pytest.raises(ActivationFitError, match=r"'act'.*expected 30 bits"):
-        fit(graph, calibrate(graph, np.array([[-1000.0], [1000.0]])), 30)
+        fit(graph, calibrate(graph, Samples(graph, np.array([[-1000.0], [1000.0]]))), 30)
 
 
 def test_the_best_line_and_parabola_are_found() -> None:
@@ -90,9 +91,9 @@ def test_signs_have_the_depth_that_lee_et_al_find(bits: int, depth: int) -> None
 
 def test_no_samples_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="got none"):
-        calibrate(activation("silu"), [])
+        calibrate(activation("silu"), Samples(activation("silu"), []))
 
 
 def test_samples_that_are_not_finite_are_refused() -> None:
     with pytest.raises(NotFiniteError, match=r"element \(0, 0\) is nan"):
-        calibrate(activation("silu"), np.array([[np.nan]]))
+        calibrate(activation("silu"), Samples(activation("silu"), np.array([[np.nan]])))

@@ -68,8 +68,12 @@ FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
 )
 
 
+# The functions with a corner at 0, which no single polynomial comes near.
+WITH_CORNER = frozenset({"leaky_relu", "relu"})
+
+
 def steepest(function: str, parameters: Sequence[float]) -> float:
-    """What no slope of an activation exceeds.
+    """A bound on the slopes of an activation.
 
     Example:
         >>> steepest("leaky_relu", (0.1,)), steepest("gelu", ()) >= 1.1289

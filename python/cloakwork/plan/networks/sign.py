@@ -2,7 +2,7 @@
 
 Lee, Lee, No, Kim, "Minimax approximation of sign function by composite polynomial for
 homomorphic comparison" (IEEE TDSC 2021; eprint 2020/834), section 3: the first polynomial
-takes [gap, 1] near 1, the next takes what the first makes of it nearer. Used for ReLU as in
+takes [gap, 1] near 1, the next takes the image of the first nearer. Used for ReLU as in
 Lee et al. 2022 (eprint 2021/1688).
 """
 
@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from cloakwork.frontends.nn.minimax import minimax
+from cloakwork.plan.networks.minimax import minimax
 from cloakwork.programs.ir.layers import Array
 
 # Of each depth the largest odd degree: a smaller one of the same depth is less precise.
@@ -31,8 +31,8 @@ _STEPS_PER_BIT = 8
 # ReLU): a wider gap leaves more error in it, a narrower one more outside it.
 _GAPS = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)
 
-# The largest error is sought on a grid, between whose points it is somewhat larger.
-_SEEN = 1.001
+# Errors are sampled on a grid; between its points they are larger by up to this factor.
+_BETWEEN = 1.001
 
 Stages = tuple[tuple[float, ...], ...]
 
@@ -109,7 +109,7 @@ def _composed(degrees: tuple[int, ...], gap: float) -> Stages | None:
             return None
         coefficients, error = found
         last = len(stages) == len(degrees) - 1
-        # What comes next takes numbers up to 1.
+        # The next polynomial takes numbers up to 1.
         scale = 1.0 if last else 1.0 / (1.0 + error)
         stages.append(tuple(scale * each for each in coefficients))
         gap = (1.0 - error) / (1.0 + error)
@@ -121,4 +121,4 @@ def _stage(degree: int, gap: float) -> tuple[tuple[float, ...], float] | None:
     # Where a degree would be exact to rounding, a smaller one is too.
     found = (minimax(np.ones_like, range(1, n + 1, 2), gap, 1.0) for n in range(degree, 0, -2))
     best = next((each for each in found if each is not None), None)
-    return None if best is None else (best.coefficients, _SEEN * best.error)
+    return None if best is None else (best.coefficients, _BETWEEN * best.error)

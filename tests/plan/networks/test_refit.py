@@ -9,12 +9,15 @@ import pytest
 
 from benchmarks.nn.networks import network
 from cloakwork.errors import ActivationFitError
-from cloakwork.frontends.nn.calibration import bounded, calibrate
-from cloakwork.frontends.nn.compile_module import compile_graph
-from cloakwork.frontends.nn.evaluate import evaluate
-from cloakwork.frontends.nn.fitted_errors import largest_difference
-from cloakwork.frontends.nn.refit import refitted
+from cloakwork.plan.networks.calibration import bounded, calibrate
+from cloakwork.plan.networks.compile_graph import compile_graph
+from cloakwork.plan.networks.fit import Fitted
+from cloakwork.plan.networks.fitted_errors import largest_difference
+from cloakwork.plan.networks.options import NetworkOptions
+from cloakwork.plan.networks.refit import refitted
+from cloakwork.plan.networks.samples import Samples
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import evaluate
 from tests.frontends.nn.acceptance import unfit
 
 
@@ -26,11 +29,19 @@ def dense(width: int, functions: tuple[str, ...], scale: float) -> g.Graph:
         weight = random.normal(size=(width, width)) * scale / np.sqrt(width)
         layers += [g.Linear(weight, random.normal(size=width)), g.Activation(function)]
     layers.append(g.Linear(random.normal(size=(3, width)), np.zeros(3)))
-    return bounded(network((width,), *layers), 1.25)
+    return bounded(network((width,), *layers), [1.25])
 
 
 def uniform(count: int, width: int) -> g.Array:
     return np.random.default_rng(2).uniform(-1, 1, (count, width))
+
+
+def refit(
+    graph: g.Graph, given: g.Array, precision: int, degrees: dict[str, int] | None = None
+) -> Fitted:
+    samples = Samples(graph, given)
+    fitted, _ = refitted(graph, samples, calibrate(graph, samples), precision, 0.25, degrees)
+    return fitted
 
 
 @pytest.mark.parametrize("precision", [2, 4, 8])
@@ -42,11 +53,7 @@ def test_calibration_inputs_are_accepted_however_coarse(
     made = compile_graph(
         graph,
         samples,
-        precision=precision,
-        margin=0.01,
-        degrees=degrees,
-        log_n=8,
-        insecure=True,
+        NetworkOptions(precision=precision, margin=0.01, degrees=degrees, log_n=8, insecure=True),
     )
     assert unfit(made, samples) == []
     assert np.abs(made.run_clear(samples) - evaluate(graph, samples)).max() < (made.error or 0.0)
@@ -56,7 +63,7 @@ def test_calibration_inputs_are_accepted_however_coarse(
 def test_results_are_as_precise_as_asked(precision: int) -> None:
     samples = uniform(200, 8)
     graph = dense(8, ("silu", "silu"), 4.0)
-    fitted, _ = refitted(graph, samples, calibrate(graph, samples), precision, 0.25, None)
+    fitted = refit(graph, samples, precision)
     error = np.abs(evaluate(fitted.graph, samples) - evaluate(graph, samples)).max()
     assert error <= 2.0**-precision
     assert min(each.precision for each in fitted.fits) > precision + 1
@@ -65,32 +72,30 @@ def test_results_are_as_precise_as_asked(precision: int) -> None:
 def test_a_finer_fit_is_no_worse_than_a_coarser_one() -> None:
     samples = uniform(200, 8)
     graph = dense(8, ("relu",), 64.0)
-    calibration = calibrate(graph, samples)
-    found = [
-        largest_difference(graph, refitted(graph, samples, calibration, bits, 0.25, None)[0])
-        for bits in (4, 8, 16)
-    ]
+    found = [largest_difference(graph, refit(graph, samples, bits)) for bits in (4, 8, 16)]
     assert found == sorted(found, reverse=True)
 
 
 def test_ranges_that_do_not_settle_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cloakwork.frontends.nn.refit._ROUNDS", 1)
+    monkeypatch.setattr("cloakwork.plan.networks.refit._ROUNDS", 1)
     graph, samples = dense(8, ("silu", "silu", "silu", "silu"), 16.0), uniform(300, 8)
     with pytest.raises(ActivationFitError, match="a larger margin"):
-        compile_graph(graph, samples, precision=4, margin=1e-12, log_n=8, insecure=True)
+        compile_graph(
+            graph, samples, NetworkOptions(precision=4, margin=1e-12, log_n=8, insecure=True)
+        )
 
 
 def test_given_degrees_stay() -> None:
     samples = uniform(200, 8)
     graph = dense(8, ("silu", "silu"), 4.0)
-    fitted, _ = refitted(graph, samples, calibrate(graph, samples), 16, 0.25, {"1": 3})
+    fitted = refit(graph, samples, 16, {"1": 3})
     assert fitted.fits[0].degrees == (3,)
 
 
 def test_where_none_is_as_close_polynomials_are_as_close_as_they_come() -> None:
     samples = uniform(200, 8)
     graph = dense(8, ("relu",), 1e6)
-    fitted, _ = refitted(graph, samples, calibrate(graph, samples), 12, 0.25, None)
+    fitted = refit(graph, samples, 12)
     assert 17 <= fitted.fits[0].precision < 19
 
 
@@ -120,9 +125,7 @@ def test_samples_that_can_be_read_once_do(once: Callable[[g.Array], Iterable[g.A
     made = compile_graph(
         dense(8, ("silu", "tanh"), 2.0),
         once(samples[:, None]),
-        precision=4,
-        log_n=8,
-        insecure=True,
+        NetworkOptions(precision=4, log_n=8, insecure=True),
     )
     assert unfit(made, samples[:16]) == []
 
@@ -131,8 +134,8 @@ def test_samples_that_can_be_read_once_do(once: Callable[[g.Array], Iterable[g.A
 def test_errors_grow_by_no_more_than_is_told_of_steep_activations(slope: float) -> None:
     random = np.random.default_rng(4)
     graph = network((4,), g.Activation("tanh"), g.Activation("leaky_relu", (slope,)))
-    graph, inputs = bounded(graph, 2.0), random.uniform(-2, 2, (500, 4))
-    fitted, _ = refitted(graph, inputs, calibrate(graph, inputs), 8, 0.25, {"tanh": 3})
+    graph, inputs = bounded(graph, [2.0]), random.uniform(-2, 2, (500, 4))
+    fitted = refit(graph, inputs, 8, {"tanh": 3})
     error = np.abs(evaluate(fitted.graph, inputs) - evaluate(graph, inputs)).max()
     assert error <= largest_difference(graph, fitted)
 
@@ -148,7 +151,7 @@ def test_products_are_taken_to_be_as_large_as_they_may_be() -> None:
     nodes.append(g.node("output", g.Output(), (4,), nodes))
     graph = g.build(nodes)
     samples = np.random.default_rng(5).choice([-1.0, 1.0], (200, 64))
-    fitted, _ = refitted(graph, samples, calibrate(graph, samples), 8, 0.25, {"tanh": 3})
+    fitted = refit(graph, samples, 8, {"tanh": 3})
     aligned = np.ones((101, 64))
     aligned[:, 0] = np.linspace(-1, 1, 101)
     error = np.abs(evaluate(fitted.graph, aligned) - evaluate(graph, aligned)).max()
@@ -163,8 +166,8 @@ def test_errors_that_add_up_on_purpose_are_told(function: str) -> None:
     turn = 2 * np.linalg.qr(random.normal(size=(width, width)))[0]
     last = random.normal(size=(1, width))
     layers = g.Linear(turn, np.zeros(width)), g.Activation(function), g.Linear(last, np.zeros(1))
-    graph = bounded(network((width,), *layers), 2.0)
-    fitted, _ = refitted(graph, samples, calibrate(graph, samples), 8, 0.25, None)
+    graph = bounded(network((width,), *layers), [2.0])
+    fitted = refit(graph, samples, 8)
     # Of every element the number where its polynomial errs most in the direction of its weight.
     t = np.linspace(-1.0, 1.0, 4001)
     alike = np.linalg.solve(turn, np.tile(t, (width, 1))).T

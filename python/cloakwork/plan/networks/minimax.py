@@ -51,19 +51,17 @@ def minimax(
     """
     count = len(powers) + 1
     grid = _grid(_POINTS_PER_TERM * count, low, high)
-    wanted = function(grid)
+    exact = function(grid)
     basis = chebyshev.chebvander(grid, max(powers))[:, [*powers]]
     chosen = np.searchsorted(grid, _nodes(count, low, high))
     signs = (-1.0) ** np.arange(count)
     best: Approximation | None = None
     for _ in range(_ROUNDS):
         try:
-            *solved, level = np.linalg.solve(
-                np.column_stack([basis[chosen], signs]), wanted[chosen]
-            )
+            *solved, level = np.linalg.solve(np.column_stack([basis[chosen], signs]), exact[chosen])
         except np.linalg.LinAlgError:
             break
-        errors = wanted - basis @ np.array(solved)
+        errors = exact - basis @ np.array(solved)
         largest = float(np.abs(errors).max())
         # The errors even out until rounding stops them; near 1, a sign's, every bit counts.
         if best is not None and largest >= best.error:

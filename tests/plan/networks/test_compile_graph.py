@@ -17,10 +17,11 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.explain.layers import layers_of
-from cloakwork.frontends.nn.compile_module import compile_graph
-from cloakwork.frontends.nn.evaluate import evaluate
 from cloakwork.plan.cost.measure import modelled_for
+from cloakwork.plan.networks.compile_graph import compile_graph
+from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
 
@@ -28,7 +29,7 @@ PRECISION = 16
 
 
 def images(graph: g.Graph, count: int = 4) -> np.ndarray:
-    return np.random.default_rng(7).uniform(0, 1, (count, *graph.input.shape))
+    return np.random.default_rng(7).uniform(0, 1, (count, *graph.inputs[0].shape))
 
 
 def small() -> g.Graph:
@@ -38,7 +39,7 @@ def small() -> g.Graph:
 
 @pytest.fixture(scope="module")
 def compiled() -> cw.Program:
-    return compile_graph(small(), images(small()), insecure=True, log_n=10)
+    return compile_graph(small(), images(small()), NetworkOptions(insecure=True, log_n=10))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_takes_so_many_rotations_diagonals_keys_and_levels(
     levels: int,
 ) -> None:
     graph = make()
-    made = compile_graph(graph, images(graph), precision=18)
+    made = compile_graph(graph, images(graph), NetworkOptions(precision=18))
     body, parameters = made.body, made.scheme.parameters
     assert isinstance(body, SlotProgram)
     layers = layers_of(body, modelled_for(parameters))
@@ -97,7 +98,7 @@ def test_computes_the_same_whatever_stays_encoded(compiled: cw.Program) -> None:
 
 
 def test_computes_a_batch_at_once() -> None:
-    made = compile_graph(small(), images(small()), batch=3, insecure=True, log_n=11)
+    made = compile_graph(small(), images(small()), NetworkOptions(batch=3, insecure=True, log_n=11))
     client, evaluator = made.keygen()
     x = images(small(), 3)
     assert made.batch == 3
@@ -128,7 +129,7 @@ def test_evaluates_chebyshev_polynomials_and_residual_sums() -> None:
     ):
         nodes.append(g.node(name, layer, inputs, nodes))
     graph = g.build(nodes)
-    made = compile_graph(graph, images(graph), insecure=True, log_n=10)
+    made = compile_graph(graph, images(graph), NetworkOptions(insecure=True, log_n=10))
     client, evaluator = made.keygen()
     x = images(graph, 1)
     np.testing.assert_allclose(made.run_clear(x), evaluate(graph, x), atol=1e-9)
@@ -149,7 +150,7 @@ def test_sums_and_differences_of_stages_take_no_level(signs: tuple[float, float]
     ):
         nodes.append(g.node(name, layer, inputs, nodes))
     graph = g.build(nodes)
-    made = compile_graph(graph, images(graph), insecure=True, log_n=6)
+    made = compile_graph(graph, images(graph), NetworkOptions(insecure=True, log_n=6))
     assert made.scheme.parameters.levels == 2
     np.testing.assert_allclose(
         made.run_clear(images(graph)), evaluate(graph, images(graph)), atol=1e-12
@@ -167,7 +168,7 @@ def test_simulates_with_the_errors_of_encryption(compiled: cw.Program) -> None:
 def test_simulation_names_layers_that_numbers_are_not_meant_for() -> None:
     narrow = g.Polynomial((0.0, 1.0, 0.0, 1.0), "chebyshev", -0.5, 0.5)
     graph = network((3,), narrow, Weights().linear(2, 3))
-    made = compile_graph(graph, np.full((1, 3), 0.25), insecure=True, log_n=9)
+    made = compile_graph(graph, np.full((1, 3), 0.25), NetworkOptions(insecure=True, log_n=9))
     assert made.simulate(np.full(3, 0.25)).outside == ()
     [report] = made.simulate(np.full(3, 0.75)).outside
     assert report == "layer '0' expects numbers from -0.5 to 0.5, and got 0.75 to 0.75"
@@ -177,7 +178,7 @@ def test_refuses_inputs_that_it_was_not_compiled_for(compiled: cw.Program) -> No
     client, _ = compiled.keygen()
     with pytest.raises(ShapeMismatchError, match=r"'input' of shape \(2, 6, 6\)"):
         client.encrypt(np.zeros((2, 6, 5)))
-    with pytest.raises(ValueOutOfRangeError, match="layer 'input'"):
+    with pytest.raises(ValueOutOfRangeError, match="input 'input'"):
         client.encrypt(np.full((2, 6, 6), 1.5))
 
 
@@ -186,8 +187,7 @@ def test_a_client_from_files_refuses_what_leaves_a_layers_range(tmp_path: Path) 
     made = compile_graph(
         network((3,), g.Affine(np.full(1, 0.5), np.zeros(1)), narrow, Weights().linear(2, 3)),
         np.full((1, 3), 0.5),
-        insecure=True,
-        log_n=9,
+        NetworkOptions(insecure=True, log_n=9),
     )
     made.keygen()[0].save(tmp_path / "client")
     client = cw.load(tmp_path / "client", cw.Client, insecure=True)
@@ -203,7 +203,7 @@ def test_the_error_to_expect_is_not_exceeded_by_powers(degree: int) -> None:
     nodes.append(g.node("power", power, (0,), nodes))
     graph = g.build([*nodes, g.node("y", g.Output(), (1,), nodes)])
     x = np.random.default_rng(3).uniform(-1.3, 1.3, (32, 6))
-    made = compile_graph(graph, x, batch=32, insecure=True, log_n=11)
+    made = compile_graph(graph, x, NetworkOptions(batch=32, insecure=True, log_n=11))
     client, evaluator = made.keygen()
     for _ in range(3):
         got = client.decrypt(evaluator.run(client.encrypt(x)))
@@ -214,7 +214,7 @@ def test_the_error_to_expect_is_not_exceeded_by_powers(degree: int) -> None:
 def test_names_the_layer_at_which_levels_end() -> None:
     graph = network((4,), *[SQUARE] * 12)
     with pytest.raises(LevelExhaustedError, match=r"layer '\d+' .* the network takes 12"):
-        compile_graph(graph, images(graph), log_n=13)
+        compile_graph(graph, images(graph), NetworkOptions(log_n=13))
 
 
 def test_explanation_tells_packings_rotations_levels_keys_and_totals(compiled: cw.Program) -> None:

@@ -1,0 +1,131 @@
+"""What a network's layers see of sample inputs: the ranges that activations are fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cloakwork.errors import InvalidArgumentError, NotFiniteError
+from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import Compute, applied, values
+
+# Inputs that are retained, spread evenly over all.
+_MOST_RETAINED = 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration:
+    """The smallest and largest element of every node's results.
+
+    Args:
+        lows: By the nodes' numbers.
+        highs: By the nodes' numbers.
+        samples: How many inputs were seen.
+        outermost: The inputs with the extremes of the operands of layers that are not linear,
+            and of the results, each once, as `joined_rows` makes them.
+        spread: Up to 256 inputs spread evenly over all.
+    """
+
+    lows: g.Array
+    highs: g.Array
+    samples: int
+    outermost: g.Array
+    spread: g.Array
+
+    @property
+    def retained(self) -> g.Array:
+        """All inputs that are retained."""
+        return np.concatenate([self.outermost, self.spread])
+
+    def widened(self, number: int, margin: float) -> tuple[float, float]:
+        """A node's range with `margin` times its half width beyond both ends."""
+        low, high = float(self.lows[number]), float(self.highs[number])
+        # A node that never changes has no width, and a polynomial needs one.
+        more = margin * (high - low) / 2 or margin * abs(high) or 1.0
+        return low - more, high + more
+
+
+def calibrate(
+    graph: g.Graph, batches: Iterable[g.Array], compute: Compute = applied
+) -> Calibration:
+    """Run sample inputs through a network, all of them; only some are retained.
+
+    Args:
+        graph: The network.
+        batches: Batches of inputs as `joined_rows` makes them, such as `Samples`.
+        compute: How an operation is computed.
+
+    Raises:
+        InvalidArgumentError: There is no sample.
+        NotFiniteError: What the network makes of a sample is NaN or infinite.
+
+    >>> import numpy as np
+    >>> from cloakwork.programs.ir import layers as g
+    >>> nodes = [g.node("x", g.Input((1,)), (), [])]
+    >>> nodes.append(g.node("square", g.Polynomial((0, 0, 1), "monomial", -9, 9), (0,), nodes))
+    >>> nodes.append(g.node("y", g.Output(), (1,), nodes))
+    >>> calibrate(g.build(nodes), [np.array([[-2.0], [1.0]])]).highs
+    array([1., 4., 4.])
+    """
+    lows = np.full(len(graph.nodes), np.inf)
+    highs = -lows
+    decisive = {
+        operand
+        for node in graph.nodes
+        if isinstance(node.operation, (g.Activation, g.Polynomial, g.Multiply, g.Output))
+        for operand in node.inputs
+    }
+    extremes: dict[tuple[int, str], g.Array] = {}
+    spread = _Spread()
+    for rows in batches:
+        spread.add(rows)
+        for number, result in enumerate(values(graph, rows, compute=compute)):
+            if not np.isfinite(result).all():
+                raise NotFiniteError(
+                    "cannot calibrate the network: expected finite numbers, got NaN or an "
+                    f"infinity at {graph.nodes[number].name!r}; look at the samples and weights"
+                )
+            numbers = result.reshape(len(rows), -1)
+            low, high = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
+            if number in decisive and low < lows[number]:
+                extremes[number, "low"] = rows[numbers.min(axis=1).argmin()].copy()
+            if number in decisive and high > highs[number]:
+                extremes[number, "high"] = rows[numbers.max(axis=1).argmax()].copy()
+            lows[number] = min(lows[number], low)
+            highs[number] = max(highs[number], high)
+    if not spread.seen:
+        raise InvalidArgumentError(
+            "cannot calibrate the network: expected samples, got none; give some of the inputs "
+            "that it was trained on (an iterator runs only once)"
+        )
+    outermost = np.unique(np.stack([*extremes.values(), spread.retained[0]]), axis=0)
+    return Calibration(lows, highs, spread.seen, outermost, np.stack(spread.retained))
+
+
+class _Spread:
+    """Retains inputs at even distances from a stream whose length is not known."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self.retained: list[g.Array] = []
+        self._stride = 1
+
+    def add(self, rows: g.Array) -> None:
+        """Take in a batch."""
+        for each in rows[-self.seen % self._stride :: self._stride]:
+            self.retained.append(each.copy())
+        self.seen += len(rows)
+        while len(self.retained) > _MOST_RETAINED:
+            self.retained = self.retained[::2]
+            self._stride *= 2
+
+
+def bounded(graph: g.Graph, bounds: Sequence[float]) -> g.Graph:
+    """The same network with these bounds for inputs that have none yet."""
+    nodes = list(graph.nodes)
+    for number, (bound, known) in enumerate(zip(bounds, graph.bounds, strict=True)):
+        if not np.isfinite(known):
+            nodes[number] = replace(nodes[number], operation=g.Input(nodes[number].shape, bound))
+    return g.build(nodes, graph.form)

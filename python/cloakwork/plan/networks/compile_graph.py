@@ -1,0 +1,117 @@
+"""From a graph of layers and sample inputs to a program that runs on encrypted inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cloakwork.base.progress import no_announcement
+from cloakwork.plan.networks.calibration import bounded, calibrate
+from cloakwork.plan.networks.depth import activation_depths, least_depths, require_levels
+from cloakwork.plan.networks.fitted_errors import largest_difference
+from cloakwork.plan.networks.options import NetworkOptions
+from cloakwork.plan.networks.pipeline import NetworkPlan, planned
+from cloakwork.plan.networks.refit import refitted
+from cloakwork.plan.networks.samples import Samples
+from cloakwork.plan.networks.worst_case_inputs import worst_case_inputs
+from cloakwork.programs.ir import layers as g
+from cloakwork.programs.packing.batch import BatchPacking
+from cloakwork.programs.port import Port
+from cloakwork.programs.slots import Output
+from cloakwork.runtime.program import Program
+from cloakwork.schemes.ckks import Ckks
+
+# Inputs that the depth is estimated from before all are run through the network.
+_FIRST_SAMPLES = 4
+# The largest values of activations among all inputs are at most 2 to this power times as large as
+# among the first ones, or as among the calibration's.
+_FIRST_GROWTH_BITS = 2
+_GROWTH_BITS = 1
+# Steps of the work that are announced beside one for each ring.
+STEPS = 5
+
+
+def compile_graph(
+    graph: g.Graph,
+    given: Any,
+    options: NetworkOptions | None = None,
+    announce: Callable[[str], None] = no_announcement,
+) -> Program:
+    """Make a program of a network that is a graph of layers; see `cloakwork.nn.compile`.
+
+    Args:
+        graph: The network.
+        given: Inputs such as the network is to be run on, in any form that `Samples` takes.
+        options: What is asked of the program.
+        announce: Is called with each step of the work as it begins, in words.
+
+    Raises:
+        CloakworkError: What `cloakwork.nn.compile` raises.
+
+    Example:
+        >>> import numpy as np
+        >>> nodes = [g.node("x", g.Input((4,)), (), [])]
+        >>> for name, layer in [("dense", g.Linear(np.ones((2, 4)), np.zeros(2))),
+        ...                     ("square", g.Polynomial((0.0, 0.0, 1.0), "monomial", -9, 9)),
+        ...                     ("y", g.Output())]:
+        ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
+        >>> network = compile_graph(g.build(nodes), np.ones((1, 4)))
+        >>> client, evaluator = network.keygen()
+        >>> client.decrypt(evaluator.run(client.encrypt([0.5, 0.25, 0.0, 0.25]))).round(3).tolist()
+        [1.0, 1.0]
+    """
+    options = options or NetworkOptions()
+    announce("estimating the depth")
+    samples = Samples(graph, given)
+    first = samples.first(_FIRST_SAMPLES)
+    if len(first):
+        depths = activation_depths(graph, calibrate(graph, [first]), options, _FIRST_GROWTH_BITS)
+        require_levels(least_depths(graph, depths), options, exact=False)
+    announce("calibrating")
+    calibration = calibrate(graph, samples)
+    depths = activation_depths(graph, calibration, options, _GROWTH_BITS)
+    require_levels(least_depths(graph, depths), options, exact=False)
+    inputs = range(len(graph.inputs))
+    ranges = [calibration.widened(number, options.margin) for number in inputs]
+    graph = bounded(graph, [max(map(abs, ends)) for ends in ranges])
+    announce("fitting activations")
+    fitted, calibration = refitted(
+        graph, samples, calibration, options.precision, options.margin, options.degrees
+    )
+    require_levels(least_depths(fitted.graph, {}), options, exact=False)
+    announce("searching for worst-case inputs")
+    worst = worst_case_inputs(fitted.graph, calibration).worst
+    plan = planned(fitted.graph, calibration, worst, options, announce)
+    return Program(
+        Ckks(plan.parameters),
+        plan.lowered.program,
+        _packing(graph, plan, options),
+        ranges=plan.lowered.ranges,
+        error=plan.error + largest_difference(graph, fitted),
+    )
+
+
+def _packing(graph: g.Graph, plan: NetworkPlan, options: NetworkOptions) -> BatchPacking:
+    """How inputs and results lie in ciphertexts, with the ranges of their numbers."""
+    inputs = tuple(
+        Port(node.name, "real", 0, node.shape, -bound, bound)
+        for node, bound in zip(graph.inputs, graph.bounds, strict=True)
+    )
+    bounds = iter(
+        bound or 0.0
+        for operation, bound in zip(plan.lowered.program.operations, plan.bounds, strict=True)
+        if isinstance(operation, Output)
+    )
+    outputs: list[Port] = []
+    for node, places in zip(graph.outputs, plan.lowered.outputs, strict=True):
+        largest = max(next(bounds) for _ in range(places.ciphertexts))
+        outputs.append(Port(node.name, "real", 0, node.shape, -largest, largest))
+    return BatchPacking(
+        inputs,
+        tuple(outputs),
+        plan.lowered.inputs,
+        plan.lowered.outputs,
+        options.width,
+        options.batch,
+        graph.form,
+    )

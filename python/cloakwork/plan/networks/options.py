@@ -1,0 +1,107 @@
+"""What is asked of a network's program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from cloakwork._native import Parameters
+from cloakwork.base.arguments import integer, positive, shown, truth
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.plan.cost.measure import comparable
+from cloakwork.plan.cost.table import Costs
+from cloakwork.plan.parameters.ckks import SCALE_BITS
+from cloakwork.plan.parameters.rings import RINGS
+from cloakwork.programs.layout import power_of_two
+
+_ACTION = "compile a network"
+_MAX_BATCH = 1 << 15
+_MAX_BYTES = (1 << 63) - 1
+# Bits of a scale below which noise lies in a network of a few layers; simulation corrects it.
+_NOISE_BITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkOptions:
+    """What is asked of a network's program; see `cloakwork.nn.compile` for each option.
+
+    Args:
+        title: The program's name.
+        precision: Bits after the binary point of the results.
+        batch: Inputs of a run.
+        margin: By how much inputs and activations may exceed the calibration data.
+        degrees: Degrees of activations, by the name of a layer or a function.
+        key_budget: Bytes for all evaluation keys; None for no limit.
+        log_n: Base-2 logarithm of the ring degree; None for the cheapest.
+        insecure: Whether parameters below 128-bit security are allowed.
+        costs: What operations cost under given parameters, in one unit for all operations.
+
+    Raises:
+        InvalidArgumentError: An option has a value that it does not take.
+
+    Example:
+        >>> options = NetworkOptions(batch=3, log_n=13)
+        >>> options.width, list(options.rings)
+        (4, [13])
+    """
+
+    title: str = "network"
+    precision: int = 16
+    batch: int = 1
+    margin: float = 0.25
+    degrees: Mapping[str, int] | None = None
+    key_budget: int | None = None
+    log_n: int | None = None
+    insecure: bool = False
+    costs: Callable[[Parameters], Costs] = comparable
+
+    def __post_init__(self) -> None:
+        if not callable(self.costs):
+            raise InvalidArgumentError(
+                f"cannot {_ACTION}: expected costs to be a function of parameters, got "
+                f"{shown(self.costs)}"
+            )
+        checked = {
+            "insecure": truth(self.insecure, "insecure", _ACTION),
+            "margin": positive(self.margin, "margin", _ACTION),
+            "precision": self._integer("precision", 0, SCALE_BITS[-1]),
+            "batch": self._integer("batch", 1, _MAX_BATCH),
+        }
+        if self.log_n is not None:
+            checked["log_n"] = self._integer("log_n", 5, 17)
+        if self.key_budget is not None:
+            checked["key_budget"] = self._integer("key_budget", 0, _MAX_BYTES)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    def _integer(self, name: str, least: int, most: int) -> int:
+        return integer(getattr(self, name), name, _ACTION, least=least, most=most)
+
+    @property
+    def width(self) -> int:
+        """Inputs that a ciphertext has slots for."""
+        return power_of_two(self.batch)
+
+    @property
+    def rings(self) -> range:
+        """Base-2 logarithms of the ring degrees that may be taken, upwards."""
+        return RINGS if self.log_n is None else range(self.log_n, self.log_n + 1)
+
+    @property
+    def scale_bits(self) -> int:
+        """Bits of the smallest scale that may do."""
+        return max(SCALE_BITS.start, self.precision + _NOISE_BITS)
+
+    def costs_of(self, parameters: Parameters) -> Costs:
+        """What operations cost under parameters.
+
+        Raises:
+            InvalidArgumentError: `costs` gives something else.
+        """
+        costs = self.costs(parameters)
+        if not isinstance(costs, Costs):
+            raise InvalidArgumentError(
+                f"cannot compile {self.title}: expected costs to be a function that gives Costs, "
+                f"got one that gives {shown(costs)}"
+            )
+        return costs.kept()

@@ -1,0 +1,89 @@
+"""The packings of all stages of a network, chosen together by cost."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from cloakwork.plan.cost.table import Costs
+from cloakwork.plan.networks.choose import Prices, cheapest
+from cloakwork.plan.networks.diagonals import product_cost
+from cloakwork.plan.networks.packings import ImageGrid, image_grids, plain
+from cloakwork.plan.networks.staged import StagedNetwork, depth_of
+from cloakwork.plan.networks.stages import Activation, CiphertextProduct
+from cloakwork.programs.places import Places
+
+
+def chosen_packings(
+    network: StagedNetwork, slots: int, costs: Costs
+) -> tuple[tuple[Places, ...], float]:
+    """The packings of all stages that together cost least, and their price.
+
+    Args:
+        network: The network.
+        slots: Slots of one ciphertext for each input of a batch.
+        costs: What operations cost at each level of the network.
+    """
+    options = _options(network, slots)
+    prices: list[Prices] = []
+    for group, found in options.items():
+        tally = np.asarray([each.ciphertexts for _, each in found], dtype=np.float64)
+        prices.append(Prices((group,), tally * _own_price(network, group, costs)))
+    for (number, operand), matrix in network.matrices.items():
+        level = network.levels[number] + 1
+        into, out = network.groups[operand], network.groups[number]
+        table = np.full((len(options[into]), len(options[out])), np.inf)
+        for i, (grid, before) in enumerate(options[into]):
+            for j, (other, after) in enumerate(options[out]):
+                # From one grid to another hardly two elements share a diagonal.
+                if grid is None or other is None or grid == other:
+                    table[i, j] = product_cost(matrix, before, after, costs, level).price
+        if into == out:
+            prices.append(Prices((into,), table.diagonal()))
+        else:
+            order = (into, out) if into < out else (out, into)
+            prices.append(Prices(order, table if into < out else table.T))
+    chosen = cheapest(prices)
+    price = sum(float(each.table[tuple(chosen[n] for n in each.choices)]) for each in prices)
+    return tuple(options[group][chosen[group]][1] for group in network.groups), price
+
+
+def _options(
+    network: StagedNetwork, slots: int
+) -> dict[int, list[tuple[ImageGrid | None, Places]]]:
+    """For each group the packings that it may have, and the grid of each."""
+    grids = image_grids(network.images)
+    options: dict[int, list[tuple[ImageGrid | None, Places]]] = {}
+    for group in sorted(set(network.groups)):
+        members = [n for n, each in enumerate(network.groups) if each == group]
+        image = next(
+            (
+                network.images[each]
+                for each in members
+                if len(network.images[each].shape) == 3 and network.images[each].strides
+            ),
+            network.images[group],
+        )
+        found: list[tuple[ImageGrid | None, Places]] = []
+        for grid in grids:
+            packing = grid.packing(image, slots)
+            if packing is not None:
+                found.append((grid, packing))
+        found.append((None, plain(prod(image.shape), slots)))
+        options[group] = found
+    return options
+
+
+def _own_price(network: StagedNetwork, group: int, costs: Costs) -> float:
+    """What the stages of a group cost for each ciphertext, products with matrices aside."""
+    price = 0.0
+    for number, stage in enumerate(network.stages):
+        if network.groups[number] == group:
+            level = costs.at(network.levels[number] + depth_of(stage))
+            if isinstance(stage, Activation | CiphertextProduct):
+                price += depth_of(stage) * (level.product + level.relinearisation + level.rescale)
+            else:
+                # Each ciphertext is encrypted, sent and held.
+                price += level.addition
+    return price

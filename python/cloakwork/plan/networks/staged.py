@@ -1,0 +1,125 @@
+"""The stages of a network with what follows from them alone: levels, matrices, tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from cloakwork.plan.networks.diagonals import ClearMatrix
+from cloakwork.plan.networks.matrices import Matrix
+from cloakwork.plan.networks.packings import Image, strides_of
+from cloakwork.plan.networks.stages import (
+    Activation,
+    CiphertextProduct,
+    EncryptedInput,
+    MatrixProduct,
+    Stage,
+)
+from cloakwork.programs.ir import layers as g
+from cloakwork.programs.slots import polynomial_depth
+
+
+@dataclass(frozen=True, eq=False)
+class StagedNetwork:
+    """The stages of a network with their levels, matrices and tensors.
+
+    Args:
+        graph: The layers.
+        stages: The stages.
+        outputs: For each result the number of its stage.
+    """
+
+    graph: g.Graph
+    stages: tuple[Stage, ...]
+    outputs: tuple[int, ...]
+
+    @cached_property
+    def levels(self) -> tuple[int, ...]:
+        """The level that each stage's result is needed at, 0 where no stage works on it."""
+        levels = [0] * len(self.stages)
+        for number in reversed(range(len(self.stages))):
+            stage = self.stages[number]
+            for operand in operands_of(stage):
+                levels[operand] = max(levels[operand], levels[number] + depth_of(stage))
+        return tuple(levels)
+
+    @property
+    def depth(self) -> int:
+        """The levels that the network takes."""
+        return max(self.levels)
+
+    @cached_property
+    def groups(self) -> tuple[int, ...]:
+        """For each stage the first of the stages that have the same packing."""
+        groups = list(range(len(self.stages)))
+
+        def first(number: int) -> int:
+            while groups[number] != number:
+                number = groups[number]
+            return number
+
+        for number, stage in enumerate(self.stages):
+            if not isinstance(stage, MatrixProduct) or stage.signs is not None:
+                for operand in operands_of(stage):
+                    one, other = sorted((first(number), first(operand)))
+                    groups[other] = one
+        return tuple(map(first, range(len(self.stages))))
+
+    @cached_property
+    def matrices(self) -> Mapping[tuple[int, int], ClearMatrix]:
+        """The elements of every matrix, by its stage and the stage of its operand."""
+        return {
+            (number, operand): _elements(matrix)
+            for number, stage in enumerate(self.stages)
+            if isinstance(stage, MatrixProduct) and stage.signs is None
+            for operand, matrix in stage.terms.items()
+        }
+
+    @cached_property
+    def images(self) -> tuple[Image, ...]:
+        """The tensor of each stage."""
+        strides = strides_of(self.graph)
+        return tuple(Image(stage.shape, strides[stage.node]) for stage in self.stages)
+
+
+def operands_of(stage: Stage) -> tuple[int, ...]:
+    """The stages whose results a stage works on."""
+    match stage:
+        case EncryptedInput():
+            return ()
+        case MatrixProduct(terms=terms):
+            return tuple(terms)
+        case Activation(operand=operand):
+            return (operand,)
+        case CiphertextProduct(left=left, right=right):
+            return (left, right)
+
+
+def depth_of(stage: Stage) -> int:
+    """Levels that a stage takes."""
+    match stage:
+        case EncryptedInput():
+            return 0
+        case MatrixProduct():
+            return 0 if stage.signs is not None else 1
+        case Activation(coefficients=coefficients):
+            return 1 if stage.squares else polynomial_depth(coefficients)
+        case CiphertextProduct():
+            return 1
+
+
+def _elements(matrix: Matrix) -> ClearMatrix:
+    found = matrix.tocoo()
+    used = found.data != 0
+    rows, columns, weights = found.row[used], found.col[used], found.data[used]
+    if not len(weights):
+        # An empty matrix takes one element, which is 0.
+        rows, columns, weights = np.zeros((3, 1))
+    return ClearMatrix(
+        np.asarray(rows, dtype=np.int64),
+        np.asarray(columns, dtype=np.int64),
+        np.asarray(weights, dtype=np.float64),
+    )

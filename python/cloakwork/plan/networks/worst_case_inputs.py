@@ -1,0 +1,154 @@
+"""The inputs that a client accepts and that errors grow most by, searched for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.plan.networks.aligned_directions import aligned_directions
+from cloakwork.plan.networks.calibration import Calibration
+from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import element_bounds, results, values
+
+# Inputs that each round starts from.
+_STARTS = 32
+_ROUNDS = 3
+# Halvings of the distance to where the first layer leaves its range.
+_HALVINGS = 10
+# Parts of an input's elements that a direction changes.
+_PARTS = (1.0, 0.25, 0.05)
+# Errors that growth is estimated from, and their deviation: small, and far above rounding.
+_DRAWS = 4
+_DEVIATION = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorstCaseInputs:
+    """What the search found.
+
+    Args:
+        worst: Accepted inputs, the ones with the largest errors in their results first, as
+            `joined_rows` makes them.
+        tried: All accepted inputs of the search.
+    """
+
+    worst: g.Array
+    tried: g.Array
+
+
+def worst_case_inputs(graph: g.Graph, calibration: Calibration) -> WorstCaseInputs:
+    """Search the inputs within a network's ranges for the ones that errors grow most by.
+
+    Lines start from calibration inputs, at first away from their mean, and end where the
+    first layer leaves its range; where values are multiplied, further lines go where the
+    values grow most, as in high dimensions no line at random does. The next lines start from
+    the ends that errors grow most by, in directions at random: hit-and-run (Smith, "Efficient
+    Monte Carlo procedures for generating points uniformly distributed over bounded regions",
+    Operations Research 32, 1984), uphill only.
+
+    Args:
+        graph: A network whose inputs have bounds and whose polynomials have ranges.
+        calibration: Inputs within them.
+
+    Example:
+        >>> from cloakwork.plan.networks.calibration import calibrate
+        >>> nodes = [g.node("x", g.Input((1,), bound=3.0), (), [])]
+        >>> nodes.append(g.node("square", g.Polynomial((0, 0, 1), "monomial", -2, 2), (0,), nodes))
+        >>> nodes.append(g.node("y", g.Output(), (1,), nodes))
+        >>> graph = g.build(nodes)
+        >>> found = worst_case_inputs(graph, calibrate(graph, [np.array([[0.5], [1.0]])])).worst
+        >>> np.abs(found[0]).round(1).tolist()
+        [2.0]
+    """
+    generator = np.random.default_rng(0)
+    errors = _errors(graph, generator)
+    stride = -(-len(calibration.spread) // _STARTS)
+    starts = np.concatenate([calibration.outermost, calibration.spread[::stride]])
+    starts = starts[_accepted(graph, starts)]
+    if not len(starts):
+        return WorstCaseInputs(calibration.outermost, starts)
+    bounds = element_bounds(graph)
+    aligned = aligned_directions(graph, starts[0]) * bounds
+    directions = np.concatenate([starts - starts.mean(axis=0), aligned])
+    starts = np.concatenate([starts, np.repeat(starts[:1], len(aligned), axis=0)])
+    tried = [starts]
+    for _ in range(_ROUNDS):
+        ends, accepted = _line_ends(graph, starts, directions)
+        tried += accepted
+        starts = np.concatenate([starts, ends])
+        order = np.argsort(-_growth(graph, starts, errors))[:_STARTS]
+        starts = starts[order]
+        directions = _random_directions(starts.shape, generator) * bounds
+    return WorstCaseInputs(starts, np.concatenate(tried))
+
+
+def _line_ends(
+    graph: g.Graph, starts: g.Array, directions: g.Array
+) -> tuple[g.Array, list[g.Array]]:
+    """The last accepted input of each line, and the accepted inputs that were tried before it."""
+    bounds = element_bounds(graph)
+    sizes = np.abs(directions / bounds).max(axis=1, keepdims=True, initial=0.0)
+    steps = 2 * directions / np.where(sizes > 0, sizes, 1.0)
+    near, far = np.zeros_like(sizes), np.ones_like(sizes)
+    middle, ends = far, starts
+    tried: list[g.Array] = []
+    for _ in range(_HALVINGS):
+        # A line that has come to a bound of the input goes on along it.
+        inputs = np.clip(starts + middle * steps, -bounds, bounds)
+        accepted = _accepted(graph, inputs)
+        tried.append(inputs[accepted])
+        within = accepted[:, np.newaxis]
+        ends = np.where(within, inputs, ends)
+        near, far = np.where(within, middle, near), np.where(within, far, middle)
+        middle = (near + far) / 2
+    return ends, tried
+
+
+def _random_directions(shape: g.Shape, generator: np.random.Generator) -> g.Array:
+    """Directions of a part of the elements each, in units of their bounds."""
+    parts = generator.choice(_PARTS, (shape[0], 1))
+    signs = generator.choice([-1.0, 1.0], shape)
+    return np.asarray(np.where(generator.random(shape) < parts, signs, 0.0))
+
+
+def _accepted(graph: g.Graph, rows: g.Array) -> NDArray[np.bool_]:
+    """Whether each input is within its bounds and takes no polynomial out of its range."""
+    ranges = g.operand_ranges(graph)
+    within = np.asarray((np.abs(rows) <= element_bounds(graph)).all(axis=1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for (low, high), made in zip(ranges, values(graph, rows), strict=True):
+            numbers = made.reshape(len(rows), -1)
+            within &= ((numbers >= low) & (numbers <= high)).all(axis=1)
+    return within
+
+
+def _errors(graph: g.Graph, generator: np.random.Generator) -> list[dict[int, g.Array]]:
+    """Draws of errors for the results of the nodes that become ciphertexts."""
+    sizes = dict.fromkeys(range(len(graph.inputs)), 1.0)
+    for number, node in enumerate(graph.nodes):
+        match node.operation:
+            case g.Polynomial(basis=basis, low=low, high=high):
+                # Ciphertexts hold the operand of a Chebyshev polynomial scaled to [-1, 1].
+                sizes[node.inputs[0]] = (high - low) / 2 if basis == "chebyshev" else 1.0
+                sizes[number] = 1.0
+            case g.Multiply() | g.Output():
+                sizes |= {operand: sizes.get(operand, 1.0) for operand in node.inputs}
+                sizes[number] = 1.0
+    return [
+        {
+            number: generator.normal(scale=_DEVIATION * size, size=graph.nodes[number].shape)
+            for number, size in sizes.items()
+        }
+        for _ in range(_DRAWS)
+    ]
+
+
+def _growth(graph: g.Graph, rows: g.Array, draws: list[dict[int, g.Array]]) -> g.Array:
+    """For each input how large the error of any of its results is."""
+    exact = results(graph, rows)
+    squares = np.zeros_like(exact)
+    for errors in draws:
+        squares += (results(graph, rows, errors) - exact) ** 2
+    return np.asarray(squares.max(axis=1))
