@@ -54,7 +54,14 @@ def some(x: Any, s: Any) -> Any:
 
 def circuits(log_n: int | None = 11) -> cw.Program:
     """Products and a sum, modulo two primes."""
-    return some.compile(bits=36, batch=3, effort=0.1, log_n=log_n, insecure=log_n is not None)
+    return some.compile(
+        bits=36,
+        batch=3,
+        effort=0.1,
+        public_inputs=True,
+        log_n=log_n,
+        insecure=log_n is not None,
+    )
 
 
 def greater(bits: int, title: str = "greater") -> GateProgram:

@@ -22,6 +22,8 @@ from cloakwork.errors import (
     ProgramMismatchError,
     RunCancelledError,
 )
+from cloakwork.plan.networks.compile_graph import compile_graph
+from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
 from tests.families import (
@@ -319,9 +321,7 @@ def budgeted_tensors(key_budget: int | None) -> cw.Program:
 
 
 def budgeted_networks(key_budget: int | None) -> cw.Program:
-    from cloakwork.frontends.nn.compile_module import compile_graph  # noqa: PLC0415
-
-    return compile_graph(GRAPH, SAMPLES, key_budget=key_budget)
+    return compile_graph(GRAPH, SAMPLES, NetworkOptions(key_budget=key_budget))
 
 
 @pytest.mark.parametrize(
