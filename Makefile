@@ -7,7 +7,7 @@ BIN := .venv/bin
 INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 
-.PHONY: help demo demo-bits test test-slow lint bench clean
+.PHONY: help demo demo-bits test test-slow lint bench wheel clean
 
 help:
 	@echo "make demo       classify encrypted handwritten digits"
@@ -16,6 +16,7 @@ help:
 	@echo "make test-slow  run the slow tests: 128-bit parameters, large rings, programs over bits"
 	@echo "make lint       check format and types only"
 	@echo "make bench      measure the engine, einsum, programs over bits, circuits, networks"
+	@echo "make wheel      build a wheel for any Linux and try it without Rust on every Python here"
 	@echo "make clean      remove what make has made"
 
 demo: .venv/.native .venv/.demo
@@ -60,6 +61,19 @@ bench: .venv/.native .venv/.dev .venv/.clash
 	@$(BIN)/python -m benchmarks.circuit
 	@echo "== measuring networks"
 	@$(BIN)/python -m benchmarks.nn
+
+# Zig links against a glibc of 2014, and nothing is compiled for this processor alone.
+wheel: .venv/.wheel-tools
+	@echo "== building a wheel"
+	@rm -rf target/wheels
+	@env -u CONDA_PREFIX -u RUSTFLAGS VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/$(BIN):$$PATH maturin build --release --quiet --zig --compatibility manylinux2014
+	@tools/try-wheel target/wheels/*.whl
+	@ls -l target/wheels
+
+.venv/.wheel-tools: .venv/.python
+	@echo "== installing what wheels are built with"
+	@$(INSTALL) 'ziglang>=0.13,<0.16'
+	@touch $@
 
 clean:
 	rm -rf .venv target

@@ -36,7 +36,8 @@ def ports(draw: st.DrawFn, name: str, least: int = 1) -> list[Port]:
         kind: PortKind = draw(st.sampled_from(KINDS))
         width = draw(st.integers(1, 5)) if kind != "bytes" else 8 * draw(st.integers(1, 2))
         shape = draw(st.sampled_from([(), (), (1,), (3,), (2, 2)]))
-        made.append(Port(f"{name} {number}", kind, width, shape))
+        fraction = draw(st.integers(0, width)) if kind in ("unsigned", "signed") else 0
+        made.append(Port(f"{name} {number}", kind, width, shape, fraction=fraction))
     return made
 
 

@@ -111,6 +111,22 @@ def test_gate_programs_have_no_ports_of_numbers() -> None:
         builder.finish()
 
 
+@pytest.mark.parametrize(
+    ("kind", "fraction", "reason"),
+    [
+        ("signed", 9, "expected 0 to 8 bits after the point, got 9"),
+        ("unsigned", -1, "got -1"),
+        ("unsigned", True, "got True"),
+        ("unsigned", 1.0, r"got 1\.0"),
+        ("bytes", 4, "expected a point in a number, got one in bytes"),
+        ("bits", 1, "expected a point in a number, got one in bits"),
+    ],
+)
+def test_illegal_points_are_refused(kind: str, fraction: int, reason: str) -> None:
+    with pytest.raises(InvalidProgramError, match=f"cannot make the port 'p': .*{reason}"):
+        Port("p", kind, 8, fraction=fraction)  # type: ignore[arg-type]
+
+
 def test_ports_have_bounded_bits_together() -> None:
     half = MAX_PORT_BITS // 2 + 1
     with pytest.raises(InvalidProgramError, match="bits of inputs"):

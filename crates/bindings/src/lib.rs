@@ -11,6 +11,7 @@ mod ckks;
 mod engine;
 mod errors;
 mod numbers;
+mod security;
 mod tfhe;
 mod threads;
 mod timing;
@@ -18,6 +19,10 @@ mod timing;
 /// The engines, written in Rust: CKKS and BGV over RNS rings, and TFHE for bits.
 #[pyo3::pymodule]
 mod _native {
+    /// Bytes of a residue.
+    #[pymodule_export]
+    const WORD_BYTES: usize = rlwe::ring::WORD_BYTES;
+
     #[pymodule_export]
     use crate::{
         bgv::ciphertext::BgvCiphertext,
@@ -25,6 +30,7 @@ mod _native {
         bgv::evaluator::BgvEvaluator,
         bgv::keys::{BgvEvaluationKeys, BgvPublicKey, BgvSecretKey},
         bgv::linear_transform::BgvLinearTransform,
+        bgv::noise::{BgvNoise, BgvNoiseModel},
         bgv::parameters::BgvParameters,
         bgv::plaintext::BgvPlaintext,
         ckks::ciphertext::Ciphertext,
@@ -34,6 +40,7 @@ mod _native {
         ckks::linear_transform::LinearTransform,
         ckks::parameters::Parameters,
         ckks::plaintext::{Decrypted, Plaintext},
+        security::max_log_qp,
         tfhe::keys::{
             BooleanCiphertexts, BooleanEvaluationKey, BooleanPublicKey, BooleanSecretKey,
         },

@@ -2,9 +2,9 @@
 
 use pyo3::prelude::*;
 
+use crate::ckks::parameters::Parameters;
 use crate::engine;
 use crate::numbers::Number;
-use crate::ckks::parameters::Parameters;
 
 /// Seconds of a forward transform of one limb on one thread: the median of `repetitions`.
 #[pyfunction]

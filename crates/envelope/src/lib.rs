@@ -121,7 +121,9 @@ impl Format {
         }
         let (expected, version) = (self.version, header.u16()?);
         if version != expected {
-            return Err(kind.malformed(format!("expected format version {expected}, got {version}")));
+            return Err(
+                kind.malformed(format!("expected format version {expected}, got {version}"))
+            );
         }
         let number = header.u16()?;
         if number != kind.number {

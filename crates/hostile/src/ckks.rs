@@ -40,7 +40,13 @@ impl Bench {
         let coefficients = [0.1, 0.5, 0.0, -0.25];
         let polynomials = [PolynomialBasis::Monomial, PolynomialBasis::Chebyshev]
             .map(|basis| Polynomial::new(&coefficients, basis).expect("a polynomial"));
-        Self { parameters, secret, evaluator, transform: transform.expect("a transform"), polynomials }
+        Self {
+            parameters,
+            secret,
+            evaluator,
+            transform: transform.expect("a transform"),
+            polynomials,
+        }
     }
 
     /// All that operations here ask for.

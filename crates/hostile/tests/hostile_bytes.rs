@@ -108,7 +108,9 @@ fn made(target: &str) -> Vec<(&'static str, Vec<u8>)> {
             ]
         }
         "plaintext" => vec![("dense", dense.to_bytes()), ("sparse", sparse.to_bytes())],
-        "large_evaluation_keys" | "large_ciphertext" | "large_bgv_evaluation_keys"
+        "large_evaluation_keys"
+        | "large_ciphertext"
+        | "large_bgv_evaluation_keys"
         | "bits_evaluation_key" => vec![
             ("as_it_is", vec![0]),
             ("a_patch", [&[1][..], &100u32.to_le_bytes(), &[8], &[255; 8]].concat()),

@@ -57,7 +57,9 @@ pub enum Error {
     #[error("cannot {operation}: value number {index} is not finite")]
     NotFinite { operation: &'static str, index: usize },
     /// A ciphertext is not what an estimate is of.
-    #[error("cannot decrypt: expected a ciphertext of {what} {expected:e} by the estimate, got {actual:e}; make the estimate by the operations that made the ciphertext")]
+    #[error(
+        "cannot decrypt: expected a ciphertext of {what} {expected:e} by the estimate, got {actual:e}; make the estimate by the operations that made the ciphertext"
+    )]
     EstimateMismatch { what: &'static str, expected: f64, actual: f64 },
     /// Two objects were made under different parameters.
     #[error("cannot {operation}: the operands were made under different parameters")]

@@ -18,7 +18,8 @@ thread_local! {
 /// Runs `work` with all its loops on the calling thread; the result is the same.
 ///
 /// ```
-/// use rlwe::{Parameters, ParametersLiteral, parallel};
+/// use rlwe::ckks::{Parameters, ParametersLiteral};
+/// use rlwe::parallel;
 /// let literal = ParametersLiteral { levels: 1, ..Default::default() };
 /// let parameters = parallel::on_this_thread(|| Parameters::new(literal))?;
 /// assert_eq!(parameters.max_level(), 1);
@@ -46,17 +47,68 @@ pub(crate) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     if ALONE.get() { work() } else { rayon::scope(|_| work()) }
 }
 
-/// A loop as this crate runs it.
-pub(crate) trait Shared: IndexedParallelIterator {
-    /// To be called on every parallel iterator before its items are mapped or consumed.
-    fn shared(self) -> Loop<Self> {
-        Loop(self)
+/// What a loop goes over; [`Source::shared`] makes it a loop.
+///
+/// Rayon's own entries, `into_par_iter` and the like, are disallowed in this crate: a loop of
+/// theirs would enter a pool in spite of [`on_this_thread`].
+pub(crate) struct Source<I>(I);
+
+/// All items of a vector or a slice.
+#[expect(clippy::disallowed_methods, reason = "the one entry")]
+pub(crate) fn over<T>(items: T) -> Source<T::Iter>
+where
+    T: IntoParallelIterator<Iter: IndexedParallelIterator>,
+{
+    Source(items.into_par_iter())
+}
+
+/// Pieces of a slice, `size` items each.
+#[expect(clippy::disallowed_methods, reason = "the one entry")]
+pub(crate) fn chunks<T: Sync>(
+    items: &[T],
+    size: usize,
+) -> Source<impl IndexedParallelIterator<Item = &[T]>> {
+    Source(items.par_chunks(size))
+}
+
+/// Pieces of a slice, `size` items each.
+#[expect(clippy::disallowed_methods, reason = "the one entry")]
+pub(crate) fn chunks_mut<T: Send>(
+    items: &mut [T],
+    size: usize,
+) -> Source<impl IndexedParallelIterator<Item = &mut [T]>> {
+    Source(items.par_chunks_mut(size))
+}
+
+impl<I: IndexedParallelIterator> Source<I> {
+    /// Both sides' items in pairs.
+    pub(crate) fn zip<J: IndexedParallelIterator>(
+        self,
+        other: Source<J>,
+    ) -> Source<impl IndexedParallelIterator<Item = (I::Item, J::Item)>> {
+        Source(self.0.zip(other.0))
+    }
+
+    /// Each item beside its number.
+    pub(crate) fn enumerate(self) -> Source<impl IndexedParallelIterator<Item = (usize, I::Item)>> {
+        Source(self.0.enumerate())
+    }
+
+    /// At least so many items are one thread's.
+    pub(crate) fn with_min_len(
+        self,
+        least: usize,
+    ) -> Source<impl IndexedParallelIterator<Item = I::Item>> {
+        Source(self.0.with_min_len(least))
+    }
+
+    /// The loop.
+    pub(crate) fn shared(self) -> Loop<I> {
+        Loop(self.0)
     }
 }
 
-impl<I: IndexedParallelIterator> Shared for I {}
-
-/// Made by [`Shared::shared`].
+/// Made by [`Source::shared`].
 pub(crate) struct Loop<I>(I);
 
 impl<I: IndexedParallelIterator> ParallelIterator for Loop<I> {
@@ -92,7 +144,7 @@ mod tests {
     #[test]
     fn a_loop_of_one_thread_runs_on_the_calling_one_in_order() {
         let ran: Vec<_> = on_this_thread(|| {
-            let numbers = (0..100).into_par_iter().shared();
+            let numbers = over(0..100).shared();
             numbers.map(|i| (i, thread::current().id())).collect()
         });
         assert!(ran.into_iter().eq((0..100).map(|i| (i, thread::current().id()))));
@@ -107,6 +159,6 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(pool.broadcast(|_| threads()), [3; 3]);
         on_this_thread(|| on_this_thread(|| assert_eq!(threads(), 1)));
-        assert_eq!(pool.install(|| (0..7).into_par_iter().shared().sum::<i32>()), 21);
+        assert_eq!(pool.install(|| over(0..7).shared().sum::<i32>()), 21);
     }
 }

@@ -1,7 +1,7 @@
 //! Objects of BGV that come back from bytes are those that went, and do what they did.
 
-use rlwe::bytes::ReadLimits;
 use rlwe::bgv::{Ciphertext, Evaluator, Parameters, ParametersLiteral, Plaintext};
+use rlwe::bytes::ReadLimits;
 use rlwe::keys::{EvaluationKeys, EvaluationKeysRequest, PublicKey, SecretKey};
 use rlwe::{Error, SecretDistribution};
 

@@ -2,13 +2,13 @@
 //! bit. One test alone in its process, as any other would start the global pool.
 
 use rayon::ThreadPoolBuilder;
+use rlwe::Result;
 use rlwe::bgv;
 use rlwe::ckks::{
     self, Complex64, Encoding, Parameters, ParametersLiteral, Polynomial, PolynomialBasis,
 };
 use rlwe::keys::{EvaluationKeys, EvaluationKeysRequest, SecretKey};
 use rlwe::parallel::on_this_thread;
-use rlwe::Result;
 
 fn keys(secret: &SecretKey) -> Result<EvaluationKeys> {
     let top = secret.parameters().max_level();

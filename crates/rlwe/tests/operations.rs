@@ -1,12 +1,12 @@
 //! Every operation at every level, against complex double precision: the error of the
 //! values stays under the ciphertext's own estimate.
 
+use rlwe::Error;
 use rlwe::ckks::{
     Ciphertext, Complex64, Diagonals, Encoding, Evaluator, Flooding, LinearTransform, Parameters,
     ParametersLiteral, Plaintext, Polynomial, PolynomialBasis, Split, inner_sum_rotations,
 };
 use rlwe::keys::{EvaluationKeysRequest, SecretKey};
-use rlwe::Error;
 
 /// Uniform numbers in [-1, 1), the same on every run.
 struct Numbers(u64);
@@ -74,7 +74,8 @@ impl Bench {
 
     /// The values are right within the estimate, and the estimate is not idle.
     fn check(&self, name: &str, ciphertext: &Ciphertext, expected: &[Complex64]) {
-        let values = self.secret.decrypt(ciphertext, ciphertext.estimate()).unwrap().decode().unwrap();
+        let values =
+            self.secret.decrypt(ciphertext, ciphertext.estimate()).unwrap().decode().unwrap();
         assert_eq!(values.len(), expected.len(), "{name}");
         let error = values.iter().zip(expected).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
         let (level, precision) = (ciphertext.level(), ciphertext.precision());
@@ -571,7 +572,8 @@ fn precision_at_a_scale_of_40_bits_and_128_bit_security() {
         let diagonals: Vec<Vec<f64>> =
             (0..64).map(|_| (0..slots).map(|_| numbers.next()).collect()).collect();
         let bits = |ciphertext: &Ciphertext, expected: &dyn Fn(usize) -> f64| {
-            let values = secret.decrypt(ciphertext, ciphertext.estimate()).unwrap().decode_real().unwrap();
+            let values =
+                secret.decrypt(ciphertext, ciphertext.estimate()).unwrap().decode_real().unwrap();
             let errors = values.iter().enumerate().map(|(i, value)| (value - expected(i)).abs());
             -errors.fold(0.0, f64::max).log2()
         };

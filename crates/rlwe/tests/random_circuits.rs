@@ -97,8 +97,12 @@ impl Bench {
                 let plaintext = self.parameters.encode(&constant, encoding)?;
                 let estimate = f.add_plain(plaintext.estimate())?;
                 Ok(match operation {
-                    3 => (e.add_plain(a, &plaintext)?, estimate, each(&|i| x.exact[i] + constant[i])),
-                    _ => (e.sub_plain(a, &plaintext)?, estimate, each(&|i| x.exact[i] - constant[i])),
+                    3 => {
+                        (e.add_plain(a, &plaintext)?, estimate, each(&|i| x.exact[i] + constant[i]))
+                    }
+                    _ => {
+                        (e.sub_plain(a, &plaintext)?, estimate, each(&|i| x.exact[i] - constant[i]))
+                    }
                 })
             }
             5 => {

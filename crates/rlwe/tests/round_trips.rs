@@ -1,9 +1,7 @@
 //! Objects that come back from bytes are those that went, and do what they did.
 
 use rlwe::bytes::ReadLimits;
-use rlwe::ckks::{
-    Ciphertext, Encoding, Evaluator, Parameters, ParametersLiteral, Plaintext,
-};
+use rlwe::ckks::{Ciphertext, Encoding, Evaluator, Parameters, ParametersLiteral, Plaintext};
 use rlwe::keys::{EvaluationKeys, EvaluationKeysRequest, PublicKey, SecretKey};
 use rlwe::{Error, SecretDistribution};
 
@@ -60,7 +58,10 @@ fn everything_comes_back(literal: ParametersLiteral) {
     assert!(fresh.to_bytes().len() <= fresh.nbytes() / 2 + OVERHEAD);
     let a = Ciphertext::from_bytes(&parameters, &fresh.to_bytes()).unwrap();
     assert_eq!(a, fresh);
-    assert_near(&secret.decrypt(&a, a.estimate()).unwrap().decode_real().unwrap(), x.iter().copied());
+    assert_near(
+        &secret.decrypt(&a, a.estimate()).unwrap().decode_real().unwrap(),
+        x.iter().copied(),
+    );
 
     let key = original.public_key().unwrap().to_bytes();
     assert!(key.len() <= parameters.key_limbs() * n * 4 + OVERHEAD);
@@ -68,7 +69,10 @@ fn everything_comes_back(literal: ParametersLiteral) {
     assert_eq!(public.to_bytes(), key);
     let b = public.encrypt(&plaintext).unwrap();
     assert_eq!(b.to_bytes().len() / b.nbytes(), 1);
-    assert_near(&secret.decrypt(&b, b.estimate()).unwrap().decode_real().unwrap(), x.iter().copied());
+    assert_near(
+        &secret.decrypt(&b, b.estimate()).unwrap().decode_real().unwrap(),
+        x.iter().copied(),
+    );
 
     let request = EvaluationKeysRequest {
         relinearisation_level: Some(top),

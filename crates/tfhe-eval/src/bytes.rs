@@ -204,10 +204,7 @@ fn open(kind: Kind, bytes: &[u8]) -> Result<(Parameters, Reader<'_>)> {
     Ok((parameters, reader))
 }
 
-fn words<'a>(
-    reader: &mut Reader<'a>,
-    count: usize,
-) -> Result<impl Iterator<Item = u32> + use<'a>> {
+fn words<'a>(reader: &mut Reader<'a>, count: usize) -> Result<impl Iterator<Item = u32> + use<'a>> {
     let bytes = reader.take(count * size_of::<u32>())?;
     Ok(bytes.as_chunks().0.iter().map(|&x| u32::from_le_bytes(x)))
 }

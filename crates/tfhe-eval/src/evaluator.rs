@@ -11,6 +11,7 @@ use crate::bootstrap::{Bootstrapper, MAX_BATCH, Task};
 use crate::encryption::{Ciphertexts, Signal, check_owner};
 use crate::keys::EvaluationKey;
 use crate::program::Program;
+use crate::schedule::{Costs, Priority, Schedule};
 use crate::{Error, Result};
 
 const RUN: &str = "run a bootstrap program";
@@ -59,10 +60,10 @@ impl EvaluationKey {
         self.check_arguments(program, inputs, threads)?;
         let run = Run::new(program, inputs);
         let ready = (0..program.nodes())
-            .filter(|&node| program.schedule.needed[node] && program.schedule.waits[node] == 0);
+            .filter(|&node| run.schedule.needed[node] && run.schedule.waits[node] == 0);
         run.start(ready.collect(), self.0.parameters.signal_length());
         thread::scope(|scope| {
-            for thread in 0..threads.min(program.bootstraps()) {
+            for thread in 0..threads.min(run.schedule.bootstraps) {
                 let worker = thread::Builder::new().name("cloakwork-boolean".into());
                 let run = &run;
                 let work = move || run.work_until_done(self, threads, thread);
@@ -119,6 +120,7 @@ pub struct BootstrapTime {
 struct Run<'p> {
     began: Instant,
     program: &'p Program,
+    schedule: Schedule,
     state: Mutex<State>,
     /// There is more work, or none will come.
     work_changed: Condvar,
@@ -134,7 +136,7 @@ struct State {
     /// By node: the terms that are not there yet.
     waits: Vec<u32>,
     /// Bootstraps whose operands are there, by priority and then by order.
-    ready: BinaryHeap<(u32, Reverse<usize>)>,
+    ready: BinaryHeap<(Priority, Reverse<usize>)>,
     made: usize,
     times: Vec<BootstrapTime>,
     /// Why the run stopped early.
@@ -149,19 +151,21 @@ struct Sum {
 
 impl<'p> Run<'p> {
     fn new(program: &'p Program, inputs: &Ciphertexts) -> Self {
+        let schedule = Schedule::new(program, &Costs::default());
         let mut signals: Vec<_> = inputs.signals.iter().cloned().map(Some).collect();
         signals.resize(program.signals(), None);
         let state = State {
             signals,
-            uses: program.schedule.uses.clone(),
-            waits: program.schedule.waits.clone(),
+            uses: schedule.uses.clone(),
+            waits: schedule.waits.clone(),
             ready: BinaryHeap::new(),
             made: 0,
-            times: Vec::with_capacity(program.bootstraps()),
+            times: Vec::with_capacity(schedule.bootstraps),
             failure: None,
         };
         let state = Mutex::new(state);
-        Self { began: Instant::now(), program, state, work_changed: Condvar::new(), ended: Condvar::new() }
+        let (work_changed, ended) = (Condvar::new(), Condvar::new());
+        Self { began: Instant::now(), program, schedule, state, work_changed, ended }
     }
 
     /// Nothing that holds the lock panics half-way through a change.
@@ -170,12 +174,12 @@ impl<'p> Run<'p> {
     }
 
     fn is_over(&self, state: &State) -> bool {
-        state.failure.is_some() || state.made == self.program.bootstraps()
+        state.failure.is_some() || state.made == self.schedule.bootstraps
     }
 
     /// Makes the sums that need no bootstrap and lists the bootstraps that can begin.
     fn start(&self, ready: Vec<usize>, length: usize) {
-        let sums = self.lock().sort_out(self.program, ready);
+        let sums = self.lock().sort_out(self, ready);
         self.add_up(sums, length);
     }
 
@@ -186,7 +190,7 @@ impl<'p> Run<'p> {
     }
 
     fn watch(&self, go_on: &mut impl FnMut(usize, usize) -> bool) {
-        let total = self.program.bootstraps();
+        let total = self.schedule.bootstraps;
         loop {
             let state = self.lock();
             let (made, over) = (state.made, self.is_over(&state));
@@ -261,11 +265,9 @@ impl<'p> Run<'p> {
     fn deliver(&self, made: Vec<(usize, Vec<Vec<u32>>)>, length: usize) {
         let mut state = self.lock();
         let count = made.len();
-        let ready = made
-            .into_iter()
-            .flat_map(|(node, outputs)| state.put(self.program, node, outputs))
-            .collect();
-        let sums = state.sort_out(self.program, ready);
+        let ready =
+            made.into_iter().flat_map(|(node, outputs)| state.put(self, node, outputs)).collect();
+        let sums = state.sort_out(self, ready);
         drop(state);
         self.work_changed.notify_all();
         self.add_up(sums, length);
@@ -286,8 +288,8 @@ impl<'p> Run<'p> {
             let node = sum.node;
             let made = sum.add_up(self.program, length);
             let mut state = self.lock();
-            let ready = state.put(self.program, node, vec![made]);
-            sums.extend(state.sort_out(self.program, ready));
+            let ready = state.put(self, node, vec![made]);
+            sums.extend(state.sort_out(self, ready));
         }
     }
 
@@ -308,13 +310,13 @@ impl<'p> Run<'p> {
 
 impl State {
     /// Keeps what a node made, where it is used, and gives the nodes that now can begin.
-    fn put(&mut self, program: &Program, node: usize, outputs: Vec<Vec<u32>>) -> Vec<usize> {
+    fn put(&mut self, run: &Run<'_>, node: usize, outputs: Vec<Vec<u32>>) -> Vec<usize> {
         let mut ready = Vec::new();
-        for (signal, output) in program.made(node).zip(outputs) {
+        for (signal, output) in run.program.made(node).zip(outputs) {
             if self.uses[signal] > 0 {
                 self.signals[signal] = Some(output.into());
             }
-            for &user in program.schedule.users(signal) {
+            for &user in run.schedule.users(signal) {
                 let waits = &mut self.waits[user as usize];
                 *waits -= 1;
                 if *waits == 0 {
@@ -326,12 +328,12 @@ impl State {
     }
 
     /// Lists the bootstraps among nodes that can begin, and gives the others.
-    fn sort_out(&mut self, program: &Program, ready: Vec<usize>) -> Vec<Sum> {
+    fn sort_out(&mut self, run: &Run<'_>, ready: Vec<usize>) -> Vec<Sum> {
         let (bootstraps, linear): (Vec<usize>, Vec<usize>) =
-            ready.into_iter().partition(|&node| program.is_bootstrap(node));
-        let priorities = &program.schedule.priorities;
+            ready.into_iter().partition(|&node| run.program.is_bootstrap(node));
+        let priorities = &run.schedule.priorities;
         self.ready.extend(bootstraps.into_iter().map(|node| (priorities[node], Reverse(node))));
-        linear.into_iter().map(|node| self.take(program, node)).collect()
+        linear.into_iter().map(|node| self.take(run.program, node)).collect()
     }
 
     /// The operands of a node; none that was used for the last time stays.

@@ -63,15 +63,15 @@ impl Program {
         let refused = |reason| Err(Error::InvalidArgument { operation: OPERATION, reason });
         if encodings.len() != self.outputs() {
             let (outputs, given) = (self.outputs(), encodings.len());
-            return refused(format!("expected an encoding for each of {outputs} outputs, got {given}"));
+            return refused(format!(
+                "expected an encoding for each of {outputs} outputs, got {given}"
+            ));
         }
         let all = variances.switch.iter().chain([&variances.input, &variances.bootstrap]);
         if let Some(wrong) = all.into_iter().find(|x| !(x.is_finite() && **x >= 0.0)) {
             return refused(format!("expected variances of 0 or more, got {wrong}"));
         }
-        let bootstraps = (0..self.nodes()).filter(|&node| self.is_bootstrap(node));
-        let counts = bootstraps.map(|node| self.tables(node).layout().count_log() as usize);
-        let most = counts.max().map_or(0, |log| log + 1);
+        let most = self.most_tables_log().map_or(0, |log| log + 1);
         if most > variances.switch.len() {
             let given = variances.switch.len();
             return refused(format!("expected {most} variances of switches, got {given}"));
@@ -172,8 +172,7 @@ mod tests {
 
     #[test]
     fn noise_is_followed_to_every_bootstrap_and_output() {
-        let variances =
-            Variances { input: 1e-7, bootstrap: 1e-6, switch: vec![1e-5, 2e-5] };
+        let variances = Variances { input: 1e-7, bootstrap: 1e-6, switch: vec![1e-5, 2e-5] };
         let found = program().failure(&variances, &[1 << 30, 1 << 29]).unwrap();
         let logs = [
             log2_failure(1.0 / 8.0, 10.0 * 1e-7 + 2e-5),

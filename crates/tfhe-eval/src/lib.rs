@@ -58,4 +58,5 @@ pub use keys::{EvaluationKey, SecretKey};
 pub use parameters::{MAX_TABLES_LOG, Parameters};
 pub use program::{Program, ProgramArrays};
 pub use public_key::PublicKey;
+pub use schedule::Costs;
 pub use timing::{Seconds, seconds};

@@ -4,7 +4,6 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::parameters::MAX_TABLES_LOG;
-use crate::schedule::Schedule;
 use crate::tables::Tables;
 use crate::{Error, Result};
 
@@ -59,16 +58,15 @@ pub struct ProgramArrays {
     pub output_signals: Vec<u32>,
 }
 
-/// A program that keeps the rules of its form, and the order to run it in.
+/// A program that keeps the rules of its form.
 pub struct Program {
     arrays: ProgramArrays,
     /// By node and one more: where its tables start.
     table_starts: Vec<usize>,
-    pub(crate) schedule: Schedule,
 }
 
 impl Program {
-    /// Checks every number and plans the order.
+    /// Checks every number.
     ///
     /// # Errors
     /// [`Error::InvalidProgram`], which says what is wrong where.
@@ -93,9 +91,7 @@ impl Program {
             let reason = format!("expected outputs below signal {signals}, got {signal}");
             return Err(Error::InvalidProgram { reason });
         }
-        let mut program = Self { arrays, table_starts, schedule: Schedule::default() };
-        program.schedule = Schedule::new(&program);
-        Ok(program)
+        Ok(Self { arrays, table_starts })
     }
 
     /// How many signals go in.
@@ -108,19 +104,15 @@ impl Program {
         self.arrays.output_signals.len()
     }
 
-    /// How many bootstraps a run makes: those that an output depends on.
-    pub fn bootstraps(&self) -> usize {
-        self.schedule.bootstraps
-    }
-
-    /// The most bootstraps one after another.
-    pub fn depth(&self) -> usize {
-        self.schedule.depth
-    }
-
     /// The largest m of a bootstrap, 0 when there is none.
     pub fn message_bits(&self) -> u32 {
         self.arrays.message_bits.iter().copied().max().unwrap_or(0).into()
+    }
+
+    /// log2 of the most tables of a bootstrap, rounded up; none without bootstraps.
+    pub(crate) fn most_tables_log(&self) -> Option<usize> {
+        let bootstraps = (0..self.nodes()).filter(|&node| self.is_bootstrap(node));
+        bootstraps.map(|node| self.tables(node).layout().count_log() as usize).max()
     }
 
     pub(crate) fn nodes(&self) -> usize {
@@ -171,8 +163,7 @@ impl Program {
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (inputs, outputs, nodes) = (self.inputs(), self.outputs(), self.nodes());
-        write!(f, "Program({inputs} inputs, {nodes} nodes, ")?;
-        write!(f, "{} bootstraps in {} layers, {outputs} outputs)", self.bootstraps(), self.depth())
+        write!(f, "Program({inputs} inputs, {nodes} nodes, {outputs} outputs)")
     }
 }
 

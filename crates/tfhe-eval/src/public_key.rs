@@ -21,8 +21,8 @@ use tfhe::core_crypto::algorithms::polynomial_algorithms::polynomial_karatsuba_w
 use tfhe::core_crypto::commons::math::random::{RandomGenerator, Seed};
 use tfhe::core_crypto::prelude::{
     ContiguousEntityContainer, DefaultRandomGenerator, Gaussian, GlweCiphertext,
-    GlweCiphertextCount, GlweCiphertextList, GlweCiphertextListOwned, GlweSecretKey,
-    LweCiphertext, MonomialDegree, PlaintextList, Polynomial, SeededGlweCiphertextList,
+    GlweCiphertextCount, GlweCiphertextList, GlweCiphertextListOwned, GlweSecretKey, LweCiphertext,
+    MonomialDegree, PlaintextList, Polynomial, SeededGlweCiphertextList,
     decompress_seeded_glwe_ciphertext_list, encrypt_seeded_glwe_ciphertext_list,
     extract_lwe_sample_from_glwe_ciphertext,
 };
@@ -145,7 +145,8 @@ impl PublicKey {
         generator: &mut RandomGenerator<DefaultRandomGenerator>,
         phase: u64,
     ) -> Signal {
-        let (count, size) = (self.parameters.large_polynomials(), self.parameters.polynomial_size());
+        let (count, size) =
+            (self.parameters.large_polynomials(), self.parameters.polynomial_size());
         let ephemeral = self.ephemeral(generator);
         let noise = self.parameters.large_noise().0;
         let mut glwe = GlweCiphertext::new(0, count.to_glwe_size(), size, KEY_MODULUS);

@@ -40,7 +40,13 @@ impl Builder {
         Self { arrays, phases: phases.to_vec() }
     }
 
-    fn add_node(&mut self, kind: u8, terms: &[(usize, i32)], constant: u32, message_bits: u8) -> u32 {
+    fn add_node(
+        &mut self,
+        kind: u8,
+        terms: &[(usize, i32)],
+        constant: u32,
+        message_bits: u8,
+    ) -> u32 {
         self.arrays.kinds.push(kind);
         self.arrays.message_bits.push(message_bits);
         self.arrays.constants.push(constant);
@@ -479,7 +485,8 @@ fn programs_too_large_to_be_analysed_are_refused() {
         output_signals: vec![nodes as u32],
         ..Default::default()
     };
-    let empty = ProgramArrays { term_starts: vec![0], output_starts: vec![0], ..Default::default() };
+    let empty =
+        ProgramArrays { term_starts: vec![0], output_starts: vec![0], ..Default::default() };
     let wide = |terms: usize| ProgramArrays {
         term_starts: vec![0, terms as u32],
         term_signals: vec![0; terms],

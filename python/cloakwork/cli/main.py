@@ -38,10 +38,8 @@ def cloakwork() -> None:
     """Run programs on data that whoever runs them cannot see.
 
     \b
-    compile score.py:program -o score.cw
-    keygen score.cw --client alice.key --evaluator alice.keys
-    encrypt alice.key inputs.npz -o in.cw; run alice.keys in.cw -o out.cw
-    decrypt alice.key out.cw -o result.npz
+    compile score.py:program -o p.cw; keygen p.cw --client c.key --evaluator e.key
+    encrypt c.key in.npz -o in.cw; run e.key in.cw -o out.cw; decrypt c.key out.cw
 
     Completion in bash: eval "$(_CLOAKWORK_COMPLETE=bash_source cloakwork)"
     """

@@ -12,14 +12,13 @@ from types import ModuleType
 from typing import Any
 
 from cloakwork.base.arguments import shown
-from cloakwork.cli.values import ENDINGS, read_values
-from cloakwork.errors import CloakworkError, InvalidArgumentError, MissingDependencyError
+from cloakwork.cli.values import ENDINGS, read_samples
+from cloakwork.errors import CloakworkError, InvalidArgumentError
 from cloakwork.frontends import boolean, nn
 from cloakwork.frontends.boolean import Circuit
 from cloakwork.frontends.circuit.compile_function import CircuitFunction
 from cloakwork.frontends.tensors.compile import Spec
 from cloakwork.frontends.tensors.compile import compile as compile_function
-from cloakwork.programs.port import Port
 from cloakwork.runtime.program import Program
 
 _ACTION = "compile"
@@ -129,7 +128,9 @@ def _compiled(found: Any, source: str, options: Options) -> Program:
             raise InvalidArgumentError(
                 f"cannot {_ACTION} {source}: expected --bits, the bits of its results"
             )
-        return found.compile(**options.given("bits", "batch", "public_inputs"), **insecure)
+        return found.compile(
+            **options.given("bits", "batch", "public_inputs", "key_budget"), **insecure
+        )
     if _is_network(found):
         return _network(found, source, options, insecure)
     if callable(found):
@@ -159,8 +160,5 @@ def _network(found: Any, source: str, options: Options, insecure: Any) -> Progra
             f"cannot {_ACTION} {source}: expected --sample, a file ({', '.join(ENDINGS)}) with a "
             "batch of inputs such as the network is to be run on"
         )
-    (sample,) = read_values(options.sample, [Port("input", "real")]).values()
-    if sample is None:
-        raise MissingDependencyError("cannot compile a network: expected a sample")
     asked = options.given("precision", "batch", "key_budget")
-    return nn.compile(found, sample, **asked, **insecure)
+    return nn.compile(found, read_samples(options.sample), **asked, **insecure)

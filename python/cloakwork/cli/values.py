@@ -53,6 +53,36 @@ def read_values(path: Path, ports: Sequence[Port]) -> dict[str, Any]:
     return {name: _taken(value, names[name]) for name, value in found.items()}
 
 
+def read_samples(path: Path) -> Any:
+    """Batches of inputs of a network whose names are not known yet.
+
+    Args:
+        path: A file: .npz with an array for each input; .npy or .csv with the only input's; .json
+            with either.
+
+    Returns:
+        The batch of the only input, or batches by name.
+
+    Raises:
+        InvalidArgumentError: The file has another ending.
+        MalformedBytesError: The file is damaged, or not of its ending's form.
+        OSError: The file cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "in.json"
+        >>> _ = path.write_text('{"a": [[1, 2]], "b": [[3]]}')
+        >>> read_samples(path)
+        {'a': [[1, 2]], 'b': [[3]]}
+    """
+    unnamed = Port("", "real")
+    try:
+        found = _READERS[_ending(path)](path, [unnamed])
+    except (ValueError, EOFError, KeyError) as error:
+        raise MalformedBytesError(f"cannot read {path}: {error}") from error
+    return next(iter(found.values())) if len(found) == 1 else found
+
+
 def write_values(path: Path, result: Any, ports: Sequence[Port]) -> None:
     """Write what a program gave, by the names of its ports.
 

@@ -1,7 +1,8 @@
 """The text of a gate program: a person can read it, and it reads back exactly.
 
 Title, inputs, then one line per gate, then outputs with the values of their bits, bit 0
-first. Ports of several elements say how many; look-up tables stand before their operands:
+first. Ports of several elements say how many, those of numbers with a fixed point how many of their
+bits come after it (`fraction 4`); look-up tables stand before their operands:
 
     cloakwork gate program 1
     title "majority of a, of each pair"
@@ -99,9 +100,12 @@ def port_text(port: Port) -> str:
     Example:
         >>> port_text(Port("a", "signed", 8, shape=(3,)))
         '"a" signed 8 x 3'
+        >>> port_text(Port("b", "unsigned", 8, fraction=2))
+        '"b" unsigned 8 fraction 2'
     """
     times = "".join(f" x {size}" for size in port.shape)
-    return f"{quote(port.name)} {port.kind} {port.width}{times}"
+    point = f" fraction {port.fraction}" if port.fraction else ""
+    return f"{quote(port.name)} {port.kind} {port.width}{times}{point}"
 
 
 def read_port(tokens: Tokens) -> Port:
@@ -118,8 +122,9 @@ def read_port(tokens: Tokens) -> Port:
     shape: list[int] = []
     while tokens.accept("x"):
         shape.append(tokens.integer())
+    fraction = tokens.integer() if tokens.accept("fraction") else 0
     # The port itself refuses other kinds.
-    return Port(name, cast(PortKind, kind), width, tuple(shape))
+    return Port(name, cast(PortKind, kind), width, tuple(shape), fraction=fraction)
 
 
 class _Reader:

@@ -37,14 +37,19 @@ class Port:
         shape: The shape; that of a single element is empty.
         low: The least value of any element; None where the kind alone says it, or nothing does.
         high: The greatest.
+        fraction: Over bits, bits after the point of a number with a fixed point, whose bit 0 is
+            worth 2^-fraction; 0 for an integer.
 
     Raises:
         InvalidProgramError: The name is no text, the kind is unknown, a width or size is below 1,
-            the bits are more than `MAX_PORT_BITS`, bytes are not whole, or the range is empty.
+            the bits are more than `MAX_PORT_BITS`, bytes are not whole, the range is empty, or bits
+            after the point are more than all, or are of no number.
 
     Example:
         >>> print(Port("samples", "signed", 12, shape=(4,)))
         samples: 4 x signed, 12 bits
+        >>> print(Port("price", "unsigned", 16, fraction=6))
+        price: unsigned, 16 bits, 6 of them after the point
         >>> print(Port("a", "integer", shape=(2, 3), low=0, high=255))
         a: 2 x 3, integers from 0 to 255
     """
@@ -55,15 +60,17 @@ class Port:
     shape: tuple[int, ...] = ()
     low: float | int | None = None
     high: float | int | None = None
+    fraction: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             self._refuse(f"its name is of type {type(self.name).__name__}, not text")
         if self.kind not in get_args(PortKind):
             self._refuse(f"expected a kind of {get_args(PortKind)}, got {self.kind!r}")
-        least = int(self.is_bits)
-        if type(self.width) is not int or not least <= self.width <= least * MAX_PORT_BITS:
-            self._refuse(f"expected a width of {least} or more bits, got {self.width!r}")
+        if type(self.width) is not int or self.width < int(self.is_bits):
+            self._refuse(f"expected a width of {int(self.is_bits)} or more, got {self.width!r}")
+        if self.width and not self.is_bits:
+            self._refuse(f"expected no width of numbers, got {self.width}")
         if not isinstance(self.shape, tuple) or len(self.shape) > MAX_AXES:
             self._refuse(f"expected a shape of up to {MAX_AXES} axes")
         for size in self.shape:
@@ -73,6 +80,10 @@ class Port:
             self._refuse(f"expected up to {MAX_PORT_BITS} bits, got {self.bits}")
         if self.kind == "bytes" and self.width % 8:
             self._refuse(f"expected whole bytes, got a width of {self.width} bits")
+        if type(self.fraction) is not int or not 0 <= self.fraction <= self.width:
+            self._refuse(f"expected 0 to {self.width} bits after the point, got {self.fraction!r}")
+        if self.fraction and self.kind not in ("unsigned", "signed"):
+            self._refuse(f"expected a point in a number, got one in {self.kind}")
         if self.low is not None and self.high is not None and not self.low <= self.high:
             self._refuse(f"its range from {self.low!r} to {self.high!r} is empty")
 
@@ -102,7 +113,8 @@ class Port:
         sizes = " x ".join(map(str, self.shape))
         if self.is_bits:
             bits = "1 bit" if self.width == 1 else f"{self.width} bits"
-            return f"{self.name}: {f'{sizes} x ' if sizes else ''}{self.kind}, {bits}"
+            point = f", {self.fraction} of them after the point" if self.fraction else ""
+            return f"{self.name}: {f'{sizes} x ' if sizes else ''}{self.kind}, {bits}{point}"
         return f"{self.name}: {sizes or 'one'}, {self.kind}s{self._range()}"
 
     def _range(self) -> str:
@@ -120,6 +132,7 @@ class Port:
             "shape": list(self.shape),
             "low": _end_text(self.low),
             "high": _end_text(self.high),
+            "fraction": self.fraction,
         }
 
     @classmethod
@@ -137,6 +150,7 @@ class Port:
             fields.integers("shape", least=1, most=MAX_SIZE, count=MAX_AXES),
             _read_end(fields, "low"),
             _read_end(fields, "high"),
+            fields.integer("fraction", least=0, most=MAX_PORT_BITS),
         )
 
     def _refuse(self, reason: str) -> NoReturn:

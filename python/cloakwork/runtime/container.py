@@ -288,7 +288,11 @@ def _array(data: bytes) -> NDArray[Any]:
     version = npy.read_magic(file)
     if version != (1, 0):
         raise MalformedBytesError(f"an array is of numpy's format {version}, expected 1.0")
-    shape, fortran, dtype = npy.read_array_header_1_0(file, max_header_size=1 << 12)
+    try:
+        shape, fortran, dtype = npy.read_array_header_1_0(file, max_header_size=1 << 12)
+    except Exception as error:
+        # numpy reads headers as Python, with errors of several kinds that it does not name.
+        raise MalformedBytesError(f"the header of an array is damaged: {error}") from error
     body = memoryview(data)[file.tell() :]
     if dtype.str not in _DTYPES or fortran:
         raise MalformedBytesError(f"an array is of {dtype.str:.20}")

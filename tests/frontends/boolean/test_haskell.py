@@ -5,6 +5,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from os import cpu_count
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +27,8 @@ from cloakwork.errors import (
     UnboundedRecursionError,
     VerilogError,
 )
-from cloakwork.frontends.boolean import haskell
+from cloakwork.frontends.boolean import Circuit, haskell
+from cloakwork.frontends.boolean.clash import ClashRun
 
 TYPES = """{-# LANGUAGE DeriveAnyClass #-}
 module Types (types, swapped) where
@@ -65,7 +69,8 @@ turned v = rotateLeftS v d1
 def module(folder: Path, body: str, name: str = "Design") -> Path:
     path = folder / f"{name}.hs"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"module {name} where\n\nimport Clash.Prelude\n\n{body}\n")
+    pragma = "{-# LANGUAGE ExistentialQuantification #-} "
+    path.write_text(f"{pragma}module {name} where\n\nimport Clash.Prelude\n\n{body}\n")
     return path
 
 
@@ -159,10 +164,10 @@ integer = fromInteger
 listed :: Unsigned 4 -> [Unsigned 4]
 listed x = [x]
 
-data Shade = Light | Dark
+data Some = forall a . Show a => Some a
 
-shaded :: Vec 2 Shade -> Bool
-shaded _ = True
+some :: Vec 2 (Bit, Some) -> Bool
+some _ = True
 
 nothing :: Bit -> BitVector 0 -> Bit
 nothing x _ = x
@@ -179,6 +184,28 @@ isEven n = n == 0 || isOdd (n - 1)
 isOdd n = n /= 0 && isEven (n - 1)
 {-# NOINLINE isEven #-}
 
+double :: Vec 2 (Bit, Double) -> Bit
+double _ = 0
+
+half :: Unsigned 8 -> Bool
+half x = fromIntegral x * (0.5 :: Double) > 3
+
+text :: Unsigned 8 -> Bool
+text x = show x == "3"
+
+unit :: Bit -> ()
+unit _ = ()
+
+wide :: Unsigned 100 -> Unsigned 120
+wide = fromIntegral
+
+untyped x = x + 1
+
+type family Held a where Held Bit = Some
+
+held :: Held Bit -> Bit
+held _ = 1
+
 total :: Unsigned 8 -> Unsigned 8
 total x = y
   where
@@ -186,40 +213,58 @@ total x = y
 """
 
 
+REFUSALS = [
+    ("missing", TopNotFoundError, "exports no function missing"),
+    ("clocked", SequentialCircuitError, "clocked works on signals"),
+    ("onClock", SequentialCircuitError, "onClock works on signals"),
+    ("anyWidth", NotBitsError, "a type with variables in it"),
+    ("anyType", NotBitsError, "a type with variables in it"),
+    ("higher", NotBitsError, r"\(Bit -> Bit\), which cannot be bits"),
+    ("integer", NotBitsError, "stands Integer, which cannot be bits"),
+    ("listed", NotBitsError, r"stands \[Unsigned 4\], which cannot be bits"),
+    ("some", NotBitsError, r"stands Some, .* argument x0; it is part of \(Bit, Some\); expected"),
+    ("nothing", NotBitsError, "argument x1: its type has no bits: BitVector 0; leave it out"),
+    ("empty", NotBitsError, r"the result: its type has no bits: Vec 0 \(BitVector 8\); expected"),
+    ("factorial", UnboundedRecursionError, "factorial, or what it uses, calls itself"),
+    ("isEven", UnboundedRecursionError, "isEven, or what it uses, calls"),
+    (
+        "double",
+        NotBitsError,
+        r"stands Double, .* argument x0; it is part of \(Bit, Double\).*SFixed",
+    ),
+    ("half", NotBitsError, r"computes with Double or Float \(integerToDouble#\).*SFixed"),
+    ("text", HaskellError, "takes eqString, of which Clash can make no circuit"),
+    ("unit", NotBitsError, r"the result: its type has no bits: \(\)"),
+    ("wide", HaskellError, "an Integer of a number of 100 bits.*64 bits; expected resize"),
+    ("untyped", NotBitsError, r"with variables in it, which classes restrict: .*Num a => a -> a"),
+    ("held", NotBitsError, "stands Some, which cannot be bits; expected an instance of BitPack"),
+    ("total", VerilogError, "no gates of Clash's total: .*loop"),
+]
+Reading = Callable[[str], "Future[Circuit]"]
+
+
 @pytest.fixture(scope="module")
-def refused(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return module(tmp_path_factory.mktemp("refused"), REFUSED)
+def reading(tmp_path_factory: pytest.TempPathFactory) -> Reading:
+    """The functions that are refused, and one that is not, which are read side by side."""
+    path = module(tmp_path_factory.mktemp("refused"), REFUSED)
+    pool = ThreadPoolExecutor(cpu_count())
+    tops = ["value", *(top for top, _, _ in REFUSALS)]
+    futures = {top: pool.submit(boolean.from_haskell, path, top) for top in tops}
+    pool.shutdown(wait=False)
+    return futures.__getitem__
 
 
-@pytest.mark.parametrize(
-    ("top", "error", "reason"),
-    [
-        ("missing", TopNotFoundError, "exports no function missing"),
-        ("clocked", SequentialCircuitError, "clocked works on signals"),
-        ("onClock", SequentialCircuitError, "onClock works on signals"),
-        ("anyWidth", NotBitsError, "a type with variables in it"),
-        ("anyType", NotBitsError, "a type with variables in it"),
-        ("higher", NotBitsError, r"\(Bit -> Bit\), which cannot be bits"),
-        ("integer", NotBitsError, "stands Integer, which cannot be bits"),
-        ("listed", NotBitsError, r"stands \[Unsigned 4\], which cannot be bits"),
-        ("shaded", NotBitsError, "stands Shade, which cannot be bits"),
-        ("nothing", NotBitsError, "argument 1: its type has no bits"),
-        ("empty", NotBitsError, "the result's port: its type has no bits"),
-        ("factorial", UnboundedRecursionError, "factorial, or what it uses, calls itself"),
-        ("isEven", UnboundedRecursionError, "isEven, or what it uses, calls"),
-        ("total", VerilogError, "no gates of Clash's total: .*loop"),
-    ],
-)
+@pytest.mark.parametrize(("top", "error", "reason"), REFUSALS)
 def test_functions_that_are_refused(
-    refused: Path, top: str, error: type[CloakworkError], reason: str
+    reading: Reading, top: str, error: type[CloakworkError], reason: str
 ) -> None:
     with pytest.raises(error, match=f"cannot .*{reason}") as caught:
-        boolean.from_haskell(refused, top=top)
+        reading(top).result()
     assert type(caught.value) is error
 
 
-def test_a_constant_is_a_program_without_inputs(refused: Path) -> None:
-    assert boolean.from_haskell(refused, top="value").run_clear() == {"out": 7}
+def test_a_constant_is_a_program_without_inputs(reading: Reading) -> None:
+    assert reading("value").result().run_clear() == {"out": 7}
 
 
 def test_the_message_of_the_compiler_names_file_and_line(tmp_path: Path) -> None:
@@ -245,16 +290,23 @@ def test_arguments_that_are_refused(tmp_path: Path) -> None:
         boolean.from_haskell(tmp_path / "None.hs", top="f")
 
 
-def test_a_module_is_in_a_file_of_its_name(tmp_path: Path) -> None:
-    path = tmp_path / "Other.hs"
-    for text, told in (
-        ("module Design where", r"it is the module Design; expected a file Design\.hs$"),
-        ("module Designs.Other where", r"expected a file Designs/Other\.hs$"),
-        ("f = 1", "it is the module Main; .* a line `module Name where`"),
-    ):
-        path.write_text(text)
-        with pytest.raises(HaskellError, match=told):
-            boolean.from_haskell(path, top="f")
+@pytest.mark.parametrize(
+    ("name", "header"),
+    [("sum of two.hs", "-- No header.\n"), ("Main.hs", "module Main (main, added) where\n")],
+)
+def test_a_file_may_be_the_module_main(tmp_path: Path, name: str, header: str) -> None:
+    path = tmp_path / name
+    path.write_text(
+        f"{header}import Clash.Prelude\nimport Carries\n\n"
+        "added :: Unsigned 3 -> Unsigned 3 -> Unsigned 4\nadded = withCarry\n"
+        "main = print (added 1 2)\n"
+    )
+    (tmp_path / "carries.hs").write_text(
+        "module Carries where\n\nimport Clash.Prelude\n\nwithCarry a b = add a b\n"
+    )
+    program = boolean.from_haskell(path, top="added")
+    a, b = np.divmod(np.arange(64), 8)
+    assert (program.run_clear(x0=a, x1=b)["out"] == a + b).all()
 
 
 def test_without_clash_it_says_how_to_install_it(
@@ -323,7 +375,11 @@ def test_a_yosys_that_takes_too_long_is_told_of_as_the_function(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = module(tmp_path, "f = low")
-    monkeypatch.setattr(haskell, "verilog_of", lambda *_: [path])
+    (tmp_path / "verilog").mkdir()
+    (tmp_path / "verilog" / "f.v").write_text("module cloakwork(); endmodule")
+    (tmp_path / "types.json").write_text('{"types": ["Bit"], "names": []}')
+    (tmp_path / "meanings.json").write_text('[{"kind": "unsigned", "width": 1, "fraction": 0}]')
+    monkeypatch.setattr(haskell, "run_clash", lambda *_: ClashRun(tmp_path, 0, ""))
     with pytest.raises(SynthesisTimeoutError, match=r"Clash's f: .* Yosys took more than 1 s"):
         boolean.from_haskell(path, top="f", yosys=slow_program(tmp_path), timeout=1)
     wait_until_ended(int((tmp_path / "started").read_text()))

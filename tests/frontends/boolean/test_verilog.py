@@ -189,6 +189,7 @@ def cell(kind: str, made: int, **pins: int) -> dict[str, object]:
         ("output", [cell("$_AND_", 3, A=2, B=4)], "nothing drives the wire 4"),
         ("output", [cell("$_TBUF_", 3, A=2, E=2)], "_TBUF_, from an unknown line, is no gate"),
         ("inout", [cell("$_NOT_", 3, A=2)], "the port q is inout"),
+        ("input", [], "it has no outputs; expected a module that computes something"),
     ],
 )
 def test_netlists_that_are_refused(
@@ -318,9 +319,11 @@ def test_a_yosys_of_ones_own_by_a_relative_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bin").mkdir()
-    stand_in(tmp_path / "bin", '{"modules": {"m": {"ports": {}, "cells": {}}}}')
+    ports = '{"q": {"direction": "output", "bits": ["1"]}}'
+    stand_in(tmp_path / "bin", f'{{"modules": {{"m": {{"ports": {ports}, "cells": {{}}}}}}}}')
     monkeypatch.chdir(tmp_path)
-    assert boolean.from_verilog(design(tmp_path, ""), "m", yosys="bin/yosys").run_clear() == {}
+    found = boolean.from_verilog(design(tmp_path, ""), "m", yosys="bin/yosys").run_clear()
+    assert found == {"q": 1}
     with pytest.raises(VerilogError, match="Yosys wrote no module other"):
         boolean.from_verilog(design(tmp_path, ""), "other", yosys=Path("bin/yosys"))
 

@@ -1,6 +1,8 @@
 """Values of ports as bits and back, and what is refused."""
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from cloakwork.errors import (
     CloakworkError,
     InputNameError,
     InvalidArgumentError,
+    NotFiniteError,
     NotRealError,
     ShapeMismatchError,
     ValueOutOfRangeError,
@@ -154,3 +157,90 @@ def test_arguments_by_place_and_by_name() -> None:
         bound_arguments(ports, [1], {"a": 1}, "run")
     with pytest.raises(InvalidArgumentError, match=r"expected 2 argument\(s\), a, b, got 3"):
         bound_arguments(ports, [1, 2, 3], {}, "run")
+
+
+@given(
+    st.sampled_from(["unsigned", "signed"]),
+    st.sampled_from([1, 2, 8, 53, 54, 64, 65, 128]),
+    st.sampled_from([None, 1, 3]),
+    st.integers(1, 3),
+    st.data(),
+)
+@settings(deadline=None)
+def test_numbers_with_a_fixed_point_round_trip(
+    kind: PortKind, width: int, length: int | None, runs: int, data: st.DataObject
+) -> None:
+    port = Port(
+        "a",
+        kind,
+        width,
+        () if length is None else (length,),
+        fraction=data.draw(st.integers(1, width)),
+    )
+    low = -(2 ** (width - 1)) if kind == "signed" else 0
+    shape = tuple(each for each in (runs, length) if each is not None)
+    count = int(np.prod(shape))
+    drawn = data.draw(
+        st.lists(st.integers(low, low + 2**width - 1), min_size=count, max_size=count)
+    )
+    exact = [Fraction(number, 1 << port.fraction) for number in drawn]
+    bits, many = bits_of_arguments([port], {"a": np.array(exact, dtype=object).reshape(shape)})
+    # In place of the numbers their bits: those of the integers that stand for them.
+    whole = Port("a", kind, width, port.shape)
+    integers = np.array(drawn, dtype=object).reshape(shape)
+    assert (bits == bits_of_arguments([whole], {"a": integers})[0]).all()
+    found = results_of_bits([port], bits, many=many)["a"]
+    assert found.shape == shape
+    assert found.reshape(-1).tolist() == exact
+    assert found.dtype == (np.float64 if width <= 53 else object)
+
+
+def test_real_numbers_are_rounded_to_the_nearest_that_a_port_has() -> None:
+    port = Port("x", "signed", 8, fraction=2)
+
+    def rounded(value: Any) -> Any:
+        bits, many = bits_of_arguments([port], {"x": value})
+        return results_of_bits([port], bits, many=many)["x"]
+
+    for value in (1.3, Fraction(13, 10), Decimal("1.3"), np.float32(1.3), np.longdouble(1.3)):
+        assert rounded(value) == 1.25
+        assert type(rounded(value)) is float
+    assert [rounded(value) for value in (3, np.int8(-3), True, 0.125, 0.375)] == [3, -3, 1, 0, 0.5]
+    values = np.array([1.3, -1.4, 0.125], dtype=np.float32)
+    assert rounded(values).tolist() == [1.25, -1.5, 0]
+    assert rounded([Fraction(1, 3), 2.0, Decimal(1)]).tolist() == [0.25, 2, 1]
+    wide = Port("x", "unsigned", 60, fraction=50)
+    bits, many = bits_of_arguments([wide], {"x": 0.1})
+    assert results_of_bits([wide], bits, many=many) == {
+        "x": Fraction(round(Fraction(0.1) * 2**50), 2**50)
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "told"),
+    [
+        (2.0, ValueOutOfRangeError, r"expected -2\.0 to 1\.9375, got 2\.0"),
+        (-2.1, ValueOutOfRangeError, r"got -2\.125"),
+        ([1.96, 1.99], ValueOutOfRangeError, r"got 2\.0"),
+        (1e308, ValueOutOfRangeError, r"got 1e\+308"),
+        (10**400, ValueOutOfRangeError, "got an integer of 1329 bits"),
+        (float("nan"), NotFiniteError, "finite numbers, got nan"),
+        (np.array([1.0, np.inf]), NotFiniteError, "finite numbers, got inf"),
+        (Decimal("NaN"), NotFiniteError, "finite numbers, got NaN"),
+        ("1", NotRealError, "real numbers, got an object of type str"),
+        (1j, NotRealError, "real numbers, got an object of type complex"),
+        (np.array([1j]), NotRealError, "real numbers, got complex128"),
+        (None, NotRealError, "real numbers, got an object of type NoneType"),
+        ([[1.0]], ShapeMismatchError, r"expected the shape \(\)"),
+        (
+            np.ma.MaskedArray([1.0], mask=[True]),
+            NotRealError,
+            "real numbers, got an array with a mask",
+        ),
+    ],
+)
+def test_values_that_a_fixed_point_does_not_take(
+    value: Any, error: type[CloakworkError], told: str
+) -> None:
+    with pytest.raises(error, match=rf"cannot give 'x' its value: .*{told}"):
+        bits_of_arguments([Port("x", "signed", 6, fraction=4)], {"x": value})

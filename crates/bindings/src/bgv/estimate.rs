@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use rlwe::bgv;
 
 use crate::bgv::linear_transform::BgvLinearTransform;
+use crate::bgv::parameters::BgvParameters;
 use crate::errors;
 use crate::numbers::{Number, Real};
 
@@ -153,5 +154,18 @@ impl BgvEstimate {
 
     fn __repr__(&self) -> String {
         format!("BgvEstimate({})", self.0)
+    }
+}
+
+#[pymethods]
+impl BgvParameters {
+    /// What is known of a ciphertext that the secret key makes at a level.
+    fn fresh(&self, py: Python<'_>, level: Number<usize>) -> PyResult<BgvEstimate> {
+        self.0.fresh(level.0).map(BgvEstimate).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// What is known of a ciphertext that a public key makes at a level.
+    fn fresh_public(&self, py: Python<'_>, level: Number<usize>) -> PyResult<BgvEstimate> {
+        self.0.fresh_public(level.0).map(BgvEstimate).map_err(|error| errors::refusal(py, &error))
     }
 }

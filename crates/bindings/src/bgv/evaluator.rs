@@ -7,8 +7,8 @@ use crate::bgv::ciphertext::BgvCiphertext;
 use crate::bgv::keys::BgvEvaluationKeys;
 use crate::bgv::linear_transform::BgvLinearTransform;
 use crate::bgv::plaintext::BgvPlaintext;
-use crate::numbers::Number;
 use crate::engine;
+use crate::numbers::Number;
 
 /// Runs operations with the evaluation keys that it is given; it cannot decrypt.
 ///

@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
 use rlwe::keys;
 
+use crate::bgv::arrays;
 use crate::bgv::ciphertext::BgvCiphertext;
 use crate::bgv::parameters::BgvParameters;
 use crate::bgv::plaintext::BgvPlaintext;
 use crate::numbers::Number;
-use crate::bgv::arrays;
 use crate::{bytes, engine, errors};
 
 /// The key that decrypts; wiped from memory when freed, never printed.

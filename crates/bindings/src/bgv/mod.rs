@@ -6,5 +6,6 @@ pub mod estimate;
 pub mod evaluator;
 pub mod keys;
 pub mod linear_transform;
+pub mod noise;
 pub mod parameters;
 pub mod plaintext;

@@ -6,9 +6,6 @@ use rlwe::SecretDistribution;
 use rlwe::bgv::{self, ParametersLiteral};
 use rlwe::bytes::ReadLimits;
 
-use crate::bgv::arrays::Rows;
-use crate::bgv::estimate::BgvEstimate;
-use crate::bgv::plaintext::BgvPlaintext;
 use crate::numbers::{Number, Real};
 use crate::{bytes, engine, errors};
 
@@ -142,26 +139,6 @@ impl BgvParameters {
     /// Bytes in memory of one evaluation key for a level.
     fn evaluation_key_bytes(&self, py: Python<'_>, level: Number<usize>) -> PyResult<usize> {
         self.0.evaluation_key_bytes(level.0).map_err(|error| errors::refusal(py, &error))
-    }
-
-    /// Encode integers between minus and plus half the plaintext modulus.
-    ///
-    /// Args:
-    ///     values: int64 of shape (2, slots), or (slots,) for both rows the same.
-    ///     level: The level of the ciphertexts that the plaintext will meet.
-    #[pyo3(signature = (values, *, level))]
-    fn encode(&self, py: Python<'_>, values: Rows, level: Number<usize>) -> PyResult<BgvPlaintext> {
-        engine::run(py, || self.0.encode(&values.0, level.0)).map(BgvPlaintext)
-    }
-
-    /// What is known of a ciphertext that the secret key makes at a level.
-    fn fresh(&self, py: Python<'_>, level: Number<usize>) -> PyResult<BgvEstimate> {
-        self.0.fresh(level.0).map(BgvEstimate).map_err(|error| errors::refusal(py, &error))
-    }
-
-    /// What is known of a ciphertext that a public key makes at a level.
-    fn fresh_public(&self, py: Python<'_>, level: Number<usize>) -> PyResult<BgvEstimate> {
-        self.0.fresh_public(level.0).map(BgvEstimate).map_err(|error| errors::refusal(py, &error))
     }
 
     /// Read what `to_bytes` wrote, if it is accepted: see `Parameters.from_bytes`.

@@ -5,8 +5,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rlwe::bgv;
 
+use crate::bgv::arrays::{self, Rows};
 use crate::bgv::parameters::BgvParameters;
-use crate::bgv::arrays;
+use crate::numbers::Number;
 use crate::{bytes, engine};
 
 /// Two rows of integers, encoded at a level.
@@ -52,5 +53,18 @@ impl BgvPlaintext {
 
     fn __repr__(&self) -> String {
         format!("BgvPlaintext({})", self.0)
+    }
+}
+
+#[pymethods]
+impl BgvParameters {
+    /// Encode integers between minus and plus half the plaintext modulus.
+    ///
+    /// Args:
+    ///     values: int64 of shape (2, slots), or (slots,) for both rows the same.
+    ///     level: The level of the ciphertexts that the plaintext will meet.
+    #[pyo3(signature = (values, *, level))]
+    fn encode(&self, py: Python<'_>, values: Rows, level: Number<usize>) -> PyResult<BgvPlaintext> {
+        engine::run(py, || self.0.encode(&values.0, level.0)).map(BgvPlaintext)
     }
 }

@@ -4,9 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rlwe::ckks;
 
-use crate::numbers::Real;
 use crate::ckks::estimate::CkksEstimate;
 use crate::ckks::parameters::Parameters;
+use crate::numbers::Real;
 use crate::{bytes, engine, errors};
 
 /// An encrypted vector of numbers.

@@ -1,10 +1,11 @@
 //! What is known of a CKKS ciphertext without decrypting it.
 
 use pyo3::prelude::*;
-use rlwe::ckks::{self, Complex64, Flooding, Polynomial};
+use rlwe::ckks::{self, Complex64, Encoding, Flooding, Polynomial};
 
-use crate::ckks::evaluator::Basis;
 use crate::ckks::linear_transform::LinearTransform;
+use crate::ckks::parameters::Parameters;
+use crate::ckks::polynomial::Basis;
 use crate::numbers::{Number, Real};
 use crate::{engine, errors};
 
@@ -196,12 +197,7 @@ impl CkksEstimate {
     }
 
     /// A polynomial, given by its coefficients from that of degree 0 on.
-    fn polynomial(
-        &self,
-        py: Python<'_>,
-        coefficients: Vec<Real>,
-        basis: Basis,
-    ) -> PyResult<Self> {
+    fn polynomial(&self, py: Python<'_>, coefficients: Vec<Real>, basis: Basis) -> PyResult<Self> {
         let coefficients: Vec<f64> = coefficients.into_iter().map(|x| x.0).collect();
         let polynomial = Polynomial::new(&coefficients, basis.0);
         result(py, polynomial.and_then(|polynomial| self.0.polynomial(&polynomial)))
@@ -220,5 +216,23 @@ impl CkksEstimate {
 
     fn __repr__(&self) -> String {
         format!("CkksEstimate({})", self.0)
+    }
+}
+
+#[pymethods]
+impl Parameters {
+    /// What is known of a plaintext of so many slots, encoded with a public bound on the absolute
+    /// values; by default at the level's canonical scale.
+    #[pyo3(signature = (slots, *, level, bound, scale=None))]
+    fn estimate(
+        &self,
+        py: Python<'_>,
+        slots: Number<usize>,
+        level: Number<usize>,
+        bound: Real,
+        scale: Option<Real>,
+    ) -> PyResult<CkksEstimate> {
+        let encoding = Encoding { level: level.0, scale: scale.map(|x| x.0), bound: Some(bound.0) };
+        engine::run(py, || self.0.estimate(slots.0, encoding)).map(CkksEstimate)
     }
 }

@@ -1,14 +1,15 @@
 //! Operations on ciphertexts.
 
 use pyo3::prelude::*;
-use rlwe::ckks::{self, Complex64, PolynomialBasis};
+use rlwe::ckks::{self, Complex64};
 
 use crate::ckks::ciphertext::Ciphertext;
 use crate::ckks::keys::EvaluationKeys;
 use crate::ckks::linear_transform::LinearTransform;
-use crate::numbers::{Number, Real};
 use crate::ckks::plaintext::Plaintext;
-use crate::{engine, errors};
+use crate::ckks::polynomial::Basis;
+use crate::engine;
+use crate::numbers::{Number, Real};
 
 /// Runs operations with the evaluation keys that it is given; it cannot decrypt.
 #[pyclass(frozen, module = "cloakwork._native")]
@@ -283,26 +284,5 @@ impl Evaluator {
 
     fn __repr__(&self) -> String {
         format!("Evaluator({:?})", self.0.keys())
-    }
-}
-
-/// What the coefficients of a polynomial multiply, by its name.
-pub struct Basis(pub PolynomialBasis);
-
-impl<'a, 'py> FromPyObject<'a, 'py> for Basis {
-    type Error = PyErr;
-
-    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        match object.extract()? {
-            "monomial" => Ok(Self(PolynomialBasis::Monomial)),
-            "chebyshev" => Ok(Self(PolynomialBasis::Chebyshev)),
-            other => Err(errors::exception(
-                object.py(),
-                "InvalidArgumentError",
-                format!(
-                    "cannot evaluate a polynomial: expected basis 'monomial' or 'chebyshev', got {other:?}"
-                ),
-            )),
-        }
     }
 }

@@ -8,10 +8,10 @@ use pyo3::types::{PyBytes, PyMapping};
 use rlwe::keys;
 
 use crate::ckks::ciphertext::Ciphertext;
-use crate::numbers::Number;
 use crate::ckks::estimate::{CkksEstimate, flooding};
 use crate::ckks::parameters::Parameters;
 use crate::ckks::plaintext::{Decrypted, Plaintext};
+use crate::numbers::Number;
 use crate::{bytes, engine, errors};
 
 /// The key that decrypts; wiped from memory when freed, never printed.

@@ -5,9 +5,9 @@ use pyo3::types::PyMapping;
 use rlwe::ckks::{self, Encoding};
 
 use crate::arrays::Vector;
+use crate::ckks::parameters::Parameters;
 use crate::engine;
 use crate::numbers::{Number, Real};
-use crate::ckks::parameters::Parameters;
 
 /// y = the sum over d of diagonals[d] * rotate(x, d), encoded for ciphertexts of one level.
 ///

@@ -7,3 +7,4 @@ pub mod keys;
 pub mod linear_transform;
 pub mod parameters;
 pub mod plaintext;
+pub mod polynomial;

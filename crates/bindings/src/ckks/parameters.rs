@@ -2,14 +2,11 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use rlwe::bytes::ReadLimits;
-use rlwe::ckks::{self, Encoding, ParametersLiteral};
 use rlwe::SecretDistribution;
+use rlwe::bytes::ReadLimits;
+use rlwe::ckks::{self, ParametersLiteral};
 
-use crate::arrays::Vector;
 use crate::numbers::{Number, Real};
-use crate::ckks::estimate::CkksEstimate;
-use crate::ckks::plaintext::Plaintext;
 use crate::{bytes, engine, errors};
 
 /// A ring, a modulus chain and their tables.
@@ -147,45 +144,6 @@ impl Parameters {
     #[getter]
     fn key_prime_count(&self) -> usize {
         self.0.key_limbs()
-    }
-
-    /// Encode numbers, one a slot; their count is a power of two up to `slots`.
-    ///
-    /// Args:
-    ///     values: One-dimensional, float64 or complex128. Must not change meanwhile.
-    ///     level: The level of the ciphertexts that the plaintext will meet.
-    ///     scale: By default the canonical one of the level.
-    ///     bound: A public bound on the absolute values, which encryption asks for; by default
-    ///         the largest of them, for a plaintext operand.
-    #[pyo3(signature = (values, *, level, scale=None, bound=None))]
-    fn encode(
-        &self,
-        py: Python<'_>,
-        values: Vector<'_>,
-        level: Number<usize>,
-        scale: Option<Real>,
-        bound: Option<Real>,
-    ) -> PyResult<Plaintext> {
-        let elements = values.elements()?;
-        let (scale, bound) = (scale.map(|x| x.0), bound.map(|x| x.0));
-        let encoding = Encoding { level: level.0, scale, bound };
-        engine::run(py, || elements.encode(&self.0, encoding)).map(Plaintext)
-    }
-
-    /// What is known of a plaintext of so many slots, encoded with a public bound on the absolute
-    /// values; by default at the level's canonical scale.
-    #[pyo3(signature = (slots, *, level, bound, scale=None))]
-    fn estimate(
-        &self,
-        py: Python<'_>,
-        slots: Number<usize>,
-        level: Number<usize>,
-        bound: Real,
-        scale: Option<Real>,
-    ) -> PyResult<CkksEstimate> {
-        let encoding =
-            Encoding { level: level.0, scale: scale.map(|x| x.0), bound: Some(bound.0) };
-        engine::run(py, || self.0.estimate(slots.0, encoding)).map(CkksEstimate)
     }
 
     /// Read what `to_bytes` wrote, if it is accepted.

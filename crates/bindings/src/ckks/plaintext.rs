@@ -2,9 +2,12 @@
 
 use numpy::{Complex64, PyArray1};
 use pyo3::prelude::*;
-use rlwe::ckks;
+use rlwe::ckks::{self, Encoding};
 
+use crate::arrays::Vector;
+use crate::ckks::parameters::Parameters;
 use crate::engine;
+use crate::numbers::{Number, Real};
 
 /// Numbers in slots, encoded at a level and a scale.
 #[pyclass(frozen, module = "cloakwork._native")]
@@ -48,6 +51,32 @@ impl Plaintext {
 
     fn __repr__(&self) -> String {
         format!("Plaintext({})", self.0)
+    }
+}
+
+#[pymethods]
+impl Parameters {
+    /// Encode numbers, one a slot; their count is a power of two up to `slots`.
+    ///
+    /// Args:
+    ///     values: One-dimensional, float64 or complex128. Must not change meanwhile.
+    ///     level: The level of the ciphertexts that the plaintext will meet.
+    ///     scale: By default the canonical one of the level.
+    ///     bound: A public bound on the absolute values, which encryption asks for; by default
+    ///         the largest of them, for a plaintext operand.
+    #[pyo3(signature = (values, *, level, scale=None, bound=None))]
+    fn encode(
+        &self,
+        py: Python<'_>,
+        values: Vector<'_>,
+        level: Number<usize>,
+        scale: Option<Real>,
+        bound: Option<Real>,
+    ) -> PyResult<Plaintext> {
+        let elements = values.elements()?;
+        let (scale, bound) = (scale.map(|x| x.0), bound.map(|x| x.0));
+        let encoding = Encoding { level: level.0, scale, bound };
+        engine::run(py, || elements.encode(&self.0, encoding)).map(Plaintext)
     }
 }
 

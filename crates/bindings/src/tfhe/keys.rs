@@ -1,15 +1,15 @@
 //! Keys for bits, and bits encrypted under them.
 
-use tfhe_eval::{BootstrapTime, Ciphertexts, EvaluationKey, PublicKey, SecretKey};
 use numpy::PyArray1;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use tfhe_eval::{BootstrapTime, Ciphertexts, EvaluationKey, PublicKey, SecretKey};
 
 use crate::arrays::{Bits, Numbers};
+use crate::numbers::Number;
 use crate::tfhe::parameters::BooleanParameters;
 use crate::tfhe::program::BootstrapProgram;
-use crate::numbers::Number;
 use crate::{bytes, engine, errors, threads};
 
 /// The key that encrypts and decrypts bits; wiped from memory when freed, never printed.
@@ -293,12 +293,7 @@ impl BooleanCiphertexts {
     /// Args:
     ///     bits: uint8, 0 or 1.
     ///     encodings: uint32 by bit, the phase of a 1; 2^32 are one turn.
-    fn trivial(
-        &self,
-        py: Python<'_>,
-        bits: Bits,
-        encodings: Numbers<u32>,
-    ) -> PyResult<Self> {
+    fn trivial(&self, py: Python<'_>, bits: Bits, encodings: Numbers<u32>) -> PyResult<Self> {
         let trivial = || self.0.trivial(&bits.0, &encodings.0);
         engine::run_boolean(py, trivial).map(Self)
     }

@@ -1,12 +1,12 @@
 //! Parameter sets for bits, their noise and what they cost.
 
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use tfhe_eval::noise::{
     bootstrap_variance, fresh_variance, largest_variance, log2_failure, public_variance,
     switch_variance,
 };
 use tfhe_eval::{MAX_TABLES_LOG, Parameters};
-use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::numbers::{Number, Real};
 use crate::{engine, errors};

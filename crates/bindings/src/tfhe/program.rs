@@ -1,7 +1,7 @@
 //! Bootstrap programs.
 
-use tfhe_eval::{Program, ProgramArrays, Variances};
 use pyo3::prelude::*;
+use tfhe_eval::{Costs, Program, ProgramArrays, Variances};
 
 use crate::arrays::Numbers;
 use crate::numbers::{Number, Real};
@@ -86,6 +86,29 @@ impl BootstrapProgram {
     #[getter]
     fn depth(&self) -> usize {
         self.0.depth()
+    }
+
+    /// Seconds of a run on so many threads by these costs: every node begins as soon as its operands
+    /// are there and a thread is free, those first from which the longest way leads to an output.
+    ///
+    /// Args:
+    ///     bootstrap_seconds: Of a bootstrap with 1, 2 and 4 tables.
+    ///     term_seconds: Of each term of a sum.
+    ///     threads: 1 or more.
+    ///
+    /// Raises:
+    ///     InvalidArgumentError: There are no threads, or costs are missing or no numbers from 0 up.
+    #[pyo3(signature = (*, bootstrap_seconds, term_seconds, threads))]
+    fn data_flow_seconds(
+        &self,
+        py: Python<'_>,
+        bootstrap_seconds: Vec<Real>,
+        term_seconds: Real,
+        threads: Number<usize>,
+    ) -> PyResult<f64> {
+        let bootstrap = bootstrap_seconds.into_iter().map(|x| x.0).collect();
+        let costs = Costs { bootstrap, term: term_seconds.0 };
+        engine::run_boolean(py, || self.0.data_flow_seconds(&costs, threads.0))
     }
 
     /// log2 of the probabilities that a run goes wrong: the greatest of any bootstrap or output, and

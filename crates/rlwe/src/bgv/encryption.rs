@@ -4,10 +4,11 @@ use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use super::ciphertext::Ciphertext;
-use super::parameters::{CAPACITY, Parameters};
+use super::noise::CAPACITY;
+use super::parameters::Parameters;
 use super::plaintext::Plaintext;
 use crate::core::keys::{PublicKey, SecretKey};
-use crate::parallel::Shared;
+use crate::parallel;
 use crate::ring::centring::Centring;
 use crate::ring::modulus::Modulus;
 use crate::ring::wiped::Wiped;
@@ -105,8 +106,7 @@ impl SecretKey {
             modulus_bits >= needed
         });
         positions.truncate(enough.map_or(positions.len(), |last| last + 1));
-        let limbs: Vec<Zeroizing<Vec<u32>>> = positions
-            .par_iter()
+        let limbs: Vec<Zeroizing<Vec<u32>>> = parallel::over(&positions)
             .shared()
             .map(|&p| {
                 let mut limb = Zeroizing::new(phase.0.limb(p).to_vec());
@@ -119,7 +119,9 @@ impl SecretKey {
         let centring = Centring::new(&moduli, &[parameters.t()]);
         let mut residues = Zeroizing::new(vec![0; ring.n()]);
         let mut reals = Zeroizing::new(vec![0.0; ring.n()]);
-        let blocks = residues.par_chunks_mut(BLOCK).zip(reals.par_chunks_mut(BLOCK)).enumerate();
+        let blocks = parallel::chunks_mut(&mut residues, BLOCK)
+            .zip(parallel::chunks_mut(&mut reals, BLOCK))
+            .enumerate();
         blocks.shared().for_each(|(block, (residues, reals))| {
             let mut digits = Wiped::new(0, moduli.len());
             let mut sources = Wiped::new(0, moduli.len());

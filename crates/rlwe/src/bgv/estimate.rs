@@ -3,9 +3,8 @@
 use std::fmt;
 
 use super::alignment;
-use super::linear_transform::LinearTransform;
-use super::noise::{Noise, NoiseModel};
-use super::parameters::{CAPACITY, Parameters};
+use super::noise::{CANONICAL_FACTOR_BITS, CAPACITY, Noise, NoiseModel, dropping_is_as_quiet};
+use super::parameters::Parameters;
 use super::slots::centred;
 use crate::{Error, Result};
 
@@ -33,14 +32,6 @@ pub struct Estimate {
     pub(crate) factor: u32,
     pub(crate) noise: Noise,
 }
-
-/// By how many bits of noise a division has to be better than dropping primes, to be preferred.
-/// A rotated fresh ciphertext has less than one more than a rounded one.
-const DROPPED: f64 = 1.5;
-
-/// How much noisier a ciphertext may become to have the factor of its level: sums of unlike
-/// factors cost each side about half the bits of t.
-const LIKE: f64 = 4.0;
 
 /// How a ciphertext comes to another level or factor.
 pub(crate) struct Switch {
@@ -137,17 +128,17 @@ impl Estimate {
         self.capacity_bits() - self.noise.coefficient_bits
     }
 
-    fn model(&self) -> &NoiseModel {
+    pub(super) fn model(&self) -> &NoiseModel {
         self.parameters.noise_model()
     }
 
     /// What key switching adds, the rounding of its division left out.
-    fn key_switching_noise(&self) -> Noise {
+    pub(super) fn key_switching_noise(&self) -> Noise {
         self.model().key_switching(&self.parameters.digit_bits(self.level))
     }
 
     /// What key switching adds.
-    fn rotation_noise(&self) -> Noise {
+    pub(super) fn rotation_noise(&self) -> Noise {
         self.key_switching_noise().plus(self.model().rounding(1))
     }
 
@@ -165,22 +156,22 @@ impl Estimate {
         Err(Error::NoiseExhausted { operation, noise_bits, capacity_bits })
     }
 
-    fn checked(self, operation: &'static str) -> Result<Self> {
+    pub(super) fn checked(self, operation: &'static str) -> Result<Self> {
         self.check(operation).map(|()| self)
     }
 
-    fn with_noise(&self, noise: Noise) -> Self {
+    pub(super) fn with_noise(&self, noise: Noise) -> Self {
         Self { noise, ..self.clone() }
     }
 
-    fn check_level(&self, level: usize, operation: &'static str) -> Result<()> {
+    pub(super) fn check_level(&self, level: usize, operation: &'static str) -> Result<()> {
         if self.level == level {
             return Ok(());
         }
         Err(Error::LevelMismatch { operation, expected: self.level, actual: level })
     }
 
-    fn check_degree_1(&self, operation: &'static str) -> Result<()> {
+    pub(super) fn check_degree_1(&self, operation: &'static str) -> Result<()> {
         if self.degree == 1 {
             return Ok(());
         }
@@ -336,24 +327,6 @@ impl Estimate {
         self.with_noise(noise).checked("sum rotations")
     }
 
-    /// A linear transform.
-    ///
-    /// # Errors
-    /// [`Error::DegreeMismatch`], [`Error::LevelMismatch`], [`Error::NoiseExhausted`],
-    /// [`Error::ParametersMismatch`].
-    pub fn linear_transform(&self, transform: &LinearTransform) -> Result<Self> {
-        let operation = "apply a linear transform";
-        self.parameters.check_same(&transform.parameters, operation)?;
-        self.check_degree_1(operation)?;
-        self.check_level(transform.level, operation)?;
-        let switching = self.key_switching_noise();
-        let rotated = self.noise.plus(switching).times(transform.bounds);
-        let moving = transform.split.giant_steps.iter().filter(|&&step| step != 0).count();
-        let moved = self.rotation_noise().scaled((moving as f64).log2());
-        let noise = rotated.plus(moved).plus(self.model().rounding(1));
-        self.with_noise(noise).checked(operation)
-    }
-
     /// The same message at `level`, not above this one, and with `factor`; where that is `None`,
     /// with its own if primes are dropped, else with the factor that fresh ciphertexts of the
     /// level have, if that costs little noise, and else with the one that comes of itself.
@@ -403,7 +376,7 @@ impl Estimate {
         if quietest.estimate.factor == custom {
             return quietest;
         }
-        let most = quietest.estimate.noise.length_bits + LIKE;
+        let most = quietest.estimate.noise.length_bits + CANONICAL_FACTOR_BITS;
         let like = self.switching_with(level, |own| centred(t, t.mul(custom, t.inv(own))));
         like.ok().filter(|like| like.estimate.noise.length_bits <= most).unwrap_or(quietest)
     }
@@ -431,9 +404,11 @@ impl Estimate {
                 multiplied(multiplier)?.divided(level, self.degree).checked(operation)?;
             Ok(Switch { multiplier, divides: true, estimate })
         });
-        let quiet = |switch: &Switch| switch.estimate.noise.length_bits;
+        let noise = |switch: &Switch| switch.estimate.noise;
         match (dropped, divided) {
-            (Some(Ok(a)), Some(Ok(b))) => Ok(if quiet(&a) <= quiet(&b) + DROPPED { a } else { b }),
+            (Some(Ok(a)), Some(Ok(b))) => {
+                Ok(if dropping_is_as_quiet(noise(&a), noise(&b)) { a } else { b })
+            }
             (Some(Err(_)), Some(way)) | (Some(way), _) | (None, Some(way)) => way,
             (None, None) => unreachable!("a level is made of its own primes"),
         }

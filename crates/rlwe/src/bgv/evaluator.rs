@@ -2,8 +2,8 @@
 
 use super::ciphertext::Ciphertext;
 use super::estimate::residue;
-use crate::core::Parameters;
 use super::plaintext::Plaintext;
+use crate::core::Parameters;
 use crate::core::keys::EvaluationKeys;
 use crate::core::tensor_product::tensor;
 use crate::ring::poly::Poly;

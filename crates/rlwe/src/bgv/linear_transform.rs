@@ -6,13 +6,14 @@ use std::fmt;
 use rayon::prelude::*;
 
 use super::ciphertext::Ciphertext;
+use super::estimate::Estimate;
 use super::evaluator::Evaluator;
 use super::noise::Noise;
 use super::parameters::Parameters;
-use crate::core::bsgs::Giant;
-use crate::parallel::Shared;
-use crate::ring::bundle::Bundle;
 use crate::core::Split;
+use crate::core::bsgs::Giant;
+use crate::parallel;
+use crate::ring::bundle::Bundle;
 use crate::{Error, Result};
 
 /// Diagonals by their index: each the first row of N / 2 entries and then the second, or one row
@@ -53,8 +54,7 @@ impl LinearTransform {
         let slots = parameters.slots();
         let indices = distinct_indices(diagonals, slots as i64)?;
         let split = Split::choose(&indices, slots, baby_steps);
-        let encoded: Vec<_> = Vec::from_iter(diagonals)
-            .into_par_iter()
+        let encoded: Vec<_> = parallel::over(Vec::from_iter(diagonals))
             .shared()
             .map(|(index, values)| {
                 let (giant, baby) = split.steps(index % slots as i64);
@@ -68,7 +68,8 @@ impl LinearTransform {
                     })
                     .collect();
                 let coefficients = parameters.embed(&turned, operation)?;
-                let bounds = parameters.noise_model().message_within(parameters.norm_bits(&coefficients));
+                let bounds =
+                    parameters.noise_model().message_within(parameters.norm_bits(&coefficients));
                 let basis = parameters.extended_basis(level);
                 let mut poly = parameters.lifted(&coefficients, 1, basis);
                 parameters.ring().to_montgomery(&mut poly);
@@ -169,5 +170,25 @@ impl Evaluator {
         let lattice = self.parameters();
         let division = lattice.division_by_special(a.level());
         Ok(a.with(estimate, division.apply_to_all(lattice.ring(), total.each_ref())))
+    }
+}
+
+impl Estimate {
+    /// What [`Evaluator::linear_transform`] gives.
+    ///
+    /// # Errors
+    /// [`Error::DegreeMismatch`], [`Error::LevelMismatch`], [`Error::NoiseExhausted`],
+    /// [`Error::ParametersMismatch`].
+    pub fn linear_transform(&self, transform: &LinearTransform) -> Result<Self> {
+        let operation = "apply a linear transform";
+        self.parameters.check_same(&transform.parameters, operation)?;
+        self.check_degree_1(operation)?;
+        self.check_level(transform.level, operation)?;
+        let switching = self.key_switching_noise();
+        let rotated = self.noise.plus(switching).times(transform.bounds);
+        let moving = transform.split.giant_steps.iter().filter(|&&step| step != 0).count();
+        let moved = self.rotation_noise().scaled((moving as f64).log2());
+        let noise = rotated.plus(moved).plus(self.model().rounding(1));
+        self.with_noise(noise).checked(operation)
     }
 }

@@ -29,6 +29,28 @@ pub(super) const DEFAULT_FAILURE_BITS: f64 = 40.0;
 /// beyond the most it is less likely than that the key is guessed.
 const FAILURE_BITS: std::ops::RangeInclusive<f64> = 40.0..=128.0;
 
+/// The part of a modulus that noise must stay below.
+pub(crate) const CAPACITY: f64 = 7.0 / 16.0;
+
+/// By how many bits of noise a division has to be better than dropping primes, to be preferred.
+/// A rotated fresh ciphertext has less than one more than a rounded one.
+const DROPPED: f64 = 1.5;
+
+/// How much noisier a ciphertext may become to have the canonical factor of its level: sums of
+/// unlike factors cost each side about half the bits of t.
+pub const CANONICAL_FACTOR_BITS: f64 = 4.0;
+
+/// By how many bits digits stay below the key-switching primes, as a rule.
+const TYPICAL_DIGIT_MARGIN: f64 = 5.0;
+
+/// Chains have fewer levels.
+const MOST_SWITCHES: usize = 1 << 12;
+
+/// Whether dropping primes, which leaves `dropped`, is about as quiet as a division.
+pub(super) fn dropping_is_as_quiet(dropped: Noise, divided: Noise) -> bool {
+    dropped.length_bits <= divided.length_bits + DROPPED
+}
+
 pub(super) fn check_failure_bits(failure_bits: f64) -> Result<()> {
     if FAILURE_BITS.contains(&failure_bits) {
         return Ok(());
@@ -59,7 +81,7 @@ impl Noise {
     }
 
     /// Of the sum of two.
-    pub(crate) fn plus(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
         Self::new(
             sum_bits(self.canonical_bits, other.canonical_bits),
             sum_bits(self.length_bits, other.length_bits),
@@ -68,7 +90,7 @@ impl Noise {
     }
 
     /// Of the product of two.
-    pub(crate) fn times(self, other: Self) -> Self {
+    pub fn times(self, other: Self) -> Self {
         let stretched = |one: Self, by: Self| one.length_bits + by.canonical_bits;
         Self::new(
             self.canonical_bits + other.canonical_bits,
@@ -77,8 +99,13 @@ impl Noise {
         )
     }
 
+    /// log2 of the modulus that holds it.
+    pub fn needed_bits(self) -> f64 {
+        self.coefficient_bits - CAPACITY.log2()
+    }
+
     /// Of a multiple by 2^`bits`.
-    pub(crate) fn scaled(self, bits: f64) -> Self {
+    pub fn scaled(self, bits: f64) -> Self {
         let [canonical, length, coefficient] =
             [self.canonical_bits, self.length_bits, self.coefficient_bits].map(|x| x + bits);
         Self::new(canonical, length, coefficient)
@@ -174,6 +201,64 @@ impl NoiseModel {
     /// product of the key-switching primes by so many bits, a negative number.
     pub fn key_switching(&self, digit_bits: &[f64]) -> Noise {
         self.product(noise::key_switching(self.n, digit_bits))
+    }
+
+    /// What a rotation or a relinearisation adds, as a rule, where digits are not known yet: two
+    /// of them, each 5 bits below the key-switching primes, and the rounding of the division.
+    pub fn rotation(&self) -> Noise {
+        self.key_switching(&[-TYPICAL_DIGIT_MARGIN; 2]).plus(self.rounding(1))
+    }
+
+    /// Of a message whose slots hold different numbers, as a rule: its coefficients are like
+    /// random ones, of deviation t / sqrt(12), and so close to a Gaussian at every root.
+    pub fn mask(&self) -> Noise {
+        let any = self.message();
+        let n = self.n as f64;
+        let canonical = self.t * (n / 12.0).sqrt() * self.exponent(n).sqrt();
+        Noise::new(canonical.log2(), any.length_bits, any.coefficient_bits)
+    }
+
+    /// log2 of the plaintext modulus.
+    pub fn modulus_bits(&self) -> f64 {
+        self.t.log2()
+    }
+
+    /// After a switch to a modulus smaller by so many bits, in the quieter of two ways: a division
+    /// by the primes that leave, or dropping them.
+    pub fn switched(&self, noise: Noise, bits: f64) -> Noise {
+        let divided = self.divided(noise, bits);
+        let worth = bits > 0.0 && !dropping_is_as_quiet(noise, divided);
+        if worth { divided } else { noise }
+    }
+
+    /// After a division by primes of so many bits, and rounding.
+    pub fn divided(&self, noise: Noise, bits: f64) -> Noise {
+        noise.scaled(-bits).plus(self.rounding(1))
+    }
+
+    /// How many switches by so many bits each leave most headroom for a product: as far as the
+    /// length of the noise falls by half of what the modulus does.
+    ///
+    /// ```
+    /// use rlwe::SecretDistribution::Ternary;
+    /// use rlwe::bgv::NoiseModel;
+    /// let model = NoiseModel::new(12, 65537, Ternary, 40.0)?;
+    /// let product = model.rounding(1).times(model.rounding(1));
+    /// assert_eq!((model.switches(product, 15.0), model.switches(model.encryption(), 15.0)), (2, 0));
+    /// # Ok::<(), rlwe::Error>(())
+    /// ```
+    pub fn switches(&self, noise: Noise, bits: f64) -> usize {
+        let mut noise = noise;
+        let mut count = 0;
+        loop {
+            let below = self.switched(noise, bits);
+            // Nothing falls for ever, but bits may be none.
+            let gains = 2.0 * (noise.length_bits - below.length_bits) >= bits && bits > 0.0;
+            if !gains || count == MOST_SWITCHES {
+                return count;
+            }
+            (noise, count) = (below, count + 1);
+        }
     }
 
     /// The exponent of the chance that one of so many values exceeds its bound.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::noise::{DEFAULT_FAILURE_BITS, NoiseModel, check_failure_bits};
+use super::noise::{CAPACITY, DEFAULT_FAILURE_BITS, NoiseModel, check_failure_bits};
 use super::slots::SlotEncoder;
 use crate::chain::{
     Chain, MAX_HEADROOM_BITS, MAX_LOG_N, MAX_SCALE_BITS, MIN_HEADROOM_BITS, MIN_LOG_N,
@@ -26,9 +26,6 @@ const MAX_LOG_N_OF_DEFAULT: u32 = 15;
 /// What a level has beyond the noise that rounding leaves, in bits: a product of two rounded
 /// ciphertexts, a few of them added or rotated, is rounded again one level below.
 const LEVEL_MARGIN_BITS: f64 = 4.0;
-
-/// The part of a modulus that noise must stay below.
-pub(crate) const CAPACITY: f64 = 7.0 / 16.0;
 
 /// What a person asks of BGV parameters.
 ///

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::parameters::Parameters;
 use super::slots::centred;
-use crate::parallel::Shared;
+
 use crate::ring::kernels;
 use crate::ring::poly::{Basis, Poly, SecretPoly};
 use crate::ring::wiped::Wiped;

@@ -19,7 +19,8 @@ impl Ciphertext {
         let stored = if self.seed.is_some() { &self.polys[..1] } else { &self.polys };
         let parameters = self.parameters();
         let seed = self.seed.as_ref().map_or(&[][..], |seed| &seed.0);
-        let polys: usize = stored.iter().map(|poly| residues::length(parameters, &poly.basis)).sum();
+        let polys: usize =
+            stored.iter().map(|poly| residues::length(parameters, &poly.basis)).sum();
         let length = size_of::<KeyId>() + ESTIMATE_LENGTH + 1 + 1 + seed.len() + polys;
         seal(BGV_CIPHERTEXT, parameters, length, |bytes| {
             bytes.extend_from_slice(&self.key);

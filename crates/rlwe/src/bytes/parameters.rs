@@ -255,6 +255,7 @@ fn check_fingerprint<T: std::ops::Deref<Target = core::Parameters>>(
         return Ok(parameters);
     }
     let [stored, made] = [stored, made].map(u128::from_be_bytes);
-    let reason = format!("expected the fingerprint {made:032x} of these numbers, got {stored:032x}");
+    let reason =
+        format!("expected the fingerprint {made:032x} of these numbers, got {stored:032x}");
     Err(kind.malformed(reason).into())
 }

@@ -38,9 +38,7 @@ fn check_range(name: &str, bits: f64, least: f64, most: f64) -> Result<()> {
     if (least..=most).contains(&bits) {
         return Ok(());
     }
-    Err(Error::InvalidParameters(format!(
-        "{name} must lie between {least} and {most}, got {bits}"
-    )))
+    Err(Error::InvalidParameters(format!("{name} must lie between {least} and {most}, got {bits}")))
 }
 
 impl Chain {
@@ -84,10 +82,14 @@ impl Chain {
             if !level.primes.is_sorted_by(|a, b| a < b)
                 || level.primes.last().is_some_and(|&last| last >= self.q_primes.len())
             {
-                return Err(format!("the primes of level {number} are not among those of the chain"));
+                return Err(format!(
+                    "the primes of level {number} are not among those of the chain"
+                ));
             }
             if level.log_q <= below {
-                return Err(format!("the modulus of level {number} is no larger than the one below"));
+                return Err(format!(
+                    "the modulus of level {number} is no larger than the one below"
+                ));
             }
             below = level.log_q;
         }
@@ -110,7 +112,9 @@ impl Chain {
         for level in 1..self.levels.len() {
             let (leaving, joining) = (self.leaving(level), self.joining(level));
             if leaving.len().max(joining.len()) > MAX_MOVING {
-                return Err(format!("more than {MAX_MOVING} primes leave or join at level {level}"));
+                return Err(format!(
+                    "more than {MAX_MOVING} primes leave or join at level {level}"
+                ));
             }
             let product = |moving: Vec<usize>| -> f64 {
                 moving.into_iter().map(|p| f64::from(self.q_primes[p])).product()
@@ -132,7 +136,10 @@ impl Chain {
         let members: BTreeSet<usize> = self.digits.iter().flatten().copied().collect();
         let count: usize = self.digits.iter().map(Vec::len).sum();
         let all = 0..self.q_primes.len();
-        if self.digits.iter().any(Vec::is_empty) || count != all.len() || !members.into_iter().eq(all) {
+        if self.digits.iter().any(Vec::is_empty)
+            || count != all.len()
+            || !members.into_iter().eq(all)
+        {
             return Err("the digits are no partition of the primes".into());
         }
         for (number, digit) in self.digits.iter().enumerate() {

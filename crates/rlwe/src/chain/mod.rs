@@ -364,6 +364,7 @@ mod tests {
     use rayon::prelude::*;
 
     use super::*;
+    use crate::parallel;
 
     fn request(log_n: u32, levels: usize, scale_bits: f64) -> ChainRequest {
         let (digits, max_log_qp, avoided) = (None, None, None);
@@ -445,8 +446,8 @@ mod tests {
                 [(log_n, most / 3, scale), (log_n, most, scale)]
             })
             .collect();
-        let rows: Vec<(u32, usize, f64, Result<Chain>)> = cases
-            .into_par_iter()
+        let rows: Vec<(u32, usize, f64, Result<Chain>)> = parallel::over(cases)
+            .shared()
             .map(|(log_n, levels, scale)| {
                 (log_n, levels, scale, Chain::new(&request(log_n, levels, scale)))
             })

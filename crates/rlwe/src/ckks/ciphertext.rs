@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::estimate::Estimate;
-use crate::core::keys::KeyId;
 use super::parameters::Parameters;
 use crate::Result;
+use crate::core::keys::KeyId;
 use crate::ring::poly::Poly;
 use crate::sampling::Seed;
 

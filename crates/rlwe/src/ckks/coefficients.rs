@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::estimate::Estimate;
-use crate::parallel::Shared;
+use crate::parallel;
 use crate::ring::centring::{Centring, Shifted};
 use crate::ring::modulus::Modulus;
 use crate::ring::poly::{Poly, Ring};
@@ -42,17 +42,15 @@ impl Coefficients {
         positions.sort_by_key(|&p| std::cmp::Reverse(ring.modulus(p).q));
         let exact = enough(ring, &positions, estimate.bound * estimate.scale);
         positions.truncate(exact + 1);
-        let mut limbs: Vec<Wiped<u32>> = positions
-            .iter()
-            .map(|&p| Wiped::collect(poly.limb(p).iter().copied()))
-            .collect();
-        let each = limbs.par_iter_mut().zip(&positions).shared();
+        let mut limbs: Vec<Wiped<u32>> =
+            positions.iter().map(|&p| Wiped::collect(poly.limb(p).iter().copied())).collect();
+        let each = parallel::over(&mut limbs).zip(parallel::over(&positions)).shared();
         each.for_each(|(limb, &p)| ring.primes[p].inverse(limb));
         let moduli: Vec<Modulus> = positions.iter().map(|&p| ring.modulus(p)).collect();
         let (moduli, witness) = moduli.split_at(exact);
         let (centring, shifted) = (Centring::new(moduli, witness), Shifted::new(moduli));
         let mut values = Wiped::new(0, ring.n());
-        let blocks = values.par_chunks_mut(BLOCK).enumerate();
+        let blocks = parallel::chunks_mut(&mut values, BLOCK).enumerate();
         blocks.shared().try_for_each(|(block, values)| {
             let mut residues = Wiped::new(0, exact);
             let mut digits = Wiped::new(0, exact);

@@ -1,12 +1,12 @@
-//! Linear combinations of ciphertexts with real coefficients.
+//! What real multiples, and sums of them, do to level, scale, precision and bounds.
 
-use super::ciphertext::Ciphertext;
-use super::estimate::Estimate;
-use super::evaluator::Evaluator;
+use rustfft::num_complex::Complex64;
+
+use super::encoding::Encoding;
+use super::estimate::{DOUBLE_DEVIATION, Estimate};
 use super::parameters::Parameters;
-use crate::ring::division::Division;
 use crate::ring::modulus::Modulus;
-use crate::ring::poly::{Basis, Poly};
+use crate::ring::poly::Basis;
 use crate::{Error, Result};
 
 /// An integer factor of this size stands for a real one to the precision of a double's half.
@@ -21,9 +21,9 @@ const EXACT_FACTOR: f64 = (1u64 << 45) as f64;
 /// over leaving primes too, which make the ratio large, and divided by them.
 pub(crate) struct Combination {
     /// By term: what its polynomials are multiplied by.
-    factors: Vec<f64>,
+    pub(crate) factors: Vec<f64>,
     /// The primes that the sum is taken over.
-    start: Basis,
+    pub(crate) start: Basis,
     pub(crate) estimate: Estimate,
 }
 
@@ -98,59 +98,144 @@ fn starting_basis(
     Ok((Basis::new(kept.chain(leaving[..enough].iter().copied())), gain))
 }
 
-impl Evaluator {
-    /// The sum of real multiples of ciphertexts of one level and degree, brought to `level`,
-    /// not above theirs, and to `scale` there. There is at least one.
-    pub(crate) fn linear_combination(
-        &self,
-        terms: &[(f64, &Ciphertext)],
-        level: usize,
-        scale: f64,
-        operation: &'static str,
-    ) -> Result<Ciphertext> {
-        let estimates: Vec<_> = terms.iter().map(|&(c, a)| (c, &a.estimate)).collect();
-        let combination = Combination::new(&estimates, level, scale, operation)?;
-        let operands: Vec<&Ciphertext> = terms.iter().map(|&(_, a)| a).collect();
-        Ok(self.combined(combination, &operands))
-    }
+/// How a ciphertext comes to another level or scale.
+pub(crate) enum Alignment {
+    /// Its polynomials lose primes; its scale stays.
+    Drop(Estimate),
+    /// Its polynomials stay; its scale is read as another that is nearly the same.
+    Read(Estimate),
+    Combine(Combination),
+}
 
-    /// The sum that a combination of these operands' estimates describes.
-    pub(crate) fn combined(&self, combination: Combination, terms: &[&Ciphertext]) -> Ciphertext {
-        let Combination { factors, start, estimate } = combination;
-        let ring = self.parameters().ring();
-        let to = self.parameters().level_basis(estimate.level);
-        let sum = |index: usize| {
-            let mut sum = ring.zero(&start);
-            for (&factor, a) in factors.iter().zip(terms) {
-                ring.add_scaled(&mut sum, &a.polys[index], |q| residue(q, factor));
-            }
-            sum
-        };
-        let mut polys: Vec<Poly> = (0..terms[0].polys.len()).map(sum).collect();
-        if start != *to {
-            let division = Division::new(ring, &start, to);
-            polys = polys.iter().map(|poly| division.apply(ring, poly)).collect();
+/// How a product with one value is made.
+pub(crate) enum ScalarFactor {
+    Real(Combination),
+    /// By a plaintext of this scale.
+    Complex(f64),
+}
+
+impl Estimate {
+    /// A sum with one value in every slot.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`], [`Error::ScaleOutOfRange`], [`Error::ValueOutOfRange`] for a value
+    /// that overflows at the scale.
+    pub fn add_scalar(&self, value: Complex64) -> Result<Self> {
+        let operation = "add a scalar";
+        if let Some(value) = real(value) {
+            self.parameters.check_scale(self.level, self.scale, operation)?;
+            return Ok(self.add_real(value, operation)?.1);
         }
-        terms[0].with(estimate, polys)
+        self.add_plain(&self.constant(value, self.scale, operation)?)
     }
 
-    /// Adds `value` to every slot.
-    pub(crate) fn add_real(
+    /// The plaintext of one value in every slot.
+    fn constant(&self, value: Complex64, scale: f64, operation: &'static str) -> Result<Self> {
+        if !(value.re.is_finite() && value.im.is_finite()) {
+            return Err(Error::NotFinite { operation: "encode", index: 0 });
+        }
+        let encoding = Encoding { level: self.level, scale: Some(scale), bound: None };
+        self.parameters.plaintext_estimate(self.slots, encoding, value.norm(), operation)
+    }
+
+    /// What is added to the constant coefficient for a real value in every slot, and the sum.
+    pub(crate) fn add_real(&self, value: f64, operation: &'static str) -> Result<(f64, Self)> {
+        let constant = integer(value, self.scale, operation)?;
+        let most = self.parameters.largest_coefficient(self.level)?;
+        if constant.abs() >= most {
+            let bound = most / self.scale;
+            return Err(Error::ValueOutOfRange { operation, value, bound });
+        }
+        let misfit = (constant / self.scale - value).abs();
+        let (deviation, bound) = (value.abs() * DOUBLE_DEVIATION, value.abs());
+        let sum = self.with(self.deviation + deviation, self.bound + bound).with_error(misfit);
+        Ok((constant, sum))
+    }
+
+    /// A product with one value, encoded at `scale`; where that is `None`, at the scale that
+    /// rescaling turns into the canonical one of the level below.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`], [`Error::ScaleOutOfRange`], [`Error::ValueOutOfRange`] for a value
+    /// that overflows at the scale, [`Error::LevelExhausted`] without `scale` at level 0.
+    pub fn multiply_scalar(&self, value: Complex64, scale: Option<f64>) -> Result<Self> {
+        let operation = "multiply by a scalar";
+        match self.scalar_factor(value, scale)? {
+            ScalarFactor::Real(combination) => Ok(combination.estimate),
+            ScalarFactor::Complex(scale) => {
+                self.multiply_plain(&self.constant(value, scale, operation)?)
+            }
+        }
+    }
+
+    /// How a product with one value is made.
+    pub(crate) fn scalar_factor(
         &self,
-        a: &mut Ciphertext,
-        value: f64,
-        operation: &'static str,
-    ) -> Result<()> {
-        let (constant, estimate) = a.estimate.add_real(value, operation)?;
-        self.parameters().ring().add_constant(&mut a.polys_mut()[0], |q| residue(q, constant));
-        a.estimate = estimate;
-        a.seed = None;
-        Ok(())
+        value: Complex64,
+        scale: Option<f64>,
+    ) -> Result<ScalarFactor> {
+        let operation = "multiply by a scalar";
+        let scale = match scale {
+            Some(scale) => scale,
+            None => self.parameters.matching_scale(self.level, self.scale)?,
+        };
+        let Some(value) = real(value) else { return Ok(ScalarFactor::Complex(scale)) };
+        self.parameters.check_scale(self.level, scale, operation)?;
+        let terms = [(value, self)];
+        let combination = Combination::new(&terms, self.level, self.scale * scale, operation)?;
+        Ok(ScalarFactor::Real(combination))
+    }
+
+    /// Brought to a lower level, the scale unchanged.
+    ///
+    /// # Errors
+    /// As [`Self::align`].
+    pub fn drop_level(&self, level: usize) -> Result<Self> {
+        self.align(level, self.scale)
+    }
+
+    /// Brought to a lower level and to `scale` there.
+    ///
+    /// # Errors
+    /// [`Error::LevelExhausted`] when `level` is above this one, [`Error::ScaleMismatch`] when it
+    /// is the same and `scale` is another within what additions allow,
+    /// [`Error::ScaleOutOfRange`] when the scale does not fit there, [`Error::BoundOverflow`] when
+    /// values may not.
+    pub fn align(&self, level: usize, scale: f64) -> Result<Self> {
+        Ok(match self.alignment(level, scale)? {
+            Alignment::Drop(estimate) | Alignment::Read(estimate) => estimate,
+            Alignment::Combine(combination) => combination.estimate,
+        })
+    }
+
+    /// How [`Self::align`] goes about it.
+    pub(crate) fn alignment(&self, level: usize, scale: f64) -> Result<Alignment> {
+        let operation = "drop a level";
+        if level > self.level {
+            let (needed, available) = (level, self.level);
+            return Err(Error::LevelExhausted { operation, needed, available });
+        }
+        let parameters = &self.parameters;
+        parameters.check_scale(level, scale, operation)?;
+        let (from, to) = (parameters.level_basis(self.level), parameters.level_basis(level));
+        if to.is_subset(from) && scale == self.scale {
+            return Ok(Alignment::Drop(Self { level, ..self.clone() }));
+        }
+        if level == self.level {
+            let slack = self.scale_error(scale, operation)?;
+            return Ok(Alignment::Read(Self { scale, ..self.with_error(slack) }));
+        }
+        Ok(Alignment::Combine(Combination::new(&[(1.0, self)], level, scale, operation)?))
     }
 }
 
+/// The value where it is a real number.
+fn real(value: Complex64) -> Option<f64> {
+    (value.im == 0.0 && value.re.is_finite()).then_some(value.re)
+}
+
 /// The integer nearest to value * scale.
-pub(super) fn integer(value: f64, scale: f64, operation: &'static str) -> Result<f64> {
+fn integer(value: f64, scale: f64, operation: &'static str) -> Result<f64> {
     let integer = (value * scale).round();
     if integer.is_finite() {
         return Ok(integer);
@@ -159,7 +244,7 @@ pub(super) fn integer(value: f64, scale: f64, operation: &'static str) -> Result
 }
 
 /// The residue of an integer of any size.
-fn residue(q: Modulus, integer: f64) -> u32 {
+pub(crate) fn residue(q: Modulus, integer: f64) -> u32 {
     let shift = (integer.abs().max(1.0).log2() as i32 - 61).max(0);
     let mantissa = (integer / f64::from(shift).exp2()) as i64;
     let residue = q.mul(q.reduce(mantissa.unsigned_abs()), q.pow(2, shift as u64));
@@ -169,48 +254,6 @@ fn residue(q: Modulus, integer: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ckks::{Complex64, Encoding, ParametersLiteral};
-    use crate::core::keys::{EvaluationKeys, SecretKey};
-
-    #[test]
-    fn real_scalars_agree_with_plaintexts_and_overflow_is_refused() {
-        let literal = ParametersLiteral {
-            log_n: Some(8),
-            levels: 2,
-            insecure: true,
-            ..ParametersLiteral::default()
-        };
-        let parameters = Parameters::new(literal).unwrap();
-        let secret = SecretKey::generate(&parameters).unwrap();
-        let evaluator = Evaluator::new(EvaluationKeys::none(&secret));
-        let values = [0.75, -0.5, 0.25, 1.0];
-        let plaintext = parameters.encode_real(&values, Encoding::at(2).within(1.0)).unwrap();
-        let a = secret.encrypt(&plaintext).unwrap();
-        for factor in [0.0, 1.0, -3.25, 1e-6, 0.1] {
-            let scalar = Complex64::new(factor, 0.0);
-            let sum = evaluator.add_scalar(&a, scalar).unwrap();
-            let product = evaluator.multiply_scalar(&a, scalar, None).unwrap();
-            let product = evaluator.rescale(&product).unwrap();
-            assert_eq!((product.level(), product.slots()), (1, 4));
-            let scale = product.scale() / parameters.scale(1).unwrap();
-            assert!((scale - 1.0).abs() < 1e-14);
-            let sums = secret.decrypt(&sum, sum.estimate()).unwrap().decode_real().unwrap();
-            let products = secret.decrypt(&product, product.estimate()).unwrap().decode_real().unwrap();
-            for ((x, y), z) in values.iter().zip(sums).zip(products) {
-                assert!((x + factor - y).abs() < (-sum.precision()).exp2());
-                assert!((x * factor - z).abs() < (-product.precision()).exp2());
-            }
-        }
-        let refused = |result| matches!(result, Err(Error::ValueOutOfRange { .. }));
-        for huge in [f64::MAX, parameters.log_q(2).unwrap().exp2()] {
-            for huge in [Complex64::new(-huge, 0.0), Complex64::new(0.0, huge)] {
-                assert!(refused(evaluator.add_scalar(&a, huge)));
-                assert!(refused(evaluator.multiply_scalar(&a, huge, None)));
-            }
-        }
-        let nan = Complex64::new(f64::NAN, 0.0);
-        assert!(matches!(evaluator.add_scalar(&a, nan), Err(Error::NotFinite { .. })));
-    }
 
     #[test]
     fn residues_of_large_integers_are_exact() {

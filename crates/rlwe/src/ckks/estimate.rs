@@ -2,16 +2,13 @@
 
 use std::fmt;
 
-use rustfft::num_complex::Complex64;
-
-use super::combination::{Combination, integer};
 use super::encoding::Encoding;
 use super::parameters::Parameters;
 use crate::core::noise::{ERROR_DEVIATION, product_tail};
 use crate::{Error, Result};
 
 /// Double-precision transforms are exact to about this much of the largest value.
-const DOUBLE_DEVIATION: f64 = 1.0 / (1u64 << 50) as f64;
+pub(crate) const DOUBLE_DEVIATION: f64 = 1.0 / (1u64 << 50) as f64;
 
 /// Two scales within this ratio count as one: the error that it causes is tracked.
 pub(crate) const SCALE_TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
@@ -59,15 +56,6 @@ pub struct Estimate {
     pub(crate) deviation: f64,
     /// No slot exceeds this in absolute value.
     pub(crate) bound: f64,
-}
-
-/// How a ciphertext comes to another level or scale.
-pub(crate) enum Alignment {
-    /// Its polynomials lose primes; its scale stays.
-    Drop(Estimate),
-    /// Its polynomials stay; its scale is read as another that is nearly the same.
-    Read(Estimate),
-    Combine(Combination),
 }
 
 impl Parameters {
@@ -152,8 +140,7 @@ impl Estimate {
     /// Errors are mostly products of two Gaussians, one of them the secret's or a digit's
     /// value at the slot; those of polynomials of high degree have heavier tails.
     pub fn precision(&self) -> f64 {
-        let exponent =
-            (self.slots as f64).ln() + PRECISION_FAILURE_BITS * std::f64::consts::LN_2;
+        let exponent = (self.slots as f64).ln() + PRECISION_FAILURE_BITS * std::f64::consts::LN_2;
         -(self.deviation * product_tail(exponent)).log2()
     }
 
@@ -165,7 +152,7 @@ impl Estimate {
 
     /// With other numbers, finite and not below [`Self::floor`]: what outgrows a double stays at
     /// its largest, which promises nothing.
-    fn with(&self, deviation: f64, bound: f64) -> Self {
+    pub(crate) fn with(&self, deviation: f64, bound: f64) -> Self {
         let floor = self.floor();
         let within = |x: f64| x.max(floor).min(f64::MAX);
         Self { deviation: within(deviation), bound: within(bound), ..self.clone() }
@@ -256,7 +243,7 @@ impl Estimate {
     }
 
     /// The error from reading these values, whose scale is `self.scale`, at scale `expected`.
-    fn scale_error(&self, expected: f64, operation: &'static str) -> Result<f64> {
+    pub(crate) fn scale_error(&self, expected: f64, operation: &'static str) -> Result<f64> {
         let actual = self.scale;
         let ratio = (actual / expected - 1.0).abs();
         if ratio > SCALE_TOLERANCE {
@@ -290,43 +277,6 @@ impl Estimate {
         let operation = "add a plaintext";
         plaintext.check_degree(0, operation)?;
         self.sum(plaintext, operation)
-    }
-
-    /// A sum with one value in every slot.
-    ///
-    /// # Errors
-    /// [`Error::NotFinite`], [`Error::ScaleOutOfRange`], [`Error::ValueOutOfRange`] for a value
-    /// that overflows at the scale.
-    pub fn add_scalar(&self, value: Complex64) -> Result<Self> {
-        let operation = "add a scalar";
-        if let Some(value) = real(value) {
-            self.parameters.check_scale(self.level, self.scale, operation)?;
-            return Ok(self.add_real(value, operation)?.1);
-        }
-        self.add_plain(&self.constant(value, self.scale, operation)?)
-    }
-
-    /// The plaintext of one value in every slot.
-    fn constant(&self, value: Complex64, scale: f64, operation: &'static str) -> Result<Self> {
-        if !(value.re.is_finite() && value.im.is_finite()) {
-            return Err(Error::NotFinite { operation: "encode", index: 0 });
-        }
-        let encoding = Encoding { level: self.level, scale: Some(scale), bound: None };
-        self.parameters.plaintext_estimate(self.slots, encoding, value.norm(), operation)
-    }
-
-    /// What is added to the constant coefficient for a real value in every slot, and the sum.
-    pub(crate) fn add_real(&self, value: f64, operation: &'static str) -> Result<(f64, Self)> {
-        let constant = integer(value, self.scale, operation)?;
-        let most = self.parameters.largest_coefficient(self.level)?;
-        if constant.abs() >= most {
-            let bound = most / self.scale;
-            return Err(Error::ValueOutOfRange { operation, value, bound });
-        }
-        let misfit = (constant / self.scale - value).abs();
-        let (deviation, bound) = (value.abs() * DOUBLE_DEVIATION, value.abs());
-        let sum = self.with(self.deviation + deviation, self.bound + bound).with_error(misfit);
-        Ok((constant, sum))
     }
 
     /// A product, relinearised, not rescaled.
@@ -370,40 +320,6 @@ impl Estimate {
         // Errors of one and the same factor add up, so that a square is covered too.
         let deviation = first + second + self.deviation * other.deviation;
         Ok(product.with(deviation, self.bound * other.bound))
-    }
-
-    /// A product with one value, encoded at `scale`; where that is `None`, at the scale that
-    /// rescaling turns into the canonical one of the level below.
-    ///
-    /// # Errors
-    /// [`Error::NotFinite`], [`Error::ScaleOutOfRange`], [`Error::ValueOutOfRange`] for a value
-    /// that overflows at the scale, [`Error::LevelExhausted`] without `scale` at level 0.
-    pub fn multiply_scalar(&self, value: Complex64, scale: Option<f64>) -> Result<Self> {
-        let operation = "multiply by a scalar";
-        match self.scalar_factor(value, scale)? {
-            ScalarFactor::Real(combination) => Ok(combination.estimate),
-            ScalarFactor::Complex(scale) => {
-                self.multiply_plain(&self.constant(value, scale, operation)?)
-            }
-        }
-    }
-
-    /// How a product with one value is made.
-    pub(crate) fn scalar_factor(
-        &self,
-        value: Complex64,
-        scale: Option<f64>,
-    ) -> Result<ScalarFactor> {
-        let operation = "multiply by a scalar";
-        let scale = match scale {
-            Some(scale) => scale,
-            None => self.parameters.matching_scale(self.level, self.scale)?,
-        };
-        let Some(value) = real(value) else { return Ok(ScalarFactor::Complex(scale)) };
-        self.parameters.check_scale(self.level, scale, operation)?;
-        let terms = [(value, self)];
-        let combination = Combination::new(&terms, self.level, self.scale * scale, operation)?;
-        Ok(ScalarFactor::Real(combination))
     }
 
     /// A product with an integer: exact, the scale unchanged.
@@ -480,54 +396,8 @@ impl Estimate {
         Ok(self.switched())
     }
 
-    /// Brought to a lower level, the scale unchanged.
-    ///
-    /// # Errors
-    /// As [`Self::align`].
-    pub fn drop_level(&self, level: usize) -> Result<Self> {
-        self.align(level, self.scale)
-    }
-
-    /// Brought to a lower level and to `scale` there.
-    ///
-    /// # Errors
-    /// [`Error::LevelExhausted`] when `level` is above this one, [`Error::ScaleMismatch`] when it
-    /// is the same and `scale` is another within what additions allow,
-    /// [`Error::ScaleOutOfRange`] when the scale does not fit there, [`Error::BoundOverflow`] when
-    /// values may not.
-    pub fn align(&self, level: usize, scale: f64) -> Result<Self> {
-        Ok(match self.alignment(level, scale)? {
-            Alignment::Drop(estimate) | Alignment::Read(estimate) => estimate,
-            Alignment::Combine(combination) => combination.estimate,
-        })
-    }
-
-    /// How [`Self::align`] goes about it.
-    pub(crate) fn alignment(&self, level: usize, scale: f64) -> Result<Alignment> {
-        let operation = "drop a level";
-        if level > self.level {
-            let (needed, available) = (level, self.level);
-            return Err(Error::LevelExhausted { operation, needed, available });
-        }
-        let parameters = &self.parameters;
-        parameters.check_scale(level, scale, operation)?;
-        let (from, to) = (parameters.level_basis(self.level), parameters.level_basis(level));
-        if to.is_subset(from) && scale == self.scale {
-            return Ok(Alignment::Drop(Self { level, ..self.clone() }));
-        }
-        if level == self.level {
-            let slack = self.scale_error(scale, operation)?;
-            return Ok(Alignment::Read(Self { scale, ..self.with_error(slack) }));
-        }
-        Ok(Alignment::Combine(Combination::new(&[(1.0, self)], level, scale, operation)?))
-    }
-
     /// A sum of multiples of values of one level, before misfits and rounding: for combinations.
-    pub(crate) fn weighted_sum(
-        terms: &[(f64, &Self)],
-        level: usize,
-        scale: f64,
-    ) -> Self {
+    pub(crate) fn weighted_sum(terms: &[(f64, &Self)], level: usize, scale: f64) -> Self {
         let (coefficient, first) = terms[0];
         let at = |(coefficient, term): (f64, &Self)| {
             Self { level, scale, ..term.clone() }.scaled(coefficient)
@@ -558,21 +428,9 @@ impl Estimate {
     }
 }
 
-/// How a product with one value is made.
-pub(crate) enum ScalarFactor {
-    Real(Combination),
-    /// By a plaintext of this scale.
-    Complex(f64),
-}
-
 /// Coefficient deviation of encoding: every coefficient is rounded.
 pub(crate) fn encoding_deviation() -> f64 {
     (1.0f64 / 12.0).sqrt()
-}
-
-/// The value where it is a real number.
-fn real(value: Complex64) -> Option<f64> {
-    (value.im == 0.0 && value.re.is_finite()).then_some(value.re)
 }
 
 fn check_bound(bound: f64, operation: &'static str) -> Result<()> {

@@ -3,12 +3,14 @@
 use rustfft::num_complex::Complex64;
 
 use super::ciphertext::Ciphertext;
+use super::combination::{Alignment, Combination, ScalarFactor, residue};
 use super::encoding::Encoding;
-use super::estimate::{Alignment, Estimate, ScalarFactor};
+use super::estimate::Estimate;
 use super::plaintext::Plaintext;
 use crate::core::Parameters;
 use crate::core::keys::EvaluationKeys;
 use crate::core::tensor_product::tensor;
+use crate::ring::division::Division;
 use crate::ring::poly::Poly;
 use crate::{Error, Result};
 
@@ -321,10 +323,107 @@ impl Evaluator {
             Alignment::Combine(combination) => self.combined(combination, &[a]),
         })
     }
+
+    /// The sum of real multiples of ciphertexts of one level and degree, brought to `level`,
+    /// not above theirs, and to `scale` there. There is at least one.
+    pub(crate) fn linear_combination(
+        &self,
+        terms: &[(f64, &Ciphertext)],
+        level: usize,
+        scale: f64,
+        operation: &'static str,
+    ) -> Result<Ciphertext> {
+        let estimates: Vec<_> = terms.iter().map(|&(c, a)| (c, &a.estimate)).collect();
+        let combination = Combination::new(&estimates, level, scale, operation)?;
+        let operands: Vec<&Ciphertext> = terms.iter().map(|&(_, a)| a).collect();
+        Ok(self.combined(combination, &operands))
+    }
+
+    /// The sum that a combination of these operands' estimates describes.
+    pub(crate) fn combined(&self, combination: Combination, terms: &[&Ciphertext]) -> Ciphertext {
+        let Combination { factors, start, estimate } = combination;
+        let ring = self.parameters().ring();
+        let to = self.parameters().level_basis(estimate.level);
+        let sum = |index: usize| {
+            let mut sum = ring.zero(&start);
+            for (&factor, a) in factors.iter().zip(terms) {
+                ring.add_scaled(&mut sum, &a.polys[index], |q| residue(q, factor));
+            }
+            sum
+        };
+        let mut polys: Vec<Poly> = (0..terms[0].polys.len()).map(sum).collect();
+        if start != *to {
+            let division = Division::new(ring, &start, to);
+            polys = polys.iter().map(|poly| division.apply(ring, poly)).collect();
+        }
+        terms[0].with(estimate, polys)
+    }
+
+    /// Adds `value` to every slot.
+    pub(crate) fn add_real(
+        &self,
+        a: &mut Ciphertext,
+        value: f64,
+        operation: &'static str,
+    ) -> Result<()> {
+        let (constant, estimate) = a.estimate.add_real(value, operation)?;
+        self.parameters().ring().add_constant(&mut a.polys_mut()[0], |q| residue(q, constant));
+        a.estimate = estimate;
+        a.seed = None;
+        Ok(())
+    }
 }
 
 /// The plaintext of one value in every slot.
 fn constant(a: &Ciphertext, value: Complex64, scale: f64) -> Result<Plaintext> {
     let encoding = Encoding { level: a.level(), scale: Some(scale), bound: None };
     a.parameters().encode_constant(value, a.slots(), encoding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ckks::{Parameters, ParametersLiteral};
+    use crate::core::keys::SecretKey;
+
+    #[test]
+    fn real_scalars_agree_with_plaintexts_and_overflow_is_refused() {
+        let literal = ParametersLiteral {
+            log_n: Some(8),
+            levels: 2,
+            insecure: true,
+            ..ParametersLiteral::default()
+        };
+        let parameters = Parameters::new(literal).unwrap();
+        let secret = SecretKey::generate(&parameters).unwrap();
+        let evaluator = Evaluator::new(EvaluationKeys::none(&secret));
+        let values = [0.75, -0.5, 0.25, 1.0];
+        let plaintext = parameters.encode_real(&values, Encoding::at(2).within(1.0)).unwrap();
+        let a = secret.encrypt(&plaintext).unwrap();
+        for factor in [0.0, 1.0, -3.25, 1e-6, 0.1] {
+            let scalar = Complex64::new(factor, 0.0);
+            let sum = evaluator.add_scalar(&a, scalar).unwrap();
+            let product = evaluator.multiply_scalar(&a, scalar, None).unwrap();
+            let product = evaluator.rescale(&product).unwrap();
+            assert_eq!((product.level(), product.slots()), (1, 4));
+            let scale = product.scale() / parameters.scale(1).unwrap();
+            assert!((scale - 1.0).abs() < 1e-14);
+            let sums = secret.decrypt(&sum, sum.estimate()).unwrap().decode_real().unwrap();
+            let products =
+                secret.decrypt(&product, product.estimate()).unwrap().decode_real().unwrap();
+            for ((x, y), z) in values.iter().zip(sums).zip(products) {
+                assert!((x + factor - y).abs() < (-sum.precision()).exp2());
+                assert!((x * factor - z).abs() < (-product.precision()).exp2());
+            }
+        }
+        let refused = |result| matches!(result, Err(Error::ValueOutOfRange { .. }));
+        for huge in [f64::MAX, parameters.log_q(2).unwrap().exp2()] {
+            for huge in [Complex64::new(-huge, 0.0), Complex64::new(0.0, huge)] {
+                assert!(refused(evaluator.add_scalar(&a, huge)));
+                assert!(refused(evaluator.multiply_scalar(&a, huge, None)));
+            }
+        }
+        let nan = Complex64::new(f64::NAN, 0.0);
+        assert!(matches!(evaluator.add_scalar(&a, nan), Err(Error::NotFinite { .. })));
+    }
 }

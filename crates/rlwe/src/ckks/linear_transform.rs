@@ -13,7 +13,7 @@ use super::evaluator::Evaluator;
 use super::parameters::Parameters;
 use super::plaintext::{Slot, check_values};
 use crate::core::bsgs::{Giant, Split};
-use crate::parallel::Shared;
+use crate::parallel;
 use crate::ring::bundle::Bundle;
 use crate::ring::poly::Poly;
 use crate::{Error, Result};
@@ -152,8 +152,7 @@ impl LinearTransform {
             })
             .collect();
         let babies = members.iter().map(|(position, _)| *position).collect();
-        let polys: Vec<Poly> = members
-            .into_par_iter()
+        let polys: Vec<Poly> = parallel::over(members)
             .shared()
             .map(|(_, values)| {
                 let mut values = values.clone();

@@ -213,7 +213,11 @@ impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (log_n, slots, levels) = (self.log_n(), self.slots(), self.max_level());
         let bits = self.0.scale_bits;
-        write!(f, "CKKS, N = 2^{log_n}, {slots} slots, {levels} levels of scale 2^{bits}, {}", **self)
+        write!(
+            f,
+            "CKKS, N = 2^{log_n}, {slots} slots, {levels} levels of scale 2^{bits}, {}",
+            **self
+        )
     }
 }
 

@@ -9,7 +9,7 @@ use super::coefficients::Coefficients;
 use super::encoding::Encoding;
 use super::estimate::Estimate;
 use super::parameters::Parameters;
-use crate::parallel::Shared;
+
 use crate::ring::embedding::Embedding;
 use crate::ring::poly::{Basis, Poly, SecretPoly};
 use crate::ring::wiped::Wiped;

@@ -190,8 +190,12 @@ trait Arithmetic {
     fn add_assign(&self, a: &mut Self::Value, b: &Self::Value) -> Result<()>;
     fn relinearize_and_rescale_to(&self, a: &Self::Value, scale: f64) -> Result<Self::Value>;
     fn align(&self, a: &Self::Value, level: usize, scale: f64) -> Result<Self::Value>;
-    fn combine(&self, terms: &[(f64, &Self::Value)], level: usize, scale: f64)
-    -> Result<Self::Value>;
+    fn combine(
+        &self,
+        terms: &[(f64, &Self::Value)],
+        level: usize,
+        scale: f64,
+    ) -> Result<Self::Value>;
     /// Where the bound is known to be smaller.
     fn bound(&self, a: &mut Self::Value, bound: f64);
 }

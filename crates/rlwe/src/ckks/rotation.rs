@@ -1,8 +1,8 @@
 //! Rotations, conjugation and inner sums.
 
 use super::ciphertext::Ciphertext;
-use super::evaluator::Evaluator;
 use super::estimate::Estimate;
+use super::evaluator::Evaluator;
 use crate::core::keys::check_element;
 use crate::ring::automorphism::conjugation_element;
 use crate::ring::poly::Poly;

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use crate::Result;
 use super::key_switching::{Decomposition, Moves, decompose};
 use super::keys::{EvaluationKeys, SwitchingKey};
-use crate::parallel::Shared;
+use crate::Result;
+use crate::parallel;
 use crate::ring::automorphism::rotation_element;
 use crate::ring::kernels;
 use crate::ring::poly::Poly;
@@ -45,7 +45,7 @@ impl EvaluationKeys {
         }
         let decomposition = decompose(&self.parameters, level, &polys[1]);
         let rotate = |step: &Step<'_>| Some(self.moved(polys, &decomposition, (*step)?));
-        steps.par_iter().shared().map(rotate).collect()
+        parallel::over(steps).shared().map(rotate).collect()
     }
 
     /// The sum of rotations of one ciphertext, less the sum of others: all share the division of

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::automorphism::Step;
 use super::key_switching::decompose;
 use super::keys::EvaluationKeys;
-use crate::parallel::Shared;
+use crate::parallel;
 use crate::ring::automorphism::Automorphism;
 use crate::ring::buffers;
 use crate::ring::bundle::{Bundle, TILE};
@@ -111,7 +111,7 @@ impl EvaluationKeys {
     ) -> Vec<[Poly; 2]> {
         let parameters = &self.parameters;
         let decomposition = decompose(parameters, level, &polys[1]);
-        keys.par_iter()
+        parallel::over(keys)
             .shared()
             .map(|key| match key {
                 Some((element, key)) => {
@@ -143,32 +143,34 @@ impl EvaluationKeys {
                 row.push([first, second]);
             }
         }
-        rows.into_par_iter().zip(basis.positions()).shared().for_each(|(mut row, &position)| {
-            let position = usize::from(position);
-            let modulus = ring.modulus(position);
-            let limbs: Vec<&[u32]> =
-                babies.iter().flatten().map(|half| half.limb(position)).collect();
-            let (block, tile) = (BLOCK.min(ring.n()), TILE.min(ring.n()));
-            let mut rotations = buffers::take(limbs.len() * block);
-            for start in (0..ring.n()).step_by(block) {
-                interleave(&limbs, start, tile, &mut rotations);
-                for (giant, [first, second]) in giants.iter().zip(&mut row) {
-                    let count = giant.babies.len();
-                    let terms = DiagonalTerms {
-                        diagonals: &giant.diagonals.limb(position)[start * count..]
-                            [..block * count],
-                        babies: &giant.babies,
-                        rotations: &rotations,
-                        baby_count: babies.len(),
-                        tile,
-                    };
-                    let span = start..start + block;
-                    let sums = [&mut first[span.clone()], &mut second[span]];
-                    inner_products::inner_product(modulus, terms, tile, sums);
+        parallel::over(rows).zip(parallel::over(basis.positions())).shared().for_each(
+            |(mut row, &position)| {
+                let position = usize::from(position);
+                let modulus = ring.modulus(position);
+                let limbs: Vec<&[u32]> =
+                    babies.iter().flatten().map(|half| half.limb(position)).collect();
+                let (block, tile) = (BLOCK.min(ring.n()), TILE.min(ring.n()));
+                let mut rotations = buffers::take(limbs.len() * block);
+                for start in (0..ring.n()).step_by(block) {
+                    interleave(&limbs, start, tile, &mut rotations);
+                    for (giant, [first, second]) in giants.iter().zip(&mut row) {
+                        let count = giant.babies.len();
+                        let terms = DiagonalTerms {
+                            diagonals: &giant.diagonals.limb(position)[start * count..]
+                                [..block * count],
+                            babies: &giant.babies,
+                            rotations: &rotations,
+                            baby_count: babies.len(),
+                            tile,
+                        };
+                        let span = start..start + block;
+                        let sums = [&mut first[span.clone()], &mut second[span]];
+                        inner_products::inner_product(modulus, terms, tile, sums);
+                    }
                 }
-            }
-            buffers::give(rotations);
-        });
+                buffers::give(rotations);
+            },
+        );
         sums
     }
 
@@ -182,16 +184,17 @@ impl EvaluationKeys {
         let parameters = &self.parameters;
         let ring = parameters.ring();
         let basis = parameters.extended_basis(level);
-        let rotated = sums.into_par_iter().zip(keys).shared().map(|(sum, key)| match key {
-            Some((element, key)) => {
-                let automorphism = Automorphism::new(parameters.log_n(), *element);
-                let [first, second] = sum;
-                let second = parameters.division_by_special(level).apply(ring, &second);
-                let decomposition = decompose(parameters, level, &second);
-                decomposition.switch_sum_then_permute(parameters, key, &first, &automorphism)
-            }
-            None => sum,
-        });
+        let rotated =
+            parallel::over(sums).zip(parallel::over(keys)).shared().map(|(sum, key)| match key {
+                Some((element, key)) => {
+                    let automorphism = Automorphism::new(parameters.log_n(), *element);
+                    let [first, second] = sum;
+                    let second = parameters.division_by_special(level).apply(ring, &second);
+                    let decomposition = decompose(parameters, level, &second);
+                    decomposition.switch_sum_then_permute(parameters, key, &first, &automorphism)
+                }
+                None => sum,
+            });
         let add = |mut a: [Poly; 2], b: [Poly; 2]| {
             a.iter_mut().zip(&b).for_each(|(a, b)| ring.add(a, b));
             a

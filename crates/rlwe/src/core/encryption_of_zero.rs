@@ -1,7 +1,7 @@
 //! Encryptions of zero and their inverse, to which a scheme adds its messages.
 
-use crate::Result;
 use super::keys::{PublicKey, SecretKey, expand_half};
+use crate::Result;
 use crate::ring::poly::{Poly, SecretPoly};
 use crate::sampling::{self, Generator, Seed};
 

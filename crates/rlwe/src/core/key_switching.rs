@@ -18,8 +18,8 @@
 use rayon::prelude::*;
 
 use super::keys::SwitchingKey;
-use crate::parallel::Shared;
 use super::parameters::Parameters;
+use crate::parallel;
 use crate::ring::automorphism::Automorphism;
 use crate::ring::buffers;
 use crate::ring::bundle::TILE;
@@ -81,8 +81,7 @@ pub(crate) fn decompose<'a>(
     let ring = parameters.ring();
     let coefficients = ring.unnormalised_coefficients(whole, &whole.basis);
     let digits = parameters.digits(level);
-    let extensions = digits
-        .par_iter()
+    let extensions = parallel::over(digits)
         .shared()
         .map(|digit| {
             let inputs: Vec<&[u32]> = digit.own.iter().map(|p| coefficients.limb(p)).collect();

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use super::literal::SecretDistribution;
-use crate::parallel::Shared;
 use super::parameters::{Digit, Parameters};
+use crate::parallel;
 use crate::ring::automorphism::{
     Automorphism, conjugation_element, inverse_element, rotation_element,
 };
@@ -193,8 +193,7 @@ impl SecretKey {
             Some(level) => Some(Arc::new(self.relinearisation_key(level)?)),
             None => None,
         };
-        let galois = Vec::from_iter(levels)
-            .into_par_iter()
+        let galois = parallel::over(Vec::from_iter(levels))
             .shared()
             .map(|(element, level)| Ok((element, Arc::new(self.galois_key(element, level)?))))
             .collect::<Result<_>>()?;

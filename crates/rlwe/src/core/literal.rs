@@ -78,11 +78,7 @@ pub(crate) fn is_secure(log_n: u32, secret: SecretDistribution, chain: &Chain) -
 }
 
 /// Refuses what [`is_secure`] does not cover.
-pub(crate) fn require_secure(
-    log_n: u32,
-    secret: SecretDistribution,
-    chain: &Chain,
-) -> Result<()> {
+pub(crate) fn require_secure(log_n: u32, secret: SecretDistribution, chain: &Chain) -> Result<()> {
     check_covered(log_n, secret)?;
     if is_secure(log_n, secret, chain) {
         return Ok(());
@@ -238,8 +234,7 @@ mod tests {
                 let error = literal(log_n, levels).chain().unwrap_err();
                 assert!(matches!(error, Error::InsecureParameters(_)), "{error}");
             }
-            let insecure =
-                Literal { insecure: true, ..literal(Some(13), levels.max(1000)) };
+            let insecure = Literal { insecure: true, ..literal(Some(13), levels.max(1000)) };
             assert!(matches!(insecure.chain(), Err(Error::InvalidParameters(_))));
         }
     }
@@ -262,20 +257,16 @@ mod tests {
 
     #[test]
     fn a_sparse_secret_must_say_insecure() {
-        let sparse = Literal {
-            secret: SecretDistribution::FixedWeight(192),
-            ..literal(Some(14), 4)
-        };
+        let sparse =
+            Literal { secret: SecretDistribution::FixedWeight(192), ..literal(Some(14), 4) };
         assert!(matches!(sparse.chain(), Err(Error::InsecureParameters(_))));
         let unringed = Literal { log_n: None, ..sparse.clone() };
         assert!(matches!(unringed.chain(), Err(Error::InsecureParameters(_))));
         let insecure = Literal { insecure: true, ..sparse };
         let (log_n, chain) = insecure.chain().unwrap();
         assert!(!insecure.is_secure(log_n, &chain));
-        let dense = Literal {
-            secret: SecretDistribution::FixedWeight(11_000),
-            ..literal(Some(14), 4)
-        };
+        let dense =
+            Literal { secret: SecretDistribution::FixedWeight(11_000), ..literal(Some(14), 4) };
         assert!(dense.chain().is_ok());
     }
 

@@ -7,9 +7,9 @@ use std::time::Instant;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use crate::chain::Chain;
 use super::literal::{SecretDistribution, is_secure};
-use crate::parallel::Shared;
+use crate::chain::Chain;
+
 use crate::ring::convert::Conversion;
 use crate::ring::division::Division;
 use crate::ring::kernels;

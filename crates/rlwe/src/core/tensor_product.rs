@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use crate::Result;
 use super::key_switching::decompose;
 use super::keys::EvaluationKeys;
-use crate::parallel::Shared;
+use crate::Result;
+use crate::parallel;
 use crate::ring::division::Division;
 use crate::ring::kernels;
 use crate::ring::modulus::Modulus;
@@ -22,7 +22,7 @@ pub(crate) fn tensor(
     let [p0, p1, p2] = &mut polys;
     let rows = p0.limbs_mut().zip(p1.limbs_mut()).zip(p2.limbs_mut());
     let rows: Vec<_> = rows.map(|(((p, x), (_, y)), (_, z))| (p, [x, y, z])).collect();
-    rows.into_par_iter().shared().for_each(|(position, mut products)| {
+    parallel::over(rows).shared().for_each(|(position, mut products)| {
         let modulus = ring.modulus(position);
         let [a, b] = [a, b].map(|x| [x[0].limb(position), x[1].limb(position)]);
         kernels::tensor(modulus, a, b, products.each_mut().map(|limb| &mut **limb));

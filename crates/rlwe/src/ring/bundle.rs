@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::poly::{Basis, Poly};
-use crate::parallel::Shared;
+use crate::parallel;
 
 /// Residues of one polynomial that stand together.
 pub(crate) const TILE: usize = 64;
@@ -27,8 +27,8 @@ impl Bundle {
         let count = polys.len();
         let tile = TILE.min(n);
         let mut data = vec![0; n * count * basis.len()];
-        let limbs = data.par_chunks_exact_mut((n * count).max(1));
-        limbs.zip(basis.positions()).shared().for_each(|(limb, &position)| {
+        let limbs = parallel::chunks_mut(&mut data, (n * count).max(1));
+        limbs.zip(parallel::over(basis.positions())).shared().for_each(|(limb, &position)| {
             for (index, poly) in polys.iter().enumerate() {
                 let tiles = poly.limb(usize::from(position)).chunks_exact(tile);
                 for (to, from) in limb.chunks_exact_mut(tile).skip(index).step_by(count).zip(tiles)

@@ -42,9 +42,10 @@ impl Centring {
 
     /// The number as a part of the product of the primes, between -1/2 and 1/2.
     pub(crate) fn part(&self, sign: Sign, digits: &[u32]) -> f64 {
-        let part = digits.iter().zip(&self.moduli).fold(0.0, |part, (&digit, q)| {
-            (part + f64::from(digit)) / f64::from(q.q)
-        });
+        let part = digits
+            .iter()
+            .zip(&self.moduli)
+            .fold(0.0, |part, (&digit, q)| (part + f64::from(digit)) / f64::from(q.q));
         (1.0 - 2.0 * f64::from(sign.negative)) * part
     }
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::buffers;
 use super::lanes::{Kernel, LaneModulus, Lanes, Sum, dispatch};
 use super::modulus::{Modulus, product};
-use crate::parallel::{self, Shared};
+use crate::parallel;
 
 /// Coefficients converted at once: sixteen scaled sources of a block fit the first-level cache.
 const BLOCK: usize = 256;
@@ -116,7 +116,7 @@ impl Conversion {
         let blocks = n / block;
         let terms = self.sources.len() + 1;
         let mut scaled = buffers::take(H * terms * n);
-        let rows = scaled.par_chunks_exact_mut(terms * block);
+        let rows = parallel::chunks_mut(&mut scaled, terms * block);
         rows.with_min_len(4).enumerate().shared().for_each(|(index, rows)| {
             let (inputs, start) = (inputs[index / blocks], index % blocks * block);
             dispatch(ScaleBlock { conversion: self, inputs, start, rows, block });
@@ -124,13 +124,14 @@ impl Conversion {
         // Scaled sources of a large ring do not fit the second-level cache: each thread reads them
         // once, rather than once for every few targets.
         let size = self.tiles.len().div_ceil(parallel::threads());
-        let groups = outputs.par_chunks_mut(size * TILE).zip(self.tiles.par_chunks(size));
+        let groups = parallel::chunks_mut(&mut outputs, size * TILE)
+            .zip(parallel::chunks(&self.tiles, size));
         groups.enumerate().shared().for_each(|(group, (outputs, tiles))| {
             for (poly, scaled) in scaled.chunks_exact(terms * n).enumerate() {
                 let outputs = outputs.iter_mut().map(|limbs| &mut *limbs[poly]).collect();
                 dispatch(ConvertGroup { scaled, block, terms, tiles, outputs });
             }
-            outputs.par_iter_mut().enumerate().shared().for_each(|(index, limbs)| {
+            parallel::over(outputs).enumerate().shared().for_each(|(index, limbs)| {
                 finish(group * size * TILE + index, limbs.each_mut().map(|limb| &mut **limb));
             });
         });

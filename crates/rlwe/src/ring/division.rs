@@ -6,7 +6,7 @@ use super::convert::Conversion;
 use super::kernels;
 use super::modulus::{Modulus, product};
 use super::poly::{Basis, Poly, Ring};
-use crate::parallel::Shared;
+use crate::parallel;
 
 /// x to round(x J / D): D the product of the primes that leave the basis of x, J
 /// the product of those that join it.
@@ -68,8 +68,7 @@ impl Division {
 
     /// The quotients of polynomials over one basis.
     pub(crate) fn apply_to_all<const H: usize>(&self, ring: &Ring, polys: [&Poly; H]) -> [Poly; H] {
-        let remainders: Vec<Poly> = polys
-            .par_iter()
+        let remainders: Vec<Poly> = parallel::over(&polys)
             .shared()
             .map(|poly| ring.unnormalised_coefficients(poly, &self.leaving))
             .collect();

@@ -206,7 +206,8 @@ impl Embedding {
         let stride = low.len() / slots;
         let inputs = low.iter().step_by(stride).zip(high.iter().step_by(stride));
         let mut points = Wiped::new(Complex64::ZERO, slots);
-        for ((point, (&low, &high)), twist) in points.iter_mut().zip(inputs).zip(&transform.twists) {
+        for ((point, (&low, &high)), twist) in points.iter_mut().zip(inputs).zip(&transform.twists)
+        {
             *point = Complex64::new(low, high) * twist;
         }
         process(&*transform.to_slots, &mut points);

@@ -17,3 +17,6 @@ pub mod primes;
 #[cfg(test)]
 pub(crate) mod schoolbook;
 pub mod wiped;
+
+/// Bytes of a residue.
+pub const WORD_BYTES: usize = size_of::<u32>();

@@ -10,7 +10,7 @@ use super::buffers;
 use super::kernels;
 use super::modulus::Modulus;
 use super::wiped::wipe;
-use crate::parallel::Shared;
+use crate::parallel::{self, Source};
 use crate::{Error, Result};
 
 /// A word prime with the tables of its transform.
@@ -135,9 +135,9 @@ impl Poly {
     /// Limbs to be worked on in parallel, each beside the position of its prime.
     pub(crate) fn par_limbs_mut(
         &mut self,
-    ) -> impl IndexedParallelIterator<Item = (usize, &mut [u32])> {
-        let positions = self.basis.0.par_iter().map(|&p| usize::from(p));
-        positions.zip(self.data.par_chunks_exact_mut(self.n))
+    ) -> Source<impl IndexedParallelIterator<Item = (usize, &mut [u32])>> {
+        let limbs = parallel::chunks_mut(&mut self.data, self.n);
+        parallel::over(self.basis.iter().collect::<Vec<usize>>()).zip(limbs)
     }
 
     /// The same polynomial modulo fewer primes.
@@ -185,8 +185,10 @@ pub(crate) struct Ring {
 impl Ring {
     /// The ring of degree 2^log_n, log_n at least 5, over `primes`, each 1 mod 2N and below 2^30.
     pub(crate) fn new(log_n: u32, primes: &[u32]) -> Result<Self> {
-        let primes =
-            primes.par_iter().shared().map(|&q| Prime::new(log_n, q)).collect::<Result<_>>()?;
+        let primes = parallel::over(primes)
+            .shared()
+            .map(|&q| Prime::new(log_n, q))
+            .collect::<Result<_>>()?;
         Ok(Self { log_n, primes })
     }
 

@@ -2,59 +2,11 @@
 
 use std::ops::Range;
 
+pub use tfhe_ntt::prime::is_prime64 as is_prime;
+
 /// Every residue lives in a word below 2^30: two of them add, and a lazy
 /// butterfly quadruples one, without leaving 32 bits.
 pub const WORD_BITS: u32 = 30;
-
-/// Whether `n` is prime, without error for every 64-bit number.
-///
-/// Miller-Rabin to fixed bases: 2, 7 and 61 decide below 4,759,123,141 (Jaeschke,
-/// "On strong pseudoprimes to several bases", Math. Comp. 61, 1993, section 4);
-/// the first twelve primes decide below 3.1 * 10^23 (Sorenson and Webster,
-/// "Strong pseudoprimes to twelve prime bases", Math. Comp. 86, 2017, theorem 1).
-///
-/// ```
-/// use rlwe::ring::primes::is_prime;
-/// assert!(is_prime(786_433));
-/// assert!(!is_prime(3_215_031_751)); // a strong pseudoprime to bases 2, 3, 5 and 7
-/// ```
-pub fn is_prime(n: u64) -> bool {
-    const FIRST_PRIMES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
-    const SMALL_BASES: [u64; 3] = [2, 7, 61];
-    const SMALL_BASES_DECIDE_BELOW: u64 = 4_759_123_141;
-
-    if n < 2 {
-        return false;
-    }
-    for p in FIRST_PRIMES {
-        if n.is_multiple_of(p) {
-            return n == p;
-        }
-    }
-    let twos = (n - 1).trailing_zeros();
-    let odd_part = (n - 1) >> twos;
-    let passes = |base: u64| {
-        if base.is_multiple_of(n) {
-            return true;
-        }
-        let mut x = power_mod(base % n, odd_part, n);
-        if x == 1 || x == n - 1 {
-            return true;
-        }
-        for _ in 1..twos {
-            x = product_mod(x, x, n);
-            if x == n - 1 {
-                return true;
-            }
-        }
-        false
-    };
-    if n < SMALL_BASES_DECIDE_BELOW {
-        SMALL_BASES.into_iter().all(passes)
-    } else {
-        FIRST_PRIMES.into_iter().all(passes)
-    }
-}
 
 /// The primes in `range` that are 1 modulo 2N, N = 2^`log_n`, in rising order;
 /// `.rev()` lists them from the top.
@@ -72,26 +24,6 @@ pub fn ntt_primes(log_n: u32, range: Range<u64>) -> impl DoubleEndedIterator<Ite
     };
     let multiples = first_multiple_from(range.start).max(1)..first_multiple_from(range.end);
     multiples.map(move |k| (k << shift) + 1).filter(|&n| is_prime(n))
-}
-
-fn product_mod(a: u64, b: u64, n: u64) -> u64 {
-    if n <= u64::from(u32::MAX) {
-        a * b % n
-    } else {
-        (u128::from(a) * u128::from(b) % u128::from(n)) as u64
-    }
-}
-
-fn power_mod(base: u64, mut exponent: u64, n: u64) -> u64 {
-    let (mut square, mut power) = (base, 1);
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            power = product_mod(power, square, n);
-        }
-        square = product_mod(square, square, n);
-        exponent >>= 1;
-    }
-    power
 }
 
 #[cfg(test)]

@@ -146,9 +146,9 @@ fn invert_distribution(high: &mut [u64; BLOCK], low: &[u64; BLOCK]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sampling::SIGMA;
     use crate::sampling::chi_square;
     use crate::sampling::moments::moments;
-    use crate::sampling::SIGMA;
 
     #[test]
     fn the_scan_counts_the_thresholds_reached() {

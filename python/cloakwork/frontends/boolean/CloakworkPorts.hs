@@ -1,99 +1,117 @@
 {-# LANGUAGE AllowAmbiguousTypes #-}
-{-# LANGUAGE TemplateHaskell #-}
+{-# LANGUAGE DefaultSignatures #-}
 {-# LANGUAGE UndecidableInstances #-}
 
--- | What a design is wrapped in: a function of the same arguments as bits, which Clash makes into a
--- module whose ports tell their types by their names.
+-- | What a function becomes: the same function of bits, and what these bits mean, in JSON.
 --
--- A port is named @x3$v4_u8$text@: its number, its type and the name that the design's own
--- annotation gives it, if any. A type is b, u or s with its width for bits, unsigned and signed
--- numbers, o for others, v and a length before the type of a vector's elements, t and a count before those of a
--- tuple's components.
-module CloakworkPorts (annotatedNames, onBits, topOf) where
+-- Types that are made of others get their instances of 'Port' from "CloakworkTypes".
+module CloakworkPorts (Port (..), onBits, scalar, topOf, writeMeanings) where
 
-import Clash.Prelude hiding (Exp, init, last, length, map, repeat, zipWith3, (++))
-import Data.List (init, intercalate, last, length, map, repeat, zipWith3, (++))
+import Clash.Prelude
+import CloakworkJson (list, object, quoted)
+import Data.Int (Int16, Int32, Int64, Int8)
+import qualified Data.List as List
 import Data.Proxy (Proxy (Proxy))
-import Language.Haskell.TH (AnnLookup (AnnLookupName), Exp, Name, Q, reifyAnnotations)
-import Language.Haskell.TH.Syntax (lift)
+import Data.Word (Word16, Word32, Word64, Word8)
+import System.IO (writeFile)
 
--- | Types that are bits.
-class BitPack a => Port a where
-  typeCode :: String
+-- | Types that are bits. What comes first, such as element 0, has the most significant ones.
+class KnownNat (Width a) => Port a where
+  type Width a :: Nat
+  type Width a = BitSize a
 
-instance KnownNat n => Port (BitVector n) where typeCode = 'b' : number @n
+  toBits :: a -> BitVector (Width a)
+  default toBits :: (BitPack a, Width a ~ BitSize a) => a -> BitVector (Width a)
+  toBits = pack
 
-instance KnownNat n => Port (Unsigned n) where typeCode = 'u' : number @n
+  fromBits :: BitVector (Width a) -> a
+  default fromBits :: (BitPack a, Width a ~ BitSize a) => BitVector (Width a) -> a
+  fromBits = unpack
 
-instance KnownNat n => Port (Signed n) where typeCode = 's' : number @n
+  -- | What the bits mean.
+  meaning :: String
 
-instance (KnownNat n, 1 <= n) => Port (Index n) where typeCode = 'u' : number @(BitSize (Index n))
+instance KnownNat n => Port (BitVector n) where meaning = scalar @(BitVector n) "bits"
 
-instance Port Bit where typeCode = "u1"
+instance KnownNat n => Port (Unsigned n) where meaning = scalar @(Unsigned n) "unsigned"
 
-instance Port Bool where typeCode = "u1"
+instance KnownNat n => Port (Signed n) where meaning = scalar @(Signed n) "signed"
+
+instance (KnownNat n, 1 <= n) => Port (Index n) where meaning = scalar @(Index n) "unsigned"
+
+instance (KnownNat n, KnownNat m) => Port (Fixed Unsigned n m) where
+  meaning = fixed @(UFixed n m) "unsigned" (natural @m)
+
+instance (KnownNat n, KnownNat m) => Port (Fixed Signed n m) where
+  meaning = fixed @(SFixed n m) "signed" (natural @m)
+
+instance Port Bit where meaning = scalar @Bit "unsigned"
+
+instance Port Bool where meaning = scalar @Bool "unsigned"
+
+instance Port Word where meaning = scalar @Word "unsigned"
+
+instance Port Word8 where meaning = scalar @Word8 "unsigned"
+
+instance Port Word16 where meaning = scalar @Word16 "unsigned"
+
+instance Port Word32 where meaning = scalar @Word32 "unsigned"
+
+instance Port Word64 where meaning = scalar @Word64 "unsigned"
+
+instance Port Int where meaning = scalar @Int "signed"
+
+instance Port Int8 where meaning = scalar @Int8 "signed"
+
+instance Port Int16 where meaning = scalar @Int16 "signed"
+
+instance Port Int32 where meaning = scalar @Int32 "signed"
+
+instance Port Int64 where meaning = scalar @Int64 "signed"
 
 instance (KnownNat n, Port a) => Port (Vec n a) where
-  typeCode = 'v' : number @n ++ "_" ++ typeCode @a
+  type Width (Vec n a) = n * Width a
+  toBits = pack . map toBits
+  fromBits = map fromBits . unpack
+  meaning = object [("length", show (natural @n)), ("element", meaning @a)]
 
-instance (Port a, Port b) => Port (a, b) where
-  typeCode = tuple [typeCode @a, typeCode @b]
+-- | What the bits of a type mean that is a number of this kind, or nothing but bits.
+scalar :: forall a . BitPack a => String -> String
+scalar kind = fixed @a kind 0
 
-instance (Port a, Port b, Port c) => Port (a, b, c) where
-  typeCode = tuple [typeCode @a, typeCode @b, typeCode @c]
+-- | The same of a number with so many bits after the point.
+fixed :: forall a . BitPack a => String -> Integer -> String
+fixed kind fraction = object
+  [("kind", quoted kind), ("width", show (natural @(BitSize a))), ("fraction", show fraction)]
 
-instance (Port a, Port b, Port c, Port d) => Port (a, b, c, d) where
-  typeCode = tuple [typeCode @a, typeCode @b, typeCode @c, typeCode @d]
-
-instance (Port a, Port b, Port c, Port d, Port e) => Port (a, b, c, d, e) where
-  typeCode = tuple [typeCode @a, typeCode @b, typeCode @c, typeCode @d, typeCode @e]
-
-instance (Port a, Port b, Port c, Port d, Port e, Port f) => Port (a, b, c, d, e, f) where
-  typeCode = tuple [typeCode @a, typeCode @b, typeCode @c, typeCode @d, typeCode @e, typeCode @f]
-
--- | Whatever else packs into bits, types of the user's among it.
-instance {-# OVERLAPPABLE #-} BitPack a => Port a where
-  typeCode = 'o' : number @(BitSize a)
-
-number :: forall n . KnownNat n => String
-number = show (natVal (Proxy :: Proxy n))
-
-tuple :: [String] -> String
-tuple components = intercalate "_" (('t' : show (length components)) : components)
+natural :: forall n . KnownNat n => Integer
+natural = natVal (Proxy :: Proxy n)
 
 -- | The type of a function when its arguments and its result are bits.
 type family OnBits f where
-  OnBits (a -> r) = BitVector (BitSize a) -> OnBits r
-  OnBits r = BitVector (BitSize r)
+  OnBits (a -> r) = BitVector (Width a) -> OnBits r
+  OnBits r = BitVector (Width r)
 
 class Design f where
   onBits :: f -> OnBits f
 
-  -- | Of the arguments and the result.
-  typeCodes :: [String]
+  -- | What the bits of the arguments and of the result mean.
+  meanings :: [String]
 
 instance (Port a, Design r) => Design (a -> r) where
-  onBits f argument = onBits (f (unpack argument))
-  typeCodes = typeCode @a : typeCodes @r
+  onBits f argument = onBits (f (fromBits argument))
+  meanings = meaning @a : meanings @r
 
-instance {-# OVERLAPPABLE #-} (Port r, OnBits r ~ BitVector (BitSize r)) => Design r where
-  onBits = pack
-  typeCodes = [typeCode @r]
+instance {-# OVERLAPPABLE #-} (Port r, OnBits r ~ BitVector (Width r)) => Design r where
+  onBits = toBits
+  meanings = [meaning @r]
 
--- | What tells Clash the names of the ports.
-topOf :: forall f . Design f => String -> [String] -> f -> TopEntity
-topOf title names _ = Synthesize title (init ports) (last ports)
+-- | Write what the bits of a function's arguments and of its result mean to @meanings.json@.
+writeMeanings :: forall f . Design f => f -> IO ()
+writeMeanings _ = writeFile "meanings.json" (list (meanings @f))
+
+-- | What tells Clash the names of the module and of its ports.
+topOf :: forall f . Design f => String -> f -> TopEntity
+topOf title _ = Synthesize title [PortName ('x' : show number) | number <- inputs] (PortName "out")
   where
-    ports = zipWith3 port [0 :: Int ..] (typeCodes @f) (names ++ repeat "")
-    port place typed name = PortName ('x' : show place ++ "$" ++ typed ++ "$" ++ name)
-
--- | The names that an annotation of the design's gives arguments and result; none without one.
-annotatedNames :: Name -> Q Exp
-annotatedNames design = do
-  annotations <- reifyAnnotations (AnnLookupName design)
-  lift (case annotations of
-    [Synthesize _ arguments result] -> map portName (arguments ++ [result])
-    _ -> [])
-  where
-    portName (PortName name) = name
-    portName (PortProduct name parts) = intercalate "$" (name : map portName parts)
+    inputs = [0 .. List.length (meanings @f) - 2]

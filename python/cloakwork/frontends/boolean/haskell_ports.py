@@ -1,28 +1,32 @@
 """The ports of a wrapped Haskell function, as the types of its arguments and result say.
 
-Clash packs what comes first into the most significant bits: element 0 of a vector, the first
-component of a tuple.
+What comes first has the most significant bits: element 0 of a vector, the first component of a
+tuple or record.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.errors import NotBitsError
-from cloakwork.frontends.boolean.haskell_names import Name
+from cloakwork.errors import HaskellError, NotBitsError
+from cloakwork.frontends.boolean.haskell_names import Name, Pattern
+from cloakwork.frontends.boolean.haskell_types import (
+    Constructed,
+    Constructor,
+    Meaning,
+    Scalar,
+    Signature,
+    Vector,
+)
 from cloakwork.programs.gates import GateProgram
-from cloakwork.programs.port import Port, PortKind
+from cloakwork.programs.port import Port
 
 _RESULT = "out"
-_KINDS: dict[str, PortKind] = {"b": "bits", "o": "bits", "u": "unsigned", "s": "signed"}
-_BYTE = "b8"
-
-_GivenName = str | list["_GivenName"]
+_BYTE = Scalar("bits", 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,32 +40,36 @@ class _Part:
         return replace(self, places=self.places + distance)
 
 
-def with_haskell_ports(program: GateProgram, title: str, names: Sequence[Name]) -> GateProgram:
+def with_haskell_ports(
+    program: GateProgram, title: str, names: Sequence[Name], signature: Signature
+) -> GateProgram:
     """The program with the ports of the function that was wrapped.
 
     Args:
-        program: One whose ports are named as `CloakworkPorts.hs` names them.
+        program: One with a port for each argument and one for the result, of all their bits.
         title: The name of the function.
-        names: Of its arguments.
+        names: Of its arguments, as its equations have them.
+        signature: Of the function.
 
     Raises:
-        NotBitsError: A type has no bits.
-        InvalidProgramError: Two arguments have one name.
+        HaskellError: The ports of the program have other widths.
+        InvalidProgramError: Two ports have one name.
 
     Example:
         >>> from cloakwork.programs.gates import GateBuilder
-        >>> builder = GateBuilder("", [Port("x0$v2_u3$", "unsigned", 6)])
-        >>> builder.output(Port("x1$t2_b8_s4$", "unsigned", 12), [0] * 12)
-        >>> print(with_haskell_ports(builder.finish(), "f", ["pair"]))
+        >>> builder = GateBuilder("", [Port("x0", "unsigned", 6)])
+        >>> builder.output(Port("out", "unsigned", 4), [0] * 4)
+        >>> meanings = (Vector(2, Scalar("unsigned", 3)), Scalar("signed", 4, fraction=1))
+        >>> signature = Signature(("Vec 2 (Unsigned 3)", "SFixed 3 1"), meanings, ())
+        >>> print(with_haskell_ports(builder.finish(), "f", ["pair"], signature))
         f
           input pair: 2 x unsigned, 3 bits
-          output out_0: bits, 8 bits
-          output out_1: signed, 4 bits
+          output out: signed, 4 bits, 1 of them after the point
           0 gates
     """
-    _require_all(program)
-    inputs, input_places = _ports(program.inputs, names)
-    outputs, output_places = _ports(program.outputs, [_RESULT])
+    *arguments, result = _typed(names, signature)
+    inputs, input_places = _ports(program.inputs, arguments)
+    outputs, output_places = _ports(program.outputs, [result])
     # Where the bits of the old inputs are among those of the new ones.
     values = np.arange(program.input_bits + program.gate_count, dtype=np.uint32)
     values[input_places] = np.arange(program.input_bits, dtype=np.uint32)
@@ -76,77 +84,134 @@ def with_haskell_ports(program: GateProgram, title: str, names: Sequence[Name]) 
     )
 
 
-def _require_all(program: GateProgram) -> None:
-    """Clash leaves out ports without bits."""
-    numbers = [_number(port) for port in (*program.inputs, *program.outputs)]
-    if not program.outputs:
-        raise NotBitsError("cannot make the result's port: its type has no bits")
-    for wanted, number in enumerate(numbers):
-        if number != wanted:
-            raise NotBitsError(f"cannot make the port of argument {wanted}: its type has no bits")
+def require_bits(names: Sequence[Name], signature: Signature) -> None:
+    """Check that every argument and the result have bits: Clash omits ports without bits.
+
+    Args:
+        names: Of the arguments, as the function's equations have them.
+        signature: Of the function.
+
+    Raises:
+        NotBitsError: An argument or the result has no bits.
+    """
+    for number, each in enumerate(_typed(names, signature)):
+        if each.meaning.width:
+            continue
+        if number == len(signature.meanings) - 1:
+            raise NotBitsError(
+                f"cannot make the port of the result: its type has no bits: {signature.types[-1]}; "
+                "expected one of several values"
+            )
+        raise NotBitsError(
+            f"cannot make the port of argument {_text(each)}: its type has no "
+            f"bits: {signature.types[number]}; leave it out"
+        )
 
 
-def _number(port: Port) -> int:
-    return int(port.name.removeprefix("x").partition("$")[0])
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    """An argument, the result or a component: its type, its name, and a name in place of None."""
+
+    meaning: Meaning
+    name: Name
+    missing: str
+
+
+def _typed(names: Sequence[Name], signature: Signature) -> list[_Typed]:
+    """The arguments and the result. Names of an annotation go before those of equations."""
+    count = len(signature.meanings) - 1
+    missing = [*(f"x{number}" for number in range(count)), _RESULT]
+    nameless: list[Name] = [None] * (count + 1)
+    of_equations = [*names[:count], *nameless][: count + 1]
+    annotated = [*signature.names, *nameless][: count + 1]
+    return [
+        _Typed(meaning, of_annotation or of_equation, otherwise)
+        for meaning, of_annotation, of_equation, otherwise in zip(
+            signature.meanings, annotated, of_equations, missing, strict=True
+        )
+    ]
 
 
 def _ports(
-    packed: Sequence[Port], names: Sequence[Name]
+    packed: Sequence[Port], typed: Sequence[_Typed]
 ) -> tuple[tuple[Port, ...], NDArray[np.int64]]:
-    """The ports that packed ones stand for, and where each of their bits is in these."""
+    """The ports that packed ports are split into, and the place of every bit in the packed ones."""
+    widths = [each.meaning.width for each in typed]
+    if [port.bits for port in packed] != widths:
+        raise HaskellError(
+            f"cannot make the ports: expected widths of {widths} bits, got "
+            f"{[port.bits for port in packed]} from Clash"
+        )
     parts: list[_Part] = []
     start = 0
-    for number, port in enumerate(packed):
-        _, code, *annotated = port.name.split("$")
-        given = names[number] if number < len(names) else None
-        name = _filled(_annotated(annotated) or given, f"x{number}")
-        parts += [part.moved(start) for part in _parts(deque(code.split("_")), name)]
-        start += port.bits
+    for each in typed:
+        parts += [part.moved(start) for part in _parts(each)]
+        start += each.meaning.width
     places = [part.places for part in parts]
     return tuple(part.port for part in parts), np.concatenate([np.empty(0, np.int64), *places])
 
 
-def _annotated(names: list[str]) -> Name:
-    """What an annotation says: a name, or after it those of the components."""
-    whole, *components = names
-    return [f"{whole}_{each}" if whole else each for each in components] or whole
+def _parts(whole: _Typed) -> list[_Part]:
+    """The ports of one type; empty for a type without bits."""
+    whole = _bare(whole)
+    match whole.meaning:
+        case Scalar(width=0) | Vector(length=0):
+            return []
+        case Scalar(kind, width, fraction):
+            port = Port(_text(whole), kind, width, fraction=fraction)
+            return [_Part(port, np.arange(width))]
+        case Vector(length, element):
+            each = _bare(replace(whole, meaning=element))
+            return _bytes(whole, length) if each.meaning == _BYTE else _vector(each, length)
+        case Constructed(constructors=(only,)):
+            return _one_after_another([_parts(each) for each in _components(whole, only)])
+        case Constructed(constructors):
+            return _choice(whole, constructors)
 
 
-def _filled(name: Name, missing: str) -> _GivenName:
-    """A name where there is none."""
-    if isinstance(name, list):
-        return [_filled(each, f"{missing}_{place}") for place, each in enumerate(name)]
-    return name or missing
+def _bare(whole: _Typed) -> _Typed:
+    """The type inside a newtype, or inside a constructor of one component without a name."""
+    match whole.meaning:
+        case Constructed((Constructor(name, (field,)),), is_newtype) if (
+            is_newtype or field.name is None
+        ):
+            inner = whole.name
+            if isinstance(inner, Pattern) and inner.constructor == name:
+                (inner,) = inner.names
+            return _bare(replace(whole, meaning=field.meaning, name=inner))
+    return whole
 
 
-def _parts(code: deque[str], name: _GivenName) -> list[_Part]:
-    """The ports of one type, whose code is taken away."""
-    token = code.popleft()
-    letter, number = token[0], int(token[1:])
-    if letter in "tv" and number == 0:
-        raise NotBitsError(f"cannot make the port {name!r}: its type has no bits")
-    if letter == "t":
-        return _tuple([_parts(code, each) for each in _component_names(name, number)])
-    if letter == "v" and code[0] == _BYTE:
-        code.popleft()
-        octets = [np.arange(8) + 8 * place for place in reversed(range(number))]
-        return [_Part(Port(_text(name), "bytes", 8 * number), np.concatenate(octets))]
-    if letter == "v":
-        return _vector(_parts(code, name), number)
-    return [_Part(Port(_text(name), _KINDS[letter], number), np.arange(number))]
+def _components(whole: _Typed, constructor: Constructor) -> list[_Typed]:
+    """The components of a constructor, named by a pattern, by the fields or by their places."""
+    fields = constructor.fields
+    names: list[Name] = [None] * len(fields)
+    base = _text(whole)
+    match whole.name:
+        case list(given) | Pattern(constructor.name, given) if len(given) == len(fields):
+            names, base = given, whole.missing
+    return [
+        _Typed(field.meaning, name, f"{base}_{place if field.name is None else field.name}")
+        for place, (field, name) in enumerate(zip(fields, names, strict=True))
+    ]
 
 
-def _component_names(name: _GivenName, count: int) -> list[_GivenName]:
-    if isinstance(name, list) and len(name) == count:
-        return name
-    return [f"{_text(name)}_{place}" for place in range(count)]
+def _choice(whole: _Typed, constructors: Sequence[Constructor]) -> list[_Part]:
+    """A port for the number of the constructor, and the components of all constructors."""
+    base, width = _text(whole), Constructed(tuple(constructors)).number_width
+    parts = [[_Part(Port(base, "unsigned", width), np.arange(width))]]
+    parts += [
+        _parts(_Typed(Constructed((each,)), None, f"{base}_{each.name}")) for each in constructors
+    ]
+    return _one_after_another(parts)
 
 
-def _text(name: _GivenName) -> str:
-    return name if isinstance(name, str) else "_".join(_text(each) for each in name)
+def _bytes(whole: _Typed, length: int) -> list[_Part]:
+    octets = [np.arange(8) + 8 * place for place in reversed(range(length))]
+    return [_Part(Port(_text(whole), "bytes", 8 * length), np.concatenate(octets))]
 
 
-def _tuple(components: list[list[_Part]]) -> list[_Part]:
+def _one_after_another(components: Sequence[list[_Part]]) -> list[_Part]:
     below = sum(_size(component) for component in components)
     parts: list[_Part] = []
     for component in components:
@@ -155,18 +220,32 @@ def _tuple(components: list[list[_Part]]) -> list[_Part]:
     return parts
 
 
-def _vector(element: list[_Part], count: int) -> list[_Part]:
+def _vector(element: _Typed, length: int) -> list[_Part]:
     """A vector of every port of its elements; one of vectors has their rows one after another."""
-    size = _size(element)
-    starts = [size * place for place in reversed(range(count))]
+    parts = _parts(element)
+    size = _size(parts)
+    starts = [size * place for place in reversed(range(length))]
     return [
         _Part(
-            replace(part.port, shape=(count * part.port.count,)),
+            replace(part.port, shape=(length * part.port.count,)),
             np.concatenate([part.places + start for start in starts]),
         )
-        for part in element
+        for part in parts
     ]
 
 
-def _size(parts: list[_Part]) -> int:
+def _text(whole: _Typed) -> str:
+    """One name for all of a type."""
+    match whole.name:
+        case str(name):
+            return name
+        case list(names):
+            return "_".join(
+                _text(replace(whole, name=name, missing=f"{whole.missing}_{place}"))
+                for place, name in enumerate(names)
+            )
+    return whole.missing
+
+
+def _size(parts: Sequence[_Part]) -> int:
     return sum(part.port.bits for part in parts)

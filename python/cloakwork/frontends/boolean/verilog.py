@@ -63,8 +63,8 @@ def from_verilog(
 
     Raises:
         SequentialCircuitError: The design has registers, latches or memory that is written.
-        VerilogError: Yosys refuses the design; or it has a loop, a wire that nothing drives, a
-            port in both directions, or cells that are no gates.
+        VerilogError: Yosys refuses the design; or it has no outputs, a loop, a wire that nothing
+            drives, a port in both directions, or cells that are no gates.
         SynthesisTimeoutError: Yosys took too long.
         MissingDependencyError: There is no Yosys.
         InvalidArgumentError: `top` is no name of a module, or the time is not positive.
@@ -118,6 +118,8 @@ class _Module:
         for port_name, port in self._ports.items():
             if port["direction"] not in ("input", "output"):
                 self._refuse(f"the port {port_name} is {port['direction']}; expected one direction")
+        if not self._directed("output"):
+            self._refuse("it has no outputs; expected a module that computes something")
         inputs = self._directed("input")
         builder = GateBuilder(self._name, [port for port, _ in inputs])
         for number, bit in enumerate(bit for _, bits in inputs for bit in bits):

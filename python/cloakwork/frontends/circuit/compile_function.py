@@ -37,6 +37,7 @@ from cloakwork.schemes.bgv import Bgv
 
 _ACTION = "compile a circuit"
 _MAX_BATCH = 1 << 16
+_MOST_BYTES = 2**63 - 1
 # Slots that are enough for most; more than these ask for larger rings.
 _MOST_WIDTH = 1 << 12
 
@@ -82,6 +83,7 @@ class CircuitFunction:
         log_n: int | None = None,
         insecure: bool = False,
         public_inputs: bool = False,
+        key_budget: int | None = None,
     ) -> Program:
         """Plan the function as one program on ciphertexts.
 
@@ -95,6 +97,7 @@ class CircuitFunction:
             insecure: Whether parameters below 128-bit security are allowed, for tests.
             public_inputs: Whether inputs may be encrypted by a public key, which has more noise
                 and so may take larger parameters; see `Client.public_key`.
+            key_budget: Bytes for all evaluation keys; the fewer, the more rotations.
 
         Raises:
             EncryptedConditionError: The function uses an encrypted value where only a clear one
@@ -104,6 +107,7 @@ class CircuitFunction:
                 has.
             ResultOverflowError: It returns a clear integer that has more bits.
             InsecureParametersError: The ring asked for falls short of 128-bit security.
+            KeyBudgetError: The fewest keys that will do take more than the budget.
             InvalidArgumentError: An argument is out of range, or the function returns something
                 else than integers in lists, tuples and dicts.
 
@@ -130,7 +134,9 @@ class CircuitFunction:
         if not insecure:
             require_depth(made.circuit, bits, rings)
         lanes = _candidates(made.circuit, effort, seed, 1 << rings[-1] - 1)
-        options = IntegerOptions(bits, batch, rings, insecure, public_inputs)
+        if key_budget is not None:
+            key_budget = integer(key_budget, "key_budget", _ACTION, least=0, most=_MOST_BYTES)
+        options = IntegerOptions(bits, batch, rings, insecure, public_inputs, key_budget)
         return compiled(lanes, made.circuit, made.form, bounds, options)
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ from cloakwork.errors import (
     CircuitTooDeepError,
     InsecureParametersError,
     InvalidParametersError,
+    KeyBudgetError,
     NoiseExhaustedError,
 )
 from cloakwork.plan.circuits.levels import SWITCHINGS, Chain, levelled, lowest_levels, switches
@@ -20,8 +21,10 @@ from cloakwork.plan.circuits.to_slots import SlotPlan, slot_plan
 from cloakwork.plan.cost.bgv import Limbs, counted_costs, expected_limbs
 from cloakwork.plan.cost.table import total_seconds
 from cloakwork.plan.parameters.rings import RINGS
-from cloakwork.plan.passes.rotate_sums import with_rotate_sums
+from cloakwork.plan.passes.key_budget import within_key_budget
+from cloakwork.plan.passes.rotate_sums import with_rotate_sums, without_rotate_sums
 from cloakwork.programs.ir.vectors import LaneProgram
+from cloakwork.programs.keys import required_keys
 from cloakwork.programs.packing.scalar import capacity
 from cloakwork.programs.slots import Input, SlotProgram
 from cloakwork.runtime.estimates import require_noise_within
@@ -85,6 +88,7 @@ class IntegerOptions:
         rings: Base-2 logarithms of the ring degrees to try, in order.
         insecure: Whether parameters below 128-bit security are allowed.
         public_inputs: Whether inputs may be encrypted by a public key.
+        key_budget: Bytes for the evaluation keys of all primes; None for no limit.
     """
 
     bits: int
@@ -92,6 +96,7 @@ class IntegerOptions:
     rings: Sequence[int] = RINGS
     insecure: bool = False
     public_inputs: bool = False
+    key_budget: int | None = None
 
     def wide_enough(self, lanes: LaneProgram) -> Iterator[int]:
         """The rings in whose rows so many evaluations of a program fit."""
@@ -122,6 +127,7 @@ def cheapest_integer_plan(
     Raises:
         CircuitTooDeepError: No ring has a modulus that holds the noise of any.
         InsecureParametersError: The ring asked for falls short of 128-bit security.
+        KeyBudgetError: The fewest keys that will do take more than the budget.
     """
     plans: list[IntegerPlan] = []
     prices: list[float] = []
@@ -129,7 +135,7 @@ def cheapest_integer_plan(
     for lanes in _most_promising(candidates, options):
         try:
             plan = integer_plan(lanes, options)
-        except (CircuitTooDeepError, InsecureParametersError) as error:
+        except (CircuitTooDeepError, InsecureParametersError, KeyBudgetError) as error:
             refusal = refusal or error
             continue
         plans.append(plan)
@@ -176,6 +182,7 @@ def integer_plan(lanes: LaneProgram, options: IntegerOptions) -> IntegerPlan:
     Raises:
         CircuitTooDeepError: No ring has a modulus that holds the noise.
         InsecureParametersError: The ring asked for falls short of 128-bit security.
+        KeyBudgetError: The fewest keys that will do take more than the budget.
     """
     rings = options.rings
     refusal: Exception | None = None
@@ -212,11 +219,12 @@ def _in_ring(plan: SlotPlan, options: IntegerOptions, log_n: int) -> IntegerPlan
                 break
             try:
                 sets = _parameter_sets(found.program, found.chain, options, log_n)
+                made_of = _within_key_budget(found.program, sets, options)
             except (InvalidParametersError, NoiseExhaustedError) as error:
                 refusal = error
                 continue
-            cost = total_seconds(found.program, counted_costs(limbs_of(sets[0]), log_n))
-            made.append((cost, IntegerPlan(replace(plan, program=found.program), sets)))
+            cost = total_seconds(made_of, counted_costs(limbs_of(sets[0]), log_n))
+            made.append((cost, IntegerPlan(replace(plan, program=made_of), sets)))
         if made:
             return min(made, key=lambda each: each[0])[1]
     raise refusal or InsecureParametersError(
@@ -327,6 +335,25 @@ def _parameter_sets(
     for parameters in sets:
         require_noise_within(program, parameters, public_inputs=options.public_inputs)
     return sets
+
+
+def _within_key_budget(
+    program: SlotProgram, sets: Sequence[BgvParameters], options: IntegerOptions
+) -> SlotProgram:
+    """The program with few enough keys, whose rotations made of others have more noise."""
+    if options.key_budget is None:
+        return program
+
+    def key_bytes_at(level: int) -> int:
+        return sum(each.evaluation_key_bytes(level) for each in sets)
+
+    if required_keys(program).nbytes(key_bytes_at) <= options.key_budget:
+        return program
+    apart = without_rotate_sums(program)
+    fitting = with_rotate_sums(within_key_budget(apart, key_bytes_at, options.key_budget))
+    for parameters in sets:
+        require_noise_within(fitting, parameters, public_inputs=options.public_inputs)
+    return fitting
 
 
 def plaintext_moduli(bits: int, log_n: int) -> tuple[int, ...]:

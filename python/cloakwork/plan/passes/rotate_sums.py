@@ -62,6 +62,49 @@ def with_rotate_sums(program: SlotProgram) -> SlotProgram:
     return builder.finish()
 
 
+def without_rotate_sums(program: SlotProgram) -> SlotProgram:
+    """The program with sums of rotations as rotations and additions, which passes may rewrite.
+
+    Args:
+        program: A program over integers.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input
+        >>> operations = (Input("x", 0), RotateSum(0, (0, 2), (1,)))
+        >>> body = SlotProgram("", 4, operations, (None,) * 2, numbers="integer")
+        >>> print(without_rotate_sums(body))
+        , 4 slots of integers
+          %0 = input x             level 0
+          %1 = rotate %0 by 2      level 0
+          %2 = add %0 %1           level 0
+          %3 = rotate %0 by 1      level 0
+          %4 = sub %2 %3           level 0
+    """
+    builder = Builder(program.title, program.slots, program.numbers)
+    new_of: dict[int, int] = {}
+    for number, operation in enumerate(program.operations):
+        builder.origin, builder.stage = program.origins[number], program.stages[number]
+        moved = operation.with_operands([new_of[each] for each in operation.operands])
+        if isinstance(moved, RotateSum):
+            new_of[number] = _parts(builder, moved)
+        else:
+            new_of[number] = builder.append(moved, program.layouts[number])
+    return builder.finish()
+
+
+def _parts(builder: Builder, total: RotateSum) -> int:
+    def rotated(steps: int) -> int:
+        return builder.append(Rotate(total.operand, steps)) if steps else total.operand
+
+    first, *added = total.added
+    value = rotated(first)
+    for steps in added:
+        value = builder.append(Add(value, rotated(steps)))
+    for steps in total.subtracted:
+        value = builder.append(Sub(value, rotated(steps)))
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class _Total:
     """A sum that nothing larger contains, and the operations inside it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from cloakwork.base.arguments import shown
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import NotRealError, ShapeMismatchError, ValueOutOfRangeError
 from cloakwork.programs.packing import Packed, counted_evaluations
+from cloakwork.programs.packing.fixed_point import scaled, unscaled
 from cloakwork.programs.port import MAX_PORT_BITS, Port, distinct_ports
 
 Bits = NDArray[np.uint8]
@@ -47,7 +49,9 @@ class BitPacking:
         """The bits of arguments by name; see `programs.packing.Packing`.
 
         Raises:
-            NotRealError: An argument is not of integers or bytes.
+            NotRealError: An argument is not of integers or bytes, or of real numbers for a port
+                with a fixed point.
+            NotFiniteError: A number is NaN or infinite.
         """
         given = [port for port in self.inputs if port.name in arguments]
         read = {port.name: _read(port, arguments[port.name]) for port in given}
@@ -116,7 +120,8 @@ def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[st
 
     Returns:
         By name an `int` or `bytes` for a single element of a single run, otherwise an array:
-        int64 or uint64 up to 64 bits, Python integers beyond, uint8 for bytes and bits.
+        int64 or uint64 up to 64 bits, Python integers beyond, uint8 for bytes and bits. Of
+        ports with a fixed point a `float` or float64 up to 53 bits, `Fraction` beyond.
 
     Example:
         >>> ports = [Port("a", "signed", 3), Port("b", "bytes", 8)]
@@ -128,6 +133,8 @@ def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[st
     for port in ports:
         start, end = end, end + port.bits
         made = _made(port, bits[:, start:end].reshape(-1, port.width))
+        if port.fraction:
+            made = unscaled(port, made)
         shape = port.shape
         made = made.reshape(len(bits), *shape, *made.shape[1:])
         results[port.name] = made if many else _single(port, made[0])
@@ -150,7 +157,10 @@ def _read(port: Port, value: Any) -> tuple[Bits, bool]:
             raise ShapeMismatchError(
                 f"cannot give {port.name!r} its value: expected parts of one shape, got several"
             ) from error
-    _require_integers(port, numbers)
+    if port.fraction:
+        numbers = scaled(port, numbers)
+    else:
+        _require_integers(port, numbers)
     shape = port.shape
     shape += {"bits": (port.width,), "bytes": (port.width // 8,)}.get(port.kind, ())
     many = numbers.ndim == len(shape) + 1
@@ -163,8 +173,8 @@ def _read(port: Port, value: Any) -> tuple[Bits, bool]:
     if numbers.size and not (low <= int(numbers.min()) and int(numbers.max()) <= high):
         outside = int(numbers.min()) if int(numbers.min()) < low else int(numbers.max())
         raise ValueOutOfRangeError(
-            f"cannot give {port.name!r} its value: expected {shown(low)} to {shown(high)}, got "
-            f"{shown(outside)}"
+            f"cannot give {port.name!r} its value: expected {_number(port, low)} to "
+            f"{_number(port, high)}, got {_number(port, outside)}"
         )
     element = {"bits": 1, "bytes": 8}.get(port.kind, port.width)
     runs = len(numbers) if many else 1
@@ -196,7 +206,19 @@ def _require_integers(port: Port, numbers: NDArray[Any]) -> None:
     )
 
 
+def _number(port: Port, number: int) -> str:
+    """What an integer stands for, as an error shows it."""
+    if not port.fraction:
+        return shown(number)
+    try:
+        return str(number / (1 << port.fraction))
+    except OverflowError:
+        return shown(number >> port.fraction)
+
+
 def _expected(port: Port) -> str:
+    if port.fraction:
+        return "real numbers"
     return "bytes" if port.kind == "bytes" else "integers"
 
 
@@ -247,4 +269,8 @@ def _single(port: Port, value: Any) -> Any:
     """One run's value of a port."""
     if port.shape or port.kind == "bits":
         return value
-    return value.tobytes() if port.kind == "bytes" else int(value)
+    if port.kind == "bytes":
+        return value.tobytes()
+    if port.fraction:
+        return value if isinstance(value, Fraction) else float(value)
+    return int(value)

@@ -1,7 +1,7 @@
 use super::*;
 use crate::ckks::Encoding;
-use crate::core::keys::{EvaluationKeysRequest, SecretKey};
 use crate::ckks::ParametersLiteral;
+use crate::core::keys::{EvaluationKeysRequest, SecretKey};
 
 use PolynomialBasis::{Chebyshev, Monomial};
 

@@ -1,0 +1,86 @@
+"""Numbers with a fixed point as the integers that stand for them, and back."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.errors import NotFiniteError, NotRealError
+from cloakwork.programs.port import Port
+
+# Floats hold every number of so many bits.
+_FLOAT_BITS = 53
+
+
+def scaled(port: Port, numbers: NDArray[Any]) -> NDArray[Any]:
+    """The integers that stand for numbers: of the nearest that a port has, ties to even ones.
+
+    Args:
+        port: One of numbers with a fixed point. Its range is not looked at.
+        numbers: Real numbers, or objects: integers, floats, fractions, decimals.
+
+    Returns:
+        Python's integers.
+
+    Raises:
+        NotFiniteError: A number is NaN or infinite.
+        NotRealError: What came is no real number.
+
+    Example:
+        >>> scaled(Port("x", "signed", 8, fraction=4), np.array([1.25, -0.3])).tolist()
+        [20, -5]
+    """
+    if numbers.dtype.kind not in "iubfO":
+        _refuse(port, str(numbers.dtype))
+    if numbers.dtype.kind == "f" and numbers.dtype.itemsize <= np.dtype(np.float64).itemsize:
+        with np.errstate(over="ignore"):
+            nearest = np.rint(np.ldexp(numbers.astype(np.float64), port.fraction))
+        if np.isfinite(nearest).all():
+            made = [int(number) for number in nearest.flat]
+            return np.array(made, dtype=object).reshape(numbers.shape)
+    made = [round(_exact(port, number) * (1 << port.fraction)) for number in numbers.flat]
+    return np.array(made, dtype=object).reshape(numbers.shape)
+
+
+def unscaled(port: Port, numbers: NDArray[Any]) -> NDArray[Any]:
+    """The numbers that integers stand for.
+
+    Args:
+        port: One of numbers with a fixed point.
+        numbers: Integers of as many bits as it has.
+
+    Returns:
+        Floats, or Python's `Fraction` where the port has more than 53 bits.
+
+    Example:
+        >>> unscaled(Port("x", "signed", 8, fraction=4), np.array([20, -5])).tolist()
+        [1.25, -0.3125]
+    """
+    if port.width <= _FLOAT_BITS:
+        return np.ldexp(numbers.astype(np.float64), -port.fraction)
+    made = [Fraction(int(number), 1 << port.fraction) for number in numbers.flat]
+    return np.array(made, dtype=object).reshape(numbers.shape)
+
+
+def _exact(port: Port, number: Any) -> Fraction:
+    if isinstance(number, np.integer | np.bool_):
+        number = int(number)
+    if isinstance(number, Rational):
+        return Fraction(number)
+    if not isinstance(number, float | np.floating | Decimal):
+        _refuse(port, f"an object of type {type(number).__name__}")
+    try:
+        return Fraction(*number.as_integer_ratio())
+    except (OverflowError, ValueError) as error:
+        raise NotFiniteError(
+            f"cannot give {port.name!r} its value: expected finite numbers, got {number}"
+        ) from error
+
+
+def _refuse(port: Port, came: str) -> NoReturn:
+    raise NotRealError(f"cannot give {port.name!r} its value: expected real numbers, got {came}")

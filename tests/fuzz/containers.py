@@ -1,0 +1,228 @@
+"""A fuzz target for the files of Cloakwork: reads and uses what nobody saved.
+
+    pip install atheris
+    python -m tests.fuzz.containers -rss_limit_mb=2048 -timeout=30 -runs=1000000
+
+A file is taken that was saved for each kind of each family; its record, its arrays or its bytes are
+changed; it is read, and what was read is used. Nothing but the library's own errors may come of it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import cloakwork as cw
+from cloakwork.cli.inspection import inspected
+from cloakwork.errors import CloakworkError
+from tests.families import ENCRYPTED, Family
+
+# What stands in for numbers, words and entries of a record.
+_ODD: tuple[Any, ...] = (
+    *(0, 1, -1, 2, 3, 63, 64, 255, 1 << 20, 1 << 31, 1 << 32, 1 << 63, 1 << 64, -(1 << 70)),
+    *(0.0, -0.0, 0.5, 1e-320, 1e308, float("inf"), float("nan"), True, False, None),
+    *("", "a", "\ud800", "1" * 500, "-1", "real", "bits", "inputs", "outputs", "ckks", "bgv"),
+    *("tfhe", "clear bits", "boxes16", [], [[]], {}, {"record": {}}, [0, 0], [1 << 40]),
+)
+# Values that a program is run on in the clear, at most.
+_MOST_NUMBERS = 4096
+
+
+class Choices(Protocol):
+    """Where decisions come from: a fuzzer's bytes, or a random generator."""
+
+    def number(self, below: int) -> int:
+        """A number from 0 up."""
+
+    def octets(self, most: int) -> bytes:
+        """Some bytes."""
+
+
+class Seed(NamedTuple):
+    """A file that was saved.
+
+    Args:
+        family: Of which family.
+        kind: What reads it.
+        data: Its bytes.
+    """
+
+    family: Family
+    kind: type[Any]
+    data: bytes
+
+
+@cache
+def seeds() -> tuple[Seed, ...]:
+    """One file of every kind of every family, and those of a session."""
+    made: list[Seed] = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file"
+        for family in ENCRYPTED:
+            client, evaluator = family.keys()
+            inputs = family.encrypted()
+            things: list[Any] = [family.program, client, evaluator, inputs, evaluator.run(inputs)]
+            things += [client.public_key()] if family.program.scheme.public_inputs else []
+            for thing in things:
+                thing.save(path)
+                made.append(Seed(family, type(thing), path.read_bytes()))
+        session = cw.Session(depth=1, log_n=9, insecure=True)
+        tensor = session.encrypt([[0.5, 0.25], [1.0, -1.0]])
+        for thing, kind in ((session, cw.Session), (session.evaluator(), cw.SessionEvaluator)):
+            thing.save(path)
+            made.append(Seed(ENCRYPTED[0], kind, path.read_bytes()))
+        tensor.save(path)
+        made.append(Seed(ENCRYPTED[0], cw.Tensor, path.read_bytes()))
+    return tuple(made)
+
+
+@cache
+def _session() -> cw.Session:
+    return cw.Session(depth=1, log_n=9, insecure=True)
+
+
+def attempt(choices: Choices, path: Path) -> None:
+    """Change a file, read it and use it.
+
+    Raises:
+        Exception: Anything but the library's own errors.
+    """
+    seed = seeds()[choices.number(len(seeds()))]
+    path.write_bytes(_changed(seed.data, choices))
+    with suppress(CloakworkError):
+        inspected(path)
+    with suppress(CloakworkError):
+        if seed.kind is cw.Tensor:
+            _session().load(path)
+        else:
+            _use(cw.load(path, seed.kind, insecure=True, max_log_n=12), seed.family)
+
+
+def _use(loaded: Any, family: Family) -> None:
+    """Use what was read as its holder would, with whatever is right beside it."""
+    client, evaluator = family.keys()
+    match loaded:
+        case cw.Program():
+            cw.explain(loaded)
+            if sum(port.count * max(port.width, 1) for port in loaded.inputs) <= _MOST_NUMBERS:
+                loaded.run_clear(**family.arguments)
+        case cw.Client():
+            loaded.decrypt(evaluator.run(loaded.encrypt(**family.arguments)))
+        case cw.Encryptor():
+            client.decrypt(evaluator.run(loaded.encrypt(**family.arguments)))
+        case cw.Evaluator():
+            client.decrypt(loaded.run(family.encrypted()))
+        case cw.Encrypted():
+            client.decrypt(loaded if loaded.role == "outputs" else evaluator.run(loaded))
+        case cw.Session():
+            loaded.decrypt(loaded.encrypt([0.5]) * 2.0)
+
+
+def _changed(data: bytes, choices: Choices) -> bytes:
+    """A file changed in one of four ways."""
+    match choices.number(8):
+        case 0:
+            return _spliced(data, choices)
+        case 1 | 2 | 3:
+            return _rezipped(data, lambda name, each: _member_changed(name, each, choices))
+        case _:
+            return _rezipped(data, lambda name, each: _header_changed(name, each, choices))
+
+
+def _spliced(data: bytes, choices: Choices) -> bytes:
+    """Bytes in place of others, somewhere, often of another length."""
+    start = choices.number(len(data))
+    end = min(len(data), start + choices.number(16))
+    return data[:start] + choices.octets(16) + data[end:]
+
+
+def _rezipped(data: bytes, change: Callable[[str, bytes], bytes]) -> bytes:
+    """The archive with its members changed and checksums that fit."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(made, "w") as written:
+        for member in archive.infolist():
+            changed = change(member.filename, archive.read(member))
+            written.writestr(member.filename, changed, member.compress_type)
+    return made.getvalue()
+
+
+def _member_changed(name: str, data: bytes, choices: Choices) -> bytes:
+    if name.endswith(".json") or choices.number(3):
+        return data
+    return _spliced(data, choices) if data else data
+
+
+def _header_changed(name: str, data: bytes, choices: Choices) -> bytes:
+    if not name.endswith(".json"):
+        return data
+    head = json.loads(data)
+    for _ in range(1 + choices.number(2)):
+        places = list(_places(head, ()))
+        _replace(head, places[choices.number(len(places))], choices)
+    return json.dumps(head).encode("utf-8", "surrogatepass")
+
+
+def _places(value: Any, place: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """Where anything stands in a record."""
+    found = [place] if place else []
+    if isinstance(value, dict):
+        entries: Sequence[Any] = list(value.items())
+    elif isinstance(value, list):
+        entries = list(enumerate(value))
+    else:
+        entries = []
+    for key, each in entries:
+        found += _places(each, (*place, key))
+    return found
+
+
+def _replace(head: Any, place: tuple[Any, ...], choices: Choices) -> None:
+    """Put something else in a place, leave it out, or put it in twice."""
+    holder = head
+    for key in place[:-1]:
+        holder = holder[key]
+    key = place[-1]
+    match choices.number(6):
+        case 0 if isinstance(holder, dict):
+            del holder[key]
+        case 1 if isinstance(holder, list):
+            holder.insert(key, holder[key])
+        case 2 if isinstance(holder[key], int) and not isinstance(holder[key], bool):
+            holder[key] += (-2, -1, 1, 2)[choices.number(4)]
+        case 3 if isinstance(holder, list):
+            holder.pop(key)
+        case _:
+            holder[key] = _ODD[choices.number(len(_ODD))]
+
+
+def main() -> None:
+    """Feed the target by atheris."""
+    import atheris  # noqa: PLC0415
+
+    class Bytes:
+        def __init__(self, data: bytes) -> None:
+            self._data = atheris.FuzzedDataProvider(data)
+
+        def number(self, below: int) -> int:
+            return int(self._data.ConsumeIntInRange(0, below - 1))
+
+        def octets(self, most: int) -> bytes:
+            return bytes(self._data.ConsumeBytes(self.number(most + 1)))
+
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = Path(folder) / "file"
+        seeds()
+        atheris.Setup(sys.argv, lambda data: attempt(Bytes(data), path))
+        atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

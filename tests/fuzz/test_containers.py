@@ -1,0 +1,40 @@
+"""The body of the fuzz target on changes that are the same in every run."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.containers import attempt, seeds
+
+
+class Drawn:
+    """Choices of a random generator."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def number(self, below: int) -> int:
+        return self._random.randrange(below)
+
+    def octets(self, most: int) -> bytes:
+        return self._random.randbytes(self.number(most + 1))
+
+
+def test_there_is_a_file_of_every_kind() -> None:
+    assert len({seed.kind for seed in seeds()}) == 8
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_changed_files_are_refused_by_name(seed: int, tmp_path: Path) -> None:
+    drawn = Drawn(seed)
+    for _ in range(150):
+        attempt(drawn, tmp_path / "file")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4, 8))
+def test_many_changed_files_are_refused_by_name(seed: int, tmp_path: Path) -> None:
+    drawn = Drawn(seed)
+    for _ in range(10_000):
+        attempt(drawn, tmp_path / "file")
