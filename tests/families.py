@@ -76,7 +76,7 @@ def greater(bits: int, title: str = "greater") -> GateProgram:
     return builder.finish()
 
 
-def bits(log_n: int | None = None) -> cw.Program:
+def bits(_: int | None = None) -> cw.Program:
     """A comparison; there are no parameters for bits that are not secure."""
     return mapped(greater(3))
 

@@ -28,9 +28,11 @@ SCHEMES = {"tensors": "ckks", "nn": "ckks", "circuit": "bgv", "boolean": "tfhe"}
 MODULES = {
     "ckks": "ckks",
     "ckks_noise": "ckks",
+    "ckks_estimates": "ckks",
     "clear_real": "ckks",
     "clear_rows": "ckks",
     "bgv": "bgv",
+    "bgv_noise": "bgv",
     "clear_integer": "bgv",
     "tfhe": "tfhe",
     "tfhe_noise": "tfhe",
