@@ -80,7 +80,7 @@ def test_ports_have_shapes_and_ranges() -> None:
     ]
     assert [port.shape for port in TENSORS.program.outputs] == [(4, 3), (4,)]
     assert [port.bound for port in TENSORS.program.outputs] == [16, 8]
-    assert [(port.shape, port.name) for port in NETWORKS.program.outputs] == [((2,), "result")]
+    assert [(port.shape, port.name) for port in NETWORKS.program.outputs] == [((2,), "3")]
     assert list(map(str, CIRCUITS.program.inputs)) == [
         "x: 2 x 2, integers from -9 to 9",
         "s: one, integers from -16 to 15",
