@@ -54,7 +54,14 @@ def some(x: Any, s: Any) -> Any:
 
 def circuits(log_n: int | None = 11) -> cw.Program:
     """Products and a sum, modulo two primes."""
-    return some.compile(bits=36, batch=3, effort=0.1, log_n=log_n, insecure=log_n is not None)
+    return some.compile(
+        bits=36,
+        batch=3,
+        effort=0.1,
+        public_inputs=True,
+        log_n=log_n,
+        insecure=log_n is not None,
+    )
 
 
 def greater(bits: int, title: str = "greater") -> GateProgram:
@@ -69,7 +76,7 @@ def greater(bits: int, title: str = "greater") -> GateProgram:
     return builder.finish()
 
 
-def bits(log_n: int | None = None) -> cw.Program:
+def bits(_: int | None = None) -> cw.Program:
     """A comparison; there are no parameters for bits that are not secure."""
     return mapped(greater(3))
 

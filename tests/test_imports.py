@@ -1,4 +1,4 @@
-"""Imports point downward only."""
+"""Imports point downward only: the floors of the house, and what stands beside one another."""
 
 from __future__ import annotations
 
@@ -10,33 +10,36 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "python" / "cloakwork"
 
-# The longest prefix counts. Layouts and programs are the vocabulary of everything above.
-RANKS = {
-    "cloakwork.errors": 0,
-    "cloakwork._native": 0,
-    "cloakwork.programs.layout": 1,
-    "cloakwork.programs.bounds": 2,
-    "cloakwork.programs": 2,
-    "cloakwork.runtime": 3,
-    "cloakwork.backends": 4,
-    "cloakwork.plan": 5,
-    "cloakwork.frontends": 6,
-    "cloakwork.explain": 6,
-    "cloakwork.frontends.tensors.eager": 6,
-    "cloakwork.frontends.boolean.circuit": 7,
-    "cloakwork.runtime.boolean_store": 7,
-    "cloakwork.runtime.compiled": 7,
-    "cloakwork.runtime.compiled_circuit": 7,
-    "cloakwork.frontends.circuit.compile_function": 7,
-    "cloakwork.runtime.integers_store": 7,
-    "cloakwork.runtime.network": 7,
-    "cloakwork.runtime.network_program": 7,
-    "cloakwork.runtime.network_roles": 7,
-    "cloakwork.runtime.network_store": 7,
-    "cloakwork.frontends.nn.compile_module": 7,
-    "cloakwork.frontends.tensors.session": 7,
-    "cloakwork.runtime.store": 7,
-    "cloakwork": 8,
+# From the ground up. What is not named stands on the floor of the package itself.
+FLOORS = (
+    ("errors", "_native"),
+    ("base",),
+    ("programs",),
+    ("schemes",),
+    ("runtime",),
+    ("plan",),
+    ("frontends", "explain"),
+)
+RANKS = {f"cloakwork.{room}": floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+RANKS["cloakwork"] = len(FLOORS)
+
+# The scheme that each frontend makes programs for, and whose each module of schemes is.
+SCHEMES = {"tensors": "ckks", "nn": "ckks", "circuit": "bgv", "boolean": "tfhe"}
+MODULES = {
+    "ckks": "ckks",
+    "ckks_noise": "ckks",
+    "ckks_estimates": "ckks",
+    "clear_real": "ckks",
+    "clear_rows": "ckks",
+    "bgv": "bgv",
+    "bgv_noise": "bgv",
+    "clear_integer": "bgv",
+    "tfhe": "tfhe",
+    "tfhe_noise": "tfhe",
+    "clear_bits": "tfhe",
+    "clear_gates": "tfhe",
+    "base": "",
+    "transform_cache": "",
 }
 
 
@@ -47,13 +50,17 @@ def rank(module: str) -> int:
     return RANKS[".".join(parts)]
 
 
+def is_module(name: str) -> bool:
+    place = PACKAGE.parent / name.replace(".", "/")
+    return place.is_dir() or place.with_suffix(".py").exists()
+
+
 def imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
-            yield from (
-                f"{node.module}.{alias.name}" if node.module == "cloakwork" else node.module
-                for alias in node.names
-            )
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if whole in RANKS or is_module(whole) else node.module
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
 
@@ -63,15 +70,46 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=module_of)
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
 def test_imports_point_downward(path: Path) -> None:
-    own = rank(module_of(path))
+    own = module_of(path)
     for module in imported(path):
         if module.split(".")[0] == "cloakwork":
-            assert rank(module) <= own, f"{module_of(path)} imports {module}"
+            assert rank(module) <= rank(own), f"{own} imports {module}"
 
 
-def test_frontends_and_backends_do_not_know_each_other() -> None:
-    for folder, other in (("frontends", "backends"), ("backends", "frontends")):
-        for path in (PACKAGE / folder).rglob("*.py"):
-            assert not any(f"cloakwork.{other}" in module for module in imported(path))
+def test_every_room_is_on_a_floor() -> None:
+    rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    assert rooms - {"cli"} == {room for floor in FLOORS for room in floor} - {"errors", "_native"}
+
+
+def test_every_module_of_schemes_is_of_one_or_of_all() -> None:
+    stems = {path.stem for path in (PACKAGE / "schemes").glob("*.py")} - {"__init__"}
+    assert stems == set(MODULES)
+
+
+@pytest.mark.parametrize("frontend", SCHEMES)
+def test_a_frontend_names_no_scheme_that_it_makes_no_programs_for(frontend: str) -> None:
+    for path in (PACKAGE / "frontends" / frontend).rglob("*.py"):
+        for module in imported(path):
+            stem = module.removeprefix("cloakwork.schemes.")
+            if stem in MODULES:
+                assert MODULES[stem] in {"", SCHEMES[frontend]}, f"{path.name} imports {module}"
+
+
+@pytest.mark.parametrize("frontend", SCHEMES)
+def test_frontends_do_not_know_one_another(frontend: str) -> None:
+    for path in (PACKAGE / "frontends" / frontend).rglob("*.py"):
+        for module in imported(path):
+            room = module.removeprefix("cloakwork.frontends.").split(".")[0]
+            if module.startswith("cloakwork.frontends."):
+                assert room == frontend, f"{module_of(path)} imports {module}"
+
+
+def test_no_scheme_names_a_frontend_or_a_plan() -> None:
+    for path in (PACKAGE / "schemes").rglob("*.py"):
+        for module in imported(path):
+            assert not module.startswith(("cloakwork.frontends", "cloakwork.plan")), path.name

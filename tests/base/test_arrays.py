@@ -84,26 +84,29 @@ def test_ragged() -> None:
         real_array([[1.0], [1.0, 2.0]], "encrypt")
 
 
+ADVICE = "Spec(bound={})"
+
+
 def test_bound() -> None:
-    require_bound(np.array([-2.0, 2.0]), 2.0, "encrypt")
-    require_bound(np.zeros(0), 2.0, "encrypt")
-    with pytest.raises(ValueOutOfRangeError, match="bound=3"):
-        require_bound(np.array([1.0, -3.0]), 2.0, "encrypt")
+    require_bound(np.array([-2.0, 2.0]), 2.0, "encrypt", ADVICE)
+    require_bound(np.zeros(0), 2.0, "encrypt", ADVICE)
+    with pytest.raises(ValueOutOfRangeError, match=r"make it Spec\(bound=3\) or more"):
+        require_bound(np.array([1.0, -3.0]), 2.0, "encrypt", ADVICE)
 
 
 def test_bound_with_an_error() -> None:
-    require_bound(np.array([2.25]), 2.0, "decrypt", error=0.25)
+    require_bound(np.array([2.25]), 2.0, "decrypt", ADVICE, error=0.25)
     with pytest.raises(ValueOutOfRangeError, match=r"value of 2\.5 exceeds the bound 2;"):
-        require_bound(np.array([-2.5]), 2.0, "decrypt", error=0.25)
+        require_bound(np.array([-2.5]), 2.0, "decrypt", ADVICE, error=0.25)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_nothing_that_is_not_finite_is_within_a_bound_or_precise(value: float) -> None:
     array = np.array([[0.0, value]])
     with pytest.raises(NotFiniteError, match=r"cannot decrypt: element \(0, 1\)"):
-        require_bound(array, 1e307, "decrypt", error=1e307)
+        require_bound(array, 1e307, "decrypt", ADVICE, error=1e307)
     with pytest.raises(NotFiniteError, match=r"cannot decrypt: element \(0, 1\)"):
-        require_precision(array, 52.0, "decrypt")
+        require_precision(array, 52.0, 64.0, "decrypt")
 
 
 @pytest.mark.parametrize(
@@ -111,10 +114,10 @@ def test_nothing_that_is_not_finite_is_within_a_bound_or_precise(value: float) -
 )
 def test_right_bits_count_from_the_largest_number_or_1(largest: float, enough: float) -> None:
     array = np.array([0.0, -largest])
-    require_precision(array, enough, "decrypt")
+    require_precision(array, enough, 64.0, "decrypt")
     for precision, right in ((enough - 0.1, 7), (enough - 7.9, 0), (enough - 99.0, 0)):
         with pytest.raises(PrecisionLostError, match=f"8 right bits or more, got {right}:"):
-            require_precision(array, precision, "decrypt")
+            require_precision(array, precision, 64.0, "decrypt")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +125,7 @@ def test_right_bits_count_from_the_largest_number_or_1(largest: float, enough: f
 )
 def test_a_value_is_shown_to_exceed_the_bound(value: float, shown: str) -> None:
     with pytest.raises(ValueOutOfRangeError, match=f"value of {shown} exceeds the bound 64; "):
-        require_bound(np.array([value]), 64.0, "encrypt")
+        require_bound(np.array([value]), 64.0, "encrypt", ADVICE)
 
 
 class Refusing:

@@ -158,7 +158,7 @@ def test_every_set_is_described() -> None:
 
 def test_a_public_key_encrypts_and_does_nothing_else() -> None:
     public = SECRET.public_key()
-    assert public.label == SECRET.label and public.parameters.name == "boxes4"
+    assert (public.label, public.parameters.name) == (SECRET.label, "boxes4")
     sent = BooleanPublicKey.from_bytes(public.to_bytes())
     assert sent.to_bytes() == public.to_bytes()
     bits = np.array([1, 0, 1], np.uint8)
@@ -183,7 +183,9 @@ def test_a_run_reports_when_bootstraps_were_made() -> None:
     outputs, (nodes, starts, seconds, threads) = KEY.run_timed(program, inputs, threads=2)
     assert decrypt(outputs) == [1] * 6
     assert sorted(nodes.tolist()) == list(range(6))
-    assert (starts >= 0).all() and (seconds > 0).all() and set(threads.tolist()) <= {0, 1}
+    assert (starts >= 0).all()
+    assert (seconds > 0).all()
+    assert set(threads.tolist()) <= {0, 1}
     for thread in (0, 1):
         own = np.flatnonzero(threads == thread)
         ends = starts[own] + seconds[own]

@@ -6,9 +6,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
-from cloakwork.programs.port import BIT_KINDS, Port
+from cloakwork.programs.port import Port, PortKind
 
 MAX_GATES = 30
+KINDS: tuple[PortKind, ...] = ("unsigned", "signed", "bytes", "bits")
 
 RULES: dict[GateKind, Callable[..., int]] = {
     GateKind.ZERO: lambda: 0,
@@ -32,7 +33,7 @@ def ports(draw: st.DrawFn, name: str, least: int = 1) -> list[Port]:
     """A few ports of all kinds; `least` of them at least."""
     made = []
     for number in range(draw(st.integers(least, 3))):
-        kind = draw(st.sampled_from(BIT_KINDS))
+        kind: PortKind = draw(st.sampled_from(KINDS))
         width = draw(st.integers(1, 5)) if kind != "bytes" else 8 * draw(st.integers(1, 2))
         shape = draw(st.sampled_from([(), (), (1,), (3,), (2, 2)]))
         fraction = draw(st.integers(0, width)) if kind in ("unsigned", "signed") else 0

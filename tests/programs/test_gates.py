@@ -103,11 +103,13 @@ def test_illegal_ports_are_refused(kind: str, width: int, shape: Any, reason: st
 
 
 def test_gate_programs_have_no_ports_of_numbers() -> None:
-    with pytest.raises(InvalidProgramError, match="its inputs to be of .*, got 'x' of kind real"):
+    with pytest.raises(InvalidProgramError, match=r"its inputs to be of .*, got 'x' of kind real"):
         GateBuilder("t", (Port("x", "real"),))
     builder = GateBuilder("t", ())
     builder.output(Port("y", "integer"), [])
-    with pytest.raises(InvalidProgramError, match="its outputs to be of .*, got 'y' of kind integ"):
+    with pytest.raises(
+        InvalidProgramError, match=r"its outputs to be of .*, got 'y' of kind integ"
+    ):
         builder.finish()
 
 

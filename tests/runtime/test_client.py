@@ -227,9 +227,9 @@ def test_others_encrypt_by_the_public_key_and_can_do_nothing_else(
         encrypted = other.encrypt(**family.arguments)
         assert family.is_right(client.decrypt(evaluator.run(encrypted)))
         assert repr(other) == f"Encryptor({other.program!r})"
-    with pytest.raises(ValueOutOfRangeError if family.name != "bits" else CloakworkError):
-        name = next(iter(family.arguments))
-        other.encrypt(**{**family.arguments, name: np.full(np.shape(family.arguments[name]), 99)})
+    name, value = next(iter(family.arguments.items()))
+    with pytest.raises(ValueOutOfRangeError):
+        other.encrypt(**{**family.arguments, name: np.full(np.shape(value), 99)})
 
 
 @pytest.mark.parametrize("family", KEYED, ids=str)

@@ -395,7 +395,7 @@ def test_ciphertexts_at_another_level_are_refused() -> None:
             "",
             family.program.scheme.dump,
         )
-        with pytest.raises(MalformedBytesError, match="expected a ciphertext at level|at level"):
+        with pytest.raises(MalformedBytesError, match="at level"):
             evaluator.run(cw.Encrypted.from_bytes(forged.to_bytes()))
 
 

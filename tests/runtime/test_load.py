@@ -103,7 +103,7 @@ def test_the_choice_is_true_or_false(insecure: Any, tmp_path: Path) -> None:
 )
 def test_kinds_are_what_can_be_saved(kind: Any, tmp_path: Path) -> None:
     TENSORS.program.save(tmp_path / "program")
-    with pytest.raises(InvalidArgumentError, match="expected a kind such as cloakwork.Evaluator"):
+    with pytest.raises(InvalidArgumentError, match=r"expected a kind such as cloakwork\.Evaluator"):
         cw.load(tmp_path / "program", kind, insecure=True)
 
 

@@ -121,5 +121,5 @@ def test_a_program_without_bootstraps_and_noise_never_fails() -> None:
 def test_programs_that_fail_too_often_are_refused() -> None:
     found = failure_of(program((2, -1)), NOISE)
     found.require("it", "published", math.floor(-found.worst))
-    with pytest.raises(NoiseBudgetError, match="cannot use it: .* of 2\\^-1000 or less, got 2"):
+    with pytest.raises(NoiseBudgetError, match=r"cannot use it: .* of 2\^-1000 or less, got 2"):
         found.require("it", "published", 1000)

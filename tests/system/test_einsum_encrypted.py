@@ -6,13 +6,14 @@ from hypothesis import HealthCheck, given, settings
 
 import cloakwork as cw
 from cloakwork.errors import (
-    DecryptionOverflowError,
     KeyMismatchError,
     LevelExhaustedError,
+    ParametersMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.explain.slots import counts
+from cloakwork.explain.totals import counts
 from cloakwork.programs.keys import required_keys
+from cloakwork.programs.slots import SlotProgram
 from tests.frontends.tensors.random_einsums import RandomEinsum, random_einsums
 
 ERROR = 1e-5
@@ -68,18 +69,23 @@ def test_random_einsums_at_128_bits_agree_with_numpy(
     check(secure, case)
 
 
+def costly(program: SlotProgram) -> dict[str, int]:
+    """How often a program does what costs time, additions left out."""
+    return {name: count for name, count in counts(program).items() if name != "addition"}
+
+
 @pytest.mark.parametrize(
     ("expression", "shapes", "work", "levels"),
     [
         ("ij->ji", [(12, 20)], {}, 0),
         ("ii->i", [(9, 9)], {}, 0),
-        ("ij->", [(16, 16)], {"rotations": 8}, 0),
-        ("ij->j", [(12, 20)], {"rotations": 4}, 0),
-        ("ij,ij->ij", [(12, 20), (12, 20)], {"ciphertext products": 1, "rescales": 1}, 1),
+        ("ij->", [(16, 16)], {"rotation": 8}, 0),
+        ("ij->j", [(12, 20)], {"rotation": 4}, 0),
+        ("ij,ij->ij", [(12, 20), (12, 20)], {"ciphertext product": 1, "rescale": 1}, 1),
         (
             "i,i->",
             [(256,), (256,)],
-            {"ciphertext products": 1, "rescales": 1, "rotations": 8},
+            {"ciphertext product": 1, "rescale": 1, "rotation": 8},
             1,
         ),
     ],
@@ -95,7 +101,7 @@ def test_work_that_a_plan_takes(
     result = cw.einsum(expression, *(small.encrypt(array) for array in arrays))
     assert np.abs(small.decrypt(result) - np.einsum(expression, *arrays)).max() < ERROR
     assert result.program is not None
-    assert dict(counts(result.program)) == work
+    assert costly(result.program) == work
     assert result.level == 3 - levels
 
 
@@ -104,7 +110,7 @@ def test_a_clear_factor_is_one_product(small: cw.Session) -> None:
     result = cw.einsum("ij,ij->ij", small.encrypt(x), w)
     assert np.abs(small.decrypt(result) - x * w).max() < ERROR
     assert result.program is not None
-    assert dict(counts(result.program)) == {"plaintext products": 1, "rescales": 1}
+    assert costly(result.program) == {"plaintext product": 1, "rescale": 1}
 
 
 def test_a_clear_matrix_is_one_linear_transform(small: cw.Session) -> None:
@@ -113,8 +119,8 @@ def test_a_clear_matrix_is_one_linear_transform(small: cw.Session) -> None:
     assert np.abs(small.decrypt(result) - x @ w.T).max() < ERROR
     assert result.program is not None
     found = counts(result.program)
-    assert (found["diagonals"], found["rescales"]) == (73, 1)
-    assert found["rotations"] <= 19
+    assert (found["diagonal"], found["rescale"]) == (73, 1)
+    assert found["rotation"] <= 19
 
 
 def test_keys_are_made_when_needed_and_only_then() -> None:
@@ -156,8 +162,11 @@ def test_a_result_above_the_bound_is_refused() -> None:
 
 def test_another_client_cannot_decrypt(small: cw.Session) -> None:
     other = cw.Session(depth=3, precision=20, insecure=True, log_n=11)
-    with pytest.raises((KeyMismatchError, DecryptionOverflowError)):
-        other.client.decrypt(small.encrypt([1.0]))
+    tensor = small.encrypt([1.0])
+    with pytest.raises(KeyMismatchError):
+        other._secret.decrypt(tensor.values[0], tensor.values[0].estimate)
+    with pytest.raises(ParametersMismatchError, match="not of this session"):
+        other.decrypt(tensor)
 
 
 def test_a_product_of_two_encrypted_matrices_at_128_bits() -> None:
@@ -168,8 +177,8 @@ def test_a_product_of_two_encrypted_matrices_at_128_bits() -> None:
     assert np.abs(session.decrypt(result) - a @ b).max() < 1e-5
     assert result.program is not None
     found = counts(result.program)
-    assert found["ciphertext products"] == 1
-    assert found["rotations"] <= 54
+    assert found["ciphertext product"] == 1
+    assert found["rotation"] <= 54
     assert result.level >= 1
 
 

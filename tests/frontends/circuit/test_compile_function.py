@@ -211,7 +211,7 @@ def test_a_result_seen_to_overflow_is_refused() -> None:
 def test_wrong_inputs_are_refused(inputs: dict[str, Any], error: type[Exception]) -> None:
     program = distance.compile(bits=16, effort=0.1)
     for act in (program.run_clear, program.keygen()[0].encrypt):
-        with pytest.raises(error, match="cannot (run|encrypt for) distance"):
+        with pytest.raises(error, match=r"cannot (run|encrypt for) distance"):
             act(**inputs)
 
 
@@ -238,7 +238,7 @@ def test_evaluations_beyond_a_batch_are_more_runs() -> None:
 
 def test_wrong_evaluations_are_refused() -> None:
     program = distance.compile(bits=16, batch=2, effort=0.1)
-    with pytest.raises(ShapeMismatchError, match="expected 'b' of shape .*got 2"):
+    with pytest.raises(ShapeMismatchError, match=r"expected 'b' of shape .*got 2"):
         program.run_clear(a=[[1, 2, 3]] * 2, b=2)
     with pytest.raises(ShapeMismatchError, match="as many evaluations"):
         program.run_clear(a=[[1, 2, 3]] * 2, b=[[1, 2, 3]])

@@ -19,6 +19,7 @@ from cloakwork.errors import (
     NotRealError,
     ParametersMismatchError,
     ShapeMismatchError,
+    UnsupportedOperationError,
 )
 from cloakwork.explain.totals import counts
 from cloakwork.programs.slots import Mul
@@ -227,7 +228,8 @@ def test_matrix_products(session: cw.Session, data: st.DataObject) -> None:
     expected = a @ b
     check(x @ y, expected)
     check(x @ b, expected)
-    check(a @ y, expected)
+    product: Any = a @ y
+    check(product, expected)
     check(x.matmul(y), expected)
 
 
@@ -389,9 +391,41 @@ def test_refusals(apply: Callable[[Any], Any], error: type[Exception], message: 
     assert str(caught.value).startswith("cannot ")
 
 
-def test_numpy_functions_do_not_decrypt() -> None:
-    with pytest.raises(TypeError):
-        np.add(np.ones(3), SESSION.encrypt(numbers((3,))))  # type: ignore[call-overload]
+def test_numpys_functions_do_what_methods_do_or_are_refused() -> None:
+    a, b = numbers((3, 4)), numbers((3, 4), 1)
+    x: Any = SESSION.encrypt(a)
+    steps: dict[str, Callable[[Any], Any]] = {
+        "add": lambda t: np.add(b, t) + np.add(t, b),
+        "subtract": lambda t: np.subtract(b, t),
+        "multiply": lambda t: np.multiply(t, b),
+        "negative": np.negative,
+        "square": np.square,
+        "matmul": lambda t: np.matmul(b.T, t),
+        "sum": lambda t: np.sum(t, axis=0),
+        "mean": np.mean,
+        "transpose": np.transpose,
+        "reshape": lambda t: np.reshape(t, (4, 3)),
+        "dot": lambda t: np.dot(b.T, t),
+        "einsum": lambda t: np.einsum("ij,ij->i", t, b),
+    }
+    for apply in steps.values():
+        check(apply(x), apply(a))
+    assert np.shape(x) == (3, 4)
+    refused: list[Callable[[Any], Any]] = [
+        np.exp,
+        np.maximum.reduce,
+        np.max,
+        np.sort,
+        lambda t: np.add.at(t, 0, 1),
+        lambda t: np.concatenate([t, t]),
+        lambda t: t.max(),
+        lambda t: t.tolist(),
+    ]
+    for refuse in refused:
+        with pytest.raises(UnsupportedOperationError, match="cannot compute"):
+            refuse(x)
+    with pytest.raises(InvalidArgumentError, match="cannot compare an encrypted tensor"):
+        np.greater(x, 0)
 
 
 def test_tensors_of_other_sessions_do_not_mix() -> None:

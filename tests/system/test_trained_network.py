@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
+from cloakwork.plan.analysis.memory import process_memory
+from cloakwork.programs.slots import SlotProgram
+from cloakwork.schemes.transform_cache import default_cache_bytes
 
 pytest.importorskip("torch")
 
@@ -24,15 +27,14 @@ from pathlib import Path
 import cloakwork as cw
 
 folder = Path(sys.argv[1])
-network = cw.nn.load_network(folder / "network")
-evaluator = network.evaluator(cw.load_evaluator(folder / "evaluator"))
+evaluator = cw.load(folder / "evaluator", cw.Evaluator)
 for number in range(2):
-    encrypted = cw.nn.load_encrypted(folder / f"inputs{number}", network)
-    cw.nn.save_encrypted(evaluator.run(encrypted), folder / f"results{number}")
+    encrypted = cw.load(folder / f"inputs{number}", cw.Encrypted)
+    evaluator.run(encrypted).save(folder / f"results{number}")
 assert not hasattr(evaluator, "decrypt")
 assert not {"torch", "scipy", "sklearn"} & set(sys.modules)
 try:
-    cw.load_client(folder / "evaluator")
+    cw.load(folder / "evaluator", cw.Client)
 except cw.errors.MalformedBytesError:
     print("no client")
 print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
@@ -63,16 +65,15 @@ def test_an_evaluator_process_classifies_images_from_files(tmp_path: Path) -> No
     data, module = digits(8), trained()
     images, labels = data.test[: 2 * IMAGES], data.test_labels[: 2 * IMAGES].numpy()
     network = cw.nn.compile(module, images, calibration=data.train, batch=IMAGES)
-    assert not network.parameters.insecure
+    assert not network.scheme.insecure
     client, evaluator = network.keygen()
     given, kept = tmp_path / "given", tmp_path / "kept"
     given.mkdir()
     kept.mkdir()
-    cw.nn.save_network(network, given / "network")
-    cw.save_evaluator(evaluator.party, given / "evaluator")
+    evaluator.save(given / "evaluator")
     for number, part in enumerate(torch.split(images, IMAGES)):
-        cw.nn.save_encrypted(client.encrypt(part), given / f"inputs{number}")
-    cw.save_client(client.party, kept / "client")
+        client.encrypt(part).save(given / f"inputs{number}")
+    client.save(kept / "client")
 
     done = subprocess.run(
         [sys.executable, "-c", EVALUATOR, str(given)],
@@ -84,11 +85,13 @@ def test_an_evaluator_process_classifies_images_from_files(tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     refused, kilobytes = done.stdout.splitlines()
     assert refused == "no client"
-    assert network.process_memory().total == pytest.approx(1024 * int(kilobytes), rel=0.2)
+    assert isinstance(network.body, SlotProgram)
+    memory = process_memory(network.body, network.scheme.parameters, default_cache_bytes())
+    assert memory.total == pytest.approx(1024 * int(kilobytes), rel=0.2)
 
     # The client too comes back from its file, as in another process.
-    again = network.client(cw.load_client(kept / "client"))
-    results = [cw.nn.load_encrypted(given / f"results{number}", network) for number in range(2)]
+    again = cw.load(kept / "client", cw.Client)
+    results = [cw.load(given / f"results{number}", cw.Encrypted) for number in range(2)]
     scores = np.concatenate([again.decrypt(each) for each in results])
     with torch.no_grad():
         clear = module.double()(images.double()).numpy()
