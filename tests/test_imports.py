@@ -1,50 +1,34 @@
-"""Imports point downward only."""
+"""Imports point downward only, and the README lists every room of the house by its floor."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "python" / "cloakwork"
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "python" / "cloakwork"
 
-# The longest prefix counts. Layouts and programs are the vocabulary of everything above.
-RANKS = {
-    "cloakwork.errors": 0,
-    "cloakwork._native": 0,
-    "cloakwork.programs.layout": 1,
-    "cloakwork.programs.bounds": 2,
-    "cloakwork.programs": 2,
-    "cloakwork.runtime": 3,
-    "cloakwork.backends": 4,
-    "cloakwork.plan": 5,
-    "cloakwork.frontends": 6,
-    "cloakwork.explain": 6,
-    "cloakwork.frontends.tensors.eager": 6,
-    "cloakwork.frontends.boolean.circuit": 7,
-    "cloakwork.runtime.boolean_store": 7,
-    "cloakwork.runtime.compiled": 7,
-    "cloakwork.runtime.compiled_circuit": 7,
-    "cloakwork.frontends.circuit.compile_function": 7,
-    "cloakwork.runtime.integers_store": 7,
-    "cloakwork.runtime.network": 7,
-    "cloakwork.runtime.network_program": 7,
-    "cloakwork.runtime.network_roles": 7,
-    "cloakwork.runtime.network_store": 7,
-    "cloakwork.frontends.nn.compile_module": 7,
-    "cloakwork.frontends.tensors.session": 7,
-    "cloakwork.runtime.store": 7,
-    "cloakwork": 8,
+# A room imports from its own floor and from those below. The rest is on the top floor.
+FLOORS = {
+    "errors": 0,
+    "_native": 0,
+    "base": 1,
+    "programs": 2,
+    "schemes": 3,
+    "runtime": 4,
+    "plan": 5,
+    "frontends": 6,
+    "explain": 6,
 }
+TOP = 7
 
 
-def rank(module: str) -> int:
-    parts = module.split(".")
-    while ".".join(parts) not in RANKS:
-        parts.pop()
-    return RANKS[".".join(parts)]
+def floor(module: str) -> int:
+    return FLOORS.get(f"{module}.".split(".")[1], TOP)
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -65,13 +49,34 @@ def module_of(path: Path) -> str:
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=module_of)
 def test_imports_point_downward(path: Path) -> None:
-    own = rank(module_of(path))
+    own = floor(module_of(path))
     for module in imported(path):
         if module.split(".")[0] == "cloakwork":
-            assert rank(module) <= own, f"{module_of(path)} imports {module}"
+            assert floor(module) <= own, f"{module_of(path)} imports {module}"
 
 
-def test_frontends_and_backends_do_not_know_each_other() -> None:
-    for folder, other in (("frontends", "backends"), ("backends", "frontends")):
-        for path in (PACKAGE / folder).rglob("*.py"):
-            assert not any(f"cloakwork.{other}" in module for module in imported(path))
+def test_every_import_is_absolute() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            assert not (isinstance(node, ast.ImportFrom) and node.level), module_of(path)
+
+
+def test_readme_lists_every_room_by_its_floor() -> None:
+    """A line such as "- 2 `programs/packing`: how values lie in slots"."""
+    listed = re.findall(r"^- (\d) `([\w./]+)`", (ROOT / "README.md").read_text(), re.MULTILINE)
+    rooms = {
+        str(path.parent.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if path.parent != PACKAGE
+    }
+    top = {path.stem for path in PACKAGE.glob("*.py")} | {"_native"}
+    # A room whose name another's begins with has files of its own, or is a doorway.
+    doorways = {room for room in rooms if not _has_files(PACKAGE / room)}
+    assert {name for _, name in listed} == (rooms - doorways) | top
+    assert [int(number) for number, _ in listed] == sorted(int(number) for number, _ in listed)
+    for number, name in listed:
+        assert floor(f"cloakwork.{name.replace('/', '.')}") == int(number), name
+
+
+def _has_files(folder: Path) -> bool:
+    return any(path.stem != "__init__" for path in folder.glob("*.py"))
