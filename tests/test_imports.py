@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -113,3 +114,32 @@ def test_no_scheme_names_a_frontend_or_a_plan() -> None:
     for path in (PACKAGE / "schemes").rglob("*.py"):
         for module in imported(path):
             assert not module.startswith(("cloakwork.frontends", "cloakwork.plan")), path.name
+
+
+def test_every_import_is_absolute() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            assert not (isinstance(node, ast.ImportFrom) and node.level), module_of(path)
+
+
+def test_readme_lists_every_room_by_its_floor() -> None:
+    """A line such as "- 2 `programs/packing`: how values lie in slots"."""
+    listed = re.findall(
+        r"^- (\d) `([\w./]+)`", (PACKAGE.parents[1] / "README.md").read_text(), re.MULTILINE
+    )
+    rooms = {
+        str(path.parent.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if path.parent != PACKAGE
+    }
+    top = {path.stem for path in PACKAGE.glob("*.py")} | {"_native"}
+    # A room whose name another's begins with has files of its own, or is a doorway.
+    doorways = {room for room in rooms if not _has_files(PACKAGE / room)}
+    assert {name for _, name in listed} == (rooms - doorways) | top
+    assert [int(number) for number, _ in listed] == sorted(int(number) for number, _ in listed)
+    for number, name in listed:
+        assert rank(f"cloakwork.{name.replace('/', '.')}") == int(number), name
+
+
+def _has_files(folder: Path) -> bool:
+    return any(path.stem != "__init__" for path in folder.glob("*.py"))

@@ -1,19 +1,51 @@
-"""Every Python block of the README and of docs/ runs, block after block in one module."""
+"""Every page can be followed: its blocks run, one after another, in a folder of the reader's."""
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+from tests.docs.blocks import PAGES, ROOT, Block, Reader, blocks_of, prose_of, require_printed
+
+_LINK = re.compile(r"\]\(([^)#]+)")
+_RUNNING = {"python", "sh"}
+# Pages that show nothing to run.
+_PROSE = {"CONTRIBUTING.md", "SECURITY.md", "words.md"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_blocks_run(page: Path) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
-    assert blocks, f"{page.name} has no example"
-    namespace: dict[str, Any] = {}
+def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = blocks_of(page)
+    runs = any(block.language in _RUNNING for block in blocks)
+    assert runs or page.name in _PROSE, f"{page.name} has no example"
+    monkeypatch.chdir(tmp_path)
+    reader = Reader(tmp_path)
     for block in blocks:
-        exec(compile(block, str(page), "exec"), namespace)
+        reader.follow(block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for number, line in prose_of(page):
+        for target in _LINK.findall(line):
+            exists = target.startswith("https://") or (page.parent / target).exists()
+            assert exists, f"{page.name}:{number} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_lines_are_short(page: Path) -> None:
+    for number, line in prose_of(page):
+        assert len(line) <= 100 or line.startswith("|"), f"{page.name}:{number} is too long"
+
+
+def test_another_output_is_refused() -> None:
+    shown = Block(ROOT / "README.md", 1, "text", "", "time  3.2 ms\n... rotations\n")
+    require_printed(shown, "time  10 s\n5 additions, 15 rotations\n")
+    with pytest.raises(AssertionError, match="16 products"):
+        require_printed(shown, "time  10 s\n16 products\n")
+
+
+def test_a_block_that_fails_is_named(tmp_path: Path) -> None:
+    block = Block(ROOT / "README.md", 7, "sh", "", "echo reached; false; echo beyond\n")
+    with pytest.raises(AssertionError, match=r"README.md:7 fails:\nreached\n$"):
+        Reader(tmp_path).follow(block)
