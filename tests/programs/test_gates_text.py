@@ -43,7 +43,7 @@ def test_text_is_kept() -> None:
         ('"a" bits 3', '"a" words 3', 3, "expected a kind"),
         ('"a" bits 3', '"a" bits 99999999999', 3, "expected a width of 1 or more bits"),
         ('"b"', '"a"', 6, "the name 'a' comes twice"),
-        ("%5 =", "%6 =", 6, "expected '%5 ='"),
+        ("%5 =", "%6 =", 6, "expected %5, got '%6'"),
         ("lut3", "lut7", 6, "expected a kind of gate, got 'lut7'"),
         ("0xe8", "0x1e8", 6, "the table 0x1e8 does not fit"),
         ("0xe8", "232", 6, "expected a table"),
@@ -52,7 +52,7 @@ def test_text_is_kept() -> None:
         ("and %5 %3", "and %5 3", 7, "expected a value"),
         ("and %5 %3", f"and %5 %{'9' * 5000}", 7, "expected a value"),
         ("%6 %7", "%6", 10, "expected 2 values, one per bit, got 1"),
-        ("= %6 %7", "%6 %7", 10, "expected '='"),
+        ("= %6 %7", "%6 %7", 10, "expected =, got '%6'"),
         ("%7 = and %5 %4", 'input "c" bits 1', 8, "an input comes after a gate"),
     ],
 )
@@ -63,7 +63,7 @@ def test_hostile_text_is_refused_by_line(old: str, new: str, line: int, reason: 
 
 
 def test_an_empty_text_is_no_program() -> None:
-    with pytest.raises(InvalidProgramError, match="ends before its title"):
+    with pytest.raises(InvalidProgramError, match="and a title, got the end"):
         from_text("")
     with pytest.raises(InvalidProgramError, match="expected text"):
         from_text(b"")  # type: ignore[arg-type]

@@ -20,21 +20,15 @@ bits come after it (`fraction 4`); look-up tables stand before their operands:
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from typing import cast
 
-from cloakwork.errors import CloakworkError, InvalidProgramError
+from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 from cloakwork.programs.port import Port, PortKind
-from cloakwork.programs.tokens import Tokens, quote
+from cloakwork.programs.tokens import TextReader, Tokens, quote
 
 _FIRST_LINE = "cloakwork gate program 1"
 _KINDS = {kind.name.lower(): kind for kind in GateKind}
-
-# What fits 64 bits whatever the digits.
-_VALUE = re.compile(r"%[0-9]{1,18}", re.ASCII)
-_TABLE = re.compile(r"0x[0-9a-f]{1,16}", re.ASCII)
 
 
 def to_text(program: GateProgram) -> str:
@@ -53,7 +47,7 @@ def to_text(program: GateProgram) -> str:
         output "y" bits 1 = %2
     """
     lines = [_FIRST_LINE, f"title {quote(program.title)}"]
-    lines += [f"input {port_text(port)}" for port in program.inputs]
+    lines += [f"input {_port_text(port)}" for port in program.inputs]
     lines.append("")
     for number, (kind, operands, table) in enumerate(program.gates(), start=program.input_bits):
         words = [f"%{number} =", kind.name.lower()]
@@ -64,7 +58,7 @@ def to_text(program: GateProgram) -> str:
     end = 0
     for port in program.outputs:
         start, end = end, end + port.bits
-        lines.append(f"output {port_text(port)} = {' '.join(values[start:end])}")
+        lines.append(f"output {_port_text(port)} = {' '.join(values[start:end])}")
     return "\n".join(lines)
 
 
@@ -83,41 +77,20 @@ def from_text(text: str) -> GateProgram:
         >>> from_text(text).gate_count
         1
     """
-    if not isinstance(text, str):
-        raise InvalidProgramError(f"cannot read a program: expected text, got {type(text)}")
     reader = _Reader()
-    for number, line in enumerate(text.split("\n"), start=1):
-        try:
-            reader.read(line)
-        except CloakworkError as error:
-            raise InvalidProgramError(f"cannot read the program: line {number}: {error}") from error
-    return reader.finish()
+    reader.read(text)
+    if reader.title is None:
+        raise reader.ended_early("and a title")
+    return reader.gates().finish()
 
 
-def port_text(port: Port) -> str:
-    """A port as `read_port` reads it.
-
-    Example:
-        >>> port_text(Port("a", "signed", 8, shape=(3,)))
-        '"a" signed 8 x 3'
-        >>> port_text(Port("b", "unsigned", 8, fraction=2))
-        '"b" unsigned 8 fraction 2'
-    """
+def _port_text(port: Port) -> str:
     times = "".join(f" x {size}" for size in port.shape)
     point = f" fraction {port.fraction}" if port.fraction else ""
     return f"{quote(port.name)} {port.kind} {port.width}{times}{point}"
 
 
-def read_port(tokens: Tokens) -> Port:
-    """Take a port.
-
-    Raises:
-        InvalidProgramError: Something else comes.
-
-    Example:
-        >>> print(read_port(Tokens('"a" signed 8 x 3')))
-        a: 3 x signed, 8 bits
-    """
+def _read_port(tokens: Tokens) -> Port:
     name, kind, width = tokens.quoted(), tokens.word(), tokens.integer()
     shape: list[int] = []
     while tokens.accept("x"):
@@ -127,80 +100,49 @@ def read_port(tokens: Tokens) -> Port:
     return Port(name, cast(PortKind, kind), width, tuple(shape), fraction=fraction)
 
 
-class _Reader:
-    """Takes the lines of a text one by one."""
+class _Reader(TextReader):
+    """Reads a gate program."""
+
+    first_line = _FIRST_LINE
 
     def __init__(self) -> None:
-        self._has_first_line = False
-        self._title: str | None = None
+        super().__init__()
         self._inputs: list[Port] = []
         self._builder: GateBuilder | None = None
 
-    def read(self, line: str) -> None:
-        line = line.strip()
-        if not line:
-            return
-        if not self._has_first_line:
-            if line != _FIRST_LINE:
-                raise InvalidProgramError(f"expected {_FIRST_LINE!r}, got {line[:40]!r}")
-            self._has_first_line = True
-        elif self._title is None:
-            tokens = Tokens(line)
-            tokens.expect("title")
-            self._title = tokens.quoted()
-            tokens.end()
-        elif line.startswith("%"):
-            _read_gate(line.split(), self._gates())
-        elif line.startswith("output"):
-            self._read_output(line)
-        else:
-            self._read_input(line)
-
-    def finish(self) -> GateProgram:
-        if self._title is None:
-            raise InvalidProgramError("cannot read the program: it ends before its title")
-        return self._gates().finish()
-
-    def _gates(self) -> GateBuilder:
+    def gates(self) -> GateBuilder:
+        """The gates so far, after which there are no more inputs."""
         if self._builder is None:
-            self._builder = GateBuilder(self._title or "", self._inputs)
+            self._builder = GateBuilder(self.title or "", self._inputs)
         return self._builder
 
-    def _read_input(self, line: str) -> None:
-        tokens = Tokens(line)
-        tokens.expect("input")
-        if self._builder is not None:
-            raise InvalidProgramError("an input comes after a gate or an output")
-        self._inputs.append(read_port(tokens))
-        tokens.end()
-
-    def _read_output(self, line: str) -> None:
-        head, equals, values = line.rpartition("=")
-        if not equals:
-            raise InvalidProgramError("expected '=' and the values of the bits")
-        tokens = Tokens(head)
-        tokens.expect("output")
-        port = read_port(tokens)
-        tokens.end()
-        self._gates().output(port, [_value(word) for word in values.split()])
+    def read_line(self, tokens: Tokens) -> None:
+        if tokens.peek().startswith("%"):
+            _read_gate(tokens, self.gates())
+        elif tokens.accept("output"):
+            port = _read_port(tokens)
+            tokens.expect("=")
+            self.gates().output(port, _read_values(tokens))
+        else:
+            tokens.expect("input")
+            if self._builder is not None:
+                raise InvalidProgramError("an input comes after a gate or an output")
+            self._inputs.append(_read_port(tokens))
 
 
-def _read_gate(words: Sequence[str], builder: GateBuilder) -> None:
-    number = len(builder)
-    if words[0] != f"%{number}" or words[1:2] != ["="]:
-        raise InvalidProgramError(f"expected '%{number} =', got {' '.join(words[:2])[:20]!r}")
-    kind = _KINDS.get(words[2]) if len(words) > 2 else None
+def _read_gate(tokens: Tokens, builder: GateBuilder) -> None:
+    tokens.expect(f"%{len(builder)}")
+    tokens.expect("=")
+    name = tokens.word()
+    kind = _KINDS.get(name)
     if kind is None:
-        raise InvalidProgramError(f"expected a kind of gate, got {' '.join(words[2:3])[:20]!r}")
-    if kind < GateKind.LUT1:
-        builder.append(kind, *[_value(word) for word in words[3:]])
-        return
-    if not _TABLE.fullmatch(words[3] if len(words) > 3 else ""):
-        raise InvalidProgramError(f"expected a table such as 0x8, got {words[3:4]}")
-    builder.append(kind, *[_value(word) for word in words[4:]], table=int(words[3], 16))
+        raise InvalidProgramError(f"expected a kind of gate, got {name[:20]!r}")
+    table = tokens.table() if kind >= GateKind.LUT1 else 0
+    builder.append(kind, *_read_values(tokens), table=table)
 
 
-def _value(word: str) -> int:
-    if not _VALUE.fullmatch(word):
-        raise InvalidProgramError(f"expected a value such as %3, got {word[:20]!r}")
-    return int(word[1:])
+def _read_values(tokens: Tokens) -> list[int]:
+    values: list[int] = []
+    while tokens.peek():
+        values.append(tokens.numbered("%"))
+    return values

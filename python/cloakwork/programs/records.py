@@ -22,6 +22,7 @@ from cloakwork.programs.port import Port
 from cloakwork.programs.slots import DTYPES as NUMBERS
 from cloakwork.programs.slots import Builder, SlotProgram
 from cloakwork.programs.text import Named, Naming, operation_lines, read_operation
+from cloakwork.programs.tokens import Tokens
 
 _MAX_PORTS = 1 << 16
 _MAX_TRANSFORMS = 1 << 20
@@ -108,7 +109,7 @@ def read_slots(fields: Fields) -> SlotProgram:
         builder = Builder(fields.text("title"), slots, numbers)
         named = Named(list(vectors), transforms)
         for line in lines:
-            read_operation(line, named, builder)
+            read_operation(Tokens(line), named, builder)
         return builder.finish()
     except (CloakworkError, UnicodeDecodeError) as error:
         raise MalformedBytesError(f"cannot read {fields.place}: {error}") from error

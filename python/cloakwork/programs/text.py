@@ -28,11 +28,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from cloakwork.errors import CloakworkError, InvalidProgramError
+from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.layout import Axis, Layout
-from cloakwork.programs.operations import OPERATIONS, Operation
+from cloakwork.programs.operations import OPERATIONS
 from cloakwork.programs.slots import Builder, SlotProgram
-from cloakwork.programs.tokens import Tokens, quote
+from cloakwork.programs.tokens import TextReader, Tokens, quote
 from cloakwork.programs.vectors import DistinctVectors, read_vector, vector_text
 
 # Bytes that the vectors of a program read from outside may take.
@@ -93,14 +93,8 @@ def from_text(text: str, *, memory: int = MEMORY) -> SlotProgram:
           %1 = add %0 %0      level 1
           %2 = output %1      level 1
     """
-    if not isinstance(text, str):
-        raise InvalidProgramError(f"cannot read a program: expected text, got {type(text)}")
     reader = _Reader(memory)
-    for number, line in enumerate(text.split("\n"), start=1):
-        try:
-            reader.read(line)
-        except CloakworkError as error:
-            raise InvalidProgramError(f"cannot read the program: line {number}: {error}") from error
+    reader.read(text)
     return reader.finish()
 
 
@@ -121,19 +115,20 @@ class Named:
 
     def vector(self, tokens: Tokens) -> NDArray[Any]:
         """Take the name of a vector."""
-        vector: NDArray[Any] = self._taken(tokens, "v", self.vectors)
+        vector: NDArray[Any] = _taken(tokens, "v", self.vectors)
         return vector
 
     def transform(self, tokens: Tokens) -> Mapping[int, NDArray[Any]]:
         """Take the name of a transform."""
-        diagonals: Mapping[int, NDArray[Any]] = self._taken(tokens, "t", self.transforms)
+        diagonals: Mapping[int, NDArray[Any]] = _taken(tokens, "t", self.transforms)
         return diagonals
 
-    def _taken(self, tokens: Tokens, prefix: str, given: Sequence[Any]) -> Any:
-        number = tokens.numbered(prefix)
-        if number >= len(given):
-            raise InvalidProgramError(f"{prefix}{number} is not given before it is used")
-        return given[number]
+
+def _taken(tokens: Tokens, prefix: str, given: Sequence[Any]) -> Any:
+    number = tokens.numbered(prefix)
+    if number >= len(given):
+        raise InvalidProgramError(f"{prefix}{number} is not given before it is used")
+    return given[number]
 
 
 class Naming:
@@ -153,57 +148,26 @@ class Naming:
 
 
 def operation_lines(program: SlotProgram, naming: Naming) -> list[str]:
-    """One line per operation.
-
-    Example:
-        >>> from cloakwork.programs.slots import Input, Neg
-        >>> operation_lines(SlotProgram("", 4, (Input("x", 1), Neg(0)), (None,) * 2), Naming())
-        ['%0 = input "x" at 1', '%1 = neg %0']
-    """
-    return [
-        f"%{number} = {_operation(operation, naming)}{_layout(layout)}"
-        f"{_quoted('from', origin)}{_quoted('stage', stage)}"
-        for number, (operation, layout, origin, stage) in enumerate(
-            zip(program.operations, program.layouts, program.origins, program.stages, strict=True)
-        )
-    ]
+    """One line per operation, with its layout, origin and stage."""
+    lines: list[str] = []
+    for number, operation in enumerate(program.operations):
+        words = [f"%{number} = {operation.kind}", *(f"%{each}" for each in operation.operands)]
+        words.append(operation.text(naming))
+        layout = program.layouts[number]
+        if layout is not None:
+            words.append(_layout(layout))
+        for word, text in (("from", program.origins[number]), ("stage", program.stages[number])):
+            words.append(f"{word} {quote(text)}" if text else "")
+        lines.append(" ".join(filter(None, words)))
+    return lines
 
 
-def read_operation(line: str, named: Named, builder: Builder) -> None:
-    """Append the operation that a line holds.
-
-    Args:
-        line: What `operation_lines` made.
-        named: What it names.
-        builder: The operations before it.
-
-    Raises:
-        InvalidProgramError: It is no operation, or not legal there.
-
-    Example:
-        >>> builder = Builder("", 4)
-        >>> read_operation('%0 = input "x" at 1', Named(), builder)
-        >>> builder.level(0)
-        1
-    """
-    _append(Tokens(line), named, builder)
-
-
-def _operation(operation: Operation, naming: Naming) -> str:
-    words = [operation.kind, *(f"%{operand}" for operand in operation.operands)]
-    return " ".join([*words, operation.text(naming)]).rstrip()
-
-
-def _layout(layout: Layout | None) -> str:
-    if layout is None:
-        return ""
-    copies = f" copies {_axes(layout.replicas)}" if layout.replicas else ""
-    return f" layout {_axes(layout.axes)}{copies}{_rest(layout)}"
-
-
-def _rest(layout: Layout) -> str:
-    place = f" at {layout.offset}" if layout.offset else ""
-    return f"{place}{' dirty' if layout.dirty else ''}"
+def _layout(layout: Layout) -> str:
+    words = [f"layout {_axes(layout.axes)}"]
+    words += [f"copies {_axes(layout.replicas)}"] if layout.replicas else []
+    words += [f"at {layout.offset}"] if layout.offset else []
+    words += ["dirty"] if layout.dirty else []
+    return " ".join(words)
 
 
 def _axes(axes: Sequence[Axis]) -> str:
@@ -217,77 +181,59 @@ def _axis(axis: Axis) -> str:
     return f"{name + ':' if axis.name else ''}{axis.size}@{axis.stride}{tile}"
 
 
-def _quoted(word: str, text: str) -> str:
-    return f" {word} {quote(text)}" if text else ""
+class _Reader(TextReader):
+    """Reads a slot program."""
 
-
-class _Reader:
-    """Reads line after line."""
+    first_line = _FIRST_LINE
 
     def __init__(self, memory: int) -> None:
+        super().__init__()
         self._memory = memory
-        self._has_begun = False
-        self._title: str | None = None
-        self._slots: int | None = None
         self._vectors: list[NDArray[Any]] = []
         self._builder: Builder | None = None
 
-    def read(self, line: str) -> None:
-        if not line.strip():
-            return
-        if not self._has_begun:
-            if line.strip() != _FIRST_LINE:
-                raise InvalidProgramError(f"expected {_FIRST_LINE!r}, got {line[:40]!r}")
-            self._has_begun = True
-            return
-        tokens = Tokens(line)
-        if self._title is None:
-            tokens.expect("title")
-            self._title = tokens.quoted()
-            tokens.end()
-        elif self._slots is None:
+    def read_line(self, tokens: Tokens) -> None:
+        if self._builder is None:
             tokens.expect("slots")
-            self._slots = tokens.integer()
-            tokens.end()
-            # Checked here, so that the error names this line.
-            self._builder = Builder(self._title, self._slots)
+            self._builder = Builder(self.title or "", tokens.integer())
         elif tokens.accept("numbers"):
-            self._read_integers(tokens)
+            if self._vectors or len(self._builder):
+                raise InvalidProgramError(
+                    "what the numbers are comes before vectors and operations"
+                )
+            tokens.expect("integer")
+            self._builder = Builder(self.title or "", self._builder.slots, "integer")
         elif tokens.peek().startswith("v"):
-            self._read_vector(tokens)
+            self._read_vector(tokens, self._builder)
         else:
-            _append(tokens, Named(self._vectors), self._begun())
+            read_operation(tokens, Named(self._vectors), self._builder)
 
-    def _begun(self) -> Builder:
-        assert self._builder is not None
-        return self._builder
-
-    def _read_integers(self, tokens: Tokens) -> None:
-        if self._vectors or len(self._begun()):
-            raise InvalidProgramError("what the numbers are comes before vectors and operations")
-        tokens.expect("integer")
-        tokens.end()
-        self._builder = Builder(self._title or "", self._begun().slots, "integer")
-
-    def _read_vector(self, tokens: Tokens) -> None:
-        slots = self._begun().slots
+    def _read_vector(self, tokens: Tokens, builder: Builder) -> None:
         _expect_number(tokens, "v", len(self._vectors))
-        if 8 * slots * (len(self._vectors) + 1) > self._memory:
+        if 8 * builder.slots * (len(self._vectors) + 1) > self._memory:
             raise InvalidProgramError(
                 f"the vectors take more than {self._memory} bytes; "
                 "if the program is to be trusted, read it with more memory"
             )
-        self._vectors.append(read_vector(tokens, slots, self._begun().numbers))
+        self._vectors.append(read_vector(tokens, builder.slots, builder.numbers))
 
     def finish(self) -> SlotProgram:
         if self._builder is None:
-            raise InvalidProgramError(
-                f"cannot read the program: expected {_FIRST_LINE!r}, title and slots, got the end"
-            )
+            raise self.ended_early("title and slots")
         return self._builder.finish()
 
 
-def _append(tokens: Tokens, named: Named, builder: Builder) -> None:
+def read_operation(tokens: Tokens, named: Named, builder: Builder) -> None:
+    """Append the operation that a line of `operation_lines` holds.
+
+    Args:
+        tokens: The line.
+        named: What it names.
+        builder: The operations before it.
+
+    Raises:
+        InvalidProgramError: It is no operation, or not legal there.
+    """
     _expect_number(tokens, "%", len(builder))
     name = tokens.word()
     if name not in OPERATIONS:
@@ -317,13 +263,11 @@ def _read_layout(tokens: Tokens, slots: int) -> Layout:
 def _read_axes(tokens: Tokens) -> tuple[Axis, ...]:
     axes: list[Axis] = []
     tokens.expect("(")
-    if tokens.accept(")"):
-        return ()
-    while True:
+    while not tokens.accept(")"):
+        if axes:
+            tokens.expect(",")
         axes.append(_read_axis(tokens))
-        if not tokens.accept(","):
-            tokens.expect(")")
-            return tuple(axes)
+    return tuple(axes)
 
 
 def _read_axis(tokens: Tokens) -> Axis:

@@ -1,16 +1,18 @@
-"""The words of one line of a program's text, taken one after the other."""
+"""The text of a program, line by line, and the words of a line, one after the other."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+from typing import ClassVar
 
-from cloakwork.errors import InvalidProgramError
+from cloakwork.errors import CloakworkError, InvalidProgramError
 
 _TOKEN = re.compile(
     r"""\s*( [A-Za-z_][A-Za-z_0-9]*                 # a word, such as rotate, v3 or x128
            | %[0-9]+                                # a value
+           | 0x[0-9a-f]+                            # a table
            | -?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)? # a number
            | "(?:[^"\\]|\\.)*"                      # quoted text
            | [=:@,(){}\[\]/] )""",
@@ -19,6 +21,66 @@ _TOKEN = re.compile(
 
 # What fits 64 bits whatever the digits.
 _MAX_DIGITS = 18
+_MAX_TABLE = len("0x") + 16
+
+_NUMBERED = {
+    "%": "a value such as %3",
+    "v": "a vector such as v3",
+    "t": "a transform such as t3",
+    "x": "a count such as x3",
+}
+
+
+class TextReader:
+    """Reads the text of a program: a line that says what it is, its title, the other lines."""
+
+    first_line: ClassVar[str]
+
+    def __init__(self) -> None:
+        self._has_begun = False
+        self.title: str | None = None
+
+    def read(self, text: str) -> None:
+        """Read all lines.
+
+        Raises:
+            InvalidProgramError: The text is no program; the message names the line.
+        """
+        if not isinstance(text, str):
+            raise InvalidProgramError(f"cannot read a program: expected text, got {type(text)}")
+        for number, line in enumerate(text.split("\n"), start=1):
+            try:
+                self._read(line.strip())
+            except CloakworkError as error:
+                raise InvalidProgramError(
+                    f"cannot read the program: line {number}: {error}"
+                ) from error
+
+    def read_line(self, tokens: Tokens) -> None:
+        """Read a line after the title."""
+        raise NotImplementedError
+
+    def ended_early(self, expected: str) -> InvalidProgramError:
+        """The error that the text ends before what every program has."""
+        return InvalidProgramError(
+            f"cannot read the program: expected {self.first_line!r}, {expected}, got the end"
+        )
+
+    def _read(self, line: str) -> None:
+        if not line:
+            return
+        if not self._has_begun:
+            if line != self.first_line:
+                raise InvalidProgramError(f"expected {self.first_line!r}, got {line[:40]!r}")
+            self._has_begun = True
+            return
+        tokens = Tokens(line)
+        if self.title is None:
+            tokens.expect("title")
+            self.title = tokens.quoted()
+        else:
+            self.read_line(tokens)
+        tokens.end()
 
 
 class Tokens:
@@ -28,7 +90,8 @@ class Tokens:
         line: The line.
 
     Raises:
-        InvalidProgramError: A character begins no token.
+        InvalidProgramError: A character begins no token; and of every method but `peek` and
+            `accept`, something else comes.
 
     Example:
         >>> tokens = Tokens("rotate %0 by 3")
@@ -60,29 +123,17 @@ class Tokens:
         return found
 
     def expect(self, token: str) -> None:
-        """Take this token.
-
-        Raises:
-            InvalidProgramError: Another one comes.
-        """
+        """Take this token."""
         if not self.accept(token):
             raise self._unexpected(token)
 
     def end(self) -> None:
-        """Check that nothing is left.
-
-        Raises:
-            InvalidProgramError: Something is.
-        """
+        """Check that nothing is left."""
         if self.peek():
             raise self._unexpected("the end of the line")
 
     def word(self) -> str:
-        """Take a word.
-
-        Raises:
-            InvalidProgramError: Something else comes.
-        """
+        """Take a word."""
         token = self.peek()
         if not token.isidentifier():
             raise self._unexpected("a word")
@@ -90,40 +141,17 @@ class Tokens:
         return token
 
     def numbered(self, prefix: str) -> int:
-        """Take a token such as %3, v3 or x3, made of this prefix and digits.
-
-        Raises:
-            InvalidProgramError: Something else comes.
-        """
+        """Take a token such as %3, v3 or x3, made of this prefix and digits."""
         token = self.peek()
-        if not token.startswith(prefix):
-            raise self._unexpected(f"{prefix} and a number")
-        return self._digits(token.removeprefix(prefix), f"{prefix} and a number")
+        digits = token.removeprefix(prefix) if token.startswith(prefix) else ""
+        return self._digits(digits, _NUMBERED[prefix])
 
     def integer(self) -> int:
-        """Take an integer that is not negative.
-
-        Raises:
-            InvalidProgramError: Something else comes.
-        """
+        """Take an integer that is not negative."""
         return self._digits(self.peek(), "an integer")
 
     def signed(self) -> int:
-        """Take an integer that may be negative.
-
-        Raises:
-            InvalidProgramError: Something else comes.
-        """
-        token = self.peek()
-        magnitude = self._digits(token.removeprefix("-"), "an integer")
-        return -magnitude if token.startswith("-") else magnitude
-
-    def long(self) -> int:
-        """Take an integer of up to 63 bits that may be negative.
-
-        Raises:
-            InvalidProgramError: Something else comes.
-        """
+        """Take an integer of up to 63 bits that may be negative."""
         token = self.peek()
         digits = token.removeprefix("-")
         if not digits.isdecimal() or len(digits) > _MAX_DIGITS + 1 or int(digits) >> 63:
@@ -131,14 +159,18 @@ class Tokens:
         self._next += 1
         return int(token)
 
-    def real(self) -> float:
-        """Take a finite number.
-
-        Raises:
-            InvalidProgramError: Something else comes.
-        """
+    def table(self) -> int:
+        """Take a look-up table in hexadecimal digits."""
         token = self.peek()
-        if not token.startswith(("-", *"0123456789")):
+        if not token.startswith("0x") or len(token) > _MAX_TABLE:
+            raise self._unexpected("a table such as 0x8")
+        self._next += 1
+        return int(token, 16)
+
+    def real(self) -> float:
+        """Take a finite number."""
+        token = self.peek()
+        if not token.startswith(("-", *"0123456789")) or token.startswith("0x"):
             raise self._unexpected("a number")
         number = float(token)
         if not math.isfinite(number):
@@ -147,11 +179,7 @@ class Tokens:
         return number
 
     def quoted(self) -> str:
-        """Take text in double quotes, escaped as in JSON.
-
-        Raises:
-            InvalidProgramError: Something else comes.
-        """
+        """Take text in double quotes, escaped as in JSON."""
         token = self.peek()
         if not token.startswith('"'):
             raise self._unexpected("text in double quotes")

@@ -145,7 +145,7 @@ def read_vector(tokens: Tokens, slots: int, numbers: Numbers = "real") -> NDArra
         >>> read_vector(Tokens("1.0 x2, 0.5"), 3).tolist()
         [1.0, 1.0, 0.5]
     """
-    read = tokens.real if numbers == "real" else tokens.long
+    read = tokens.real if numbers == "real" else tokens.signed
     items = _read_items(tokens, read, slots, nesting=0)
     tokens.end()
     if len(items) != slots:
