@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.circuit.jobs import CircuitJob
+from benchmarks.circuit.paper import LaneCounts
 from benchmarks.measurement import Row
 from cloakwork import _native
 from cloakwork._native import BgvEvaluationKeys
@@ -19,7 +20,7 @@ from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import candidates
 from cloakwork.plan.parameters.bgv import IntegerOptions, top_level
 from cloakwork.programs.ir.circuits import Circuit, CircuitInput, evaluate
-from cloakwork.programs.ir.vectors import LaneCounts, LaneProgram
+from cloakwork.programs.ir.vectors import LaneProgram
 from cloakwork.programs.packing.results import Leaf, Sequenced
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.program import Program

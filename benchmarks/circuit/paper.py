@@ -5,7 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cloakwork.programs.ir.vectors import LaneCounts
+from cloakwork.programs.ir.vectors import LaneProgram
+
+
+@dataclass(frozen=True, slots=True)
+class LaneCounts:
+    """Operations by kind, as the paper counts them.
+
+    Args:
+        additions: Sums, differences and negations of ciphertexts, and sums with clear vectors.
+        products: Products of two ciphertexts.
+        rotations: Rotations.
+        masks: Products with clear vectors, and with single clear integers.
+    """
+
+    additions: int
+    products: int
+    rotations: int
+    masks: int
+
+    @classmethod
+    def of(cls, program: LaneProgram) -> LaneCounts:
+        """Those of a lane program."""
+        found = program.counts
+        additions = sum(found[kind] for kind in ("add", "sub", "neg", "offset"))
+        return cls(additions, found["mul"], found["rotate"], found["mask"] + found["scale"])
+
+    def __str__(self) -> str:
+        return f"{self.additions}/{self.products}/{self.rotations}/{self.masks}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,9 +209,7 @@ class SlotProgram:
 
     def line(self, number: int) -> str:
         """The text of one operation, without its level and layout."""
-        operation = self.operations[number]
-        words = [f"%{number} =", operation.kind, *(f"%{each}" for each in operation.operands)]
-        return " ".join([*words, operation.summary()]).rstrip()
+        return self.operations[number].line(number)
 
     def context(self, number: int) -> Context:
         """Where an operation stands."""

@@ -9,11 +9,8 @@ from cloakwork.plan.circuits.targets import Schedule
 from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput, Product, Sum
 from cloakwork.programs.ir.vectors import (
     Packed,
-    Rotation,
-    VectorOperation,
-    VectorProduct,
-    VectorSum,
 )
+from cloakwork.programs.operations import Add, Mul, Operation, Rotate
 
 
 def test_what_moves_alike_is_added_up_before() -> None:
@@ -28,22 +25,22 @@ def test_what_moves_alike_is_added_up_before() -> None:
     lanes = dict(zip(products, (0, 0, 5), strict=True))
     schedule = Schedule(tuple((each,) for each in products), lanes)
     operations = assemble(forms, schedule, "beside", LaneCosts()).operations
-    moved = {type(operations[each.operand]) for each in operations if isinstance(each, Rotation)}
-    assert VectorSum in moved
-    assert VectorProduct not in moved
+    moved = {type(operations[each.operand]) for each in operations if isinstance(each, Rotate)}
+    assert Add in moved
+    assert Mul not in moved
 
 
 COSTS = LaneCosts(rotation=1.0, hoisted=0.5, summed=0.125, level=0.0, addition=0.0, encryption=0.0)
-ROTATIONS: list[VectorOperation] = [Packed(()), Rotation(0, 1), Rotation(0, 2)]
+ROTATIONS: list[Operation] = [Packed(()), Rotate(0, 1), Rotate(0, 2)]
 
 
 def test_rotations_that_are_only_summed_cost_little() -> None:
-    assert cost_of([*ROTATIONS, VectorSum(1, 2)], COSTS) == 1.125
-    assert cost_of([*ROTATIONS, VectorSum(1, 0), VectorSum(3, 2)], COSTS) == 1.125
+    assert cost_of([*ROTATIONS, Add(1, 2)], COSTS) == 1.125
+    assert cost_of([*ROTATIONS, Add(1, 0), Add(3, 2)], COSTS) == 1.125
 
 
 def test_rotations_that_are_used_alone_as_well_cost_more() -> None:
-    used = [*ROTATIONS, VectorSum(1, 2), VectorSum(3, 1)]
+    used = [*ROTATIONS, Add(1, 2), Add(3, 1)]
     assert cost_of(used, COSTS) == 1.5
-    another = [*ROTATIONS, VectorSum(1, 2), Rotation(0, 3)]
+    another = [*ROTATIONS, Add(1, 2), Rotate(0, 3)]
     assert cost_of(another, COSTS) == 2.0

@@ -14,7 +14,7 @@ from benchmarks.circuit.jobs import (
     polynomial_jobs,
     small_jobs,
 )
-from benchmarks.circuit.paper import PAPER
+from benchmarks.circuit.paper import PAPER, LaneCounts
 from cloakwork.explain.totals import counts
 from cloakwork.plan.circuits.cost import LaneCosts, cost_of
 from cloakwork.plan.circuits.scalar import scalar_program
@@ -71,7 +71,7 @@ def test_most_rows_take_fewer_rotations_and_products_than_the_papers() -> None:
 def test_regular_circuits_take_one_product_and_rotations_by_doubling(
     job: str, replication: str, counts: str
 ) -> None:
-    assert str(program_of(job, replication).counts) == counts
+    assert str(LaneCounts.of(program_of(job, replication))) == counts
 
 
 @pytest.mark.parametrize("job", [*SUITE, *OTHERS], ids=name)

@@ -22,8 +22,8 @@ from cloakwork.programs.ir.vectors import (
     Packed,
     Place,
     PlacedScalar,
-    VectorOperation,
 )
+from cloakwork.programs.operations import Operation
 from cloakwork.programs.slots import Input, SlotProgram
 from cloakwork.runtime.executor import run_in_order
 from cloakwork.schemes.clear_integer import ClearIntegersBackend, exact
@@ -82,7 +82,7 @@ def require_equal(function: RandomFunction, replicated: bool, grouped: bool, see
     assert computed(plan, program, inputs) == expected
 
 
-def lanes_of(*operations: VectorOperation, place: int) -> LaneProgram:
+def lanes_of(*operations: Operation, place: int) -> LaneProgram:
     packed = Packed((PlacedScalar(0, "x", 0), PlacedScalar(1, "x", 1)))
     inputs = (CircuitInput("x", (2,)),)
     outputs = (CircuitOutput("y", (), (0,)),)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.programs.ir.circuits import Circuit, evaluate
-from cloakwork.programs.ir.vectors import Clear, LaneProgram, Packed, run_in_clear
+from cloakwork.programs.ir.vectors import Clear, LaneProgram, Masked, Multiple, Offset, Packed
+from cloakwork.programs.operations import Add, Mul, Neg, Rotate, Sub
 
 
 def random_inputs(circuit: Circuit, generator: random.Random) -> dict[str, list[int]]:
@@ -14,6 +19,52 @@ def random_inputs(circuit: Circuit, generator: random.Random) -> dict[str, list[
         each.name: [generator.randrange(-99, 100) for _ in range(each.count)]
         for each in circuit.inputs
     }
+
+
+def vectors_in_clear(
+    program: LaneProgram, rows: Mapping[int, Sequence[int]], slots: int, starts: Sequence[int]
+) -> list[list[int]]:
+    """The vectors of a program on integers of any size, with rotations over whole rows.
+
+    Args:
+        program: The program.
+        rows: For the number of every `Packed`, the row that the client sends.
+        slots: Slots of a row.
+        starts: The slot at which each evaluation starts.
+    """
+    values: list[NDArray[Any]] = []
+    for number, operation in enumerate(program.operations):
+        match operation:
+            case Packed():
+                row = np.array(rows[number], dtype=object)
+            case Add(left=left, right=right):
+                row = values[left] + values[right]
+            case Sub(left=left, right=right):
+                row = values[left] - values[right]
+            case Mul(left=left, right=right):
+                row = values[left] * values[right]
+            case Neg(operand=operand):
+                row = -values[operand]
+            case Rotate(operand=operand, steps=steps):
+                row = np.roll(values[operand], -steps)
+            case Multiple(operand=operand, factor=factor):
+                row = values[operand] * factor
+            case Masked(operand=operand, integers=pairs):
+                row = values[operand] * _repeated(pairs, slots, starts)
+            case Offset(operand=operand, integers=pairs):
+                row = values[operand] + _repeated(pairs, slots, starts)
+            case _:
+                raise AssertionError(operation)
+        values.append(row)
+    return [row.tolist() for row in values]
+
+
+def _repeated(pairs: Sequence[tuple[int, int]], slots: int, starts: Sequence[int]) -> NDArray[Any]:
+    row = np.zeros(slots, dtype=object)
+    for start in starts:
+        for slot, integer in pairs:
+            row[(slot + start) % slots] = integer
+    return row
 
 
 def results(
@@ -40,7 +91,7 @@ def results(
                 for scalar in operation.scalars:
                     row[(scalar.slot + start) % slots] = inputs[scalar.input][scalar.index]
             rows[number] = row
-    vectors = list(run_in_clear(program, rows, slots, list(evaluations)))
+    vectors = vectors_in_clear(program, rows, slots, list(evaluations))
     return {
         start: {
             output.name: [
@@ -74,7 +125,7 @@ def _assert_right_amid_dirt(
     """No slot that an evaluation depends on receives what is as far off as another may be."""
     width, start = program.width, program.width
     slots = 3 * width
-    held = program.supports()
+    held = program.supports
     dirt: dict[int, dict[int, int]] = {}
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Packed):

@@ -7,7 +7,7 @@ where it is zero; otherwise it is masked, before the rotations, after them, or a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -25,14 +25,9 @@ from cloakwork.programs.ir.vectors import (
     Packed,
     Place,
     PlacedScalar,
-    Rotation,
-    VectorDifference,
-    VectorNegative,
-    VectorOperation,
-    VectorProduct,
-    VectorSum,
-    vectors_of,
+    support,
 )
+from cloakwork.programs.operations import Add, Mul, Neg, Operation, Rotate, Sub
 
 # By coefficient: lanes where slots of a vector are wanted, and how far from there they lie.
 _Classes: TypeAlias = tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
@@ -42,7 +37,7 @@ _Classes: TypeAlias = tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
 class Assembled:
     """The operations of a schedule, all of them needed, and where the results lie."""
 
-    operations: tuple[VectorOperation, ...]
+    operations: tuple[Operation, ...]
     places: tuple[Place | Clear, ...]
 
     def cost(self, costs: LaneCosts) -> float:
@@ -74,7 +69,7 @@ class Assembled:
             match operation:
                 case Packed(scalars=scalars):
                     yield from (scalar.slot for scalar in scalars)
-                case Masked(factors=pairs) | Offset(addends=pairs):
+                case Masked(integers=pairs) | Offset(integers=pairs):
                     yield from (slot for slot, _ in pairs)
                 case _:
                     pass
@@ -84,14 +79,12 @@ def _moved_place(place: Place | Clear, by: int) -> Place | Clear:
     return Place(place.vector, place.slot + by) if isinstance(place, Place) else place
 
 
-def _moved(operation: VectorOperation, by: int) -> VectorOperation:
+def _moved(operation: Operation, by: int) -> Operation:
     match operation:
         case Packed(scalars=scalars):
             return Packed(tuple(replace(scalar, slot=scalar.slot + by) for scalar in scalars))
-        case Masked(operand=operand, factors=factors):
-            return Masked(operand, tuple((slot + by, factor) for slot, factor in factors))
-        case Offset(operand=operand, addends=addends):
-            return Offset(operand, tuple((slot + by, addend) for slot, addend in addends))
+        case Masked(integers=pairs) | Offset(integers=pairs):
+            return replace(operation, integers=tuple((slot + by, each) for slot, each in pairs))
         case _:
             return operation
 
@@ -119,9 +112,9 @@ class _Assembler:
         self._forms = forms
         self._schedule = schedule
         self._homes = homes
-        self._operations: list[VectorOperation] = []
-        self._numbers: dict[VectorOperation, int] = {}
-        self._supports: list[set[int]] = []
+        self._operations: list[Operation] = []
+        self._numbers: dict[tuple[Hashable, ...], int] = {}
+        self._supports: list[frozenset[int]] = []
         self._made: dict[int, tuple[int, int]] = {}
         self._ciphertexts = [self._packed(held) for held in homes.ciphertexts]
 
@@ -134,7 +127,7 @@ class _Assembler:
                 number += 1
             made = vectors[0]
             if isinstance(self._forms.nodes[pack[0]], ProductNode):
-                made = self._append(VectorProduct(vectors[0], vectors[-1]))
+                made = self._append(Mul(vectors[0], vectors[-1]))
             for member in pack:
                 self._made[member] = (made, self._schedule.lanes[member])
         places = [self._place(form) for form in self._forms.outputs]
@@ -191,12 +184,12 @@ class _Assembler:
 
     def _total(self, positive: Sequence[int], negative: Sequence[int]) -> int:
         if not positive:
-            return self._append(VectorNegative(self._total(negative, ())))
+            return self._append(Neg(self._total(negative, ())))
         total = positive[0]
         for part in positive[1:]:
-            total = self._append(VectorSum(total, part))
+            total = self._append(Add(total, part))
         for part in negative:
-            total = self._append(VectorDifference(total, part))
+            total = self._append(Sub(total, part))
         return total
 
     def _parts(
@@ -268,77 +261,39 @@ class _Assembler:
             summed(offsets, self._hoisted),
             vector,
             self._rotated,
-            lambda left, right: self._append(VectorSum(left, right)),
+            lambda left, right: self._append(Add(left, right)),
         )
 
     def _rotated(self, vector: int, offset: int) -> int:
-        return self._append(Rotation(vector, offset)) if offset else vector
+        return self._append(Rotate(vector, offset)) if offset else vector
 
     def _multiple(self, vector: int, factor: int) -> int:
         return vector if factor == 1 else self._append(Multiple(vector, factor))
 
-    def _append(self, operation: VectorOperation) -> int:
-        number = self._numbers.get(operation)
+    def _append(self, operation: Operation) -> int:
+        same = (operation.kind, operation.operands, operation.identity(None))
+        number = self._numbers.get(same)
         if number is None:
-            number = self._numbers[operation] = len(self._operations)
+            number = self._numbers[same] = len(self._operations)
             self._operations.append(operation)
-            self._supports.append(self._support(operation))
+            self._supports.append(support(operation, self._supports))
         return number
 
-    def _support(self, operation: VectorOperation) -> set[int]:
-        supports = self._supports
-        match operation:
-            case Packed(scalars=scalars):
-                return {scalar.slot for scalar in scalars}
-            case VectorSum(left=left, right=right) | VectorDifference(left=left, right=right):
-                return supports[left] | supports[right]
-            case VectorProduct(left=left, right=right):
-                return supports[left] & supports[right]
-            case Rotation(operand=operand, steps=steps):
-                return {slot - steps for slot in supports[operand]}
-            case Masked(operand=operand, factors=factors):
-                return supports[operand] & {slot for slot, _ in factors}
-            case Offset(operand=operand, addends=addends):
-                return supports[operand] | {slot for slot, _ in addends}
-            case VectorNegative(operand=operand) | Multiple(operand=operand):
-                return supports[operand]
 
-
-def _needed(operations: Sequence[VectorOperation], places: Sequence[Place | Clear]) -> Assembled:
+def _needed(operations: Sequence[Operation], places: Sequence[Place | Clear]) -> Assembled:
     """The operations that the places are computed from."""
     needed = {place.vector for place in places if isinstance(place, Place)}
     for number in range(len(operations) - 1, -1, -1):
         if number in needed:
-            needed.update(vectors_of(operations[number]))
+            needed.update(operations[number].operands)
     renumbered: dict[int, int] = {}
-    kept: list[VectorOperation] = []
+    kept: list[Operation] = []
     for number in sorted(needed):
         renumbered[number] = len(kept)
-        kept.append(_renumbered(operations[number], renumbered))
+        operation = operations[number]
+        kept.append(operation.with_operands([renumbered[each] for each in operation.operands]))
     moved = tuple(
         Place(renumbered[place.vector], place.slot) if isinstance(place, Place) else place
         for place in places
     )
     return Assembled(tuple(kept), moved)
-
-
-def _renumbered(operation: VectorOperation, numbers: Mapping[int, int]) -> VectorOperation:
-    match operation:
-        case Packed():
-            return operation
-        case VectorSum(left=left, right=right):
-            return VectorSum(numbers[left], numbers[right])
-        case VectorDifference(left=left, right=right):
-            return VectorDifference(numbers[left], numbers[right])
-        case VectorProduct(left=left, right=right):
-            return VectorProduct(numbers[left], numbers[right])
-        case VectorNegative(operand=operand):
-            return VectorNegative(numbers[operand])
-        case Rotation(operand=operand, steps=steps):
-            return Rotation(numbers[operand], steps)
-        case Multiple(operand=operand, factor=factor):
-            return Multiple(numbers[operand], factor)
-        case Masked(operand=operand, factors=factors):
-            return Masked(numbers[operand], factors)
-        case Offset(operand=operand, addends=addends):
-            return Offset(numbers[operand], addends)

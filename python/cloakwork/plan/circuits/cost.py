@@ -7,19 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.programs.ir.vectors import (
-    Masked,
-    Multiple,
-    Offset,
-    Packed,
-    Rotation,
-    VectorDifference,
-    VectorNegative,
-    VectorOperation,
-    VectorProduct,
-    VectorSum,
-    vectors_of,
-)
+from cloakwork.programs.ir.vectors import Masked, Multiple, Packed
+from cloakwork.programs.operations import Add, Mul, Operation, Rotate, Sub
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +52,29 @@ class LaneCosts:
             )
 
 
-def levels_left(operations: Sequence[VectorOperation]) -> list[int]:
+def levels_left(operations: Sequence[Operation]) -> list[int]:
     """For every operation, the most products and masks on a way from its result.
 
     Example:
-        >>> levels_left([Packed(()), VectorProduct(0, 0), Rotation(1, 1)])
+        >>> levels_left([Packed(()), Mul(0, 0), Rotate(1, 1)])
         [1, 0, 0]
     """
     left = [0] * len(operations)
     for number in range(len(operations) - 1, -1, -1):
         operation = operations[number]
-        below = left[number] + isinstance(operation, VectorProduct | Masked)
-        for vector in vectors_of(operation):
+        below = left[number] + isinstance(operation, Mul | Masked)
+        for vector in operation.operands:
             left[vector] = max(left[vector], below)
     return left
 
 
-def cost_of(operations: Sequence[VectorOperation], costs: LaneCosts) -> float:
+def cost_of(operations: Sequence[Operation], costs: LaneCosts) -> float:
     """The cost of operations that are all needed.
 
     Example:
-        >>> cost_of([Packed(()), Rotation(0, 1), Rotation(0, 2), Rotation(1, 1)], LaneCosts())
+        >>> cost_of([Packed(()), Rotate(0, 1), Rotate(0, 2), Rotate(1, 1)], LaneCosts())
         2.75
-        >>> round(cost_of([Packed(()), VectorProduct(0, 0), Rotation(1, 1)], LaneCosts()), 6)
+        >>> round(cost_of([Packed(()), Mul(0, 0), Rotate(1, 1)], LaneCosts()), 6)
         2.675
     """
     prices: list[float] = []
@@ -95,12 +84,12 @@ def cost_of(operations: Sequence[VectorOperation], costs: LaneCosts) -> float:
     waiting: set[int] = set()
     for number, (operation, left) in enumerate(zip(operations, levels, strict=True)):
         prices.append(_price(operation, costs, rotated) * (1 + costs.level * left))
-        vectors = set(vectors_of(operation))
-        if isinstance(operation, Rotation | VectorProduct):
+        vectors = set(operation.operands)
+        if isinstance(operation, Rotate | Mul):
             for vector in vectors & waiting:
                 waiting.remove(vector)
                 prices.append(costs.relinearisation * (1 + costs.level * levels[vector]))
-        if isinstance(operation, VectorProduct) or vectors & waiting:
+        if isinstance(operation, Mul) or vectors & waiting:
             waiting.add(number)
     for base, further in _summed(operations):
         saved = further * (costs.hoisted - costs.summed)
@@ -109,14 +98,14 @@ def cost_of(operations: Sequence[VectorOperation], costs: LaneCosts) -> float:
     return math.fsum(prices)
 
 
-def _summed(operations: Sequence[VectorOperation]) -> Iterator[tuple[int, int]]:
+def _summed(operations: Sequence[Operation]) -> Iterator[tuple[int, int]]:
     """Vectors of whose rotations only one sum is used, and how many it has beyond the first."""
     rotations: dict[int, int] = {}
     uses = [0] * len(operations)
     for operation in operations:
-        for vector in vectors_of(operation):
+        for vector in operation.operands:
             uses[vector] += 1
-        if isinstance(operation, Rotation):
+        if isinstance(operation, Rotate):
             rotations[operation.operand] = rotations.get(operation.operand, 0) + 1
     if all(count == 1 for count in rotations.values()):
         return
@@ -124,9 +113,9 @@ def _summed(operations: Sequence[VectorOperation]) -> Iterator[tuple[int, int]]:
     sums: dict[int, tuple[int, int]] = {}
     for number, operation in enumerate(operations):
         match operation:
-            case Rotation(operand=operand):
+            case Rotate(operand=operand):
                 found = (operand, 1)
-            case VectorSum(left=left, right=right) | VectorDifference(left=left, right=right):
+            case Add(left=left, right=right) | Sub(left=left, right=right):
                 parts = [sums[each] for each in (left, right) if each in sums and uses[each] == 1]
                 bases = {base for base, _ in parts}
                 whole = {left, right} & bases
@@ -141,20 +130,20 @@ def _summed(operations: Sequence[VectorOperation]) -> Iterator[tuple[int, int]]:
             yield base, count - 1
 
 
-def _price(operation: VectorOperation, costs: LaneCosts, rotated: set[int]) -> float:
+def _price(operation: Operation, costs: LaneCosts, rotated: set[int]) -> float:
     match operation:
         case Packed():
             return costs.encryption
-        case Rotation(operand=operand):
+        case Rotate(operand=operand):
             if operand in rotated:
                 return costs.hoisted
             rotated.add(operand)
             return costs.rotation
-        case VectorProduct():
+        case Mul():
             return costs.product
         case Masked():
             return costs.mask
         case Multiple():
             return costs.multiple
-        case VectorSum() | VectorDifference() | VectorNegative() | Offset():
+        case _:
             return costs.addition

@@ -22,13 +22,8 @@ from cloakwork.programs.ir.vectors import (
     Packed,
     Place,
     PlacedScalar,
-    Rotation,
-    VectorDifference,
-    VectorNegative,
-    VectorOperation,
-    VectorProduct,
-    VectorSum,
 )
+from cloakwork.programs.operations import Add, Mul, Neg, Operation, Rotate, Sub
 
 
 def scalar_program(circuit: Circuit) -> LaneProgram:
@@ -55,7 +50,7 @@ class _Translator:
     def __init__(self, circuit: Circuit) -> None:
         self._circuit = circuit
         self._declared = {each.name: each for each in circuit.inputs}
-        self._operations: list[VectorOperation] = []
+        self._operations: list[Operation] = []
         self._packed: dict[str, int] = {}
 
     def program(self) -> LaneProgram:
@@ -74,7 +69,7 @@ class _Translator:
     def _place(self, value: int | Clear) -> Place | Clear:
         return value if isinstance(value, Clear) else Place(value, 0)
 
-    def _append(self, operation: VectorOperation) -> int:
+    def _append(self, operation: Operation) -> int:
         self._operations.append(operation)
         return len(self._operations) - 1
 
@@ -94,7 +89,7 @@ class _Translator:
                 positive = values[operand]
                 if isinstance(positive, Clear):
                     return Clear(-positive.value)
-                return self._append(VectorNegative(positive))
+                return self._append(Neg(positive))
 
     def _scalar(self, declared: CircuitInput, index: int) -> int:
         if not declared.grouped:
@@ -107,7 +102,7 @@ class _Translator:
             scalars.sort(key=lambda scalar: scalar.slot)
             self._packed[declared.name] = self._append(Packed(tuple(scalars)))
         packed = self._packed[declared.name]
-        return self._append(Rotation(packed, slots[index])) if slots[index] else packed
+        return self._append(Rotate(packed, slots[index])) if slots[index] else packed
 
     def _sum(self, left: int | Clear, right: int | Clear) -> int | Clear:
         match left, right:
@@ -118,7 +113,7 @@ class _Translator:
             case Clear(), int():
                 return self._append(Offset(right, ((0, left.value),)))
             case int(), int():
-                return self._append(VectorSum(left, right))
+                return self._append(Add(left, right))
         raise AssertionError
 
     def _difference(self, left: int | Clear, right: int | Clear) -> int | Clear:
@@ -128,10 +123,10 @@ class _Translator:
             case int(), Clear():
                 return self._append(Offset(left, ((0, -right.value),)))
             case Clear(), int():
-                negative = self._append(VectorNegative(right))
+                negative = self._append(Neg(right))
                 return self._append(Offset(negative, ((0, left.value),)))
             case int(), int():
-                return self._append(VectorDifference(left, right))
+                return self._append(Sub(left, right))
         raise AssertionError
 
     def _product(self, left: int | Clear, right: int | Clear) -> int | Clear:
@@ -143,5 +138,5 @@ class _Translator:
             case Clear(), int():
                 return self._append(Multiple(right, left.value))
             case int(), int():
-                return self._append(VectorProduct(left, right))
+                return self._append(Mul(left, right))
         raise AssertionError

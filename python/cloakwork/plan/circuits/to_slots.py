@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -16,11 +17,6 @@ from cloakwork.programs.ir.vectors import (
     Offset,
     Packed,
     PlacedScalar,
-    Rotation,
-    VectorDifference,
-    VectorNegative,
-    VectorProduct,
-    VectorSum,
 )
 from cloakwork.programs.packing.scalar import ResultPlace, ScalarPlaces
 from cloakwork.programs.slots import (
@@ -30,7 +26,6 @@ from cloakwork.programs.slots import (
     Input,
     Integers,
     Mul,
-    Neg,
     Output,
     Rotate,
     SlotProgram,
@@ -60,24 +55,6 @@ def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
 
     Raises:
         InvalidProgramError: The program is wider than a row.
-
-    Example:
-        >>> from cloakwork.programs.ir.circuits import CircuitInput, CircuitOutput
-        >>> from cloakwork.programs.ir.vectors import Place
-        >>> x = Packed((PlacedScalar(0, "x", 0), PlacedScalar(1, "x", 1)))
-        >>> lanes = LaneProgram(
-        ...     "total",
-        ...     (CircuitInput("x", (2,)),),
-        ...     (x, Rotation(0, -1), VectorSum(0, 1)),
-        ...     (CircuitOutput("y", (), (2,)),),
-        ...     ((Place(2, 1),),),
-        ... )
-        >>> print(slot_plan(lanes, 8).program)
-        total, 8 slots of integers
-          %0 = input x             level 0
-          %1 = rotate %0 by 7      level 0
-          %2 = add %0 %1           level 0
-          %3 = output %2           level 0
     """
     if lanes.width > slots:
         raise InvalidProgramError(
@@ -93,31 +70,23 @@ def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
                 names = dict.fromkeys(scalar.input for scalar in scalars)
                 made = builder.append(Input(", ".join(names), 0))
                 packed.append(scalars)
-            case VectorSum(left=left, right=right):
-                made = builder.append(Add(values[left], values[right]))
-            case VectorDifference(left=left, right=right):
-                made = builder.append(Sub(values[left], values[right]))
-            case VectorProduct(left=left, right=right):
-                made = builder.append(Mul(values[left], values[right]))
-            case VectorNegative(operand=operand):
-                made = builder.append(Neg(values[operand]))
-            case Rotation(operand=operand, steps=steps):
-                steps %= slots
-                value = values[operand]
+            case Rotate(operand=operand, steps=steps):
+                value, steps = values[operand], steps % slots
                 made = builder.append(Rotate(value, steps)) if steps else value
             case Multiple(operand=operand, factor=factor):
-                vectors = [np.full(slots, digit, np.int64) for digit in _digits(factor)]
-                made = _times(builder, values[operand], vectors)
-            case Masked(operand=operand, factors=factors):
-                vectors = _repeated(factors, slots, starts)
-                made = _times(builder, values[operand], vectors)
-            case Offset(operand=operand, addends=addends):
-                vectors = _repeated(addends, slots, starts)
-                made = _plus(builder, values[operand], vectors)
+                digits = [np.full(slots, digit, np.int64) for digit in _digits(factor)]
+                made = _times(builder, values[operand], digits)
+            case Masked(operand=operand, integers=pairs):
+                made = _times(builder, values[operand], _repeated(pairs, slots, starts))
+            case Offset(operand=operand, integers=pairs):
+                made = _plus(builder, values[operand], _repeated(pairs, slots, starts))
+            case _:
+                operands = [values[each] for each in operation.operands]
+                made = builder.append(operation.with_operands(operands))
         values.append(made)
     results: list[ResultPlace | Clear] = []
     outputs: dict[int, int] = {}
-    for place in (place for places in lanes.places for place in places):
+    for place in chain.from_iterable(lanes.places):
         if isinstance(place, Clear):
             results.append(place)
             continue

@@ -164,7 +164,7 @@ def _most_promising(
 
 
 def _keys_price(lanes: LaneProgram, log_n: int) -> float:
-    return _MOVE * (lanes.counts.rotations + lanes.counts.products) * _unit(log_n)
+    return _MOVE * (lanes.counts["rotate"] + lanes.counts["mul"]) * _unit(log_n)
 
 
 def _unit(log_n: int) -> float:

@@ -2,9 +2,11 @@
 
 A program says which scalar the client puts in which slot, how vectors are computed from them,
 and in which slot every scalar of a result ends up. It knows neither levels nor the length of a
-row; slots count from 0. After `Rotation` by k, slot i holds what slot i + k held, cyclically over
-the whole row, so a program is right on any row of `width` slots or more, and b evaluations at
-once, each `width` slots after the one before, on a row of b * `width` slots or more.
+row; slots count from 0. Its operations are those of slot programs (`Add`, `Sub`, `Mul`, `Neg`, and
+`Rotate`, whose steps may be negative here) and four of its own. After `Rotate` by k, slot i holds
+what slot i + k held, cyclically over the whole row, so a program is right on any row of `width`
+slots or more, and b evaluations at once, each `width` slots after the one before, on a row of
+b * `width` slots or more.
 
 What a slot of an input does not hold is zero there, and stays so through sums and products;
 slots that no result is read from may hold anything.
@@ -12,13 +14,16 @@ slots that no result is read from may hold anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NoReturn, TypeAlias
+from typing import Any, ClassVar, NoReturn
 
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.ir.circuits import CircuitInput, CircuitOutput
+from cloakwork.programs.operations import Add, Mul, Neg, Operation, Rotate, Sub
+from cloakwork.programs.operations.base import Numbers, OfNone, OfOne
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,87 +35,70 @@ class PlacedScalar:
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+@dataclass(frozen=True, slots=True, eq=False)
+class Packed(OfNone):
     """A ciphertext from the client with these scalars, zero in all other slots."""
+
+    kind: ClassVar[str] = "pack"
+    over: ClassVar[tuple[Numbers, ...]] = ()
 
     scalars: tuple[PlacedScalar, ...]
 
+    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
+        return self.scalars
 
-@dataclass(frozen=True, slots=True)
-class VectorSum:
-    """left + right, slot by slot."""
-
-    left: int
-    right: int
+    def summary(self) -> str:
+        return " ".join(f"{each.slot}:{each.input}[{each.index}]" for each in self.scalars)
 
 
-@dataclass(frozen=True, slots=True)
-class VectorDifference:
-    """left - right, slot by slot."""
-
-    left: int
-    right: int
-
-
-@dataclass(frozen=True, slots=True)
-class VectorProduct:
-    """left * right, slot by slot."""
-
-    left: int
-    right: int
-
-
-@dataclass(frozen=True, slots=True)
-class VectorNegative:
-    """-operand."""
-
-    operand: int
-
-
-@dataclass(frozen=True, slots=True)
-class Rotation:
-    """Slot i receives slot i + steps; steps may be negative, never 0."""
-
-    operand: int
-    steps: int
-
-
-@dataclass(frozen=True, slots=True)
-class Multiple:
+@dataclass(frozen=True, slots=True, eq=False)
+class Multiple(OfOne):
     """The operand times one clear integer in every slot."""
 
-    operand: int
+    kind: ClassVar[str] = "scale"
+    over: ClassVar[tuple[Numbers, ...]] = ()
+
     factor: int
 
+    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
+        return (self.factor,)
 
-@dataclass(frozen=True, slots=True)
-class Masked:
-    """The operand times a clear vector: (slot, factor) in order of slots, 0 in the others."""
-
-    operand: int
-    factors: tuple[tuple[int, int], ...]
+    def summary(self) -> str:
+        return f"by {self.factor}"
 
 
-@dataclass(frozen=True, slots=True)
-class Offset:
-    """The operand plus a clear vector: (slot, addend) in order of slots, 0 in the others."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _WithVector(OfOne):
+    """A clear vector beside the operand: (slot, integer) in order of slots, 0 in the others."""
 
-    operand: int
-    addends: tuple[tuple[int, int], ...]
+    over: ClassVar[tuple[Numbers, ...]] = ()
+
+    integers: tuple[tuple[int, int], ...]
+
+    @property
+    def nonzero(self) -> set[int]:
+        """The slots in which the clear vector is not 0."""
+        return {slot for slot, integer in self.integers if integer}
+
+    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
+        return self.integers
+
+    def summary(self) -> str:
+        return " ".join(f"{slot}:{integer}" for slot, integer in self.integers)
 
 
-VectorOperation: TypeAlias = (
-    Packed
-    | VectorSum
-    | VectorDifference
-    | VectorProduct
-    | VectorNegative
-    | Rotation
-    | Multiple
-    | Masked
-    | Offset
-)
+class Masked(_WithVector):
+    """The operand times a clear vector."""
+
+    __slots__ = ()
+    kind: ClassVar[str] = "mask"
+
+
+class Offset(_WithVector):
+    """The operand plus a clear vector."""
+
+    __slots__ = ()
+    kind: ClassVar[str] = "offset"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,42 +116,6 @@ class Clear:
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class LaneCounts:
-    """Operations by kind.
-
-    Args:
-        additions: Sums, differences and negations of ciphertexts, and sums with clear vectors.
-        products: Products of two ciphertexts.
-        rotations: Rotations.
-        masks: Products with clear vectors, and with single clear integers.
-    """
-
-    additions: int
-    products: int
-    rotations: int
-    masks: int
-
-    def __str__(self) -> str:
-        return f"{self.additions}/{self.products}/{self.rotations}/{self.masks}"
-
-
-def vectors_of(operation: VectorOperation) -> tuple[int, ...]:
-    """The numbers of the vectors that an operation works on.
-
-    Example:
-        >>> vectors_of(VectorSum(2, 5))
-        (2, 5)
-    """
-    match operation:
-        case Packed():
-            return ()
-        case VectorSum() | VectorDifference() | VectorProduct():
-            return (operation.left, operation.right)
-        case _:
-            return (operation.operand,)
-
-
 @dataclass(frozen=True, eq=False)
 class LaneProgram:
     """A legal list of operations on vectors.
@@ -174,65 +126,37 @@ class LaneProgram:
         operations: The operations in order; vector k is what operation k makes.
         outputs: The outputs of the circuit.
         places: Where the scalars of each output lie, in order.
+        supports: The slots of every vector that are not known to be zero.
 
     Raises:
         InvalidProgramError: An operation uses a vector that is not before it, rotates by 0, or
             places two scalars in one slot or a scalar against its input's wishes, or the places
             do not fit the outputs.
-
-    Example:
-        >>> inputs = (CircuitInput("x", (2,)),)
-        >>> packed = Packed((PlacedScalar(0, "x", 0), PlacedScalar(1, "x", 1)))
-        >>> program = LaneProgram(
-        ...     "total",
-        ...     inputs,
-        ...     (packed, Rotation(0, 1), VectorSum(0, 1)),
-        ...     (CircuitOutput("y", (), (2,)),),
-        ...     ((Place(2, 0),),),
-        ... )
-        >>> print(program)
-        total, 2 slots wide
-          %0 = pack 0:x[0] 1:x[1]
-          %1 = rotate %0 by 1
-          %2 = add %0 %1
-          output y = %2@0
-        >>> print(program.counts)
-        1/0/1/0
     """
 
     title: str
     inputs: tuple[CircuitInput, ...]
-    operations: tuple[VectorOperation, ...]
+    operations: tuple[Operation, ...]
     outputs: tuple[CircuitOutput, ...]
     places: tuple[tuple[Place | Clear, ...], ...]
-    _supports: tuple[frozenset[int], ...] = field(init=False, repr=False)
+    supports: tuple[frozenset[int], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         supports: list[frozenset[int]] = []
         for number, operation in enumerate(self.operations):
-            if any(not 0 <= vector < number for vector in vectors_of(operation)):
-                _refuse(f"{self._line(number)} uses a vector that is not before it")
-            if isinstance(operation, Rotation) and operation.steps == 0:
-                _refuse(f"{self._line(number)} does not move")
-            supports.append(_support(operation, supports))
-        object.__setattr__(self, "_supports", tuple(supports))
+            if any(not 0 <= vector < number for vector in operation.operands):
+                _refuse(f"{operation.line(number)} uses a vector that is not before it")
+            if isinstance(operation, Rotate) and operation.steps == 0:
+                _refuse(f"{operation.line(number)} does not move")
+            supports.append(support(operation, supports))
+        object.__setattr__(self, "supports", tuple(supports))
         self._require_placement()
         self._require_outputs()
 
     @property
-    def counts(self) -> LaneCounts:
-        """Its operations by kind."""
-        kinds = [type(operation) for operation in self.operations]
-        return LaneCounts(
-            sum(map(kinds.count, (VectorSum, VectorDifference, VectorNegative, Offset))),
-            kinds.count(VectorProduct),
-            kinds.count(Rotation),
-            kinds.count(Masked) + kinds.count(Multiple),
-        )
-
-    def supports(self) -> tuple[frozenset[int], ...]:
-        """The slots of every vector that are not known to be zero."""
-        return self._supports
+    def counts(self) -> Counter[str]:
+        """How many operations of each kind it has."""
+        return Counter(operation.kind for operation in self.operations)
 
     @cached_property
     def width(self) -> int:
@@ -242,7 +166,7 @@ class LaneProgram:
         """
         reach = 0
         for vector, slots in enumerate(self._needed()):
-            support = self._supports[vector]
+            support = self.supports[vector]
             if slots and support:
                 reach = max(reach, max(support) - min(slots), max(slots) - min(support))
         return reach + 1
@@ -256,49 +180,47 @@ class LaneProgram:
         for number in range(len(self.operations) - 1, -1, -1):
             operation, slots = self.operations[number], needed[number]
             match operation:
-                case Rotation(operand=operand, steps=steps):
+                case Rotate(operand=operand, steps=steps):
                     needed[operand] |= {slot + steps for slot in slots}
-                case Masked(operand=operand, factors=factors):
-                    needed[operand] |= slots & {slot for slot, factor in factors if factor}
-                case VectorProduct(left=left, right=right):
+                case Masked(operand=operand):
+                    needed[operand] |= slots & operation.nonzero
+                case Mul(left=left, right=right):
                     # A factor that is zero settles the slot.
-                    by_left = slots - self._supports[left]
-                    by_right = slots - by_left - self._supports[right]
+                    by_left = slots - self.supports[left]
+                    by_right = slots - by_left - self.supports[right]
                     needed[left] |= slots - by_right
                     needed[right] |= slots - by_left
                 case _:
-                    for vector in vectors_of(operation):
+                    for vector in operation.operands:
                         needed[vector] |= slots
         return needed
 
     def _require_placement(self) -> None:
         declared = {each.name: each for each in self.inputs}
-        homes: dict[str, set[int]] = {name: set() for name in declared}
-        placed: dict[tuple[str, int], int] = {}
+        ciphertexts: Counter[str] = Counter()
+        placed: set[tuple[str, int]] = set()
         for number, operation in enumerate(self.operations):
             if not isinstance(operation, Packed):
                 continue
             slots = [scalar.slot for scalar in operation.scalars]
             if len(set(slots)) != len(slots):
-                _refuse(f"{self._line(number)} places two scalars in one slot")
+                _refuse(f"{operation.line(number)} places two scalars in one slot")
             for scalar in operation.scalars:
                 wish = declared.get(scalar.input)
                 if wish is None or not 0 <= scalar.index < wish.count:
-                    _refuse(f"{self._line(number)} places a scalar that no input has")
-                copies = placed[scalar.input, scalar.index] = (
-                    placed.get((scalar.input, scalar.index), 0) + 1
-                )
-                if copies > 1 and not wish.replicated:
+                    _refuse(f"{operation.line(number)} places a scalar that no input has")
+                if (scalar.input, scalar.index) in placed and not wish.replicated:
                     _refuse(f"{scalar.input!r} is not replicated, but a scalar lies in two slots")
                 if wish.slots is not None and wish.slots[scalar.index] != scalar.slot:
                     _refuse(f"{scalar.input!r} does not lie in the slots asked for")
-                homes[scalar.input].add(number)
+                placed.add((scalar.input, scalar.index))
             names = {scalar.input for scalar in operation.scalars}
             if len(names) > 1 and any(declared[name].grouped for name in names):
-                _refuse(f"{self._line(number)} packs a grouped input with another")
-        for name, wish in declared.items():
-            if wish.grouped and len(homes[name]) > 1:
-                _refuse(f"{name!r} is grouped, but lies in {len(homes[name])} ciphertexts")
+                _refuse(f"{operation.line(number)} packs a grouped input with another")
+            ciphertexts.update(names)
+        for name, count in ciphertexts.items():
+            if declared[name].grouped and count > 1:
+                _refuse(f"{name!r} is grouped, but lies in {count} ciphertexts")
 
     def _require_outputs(self) -> None:
         if len(self.places) != len(self.outputs):
@@ -312,7 +234,7 @@ class LaneProgram:
 
     def __str__(self) -> str:
         lines = [f"{self.title}, {self.width} slots wide"]
-        lines += [f"  {self._line(number)}" for number in range(len(self.operations))]
+        lines += [f"  {each.line(number)}" for number, each in enumerate(self.operations)]
         for output, places in zip(self.outputs, self.places, strict=True):
             texts = [
                 str(place.value) if isinstance(place, Clear) else f"%{place.vector}@{place.slot}"
@@ -321,112 +243,26 @@ class LaneProgram:
             lines.append(f"  output {output.name} = {' '.join(texts)}")
         return "\n".join(lines)
 
-    def _line(self, number: int) -> str:
-        operation = self.operations[number]
-        words = [_NAMES[type(operation)], *(f"%{vector}" for vector in vectors_of(operation))]
-        match operation:
-            case Packed(scalars=scalars):
-                words += [f"{each.slot}:{each.input}[{each.index}]" for each in scalars]
-            case Rotation(steps=steps):
-                words.append(f"by {steps}")
-            case Multiple(factor=factor):
-                words.append(f"by {factor}")
-            case Masked(factors=pairs) | Offset(addends=pairs):
-                words += [f"{slot}:{integer}" for slot, integer in pairs]
-            case _:
-                pass
-        return f"%{number} = {' '.join(words)}"
 
-
-def run_in_clear(
-    program: LaneProgram, rows: Mapping[int, Sequence[int]], slots: int, offsets: Sequence[int]
-) -> Iterator[list[int]]:
-    """The vectors of a program on integers, in order, with rotations over whole rows.
-
-    Args:
-        program: The program.
-        rows: For the number of every `Packed`, the row that the client sends.
-        slots: Slots of a row.
-        offsets: The slot at which each evaluation starts.
-
-    Example:
-        >>> packed = Packed((PlacedScalar(0, "x", 0),))
-        >>> places = ((Place(1, -1),),)
-        >>> outputs = (CircuitOutput("y", (), (0,)),)
-        >>> program = LaneProgram(
-        ...     "moved", (CircuitInput("x"),), (packed, Rotation(0, 1)), outputs, places
-        ... )
-        >>> list(run_in_clear(program, {0: [5, 0, 7]}, 3, [0]))
-        [[5, 0, 7], [0, 7, 5]]
-    """
-    values: list[list[int]] = []
-    for number, operation in enumerate(program.operations):
-        match operation:
-            case Packed():
-                row = list(rows[number])
-            case VectorSum(left=left, right=right):
-                row = [x + y for x, y in zip(values[left], values[right], strict=True)]
-            case VectorDifference(left=left, right=right):
-                row = [x - y for x, y in zip(values[left], values[right], strict=True)]
-            case VectorProduct(left=left, right=right):
-                row = [x * y for x, y in zip(values[left], values[right], strict=True)]
-            case VectorNegative(operand=operand):
-                row = [-x for x in values[operand]]
-            case Rotation(operand=operand, steps=steps):
-                moved = values[operand]
-                row = [moved[(slot + steps) % slots] for slot in range(slots)]
-            case Multiple(operand=operand, factor=factor):
-                row = [factor * x for x in values[operand]]
-            case Masked(operand=operand, factors=factors):
-                row = [0] * slots
-                for slot, factor in _repeated(factors, slots, offsets):
-                    row[slot] = factor * values[operand][slot]
-            case Offset(operand=operand, addends=addends):
-                row = list(values[operand])
-                for slot, addend in _repeated(addends, slots, offsets):
-                    row[slot] += addend
-        values.append(row)
-        yield row
-
-
-def _repeated(
-    pairs: Sequence[tuple[int, int]], slots: int, offsets: Sequence[int]
-) -> Iterator[tuple[int, int]]:
-    for offset in offsets:
-        for slot, integer in pairs:
-            yield (slot + offset) % slots, integer
-
-
-def _support(operation: VectorOperation, supports: Sequence[frozenset[int]]) -> frozenset[int]:
+def support(operation: Operation, supports: Sequence[frozenset[int]]) -> frozenset[int]:
     """The slots that an operation does not leave zero."""
     match operation:
         case Packed(scalars=scalars):
             return frozenset(scalar.slot for scalar in scalars)
-        case VectorSum(left=left, right=right) | VectorDifference(left=left, right=right):
+        case Add(left=left, right=right) | Sub(left=left, right=right):
             return supports[left] | supports[right]
-        case VectorProduct(left=left, right=right):
+        case Mul(left=left, right=right):
             return supports[left] & supports[right]
-        case Rotation(operand=operand, steps=steps):
+        case Rotate(operand=operand, steps=steps):
             return frozenset(slot - steps for slot in supports[operand])
-        case Masked(operand=operand, factors=factors):
-            return supports[operand] & {slot for slot, factor in factors if factor}
-        case Offset(operand=operand, addends=addends):
-            return supports[operand] | {slot for slot, addend in addends if addend}
-        case VectorNegative(operand=operand) | Multiple(operand=operand):
+        case Masked(operand=operand):
+            return supports[operand] & operation.nonzero
+        case Offset(operand=operand):
+            return supports[operand] | operation.nonzero
+        case Neg(operand=operand) | Multiple(operand=operand):
             return supports[operand]
-
-
-_NAMES: Mapping[type[VectorOperation], str] = {
-    Packed: "pack",
-    VectorSum: "add",
-    VectorDifference: "sub",
-    VectorProduct: "mul",
-    VectorNegative: "neg",
-    Rotation: "rotate",
-    Multiple: "scale",
-    Masked: "mask",
-    Offset: "offset",
-}
+        case _:
+            raise InvalidProgramError(f"cannot use {operation.kind}: lane programs have none")
 
 
 def _refuse(reason: str) -> NoReturn:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
 from cloakwork.programs.operations.base import (
     Context,
     Errors,
+    OfOne,
     Operation,
     State,
     Vector,
@@ -20,10 +21,9 @@ from cloakwork.programs.operations.base import (
 from cloakwork.programs.tokens import Tokens
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _OfTwo(Operation):
     """What operations on two values share."""
-
-    __slots__ = ()
 
     left: int
     right: int
@@ -32,12 +32,12 @@ class _OfTwo(Operation):
     def operands(self) -> tuple[int, ...]:
         return (self.left, self.right)
 
+    def with_operands(self, numbers: Sequence[int]) -> Self:
+        return type(self)(*numbers)
+
     @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        numbers = tokens.numbered("%"), tokens.numbered("%")
-        made: Any = cls
-        operation: Operation = made(*numbers)
-        return operation
+    def read(cls, tokens: Tokens, named: Any) -> Self:
+        return cls(tokens.numbered("%"), tokens.numbered("%"))
 
 
 class _Sum(_OfTwo):
@@ -65,12 +65,6 @@ class Add(_Sum):
     kind: ClassVar[str] = "add"
     commutes: ClassVar[bool] = True
 
-    left: int
-    right: int
-
-    def with_operands(self, numbers: Sequence[int]) -> Add:
-        return Add(*numbers)
-
     def compute(
         self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
     ) -> Any:
@@ -92,12 +86,6 @@ class Sub(_Sum):
     """left - right, slot by slot."""
 
     kind: ClassVar[str] = "sub"
-
-    left: int
-    right: int
-
-    def with_operands(self, numbers: Sequence[int]) -> Sub:
-        return Sub(*numbers)
 
     def compute(
         self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
@@ -123,12 +111,6 @@ class Mul(_OfTwo):
 
     kind: ClassVar[str] = "mul"
     commutes: ClassVar[bool] = True
-
-    left: int
-    right: int
-
-    def with_operands(self, numbers: Sequence[int]) -> Mul:
-        return Mul(*numbers)
 
     def state_after(self, context: Context) -> State:
         state = joined_state(self, context.states)
@@ -172,27 +154,14 @@ class Mul(_OfTwo):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Neg(Operation):
+class Neg(OfOne):
     """-operand, slot by slot."""
 
     kind: ClassVar[str] = "neg"
 
-    operand: int
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return (self.operand,)
-
-    def with_operands(self, numbers: Sequence[int]) -> Neg:
-        return Neg(*numbers)
-
     def state_after(self, context: Context) -> State:
         self.require_encrypted(context.states[0])
         return context.states[0]
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        return cls(tokens.numbered("%"))
 
     def compute(
         self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]

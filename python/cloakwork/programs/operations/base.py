@@ -9,7 +9,7 @@ the backends.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -181,6 +181,11 @@ class Operation:
         """What follows the operands where a person reads the program."""
         return ""
 
+    def line(self, number: int) -> str:
+        """The operation of a number where a person reads the program, without level and layout."""
+        words = [f"%{number} =", self.kind, *(f"%{each}" for each in self.operands)]
+        return " ".join([*words, self.summary()]).rstrip()
+
     def compute(
         self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
     ) -> Any:
@@ -261,6 +266,37 @@ class Operation:
             self.require(bool((vector >= -MAX_INTEGER).all()), "a number is -2^63")
         else:
             self.require(bool(np.isfinite(vector).all()), "a number is not finite")
+
+
+class OfNone(Operation):
+    """An operation that works on no value."""
+
+    __slots__ = ()
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return ()
+
+    def with_operands(self, numbers: Sequence[int]) -> Self:
+        return self
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfOne(Operation):
+    """An operation that works on one value, the first of its fields."""
+
+    operand: int
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.operand,)
+
+    def with_operands(self, numbers: Sequence[int]) -> Self:
+        return replace(self, operand=numbers[0])
+
+    @classmethod
+    def read(cls, tokens: Tokens, named: Any) -> Operation:
+        return cls(tokens.numbered("%"))
 
 
 def kind_of(value: object) -> str:

@@ -13,6 +13,8 @@ from cloakwork.programs.operations.base import (
     MAX_LEVEL,
     Context,
     Errors,
+    OfNone,
+    OfOne,
     Operation,
     State,
     Vector,
@@ -22,20 +24,13 @@ from cloakwork.programs.tokens import Tokens, quote
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Input(Operation):
+class Input(OfNone):
     """An encrypted vector from outside, at the given level."""
 
     kind: ClassVar[str] = "input"
 
     name: str
     level: int
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return ()
-
-    def with_operands(self, numbers: Sequence[int]) -> Input:
-        return self
 
     def state_after(self, context: Context) -> State:
         self.require(isinstance(self.name, str), f"its name is {kind_of(self.name)}, not text")
@@ -62,7 +57,7 @@ class Input(Operation):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Constant(Operation):
+class Constant(OfNone):
     """A clear vector; only `Add`, `Sub` and `Mul` take one, beside an encrypted operand.
 
     It is of float64 in a program over reals, of int64 in one over integers.
@@ -71,13 +66,6 @@ class Constant(Operation):
     kind: ClassVar[str] = "constant"
 
     vector: NDArray[Any]
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return ()
-
-    def with_operands(self, numbers: Sequence[int]) -> Constant:
-        return self
 
     def state_after(self, context: Context) -> State:
         self.require_vector(self.vector, context.slots, context.numbers)
@@ -102,27 +90,14 @@ class Constant(Operation):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Output(Operation):
+class Output(OfOne):
     """A result of the program."""
 
     kind: ClassVar[str] = "output"
 
-    operand: int
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return (self.operand,)
-
-    def with_operands(self, numbers: Sequence[int]) -> Output:
-        return Output(*numbers)
-
     def state_after(self, context: Context) -> State:
         self.require_ready(context.states[0], levels=0)
         return context.states[0]
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        return cls(tokens.numbered("%"))
 
     def bound(self, slots: Sequence[Vector]) -> Vector:
         return slots[0]

@@ -9,20 +9,22 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from cloakwork.programs.operations.base import Context, Degree, Errors, Operation, State, Vector
+from cloakwork.programs.operations.base import (
+    Context,
+    Degree,
+    Errors,
+    OfOne,
+    Operation,
+    State,
+    Vector,
+)
 from cloakwork.programs.tokens import Tokens
 
 
-class _Lowered(Operation):
+class _Lowered(OfOne):
     """What both ways share."""
 
     __slots__ = ()
-
-    operand: int
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return (self.operand,)
 
     def bound(self, slots: Sequence[Vector]) -> Vector:
         return slots[0]
@@ -38,11 +40,6 @@ class Rescale(_Lowered):
     kind: ClassVar[str] = "rescale"
     degree: ClassVar[Degree] = "relinearises"
 
-    operand: int
-
-    def with_operands(self, numbers: Sequence[int]) -> Rescale:
-        return Rescale(*numbers)
-
     @property
     def depth(self) -> int:
         return 1
@@ -53,10 +50,6 @@ class Rescale(_Lowered):
         level = self.require_encrypted(context.states[0])
         self.require(context.states[0].waiting, "its operand is no product")
         return State(level - 1)
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        return cls(tokens.numbered("%"))
 
     def compute(
         self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
@@ -78,11 +71,7 @@ class DropLevel(_Lowered):
     kind: ClassVar[str] = "drop_level"
     degree: ClassVar[Degree] = "needs 1"
 
-    operand: int
     level: int
-
-    def with_operands(self, numbers: Sequence[int]) -> DropLevel:
-        return DropLevel(numbers[0], self.level)
 
     def state_after(self, context: Context) -> State:
         level = self.require_ready(context.states[0], levels=0)

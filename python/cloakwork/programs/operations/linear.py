@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from cloakwork.programs.operations.base import (
     Degree,
     Errors,
     Numbers,
+    OfOne,
     Operation,
     State,
     Vector,
@@ -26,7 +27,7 @@ from cloakwork.programs.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Linear(Operation):
+class Linear(OfOne):
     """The sum over d of diagonals[d] * rotate(operand, d); over reals it waits for a rescale.
 
     `baby_steps` says how the diagonals are split: d is rotated by
@@ -37,16 +38,8 @@ class Linear(Operation):
     kind: ClassVar[str] = "linear"
     degree: ClassVar[Degree] = "relinearises once"
 
-    operand: int
     diagonals: Mapping[int, NDArray[Any]]
     baby_steps: int
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return (self.operand,)
-
-    def with_operands(self, numbers: Sequence[int]) -> Linear:
-        return replace(self, operand=numbers[0])
 
     def state_after(self, context: Context) -> State:
         state, is_real = context.states[0], context.numbers == "real"

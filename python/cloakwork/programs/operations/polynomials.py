@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -16,6 +16,7 @@ from cloakwork.programs.operations.base import (
     Context,
     Errors,
     Numbers,
+    OfOne,
     Operation,
     State,
     Vector,
@@ -27,7 +28,7 @@ Basis: TypeAlias = Literal["monomial", "chebyshev"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Polynomial(Operation):
+class Polynomial(OfOne):
     """A real polynomial of every slot, coefficients from degree 0 up; rescaled already.
 
     In the Chebyshev basis the slots lie in [-1, 1].
@@ -36,16 +37,8 @@ class Polynomial(Operation):
     kind: ClassVar[str] = "polynomial"
     over: ClassVar[tuple[Numbers, ...]] = ("real",)
 
-    operand: int
     coefficients: tuple[float, ...]
     basis: Basis
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return (self.operand,)
-
-    def with_operands(self, numbers: Sequence[int]) -> Polynomial:
-        return replace(self, operand=numbers[0])
 
     @property
     def depth(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from cloakwork.programs.operations.base import (
     Degree,
     Errors,
     Numbers,
+    OfOne,
     Operation,
     State,
     Vector,
@@ -23,21 +24,13 @@ from cloakwork.programs.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rotate(Operation):
+class Rotate(OfOne):
     """Slot i receives slot i + steps, cyclically."""
 
     kind: ClassVar[str] = "rotate"
     degree: ClassVar[Degree] = "relinearises once"
 
-    operand: int
     steps: int
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return (self.operand,)
-
-    def with_operands(self, numbers: Sequence[int]) -> Rotate:
-        return Rotate(numbers[0], self.steps)
 
     def state_after(self, context: Context) -> State:
         self.require_encrypted(context.states[0])
@@ -84,7 +77,7 @@ class Rotate(Operation):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RotateSum(Operation):
+class RotateSum(OfOne):
     """The sum of rotations by each of `added`, less those by each of `subtracted`.
 
     0 stands for the operand itself. Programs over integers have it, where it costs little more
@@ -95,21 +88,13 @@ class RotateSum(Operation):
     over: ClassVar[tuple[Numbers, ...]] = ("integer",)
     degree: ClassVar[Degree] = "relinearises once"
 
-    operand: int
     added: tuple[int, ...]
     subtracted: tuple[int, ...] = ()
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return (self.operand,)
 
     @property
     def moving(self) -> tuple[int, ...]:
         """The steps that are not 0."""
         return tuple(step for step in self.added + self.subtracted if step)
-
-    def with_operands(self, numbers: Sequence[int]) -> RotateSum:
-        return replace(self, operand=numbers[0])
 
     def state_after(self, context: Context) -> State:
         self.require_encrypted(context.states[0])
