@@ -27,6 +27,8 @@ Vector: TypeAlias = NDArray[np.complex128]
 
 _WORD_BYTES = 4
 _SEED = 20240463
+# The largest absolute value of what is encrypted.
+_BOUND = 1.0
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Setting:
 
     def encode(self, values: Vector) -> Plaintext:
         """A plaintext of the top level."""
-        return self.parameters.encode(values, level=self.parameters.levels)
+        return self.parameters.encode(values, level=self.parameters.levels, bound=_BOUND)
 
     def encrypt(self, values: Vector) -> Ciphertext:
         """A ciphertext of the top level."""
@@ -285,8 +287,9 @@ def _chebyshev(setting: Setting) -> Prepared:
     coefficients = generator.uniform(-1, 1, CHEBYSHEV_DEGREE + 1) / (CHEBYSHEV_DEGREE + 1)
     values = setting.left.real
     parameters = setting.parameters
-    plaintext = parameters.encode(values.copy(), level=parameters.levels)
-    ciphertext = setting.secret.encrypt(plaintext)
+    ciphertext = setting.secret.encrypt(
+        parameters.encode(values.copy(), level=parameters.levels, bound=_BOUND)
+    )
     evaluator, key_bytes = setting.evaluator(relinearises=True)
     expected = np.polynomial.chebyshev.chebval(values, coefficients).astype(np.complex128)
     return Prepared(

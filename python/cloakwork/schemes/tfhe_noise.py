@@ -80,7 +80,8 @@ class BitNoise:
     def budget(self, boxes_log: int, tables: int) -> float:
         """The most variance that a bootstrap's sum may have; below 0 where there is none."""
         margin = 2.0 ** -(boxes_log + 1)
-        largest = boolean_largest_variance(margin, -self.failure_bits)
+        # What is computed back from it may come out above by the last bit of a float.
+        largest = (1 - 2.0**-40) * boolean_largest_variance(margin, -self.failure_bits)
         return largest - self.switch_variance[tables_log(tables)]
 
     def most_tables(self, boxes_log: int) -> int:
