@@ -78,6 +78,10 @@ def plot(
         ['operand0  (2, 2)', 'result  (2,)']
     """
     # Matplotlib is large, and only drawing needs it.
-    from cloakwork.explain.figures.drawn import drawn  # noqa: PLC0415
+    from cloakwork.explain.figures.figure import empty_figure, saved  # noqa: PLC0415
 
-    return drawn(x, path, profile)
+    figure = empty_figure()
+    from cloakwork.explain.figures.drawn import draw  # noqa: PLC0415
+
+    draw(figure, x, profile)
+    return saved(figure, path)

@@ -11,11 +11,12 @@ from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.quantities import counted, duration, size
-from cloakwork.explain.totals import counts, peak_bytes
+from cloakwork.explain.totals import counts
 from cloakwork.plan.boolean.makespan import data_flow_seconds
 from cloakwork.plan.cost.tfhe import measured_set
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.programs.slots import Input, Output, SlotProgram
+from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.tfhe import Tfhe
 
@@ -77,10 +78,7 @@ def estimate(program: Program, runs: int = 1) -> Estimate:
         raise InvalidArgumentError(f"cannot estimate: expected a program, got {shown(program)}")
     runs = integer(runs, "runs", "estimate", least=1, most=1 << 40)
     body: Any = program.body
-    if isinstance(body, BootstrapProgram):
-        found = _of_bits(program, body)
-    else:
-        found = _of_slots(program, body)
+    found = (_of_bits if isinstance(body, BootstrapProgram) else _of_slots)(program, body)
     return Estimate(
         {name: runs * count for name, count in found.operations.items()},
         runs * found.seconds,
@@ -108,7 +106,7 @@ def _of_slots(program: Program, body: SlotProgram) -> Estimate:
         program.key_bytes,
         bytes_of[Input],
         bytes_of[Output],
-        peak_bytes(body, scheme),
+        predicted_peak_bytes(body, scheme.bytes_at),
     )
 
 

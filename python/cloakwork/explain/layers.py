@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cloakwork._native import Parameters
 from cloakwork.explain.modelled import costs_here
 from cloakwork.explain.quantities import duration, size
 from cloakwork.plan.analysis.memory import process_memory
 from cloakwork.plan.cost.table import Costs, seconds_of
-from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import KeyRequirements, required_keys
-from cloakwork.programs.slots import Input, Linear, Output, Rotate, SlotProgram
+from cloakwork.programs.slots import Input, Output, SlotProgram
 from cloakwork.runtime.profile import Profile
+from cloakwork.runtime.program import Program
 from cloakwork.schemes.transform_cache import default_cache_bytes
 
 _HEAD = ("layer", "packing", "rotations", "diagonals", "levels", "keys", "time")
@@ -46,12 +46,7 @@ class Layer:
 
 
 def layers_of(program: SlotProgram, costs: Costs) -> list[Layer]:
-    """The layers of a network's program, in order.
-
-    Args:
-        program: A program whose stages name layers and packings.
-        costs: What operations cost.
-    """
+    """The layers of a network's program, whose stages name layers and packings, in order."""
     numbers: dict[str, list[int]] = {}
     for number, operation in enumerate(program.operations):
         if not isinstance(operation, Input | Output):
@@ -64,54 +59,29 @@ def _layer(
     program: SlotProgram, stage: str, numbers: Sequence[int], seconds: Sequence[float]
 ) -> Layer:
     name, _, packing = stage.partition(" | ")
-    rotations = diagonals = 0
-    for number in numbers:
-        operation = program.operations[number]
-        if isinstance(operation, Linear):
-            diagonals += len(operation.diagonals)
-            rotations += split(operation.diagonals, program.slots, operation.baby_steps).rotations
-        rotations += isinstance(operation, Rotate)
-    results = [program.states[number].level for number in numbers]
-    sources = [
-        program.states[operand].level
-        for number in numbers
-        for operand in program.operations[number].operands
-    ]
-    ends = [level for level in results if level is not None]
+    contexts = [program.context(number) for number in numbers]
+    found: Counter[str] = Counter()
+    for number, context in zip(numbers, contexts, strict=True):
+        found.update(program.operations[number].counts(context))
+    levels = [program.states[number].level for number in numbers]
     return Layer(
         name,
         packing,
-        rotations,
-        diagonals,
-        max((level for level in sources if level is not None), default=0),
-        ends[-1] if ends else 0,
+        found["rotation"],
+        found["diagonal"],
+        max(context.level for context in contexts),
+        next((level for level in reversed(levels) if level is not None), 0),
         required_keys(program, numbers),
         sum(seconds[number] for number in numbers),
     )
 
 
-def explain_layers(
-    program: SlotProgram,
-    parameters: Parameters,
-    batch: int,
-    error: float,
-    *,
-    warning: str = "",
-    profile: Profile | None = None,
-) -> str:
-    """The table of a network's layers and its totals, as text.
-
-    Args:
-        program: The network's program.
-        parameters: What it runs under.
-        batch: Inputs of a run.
-        error: The largest error to expect.
-        warning: Why numbers are not safe.
-        profile: What a run of it took.
-    """
+def explain_layers(body: SlotProgram, program: Program, profile: Profile | None) -> str:
+    """The table of a network's layers and its totals, as text."""
+    parameters, batch = program.scheme.parameters, program.batch
     costs = costs_here(parameters).kept()
-    memory = process_memory(program, parameters, default_cache_bytes())
-    layers = layers_of(program, costs)
+    memory = process_memory(body, parameters, default_cache_bytes())
+    layers = layers_of(body, costs)
     key_bytes = parameters.evaluation_key_bytes
     rows = [
         (
@@ -126,25 +96,25 @@ def explain_layers(
         for layer in layers
     ]
     seconds = sum(layer.seconds for layer in layers) + costs.run
-    inputs = sum(isinstance(each, Input) for each in program.operations)
+    inputs = sum(isinstance(each, Input) for each in body.operations)
     lines = [
-        f"{program.title} on {parameters}",
-        *([f"  {warning}"] if warning else []),
+        f"{body.title} on {parameters}",
+        *([f"  {program.warning}"] if program.warning else []),
         *_table([_HEAD, *rows]),
         f"rotations   {sum(layer.rotations for layer in layers)}, "
         f"diagonals {sum(layer.diagonals for layer in layers)}, levels {parameters.levels}, "
         f"input ciphertexts {inputs}",
-        f"keys        {len(required_keys(program))}, {size(memory.keys)}",
+        f"keys        {len(required_keys(body))}, {size(memory.keys)}",
         f"memory      {size(memory.total)} at the peak of an evaluator's process: keys "
         f"{size(memory.keys)}, layers encoded {size(memory.layers)}, as numbers "
         f"{size(memory.numbers)}, work {size(memory.workspace)}, the rest "
         f"{size(memory.interpreter)}",
         f"time        {duration(seconds)} of CPU by the model for {batch} input(s), "
         f"{batch / seconds if seconds else math.inf:.3g} inputs a second",
-        f"error       up to {error:.2g}",
+        f"error       up to {program.error or 0.0:.2g}",
     ]
     if profile is not None:
-        total = sum(each.seconds for each in profile.totals().values())
+        total = sum(each.seconds for each in profile.operations)
         lines.append(
             f"measured    {duration(total)} over threads, {duration(profile.seconds)} from start "
             f"to end, ciphertexts {size(profile.peak_bytes)} at the peak"

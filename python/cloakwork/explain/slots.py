@@ -7,13 +7,12 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.picture import picture
-from cloakwork.explain.quantities import duration, size
+from cloakwork.explain.quantities import size
 from cloakwork.explain.stage_text import stage_lines
 from cloakwork.explain.stages import stages_of
 from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_of
-from cloakwork.explain.totals import WIDTH, by_kind, fact, kinds_text, peak_bytes, total_lines
+from cloakwork.explain.totals import WIDTH, memory_lines, time_lines, total_lines
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.slots import SlotProgram
@@ -33,7 +32,7 @@ def explain_tensor(tensor: Tensor) -> str:
             tensor.scheme,
             warning=tensor.warning,
             profile=tensor.profile,
-            result=tensor,
+            result_bytes=tensor.nbytes,
             precision=tensor.precision,
         )
     lines = [f"{'encrypted' if tensor.hidden else 'made'} here, not computed"]
@@ -49,7 +48,7 @@ def explain_slots(
     *,
     warning: str = "",
     profile: Profile | None = None,
-    result: Tensor | None = None,
+    result_bytes: int | None = None,
     precision: float | None = None,
 ) -> str:
     """A program as text: its tensors, its plan stage by stage, and what it takes.
@@ -59,42 +58,18 @@ def explain_slots(
         scheme: What it runs under.
         warning: Why numbers are not safe.
         profile: What a run of it took.
-        result: What that run made.
+        result_bytes: Bytes of what that run made.
         precision: Bits after the binary point that are right in every result; None where nobody
             knows.
 
     Raises:
         InvalidArgumentError: The program has a level that the parameters lack.
-
-    Example:
-        >>> from cloakwork._native import Parameters
-        >>> from cloakwork.programs.slots import Input, Output, Rotate
-        >>> from cloakwork.schemes.clear_real import ClearReal
-        >>> operations = (Input("x", 1), Rotate(0, 1), Output(1))
-        >>> program = SlotProgram("turn", 512, operations, (None,) * 3)
-        >>> scheme = ClearReal(Parameters(levels=1, log_n=10, insecure=True))
-        >>> print(explain_slots(program, scheme))
-        turn
-        <BLANKLINE>
-        plan (rotating by k brings slot i + k to slot i, modulo 512)
-         1. operations, level 1
-              rotate by 1
-        <BLANKLINE>
-          work    1 rotation
-          levels  1 to 1
-          keys    1 rotation (by 1), 64.0 KiB
-          memory  8.0 KiB at the peak as predicted
-        <BLANKLINE>
-        turn, 512 slots
-          %0 = input x             level 1
-          %1 = rotate %0 by 1      level 1
-          %2 = output %1           level 1
     """
     lines = [program.title, *([f"  {warning}"] if warning else [])]
     lines += _tensors(inputs_of(program)) + _tensors(results_of(program))
     lines += _plan(program)
     lines += ["", *total_lines(program, scheme)]
-    lines += _memory(program, scheme, profile, result)
+    lines += memory_lines(program, scheme, profile, result_bytes)
     if precision is not None:
         lines.append(_error(precision, scheme))
     lines += time_lines(program, scheme, profile)
@@ -131,40 +106,6 @@ def _plan(program: SlotProgram) -> list[str]:
     return lines + [f"  and {more} more stages"] * (more > 0)
 
 
-def _memory(
-    program: SlotProgram, scheme: Any, profile: Profile | None, result: Tensor | None
-) -> list[str]:
-    pieces = [f"{size(peak_bytes(program, scheme))} at the peak as predicted"]
-    pieces += [f"{size(profile.peak_bytes)} as measured"] if profile is not None else []
-    pieces += [f"{size(result.nbytes)} for the result"] if result is not None else []
-    return fact("memory", pieces)
-
-
 def _error(precision: float, scheme: Any) -> str:
     told = f"  error   below 2^{math.ceil(-precision)}, even with every input at its bound"
     return f"{told}, but for a chance of 2^-20" if scheme.hidden else told
-
-
-def time_lines(program: SlotProgram, scheme: Any, profile: Profile | None) -> list[str]:
-    """The time of a program, measured where it has run and modelled where it is encrypted."""
-    measured = {} if profile is None else profile.totals()
-    modelled: dict[str, float] = {}
-    if scheme.hidden:
-        modelled = by_kind(program, modelled_seconds(program, scheme))
-    pieces: list[str] = []
-    if profile is not None and measured:
-        total = sum(each.seconds for each in measured.values())
-        pieces += [f"{duration(total)} measured", f"{duration(profile.seconds)} from start to end"]
-    pieces += [f"{duration(sum(modelled.values()))} modelled"] if modelled else []
-    if not pieces:
-        return []
-    kinds = kinds_text({kind: each.seconds for kind, each in measured.items()} or modelled)
-    if measured and modelled:
-        kinds = [
-            f"{text} ({duration(modelled[kind])})"
-            for kind, text in zip(measured, kinds, strict=True)
-        ]
-        kinds[0] = f"by kind (modelled): {kinds[0]}"
-    if not scheme.hidden:
-        pieces.append("not modelled, as nothing is encrypted")
-    return fact("time", pieces) + fact("", kinds)

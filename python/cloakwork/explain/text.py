@@ -13,6 +13,7 @@ from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.packing.scalar import ScalarPacking
+from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.program import Program
@@ -22,35 +23,25 @@ def explained(x: Program | Circuit | Tensor | Encrypted, profile: Profile | None
     """The text of `explain.explain`."""
     profile = optional(profile, Profile, "profile", "explain")
     match x:
-        case Program():
-            return _program(x, profile)
         case Tensor():
             return explain_tensor(x)
         case Circuit(gates=gates):
             return explain_gates(gates)
         case Encrypted():
             return repr(x)
+        case Program(body=BootstrapProgram() as body):
+            return explain_bootstraps(body, x.scheme, x.threads, x.warning, profile)
+        case Program(body=SlotProgram() as body, packing=ScalarPacking() as packing):
+            return explain_circuit(body, packing, x.scheme, x.warning, profile)
+        case Program(body=SlotProgram() as body, packing=BatchPacking()):
+            return explain_layers(body, x, profile)
+        case Program(body=SlotProgram() as body, estimated_results=estimates):
+            precision = min(each.precision for each in estimates) if estimates else None
+            return explain_slots(
+                body, x.scheme, warning=x.warning, profile=profile, precision=precision
+            )
         case _:
             raise InvalidArgumentError(
                 f"cannot explain: expected a program, a circuit or an encrypted tensor, got "
                 f"{shown(x)}"
-            )
-
-
-def _program(x: Program, profile: Profile | None) -> str:
-    match x.body, x.packing:
-        case BootstrapProgram() as body, _:
-            return explain_bootstraps(body, x.scheme, x.threads, warning=x.warning, profile=profile)
-        case body, ScalarPacking() as packing:
-            return explain_circuit(body, packing, x.scheme, warning=x.warning, profile=profile)
-        case body, BatchPacking():
-            parameters, error = x.scheme.parameters, x.error or 0.0
-            return explain_layers(
-                body, parameters, x.batch, error, warning=x.warning, profile=profile
-            )
-        case body, _:
-            estimates = x.estimated_results
-            precision = min(each.precision for each in estimates) if estimates else None
-            return explain_slots(
-                body, x.scheme, warning=x.warning, profile=profile, precision=precision
             )

@@ -1,4 +1,4 @@
-"""The totals of a slot program: how often it does each costly thing, its levels, keys, memory."""
+"""The totals of a slot program: how often it does each costly thing, levels, keys, memory, time."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.quantities import counted, duration, listed, signed, size
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.memory import predicted_peak_bytes
+from cloakwork.runtime.profile import Profile
 
 WIDTH = 100
 _NO_BREAK = "\u00a0"
@@ -24,12 +26,6 @@ def counts(program: SlotProgram) -> Counter[str]:
         Counts of rotations, diagonals of linear transforms, products of ciphertexts, products with
         clear vectors, additions (subtractions and negations among them), rescales or modulus
         switches, and levels dropped.
-
-    Example:
-        >>> from cloakwork.programs.slots import Add, Input, Output, Rotate
-        >>> operations = (Input("x", 3), Rotate(0, 2), Add(0, 1), Output(2))
-        >>> sorted(counts(SlotProgram("", 8, operations, (None,) * 4)).items())
-        [('addition', 1), ('rotation', 1)]
     """
     found: Counter[str] = Counter()
     for number, operation in enumerate(program.operations):
@@ -38,19 +34,7 @@ def counts(program: SlotProgram) -> Counter[str]:
 
 
 def total_lines(program: SlotProgram, scheme: Any) -> list[str]:
-    """Work, levels and keys of a program, a line each.
-
-    Example:
-        >>> from cloakwork._native import Parameters
-        >>> from cloakwork.programs.slots import Input, Output, Rotate
-        >>> from cloakwork.schemes.ckks import Ckks
-        >>> program = SlotProgram("", 512, (Input("x", 1), Rotate(0, 1), Output(1)), (None,) * 3)
-        >>> scheme = Ckks(Parameters(levels=1, log_n=10, insecure=True))
-        >>> print("\\n".join(total_lines(program, scheme)))
-          work    1 rotation
-          levels  1 to 1
-          keys    1 rotation (by 1), 64.0 KiB
-    """
+    """Work, levels and keys of a program, a line each."""
     found = counts(program)
     work = [counted(found[name], name) for name in sorted(found)]
     levels = [state.level for state in program.states if state.level is not None]
@@ -66,37 +50,47 @@ def total_lines(program: SlotProgram, scheme: Any) -> list[str]:
     ]
 
 
-def peak_bytes(program: SlotProgram, scheme: Any) -> int:
-    """The most bytes that the ciphertexts of a program take at once, as predicted."""
-    return predicted_peak_bytes(program, scheme.bytes_at)
+def memory_lines(
+    program: SlotProgram, scheme: Any, profile: Profile | None, result_bytes: int | None = None
+) -> list[str]:
+    """What the ciphertexts of a program take at once, as predicted and as measured."""
+    pieces = [f"{size(predicted_peak_bytes(program, scheme.bytes_at))} at the peak as predicted"]
+    pieces += [f"{size(profile.peak_bytes)} as measured"] if profile is not None else []
+    pieces += [f"{size(result_bytes)} for the result"] if result_bytes is not None else []
+    return fact("memory", pieces)
 
 
-def by_kind(program: SlotProgram, seconds: Sequence[float]) -> dict[str, float]:
-    """Seconds of each kind of operation."""
-    totals: dict[str, float] = {}
-    for operation, each in zip(program.operations, seconds, strict=True):
-        if each:
-            totals[operation.kind] = totals.get(operation.kind, 0.0) + each
-    return totals
-
-
-def kinds_text(totals: dict[str, float]) -> list[str]:
-    """Seconds of each kind of operation in words.
-
-    Example:
-        >>> kinds_text({"rotate": 0.5})
-        ['rotate 500 ms']
-    """
-    return [f"{kind} {duration(each)}" for kind, each in totals.items()]
+def time_lines(program: SlotProgram, scheme: Any, profile: Profile | None) -> list[str]:
+    """The time of a program, measured where it has run and modelled where it is encrypted."""
+    measured: dict[str, float] = {}
+    modelled: dict[str, float] = {}
+    pieces: list[str] = []
+    if profile is not None and profile.operations:
+        measured = {kind: each.seconds for kind, each in profile.totals().items()}
+        pieces.append(f"{duration(sum(measured.values()))} measured")
+        pieces.append(f"{duration(profile.seconds)} from start to end")
+    if scheme.hidden:
+        seconds = modelled_seconds(program, scheme)
+        for operation, each in zip(program.operations, seconds, strict=True):
+            if each:
+                modelled[operation.kind] = modelled.get(operation.kind, 0.0) + each
+        pieces += [f"{duration(sum(modelled.values()))} modelled"] if modelled else []
+    elif pieces:
+        pieces.append("not modelled, as nothing is encrypted")
+    if not pieces:
+        return []
+    kinds = [f"{kind} {duration(each)}" for kind, each in (measured or modelled).items()]
+    if measured and modelled:
+        kinds = [
+            f"{text} ({duration(modelled[kind])})"
+            for kind, text in zip(measured, kinds, strict=True)
+        ]
+        kinds[0] = f"by kind (modelled): {kinds[0]}"
+    return fact("time", pieces) + fact("", kinds)
 
 
 def fact(name: str, pieces: Sequence[str]) -> list[str]:
-    """A line of the totals, broken between short pieces only.
-
-    Example:
-        >>> fact("keys", ["2 rotations", "1.0 MiB"])
-        ['  keys    2 rotations, 1.0 MiB']
-    """
+    """A line of the totals, broken between short pieces only."""
     # A space that does not break keeps a number with its unit.
     glued = (
         piece.replace(" ", _NO_BREAK) if len(piece) <= _SHORT_PIECE else piece for piece in pieces
