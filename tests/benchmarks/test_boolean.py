@@ -18,9 +18,10 @@ from cloakwork import _native
 from cloakwork.errors import MissingDependencyError
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.map import map_gates
-from cloakwork.plan.cost.tfhe import BitCosts, published_costs
+from cloakwork.plan.cost.tfhe import BitCosts
 from cloakwork.programs.bootstraps import bootstrap_statistics_of
 from cloakwork.schemes.tfhe_noise import noise_of
+from tests.plan.cost.published import published_costs
 
 NAMED = {job.name: job for job in JOBS}
 ADDER = NAMED["adder-32-bristol"]

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from cloakwork._native import boolean_log2_failure, boolean_parameter_sets
 from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
-from cloakwork.plan.cost.tfhe import published_costs
 from cloakwork.programs.bootstraps import (
     EIGHTH,
     HALF,
@@ -19,6 +18,7 @@ from cloakwork.programs.bootstraps import (
 )
 from cloakwork.programs.port import Port
 from cloakwork.schemes.tfhe_noise import BitNoise, failure_of, noise_of, tables_log
+from tests.plan.cost.published import published_costs
 
 PUBLISHED = published_costs().noise
 UNIT = 1e-6

@@ -19,15 +19,7 @@ def folder() -> Path:
 
 
 def keep(path: Path, data: bytes) -> None:
-    """Write a file at once or not at all; where it cannot be written, nothing is kept.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as made:
-        ...     keep(Path(made) / "new" / "file", b"abc")
-        ...     (Path(made) / "new" / "file").read_bytes()
-        b'abc'
-    """
+    """Write a file at once or not at all; where it cannot be written, nothing is kept."""
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -28,17 +28,7 @@ Bar: TypeAlias = "tqdm[NoReturn]"
 
 
 def progress_bar(title: str, *, total: int, unit: str) -> Bar:
-    """A bar on a terminal, when the work takes longer than a moment; elsewhere nothing.
-
-    Args:
-        title: What is being done.
-        total: How many steps there are.
-        unit: What one step is.
-
-    Example:
-        >>> with progress_bar("counting", total=3, unit="number") as bar:
-        ...     _ = bar.update()
-    """
+    """A bar on a terminal, when the work takes longer than a moment; elsewhere nothing."""
     # Where the interpreter has no standard error, it is None; elsewhere tqdm asks it.
     disable = True if sys.stderr is None else None
     return _Bar(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False, disable=disable)
@@ -52,17 +42,8 @@ def no_announcement(step: str) -> None:
 def announced_steps(title: str, total: int) -> Iterator[Callable[[str], None]]:
     """A bar for work of a few long steps, drawn while they last; see `progress_bar`.
 
-    Args:
-        title: What is being done.
-        total: How many steps there are at most.
-
     Returns:
         A function that is called with each step as it begins, in words.
-
-    Example:
-        >>> with announced_steps("cooking", total=2) as announce:
-        ...     announce("boiling water")
-        ...     announce("steeping tea")
     """
     with progress_bar(title, total=total, unit="step") as bar:
         if bar.disable:

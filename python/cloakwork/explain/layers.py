@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cloakwork.explain.modelled import costs_here
 from cloakwork.explain.quantities import duration, size
+from cloakwork.explain.totals import counts
 from cloakwork.plan.analysis.memory import process_memory
 from cloakwork.plan.cost.table import Costs, seconds_of
 from cloakwork.programs.keys import KeyRequirements, required_keys
@@ -22,25 +22,14 @@ _HEAD = ("layer", "packing", "rotations", "diagonals", "levels", "keys", "time")
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What one layer, or several that are one product, takes.
-
-    Args:
-        name: Its names.
-        packing: How its result is packed.
-        rotations: Rotations that are done.
-        diagonals: Diagonals of its matrices.
-        start: The level that it starts at.
-        end: The level that its result stands at.
-        keys: Evaluation keys that it needs.
-        seconds: What it takes, by the costs.
-    """
+    """What one layer, or several that are one product, takes, from its first level to its last."""
 
     name: str
     packing: str
     rotations: int
     diagonals: int
-    start: int
-    end: int
+    first_level: int
+    last_level: int
     keys: KeyRequirements
     seconds: float
 
@@ -60,9 +49,7 @@ def _layer(
 ) -> Layer:
     name, _, packing = stage.partition(" | ")
     contexts = [program.context(number) for number in numbers]
-    found: Counter[str] = Counter()
-    for number, context in zip(numbers, contexts, strict=True):
-        found.update(program.operations[number].counts(context))
+    found = counts(program, numbers)
     levels = [program.states[number].level for number in numbers]
     return Layer(
         name,
@@ -89,7 +76,7 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
             layer.packing,
             str(layer.rotations),
             str(layer.diagonals),
-            f"{layer.start} to {layer.end}",
+            f"{layer.first_level} to {layer.last_level}",
             f"{len(layer.keys)}, {size(layer.keys.nbytes(key_bytes))}",
             duration(layer.seconds),
         )
@@ -97,13 +84,13 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
     ]
     seconds = sum(layer.seconds for layer in layers) + costs.run
     inputs = sum(isinstance(each, Input) for each in body.operations)
+    found = counts(body)
     lines = [
         f"{body.title} on {parameters}",
         *([f"  {program.warning}"] if program.warning else []),
         *_table([_HEAD, *rows]),
-        f"rotations   {sum(layer.rotations for layer in layers)}, "
-        f"diagonals {sum(layer.diagonals for layer in layers)}, levels {parameters.levels}, "
-        f"input ciphertexts {inputs}",
+        f"rotations   {found['rotation']}, diagonals {found['diagonal']}, "
+        f"levels {parameters.levels}, input ciphertexts {inputs}",
         f"keys        {len(required_keys(body))}, {size(memory.keys)}",
         f"memory      {size(memory.total)} at the peak of an evaluator's process: keys "
         f"{size(memory.keys)}, layers encoded {size(memory.layers)}, as numbers "

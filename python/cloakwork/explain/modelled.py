@@ -27,10 +27,6 @@ def costs_here(parameters: Parameters) -> Costs:
 def modelled_seconds(program: SlotProgram, scheme: Any) -> list[float]:
     """Seconds of every operation, added up over threads, and over the primes of BGV.
 
-    Args:
-        program: The program.
-        scheme: What it runs under, which encrypts.
-
     Raises:
         InvalidArgumentError: The program has a level that the parameters lack.
     """

@@ -1,4 +1,4 @@
-"""A slot program over tensors as text: tensors, stages, totals, memory, error, time."""
+"""A slot program as text: tensors and stages, or integers and their slots; then what it takes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ from cloakwork.explain.picture import picture
 from cloakwork.explain.quantities import size
 from cloakwork.explain.stage_text import stage_lines
 from cloakwork.explain.stages import stages_of
+from cloakwork.explain.strips import strip_lines
 from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_of
-from cloakwork.explain.totals import WIDTH, memory_lines, time_lines, total_lines
+from cloakwork.explain.totals import WIDTH, fact, memory_lines, time_lines, total_lines
 from cloakwork.frontends.tensors.tensor import Tensor
+from cloakwork.plan.circuits.ranges import fits
 from cloakwork.programs.layout import Layout
+from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.profile import Profile
 
 _SHOWN_TENSORS = 12
 _SHOWN_STAGES = 40
-# Programs of no more operations are printed whole, below their stages.
+_SHOWN_RESULTS = 6
+# Programs of no more operations are printed whole, those over integers have no stages.
 _LONGEST_LISTING = 25
+_LONGEST_INTEGER_LISTING = 40
 
 
 def explain_tensor(tensor: Tensor) -> str:
@@ -51,16 +56,9 @@ def explain_slots(
     result_bytes: int | None = None,
     precision: float | None = None,
 ) -> str:
-    """A program as text: its tensors, its plan stage by stage, and what it takes.
+    """A program over tensors as text: its tensors, its plan stage by stage, and what it takes.
 
-    Args:
-        program: The program.
-        scheme: What it runs under.
-        warning: Why numbers are not safe.
-        profile: What a run of it took.
-        result_bytes: Bytes of what that run made.
-        precision: Bits after the binary point that are right in every result; None where nobody
-            knows.
+    The precision is in bits after the binary point that are right in every result.
 
     Raises:
         InvalidArgumentError: The program has a level that the parameters lack.
@@ -74,6 +72,30 @@ def explain_slots(
         lines.append(_error(precision, scheme))
     lines += time_lines(program, scheme, profile)
     if len(program.operations) <= _LONGEST_LISTING:
+        lines += ["", str(program)]
+    return "\n".join(lines)
+
+
+def explain_circuit(
+    program: SlotProgram,
+    packing: ScalarPacking,
+    scheme: Any,
+    warning: str,
+    profile: Profile | None,
+) -> str:
+    """A program over integers as text: its inputs, results and slots, and what it takes."""
+    lines = [f"{program.title}, exact results of {packing.bits} bits"]
+    lines += [f"  {warning}"] if warning else []
+    lines += [f"  {port}" for port in packing.inputs]
+    lines += _result_lines(packing)
+    lines += ["", *strip_lines(packing), "", *total_lines(program, scheme)]
+    lines += [f"  modulo  {each.plaintext_modulus}: {each}" for each in scheme.parameter_sets]
+    lines += memory_lines(program, scheme, profile)
+    lines += time_lines(program, scheme, profile)
+    if scheme.hidden:
+        chance = math.ceil(scheme.log2_failure(program))
+        lines += fact("failure", [f"2^{chance} at most that noise changes a result of a run"])
+    if len(program.operations) <= _LONGEST_INTEGER_LISTING:
         lines += ["", str(program)]
     return "\n".join(lines)
 
@@ -109,3 +131,21 @@ def _plan(program: SlotProgram) -> list[str]:
 def _error(precision: float, scheme: Any) -> str:
     told = f"  error   below 2^{math.ceil(-precision)}, even with every input at its bound"
     return f"{told}, but for a chance of 2^-20" if scheme.hidden else told
+
+
+def _result_lines(packing: ScalarPacking) -> list[str]:
+    lines: list[str] = []
+    for number, (low, high) in enumerate(packing.ranges[:_SHOWN_RESULTS]):
+        within = "" if fits((low, high), packing.bits) else f"; may exceed {packing.bits} bits"
+        lines.append(f"  result r{number}: {_number(low)} to {_number(high)}{within}")
+    more = packing.ranges[_SHOWN_RESULTS:]
+    if more:
+        wide = sum(not fits(each, packing.bits) for each in more)
+        lines.append(f"  and {len(more)} more results, {wide} of which may exceed the bits")
+    return lines
+
+
+def _number(value: int) -> str:
+    if value.bit_length() <= 64:
+        return str(value)
+    return f"{'-' if value < 0 else ''}2^{value.bit_length() - 1} and more"

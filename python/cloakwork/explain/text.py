@@ -5,9 +5,8 @@ from __future__ import annotations
 from cloakwork.base.arguments import optional, shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.bits import explain_bootstraps, explain_gates
-from cloakwork.explain.circuits import explain_circuit
 from cloakwork.explain.layers import explain_layers
-from cloakwork.explain.slots import explain_slots, explain_tensor
+from cloakwork.explain.slots import explain_circuit, explain_slots, explain_tensor
 from cloakwork.frontends.boolean.circuit import Circuit
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.programs.bootstraps import BootstrapProgram

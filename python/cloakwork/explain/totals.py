@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cloakwork.explain.modelled import modelled_seconds
@@ -19,17 +19,16 @@ _NO_BREAK = "\u00a0"
 _SHORT_PIECE = 60
 
 
-def counts(program: SlotProgram) -> Counter[str]:
-    """How often a program does each costly thing, as the literature counts it.
+def counts(program: SlotProgram, numbers: Iterable[int] | None = None) -> Counter[str]:
+    """How often a program, or these operations of it, does each costly thing.
 
-    Returns:
-        Counts of rotations, diagonals of linear transforms, products of ciphertexts, products with
-        clear vectors, additions (subtractions and negations among them), rescales or modulus
-        switches, and levels dropped.
+    Counted are rotations, diagonals of linear transforms, products of ciphertexts and with clear
+    vectors, additions (subtractions and negations among them), rescales or modulus switches, and
+    levels dropped.
     """
     found: Counter[str] = Counter()
-    for number, operation in enumerate(program.operations):
-        found.update(operation.counts(program.context(number)))
+    for number in range(len(program.operations)) if numbers is None else numbers:
+        found.update(program.operations[number].counts(program.context(number)))
     return found
 
 

@@ -224,12 +224,7 @@ class _Reader(TextReader):
 
 
 def read_operation(tokens: Tokens, named: Named, builder: Builder) -> None:
-    """Append the operation that a line of `operation_lines` holds.
-
-    Args:
-        tokens: The line.
-        named: What it names.
-        builder: The operations before it.
+    """Append the operation that a line of `operation_lines` holds to those before it.
 
     Raises:
         InvalidProgramError: It is no operation, or not legal there.

@@ -36,35 +36,22 @@ def work_on_threads(work: Work[T], plan: Schedule, threads: int) -> None:
 
     An interrupt from the keyboard or a failure stops all threads after the tasks under way.
 
-    Args:
-        work: What there is to do.
-        plan: The tasks.
-        threads: How many threads do them.
-
     Raises:
         BaseException: What a thread raised first.
     """
     crew = _Crew(work, plan, threads)
-    # Until all have started, an interrupt would leave behind one that is being started.
-    begun = threading.Event()
-
-    def begin(thread: int) -> None:
-        begun.wait()
-        crew.work(thread)
-
     with ThreadPoolExecutor(threads, thread_name_prefix="cloakwork-run") as pool:
         try:
-            futures = [pool.submit(begin, thread) for thread in range(threads)]
-            begun.set()
+            futures = [pool.submit(crew.work, thread) for thread in range(threads)]
+            crew.begun.set()
             # An interrupt that comes just before a wait does not end it.
             while wait(futures, timeout=_LONGEST_WAIT).not_done:
                 pass
         except BaseException:
             crew.stop()
-            begun.set()
             raise
-    if crew.failed_thread is not None:
-        futures[crew.failed_thread].result()
+    if crew.failure is not None:
+        raise crew.failure
 
 
 class _Crew(Generic[T]):
@@ -76,25 +63,32 @@ class _Crew(Generic[T]):
         # Whoever holds this looks at or changes the queue and what was taken in.
         self._changed = threading.Condition(threading.Lock())
         self._stopped = False
-        self.failed_thread: int | None = None
+        # Until all have started, an interrupt would leave behind one that is being started.
+        self.begun = threading.Event()
+        self.failure: BaseException | None = None
 
     def work(self, thread: int) -> None:
         """Do tasks until none is left; a failure stops the other threads, too."""
+        self.begun.wait()
         try:
             while (task := self._next()) is not None:
-                self._do(task, thread)
-        except BaseException:
+                made = self._work.make(task, thread)
+                with self._changed:
+                    self._work.take_in(made)
+                    self._tasks.finish(task)
+                    if self._tasks.exhausted:
+                        self._changed.notify_all()
+        except BaseException as error:
             with self._changed:
-                if self.failed_thread is None:
-                    self.failed_thread = thread
+                self.failure = self.failure or error
             self.stop()
-            raise
 
     def stop(self) -> None:
         """Let no further task start."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
+        self.begun.set()
 
     def _next(self) -> int | None:
         """The task to do now, after waiting for one; None when there is none to come."""
@@ -109,48 +103,25 @@ class _Crew(Generic[T]):
                 self._changed.wait()
             return None
 
-    def _do(self, task: int, thread: int) -> None:
-        made = self._work.make(task, thread)
-        with self._changed:
-            self._work.take_in(made)
-            self._tasks.finish(task)
-            if self._tasks.exhausted:
-                self._changed.notify_all()
-
 
 class ReadyTasks:
     """The tasks whose operands are made, first in program order first.
 
-    Args:
-        plan: The tasks.
-        lookahead: How far beyond the first unfinished task one may start; it bounds the values
-            in memory beyond those of a run in program order. At least 1.
-
-    Example:
-        >>> from cloakwork.programs.slots import Input, Neg, SlotProgram
-        >>> from cloakwork.runtime.schedule import schedule
-        >>> operations = (Input("x", 1), Neg(0), Neg(1), Neg(0))
-        >>> tasks = ReadyTasks(schedule(SlotProgram("", 8, operations, (None,) * 4)), lookahead=3)
-        >>> tasks.take(), tasks.take(), tasks.take()
-        (0, 2, None)
-        >>> tasks.finish(0)
-        >>> tasks.take()
-        1
+    One may start as far beyond the first unfinished task as the lookahead, which bounds the values
+    in memory beyond those of a run in program order.
     """
 
     def __init__(self, plan: Schedule, *, lookahead: int) -> None:
         self._lookahead = lookahead
         self._first_unfinished = 0
-        self._finished = bytearray(len(plan.tasks))
-        self._order: TopologicalSorter[int] = TopologicalSorter(
-            dict.fromkeys(range(len(plan.tasks)), ())
-        )
+        self._finished: set[int] = set()
+        self._order: TopologicalSorter[int] = TopologicalSorter()
         for task, numbers in enumerate(plan.tasks):
+            self._order.add(task)
             for user in {user for number in numbers for user in plan.users[number]}:
                 self._order.add(user, task)
         self._order.prepare()
-        self._ready = list(self._order.get_ready())
-        heapq.heapify(self._ready)
+        self._ready = sorted(self._order.get_ready())
 
     @property
     def exhausted(self) -> bool:
@@ -171,6 +142,7 @@ class ReadyTasks:
         self._order.done(task)
         for ready in self._order.get_ready():
             heapq.heappush(self._ready, ready)
-        self._finished[task] = 1
-        unfinished = self._finished.find(0, self._first_unfinished)
-        self._first_unfinished = len(self._finished) if unfinished < 0 else unfinished
+        self._finished.add(task)
+        while self._first_unfinished in self._finished:
+            self._finished.remove(self._first_unfinished)
+            self._first_unfinished += 1

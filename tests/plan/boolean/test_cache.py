@@ -10,8 +10,8 @@ from cloakwork.plan.boolean import cache as mapping_cache
 from cloakwork.plan.boolean import map as boolean_mapping
 from cloakwork.plan.boolean.cache import cached_mapping
 from cloakwork.plan.boolean.map import MappedProgram, map_gates
-from cloakwork.plan.cost.tfhe import published_costs
 from tests.plan.boolean import circuits
+from tests.plan.cost.published import published_costs
 from tests.programs.bootstrap_facts import facts
 
 SETS = [published_costs()]

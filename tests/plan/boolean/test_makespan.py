@@ -8,10 +8,10 @@ from benchmarks.boolean.layers import layered_seconds
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.makespan import data_flow_seconds, node_seconds
-from cloakwork.plan.cost.tfhe import published_costs
 from cloakwork.programs.bootstraps import bootstrap_statistics_of
 from tests.plan.boolean import circuits
 from tests.plan.boolean.test_map import random_program
+from tests.plan.cost.published import published_costs
 
 COSTS = published_costs()
 

@@ -19,7 +19,7 @@ from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.makespan import data_flow_seconds
 from cloakwork.plan.boolean.map import map_gates
 from cloakwork.plan.boolean.xag import network_of
-from cloakwork.plan.cost.tfhe import BitCosts, published_costs
+from cloakwork.plan.cost.tfhe import BitCosts
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.programs.gates import ARITIES, GateBuilder, GateKind, GateProgram
 from cloakwork.programs.port import Port
@@ -28,6 +28,7 @@ from cloakwork.schemes.clear_gates import ClearGates
 from cloakwork.schemes.tfhe_noise import failure_of
 from tests.frontends.boolean.aes_sbox import sbox as sbox_table
 from tests.plan.boolean import circuits
+from tests.plan.cost.published import published_costs
 from tests.programs.random_gates import gate_programs
 
 PUBLISHED = published_costs()

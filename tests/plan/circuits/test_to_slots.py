@@ -23,7 +23,7 @@ from cloakwork.programs.ir.vectors import (
     Place,
     PlacedScalar,
 )
-from cloakwork.programs.operations import Operation
+from cloakwork.programs.operations import Add, Operation, Rotate
 from cloakwork.programs.slots import Input, SlotProgram
 from cloakwork.runtime.executor import run_in_order
 from cloakwork.schemes.clear_integer import ClearIntegersBackend, exact
@@ -98,6 +98,16 @@ def lanes_of(*operations: Operation, place: int) -> LaneProgram:
 def test_a_program_needs_a_row_as_wide_as_it_is() -> None:
     with pytest.raises(InvalidProgramError, match="takes 2 slots, a row has 1"):
         slot_plan(lanes_of(place=0), 1)
+
+
+def test_rotations_go_round_the_row() -> None:
+    program = slot_plan(lanes_of(Rotate(0, -1), Add(0, 1), place=2), 8).program
+    assert [program.line(number) for number in range(4)] == [
+        "%0 = input x",
+        "%1 = rotate %0 by 7",
+        "%2 = add %0 %1",
+        "%3 = output %2",
+    ]
 
 
 CLEAR = st.integers(-(2**300), 2**300) | st.sampled_from([0, 2**63 - 1, -(2**63), 2**124])

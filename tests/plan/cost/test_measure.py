@@ -11,11 +11,15 @@ from cloakwork._native import Parameters
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.cost import cache as cost_cache
 from cloakwork.plan.cost import measure as measured_cost
-from cloakwork.plan.cost.measure import cache_path, measured
+from cloakwork.plan.cost.measure import identity, measured
 from cloakwork.plan.cost.table import Costs, modelled
 
 PARAMETERS = Parameters(levels=4, log_n=9, insecure=True)
 FLAT = Parameters(levels=0, log_n=9, insecure=True)
+
+
+def cache_path(parameters: Parameters) -> Path:
+    return cost_cache.cache_path(identity(parameters))
 
 
 @pytest.fixture(autouse=True)
@@ -150,9 +154,9 @@ def test_the_model_is_corrected_between_the_measured_levels(
         return {kind: cost * factors[level] for kind, cost in asdict(model.at(level)).items()}
 
     monkeypatch.setattr(measured_cost, "operation_seconds", pretended)
-    found = [measured(PARAMETERS).rotation(level) for level in range(5)]
+    found = [measured(PARAMETERS).at(level).rotation for level in range(5)]
     expected = [1.0, 2.0, 4.0, 6.0, 8.0]
-    ratios = [found[level] / model.rotation(level) for level in range(5)]
+    ratios = [found[level] / model.at(level).rotation for level in range(5)]
     assert ratios == pytest.approx(expected)
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import asdict, fields
 
 import numpy as np
 import pytest
@@ -123,7 +123,7 @@ def test_rotations_of_one_value_share_the_price_of_the_first() -> None:
     x, y = (builder.append(Input(name, 2)) for name in "xy")
     for value, by in ((x, 1), (y, 1), (x, 2), (x, 3), (y, 5)):
         builder.append(Rotate(value, by))
-    first, further = PRICES.rotation(2), PRICES.hoisted(2)
+    first, further = PRICES.at(2).rotation, PRICES.at(2).hoisted_rotation
     program = builder.finish()
     assert seconds_of(program, PRICES) == [0, 0, first, first, further, further, further]
     assert total_seconds(program, PRICES) == 2 * first + 3 * further
@@ -170,12 +170,12 @@ def test_modelled_costs_grow_with_the_limbs(counts: list[int], special: int) -> 
 @given(st.lists(st.lists(NUMBERS, min_size=len(KINDS), max_size=len(KINDS)), min_size=1), NUMBERS)
 def test_costs_survive_json(rows: list[list[float]], run: float) -> None:
     costs = Costs(tuple(LevelCosts(*row) for row in rows), run)
-    again = Costs.from_dict(json.loads(json.dumps(costs.to_dict())))
+    again = Costs.from_dict(json.loads(json.dumps(asdict(costs))))
     assert again == costs
     assert hash(again) == hash(costs)
 
 
-ROW = PRICES.to_dict()["levels"][0]
+ROW = asdict(PRICES)["levels"][0]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import pytest
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.cost import cache as cost_cache
 from cloakwork.plan.cost import tfhe
-from cloakwork.plan.cost.tfhe import BitCosts, known_set, measured_set, published_costs
+from cloakwork.plan.cost.tfhe import BitCosts, known_set, measured_set
+from tests.plan.cost.published import published_costs
 
 COSTS = published_costs()
 MEASURED = {"bootstrap": [0.01, 0.02, 0.03], "linear": 1e-6, "gate": 0.01}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
@@ -42,56 +41,58 @@ _COLOURS = {"input": "#cfe0f3", "result": "#d5ecd4", "": "#f2f2f2"}
 _LONGEST_NAME = 8
 
 
-class _Panel(NamedTuple):
-    """One drawing of a figure."""
+class _Work(NamedTuple):
+    """The graph of a program, and the seconds of every node."""
 
-    height: float
-    draw: Callable[[Axes], None]
+    nodes: list[Node]
+    operations: int
+    measured: list[float] | None
+    modelled: list[float] | None
 
 
 def draw(figure: Figure, x: Program | Tensor, profile: Profile | None) -> None:
     """Draw a program, or a tensor and the program that made it; see `explain.plot`."""
     profile = optional(profile, Profile, "profile", "plot")
+    tensors: Sequence[tuple[str, Layout]] = ()
+    strips: Sequence[Strip] = ()
     left_out = ""
     match x:
         case Tensor(program=None):
-            title = "a tensor, not computed"
-            panels = _tensors([("tensor", x.layout)], 1.5 * _TENSOR_HEIGHT)
+            title, tensors, work = "a tensor, not computed", [("tensor", x.layout)], None
         case Tensor(program=SlotProgram() as body):
-            title = body.title
-            panels, left_out = _edges(body)
-            panels += _work_of_slots(body, x.scheme, profile or x.profile)
-        case Program(body=SlotProgram() as body, packing=packing):
-            title = body.title
-            if isinstance(packing, ScalarPacking):
-                panels, left_out = _strips(packing)
-            else:
-                panels, left_out = _edges(body)
-            panels += _work_of_slots(body, x.scheme, profile)
+            tensors, left_out = _tensors(body)
+            title, work = body.title, _work(body, x.scheme, profile or x.profile)
+        case Program(body=SlotProgram() as body, packing=ScalarPacking() as packing):
+            strips, left_out = _strips(packing)
+            title, work = body.title, _work(body, x.scheme, profile)
+        case Program(body=SlotProgram() as body):
+            tensors, left_out = _tensors(body)
+            title, work = body.title, _work(body, x.scheme, profile)
         case Program(body=BootstrapProgram() as body):
-            title, panels = body.title, _work_of_bits(body, x.scheme, profile)
+            title, work = body.title, _work(body, x.scheme, profile)
         case _:
             raise InvalidArgumentError(
                 f"cannot plot: expected a program or an encrypted tensor, got {shown(x)}"
             )
-    heights = [panel.height for panel in panels]
+    tensor_height = _TENSOR_HEIGHT if work is not None else 1.5 * _TENSOR_HEIGHT
+    heights = [tensor_height] * len(tensors) + [_STRIP_HEIGHT] * len(strips)
+    heights += [_GRAPH_HEIGHT, _TIME_HEIGHT] if work is not None else []
     figure.set_size_inches(_WIDTH, sum(heights) + _TITLE_HEIGHT)
     figure.suptitle(f"{title}{f'   ({x.warning})' if x.warning else ''}{left_out}")
-    axes = figure.subplots(len(panels), height_ratios=heights, squeeze=False)[:, 0]
-    for each, panel in zip(axes, panels, strict=True):
-        panel.draw(each)
-    if len(panels) > 1:
+    axes = figure.subplots(len(heights), height_ratios=heights, squeeze=False)[:, 0]
+    for above, (name, layout) in zip(axes, tensors, strict=False):
+        draw_slots(above, name, layout)
+    if tensors:
+        draw_legend(axes[0])
+    for above, strip in zip(axes, strips, strict=False):
+        _draw_strip(above, strip)
+    if work is not None:
+        draw_graph(axes[-2], work.nodes, work.operations)
+        draw_times(axes[-1], work.nodes, work.measured, work.modelled)
         axes[-1].sharex(axes[-2])
 
 
-def _tensors(placed: Sequence[tuple[str, Layout]], height: float) -> list[_Panel]:
-    return [
-        _Panel(height, partial(_draw_tensor, name=name, layout=layout, is_first=number == 0))
-        for number, (name, layout) in enumerate(placed)
-    ]
-
-
-def _edges(program: SlotProgram) -> tuple[list[_Panel], str]:
+def _tensors(program: SlotProgram) -> tuple[list[tuple[str, Layout]], str]:
     """Tensors that go in and come out, and what is left out of them."""
     inputs, results = (
         [(each.name, each.layout) for each in tensors if each.layout is not None]
@@ -100,49 +101,36 @@ def _edges(program: SlotProgram) -> tuple[list[_Panel], str]:
     first = _SHOWN_TENSORS - min(len(results), _SHOWN_TENSORS // 2)
     chosen = inputs[:first] + results[: _SHOWN_TENSORS - len(inputs[:first])]
     more = len(inputs) + len(results) - len(chosen)
-    return _tensors(chosen, _TENSOR_HEIGHT), f", {more} tensors not drawn" if more else ""
+    return chosen, f", {more} tensors not drawn" if more else ""
 
 
-def _strips(packing: ScalarPacking) -> tuple[list[_Panel], str]:
+def _strips(packing: ScalarPacking) -> tuple[list[Strip], str]:
     """Vectors that go in and come out, and what is left out of them."""
     strips = strips_of(packing)
     more = len(strips) - _SHOWN_STRIPS
-    panels = [
-        _Panel(_STRIP_HEIGHT, partial(_draw_strip, strip=each)) for each in strips[:_SHOWN_STRIPS]
-    ]
-    return panels, f", {more} vectors not drawn" if more > 0 else ""
+    return strips[:_SHOWN_STRIPS], f", {more} vectors not drawn" if more > 0 else ""
 
 
-def _work_of_slots(program: SlotProgram, scheme: Any, profile: Profile | None) -> list[_Panel]:
-    modelled = modelled_seconds(program, scheme) if scheme.hidden else None
-    return _work(nodes_of(program), len(program.operations), profile, modelled)
-
-
-def _work_of_bits(program: BootstrapProgram, scheme: Any, profile: Profile | None) -> list[_Panel]:
-    is_encrypted = isinstance(scheme, Tfhe)
-    costs = known_set(scheme.parameters.name, scheme.failure_bits) if is_encrypted else None
-    modelled = None if costs is None else node_seconds(program, costs)
-    return _work(nodes_of_bootstraps(program), program.node_count, profile, modelled)
-
-
-def _work(
-    nodes: list[Node], operations: int, profile: Profile | None, modelled: Sequence[float] | None
-) -> list[_Panel]:
-    """The graph of a program, and below it the time of every node."""
-    taken = expected = None
+def _work(program: SlotProgram | BootstrapProgram, scheme: Any, profile: Profile | None) -> _Work:
+    modelled: Sequence[float] | None = None
+    if isinstance(program, SlotProgram):
+        nodes, operations = nodes_of(program), len(program.operations)
+        if scheme.hidden:
+            modelled = modelled_seconds(program, scheme)
+    else:
+        nodes, operations = nodes_of_bootstraps(program), program.node_count
+        if isinstance(scheme, Tfhe):
+            costs = known_set(scheme.parameters.name, scheme.failure_bits)
+            modelled = None if costs is None else node_seconds(program, costs)
+    measured = None
     if profile is not None and profile.operations:
-        taken = seconds_of_nodes(nodes, {each.number: each.seconds for each in profile.operations})
-    if modelled is not None:
-        expected = seconds_of_nodes(nodes, dict(enumerate(modelled)))
-    times = partial(draw_times, nodes=nodes, measured=taken, modelled=expected)
-    graph = partial(draw_graph, nodes=nodes, operations=operations)
-    return [_Panel(_GRAPH_HEIGHT, graph), _Panel(_TIME_HEIGHT, times)]
-
-
-def _draw_tensor(axes: Axes, name: str, layout: Layout, *, is_first: bool) -> None:
-    draw_slots(axes, name, layout)
-    if is_first:
-        draw_legend(axes)
+        measured = {each.number: each.seconds for each in profile.operations}
+    return _Work(
+        nodes,
+        operations,
+        None if measured is None else seconds_of_nodes(nodes, measured),
+        None if modelled is None else seconds_of_nodes(nodes, dict(enumerate(modelled))),
+    )
 
 
 def _draw_strip(axes: Axes, strip: Strip) -> None:

@@ -31,24 +31,6 @@ def cached_mapping(program: GateProgram, sets: Sequence[BitCosts], threads: int)
 
     Raises:
         InvalidArgumentError, NoiseBudgetError: As `map_gates`.
-
-    Example:
-        >>> import os
-        >>> import tempfile
-        >>> from unittest import mock
-        >>> from cloakwork.plan.cost.tfhe import published_costs
-        >>> from cloakwork.programs.gates import GateBuilder, GateKind
-        >>> from cloakwork.programs.port import Port
-        >>> builder = GateBuilder("and", (Port("a", "bits", 2),))
-        >>> builder.output(Port("y", "bits", 1), (builder.append(GateKind.AND, 0, 1),))
-        >>> gates = builder.finish()
-        >>> with (
-        ...     tempfile.TemporaryDirectory() as folder,
-        ...     mock.patch.dict(os.environ, XDG_CACHE_HOME=folder),
-        ... ):
-        ...     made = cached_mapping(gates, [published_costs()], 1)
-        ...     cached_mapping(gates, [published_costs()], 1).failure == made.failure
-        True
     """
     path = _path(program, sets, threads)
     known = _read(path, program, sets, threads)

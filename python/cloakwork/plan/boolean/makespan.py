@@ -21,18 +21,6 @@ def data_flow_seconds(program: BootstrapProgram, costs: BitCosts, threads: int) 
 
     Raises:
         InvalidArgumentError: There are no threads.
-
-    Example:
-        >>> from cloakwork.plan.cost.tfhe import published_costs
-        >>> from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder
-        >>> from cloakwork.programs.port import Port
-        >>> builder = BootstrapBuilder("two", (Port("a", "bits", 2),))
-        >>> for bit in (0, 1):
-        ...     terms = [(builder.input(bit, QUARTER), 1)]
-        ...     _ = builder.bootstrap(terms, 0, 2, [(-EIGHTH, EIGHTH)], [EIGHTH])
-        >>> program, costs = builder.finish(), published_costs()
-        >>> [round(data_flow_seconds(program, costs, threads), 3) for threads in (1, 2)]
-        [0.036, 0.018]
     """
     _require_threads(threads)
     seconds = node_seconds(program, costs)

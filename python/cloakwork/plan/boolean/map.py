@@ -76,20 +76,6 @@ def map_gates(
     Raises:
         InvalidArgumentError: There is no parameter set, or no thread.
         NoiseBudgetError: No parameter set has little enough noise.
-
-    Example:
-        >>> from cloakwork.plan.cost.tfhe import published_costs
-        >>> from cloakwork.programs.gates import GateBuilder, GateKind
-        >>> from cloakwork.programs.port import Port
-        >>> builder = GateBuilder("full adder", (Port("a", "bits", 3),))
-        >>> either = builder.append(GateKind.XOR, 0, 1)
-        >>> both = builder.append(GateKind.AND, 0, 1)
-        >>> through = builder.append(GateKind.AND, either, 2)
-        >>> carry = builder.append(GateKind.OR, both, through)
-        >>> total = builder.append(GateKind.XOR, either, 2)
-        >>> builder.output(Port("y", "unsigned", 2), (total, carry))
-        >>> map_gates(builder.finish(), published_costs(), 1).program.bootstrap_count
-        1
     """
     sets = [sets] if isinstance(sets, BitCosts) else list(sets)
     if not sets:

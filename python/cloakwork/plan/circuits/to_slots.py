@@ -49,10 +49,6 @@ def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
     Clear vectors are repeated for every evaluation that a row has room for. Clear integers of more
     than 63 bits are split into digits, for constants are int64.
 
-    Args:
-        lanes: The lane program.
-        slots: Slots of a row.
-
     Raises:
         InvalidProgramError: The program is wider than a row.
     """

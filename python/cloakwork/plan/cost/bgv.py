@@ -49,10 +49,6 @@ def expected_limbs(
 
     Returns:
         None where no digits are few enough bits.
-
-    Example:
-        >>> expected_limbs(58, 30, 0, 106), expected_limbs(64, 30, 0, 106)
-        (Limbs(levels=(2,), digit=1, special=2), Limbs(levels=(3,), digit=1, special=1))
     """
     counts = [math.ceil(base_bits / WORD_BITS)]
     for level in range(1, levels + 1):
@@ -77,15 +73,6 @@ def counted_costs(limbs: Limbs, log_n: int) -> Costs:
     A rotation takes a transform back of each limb, forward ones of every digit to the primes that
     are not its own, and in the division two back for each prime of key switching and two forward
     for each limb, besides conversions and inner products (`crates/rlwe`, `chain::digits`).
-
-    Args:
-        limbs: The primes.
-        log_n: Base-2 logarithm of the ring's degree.
-
-    Example:
-        >>> costs = counted_costs(Limbs((2, 3), digit=1, special=1), log_n=14)
-        >>> costs.rotation(0) < costs.rotation(1), costs.hoisted(0) < costs.rotation(0) / 1.5
-        (True, True)
     """
     call = _CALL * 2.0 ** (_CALL_LOG_N - log_n)
     return Costs(tuple(_level_costs(limbs, count, call) for count in limbs.levels))

@@ -13,55 +13,33 @@ from cloakwork import _native
 from cloakwork.base import cache as cache_folder
 
 
-def identity(of: Mapping[str, Any]) -> dict[str, Any]:
-    """What costs belong to: the facts given, the engine's build and the processor.
-
-    Example:
-        >>> identity({"threads": 2})["threads"]
-        2
-    """
-    return {**of, "engine": _engine(), "processor": _processor()}
-
-
 def cache_path(of: Mapping[str, Any]) -> Path:
-    """Where the costs of an identity are kept."""
-    digest = hashlib.sha256(json.dumps(of).encode()).hexdigest()
+    """Where costs that depend on these facts are kept on this machine."""
+    digest = hashlib.sha256(json.dumps(_identity(of)).encode()).hexdigest()
     return cache_folder.folder() / f"costs-{digest[:32]}.json"
 
 
 def read(of: Mapping[str, Any]) -> Any:
-    """The costs kept of an identity, as JSON has them; None where there are none.
-
-    Example:
-        >>> import os
-        >>> import tempfile
-        >>> from unittest import mock
-        >>> with (
-        ...     tempfile.TemporaryDirectory() as folder,
-        ...     mock.patch.dict(os.environ, XDG_CACHE_HOME=folder),
-        ... ):
-        ...     write({"of": "me"}, [1, 2])
-        ...     read({"of": "me"}), read({"of": "you"})
-        ([1, 2], None)
-    """
+    """The costs that depend on these facts, as JSON has them; None where there are none."""
     try:
         data = json.loads(cache_path(of).read_text())
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(data, dict) or data.get("of") != of:
+    if not isinstance(data, dict) or data.get("of") != _identity(of):
         return None
     return data.get("costs")
 
 
 def write(of: Mapping[str, Any], costs: Any) -> None:
     """Keep costs; where they cannot be written they are measured again next time."""
-    text = json.dumps({"of": of, "costs": costs})
+    text = json.dumps({"of": _identity(of), "costs": costs})
     cache_folder.keep(cache_path(of), text.encode())
 
 
-def _engine() -> list[int]:
-    file = Path(_native.__file__).stat()
-    return [file.st_size, file.st_mtime_ns]
+def _identity(of: Mapping[str, Any]) -> dict[str, Any]:
+    """What costs belong to: the facts, the engine's build and the processor."""
+    built = Path(_native.__file__).stat()
+    return {**of, "engine": [built.st_size, built.st_mtime_ns], "processor": _processor()}
 
 
 def _processor() -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,25 +19,13 @@ _VERSION = 2
 
 
 def modelled_for(parameters: Parameters | BgvParameters) -> Costs:
-    """Costs in units of one transform by the limbs of a parameter set; see `modelled`.
-
-    Example:
-        >>> p = Parameters(levels=2, log_n=10, insecure=True)
-        >>> modelled_for(p).rotation(2) == 10 * p.key_prime_count
-        True
-    """
+    """Costs in units of one transform by the limbs of a parameter set; see `modelled`."""
     limbs = [parameters.prime_count(level) for level in range(parameters.levels + 1)]
     return modelled(limbs, parameters.key_prime_count - limbs[-1])
 
 
 def comparable(parameters: Parameters) -> Costs:
-    """Modelled costs in a unit that is the same for every ring.
-
-    Example:
-        >>> small, large = (Parameters(levels=1, log_n=n, insecure=True) for n in (10, 11))
-        >>> comparable(small).rotation(1) < comparable(large).rotation(1)
-        True
-    """
+    """Modelled costs in a unit that is the same for every ring."""
     return modelled_for(parameters).scaled(parameters.n * parameters.log_n)
 
 
@@ -72,42 +59,24 @@ def measured(parameters: Parameters) -> Costs:
             f"got {shown(parameters)}"
         )
     costs = known(parameters)
-    if costs is not None:
-        return costs
-    costs = _measure(parameters)
-    cost_cache.write(_identity(parameters), costs.to_dict())
+    if costs is None:
+        costs = _measure(parameters)
+        cost_cache.write(identity(parameters), asdict(costs))
     return costs
 
 
 def known(parameters: Parameters) -> Costs | None:
-    """The costs measured before on this machine, if the cache has them.
-
-    Example:
-        >>> import os
-        >>> import tempfile
-        >>> from unittest import mock
-        >>> with (
-        ...     tempfile.TemporaryDirectory() as folder,
-        ...     mock.patch.dict(os.environ, XDG_CACHE_HOME=folder),
-        ... ):
-        ...     known(Parameters(levels=1, log_n=10, insecure=True))
-    """
+    """The costs measured before on this machine, if the cache has them."""
     try:
-        costs = Costs.from_dict(cost_cache.read(_identity(parameters)))
+        costs = Costs.from_dict(cost_cache.read(identity(parameters)))
     except MalformedBytesError:
         return None
     return costs if len(costs.levels) == parameters.levels + 1 else None
 
 
-def cache_path(parameters: Parameters) -> Path:
-    """Where the costs of a parameter set on this machine are kept."""
-    return cost_cache.cache_path(_identity(parameters))
-
-
-def _identity(parameters: Parameters) -> dict[str, Any]:
-    return cost_cache.identity(
-        {"version": _VERSION, "parameters": parameters.fingerprint, "threads": threads()}
-    )
+def identity(parameters: Parameters) -> dict[str, Any]:
+    """What the costs of a parameter set depend on, besides engine and processor."""
+    return {"version": _VERSION, "parameters": parameters.fingerprint, "threads": threads()}
 
 
 def _measure(parameters: Parameters) -> Costs:

@@ -5,7 +5,6 @@ Whoever knows the parameters prices by `plan.cost.table`.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 from cloakwork.programs.bsgs import HOISTED, split
@@ -39,15 +38,10 @@ _INPUT = 0.5
 
 
 def price(operations: Sequence[Operation], slots: int, start: int = 0) -> float:
-    """The price of operations from one on; rotations of one value share its decomposition.
-
-    Example:
-        >>> price([Input("x", 1), Rotate(0, 1), Rotate(0, 2), Rotate(1, 1)], 8, 1)
-        2.5
-    """
+    """The price of operations from one on; rotations of one value share its decomposition."""
     total = 0.0
     turned: set[int] = set()
-    for operation in itertools.islice(operations, start, None):
+    for operation in operations[start:]:
         match operation:
             case Rotate(operand=operand):
                 total += HOISTED if operand in turned else 1.0
@@ -64,6 +58,4 @@ def price(operations: Sequence[Operation], slots: int, start: int = 0) -> float:
                 total += _ADD
             case Input():
                 total += _INPUT
-            case _:
-                pass
     return total

@@ -66,10 +66,10 @@ class Costs:
 
     Example:
         >>> costs = modelled([2, 4], special_limbs=2)
-        >>> costs.hoisted(1) / costs.rotation(1)
-        0.5
-        >>> Costs.from_dict(costs.to_dict()) == costs
-        True
+        >>> costs.hoisted_share(1), costs.at(1).rotation, costs.scaled(0.5).at(1).rotation
+        (0.5, 60.0, 30.0)
+        >>> costs.at(0).diagonal, costs.kept().at(0).diagonal
+        (16.0, 1.6)
     """
 
     levels: tuple[LevelCosts, ...]
@@ -88,49 +88,29 @@ class Costs:
             )
         return self.levels[level]
 
-    def rotation(self, level: int) -> float:
-        """The first rotation of a value at a level; see `at` for errors."""
-        return self.at(level).rotation
-
-    def hoisted(self, level: int) -> float:
-        """Each further rotation of the same value at a level; see `at` for errors."""
-        return self.at(level).hoisted_rotation
+    def hoisted_share(self, level: int) -> float:
+        """A further rotation of a value at a level, as a part of its first."""
+        return self.at(level).hoisted_rotation / self.at(level).rotation
 
     def scaled(self, factor: float) -> Costs:
-        """The costs in another unit.
-
-        Example:
-            >>> modelled([2], special_limbs=1).scaled(0.5).rotation(0)
-            15.0
-        """
-        return Costs(
-            tuple(
-                LevelCosts(**{kind: factor * cost for kind, cost in asdict(level).items()})
-                for level in self.levels
-            ),
-            factor * self.run,
+        """The costs in another unit."""
+        levels = (
+            LevelCosts(**{kind: factor * cost for kind, cost in asdict(level).items()})
+            for level in self.levels
         )
+        return Costs(tuple(levels), factor * self.run)
 
     def kept(self) -> Costs:
         """The costs where diagonals of linear transforms stay encoded between runs.
 
         A diagonal is then one inner product, about a tenth of its encoding.
-
-        Example:
-            >>> costs = modelled([2], special_limbs=1)
-            >>> costs.at(0).diagonal, costs.kept().at(0).diagonal
-            (12.0, 1.2000000000000002)
         """
         levels = (replace(each, diagonal=_KEPT_SHARE * each.diagonal) for each in self.levels)
         return Costs(tuple(levels), self.run)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The table as JSON holds it."""
-        return {"run": self.run, "levels": [asdict(level) for level in self.levels]}
-
     @classmethod
     def from_dict(cls, data: Any) -> Costs:
-        """Read what `to_dict` made.
+        """Read a table that `dataclasses.asdict` took apart.
 
         Raises:
             MalformedBytesError: The data are something else.
@@ -174,10 +154,6 @@ def modelled(limbs: Sequence[int], special_limbs: int) -> Costs:
     Args:
         limbs: Limbs of a ciphertext at each level, from level 0 up.
         special_limbs: Limbs of the key-switching modulus alone.
-
-    Example:
-        >>> modelled([2, 4], special_limbs=2).rotation(1)
-        60.0
     """
     return Costs(tuple(_modelled_level(count, count + special_limbs) for count in limbs))
 
@@ -209,12 +185,6 @@ def seconds_of(program: SlotProgram, costs: Costs) -> list[float]:
 
     Raises:
         InvalidArgumentError: The program has a level that the costs lack.
-
-    Example:
-        >>> from cloakwork.programs.slots import Input
-        >>> program = SlotProgram("", 4, (Input("x", 0), Rotate(0, 1), Rotate(0, 2)), (None,) * 3)
-        >>> seconds_of(program, modelled([2], special_limbs=1))
-        [0.0, 30.0, 15.0]
     """
     degree = degrees(program)
     rotated: set[int] = set()
@@ -225,7 +195,7 @@ def seconds_of(program: SlotProgram, costs: Costs) -> list[float]:
             seconds.append(0.0)
             continue
         if isinstance(operation, Rotate) and operation.operand in rotated:
-            seconds.append(costs.hoisted(context.level))
+            seconds.append(costs.at(context.level).hoisted_rotation)
             continue
         taken = operation.seconds(context, costs)
         if isinstance(operation, Add | Sub | Neg):
@@ -252,12 +222,6 @@ def total_seconds(program: SlotProgram, costs: Costs) -> float:
     """What a run of a program takes, in the unit of the costs; see `seconds_of`.
 
     A program without work takes nothing.
-
-    Example:
-        >>> from cloakwork.programs.slots import Input
-        >>> program = SlotProgram("", 4, (Input("x", 0), Rotate(0, 1), Rotate(0, 2)), (None,) * 3)
-        >>> total_seconds(program, modelled([2], special_limbs=1))
-        45.0
     """
     operations = math.fsum(seconds_of(program, costs))
     return operations + costs.run if operations else 0.0

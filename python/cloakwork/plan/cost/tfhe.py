@@ -29,11 +29,6 @@ class BitCosts:
     Raises:
         InvalidArgumentError: A cost is not finite or negative, or costs and noise are of different
             numbers of tables.
-
-    Example:
-        >>> costs = published_costs()
-        >>> costs.noise.most_tables(2)
-        2
     """
 
     noise: BitNoise
@@ -51,27 +46,13 @@ class BitCosts:
 
     @classmethod
     def from_seconds(cls, noise: BitNoise, seconds: Mapping[str, Any]) -> BitCosts:
-        """The costs of seconds as they are measured.
-
-        Args:
-            noise: That of the parameter set.
-            seconds: `bootstrap` by logarithm of the tables, and `linear`.
+        """The costs of seconds as measured: `bootstrap` by logarithm of the tables, and `linear`.
 
         Raises:
             InvalidArgumentError: A number is missing or invalid.
-
-        Example:
-            >>> from cloakwork.schemes.tfhe_noise import noise_of
-            >>> seconds = {"bootstrap": [0.01, 0.011, 0.012], "linear": 1e-6}
-            >>> BitCosts.from_seconds(noise_of("boxes8"), seconds).seconds(1)
-            0.01
         """
         try:
-            return cls(
-                noise,
-                tuple(float(each) for each in seconds["bootstrap"]),
-                float(seconds["linear"]),
-            )
+            return cls(noise, tuple(map(float, seconds["bootstrap"])), float(seconds["linear"]))
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidArgumentError(
                 f"cannot use the costs of {noise.name!r}: a number is missing: {error}"
@@ -91,10 +72,6 @@ def measured_sets(failure_bits: int = FAILURE_BITS) -> list[BitCosts]:
     """Every parameter set for bits, with its costs on this machine.
 
     Costs are measured where the cache has none yet, which takes a few seconds.
-
-    Example:
-        >>> [costs.name for costs in measured_sets()] == boolean_parameter_sets()
-        True
     """
     return [measured_set(name, failure_bits) for name in boolean_parameter_sets()]
 
@@ -104,37 +81,23 @@ def measured_set(name: str, failure_bits: int = FAILURE_BITS) -> BitCosts:
 
     Raises:
         InvalidArgumentError: There is no such set.
-
-    Example:
-        >>> measured_set("boxes8").noise.max_boxes_log
-        3
     """
-    return BitCosts.from_seconds(noise_of(name, failure_bits), _seconds(name))
+    costs = known_set(name, failure_bits)
+    if costs is None:
+        measured = boolean_seconds(name, _REPETITIONS)
+        cache.write(_identity(name), measured)
+        costs = BitCosts.from_seconds(noise_of(name, failure_bits), measured)
+    return costs
 
 
 def known_set(name: str, failure_bits: int = FAILURE_BITS) -> BitCosts | None:
-    """One parameter set with costs that were measured before; None where none were.
-
-    Example:
-        >>> known_set("boxes8") in (None, measured_set("boxes8"))
-        True
-    """
+    """One parameter set with costs that were measured before; None where none were."""
     kept = cache.read(_identity(name))
     return BitCosts.from_seconds(noise_of(name, failure_bits), kept) if _is_table(kept) else None
 
 
-def _seconds(name: str) -> Mapping[str, Any]:
-    identity = _identity(name)
-    kept = cache.read(identity)
-    if _is_table(kept):
-        return dict(kept)
-    measured = boolean_seconds(name, _REPETITIONS)
-    cache.write(identity, measured)
-    return measured
-
-
 def _identity(name: str) -> dict[str, Any]:
-    return cache.identity({"version": _VERSION, "bits": name})
+    return {"version": _VERSION, "bits": name}
 
 
 def _is_table(kept: Any) -> bool:
@@ -146,41 +109,3 @@ def _is_table(kept: Any) -> bool:
             return all(isinstance(each, float) and 0 < each < math.inf for each in numbers)
         case _:
             return False
-
-
-def published_costs() -> BitCosts:
-    """A published parameter set, with costs as on a processor of 2023.
-
-    The set is V1_1_PARAM_MESSAGE_1_CARRY_1_KS_PBS_GAUSSIAN_2M64 of Zama's tfhe 1.8: small keys of
-    dimension 781 and noise 8.868e-6, large ones of 4 polynomials of 512 coefficients and noise
-    2.845e-15, both binary; bootstraps of base 2^23 and one level, key switches of base 2^4 and
-    three levels. Variances by the formulas of Bergerat, Boudi, Bourgerie, Chillotti, Ligier,
-    Orfila and Tap, "Parameter optimization and larger precision for (T)FHE", Journal of
-    Cryptology 2023, without the error of Fourier transforms.
-
-    Example:
-        >>> published_costs().noise.max_boxes_log
-        2
-    """
-    small, polynomials, size = 781, 4, 512
-    small_variance, large_variance = 8.868480365938865e-6**2, 2.845267479601915e-15**2
-    large = polynomials * size
-    base, switch_base, switch_levels = 2.0**23, 2.0**4, 3
-    products = (polynomials + 1) * size * (base**2 + 2) / 12 * large_variance
-    rounding = (1 + large / 2) / (24 * base**2)
-    bootstrap_variance = small * (products + rounding)
-    key_switch = large * (
-        switch_levels * (switch_base**2 + 2) / 12 * small_variance
-        + 1 / (24 * switch_base ** (2 * switch_levels))
-    )
-    steps = [2 * size / (1 << log) for log in range(3)]
-    noise = BitNoise(
-        "published",
-        # By these formulas 8 boxes are missed a little more often than 2^-64.
-        2,
-        large_variance,
-        large_variance,
-        bootstrap_variance,
-        tuple(key_switch + (1 + small / 2) / (12 * step**2) for step in steps),
-    )
-    return BitCosts(noise, (0.018, 0.0185, 0.019), 1e-6)

@@ -90,7 +90,7 @@ def product_cost(
         keys += ((sources >> shift) * result.ciphertexts + (targets >> shift)) * modulus
     counts = np.bincount(keys, minlength=blocks * modulus)
     prices = costs.at(level)
-    hoisted = costs.hoisted(level) / costs.rotation(level)
+    hoisted = costs.hoisted_share(level)
     rotations = diagonals = 0
     price = 0.0
     for block in counts.reshape(-1, modulus):

@@ -237,7 +237,7 @@ class _Writer:
     def _transformed(self, number: int, stage: MatrixProduct) -> list[int]:
         builder, result = self._builder, self._packings[number]
         level = self._network.levels[number] + 1
-        hoisted = self._costs.hoisted(level) / self._costs.rotation(level)
+        hoisted = self._costs.hoisted_share(level)
         # Terms whose operands have one period are summed before their copies are.
         sums: dict[int, tuple[Places, list[int | None]]] = {}
         for operand in stage.terms:

@@ -292,7 +292,7 @@ def cost_of(program: SlotProgram, parameter_sets: Sequence[BgvParameters]) -> fl
     parameters = parameter_sets[0]
     costs = counted_costs(limbs_of(parameters), parameters.log_n)
     inputs = [each.level for each in program.operations if isinstance(each, Input)]
-    encryption = _ENCRYPTION * math.fsum(map(costs.rotation, inputs))
+    encryption = _ENCRYPTION * math.fsum(costs.at(level).rotation for level in inputs)
     transforms = encryption + total_seconds(program, costs)
     return len(parameter_sets) * _unit(parameters.log_n) * transforms
 

@@ -43,7 +43,7 @@ def split_by_cost(program: SlotProgram, costs: Costs) -> SlotProgram:
 def _split(linear: Linear, slots: int, costs: Costs, level: int) -> Linear:
     numbers = list(linear.diagonals)
     order = np.argsort(np.asarray(numbers) % slots)
-    best = cheapest_split(numbers, slots, costs.hoisted(level) / costs.rotation(level))
+    best = cheapest_split(numbers, slots, costs.hoisted_share(level))
     counted = dict(zip((numbers[place] for place in order), best.numbers, strict=True))
     if isinstance(linear.diagonals, SparseDiagonals):
         diagonals = linear.diagonals.counted(np.asarray([counted[each] for each in numbers]))
