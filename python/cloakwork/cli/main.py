@@ -68,7 +68,7 @@ def _shape(_context: click.Context, _parameter: click.Parameter, values: Any) ->
 @click.option(
     "--failure-bits",
     type=int,
-    help="Bootstraps (64) or bounds on noise of integers (40) fail with 2^-BITS.",
+    help="A bootstrap or bound on noise fails with 2^-BITS.",
 )
 @click.option("--public-inputs", is_flag=True, help="Let others encrypt integers by a public key.")
 @_RESULT

@@ -41,8 +41,8 @@ _EFFORT = 600
 _FEWEST_STEPS = 5
 # Between bits of levels that are tried.
 _STEPS = (1, 2, 3, 5, 10)
-# Bits that may be asked for: a bound on noise fails with a probability below 2^-bits. The engine has
-# the same range (`crates/rlwe`, `bgv::noise`).
+# Bits that may be asked for: a bound on noise fails with a probability below 2^-bits. The engine
+# has the same range (`crates/rlwe`, `bgv::noise`).
 FAILURE_BITS = range(40, 129)
 # What the model of noise may be off by, tried in order.
 _SPARE_BITS = (0.1, 0.5, 3.0, 8.0)
