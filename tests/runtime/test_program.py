@@ -410,7 +410,7 @@ LAYOUT: dict[str, Any] = {
     "slots": 512,
     "axes": [{"size": 4, "stride": 8, "name": "", "tile": 0}],
     "replicas": [],
-    "dirty": True,
+    "garbage": True,
     "offset": 0,
 }
 HUGE = {**LAYOUT, "axes": [{"size": 1 << 40, "stride": 0, "name": "", "tile": 1}] * 32}

@@ -55,7 +55,7 @@ def test_sums_take_no_level(data: st.DataObject) -> None:
     bench = Bench()
     array = numbers(shape)
     x = bench.place(array, layout)
-    if layout.dirty and any(x.axis(name).ragged for name in gone):
+    if layout.garbage and any(x.axis(name).ragged for name in gone):
         x = cleaned(bench.builder, x)
     before = level_of(bench.builder, x)
     result = summed(bench.builder, x, gone)
@@ -71,7 +71,7 @@ def test_cleaning_leaves_elements_alone(data: st.DataObject) -> None:
     array = numbers(shape)
     x = bench.place(array, data.draw(layouts(shape, "ijk"[: len(shape)])))
     result = cleaned(bench.builder, x)
-    assert not result.spilled
+    assert not result.has_garbage
     assert level_of(bench.builder, result) == LEVEL - 1
     bench.check(result, array)
 

@@ -27,7 +27,7 @@ from cloakwork.programs.tokens import Tokens
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linear(Operation):
-    """The sum over d of diagonals[d] * rotate(operand, d); over reals it waits for a rescale.
+    """The sum over d of diagonals[d] * rotate(operand, d); over reals it is not rescaled.
 
     `baby_steps` says how the diagonals are split: d is rotated by
     d % baby_steps and by the rest of d. A diagonal may be counted from minus the slots up, so
