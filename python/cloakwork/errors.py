@@ -92,7 +92,7 @@ class InvalidArgumentError(CloakworkError, ValueError):
 
 
 class MalformedBytesError(CloakworkError, ValueError):
-    """Bytes or a file that are no object of this version and kind."""
+    """Bytes or a file do not hold an object of this version and kind."""
 
 
 class RandomnessError(CloakworkError, OSError):
@@ -148,11 +148,11 @@ class KeyBudgetError(CloakworkError, ValueError):
 
 
 class BristolSyntaxError(CloakworkError, ValueError):
-    """A file is no circuit in a Bristol format; the message names the line."""
+    """A file is not a circuit in a Bristol format; the message names the line."""
 
 
 class VerilogError(CloakworkError, ValueError):
-    """Yosys refuses a Verilog design, or makes of it what is no circuit of gates."""
+    """Yosys refuses a Verilog design, or its result is not a circuit of gates."""
 
 
 class SequentialCircuitError(VerilogError):
@@ -180,7 +180,7 @@ class SynthesisTimeoutError(CloakworkError, TimeoutError):
 
 
 class BoxMissedError(CloakworkError, ArithmeticError):
-    """A bootstrap program's phase is no box of its bootstrap: whoever made it went wrong."""
+    """A phase of a bootstrap program falls between values of the message space."""
 
 
 class NoiseBudgetError(CloakworkError, ArithmeticError):
@@ -200,7 +200,7 @@ class CircuitRecursionError(CloakworkError, RecursionError):
 
 
 class InputNameError(CloakworkError, LookupError):
-    """An input is missing, or there is none of a name."""
+    """An input is missing, or the program has no input of that name."""
 
 
 class NotPicklableError(CloakworkError, TypeError):
@@ -208,7 +208,7 @@ class NotPicklableError(CloakworkError, TypeError):
 
 
 class NotIntegerError(CloakworkError, TypeError):
-    """A number is no integer."""
+    """A number is not an integer."""
 
 
 class ResultOverflowError(CloakworkError, OverflowError):

@@ -352,7 +352,7 @@ def test_bootstraps_with_more_boxes_than_the_parameters_have_are_refused() -> No
     builder.output(Port("y", "bits", 1), made, [QUARTER])
     body = builder.finish()
     packing = BitPacking(body.inputs, body.outputs)
-    with pytest.raises(InvalidProgramError, match=r"2\^3 boxes apart, those under boxes4 2\^2"):
+    with pytest.raises(InvalidProgramError, match=r"up to 2\^2 under boxes4, got 2\^3"):
         cw.Program(Tfhe("boxes4"), body, packing)
     assert cw.Program(Tfhe("boxes8"), body, packing).name == "fine"
 

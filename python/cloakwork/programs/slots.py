@@ -90,7 +90,9 @@ def _context(
 ) -> Context:
     """Where an operation stands after these operations, in these states."""
     if not isinstance(operation, Operation):
-        raise InvalidProgramError(f"cannot use an object {kind_of(operation)}: it is no operation")
+        raise InvalidProgramError(
+            f"cannot use an object {kind_of(operation)}: it is not an operation"
+        )
     if numbers not in operation.over:
         raise InvalidProgramError(
             f"cannot use {operation.kind}: programs over {_PLURALS[numbers]} have none; expand it "

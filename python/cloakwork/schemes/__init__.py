@@ -50,8 +50,7 @@ def read_scheme(fields: Fields, limits: ReadLimits) -> Any:
 
 def _insecure(fields: Fields, lack: str) -> InsecureParametersError:
     return InsecureParametersError(
-        f"cannot read {fields.place}: {lack}; where that is wanted, for tests, read it with "
-        "insecure=True"
+        f"cannot read {fields.place}: {lack}; for tests, read it with insecure=True"
     )
 
 
