@@ -132,6 +132,14 @@ class Evaluator(Unpicklable):
             MemoryBudgetError: By prediction the run takes more memory than it may.
             RunCancelledError: The run was cancelled.
             MalformedBytesError: The ciphertexts are damaged.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> client, evaluator = cw.compile(lambda x: x * x, (3,)).keygen()
+            >>> profile = cw.Profile()
+            >>> result = evaluator.run(client.encrypt([0.5, 0.25, 0]), threads=1, profile=profile)
+            >>> result.role, profile.peak_bytes > 0
+            ('outputs', True)
         """
         program = self.program
         action = f"run {program.name}"
@@ -279,6 +287,9 @@ class Evaluator(Unpicklable):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write program and evaluation keys to a file; `cloakwork.load(path, Evaluator)` reads it.
+
+        Args:
+            path: The file; one that exists is replaced.
 
         Raises:
             InvalidArgumentError: The path is invalid.
