@@ -110,7 +110,7 @@ def test_runs_in_the_clear_without_errors(family: Family) -> None:
 def test_the_twin_in_the_clear_is_the_same_program_on_another_scheme(family: Family) -> None:
     twin = family.program.in_clear()
     assert (twin.body, twin.packing) == (family.program.body, family.program.packing)
-    assert not twin.scheme.hidden
+    assert not twin.scheme.encrypts
     assert twin.warning == "clear backend: hides nothing"
     assert twin.in_clear().fingerprint == twin.fingerprint
     if family.hides:

@@ -107,7 +107,7 @@ def _of_slots(program: Program, body: SlotProgram) -> Estimate:
         )
         for kind in (Input, Output)
     }
-    seconds = sum(modelled_seconds(body, scheme)) if scheme.hidden else 0.0
+    seconds = sum(modelled_seconds(body, scheme)) if scheme.encrypts else 0.0
     return Estimate(
         dict(counts(body)),
         seconds,

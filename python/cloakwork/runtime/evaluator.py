@@ -257,10 +257,10 @@ class Evaluator(Unpicklable):
         program, body = self.program, self.program.body
         assert isinstance(body, SlotProgram)
         ordered = [values[number] for number in sorted(values)]
-        if program.scheme.hidden and program.input_bounds is not None:
+        if program.scheme.encrypts and program.input_bounds is not None:
             _require_bounds(program, ordered)
         require_memory(self._peak_bytes, self._memory_limit, f"run {program.name}")
-        if not program.scheme.hidden or self._peak_bytes * _SPREAD > self._memory_limit:
+        if not program.scheme.encrypts or self._peak_bytes * _SPREAD > self._memory_limit:
             # In program order a run takes what was predicted, ahead of it somewhat more; and
             # modelled errors are the same in every run.
             threads = 1
@@ -272,7 +272,7 @@ class Evaluator(Unpicklable):
                 threads=threads,
                 profile=profile,
                 cancel=cancel,
-                bounds=program.value_bounds if program.scheme.hidden else None,
+                bounds=program.value_bounds if program.scheme.encrypts else None,
             )
         except KeyMismatchError as error:
             raise KeyMismatchError(

@@ -134,7 +134,7 @@ class Program:
         scheme.require_fitting(body)
         _require_packed(body, packing)
         _require_activation_ranges(body, packing, self.ranges)
-        if scheme.hidden:
+        if scheme.encrypts:
             _require_ranges(body, packing)
         if isinstance(scheme, Bgv) and isinstance(packing, ScalarPacking):
             moduli = math.prod(each.plaintext_modulus for each in scheme.parameter_sets)
@@ -171,7 +171,7 @@ class Program:
     @property
     def warning(self) -> str:
         """Why numbers are not safe; empty where they are."""
-        if not self.scheme.hidden:
+        if not self.scheme.encrypts:
             return "clear backend: hides nothing"
         return "INSECURE" if self.scheme.insecure else ""
 

@@ -43,7 +43,7 @@ def read_scheme(fields: Fields, limits: ReadLimits) -> Any:
         scheme = _scheme(fields, limits)
     except InsecureParametersError as error:
         raise _insecure(fields, "its parameters fall short of 128-bit security") from error
-    if not scheme.hidden and not limits.insecure:
+    if not scheme.encrypts and not limits.insecure:
         raise _insecure(fields, "it hides nothing")
     return scheme
 

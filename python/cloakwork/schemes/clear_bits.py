@@ -59,7 +59,7 @@ class ClearBits:
     """
 
     name: ClassVar[str] = "clear tfhe"
-    hidden: ClassVar[bool] = False
+    encrypts: ClassVar[bool] = False
     insecure = True
     public_inputs = True
 

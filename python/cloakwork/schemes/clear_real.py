@@ -256,7 +256,7 @@ class ClearReal:
     """
 
     name: ClassVar[str] = "clear ckks"
-    hidden: ClassVar[bool] = False
+    encrypts: ClassVar[bool] = False
     insecure = True
     public_inputs = True
 

@@ -50,7 +50,7 @@ class Tfhe:
     """
 
     name: ClassVar[str] = "tfhe"
-    hidden: ClassVar[bool] = True
+    encrypts: ClassVar[bool] = True
     insecure = False
     public_inputs = True
 

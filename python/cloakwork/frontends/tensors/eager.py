@@ -114,7 +114,7 @@ def _lowered(node: Node, title: str, parameters: Parameters) -> Lowered:
 
 def _slot_bounds(lowered: Lowered, slots: int) -> list[Vector] | None:
     """For each input ciphertext, the largest absolute value of each slot."""
-    if not all(source.tensor.hidden for source, _ in lowered.inputs):
+    if not all(source.tensor.encrypted for source, _ in lowered.inputs):
         return None
     bounds: list[Vector] = []
     for source, layout in lowered.inputs:

@@ -124,7 +124,7 @@ class _Holder(Unpicklable):
         require_memory(peak, self._memory_limit, f"run {program.title}")
         # In program order a run takes what was predicted, ahead of it somewhat more; and modelled
         # errors are the same in every run.
-        in_order = not self._scheme.hidden or peak * _SPREAD > self._memory_limit
+        in_order = not self._scheme.encrypts or peak * _SPREAD > self._memory_limit
         threads = 1 if in_order else None
         return run(program, self._backend, inputs, threads=threads, profile=profile, bounds=bounds)
 
@@ -414,7 +414,7 @@ class Session(_Holder):
                 invalid.
             OSError: The file cannot be written.
         """
-        if not self._scheme.hidden:
+        if not self._scheme.encrypts:
             raise InvalidArgumentError(
                 "cannot save the session: it works in the clear and has no key"
             )
