@@ -211,10 +211,10 @@ class Client(Unpicklable):
     ) -> Any:
         """Decrypt results that others are to see, so that they reveal nothing of the secret key.
 
-        Noise beside which the ciphertexts' own is lost is added to results over reals. It costs precision:
-        half of the statistical bits, and of log2 of N and of the number of decryptions. Its size
-        follows from the program alone, not from what a ciphertext claims. Exact results get none,
-        and are refused where they may go wrong with more than 2^-statistical_bits.
+        Noise beside which the ciphertexts' own is lost is added to results over reals. It costs
+        precision: half of the statistical bits, and of log2 of N and of the number of decryptions.
+        Its size follows from the program alone, not from what a ciphertext claims. Exact results
+        get none, and are refused where they may go wrong with more than 2^-statistical_bits.
 
         Source: Li, Micciancio, Schultz, Sorrell, "Securing approximate homomorphic encryption
         using differential privacy", CRYPTO 2022, with the ring's dimension in the divergence.
