@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from cloakwork.plan.tensors.movement import Weights
 from cloakwork.plan.tensors.placed import (
     Placed,
-    cleaned,
+    masked,
     copied,
     gathered,
     moved,
@@ -137,7 +137,7 @@ def _own(builder: Builder, placed: Placed, names: str, wanted: set[str]) -> Plac
     labelled = _labelled(builder, placed, names)
     gone = set(labelled.names) - wanted
     if labelled.layout.garbage and any(labelled.axis(name).ragged for name in gone):
-        labelled = cleaned(builder, labelled)
+        labelled = masked(builder, labelled)
     return summed(builder, labelled, gone)
 
 
@@ -206,7 +206,7 @@ def _without_garbage(
             holders = [number for number, each in enumerate(pair) if axis.name in each.names]
             if all(pair[number].layout.garbage for number in holders):
                 replicas = pair[holders[0]].layout.replicas
-                bare = cleaned(builder, pair[holders[0]])
+                bare = masked(builder, pair[holders[0]])
                 pair[holders[0]] = copied(builder, bare, replicas)
     return pair
 

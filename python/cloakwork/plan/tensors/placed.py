@@ -120,7 +120,7 @@ def ordered(placed: Placed, names: str) -> Placed:
 def summed(builder: Builder, placed: Placed, names: Collection[str]) -> Placed:
     """The tensor summed along axes: ciphertexts first, then slots by rotations.
 
-    The last tile of an axis must hold zeros where it has no elements; `cleaned` sees to it.
+    The last tile of an axis must hold zeros where it has no elements; `masked` sees to it.
     """
     gone = [axis for axis in placed.layout.axes if axis.name in names]
     if not gone:
@@ -172,7 +172,7 @@ def shifted(builder: Builder, placed: Placed, offset: int) -> Placed:
     return Placed(values, replace(placed.layout, offset=offset))
 
 
-def cleaned(builder: Builder, placed: Placed) -> Placed:
+def masked(builder: Builder, placed: Placed) -> Placed:
     """The tensor with zero in every slot that holds no element. Takes a level."""
     bare = replace(placed.layout, replicas=(), garbage=False)
     return moved(builder, placed, bare)
