@@ -110,7 +110,7 @@ def test_runs_in_the_clear_without_errors(family: Family) -> None:
 def test_the_twin_in_the_clear_is_the_same_program_on_another_scheme(family: Family) -> None:
     twin = family.program.in_clear()
     assert (twin.body, twin.packing) == (family.program.body, family.program.packing)
-    assert not twin.scheme.hidden
+    assert not twin.scheme.encrypts
     assert twin.warning == "clear backend: hides nothing"
     assert twin.in_clear().fingerprint == twin.fingerprint
     if family.hides:
@@ -352,7 +352,7 @@ def test_bootstraps_with_more_boxes_than_the_parameters_have_are_refused() -> No
     builder.output(Port("y", "bits", 1), made, [QUARTER])
     body = builder.finish()
     packing = BitPacking(body.inputs, body.outputs)
-    with pytest.raises(InvalidProgramError, match=r"2\^3 boxes apart, those under boxes4 2\^2"):
+    with pytest.raises(InvalidProgramError, match=r"up to 2\^2 under boxes4, got 2\^3"):
         cw.Program(Tfhe("boxes4"), body, packing)
     assert cw.Program(Tfhe("boxes8"), body, packing).name == "fine"
 
@@ -410,7 +410,7 @@ LAYOUT: dict[str, Any] = {
     "slots": 512,
     "axes": [{"size": 4, "stride": 8, "name": "", "tile": 0}],
     "replicas": [],
-    "dirty": True,
+    "garbage": True,
     "offset": 0,
 }
 HUGE = {**LAYOUT, "axes": [{"size": 1 << 40, "stride": 0, "name": "", "tile": 1}] * 32}

@@ -70,7 +70,7 @@ def test_tables_take_powers_of_two() -> None:
         ({"switch_variance": (math.nan,)}, "finite"),
         ({"fresh_variance": math.inf}, "finite"),
         ({"bootstrap_variance": -1e-9}, "0 or more"),
-        ({"max_boxes_log": 1}, "4 boxes or more"),
+        ({"max_boxes_log": 1}, "message space of 4 or more"),
     ],
 )
 def test_what_is_no_noise_is_refused(changed: dict[str, object], reason: str) -> None:

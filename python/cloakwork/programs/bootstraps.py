@@ -303,7 +303,7 @@ class BootstrapProgram:
         if wrong.size:
             node = int(wrong[0])
             _refuse(
-                f"node {node} has {int(self.table_counts[node])} tables that are no rotations of "
+                f"node {node} has {int(self.table_counts[node])} tables that do not rotate into "
                 f"one another, expected up to {MAX_TABLES}"
             )
         made_by = np.repeat(self.kinds, outputs)

@@ -278,7 +278,7 @@ class Bgv:
     """
 
     name: ClassVar[str] = "bgv"
-    hidden: ClassVar[bool] = True
+    encrypts: ClassVar[bool] = True
 
     def __init__(
         self, parameter_sets: Sequence[BgvParameters], *, public_inputs: bool = False

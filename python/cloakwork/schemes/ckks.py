@@ -161,7 +161,7 @@ class Ckks:
     """
 
     name: ClassVar[str] = "ckks"
-    hidden: ClassVar[bool] = True
+    encrypts: ClassVar[bool] = True
     # Errors are planned and estimated as of inputs that a public key encrypted.
     public_inputs: ClassVar[bool] = True
 

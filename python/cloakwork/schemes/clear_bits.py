@@ -59,7 +59,7 @@ class ClearBits:
     """
 
     name: ClassVar[str] = "clear tfhe"
-    hidden: ClassVar[bool] = False
+    encrypts: ClassVar[bool] = False
     insecure = True
     public_inputs = True
 
@@ -221,8 +221,8 @@ def _outputs(program: BootstrapProgram, inputs: Bits) -> Bits:
             continue
         if np.any(phase & np.uint32((1 << 32 - boxes_log) - 1)):
             raise BoxMissedError(
-                f"cannot run the bootstraps: the phase of node {node} falls between two of its "
-                f"{1 << boxes_log} boxes; the program was made wrongly"
+                f"cannot run the bootstraps: the phase of node {node} falls between two "
+                f"values of its message space of {1 << boxes_log}; the program was made wrongly"
             )
         boxes = phase >> np.uint32(32 - boxes_log)
         tables = program.tables[table_starts[node] : table_starts[node + 1]]

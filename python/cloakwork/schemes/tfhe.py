@@ -50,7 +50,7 @@ class Tfhe:
     """
 
     name: ClassVar[str] = "tfhe"
-    hidden: ClassVar[bool] = True
+    encrypts: ClassVar[bool] = True
     insecure = False
     public_inputs = True
 
@@ -83,8 +83,8 @@ class Tfhe:
         boxes_log = int(body.boxes_log.max(initial=0))
         if boxes_log > self.parameters.max_boxes_log:
             raise InvalidProgramError(
-                f"cannot use {body.title}: its bootstraps tell 2^{boxes_log} boxes apart, those "
-                f"under {self.parameters.name} 2^{self.parameters.max_boxes_log}"
+                f"cannot use {body.title}: expected a message space of up to "
+                f"2^{self.parameters.max_boxes_log} under {self.parameters.name}, got 2^{boxes_log}"
             )
         self.failure(body).require(body.title, self.parameters.name, self.failure_bits)
 

@@ -75,7 +75,7 @@ class BitNoise:
         if not 1 <= len(self.switch_variance) <= 3:
             self._refuse("expected the noise of one, two and four tables")
         if self.max_boxes_log < 2:
-            self._refuse(f"expected 4 boxes or more, got 2^{self.max_boxes_log}")
+            self._refuse(f"expected a message space of 4 or more, got 2^{self.max_boxes_log}")
 
     def budget(self, boxes_log: int, tables: int) -> float:
         """The most variance that a bootstrap's sum may have; below 0 where there is none."""

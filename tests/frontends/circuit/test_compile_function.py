@@ -367,3 +367,14 @@ def test_compiling_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     distance.compile(bits=16, effort=0.1)
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "")
+
+
+def test_fewer_failures_let_more_results_be_shown() -> None:
+    seldom = distance.compile(bits=16, effort=0.1, failure_bits=128)
+    assert seldom.log2_failure < -120
+    client, evaluator = seldom.keygen()
+    outputs = evaluator.run(client.encrypt(a=[1, 2, 3], b=[4, 6, 8]))
+    assert client.decrypt_for_others(outputs, statistical_bits=40, decryptions=10**6) == 50
+    for wrong in (39, 129, 64.5):
+        with pytest.raises(InvalidArgumentError, match="failure_bits"):
+            distance.compile(bits=16, failure_bits=wrong)  # type: ignore[arg-type]

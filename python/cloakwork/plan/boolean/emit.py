@@ -57,8 +57,8 @@ class _Writer:
     ) -> None:
         if not noise.most_tables(_BOXES_LOG):
             raise NoiseBudgetError(
-                f"cannot map the gates under {noise.name!r}: its bootstraps cannot tell "
-                "4 boxes apart with enough certainty; take other parameters"
+                f"cannot map the gates under {noise.name!r}: its message space cannot "
+                "hold 4 values with enough certainty; take other parameters"
             )
         self.uses = Uses(network, cover)
         self._program = program
@@ -359,6 +359,6 @@ class _Writer:
 
     def _refuse(self) -> None:
         raise NoiseBudgetError(
-            f"cannot map the gates under {self._noise.name!r}: a sum of fresh signals is "
+            f"cannot map the gates under {self._noise.name!r}: a sum of fresh LWE ciphertexts is "
             "too noisy for a bootstrap; take other parameters"
         )

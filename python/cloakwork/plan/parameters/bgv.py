@@ -41,6 +41,9 @@ _EFFORT = 600
 _FEWEST_STEPS = 5
 # Between bits of levels that are tried.
 _STEPS = (1, 2, 3, 5, 10)
+# Bits that may be asked for: a bound on noise fails with a probability below 2^-bits. The engine
+# has the same range (`crates/rlwe`, `bgv::noise`).
+FAILURE_BITS = range(40, 129)
 # What the model of noise may be off by, tried in order.
 _SPARE_BITS = (0.1, 0.5, 3.0, 8.0)
 # Of the chains that the model finds cheapest, those whose parameters are made and counted.
@@ -89,6 +92,7 @@ class IntegerOptions:
         insecure: Whether parameters below 128-bit security are allowed.
         public_inputs: Whether inputs may be encrypted by a public key.
         key_budget: Bytes for the evaluation keys of all primes; None for no limit.
+        failure_bits: A bound on noise fails with a probability below 2^-failure_bits.
     """
 
     bits: int
@@ -97,6 +101,7 @@ class IntegerOptions:
     insecure: bool = False
     public_inputs: bool = False
     key_budget: int | None = None
+    failure_bits: int = FAILURE_BITS[0]
 
     def wide_enough(self, lanes: LaneProgram) -> Iterator[int]:
         """The rings in whose rows so many evaluations of a program fit."""
@@ -328,6 +333,7 @@ def _parameter_sets(
             level_bits=chain.level_bits,
             base_bits=chain.base_bits,
             log_n=log_n,
+            failure_bits=options.failure_bits,
             insecure=options.insecure,
         )
         for modulus in options.moduli(log_n)
