@@ -603,9 +603,9 @@ class BooleanParameters:
     @property
     def name(self) -> str: ...
     @property
-    def max_boxes_log(self) -> int: ...
+    def max_message_bits(self) -> int: ...
     @property
-    def signal_bytes(self) -> int: ...
+    def lwe_bytes(self) -> int: ...
     @property
     def evaluation_key_bytes(self) -> int: ...
 
@@ -661,7 +661,7 @@ class BootstrapProgram:
         term_signals: NDArray[np.uint32],
         term_weights: NDArray[np.int32],
         constants: NDArray[np.uint32],
-        boxes_log: NDArray[np.uint8],
+        message_bits: NDArray[np.uint8],
         output_starts: NDArray[np.uint32],
         tables: NDArray[np.uint32],
         output_constants: NDArray[np.uint32],

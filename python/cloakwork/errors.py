@@ -179,8 +179,8 @@ class SynthesisTimeoutError(CloakworkError, TimeoutError):
     """Making a circuit took longer than allowed."""
 
 
-class BoxMissedError(CloakworkError, ArithmeticError):
-    """A bootstrap program's phase is no box of its bootstrap: whoever made it went wrong."""
+class MessageMissedError(CloakworkError, ArithmeticError):
+    """A bootstrap program's phase is no message of its bootstrap: whoever made it went wrong."""
 
 
 class NoiseBudgetError(CloakworkError, ArithmeticError):

@@ -232,8 +232,8 @@ impl NoiseModel {
         self.t.log2()
     }
 
-    /// After a switch to a modulus smaller by so many bits, in the quieter of two ways: a division
-    /// by the primes that leave, or dropping them.
+    /// After a switch to a modulus smaller by so many bits, by the quieter of two: a division by
+    /// the primes that leave, or dropping them.
     pub fn switched(&self, noise: Noise, bits: f64) -> Noise {
         let divided = self.divided(noise, bits);
         let worth = bits > 0.0 && !dropping_is_as_quiet(noise, divided);
@@ -261,7 +261,7 @@ impl NoiseModel {
         let mut count = 0;
         loop {
             let below = self.switched(noise, bits);
-            // Nothing falls for ever, but bits may be none.
+            // Noise does not fall for ever, but `bits` may be 0.
             let gains = 2.0 * (noise.length_bits - below.length_bits) >= bits && bits > 0.0;
             if !gains || count == MOST_SWITCHES {
                 return count;
