@@ -326,7 +326,7 @@ class SynthesisTimeoutError(CloakworkError, TimeoutError):
     """
 
 
-class BoxMissedError(CloakworkError, ArithmeticError):
+class MessageMissedError(CloakworkError, ArithmeticError):
     """A phase of a bootstrap program falls between values of the message space.
 
     Raised when a program over bits runs in the clear: whoever made the program went wrong.

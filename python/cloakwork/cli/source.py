@@ -37,8 +37,8 @@ class Options:
         precision: Bits after the binary point of results.
         key_budget: Bytes for all evaluation keys.
         threads: Threads that a circuit over bits is to run on.
-        failure_bits: A bootstrap, or a bound on noise over integers, fails with a probability of at
-            most 2^-failure_bits.
+        failure_bits: A bootstrap of a circuit over bits, and a bound on noise of a function of
+            integers, fails with a probability of at most 2^-failure_bits.
         public_inputs: Whether a public key may encrypt inputs of a function of integers.
         insecure: Whether parameters below 128-bit security are allowed.
     """

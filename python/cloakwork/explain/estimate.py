@@ -124,7 +124,7 @@ def _of_bits(program: Program, body: BootstrapProgram) -> Estimate:
     operations = {"bootstrap": found.bootstraps, "addition": found.terms}
     if not isinstance(scheme, Tfhe):
         return Estimate(operations, 0.0, 0, 0, 0, 0)
-    each = scheme.parameters.signal_bytes
+    each = scheme.parameters.lwe_bytes
     at_once = max(1, threads())
     costs = measured_set(scheme.parameters.name, scheme.failure_bits)
     return Estimate(

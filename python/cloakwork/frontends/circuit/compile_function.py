@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from typing import Any
 
+from cloakwork._native import BGV_LEAST_FAILURE_BITS, BGV_MOST_FAILURE_BITS
 from cloakwork.base.arguments import integer, positive, shown, truth
 from cloakwork.errors import InvalidArgumentError, ResultOverflowError, SlotMismatchError
 from cloakwork.frontends.circuit.inputs import Declared, signed_range
@@ -19,7 +20,7 @@ from cloakwork.frontends.circuit.staging import (
 from cloakwork.plan.circuits.depth import require_depth
 from cloakwork.plan.circuits.ranges import Range, result_ranges
 from cloakwork.plan.circuits.search import candidates
-from cloakwork.plan.parameters.bgv import FAILURE_BITS, IntegerOptions, cheapest_integer_plan
+from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.ir.circuits import Circuit
 from cloakwork.programs.ir.vectors import Clear, LaneProgram
@@ -84,7 +85,7 @@ class CircuitFunction:
         insecure: bool = False,
         public_inputs: bool = False,
         key_budget: int | None = None,
-        failure_bits: int = FAILURE_BITS[0],
+        failure_bits: int = BGV_LEAST_FAILURE_BITS,
     ) -> Program:
         """Plan the function as one program on ciphertexts.
 
@@ -99,8 +100,9 @@ class CircuitFunction:
             public_inputs: Whether inputs may be encrypted by a public key, which has more noise
                 and so may take larger parameters; see `Client.public_key`.
             key_budget: Bytes for all evaluation keys; the fewer, the more rotations.
-            failure_bits: A bound on noise fails with a probability below 2^-failure_bits, 40 to
-                128; see `Client.decrypt_for_others` and `Program.log2_failure`.
+            failure_bits: Each bound on noise, of an encryption, a key switch or a division, fails
+                with a probability of at most 2^-failure_bits, from 40 to 128. More take larger
+                parameters; `Program.log2_failure` says what a run comes to.
 
         Raises:
             EncryptedConditionError: The function uses an encrypted value where only a clear one
@@ -139,8 +141,13 @@ class CircuitFunction:
         lanes = _candidates(made.circuit, effort, seed, 1 << rings[-1] - 1)
         if key_budget is not None:
             key_budget = integer(key_budget, "key_budget", _ACTION, least=0, most=_MOST_BYTES)
-        least, most = FAILURE_BITS[0], FAILURE_BITS[-1]
-        failure_bits = integer(failure_bits, "failure_bits", _ACTION, least=least, most=most)
+        failure_bits = integer(
+            failure_bits,
+            "failure_bits",
+            _ACTION,
+            least=BGV_LEAST_FAILURE_BITS,
+            most=BGV_MOST_FAILURE_BITS,
+        )
         options = IntegerOptions(
             bits, batch, rings, insecure, public_inputs, key_budget, failure_bits
         )
