@@ -45,6 +45,7 @@ lint: .venv/.dev
 	@echo "== checking Rust"
 	@cargo fmt --check
 	@cargo clippy --release --all-targets --quiet -- --deny warnings
+	@$(BIN)/python tools/rust_modules.py
 	@echo "== checking Python"
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .

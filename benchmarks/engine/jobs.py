@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measurement import Accuracy
 from cloakwork._native import (
+    WORD_BYTES,
     Ciphertext,
     Decrypted,
     Evaluator,
@@ -25,7 +26,6 @@ from cloakwork.programs.bsgs import cheapest_split
 
 Vector: TypeAlias = NDArray[np.complex128]
 
-_WORD_BYTES = 4
 _SEED = 20240463
 # The largest absolute value of what is encrypted.
 _BOUND = 1.0
@@ -55,7 +55,7 @@ class Setting:
     @property
     def limb_bytes(self) -> int:
         """Bytes of a polynomial modulo one prime."""
-        return _WORD_BYTES * self.parameters.n
+        return WORD_BYTES * self.parameters.n
 
     @property
     def key_poly_bytes(self) -> int:

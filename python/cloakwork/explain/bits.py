@@ -81,9 +81,9 @@ def _encrypted_facts(program: BootstrapProgram, scheme: Tfhe, made_for: int) -> 
     return facts | {
         "key": f"{size(parameters.evaluation_key_bytes)} for the evaluator",
         "bits": (
-            f"{size(program.input_count * parameters.signal_bytes)} in "
+            f"{size(program.input_count * parameters.lwe_bytes)} in "
             f"{counted(program.input_count, 'ciphertext')} go in, "
-            f"{size(outputs * parameters.signal_bytes)} in {outputs} come out"
+            f"{size(outputs * parameters.lwe_bytes)} in {outputs} come out"
         ),
         "failure": (
             f"{_probability(failure.worst)} for one bootstrap or output, "

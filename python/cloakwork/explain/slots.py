@@ -40,7 +40,7 @@ def explain_tensor(tensor: Tensor) -> str:
             result_bytes=tensor.nbytes,
             precision=tensor.precision,
         )
-    lines = [f"{'encrypted' if tensor.hidden else 'made'} here, not computed"]
+    lines = [f"{'encrypted' if tensor.encrypted else 'made'} here, not computed"]
     lines += [f"  {tensor.warning}"] if tensor.warning else []
     lines += _tensor("tensor", tensor.layout)
     lines += [f"  memory  {size(tensor.nbytes)}", _error(tensor.precision, tensor.scheme)]
@@ -92,7 +92,7 @@ def explain_circuit(
     lines += [f"  modulo  {each.plaintext_modulus}: {each}" for each in scheme.parameter_sets]
     lines += memory_lines(program, scheme, profile)
     lines += time_lines(program, scheme, profile)
-    if scheme.hidden:
+    if scheme.encrypts:
         chance = math.ceil(scheme.log2_failure(program))
         lines += fact("failure", [f"2^{chance} at most that noise changes a result of a run"])
     if len(program.operations) <= _LONGEST_INTEGER_LISTING:
@@ -130,7 +130,7 @@ def _plan(program: SlotProgram) -> list[str]:
 
 def _error(precision: float, scheme: Any) -> str:
     told = f"  error   below 2^{math.ceil(-precision)}, even with every input at its bound"
-    return f"{told}, but for a chance of 2^-20" if scheme.hidden else told
+    return f"{told}, but for a chance of 2^-20" if scheme.encrypts else told
 
 
 def _result_lines(packing: ScalarPacking) -> list[str]:

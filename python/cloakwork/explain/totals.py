@@ -68,7 +68,7 @@ def time_lines(program: SlotProgram, scheme: Any, profile: Profile | None) -> li
         measured = {kind: each.seconds for kind, each in profile.totals().items()}
         pieces.append(f"{duration(sum(measured.values()))} measured")
         pieces.append(f"{duration(profile.seconds)} from start to end")
-    if scheme.hidden:
+    if scheme.encrypts:
         seconds = modelled_seconds(program, scheme)
         for operation, each in zip(program.operations, seconds, strict=True):
             if each:

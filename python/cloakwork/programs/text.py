@@ -10,7 +10,7 @@ line of the user's program that it comes from and the stage of the plan:
     v0 = 1.0 x3, 0.0 x5
 
     %0 = input "x" at 1
-    %1 = rotate %0 by 1 layout (i:3@1) dirty from "neighbour.py:4"
+    %1 = rotate %0 by 1 layout (i:3@1) garbage from "neighbour.py:4"
     %2 = constant v0
     %3 = mul %1 %2 stage "mask"
     %4 = rescale %3
@@ -166,7 +166,7 @@ def _layout(layout: Layout) -> str:
     words = [f"layout {_axes(layout.axes)}"]
     words += [f"copies {_axes(layout.replicas)}"] if layout.replicas else []
     words += [f"at {layout.offset}"] if layout.offset else []
-    words += ["dirty"] if layout.dirty else []
+    words += ["garbage"] if layout.garbage else []
     return " ".join(words)
 
 
@@ -252,7 +252,7 @@ def _read_layout(tokens: Tokens, slots: int) -> Layout:
     if len(axes) + len(replicas) > _MAX_AXES:
         raise InvalidProgramError(f"expected at most {_MAX_AXES} axes")
     offset = tokens.integer() if tokens.accept("at") else 0
-    return Layout(slots, axes, replicas, tokens.accept("dirty"), offset)
+    return Layout(slots, axes, replicas, tokens.accept("garbage"), offset)
 
 
 def _read_axes(tokens: Tokens) -> tuple[Axis, ...]:

@@ -30,7 +30,7 @@ def published_costs() -> BitCosts:
     steps = [2 * size / (1 << log) for log in range(3)]
     noise = BitNoise(
         "published",
-        # By these formulas 8 boxes are missed a little more often than 2^-64.
+        # By these formulas messages of a space of 8 are missed a little more often than 2^-64.
         2,
         large_variance,
         large_variance,

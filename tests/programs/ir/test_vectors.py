@@ -80,7 +80,9 @@ def test_slot_programs_have_none_of_the_operations_of_lanes_alone() -> None:
 
 
 def test_lane_programs_have_none_of_the_other_operations_of_slots() -> None:
-    with pytest.raises(InvalidProgramError, match="cannot use rescale: lane programs have none"):
+    with pytest.raises(
+        InvalidProgramError, match="cannot use rescale: vectorised programs have none"
+    ):
         program(PACKED, Rescale(0))
 
 

@@ -115,7 +115,7 @@ def _work(program: SlotProgram | BootstrapProgram, scheme: Any, profile: Profile
     modelled: Sequence[float] | None = None
     if isinstance(program, SlotProgram):
         nodes, operations = nodes_of(program), len(program.operations)
-        if scheme.hidden:
+        if scheme.encrypts:
             modelled = modelled_seconds(program, scheme)
     else:
         nodes, operations = nodes_of_bootstraps(program), program.node_count
