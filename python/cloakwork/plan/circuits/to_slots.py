@@ -16,7 +16,6 @@ from cloakwork.programs.ir.vectors import (
     Multiple,
     Offset,
     Packed,
-    PlacedScalar,
 )
 from cloakwork.programs.packing.scalar import ResultPlace, ScalarPlaces
 from cloakwork.programs.slots import (
@@ -59,13 +58,11 @@ def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
     starts = [number * lanes.width for number in range(slots // lanes.width)]
     builder = Builder(lanes.title, slots, "integer")
     values: list[int] = []
-    packed: list[tuple[PlacedScalar, ...]] = []
     for operation in lanes.operations:
         match operation:
             case Packed(scalars=scalars):
                 names = dict.fromkeys(scalar.input for scalar in scalars)
                 made = builder.append(Input(", ".join(names), 0))
-                packed.append(scalars)
             case Rotate(operand=operand, steps=steps):
                 value, steps = values[operand], steps % slots
                 made = builder.append(Rotate(value, steps)) if steps else value
@@ -91,8 +88,9 @@ def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
             builder.append(Output(vector))
             outputs[vector] = len(outputs)
         results.append(ResultPlace(outputs[vector], place.slot))
-    places_of = ScalarPlaces(slots, lanes.width, tuple(packed), tuple(results))
-    return SlotPlan(builder.finish(), places_of)
+    packed = tuple(each.scalars for each in lanes.operations if isinstance(each, Packed))
+    places = ScalarPlaces(slots, lanes.width, packed, tuple(results))
+    return SlotPlan(builder.finish(), places)
 
 
 def _times(builder: Builder, value: int, digits: Sequence[Integers]) -> int:
