@@ -90,8 +90,6 @@ def test_the_text_is_as_a_person_would_write_it() -> None:
         (HEAD + "v0 = nan x4", "line 4: expected a number"),
         (HEAD + "v0 = 0x4", "line 4: expected a number, got '0x4'"),
         (HEAD + "numbers integer\nv0 = 0x4", "line 5: expected an integer of up to 63 bits"),
-        (HEAD + "v0 = 0x4", "line 4: expected a number, got '0x4'"),
-        (HEAD + "numbers integer\nv0 = 0x4", "line 5: expected an integer of up to 63 bits"),
         (HEAD + "v0 = 1e999 x4", "line 4: expected a number that a float64 holds"),
         (HEAD + "v1 = 1.0 x4", "line 4: expected v0"),
         (INPUT + "%2 = neg %0", "line 5: expected %1, got '%2'"),

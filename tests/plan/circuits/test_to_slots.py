@@ -108,16 +108,6 @@ def test_rotations_go_round_the_row() -> None:
     ]
 
 
-def test_rotations_go_round_the_row() -> None:
-    program = slot_plan(lanes_of(Rotate(0, -1), Add(0, 1), place=2), 8).program
-    assert [program.line(number) for number in range(4)] == [
-        "%0 = input x",
-        "%1 = rotate %0 by 7",
-        "%2 = add %0 %1",
-        "%3 = output %2",
-    ]
-
-
 CLEAR = st.integers(-(2**300), 2**300) | st.sampled_from([0, 2**63 - 1, -(2**63), 2**124])
 
 

@@ -80,30 +80,6 @@ def test_slot_programs_have_none_of_the_operations_of_lanes_alone() -> None:
 
 
 def test_lane_programs_have_none_of_the_other_operations_of_slots() -> None:
-    with pytest.raises(InvalidProgramError, match="cannot use rescale: lane programs have none"):
-        program(PACKED, Rescale(0))
-    assert str(made).split("\n") == [
-        "t, 4 slots wide",
-        "  %0 = pack 0:x[0] 1:x[1] 2:x[2]",
-        "  %1 = rotate %0 by -1",
-        "  %2 = add %0 %1",
-        "  %3 = sub %0 %1",
-        "  %4 = mul %2 %3",
-        "  %5 = neg %4",
-        "  %6 = scale %5 by 2",
-        "  %7 = mask %6 0:1 2:-3",
-        "  %8 = offset %7 1:9",
-        "  output z = %8@0",
-    ]
-
-
-def test_slot_programs_have_none_of_the_operations_of_lanes_alone() -> None:
-    for operation in (PACKED, Multiple(0, 2), Masked(0, ((0, 1),)), Offset(0, ((0, 1),))):
-        with pytest.raises(InvalidProgramError, match=f"cannot use {operation.kind}: "):
-            SlotProgram("t", 4, (Input("x", 0), operation), (None,) * 2, numbers="integer")
-
-
-def test_lane_programs_have_none_of_the_other_operations_of_slots() -> None:
     with pytest.raises(
         InvalidProgramError, match="cannot use rescale: vectorised programs have none"
     ):
