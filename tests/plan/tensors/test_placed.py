@@ -11,11 +11,11 @@ from cloakwork.errors import LevelExhaustedError
 from cloakwork.plan.tensors.movement import Weights
 from cloakwork.plan.tensors.placed import (
     Placed,
-    masked,
     copied,
     dropped,
     gathered,
     level_of,
+    masked,
     moved,
     moved_freely,
     multiplied,

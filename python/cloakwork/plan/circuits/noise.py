@@ -129,7 +129,7 @@ class NoiseModel:
         return noise.scaled(-bits).plus(self.rounding)
 
     def switches(self, noise: Noise, bits: float) -> int:
-        """How many switches by so many bits each leave most room for a product.
+        """How many switches by so many bits each leave most headroom for a product.
 
         As far as the length of the noise falls by half of what the modulus does.
 

@@ -57,7 +57,7 @@ _UNIT_LOG_N = 12
 # An encryption, in rotations at its level.
 _ENCRYPTION = 0.5
 # A modulus is asked to have this much more than it needs, for primes do not come in every size.
-_ROOM_BITS = 0.02
+_MARGIN_BITS = 0.02
 # By log_n: of the modulus with the primes of key switching, the limit for 128 bits of security in
 # the engine's table.
 MOST_BITS: Mapping[int, float] = dict(zip(range(12, 18), _LIMITS, strict=True))
@@ -280,7 +280,7 @@ def _spread(numbers: range, most: int) -> list[int]:
 def _bases(level_bits: int, needed: float) -> list[float]:
     """Moduli of level 0: the least, the most, and those with which the largest noise fits."""
     low, high = level_bits + _HEADROOM_BITS[0], level_bits + _HEADROOM_BITS[-1]
-    fitting = [needed + _ROOM_BITS - n * level_bits for n in range(1 + int(needed // level_bits))]
+    fitting = [needed + _MARGIN_BITS - n * level_bits for n in range(1 + int(needed // level_bits))]
     return [low, *sorted({each for each in fitting if low < each <= high}), high]
 
 

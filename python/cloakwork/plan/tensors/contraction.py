@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from cloakwork.plan.tensors.movement import Weights
 from cloakwork.plan.tensors.placed import (
     Placed,
-    masked,
     copied,
     gathered,
+    masked,
     moved,
     moved_freely,
     multiplied,
