@@ -158,7 +158,7 @@ def test_the_top_is_a_module_of_the_design(tmp_path: Path) -> None:
         boolean.from_verilog(path, top="other")
     names: list[Any] = ["", "m; shell", "-m", "m\n", None, b"m"]
     for name in names:
-        with pytest.raises(InvalidArgumentError, match="no name of a module"):
+        with pytest.raises(InvalidArgumentError, match="expected the name of a module"):
             boolean.from_verilog(path, top=name)
     with pytest.raises(InvalidArgumentError, match="expected a file, got none"):
         boolean.from_verilog([], top="m")
