@@ -23,6 +23,8 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 
 # Of programs for which nothing else is asked.
 FAILURE_BITS = 64
+# Of a variance that is added up from terms, what their rounding may not exceed.
+_BEFORE_ROUNDING = 1 - 1e-12
 # Outputs of bootstraps that a sum may have at least where a bootstrap is to be of use.
 _LEAST_OUTPUTS = 32
 
@@ -80,8 +82,7 @@ class BitNoise:
     def budget(self, message_bits: int, tables: int) -> float:
         """The most variance that a bootstrap's sum may have; below 0 where there is none."""
         margin = 2.0 ** -(message_bits + 1)
-        # What is computed back from it may come out above by the last bit of a float.
-        largest = (1 - 2.0**-40) * boolean_largest_variance(margin, -self.failure_bits)
+        largest = boolean_largest_variance(margin, -self.failure_bits) * _BEFORE_ROUNDING
         return largest - self.switch_variance[tables_log(tables)]
 
     def most_tables(self, message_bits: int) -> int:
