@@ -139,7 +139,7 @@ def test_system_verilog(tmp_path: Path) -> None:
         ("wire w; assign q = a & w;", VerilogError, "w is used but has no driver"),
         ("wire w; assign q = ~(a & w); assign w = ~(c & q);", VerilogError, "loop"),
         ("assign q = a +;", VerilogError, "design.v:1: ERROR: syntax error"),
-        ("wire [3:0] w = {4{a}} ** {4{c}}; assign q = ^w;", VerilogError, r"\$pow, from .*no gate"),
+        ("wire [3:0] w = {4{a}} ** {4{c}}; assign q = ^w;", VerilogError, r"\$pow, from .*not a gate"),
         ("other o(a, q);", VerilogError, "other.*not part of the design"),
     ],
 )
