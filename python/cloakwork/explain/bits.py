@@ -94,13 +94,13 @@ def _encrypted_facts(program: BootstrapProgram, scheme: Tfhe, made_for: int) -> 
 
 def _measured(profile: Profile) -> str:
     """What a run took, and what of it its bootstraps."""
-    told = f"{duration(profile.seconds)} from start to end"
+    shown = f"{duration(profile.seconds)} from start to end"
     if not profile.operations:
-        return told
+        return shown
     total = sum(each.seconds for each in profile.operations)
     threads = 1 + max(each.thread for each in profile.operations)
     made = counted(len(profile.operations), "bootstrap")
-    return f"{told}; {made} of {duration(total)} in all on {counted(threads, 'thread')}"
+    return f"{shown}; {made} of {duration(total)} in all on {counted(threads, 'thread')}"
 
 
 def _probability(log2: float) -> str:
@@ -125,6 +125,6 @@ def _levels(name: str, widths: Sequence[int]) -> list[str]:
     width = max(map(len, means), default=0)
     for levels, mean in means.items():
         bar = "#" * max(1, round(_BAR_WIDTH * mean / max(means.values())))
-        told = f"{mean:.0f}" if step == 1 else f"{mean:.3g} each"
-        lines.append(f"    {levels:>{width}}  {bar:<{_BAR_WIDTH}}  {told}")
+        shown = f"{mean:.0f}" if step == 1 else f"{mean:.3g} each"
+        lines.append(f"    {levels:>{width}}  {bar:<{_BAR_WIDTH}}  {shown}")
     return lines

@@ -206,12 +206,12 @@ class LaneProgram:
             if len(set(slots)) != len(slots):
                 _refuse(f"{operation.line(number)} places two scalars in one slot")
             for scalar in operation.scalars:
-                wish = declared.get(scalar.input)
-                if wish is None or not 0 <= scalar.index < wish.count:
+                options = declared.get(scalar.input)
+                if options is None or not 0 <= scalar.index < options.count:
                     _refuse(f"{operation.line(number)} places a scalar that no input has")
-                if (scalar.input, scalar.index) in placed and not wish.replicated:
+                if (scalar.input, scalar.index) in placed and not options.replicated:
                     _refuse(f"{scalar.input!r} is not replicated, but a scalar lies in two slots")
-                if wish.slots is not None and wish.slots[scalar.index] != scalar.slot:
+                if options.slots is not None and options.slots[scalar.index] != scalar.slot:
                     _refuse(f"{scalar.input!r} does not lie in the slots asked for")
                 placed.add((scalar.input, scalar.index))
             names = {scalar.input for scalar in operation.scalars}
