@@ -2,25 +2,47 @@
 
 A record is a mapping of names to numbers, text, truth values, None, arrays, bytes, lists of
 these, and further records. Whoever reads one from a file does it through `Fields`, which
-checks every entry as it is taken.
+checks every entry as it is taken. A dataclass is a record of its fields: `record_of` makes it,
+and `Fields.made` reads it as the annotations of the fields say.
 """
 
 from __future__ import annotations
 
+import builtins
+import collections.abc
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import MalformedBytesError
 
+T = TypeVar("T")
+
 Record: TypeAlias = Mapping[str, Any]
+# Text without control characters, as the annotation of a field.
+Word: TypeAlias = Annotated[str, str.isprintable]
 
 _MOST_NUMBER = sys.float_info.max
+# Of an integer without limits, and entries of a list.
+_MAX_DIGITS = 400
+_MAX_ENTRIES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The least and the greatest that an integer may be, in the annotation of a field."""
+
+    least: int
+    most: int
 
 
 class Fields:
@@ -125,13 +147,6 @@ class Fields:
             raise self.wrong(name, f"an array of {wanted} with {ndim} axes")
         return value
 
-    def integers(self, name: str, *, least: int, most: int, count: int) -> tuple[int, ...]:
-        """A list of up to so many integers within limits."""
-        values = self.items(name, most=count)
-        if not all(type(value) is int and least <= value <= most for value in values):
-            raise self.wrong(name, f"integers from {least} up to {most}")
-        return tuple(values)
-
     def items(self, name: str, *, most: int) -> list[Any]:
         """A list of up to so many entries of any kind."""
         values = self.raw(name)
@@ -147,6 +162,111 @@ class Fields:
         """A list of up to so many records."""
         for number, each in enumerate(self.items(name, most=most)):
             yield Fields(each, f"{self.place}, {name} {number}")
+
+    def made(self, kind: type[T]) -> T:
+        """The dataclass whose record this is, made by `record_of`.
+
+        Raises:
+            MalformedBytesError: An entry is missing or is not what the annotation of its field
+                says, or the dataclass refuses them.
+
+        Example:
+            >>> Fields({"least": 1, "most": 2}, "the record").made(Limits)
+            Limits(least=1, most=2)
+        """
+        entries = {name: self.value(name, each) for name, each in _annotations(kind).items()}
+        try:
+            return kind(**entries)
+        # numpy 1 indexes fewer axes than numpy 2, and says so by an IndexError.
+        except (IndexError, ValueError) as error:
+            raise MalformedBytesError(f"cannot read {self.place}: {error}") from error
+
+    def value(self, name: str, kind: Any) -> Any:
+        """An entry as an annotation says: of what it is made, and within which limits."""
+        parts = typing.get_args(kind)
+        match typing.get_origin(kind) or kind:
+            case builtins.bool:
+                return self.truth(name)
+            case builtins.str:
+                return self.text(name)
+            case builtins.float:
+                return self.number(name)
+            case builtins.int:
+                return self._long_integer(name)
+            case typing.Annotated if isinstance(parts[1], Limits):
+                return self.integer(name, least=parts[1].least, most=parts[1].most)
+            case typing.Annotated:
+                return self.word(name)
+            case typing.Literal:
+                return self.choice(name, parts)
+            case np.ndarray:
+                return self.array(name, np.dtype(typing.get_args(parts[1])[0]).str)
+            case types.UnionType | typing.Union:
+                return self._one_of(name, parts)
+            case builtins.tuple:
+                return self._tuple(name, parts)
+            case collections.abc.Mapping:
+                pair = tuple[parts]  # type: ignore[valid-type]
+                return dict(self._tuple(name, (pair, ...)))
+            case _:
+                return self.within(name).made(kind)
+
+    def _long_integer(self, name: str) -> int:
+        value = self.raw(name)
+        if type(value) is not int or abs(value) >= 10**_MAX_DIGITS:
+            raise self.wrong(name, f"an integer of up to {_MAX_DIGITS} digits")
+        return value
+
+    def _one_of(self, name: str, kinds: Sequence[Any]) -> Any:
+        """An entry of one of several kinds, dataclasses being told apart by their fields."""
+        value = self.raw(name)
+        if value is None and types.NoneType in kinds:
+            return None
+        if float in kinds:
+            number = self.number(name)
+            return value if int in kinds else number
+        for kind in kinds:
+            names = _annotations(kind).keys() if is_dataclass(kind) else None
+            if isinstance(value, Mapping) and value.keys() == names:
+                return self.value(name, kind)
+        raise self.wrong(name, f"one of {', '.join(each.__name__ for each in kinds)}")
+
+    def _tuple(self, name: str, kinds: Sequence[Any]) -> tuple[Any, ...]:
+        values = self.items(name, most=_MAX_ENTRIES)
+        if kinds[-1] is ...:
+            kinds = [kinds[0]] * len(values)
+        if len(values) != len(kinds):
+            raise self.wrong(name, f"a list of {len(kinds)}")
+        named = {f"{name} {number}": value for number, value in enumerate(values)}
+        return tuple(map(Fields(named, self.place).value, named, kinds))
+
+
+def _fields_of(kind: Any) -> dict[str, Any]:
+    """The annotations of the fields that a dataclass is made of."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return {each.name: hints[each.name] for each in fields(kind) if each.init}
+
+
+_annotations: Callable[[Any], Mapping[str, Any]] = cache(_fields_of)
+
+
+def record_of(value: Any) -> Any:
+    """Dataclasses, and lists of them, as the records that `Fields.made` and `value` read.
+
+    Example:
+        >>> record_of((Limits(1, 2), "text"))
+        [{'least': 1, 'most': 2}, 'text']
+    """
+    match value:
+        case tuple() | list():
+            return [record_of(each) for each in value]
+        case Mapping():
+            return [[name, record_of(each)] for name, each in value.items()]
+        case _ if is_dataclass(value):
+            names = _annotations(type(value))
+            return {name: record_of(getattr(value, name)) for name in names}
+        case _:
+            return value
 
 
 def digest_of(record: Record) -> str:

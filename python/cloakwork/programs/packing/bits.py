@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.record import Fields, Record
-from cloakwork.errors import NotRealError, ShapeMismatchError, ValueOutOfRangeError
-from cloakwork.programs.packing import Packed, counted_evaluations
+from cloakwork.errors import NotRealError, ValueOutOfRangeError
+from cloakwork.programs.packing import Packing, evaluation_rows, object_array
 from cloakwork.programs.packing.fixed_point import scaled, unscaled
-from cloakwork.programs.port import MAX_PORT_BITS, Port, distinct_ports
+from cloakwork.programs.port import Port, distinct_ports
 
 Bits = NDArray[np.uint8]
 
@@ -24,7 +23,7 @@ _WORD = 64
 
 
 @dataclass(frozen=True)
-class BitPacking:
+class BitPacking(Packing):
     """Inputs and outputs of a program over bits.
 
     The vectors of a run are the bits of each input, by the number of its port.
@@ -43,29 +42,40 @@ class BitPacking:
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
-    batch: ClassVar[int] = 1
 
-    def pack(self, arguments: Mapping[str, Any], action: str) -> Packed:
-        """The bits of arguments by name; see `programs.packing.Packing`.
+    def __post_init__(self) -> None:
+        distinct_ports(self.inputs, "inputs")
+        distinct_ports(self.outputs, "outputs")
 
-        Raises:
-            NotRealError: An argument is not of integers or bytes, or of real numbers for a port
-                with a fixed point.
-            NotFiniteError: A number is NaN or infinite.
-        """
-        given = [port for port in self.inputs if port.name in arguments]
-        read = {port.name: _read(port, arguments[port.name]) for port in given}
-        counts = {name: len(bits) if many else None for name, (bits, many) in read.items()}
-        runs, count = counted_evaluations(counts, action)
-        packed = [
-            {
-                number: read[port.name][0][run if read[port.name][1] else 0]
-                for number, port in enumerate(self.inputs)
-                if port.name in read
-            }
-            for run in range(runs)
-        ]
-        return Packed(tuple(packed), tuple(port.name for port in given), count)
+    def _read(self, port: Port, value: Any, _: str) -> tuple[Bits, bool]:
+        """The bits of one argument, a row per run, and whether it has a leading axis for runs."""
+        action = f"give {port.name!r} its value"
+        if isinstance(value, np.ma.MaskedArray):
+            raise NotRealError(
+                f"cannot {action}: expected {_expected(port)}, got an array with a mask; give what "
+                "stands for the values that it hides"
+            )
+        numbers = _octets(value) if port.kind == "bytes" else value
+        if not isinstance(numbers, np.ndarray):
+            numbers = object_array(numbers, port.name, action)
+        if port.fraction:
+            numbers = scaled(port, numbers)
+        else:
+            _require_integers(port, numbers)
+        within = {"bits": (port.width,), "bytes": (port.width // 8,)}.get(port.kind, ())
+        rows, many = evaluation_rows(numbers, port.shape + within, port.name, action)
+        low, high = _range(port)
+        if rows.size and not (low <= int(rows.min()) and int(rows.max()) <= high):
+            outside = int(rows.min()) if int(rows.min()) < low else int(rows.max())
+            raise ValueOutOfRangeError(
+                f"cannot {action}: expected {_number(port, low)} to {_number(port, high)}, got "
+                f"{_number(port, outside)}"
+            )
+        element = {"bits": 1, "bytes": 8}.get(port.kind, port.width)
+        return _bits(rows.reshape(-1), element).reshape(len(rows), port.bits), many
+
+    def _vectors(self, rows: Mapping[str, Bits]) -> dict[int, Bits]:
+        return {number: rows[self.inputs[number].name][0] for number in self.vectors_of([*rows])}
 
     def unpack(self, runs: Sequence[Sequence[Bits]], count: int | None) -> dict[str, Any]:
         """Every output by name.
@@ -77,9 +87,6 @@ class BitPacking:
         bits = np.stack([np.concatenate([*run, np.empty(0, np.uint8)]) for run in runs])
         return results_of_bits(self.outputs, bits.astype(np.uint8), many=count is not None)
 
-    def input_bounds(self) -> None:
-        """None: bits have no bound."""
-
     def vectors_of(self, ports: Sequence[str]) -> tuple[int, ...]:
         """The numbers of these inputs."""
         return tuple(number for number, port in enumerate(self.inputs) if port.name in ports)
@@ -88,26 +95,6 @@ class BitPacking:
     def vector_counts(self) -> tuple[int, int]:
         """How many inputs and outputs there are."""
         return len(self.inputs), len(self.outputs)
-
-    def to_record(self) -> Record:
-        """The packing as files hold it."""
-        return {
-            "inputs": [port.to_record() for port in self.inputs],
-            "outputs": [port.to_record() for port in self.outputs],
-        }
-
-    @classmethod
-    def from_fields(cls, fields: Fields) -> BitPacking:
-        """The packing of a record.
-
-        Raises:
-            MalformedBytesError: The record is of none.
-        """
-        inputs, outputs = (
-            distinct_ports(map(Port.from_fields, fields.several(name, most=MAX_PORT_BITS)), name)
-            for name in ("inputs", "outputs")
-        )
-        return cls(inputs, outputs)
 
 
 def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[str, Any]:
@@ -139,46 +126,6 @@ def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[st
         made = made.reshape(len(bits), *shape, *made.shape[1:])
         results[port.name] = made if many else _single(port, made[0])
     return results
-
-
-def _read(port: Port, value: Any) -> tuple[Bits, bool]:
-    """The bits of one argument, a row per run, and whether it has a leading axis for runs."""
-    if isinstance(value, np.ma.MaskedArray):
-        raise NotRealError(
-            f"cannot give {port.name!r} its value: expected {_expected(port)}, got an array with "
-            "a mask; give what stands for the values that it hides"
-        )
-    numbers = _octets(value) if port.kind == "bytes" else value
-    if not isinstance(numbers, np.ndarray):
-        try:
-            # Python's integers of any size stay what they are.
-            numbers = np.array(numbers, dtype=object)
-        except ValueError as error:
-            raise ShapeMismatchError(
-                f"cannot give {port.name!r} its value: expected parts of one shape, got several"
-            ) from error
-    if port.fraction:
-        numbers = scaled(port, numbers)
-    else:
-        _require_integers(port, numbers)
-    shape = port.shape
-    shape += {"bits": (port.width,), "bytes": (port.width // 8,)}.get(port.kind, ())
-    many = numbers.ndim == len(shape) + 1
-    if numbers.shape[numbers.ndim - len(shape) :] != shape or numbers.ndim > len(shape) + 1:
-        raise ShapeMismatchError(
-            f"cannot give {port.name!r} its value: expected the shape {shape}, or that after an "
-            f"axis of runs, got {numbers.shape}"
-        )
-    low, high = _range(port)
-    if numbers.size and not (low <= int(numbers.min()) and int(numbers.max()) <= high):
-        outside = int(numbers.min()) if int(numbers.min()) < low else int(numbers.max())
-        raise ValueOutOfRangeError(
-            f"cannot give {port.name!r} its value: expected {_number(port, low)} to "
-            f"{_number(port, high)}, got {_number(port, outside)}"
-        )
-    element = {"bits": 1, "bytes": 8}.get(port.kind, port.width)
-    runs = len(numbers) if many else 1
-    return _bits(numbers.reshape(-1), element).reshape(runs, port.bits), many
 
 
 def _octets(value: Any) -> Any:
