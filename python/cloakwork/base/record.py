@@ -46,14 +46,10 @@ class Limits:
 
 
 class Fields:
-    """The entries of a record from outside, checked as they are taken.
-
-    Args:
-        entries: What is to be a record.
-        place: Where it comes from, for the messages of errors.
+    """The entries of a record from a place outside, checked as they are taken.
 
     Raises:
-        MalformedBytesError: It is no record.
+        MalformedBytesError: They are no record.
 
     Example:
         >>> fields = Fields({"batch": 3, "inputs": [{"name": "x"}]}, "the program")
@@ -69,9 +65,6 @@ class Fields:
         self._entries = entries
         self.place = place
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._entries
-
     def raw(self, name: str) -> Any:
         """An entry as it is."""
         if name not in self._entries:
@@ -82,12 +75,15 @@ class Fields:
         """The error for an entry that is not what was expected."""
         return MalformedBytesError(f"cannot read {self.place}: expected {name} to be {expected}")
 
+    def _typed(self, name: str, kind: type[T], expected: str) -> T:
+        value = self.raw(name)
+        if not isinstance(value, kind):
+            raise self.wrong(name, expected)
+        return value
+
     def text(self, name: str) -> str:
         """An entry that is text."""
-        value = self.raw(name)
-        if not isinstance(value, str):
-            raise self.wrong(name, "text")
-        return value
+        return self._typed(name, str, "text")
 
     def word(self, name: str) -> str:
         """An entry that is text without control characters."""
@@ -101,13 +97,6 @@ class Fields:
         value = self.raw(name)
         if not isinstance(value, str) or value not in choices:
             raise self.wrong(name, f"one of {', '.join(choices)}")
-        return value
-
-    def truth(self, name: str) -> bool:
-        """An entry that is true or false."""
-        value = self.raw(name)
-        if not isinstance(value, bool):
-            raise self.wrong(name, "true or false")
         return value
 
     def integer(self, name: str, *, least: int, most: int) -> int:
@@ -134,10 +123,7 @@ class Fields:
 
     def data(self, name: str) -> bytes:
         """An entry of bytes."""
-        value = self.raw(name)
-        if not isinstance(value, bytes):
-            raise self.wrong(name, "bytes")
-        return value
+        return self._typed(name, bytes, "bytes")
 
     def array(self, name: str, dtype: str, *, ndim: int = 1) -> NDArray[Any]:
         """An array of a type and a number of axes."""
@@ -149,10 +135,10 @@ class Fields:
 
     def items(self, name: str, *, most: int) -> list[Any]:
         """A list of up to so many entries of any kind."""
-        values = self.raw(name)
-        if not isinstance(values, list | tuple) or len(values) > most:
+        values: list[Any] = self._typed(name, list, f"a list of up to {most}")
+        if len(values) > most:
             raise self.wrong(name, f"a list of up to {most}")
-        return list(values)
+        return values
 
     def within(self, name: str) -> Fields:
         """A record in the record."""
@@ -186,7 +172,7 @@ class Fields:
         parts = typing.get_args(kind)
         match typing.get_origin(kind) or kind:
             case builtins.bool:
-                return self.truth(name)
+                return self._typed(name, bool, "true or false")
             case builtins.str:
                 return self.text(name)
             case builtins.float:

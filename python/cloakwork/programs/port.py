@@ -131,38 +131,23 @@ def signature(inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
     return " -> ".join(named)
 
 
-def require_numbers(ports: Sequence[Port], kind: PortKind, what: str) -> None:
-    """Refuse ports that are not all of one kind of numbers, or of which two share a name."""
+def distinct_ports(given: Any, kinds: Sequence[str], what: str) -> tuple[Port, ...]:
+    """Ports of some kinds, of which no two share a name, and whose bits are few enough."""
+    ports = tuple(given)
     for port in ports:
-        if port.kind != kind:
+        if not isinstance(port, Port):
+            raise InvalidProgramError(f"cannot make the program: expected its {what} to be ports")
+        if port.kind not in kinds:
             raise InvalidProgramError(
-                f"cannot make the program: expected its {what} to be of kind {kind}, got "
-                f"{port.name!r:.40} of kind {port.kind}"
+                f"cannot make the program: expected its {what} to be of {', '.join(kinds)}, "
+                f"got {port.name!r:.40} of kind {port.kind}"
             )
-    _require_distinct(ports, what)
-
-
-def _require_distinct(ports: Sequence[Port], what: str) -> None:
     names = [port.name for port in ports]
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InvalidProgramError(
             f"cannot make the program: the name {twice!r} comes twice among its {what}"
         )
-
-
-def distinct_ports(given: Any, what: str) -> tuple[Port, ...]:
-    """The ports of a program over bits, where no two share a name and the bits are few enough."""
-    ports = tuple(given)
-    if not all(isinstance(port, Port) for port in ports):
-        raise InvalidProgramError(f"cannot make the program: expected its {what} to be ports")
-    for port in ports:
-        if not port.is_bits:
-            raise InvalidProgramError(
-                f"cannot make the program: expected its {what} to be of {', '.join(BIT_KINDS)}, "
-                f"got {port.name!r:.40} of kind {port.kind}"
-            )
-    _require_distinct(ports, what)
     bits = sum(port.bits for port in ports)
     if bits > MAX_PORT_BITS:
         raise InvalidProgramError(

@@ -48,17 +48,7 @@ class _Tables(Naming):
 
 
 def slots_record(program: SlotProgram) -> Record:
-    """A slot program as a record from which `read_slots` makes it again, bit for bit.
-
-    Example:
-        >>> from cloakwork.programs.slots import Add, Input, Output
-        >>> program = SlotProgram("double", 4, (Input("x", 1), Add(0, 0), Output(1)), (None,) * 3)
-        >>> print(read_slots(Fields(slots_record(program), "the record")))
-        double, 4 slots
-          %0 = input x        level 1
-          %1 = add %0 %0      level 1
-          %2 = output %1      level 1
-    """
+    """A slot program as a record from which `read_slots` makes it again, bit for bit."""
     tables = _Tables()
     text = "\n".join(operation_lines(program, tables)).encode("utf-8", "surrogatepass")
     vectors = tables.distinct.vectors

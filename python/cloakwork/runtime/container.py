@@ -41,39 +41,16 @@ _END = b"PK\5\6"
 _END_BYTES = 22
 
 # What the zip and JSON readers raise on damaged bytes, the file itself being open.
-_DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    LookupError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    RecursionError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
+_OF_ZIP = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError)
+_DAMAGE = (*_OF_ZIP, LookupError, OverflowError, TypeError, ValueError)
 
 
 def write(path: str | os.PathLike[str], kind: str, record: Record) -> None:
     """Write a container that only its owner may read; it appears at once or not at all.
 
-    Args:
-        path: Where.
-        kind: What it holds; reading asks for it again.
-        record: What is saved.
-
     Raises:
         InvalidArgumentError: The path is invalid.
         OSError: The file cannot be written.
-
-    Example:
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     write(f"{folder}/a", "note", {"pages": 2, "text": b"..."})
-        ...     read(f"{folder}/a", "note").integer("pages", least=0, most=9)
-        2
     """
     target = file_path(path, "write")
     # Its name is no other's, so that two who write to one path do not meet; its mode is 0600.
@@ -95,12 +72,7 @@ def to_bytes(kind: str, record: Record) -> bytes:
 
 
 def read(path: str | os.PathLike[str], kind: str, *, array_bytes: int = ARRAY_BYTES) -> Fields:
-    """Read the record of a container back.
-
-    Args:
-        path: The file.
-        kind: What it has to hold.
-        array_bytes: Bytes that its arrays may take in memory.
+    """Read the record of a container of a kind, whose arrays take up to so many bytes in memory.
 
     Raises:
         MalformedBytesError: The file is no container, is damaged, or holds another kind.

@@ -16,7 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.errors import InputNameError, InvalidArgumentError, ShapeMismatchError
+from cloakwork.errors import (
+    InputNameError,
+    InvalidArgumentError,
+    InvalidProgramError,
+    ShapeMismatchError,
+)
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import Vector
 
@@ -41,12 +46,14 @@ class Packing(ABC):
 
     Attributes:
         kind: A word that says which packing it is, in files too.
+        contents: What is packed, for the messages of errors.
         inputs: What goes in.
         outputs: What comes out.
         batch: Evaluations of one run; more of them are more runs.
     """
 
     kind: ClassVar[str]
+    contents: ClassVar[str]
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     batch: int = 1
@@ -95,6 +102,10 @@ class Packing(ABC):
         ]
         return Packed(tuple(runs), tuple(read), count)
 
+    def _require(self, condition: bool, reason: str) -> None:
+        if not condition:
+            raise InvalidProgramError(f"cannot pack {self.contents}: {reason}")
+
     @abstractmethod
     def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
         """An argument, an evaluation a row, and whether it came with an axis for evaluations."""
@@ -108,12 +119,6 @@ def bound_arguments(
     ports: Sequence[Port], args: Sequence[Any], named: Mapping[str, Any], action: str
 ) -> dict[str, Any]:
     """Arguments by name, those given by place taking the names of the ports in order.
-
-    Args:
-        ports: The inputs.
-        args: The arguments given by place.
-        named: Those given by name.
-        action: What the caller is about to do, for the message of an error.
 
     Raises:
         InputNameError: There is no input of a name, or one is given twice.
@@ -141,16 +146,10 @@ def bound_arguments(
 def evaluation_rows(
     array: NDArray[Any], shape: tuple[int, ...], name: str, action: str
 ) -> tuple[NDArray[Any], bool]:
-    """An array with an axis of evaluations, and whether it came with one.
-
-    Args:
-        array: What was given for an input.
-        shape: The shape of one evaluation.
-        name: The input.
-        action: What the caller is about to do, for the message of an error.
+    """What was given for an input with an axis of evaluations, and whether it came with one.
 
     Raises:
-        ShapeMismatchError: It has another shape.
+        ShapeMismatchError: An evaluation has another shape.
     """
     many = array.ndim == len(shape) + 1
     if array.shape[int(many) :] != shape:

@@ -9,15 +9,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.programs.packing.reals import RealPacking
 from cloakwork.programs.packing.results import Form
+from cloakwork.programs.packing.tensor import RealPacking
 from cloakwork.programs.places import Places
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import Vector
 
 
 @dataclass(frozen=True, eq=False)
-class BatchPacking(RealPacking[Places]):
+class BatchPacking(RealPacking):
     """Where the elements of a network's inputs and results lie, several inputs beside each other.
 
     Args:
@@ -54,24 +54,13 @@ class BatchPacking(RealPacking[Places]):
     batch: int = 1
 
     def __post_init__(self) -> None:
-        counts = len(self.input_places), len(self.output_places)
-        self._require((len(self.inputs), len(self.outputs)) == counts, "a port has no places")
-        super().__post_init__()
+        self._require(len(self.inputs) == len(self.input_places), "an input has no places")
+        self._place(list(zip(self.inputs, self.input_places, strict=True)), self.output_places)
         for port, places in (*self.tensors_in, *self.tensors_out):
             sizes = f"{port.count} elements and {len(places.places)} places"
             fits = port.count == len(places.places)
             self._require(fits, f"{port.name!r:.40} has {sizes}")
         self._require(1 <= self.batch <= self.width, f"{self.batch} of {self.width} are taken")
-
-    @property
-    def tensors_in(self) -> Sequence[tuple[Port, Places]]:
-        """The inputs and their places."""
-        return list(zip(self.inputs, self.input_places, strict=True))
-
-    @property
-    def tensors_out(self) -> Sequence[tuple[Port, Places]]:
-        """The results and their places."""
-        return list(zip(self.outputs, self.output_places, strict=True))
 
     def _packed(self, place: Places, rows: NDArray[np.float64]) -> list[Vector]:
         # Where there are slots for more, inputs repeat: a layer may be meant for no numbers that

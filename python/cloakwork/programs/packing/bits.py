@@ -14,7 +14,7 @@ from cloakwork.base.arguments import shown
 from cloakwork.errors import NotRealError, ValueOutOfRangeError
 from cloakwork.programs.packing import Packing, evaluation_rows, object_array
 from cloakwork.programs.packing.fixed_point import scaled, unscaled
-from cloakwork.programs.port import Port, distinct_ports
+from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports
 
 Bits = NDArray[np.uint8]
 
@@ -39,13 +39,14 @@ class BitPacking(Packing):
     """
 
     kind: ClassVar[str] = "bits"
+    contents: ClassVar[str] = "bits"
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
 
     def __post_init__(self) -> None:
-        distinct_ports(self.inputs, "inputs")
-        distinct_ports(self.outputs, "outputs")
+        distinct_ports(self.inputs, BIT_KINDS, "inputs")
+        distinct_ports(self.outputs, BIT_KINDS, "outputs")
 
     def _read(self, port: Port, value: Any, _: str) -> tuple[Bits, bool]:
         """The bits of one argument, a row per run, and whether it has a leading axis for runs."""
@@ -64,14 +65,15 @@ class BitPacking(Packing):
             _require_integers(port, numbers)
         within = {"bits": (port.width,), "bytes": (port.width // 8,)}.get(port.kind, ())
         rows, many = evaluation_rows(numbers, port.shape + within, port.name, action)
-        low, high = _range(port)
+        element = {"bits": 1, "bytes": 8}.get(port.kind, port.width)
+        low = -(1 << element - 1) if port.kind == "signed" else 0
+        high = low + (1 << element) - 1
         if rows.size and not (low <= int(rows.min()) and int(rows.max()) <= high):
             outside = int(rows.min()) if int(rows.min()) < low else int(rows.max())
             raise ValueOutOfRangeError(
                 f"cannot {action}: expected {_number(port, low)} to {_number(port, high)}, got "
                 f"{_number(port, outside)}"
             )
-        element = {"bits": 1, "bytes": 8}.get(port.kind, port.width)
         return _bits(rows.reshape(-1), element).reshape(len(rows), port.bits), many
 
     def _vectors(self, rows: Mapping[str, Bits]) -> dict[int, Bits]:
@@ -82,7 +84,8 @@ class BitPacking(Packing):
 
         Returns:
             An `int` or `bytes` for a single element of a single evaluation, otherwise an array:
-            int64 or uint64 up to 64 bits, Python's integers beyond, uint8 for bytes and bits.
+            int64 or uint64 up to 64 bits, Python's integers beyond, uint8 for bytes and bits. Of
+            ports with a fixed point a `float` or float64 up to 53 bits, `Fraction` beyond.
         """
         bits = np.stack([np.concatenate([*run, np.empty(0, np.uint8)]) for run in runs])
         return results_of_bits(self.outputs, bits.astype(np.uint8), many=count is not None)
@@ -98,22 +101,12 @@ class BitPacking(Packing):
 
 
 def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[str, Any]:
-    """The value of every output.
+    """The value of every output by name.
 
     Args:
         ports: The outputs.
         bits: A row per run.
-        many: Whether the results have a leading axis; otherwise the only run is told.
-
-    Returns:
-        By name an `int` or `bytes` for a single element of a single run, otherwise an array:
-        int64 or uint64 up to 64 bits, Python integers beyond, uint8 for bytes and bits. Of
-        ports with a fixed point a `float` or float64 up to 53 bits, `Fraction` beyond.
-
-    Example:
-        >>> ports = [Port("a", "signed", 3), Port("b", "bytes", 8)]
-        >>> results_of_bits(ports, np.array([[0, 1, 1] + [1, 0] * 4], dtype=np.uint8), many=False)
-        {'a': -2, 'b': b'U'}
+        many: Whether the results have a leading axis; otherwise the only run counts.
     """
     results: dict[str, Any] = {}
     end = 0
@@ -167,18 +160,6 @@ def _expected(port: Port) -> str:
     if port.fraction:
         return "real numbers"
     return "bytes" if port.kind == "bytes" else "integers"
-
-
-def _range(port: Port) -> tuple[int, int]:
-    match port.kind:
-        case "bits":
-            return 0, 1
-        case "bytes":
-            return 0, 255
-        case "unsigned":
-            return 0, (1 << port.width) - 1
-        case _:
-            return -(1 << port.width - 1), (1 << port.width - 1) - 1
 
 
 def _bits(numbers: NDArray[Any], width: int) -> Bits:

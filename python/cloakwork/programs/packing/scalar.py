@@ -26,7 +26,7 @@ from cloakwork.programs.ir.vectors import Clear, PlacedScalar
 from cloakwork.programs.layout import MAX_SLOTS
 from cloakwork.programs.packing import Packing, evaluation_rows, object_array
 from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of, result_ports
-from cloakwork.programs.port import Port, require_numbers
+from cloakwork.programs.port import Port, distinct_ports
 
 # Of one vector on ciphertexts of BGV; rotations stay within a row.
 ROWS = 2
@@ -35,12 +35,7 @@ MAX_BITS = 64
 
 
 def capacity(width: int, slots: int) -> int:
-    """Evaluations that rows of so many slots hold, each so many slots wide.
-
-    Example:
-        >>> capacity(3, 8)
-        4
-    """
+    """Evaluations that rows of so many slots hold, each so many slots wide."""
     return ROWS * (slots // width)
 
 
@@ -82,19 +77,19 @@ class ScalarPlaces:
             raise InvalidProgramError(
                 f"cannot pack integers: an evaluation takes {self.width} of {self.slots} slots"
             )
-        lie = [scalar.slot for scalars in self.inputs for scalar in scalars]
-        lie += [place.slot for place in self.results if isinstance(place, ResultPlace)]
-        if any(abs(slot) >= self.slots for slot in lie):
+        results = [place for place in self.results if isinstance(place, ResultPlace)]
+        placed: list[ResultPlace | PlacedScalar] = [*results]
+        placed += (scalar for scalars in self.inputs for scalar in scalars)
+        if any(abs(each.slot) >= self.slots for each in placed):
             raise InvalidProgramError("cannot pack integers: a slot lies outside its row")
+        if any(place.output < 0 for place in results):
+            raise InvalidProgramError("cannot pack integers: a result is of no output")
         for number, scalars in enumerate(self.inputs):
             taken = {scalar.slot % self.slots for scalar in scalars}
             if len(taken) != len(scalars):
                 raise InvalidProgramError(
                     f"cannot pack integers: two scalars share a slot of input {number}"
                 )
-        for place in self.results:
-            if isinstance(place, ResultPlace) and place.output < 0:
-                raise InvalidProgramError("cannot pack integers: a result is of no output")
 
     @property
     def capacity(self) -> int:
@@ -104,12 +99,7 @@ class ScalarPlaces:
     def pack(
         self, evaluations: Mapping[str, NDArray[Any]], numbers: Sequence[int] | None = None
     ) -> list[NDArray[Any]]:
-        """A vector of Python's integers, row by row, for inputs of the program.
-
-        Args:
-            evaluations: The scalars of each input by name, an evaluation a row, up to `capacity`.
-            numbers: The vectors wanted, by default all.
-        """
+        """Vectors of Python's integers, row by row, of inputs by name, an evaluation a row."""
         vectors: list[NDArray[Any]] = []
         for wanted in range(len(self.inputs)) if numbers is None else numbers:
             vector = np.zeros((ROWS, self.slots), dtype=object)
@@ -120,13 +110,7 @@ class ScalarPlaces:
         return vectors
 
     def unpack(self, vectors: Sequence[NDArray[Any]], evaluations: int) -> list[list[int]]:
-        """The results of each of the first evaluations, in order.
-
-        Example:
-            >>> places = ScalarPlaces(4, 2, (), (ResultPlace(0, 1), Clear(9)))
-            >>> places.unpack([np.arange(8).reshape(2, 4)], 3)
-            [[1, 9], [3, 9], [5, 9]]
-        """
+        """The results of each of the first evaluations, in order."""
         columns = [
             [place.value] * evaluations
             if isinstance(place, Clear)
@@ -158,6 +142,7 @@ class ScalarPacking(Packing):
     """
 
     kind: ClassVar[str] = "scalars"
+    contents: ClassVar[str] = "integers"
 
     inputs: tuple[Port, ...]
     places: ScalarPlaces
@@ -168,24 +153,20 @@ class ScalarPacking(Packing):
     batch: int = field(init=False)
 
     def __post_init__(self) -> None:
-        def require(condition: bool, reason: str) -> None:
-            if not condition:
-                raise InvalidProgramError(f"cannot pack integers: {reason}")
-
         places = self.places
-        require(1 <= self.bits <= MAX_BITS, f"its results have {self.bits} bits")
-        require_numbers(self.inputs, "integer", "inputs")
+        self._require(1 <= self.bits <= MAX_BITS, f"its results have {self.bits} bits")
+        distinct_ports(self.inputs, ("integer",), "inputs")
         for port in self.inputs:
             ranged = port.low is not None and port.high is not None
-            require(ranged, f"{port.name!r:.40} has no range")
+            self._require(ranged, f"{port.name!r:.40} has no range")
         counts = {port.name: port.count for port in self.inputs}
         for scalar in (scalar for scalars in places.inputs for scalar in scalars):
             known = 0 <= scalar.index < counts.get(scalar.input, 0)
-            require(known, "it packs a scalar that no input has")
-        require(len(self.ranges) == len(places.results), "a range is missing")
-        for part in integers_of(self.form):
-            found = not isinstance(part, Leaf) or 0 <= part.number < len(places.results)
-            require(found, "a result is missing")
+            self._require(known, "it packs a scalar that no input has")
+        self._require(len(self.ranges) == len(places.results), "a range is missing")
+        leaves = [part.number for part in integers_of(self.form) if isinstance(part, Leaf)]
+        found = all(0 <= number < len(places.results) for number in leaves)
+        self._require(found, "a result is missing")
         object.__setattr__(self, "outputs", result_ports(self.form, self.bits))
         object.__setattr__(self, "batch", places.capacity)
 
@@ -228,13 +209,7 @@ class ScalarPacking(Packing):
 
 
 def one_evaluation(port: Port, value: Any, action: str) -> list[int]:
-    """The integers of an input in order, of a single evaluation.
-
-    Raises:
-        ShapeMismatchError: A shape does not fit.
-        NotIntegerError: A number is no integer.
-        ValueOutOfRangeError: A number is outside the range of the input.
-    """
+    """The integers of an input in order, of a single evaluation; it raises what `pack` raises."""
     rows, many = _integers(port, value, action)
     if many:
         raise ShapeMismatchError(

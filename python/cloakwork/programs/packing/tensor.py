@@ -1,19 +1,120 @@
-"""Tensors that lie in ciphertexts as layouts say, an argument in one layout or in several."""
+"""Tensors of real numbers in ciphertexts of their own, and those that lie as layouts say."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.arrays import real_array, require_bound
 from cloakwork.programs.layout import Layout
-from cloakwork.programs.packing.reals import RealPacking
-from cloakwork.programs.packing.results import Form
-from cloakwork.programs.port import Port
+from cloakwork.programs.packing import Packing, evaluation_rows
+from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of
+from cloakwork.programs.port import Port, distinct_ports
 from cloakwork.programs.slots import Vector
+
+
+class RealPacking(Packing):
+    """What packings of real numbers have in common.
+
+    Attributes:
+        tensors_in: Of each tensor that goes in which input it is, and where it lies.
+        tensors_out: Of each result which output it is, and where it lies.
+        form: How results stand in lists, tuples and dicts.
+        advice: Where a larger bound is given, see `base.arrays.require_bound`.
+    """
+
+    tensors_in: Sequence[tuple[Port, Any]]
+    tensors_out: Sequence[tuple[Port, Any]]
+    form: Form
+    advice: ClassVar[str]
+
+    @abstractmethod
+    def _packed(self, place: Any, rows: NDArray[np.float64]) -> list[Vector]:
+        """The vectors of a batch of tensors."""
+
+    @abstractmethod
+    def _unpacked(self, place: Any, vectors: Sequence[Vector]) -> NDArray[np.float64]:
+        """A batch of tensors, one a row."""
+
+    def _place(self, inputs: Sequence[tuple[Port, Any]], results: Sequence[Any]) -> None:
+        """Set where tensors lie, where the parts of the packing fit one another."""
+        for ports, what in ((self.inputs, "inputs"), (self.outputs, "outputs")):
+            distinct_ports(ports, ("real",), what)
+        self._require(len(self.outputs) == len(results) > 0, "a result has no places")
+        outputs = list(zip(self.outputs, results, strict=True))
+        numbers = [part.number for part in integers_of(self.form) if isinstance(part, Leaf)]
+        self._require(sorted(numbers) == [*range(len(results))], "its results have another form")
+        slots = {place.slots for _, place in (*inputs, *outputs)}
+        self._require(len(slots) == 1, "its tensors lie in other slots")
+        object.__setattr__(self, "tensors_in", inputs)
+        object.__setattr__(self, "tensors_out", outputs)
+
+    def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[np.float64], bool]:
+        where = f"{action}, input {port.name!r}"
+        array = real_array(value, where)
+        rows = evaluation_rows(array, port.shape, port.name, action)
+        require_bound(array, port.bound, where, self.advice)
+        return rows
+
+    def _vectors(self, rows: Mapping[str, NDArray[np.float64]]) -> dict[int, Vector]:
+        return {
+            first + number: vector
+            for first, port, place in self._numbered()
+            if port.name in rows
+            for number, vector in enumerate(self._packed(place, rows[port.name]))
+        }
+
+    def unpack(self, runs: Sequence[Sequence[Vector]], count: int | None) -> Any:
+        """Arrays in the form in which the function or the network returns them."""
+        found: list[NDArray[np.float64]] = []
+        first = 0
+        for port, place in self.tensors_out:
+            last = first + place.ciphertexts
+            parts = [self._unpacked(place, vectors[first:last]) for vectors in runs]
+            array = np.concatenate(parts)[: count or 1].reshape(-1, *port.shape)
+            found.append(np.asarray(array[0] if count is None else array))
+            first = last
+        return filled(self.form, found)
+
+    def input_bounds(self) -> list[Vector] | None:
+        """For each vector that goes in the largest absolute value of each slot, if it has one."""
+        if any(math.isinf(port.bound) for port in self.inputs):
+            return None
+        return [
+            vector
+            for port, place in self.tensors_in
+            for vector in self._packed(place, np.full((1, *port.shape), port.bound))
+        ]
+
+    def vectors_of(self, ports: Sequence[str]) -> tuple[int, ...]:
+        """The numbers of the vectors that hold these inputs."""
+        return tuple(
+            first + number
+            for first, port, place in self._numbered()
+            if port.name in ports
+            for number in range(place.ciphertexts)
+        )
+
+    @property
+    def vector_counts(self) -> tuple[int, int]:
+        """How many vectors go in and come out."""
+        return (
+            sum(place.ciphertexts for _, place in self.tensors_in),
+            sum(place.ciphertexts for _, place in self.tensors_out),
+        )
+
+    def _numbered(self) -> Iterator[tuple[int, Port, Any]]:
+        """The tensors that go in, each after the number of its first vector."""
+        first = 0
+        for port, place in self.tensors_in:
+            yield first, port, place
+            first += place.ciphertexts
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +131,7 @@ class PlacedInput:
 
 
 @dataclass(frozen=True)
-class TensorPacking(RealPacking[Layout]):
+class TensorPacking(RealPacking):
     """How the arguments of a compiled function lie in ciphertexts, and its results.
 
     Args:
@@ -45,7 +146,6 @@ class TensorPacking(RealPacking[Layout]):
 
     Example:
         >>> from cloakwork.programs.layout import Axis
-        >>> from cloakwork.programs.packing.results import Leaf
         >>> layout = Layout(4, (Axis(3, 1),))
         >>> x, y = (Port(name, "real", shape=(3,), low=-1.0, high=1.0) for name in "xy")
         >>> packing = TensorPacking((x,), (y,), (PlacedInput(0, layout),), (layout,), Leaf(0))
@@ -66,20 +166,10 @@ class TensorPacking(RealPacking[Layout]):
     def __post_init__(self) -> None:
         known = all(0 <= each.argument < len(self.inputs) for each in self.placed)
         self._require(known, "a tensor is of no argument")
-        self._require(len(self.outputs) == len(self.results), "a result has no layout")
-        super().__post_init__()
+        inputs = [(self.inputs[each.argument], each.layout) for each in self.placed]
+        self._place(inputs, self.results)
         for port, layout in (*self.tensors_in, *self.tensors_out):
             self._require(port.shape == layout.shape, f"{port.name!r:.40} has another shape")
-
-    @property
-    def tensors_in(self) -> Sequence[tuple[Port, Layout]]:
-        """Of each tensor that goes in which argument it is, and its layout."""
-        return [(self.inputs[each.argument], each.layout) for each in self.placed]
-
-    @property
-    def tensors_out(self) -> Sequence[tuple[Port, Layout]]:
-        """The results and their layouts."""
-        return list(zip(self.outputs, self.results, strict=True))
 
     def _packed(self, place: Layout, rows: NDArray[np.float64]) -> list[Vector]:
         return place.pack(rows[0])
