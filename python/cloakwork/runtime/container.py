@@ -166,7 +166,9 @@ def _require_whole(file: BinaryIO) -> None:
     first = file.read(len(_START))
     file.seek(max(0, file.seek(0, os.SEEK_END) - _END_BYTES))
     if (first, file.read(len(_END))) != (_START, _END):
-        raise MalformedBytesError("it is no archive, or there are other bytes before or after it")
+        raise MalformedBytesError(
+            "it is not an archive, or there are other bytes before or after it"
+        )
 
 
 def _contents(file: BinaryIO, place: str, array_bytes: int) -> tuple[str, Fields]:

@@ -126,21 +126,35 @@ class Encrypted:
         return self._nbytes
 
     def to_bytes(self) -> bytes:
-        """The values as bytes from which `from_bytes` makes them again."""
+        """The values as bytes from which `from_bytes` makes them again.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> client, _ = cw.compile(lambda x: x.sum(), (4,)).keygen()
+            >>> data = client.encrypt([0.5] * 4).to_bytes()
+            >>> Encrypted.from_bytes(data).to_bytes() == data
+            True
+        """
         return container.to_bytes(KIND, self._record())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Encrypted:
         """Read what `to_bytes` made.
 
+        Args:
+            data: The bytes, which nobody needs to trust.
+
         Raises:
-            InvalidArgumentError: They are no bytes.
+            InvalidArgumentError: They are not bytes.
             MalformedBytesError: They are damaged, or of something else.
         """
         return cls._of(container.read_bytes(data, KIND))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the values to a file; `cloakwork.load(path, Encrypted)` reads it.
+
+        Args:
+            path: The file; one that exists is replaced.
 
         Raises:
             InvalidArgumentError: The path is invalid.

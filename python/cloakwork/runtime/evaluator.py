@@ -132,6 +132,14 @@ class Evaluator(Unpicklable):
             MemoryBudgetError: By prediction the run takes more memory than it may.
             RunCancelledError: The run was cancelled.
             MalformedBytesError: The ciphertexts are damaged.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> client, evaluator = cw.compile(lambda x: x * x, (3,)).keygen()
+            >>> profile = cw.Profile()
+            >>> result = evaluator.run(client.encrypt([0.5, 0.25, 0]), threads=1, profile=profile)
+            >>> result.role, profile.peak_bytes > 0
+            ('outputs', True)
         """
         program = self.program
         action = f"run {program.name}"
@@ -249,10 +257,10 @@ class Evaluator(Unpicklable):
         program, body = self.program, self.program.body
         assert isinstance(body, SlotProgram)
         ordered = [values[number] for number in sorted(values)]
-        if program.scheme.hidden and program.input_bounds is not None:
+        if program.scheme.encrypts and program.input_bounds is not None:
             _require_bounds(program, ordered)
         require_memory(self._peak_bytes, self._memory_limit, f"run {program.name}")
-        if not program.scheme.hidden or self._peak_bytes * _SPREAD > self._memory_limit:
+        if not program.scheme.encrypts or self._peak_bytes * _SPREAD > self._memory_limit:
             # In program order a run takes what was predicted, ahead of it somewhat more; and
             # modelled errors are the same in every run.
             threads = 1
@@ -264,7 +272,7 @@ class Evaluator(Unpicklable):
                 threads=threads,
                 profile=profile,
                 cancel=cancel,
-                bounds=program.value_bounds if program.scheme.hidden else None,
+                bounds=program.value_bounds if program.scheme.encrypts else None,
             )
         except KeyMismatchError as error:
             raise KeyMismatchError(
@@ -279,6 +287,9 @@ class Evaluator(Unpicklable):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write program and evaluation keys to a file; `cloakwork.load(path, Evaluator)` reads it.
+
+        Args:
+            path: The file; one that exists is replaced.
 
         Raises:
             InvalidArgumentError: The path is invalid.

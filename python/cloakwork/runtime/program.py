@@ -124,7 +124,7 @@ class Program:
         scheme.require_fitting(body)
         _require_packed(body, packing)
         _require_activation_ranges(body, packing, self.ranges)
-        if scheme.hidden:
+        if scheme.encrypts:
             _require_ranges(body, packing)
         if isinstance(scheme, Bgv) and isinstance(packing, ScalarPacking):
             moduli = math.prod(each.plaintext_modulus for each in scheme.parameter_sets)
@@ -161,7 +161,7 @@ class Program:
     @property
     def warning(self) -> str:
         """Why numbers are not safe; empty where they are."""
-        if not self.scheme.hidden:
+        if not self.scheme.encrypts:
             return "clear backend: hides nothing"
         return "INSECURE" if self.scheme.insecure else ""
 
@@ -178,13 +178,16 @@ class Program:
     def log2_failure(self) -> float:
         """log2 of the probability that noise changes a run's results by more than is stated.
 
-        Over reals the chance that an error exceeds the precision that is reported.
+        Over reals it is the probability that an error exceeds the precision that is reported.
         """
         return float(self.scheme.log2_failure(self.body))
 
     @cached_property
     def estimated_results(self) -> tuple[Any, ...] | None:
-        """What a client knows of the noise of each result over reals, by the program alone."""
+        """For each result over reals its level, scale and precision, by the program alone.
+
+        None of programs over integers and bits.
+        """
         if not isinstance(self.scheme, Ckks):
             return None
         assert isinstance(self.body, SlotProgram)
@@ -223,7 +226,18 @@ class Program:
         )
 
     def keygen(self) -> tuple[Client, Evaluator]:
-        """A client with a new secret key, and an evaluator with exactly the keys needed."""
+        """A client with a new secret key, and an evaluator with exactly the keys needed.
+
+        Raises:
+            RandomnessError: The operating system gave no random bytes.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> program = cw.compile(lambda x: x.sum(), (4,))
+            >>> client, evaluator = program.keygen()
+            >>> evaluator.key_bytes == program.key_bytes
+            True
+        """
         from cloakwork.runtime.client import Client  # noqa: PLC0415
 
         client = Client.generate(self)
@@ -235,6 +249,14 @@ class Program:
         Args:
             args: The inputs in their order; see `Client.encrypt`.
             named: The inputs by name.
+
+        Raises:
+            CloakworkError: What `Client.encrypt`, `Evaluator.run` and `Client.decrypt` raise.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> cw.compile(lambda x: x * 2, (2,)).run([0.25, 0.5]).round(4).tolist()
+            [0.5, 1.0]
         """
         if self._own is None:
             self._own = self.keygen()
@@ -254,6 +276,11 @@ class Program:
         Raises:
             ResultOverflowError: A result has more bits than the program was compiled for.
             CloakworkError: What `Client.encrypt` raises.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> cw.compile(lambda x: x * 2, (2,)).run_clear([0.25, 0.5]).tolist()
+            [0.5, 1.0]
         """
         return self._run_in_clear(None, bound_arguments(self.inputs, args, named, self._action))
 
@@ -267,7 +294,14 @@ class Program:
 
         Raises:
             ShapeMismatchError, NotRealError, NotFiniteError: As `Client.encrypt` raises them.
-            InvalidArgumentError: The seed is no integer from 0 up.
+            InputNameError: An input is missing, or the program has no input of that name.
+            InvalidArgumentError: The seed is not an integer from 0 up.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> found = cw.compile(lambda x: x * 2, (2,)).simulate([0.25, 3.0])
+            >>> found.outputs.round(4).tolist(), len(found.outside)
+            ([0.5, 6.0], 1)
         """
         seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
         arguments = bound_arguments(self.inputs, args, named, "simulate")
@@ -294,11 +328,19 @@ class Program:
 
         Args:
             noise_seed: What modelled errors are drawn from; None for none.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> cw.compile(lambda x: x * 2, (2,)).in_clear().warning
+            'clear backend: hides nothing'
         """
         return self._with(scheme=self.scheme.in_clear(noise_seed))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the program to a file; `cloakwork.load(path, Program)` reads it.
+
+        Args:
+            path: The file; one that exists is replaced.
 
         Raises:
             InvalidArgumentError: The path is invalid.

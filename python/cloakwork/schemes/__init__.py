@@ -43,15 +43,14 @@ def read_scheme(fields: Fields, limits: ReadLimits) -> Any:
         scheme = _scheme(fields, limits)
     except InsecureParametersError as error:
         raise _insecure(fields, "its parameters fall short of 128-bit security") from error
-    if not scheme.hidden and not limits.insecure:
+    if not scheme.encrypts and not limits.insecure:
         raise _insecure(fields, "it hides nothing")
     return scheme
 
 
 def _insecure(fields: Fields, lack: str) -> InsecureParametersError:
     return InsecureParametersError(
-        f"cannot read {fields.place}: {lack}; where that is wanted, for tests, read it with "
-        "insecure=True"
+        f"cannot read {fields.place}: {lack}; for tests, read it with insecure=True"
     )
 
 

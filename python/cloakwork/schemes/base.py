@@ -130,11 +130,11 @@ class Scheme(Protocol):
 
     Attributes:
         name: A word that says which scheme it is, in files too.
-        hidden: Whether it encrypts; the clear ones do not.
+        encrypts: Whether it encrypts; the clear ones do not.
     """
 
     name: ClassVar[str]
-    hidden: ClassVar[bool]
+    encrypts: ClassVar[bool]
 
     @property
     def insecure(self) -> bool:

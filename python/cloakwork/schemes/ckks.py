@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NoReturn
 
 from cloakwork._native import (
+    PRECISION_FAILURE_BITS,
     Ciphertext,
     CkksEstimate,
     EvaluationKeys,
@@ -28,9 +29,6 @@ from cloakwork.programs.slots import Basis, SlotProgram, State, Vector
 from cloakwork.schemes.base import Decrypted, Flooding, levels_of
 from cloakwork.schemes.clear_real import ClearReal, require_reals
 from cloakwork.schemes.transform_cache import TransformCache, ciphertext_bytes
-
-# The chance that an error exceeds what a ciphertext's precision says is 2^-20.
-_PRECISION_FAILURE_BITS = 20.0
 
 
 class CkksBackend:
@@ -161,7 +159,7 @@ class Ckks:
     """
 
     name: ClassVar[str] = "ckks"
-    hidden: ClassVar[bool] = True
+    encrypts: ClassVar[bool] = True
     # Errors are planned and estimated as of inputs that a public key encrypted.
     public_inputs: ClassVar[bool] = True
 
@@ -178,7 +176,7 @@ class Ckks:
 
         Each ciphertext's does with 2^-20 (`crates/rlwe`, `ckks::estimate`).
         """
-        return math.log2(len(levels_of(body, "outputs"))) - _PRECISION_FAILURE_BITS
+        return math.log2(len(levels_of(body, "outputs"))) - PRECISION_FAILURE_BITS
 
     def require_fitting(self, body: SlotProgram) -> None:
         """Refuse a program of other slots or more levels, or over integers."""

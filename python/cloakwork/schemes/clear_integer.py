@@ -155,7 +155,7 @@ class ClearInteger:
     """
 
     name: ClassVar[str] = "clear bgv"
-    hidden: ClassVar[bool] = False
+    encrypts: ClassVar[bool] = False
     insecure = True
     public_inputs = True
 

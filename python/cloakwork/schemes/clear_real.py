@@ -35,7 +35,7 @@ class ClearVector:
     Args:
         slots: The numbers.
         level: The level.
-        waiting: Whether it is a product that waits for its rescale.
+        waiting: Whether it is a product that is not rescaled.
     """
 
     slots: Vector
@@ -256,7 +256,7 @@ class ClearReal:
     """
 
     name: ClassVar[str] = "clear ckks"
-    hidden: ClassVar[bool] = False
+    encrypts: ClassVar[bool] = False
     insecure = True
     public_inputs = True
 

@@ -123,7 +123,7 @@ class _Holder(Unpicklable):
         require_memory(peak, self._memory_limit, f"run {program.title}")
         # In program order a run takes what was predicted, ahead of it somewhat more; and modelled
         # errors are the same in every run.
-        in_order = not self._scheme.hidden or peak * _SPREAD > self._memory_limit
+        in_order = not self._scheme.encrypts or peak * _SPREAD > self._memory_limit
         threads = 1 if in_order else None
         return run(program, self._backend, inputs, threads=threads, profile=profile, bounds=bounds)
 
@@ -286,7 +286,12 @@ class Session(_Holder):
             ValueOutOfRangeError: A number exceeds the bound, or the bound the session's.
             ShapeMismatchError: A dimension has size 0, or rows differ in length.
             MemoryBudgetError: The ciphertexts would take more memory than they may.
-            InvalidArgumentError: The bound is no number.
+            InvalidArgumentError: The bound is not a number.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> cw.Session(depth=1, insecure=True, log_n=11).encrypt([[1.0, 2.0], [3.0, 4.0]])
+            Tensor(shape=(2, 2), level=1, slots=1024, INSECURE)
         """
         array = real_array(data, "encrypt")
         bound = self.bound if bound is None else self._tighter(bound)
@@ -314,8 +319,11 @@ class Session(_Holder):
     def decrypt(self, tensor: Tensor) -> NDArray[np.float64]:
         """Decrypt a tensor to an array of its shape.
 
-        The result shows a trace of the ciphertext's noise, which tells of the key: whoever is to
-        see it gets it by `decrypt_for_others`.
+        The result shows a trace of the ciphertext's noise, which depends on the key: others see
+        what `decrypt_for_others` returns.
+
+        Args:
+            tensor: A tensor of this session.
 
         Raises:
             ValueOutOfRangeError: A result exceeds the bound by more than its error, so it may have
@@ -332,7 +340,7 @@ class Session(_Holder):
     def decrypt_for_others(
         self, tensor: Tensor, *, statistical_bits: int, decryptions: int
     ) -> NDArray[np.float64]:
-        """Decrypt a tensor that others are to see, so that it tells nothing of the secret key.
+        """Decrypt a tensor that others are to see, so that it reveals nothing of the secret key.
 
         Args:
             tensor: What to decrypt. It must have been computed here: the noise to hide follows
@@ -380,6 +388,11 @@ class Session(_Holder):
 
         Raises:
             InvalidArgumentError: The session works in the clear and has no keys.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> cw.Session(depth=1, insecure=True, log_n=11).evaluator().parameters.slots
+            1024
         """
         scheme = self._scheme
         if not isinstance(scheme, Ckks):
@@ -392,12 +405,15 @@ class Session(_Holder):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the secret key, unprotected, to a file that only its owner may read.
 
+        Args:
+            path: The file; `cloakwork.load(path, Session)` reads it.
+
         Raises:
             InvalidArgumentError: The session works in the clear and has no key, or the path is
                 invalid.
             OSError: The file cannot be written.
         """
-        if not self._scheme.hidden:
+        if not self._scheme.encrypts:
             raise InvalidArgumentError(
                 "cannot save the session: it works in the clear and has no key"
             )
@@ -524,6 +540,9 @@ class SessionEvaluator(_Holder):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write parameters and evaluation keys to a file.
+
+        Args:
+            path: The file; `cloakwork.load(path, SessionEvaluator)` reads it.
 
         Raises:
             InvalidArgumentError: The path is invalid.
