@@ -146,11 +146,7 @@ def bound_arguments(
 def evaluation_rows(
     array: NDArray[Any], shape: tuple[int, ...], name: str, action: str
 ) -> tuple[NDArray[Any], bool]:
-    """What was given for an input with an axis of evaluations, and whether it came with one.
-
-    Raises:
-        ShapeMismatchError: An evaluation has another shape.
-    """
+    """What was given for an input with an axis of evaluations, and whether it came with one."""
     many = array.ndim == len(shape) + 1
     if array.shape[int(many) :] != shape:
         got = array.shape if array.ndim else shown(array.item())
@@ -162,11 +158,7 @@ def evaluation_rows(
 
 
 def object_array(value: Any, name: str, action: str) -> NDArray[Any]:
-    """What was given for an input as an array, Python's integers of any size as they are.
-
-    Raises:
-        ShapeMismatchError: Its parts are of several shapes.
-    """
+    """What was given for an input as an array, Python's integers of any size as they are."""
     try:
         return np.array(value, dtype=object)
     except ValueError as error:

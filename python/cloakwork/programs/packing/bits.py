@@ -101,13 +101,7 @@ class BitPacking(Packing):
 
 
 def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[str, Any]:
-    """The value of every output by name.
-
-    Args:
-        ports: The outputs.
-        bits: A row per run.
-        many: Whether the results have a leading axis; otherwise the only run counts.
-    """
+    """The value of every output by name, from a row of bits for each of many runs, or of one."""
     results: dict[str, Any] = {}
     end = 0
     for port in ports:

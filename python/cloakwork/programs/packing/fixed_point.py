@@ -18,12 +18,7 @@ _FLOAT_BITS = 53
 
 
 def scaled(port: Port, numbers: NDArray[Any]) -> NDArray[Any]:
-    """The integers that stand for numbers: of the nearest that a port has, ties to even ones.
-
-    Raises:
-        NotFiniteError: A number is NaN or infinite.
-        NotRealError: What came is no real number: an integer, a float, a fraction, a decimal.
-    """
+    """The integers that stand for numbers: of the nearest that a port has, ties to even ones."""
     if numbers.dtype.kind not in "iubfO":
         _refuse(port, str(numbers.dtype))
     if numbers.dtype.kind == "f" and numbers.dtype.itemsize <= np.dtype(np.float64).itemsize:

@@ -55,12 +55,7 @@ def plain_form(count: int) -> Form:
 
 
 def filled(form: Form, values: Sequence[Any]) -> Any:
-    """The results in their form.
-
-    Example:
-        >>> filled(Sequenced((Leaf(1), Leaf(0), Known(5))), [7, 8])
-        [8, 7, 5]
-    """
+    """The results in their form."""
     match form:
         case Leaf(number=number):
             return values[number]

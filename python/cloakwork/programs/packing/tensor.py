@@ -119,12 +119,7 @@ class RealPacking(Packing):
 
 @dataclass(frozen=True, slots=True)
 class PlacedInput:
-    """One tensor that goes in: which argument it is, and where its elements lie.
-
-    Args:
-        argument: The number of the argument; one may go in twice, in two layouts.
-        layout: The layout.
-    """
+    """Which argument a tensor is that goes in, and where it lies; one may go in twice."""
 
     argument: int
     layout: Layout
