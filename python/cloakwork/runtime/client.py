@@ -99,7 +99,7 @@ class Encryptor(Unpicklable):
 
     @classmethod
     def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Encryptor:
-        return cls(*read_holder(path, ENCRYPTOR_KIND, "public_key", limits))
+        return cls(*read_key_holder(path, ENCRYPTOR_KIND, "public_key", limits))
 
     def __repr__(self) -> str:
         return f"Encryptor({self.program!r})"
@@ -148,7 +148,7 @@ class Client(Unpicklable):
                 numbers; integers, or lists of them; over bits an integer, bytes, or a row of zeros
                 and ones. With one more axis in front it is as many evaluations; an input without
                 that axis serves all of them.
-            named: The inputs by name. Some may be left out, for another party to encrypt or, over
+            named: The inputs by name. Some may be left out, for others to encrypt or, over
                 bits, to be given in the clear.
 
         Raises:
@@ -361,7 +361,7 @@ class Client(Unpicklable):
 
     @classmethod
     def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Client:
-        return cls(*read_holder(path, KIND, "secret_key", limits))
+        return cls(*read_key_holder(path, KIND, "secret_key", limits))
 
     def __repr__(self) -> str:
         return f"Client({self.program!r})"
@@ -422,7 +422,7 @@ def _record(program: Program, kind: str, key: Any, key_id: bytes) -> Record:
     return {"program": program.to_record(), kind: program.scheme.dump(key), "key_id": key_id}
 
 
-def read_holder(
+def read_key_holder(
     path: str | os.PathLike[str], kind: str, key: str, limits: ReadLimits
 ) -> tuple[Program, Any, bytes]:
     """Program, key and the key's name of a file.

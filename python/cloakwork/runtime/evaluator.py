@@ -24,7 +24,7 @@ from cloakwork.errors import (
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
-from cloakwork.runtime.client import read_holder, require_own
+from cloakwork.runtime.client import read_key_holder, require_own
 from cloakwork.runtime.encrypted import Encrypted, joined
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.memory import predicted_peak_bytes, require_memory
@@ -304,7 +304,7 @@ class Evaluator(Unpicklable):
 
     @classmethod
     def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Evaluator:
-        return cls(*read_holder(path, KIND, "evaluation_keys", limits))
+        return cls(*read_key_holder(path, KIND, "evaluation_keys", limits))
 
     def __repr__(self) -> str:
         return f"Evaluator({self.program!r})"

@@ -64,7 +64,7 @@ _SPREAD = 2
 _MAX_CIPHERTEXTS = 1 << 20
 
 
-class _Holder(Unpicklable):
+class _KeyHolder(Unpicklable):
     """What session and evaluator share: tensors are computed with and loaded.
 
     Args:
@@ -164,7 +164,7 @@ class _Holder(Unpicklable):
         return Tensor(values, layout, self._scheme, self._key_id, self, claimed=True)
 
 
-class Session(_Holder):
+class Session(_KeyHolder):
     """A client and an evaluator in one process, the keys made as programs need them.
 
     Args:
@@ -489,7 +489,7 @@ class Session(_Holder):
         return f"Session({self._scheme}, bound={self.bound:g})"
 
 
-class SessionEvaluator(_Holder):
+class SessionEvaluator(_KeyHolder):
     """Computes with the tensors of a session in another process; holds no secret.
 
     Args:
