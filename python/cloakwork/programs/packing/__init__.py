@@ -148,8 +148,12 @@ def evaluation_rows(
 ) -> tuple[NDArray[Any], bool]:
     """What was given for an input with an axis of evaluations, and whether it came with one."""
     many = array.ndim == len(shape) + 1
-    if array.shape[int(many) :] != shape:
-        got = array.shape if array.ndim else shown(array.item())
+    # Where lists have several lengths, they are the elements.
+    elements = array.flat if array.dtype == object else ()
+    lists = [each for each in elements if isinstance(each, list | tuple)]
+    if lists or array.shape[int(many) :] != shape:
+        uneven = [f"a list of {len(each)}" for each in lists if (len(each),) != shape[-1:]]
+        got = uneven[0] if uneven else array.shape if array.ndim else shown(array.item())
         raise ShapeMismatchError(
             f"cannot {action}: expected {name!r} of shape {shape}, or evaluations of it along a "
             f"first axis, got {got}"

@@ -235,11 +235,6 @@ def _integers(port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
 
 
 def _integer(port: Port, value: Any, action: str) -> int:
-    if isinstance(value, list | tuple):
-        raise ShapeMismatchError(
-            f"cannot {action}: expected {port.name!r} of shape {port.shape}, got lists of several "
-            "lengths"
-        )
     try:
         return operator.index(value)
     except TypeError:
