@@ -16,6 +16,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -200,7 +201,7 @@ def _replace(head: Any, place: tuple[Any, ...], choices: Choices) -> None:
         case 3 if isinstance(holder, list):
             holder.pop(key)
         case _:
-            holder[key] = _ODD[choices.number(len(_ODD))]
+            holder[key] = deepcopy(_ODD[choices.number(len(_ODD))])
 
 
 def main() -> None:

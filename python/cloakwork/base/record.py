@@ -2,43 +2,57 @@
 
 A record is a mapping of names to numbers, text, truth values, None, arrays, bytes, lists of
 these, and further records. Whoever reads one from a file does it through `Fields`, which
-checks every entry as it is taken.
+checks every entry as it is taken. A dataclass is a record of its fields: `record_of` makes it,
+and `Fields.made` reads it as the annotations of the fields say.
 """
 
 from __future__ import annotations
 
+import builtins
+import collections.abc
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import MalformedBytesError
 
+T = TypeVar("T")
+
 Record: TypeAlias = Mapping[str, Any]
+# Text without control characters, as the annotation of a field.
+Word: TypeAlias = Annotated[str, str.isprintable]
 
 _MOST_NUMBER = sys.float_info.max
+# Of an integer without limits, and entries of a list.
+_MAX_DIGITS = 400
+_MAX_ENTRIES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The least and the greatest that an integer may be, in the annotation of a field."""
+
+    least: int
+    most: int
 
 
 class Fields:
-    """The entries of a record from outside, checked as they are taken.
+    """The entries of a record from a place outside, checked as they are taken.
 
-    Args:
-        entries: What is to be a record.
-        place: Where it comes from, for the messages of errors.
-
-    Raises:
-        MalformedBytesError: It is no record.
+    What is not as asked for raises a `MalformedBytesError`.
 
     Example:
-        >>> fields = Fields({"batch": 3, "inputs": [{"name": "x"}]}, "the program")
-        >>> fields.integer("batch", least=1, most=8)
+        >>> Fields({"batch": 3}, "the program").integer("batch", least=1, most=8)
         3
-        >>> [each.text("name") for each in fields.several("inputs", most=2)]
-        ['x']
     """
 
     def __init__(self, entries: Any, place: str) -> None:
@@ -46,9 +60,6 @@ class Fields:
             raise MalformedBytesError(f"cannot read {place}: expected named entries")
         self._entries = entries
         self.place = place
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._entries
 
     def raw(self, name: str) -> Any:
         """An entry as it is."""
@@ -60,12 +71,15 @@ class Fields:
         """The error for an entry that is not what was expected."""
         return MalformedBytesError(f"cannot read {self.place}: expected {name} to be {expected}")
 
+    def _typed(self, name: str, kind: type[T], expected: str) -> T:
+        value = self.raw(name)
+        if not isinstance(value, kind):
+            raise self.wrong(name, expected)
+        return value
+
     def text(self, name: str) -> str:
         """An entry that is text."""
-        value = self.raw(name)
-        if not isinstance(value, str):
-            raise self.wrong(name, "text")
-        return value
+        return self._typed(name, str, "text")
 
     def word(self, name: str) -> str:
         """An entry that is text without control characters."""
@@ -79,13 +93,6 @@ class Fields:
         value = self.raw(name)
         if not isinstance(value, str) or value not in choices:
             raise self.wrong(name, f"one of {', '.join(choices)}")
-        return value
-
-    def truth(self, name: str) -> bool:
-        """An entry that is true or false."""
-        value = self.raw(name)
-        if not isinstance(value, bool):
-            raise self.wrong(name, "true or false")
         return value
 
     def integer(self, name: str, *, least: int, most: int) -> int:
@@ -112,10 +119,7 @@ class Fields:
 
     def data(self, name: str) -> bytes:
         """An entry of bytes."""
-        value = self.raw(name)
-        if not isinstance(value, bytes):
-            raise self.wrong(name, "bytes")
-        return value
+        return self._typed(name, bytes, "bytes")
 
     def array(self, name: str, dtype: str, *, ndim: int = 1) -> NDArray[Any]:
         """An array of a type and a number of axes."""
@@ -125,19 +129,12 @@ class Fields:
             raise self.wrong(name, f"an array of {wanted} with {ndim} axes")
         return value
 
-    def integers(self, name: str, *, least: int, most: int, count: int) -> tuple[int, ...]:
-        """A list of up to so many integers within limits."""
-        values = self.items(name, most=count)
-        if not all(type(value) is int and least <= value <= most for value in values):
-            raise self.wrong(name, f"integers from {least} up to {most}")
-        return tuple(values)
-
     def items(self, name: str, *, most: int) -> list[Any]:
         """A list of up to so many entries of any kind."""
-        values = self.raw(name)
-        if not isinstance(values, list | tuple) or len(values) > most:
+        values: list[Any] = self._typed(name, list, f"a list of up to {most}")
+        if len(values) > most:
             raise self.wrong(name, f"a list of up to {most}")
-        return list(values)
+        return values
 
     def within(self, name: str) -> Fields:
         """A record in the record."""
@@ -148,15 +145,110 @@ class Fields:
         for number, each in enumerate(self.items(name, most=most)):
             yield Fields(each, f"{self.place}, {name} {number}")
 
+    def made(self, kind: type[T]) -> T:
+        """The dataclass whose record this is, made by `record_of`.
 
-def digest_of(record: Record) -> str:
-    """64 hexadecimal digits that are equal for equal records, whoever made them.
+        Example:
+            >>> Fields({"least": 1, "most": 2}, "the record").made(Limits)
+            Limits(least=1, most=2)
+        """
+        entries = {name: self.value(name, each) for name, each in _annotations(kind).items()}
+        try:
+            return kind(**entries)
+        # numpy 1 indexes fewer axes than numpy 2, and says so by an IndexError.
+        except (IndexError, ValueError) as error:
+            raise MalformedBytesError(f"cannot read {self.place}: {error}") from error
+
+    def value(self, name: str, kind: Any) -> Any:
+        """An entry as an annotation says: of what it is made, and within which limits."""
+        parts = typing.get_args(kind)
+        match typing.get_origin(kind) or kind:
+            case builtins.bool:
+                return self._typed(name, bool, "true or false")
+            case builtins.str:
+                return self.text(name)
+            case builtins.float:
+                return self.number(name)
+            case builtins.int:
+                return self._long_integer(name)
+            case typing.Annotated if isinstance(parts[1], Limits):
+                return self.integer(name, least=parts[1].least, most=parts[1].most)
+            case typing.Annotated:
+                return self.word(name)
+            case typing.Literal:
+                return self.choice(name, parts)
+            case np.ndarray:
+                return self.array(name, np.dtype(typing.get_args(parts[1])[0]).str)
+            case types.UnionType | typing.Union:
+                return self._one_of(name, parts)
+            case builtins.tuple:
+                return self._tuple(name, parts)
+            case collections.abc.Mapping:
+                pair = tuple[parts]  # type: ignore[valid-type]
+                return dict(self._tuple(name, (pair, ...)))
+            case _:
+                return self.within(name).made(kind)
+
+    def _long_integer(self, name: str) -> int:
+        value = self.raw(name)
+        if type(value) is not int or abs(value) >= 10**_MAX_DIGITS:
+            raise self.wrong(name, f"an integer of up to {_MAX_DIGITS} digits")
+        return value
+
+    def _one_of(self, name: str, kinds: Sequence[Any]) -> Any:
+        """An entry of one of several kinds, dataclasses being told apart by their fields."""
+        value = self.raw(name)
+        if value is None and types.NoneType in kinds:
+            return None
+        if float in kinds:
+            number = self.number(name)
+            return value if int in kinds else number
+        for kind in kinds:
+            names = _annotations(kind).keys() if is_dataclass(kind) else None
+            if isinstance(value, Mapping) and value.keys() == names:
+                return self.value(name, kind)
+        raise self.wrong(name, f"one of {', '.join(each.__name__ for each in kinds)}")
+
+    def _tuple(self, name: str, kinds: Sequence[Any]) -> tuple[Any, ...]:
+        values = self.items(name, most=_MAX_ENTRIES)
+        if kinds[-1] is ...:
+            kinds = [kinds[0]] * len(values)
+        if len(values) != len(kinds):
+            raise self.wrong(name, f"a list of {len(kinds)}")
+        named = {f"{name} {number}": value for number, value in enumerate(values)}
+        return tuple(map(Fields(named, self.place).value, named, kinds))
+
+
+def _fields_of(kind: Any) -> dict[str, Any]:
+    """The annotations of the fields that a dataclass is made of."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return {each.name: hints[each.name] for each in fields(kind) if each.init}
+
+
+_annotations: Callable[[Any], Mapping[str, Any]] = cache(_fields_of)
+
+
+def record_of(value: Any) -> Any:
+    """Dataclasses, and lists of them, as the records that `Fields.made` and `value` read.
 
     Example:
-        >>> same = digest_of({"a": np.arange(3), "b": 1}) == digest_of({"b": 1, "a": np.arange(3)})
-        >>> same, digest_of({"a": 1}) == digest_of({"a": 2})
-        (True, False)
+        >>> record_of((Limits(1, 2), "text"))
+        [{'least': 1, 'most': 2}, 'text']
     """
+    match value:
+        case tuple() | list():
+            return [record_of(each) for each in value]
+        case Mapping():
+            return [[name, record_of(each)] for name, each in value.items()]
+        case _ if is_dataclass(value):
+            names = _annotations(type(value))
+            return {name: record_of(getattr(value, name)) for name in names}
+        case _:
+            return value
+
+
+def digest_of(record: Record) -> str:
+    """64 hexadecimal digits that are equal for equal records, whoever made them."""
     leaves = hashlib.sha256()
 
     def plain(value: Any) -> Any:

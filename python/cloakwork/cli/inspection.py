@@ -46,8 +46,8 @@ def inspected(path: Path) -> str:
         >>> print(inspected(path).splitlines()[0].partition(",")[0])
         program file
     """
-    kind, fields, nbytes = container.read_any(path)
-    lines = [f"{kind}, {size(nbytes)}"]
+    kind, fields = container.read_any(path)
+    lines = [f"{kind}, {size(path.stat().st_size)}"]
     if kind == PROGRAM_KIND:
         lines += _program(Program.from_fields(fields, _ANY))
     elif kind in _KEY_HOLDERS:

@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import apart
-from cloakwork.base.record import Fields, Record
-from cloakwork.errors import InvalidLayoutError, MalformedBytesError
+from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.places import Places
 
 # What rounding may add at the end of a range, as a part of it.
 _ROUNDING = 1e-9
-_MAX_CIPHERTEXTS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +28,9 @@ class ActivationRange:
         high: The greatest.
         scale: What the slots hold is a number times this, plus a shift.
         shift: The shift.
+
+    Raises:
+        InvalidProgramError: The range is empty, the scale is not above 0, or a value is below 0.
     """
 
     layer: str
@@ -40,6 +41,14 @@ class ActivationRange:
     scale: float = 1.0
     shift: float = 0.0
 
+    def __post_init__(self) -> None:
+        if not self.low <= self.high or not self.scale > 0 or min(self.values, default=-1) < 0:
+            raise InvalidProgramError(
+                f"cannot expect numbers from {self.low} to {self.high} at the layer "
+                f"{self.layer!r:.40}: expected a range of values of a program, scaled by more "
+                "than 0"
+            )
+
     @property
     def reached(self) -> float:
         """The largest absolute value that a slot holds for numbers of the range."""
@@ -49,52 +58,6 @@ class ActivationRange:
         """Whether numbers from the least to the greatest leave the range."""
         slack = _ROUNDING * max(abs(self.low), abs(self.high))
         return self.low - least > slack or greatest - self.high > slack
-
-    def to_record(self) -> Record:
-        """The range as files hold it."""
-        return {
-            "layer": self.layer,
-            "values": list(self.values),
-            **places_record(self.places),
-            **{name: getattr(self, name) for name in ("low", "high", "scale", "shift")},
-        }
-
-    @classmethod
-    def from_fields(cls, fields: Fields, operations: int) -> ActivationRange:
-        """The range of a record.
-
-        Args:
-            fields: The record.
-            operations: Operations of the program.
-
-        Raises:
-            MalformedBytesError: The record is of no range.
-        """
-        places = read_places(fields)
-        values = fields.integers("values", least=0, most=operations - 1, count=_MAX_CIPHERTEXTS)
-        low, high = fields.number("low"), fields.number("high")
-        if len(values) != places.ciphertexts or not low <= high:
-            raise fields.wrong("low and high", "a range of its ciphertexts")
-        shift = fields.number("shift")
-        return cls(fields.text("layer"), values, places, low, high, fields.positive("scale"), shift)
-
-
-def places_record(places: Places) -> Record:
-    """Places as files hold them."""
-    return {"slots": places.slots, "places": places.places, "packing": places.name}
-
-
-def read_places(fields: Fields) -> Places:
-    """The places of a record.
-
-    Raises:
-        MalformedBytesError: The record is of none.
-    """
-    slots = fields.integer("slots", least=1, most=1 << 20)
-    try:
-        return Places(slots, fields.array("places", "int64"), fields.text("packing"))
-    except InvalidLayoutError as error:
-        raise MalformedBytesError(f"cannot read {fields.place}: {error}") from error
 
 
 def left_ranges(ranges: Sequence[ActivationRange], received: NDArray[np.float64]) -> list[str]:

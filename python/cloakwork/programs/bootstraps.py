@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from cloakwork import _native
 from cloakwork.base.arrays import owned_integers
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.port import Port, distinct_ports, signature
+from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports, signature
 from cloakwork.programs.table_rotations import distinct_tables
 
 LINEAR = 0
@@ -123,7 +123,7 @@ class BootstrapProgram:
         if not isinstance(self.title, str):
             _refuse(f"its title is of type {type(self.title).__name__}, not text")
         for name in ("inputs", "outputs"):
-            object.__setattr__(self, name, distinct_ports(getattr(self, name), name))
+            object.__setattr__(self, name, distinct_ports(getattr(self, name), BIT_KINDS, name))
         for name, dtype in DTYPES.items():
             object.__setattr__(self, name, owned_integers(getattr(self, name), dtype, name))
         self._require_inputs()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cloakwork.base.arrays import owned_integers
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.port import Port, distinct_ports, signature
+from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports, signature
 
 # Gates that a program may have; all values have numbers of 32 bits.
 MAX_GATES = 1 << 28
@@ -118,7 +118,7 @@ class GateProgram:
         if not isinstance(self.title, str):
             _refuse(f"its title is of type {type(self.title).__name__}, not text")
         for name in ("inputs", "outputs"):
-            object.__setattr__(self, name, distinct_ports(getattr(self, name), name))
+            object.__setattr__(self, name, distinct_ports(getattr(self, name), BIT_KINDS, name))
         for name, dtype in (
             ("kinds", np.uint8),
             ("operands", np.uint32),
@@ -250,7 +250,7 @@ class GateBuilder:
 
     def __init__(self, title: str, inputs: Sequence[Port]) -> None:
         self._title = title
-        self._inputs = distinct_ports(inputs, "inputs")
+        self._inputs = distinct_ports(inputs, BIT_KINDS, "inputs")
         self._next = sum(port.bits for port in self._inputs)
         self._kinds = array("B")
         self._operands = array("I")

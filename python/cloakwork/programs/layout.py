@@ -13,15 +13,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.record import Limits, Word
 from cloakwork.errors import (
     InvalidLayoutError,
     ShapeMismatchError,
     SlotMismatchError,
 )
+from cloakwork.programs.port import MAX_AXES, MAX_SIZE
 
 # Those of the largest ring, of degree 2^17.
 MAX_SLOTS = 1 << 16
@@ -38,10 +41,10 @@ class Axis:
         tile: Elements in one ciphertext, 0 for all.
     """
 
-    size: int
-    stride: int
-    name: str = field(default="", compare=False)
-    tile: int = 0
+    size: Annotated[int, Limits(1, MAX_SIZE)]
+    stride: Annotated[int, Limits(-MAX_SLOTS, MAX_SLOTS)]
+    name: Word = field(default="", compare=False)
+    tile: Annotated[int, Limits(0, MAX_SLOTS)] = 0
 
     @property
     def extent(self) -> int:
@@ -134,7 +137,8 @@ class Layout:
         offset: Slot of the first element of every tile.
 
     Raises:
-        InvalidLayoutError: Two elements share a slot or an element falls outside.
+        InvalidLayoutError: Two elements share a slot, an element falls outside, or there are too
+            many axes or elements.
 
     Example:
         >>> layout = Layout(8, (Axis(2, 4), Axis(3, 1)))
@@ -144,17 +148,24 @@ class Layout:
         i:6@1/4
     """
 
-    slots: int
+    slots: Annotated[int, Limits(1, MAX_SLOTS)]
     axes: tuple[Axis, ...]
     replicas: tuple[Axis, ...] = ()
     garbage: bool = False
-    offset: int = 0
+    offset: Annotated[int, Limits(0, MAX_SLOTS)] = 0
 
     def __post_init__(self) -> None:
         everything = self.axes + self.replicas
-        if any(axis.size < 1 or axis.tile < 0 for axis in everything):
+        if any(axis.size < 1 or not 0 <= axis.tile <= self.slots for axis in everything):
             raise InvalidLayoutError(
-                f"cannot lay out {everything}: expected sizes from 1 and tiles from 0 on"
+                f"cannot lay out {everything}: expected sizes from 1 on and tiles from 0 up to "
+                f"{self.slots}"
+            )
+        # What elements there are has to fit the slots of as many ciphertexts, and these a list.
+        if len(everything) > MAX_AXES or math.prod(self.shape) > MAX_SIZE:
+            raise InvalidLayoutError(
+                f"cannot lay out {len(everything)} axes: expected up to {MAX_AXES}, and "
+                f"{MAX_SIZE} elements"
             )
         if any(axis.tiles > 1 for axis in self.replicas):
             raise InvalidLayoutError(f"cannot lay out {everything}: replicas are not tiled")

@@ -11,13 +11,16 @@ s * batch + b, and every rotation is `batch` times as long.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.record import Limits
 from cloakwork.errors import InvalidLayoutError
-from cloakwork.programs.layout import power_of_two
+from cloakwork.programs.layout import MAX_SLOTS, power_of_two
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,16 +43,16 @@ class Places:
         [5.0, 6.0, 0.0, 7.0, 5.0, 6.0, 0.0, 7.0]
     """
 
-    slots: int
+    slots: Annotated[int, Limits(1, MAX_SLOTS)]
     places: NDArray[np.int64]
     name: str = ""
 
     def __post_init__(self) -> None:
-        distinct = len(np.unique(self.places)) == len(self.places)
-        if not (self.places.ndim == 1 and len(self.places) and distinct and self.places.min() >= 0):
+        distinct = np.unique(self.places).shape == self.places.shape
+        if not (distinct and len(self.places) and self.places.min() >= 0):
             raise InvalidLayoutError(
                 "cannot pack: expected a place from 0 on of its own for every element, got "
-                f"{len(self.places)} places"
+                f"{self.places.size} places"
             )
 
     @property
@@ -77,7 +80,7 @@ class Places:
             for pattern in np.split(patterns, self.ciphertexts)
         ]
 
-    def unpack(self, vectors: list[NDArray[np.float64]], batch: int) -> NDArray[np.float64]:
+    def unpack(self, vectors: Sequence[NDArray[np.float64]], batch: int) -> NDArray[np.float64]:
         """Take the flat tensors of a batch, one a row, out of their vectors.
 
         Example:

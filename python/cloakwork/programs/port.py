@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, get_args
 
-from cloakwork.base.record import Fields, Record
+from cloakwork.base.record import Word
 from cloakwork.errors import InvalidProgramError
 
 PortKind = Literal["real", "integer", "unsigned", "signed", "bytes", "bits"]
@@ -18,8 +18,6 @@ MAX_PORT_BITS = 1 << 20
 # More axes than any version of numpy can index, and elements along one of them.
 MAX_AXES = 64
 MAX_SIZE = 1 << 40
-# Ends of ranges in records, which may be Python's integers.
-_MAX_DIGITS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class Port:
         a: 2 x 3, integers from 0 to 255
     """
 
-    name: str
+    name: Word
     kind: PortKind
     width: int = 0
     shape: tuple[int, ...] = ()
@@ -123,125 +121,33 @@ class Port:
         ends = [f"{end:g}" if self.kind == "real" else str(end) for end in (self.low, self.high)]
         return f" from {ends[0]} to {ends[1]}"
 
-    def to_record(self) -> Record:
-        """The port as files hold it."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "width": self.width,
-            "shape": list(self.shape),
-            "low": _end_text(self.low),
-            "high": _end_text(self.high),
-            "fraction": self.fraction,
-        }
-
-    @classmethod
-    def from_fields(cls, fields: Fields) -> Port:
-        """The port of a record.
-
-        Raises:
-            MalformedBytesError: The record is of no port.
-        """
-        kind: Any = fields.choice("kind", get_args(PortKind))
-        return cls(
-            fields.word("name"),
-            kind,
-            fields.integer("width", least=0, most=MAX_PORT_BITS),
-            fields.integers("shape", least=1, most=MAX_SIZE, count=MAX_AXES),
-            _read_end(fields, "low"),
-            _read_end(fields, "high"),
-            fields.integer("fraction", least=0, most=MAX_PORT_BITS),
-        )
-
     def _refuse(self, reason: str) -> NoReturn:
         raise InvalidProgramError(f"cannot make the port {self.name!r:.40}: {reason}")
 
 
-def _end_text(end: float | int | None) -> str | float | None:
-    """An end of a range; integers as text, for JSON has no long ones everywhere."""
-    return str(int(end)) if isinstance(end, int) else end
-
-
-def _read_end(fields: Fields, name: str) -> float | int | None:
-    value = fields.raw(name)
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        return fields.number(name)
-    digits = value.removeprefix("-")
-    if not (digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_DIGITS):
-        raise fields.wrong(name, "an end of a range")
-    return int(value)
-
-
 def signature(inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
-    """The names of inputs and outputs, as a repr shows them.
-
-    Example:
-        >>> signature([Port("a", "bits", 2), Port("b", "bits", 1)], [Port("y", "bits", 1)])
-        'a, b -> y'
-    """
+    """The names of inputs and outputs, as a repr shows them: `a, b -> y`."""
     named = (", ".join(port.name for port in ports) for ports in (inputs, outputs))
     return " -> ".join(named)
 
 
-def require_numbers(ports: Sequence[Port], kind: PortKind, what: str) -> None:
-    """Refuse ports that are not all of one kind of numbers, or of which two share a name.
-
-    Args:
-        ports: The inputs or outputs of a program over numbers.
-        kind: `real` or `integer`.
-        what: "inputs" or "outputs".
-
-    Raises:
-        InvalidProgramError: One is of another kind, or two share a name.
-
-    Example:
-        >>> require_numbers([Port("a", "real"), Port("b", "real")], "real", "inputs")
-    """
+def distinct_ports(given: Any, kinds: Sequence[str], what: str) -> tuple[Port, ...]:
+    """Ports of some kinds, of which no two share a name, and whose bits are few enough."""
+    ports = tuple(given)
     for port in ports:
-        if port.kind != kind:
+        if not isinstance(port, Port):
+            raise InvalidProgramError(f"cannot make the program: expected its {what} to be ports")
+        if port.kind not in kinds:
             raise InvalidProgramError(
-                f"cannot make the program: expected its {what} to be of kind {kind}, got "
-                f"{port.name!r:.40} of kind {port.kind}"
+                f"cannot make the program: expected its {what} to be of {', '.join(kinds)}, "
+                f"got {port.name!r:.40} of kind {port.kind}"
             )
-    _require_distinct(ports, what)
-
-
-def _require_distinct(ports: Sequence[Port], what: str) -> None:
     names = [port.name for port in ports]
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InvalidProgramError(
             f"cannot make the program: the name {twice!r} comes twice among its {what}"
         )
-
-
-def distinct_ports(given: Any, what: str) -> tuple[Port, ...]:
-    """The ports of a program over bits, where no two share a name and the bits are few enough.
-
-    Args:
-        given: What is to be ports.
-        what: "inputs" or "outputs".
-
-    Raises:
-        InvalidProgramError: They are no ports over bits, two share a name, or they have too many
-            bits.
-
-    Example:
-        >>> distinct_ports([Port("a", "bits", 2)], "inputs")[0].bits
-        2
-    """
-    ports = tuple(given)
-    if not all(isinstance(port, Port) for port in ports):
-        raise InvalidProgramError(f"cannot make the program: expected its {what} to be ports")
-    for port in ports:
-        if not port.is_bits:
-            raise InvalidProgramError(
-                f"cannot make the program: expected its {what} to be of {', '.join(BIT_KINDS)}, "
-                f"got {port.name!r:.40} of kind {port.kind}"
-            )
-    _require_distinct(ports, what)
     bits = sum(port.bits for port in ports)
     if bits > MAX_PORT_BITS:
         raise InvalidProgramError(

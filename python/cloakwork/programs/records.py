@@ -12,19 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.base.record import Fields, Record
+from cloakwork.base.record import Fields, Record, record_of
 from cloakwork.errors import CloakworkError, MalformedBytesError
-from cloakwork.programs.bootstraps import DTYPES, BootstrapProgram
+from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.diagonals import SparseDiagonals
-from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.layout import MAX_SLOTS
-from cloakwork.programs.port import Port
 from cloakwork.programs.slots import DTYPES as NUMBERS
 from cloakwork.programs.slots import Builder, SlotProgram
 from cloakwork.programs.text import Named, Naming, operation_lines, read_operation
 from cloakwork.programs.tokens import Tokens
 
-_MAX_PORTS = 1 << 16
 _MAX_TRANSFORMS = 1 << 20
 # In memory operations take some tens of times as much as their text.
 _TEXT_BYTES = 1 << 24
@@ -52,17 +49,7 @@ class _Tables(Naming):
 
 
 def slots_record(program: SlotProgram) -> Record:
-    """A slot program as a record from which `read_slots` makes it again, bit for bit.
-
-    Example:
-        >>> from cloakwork.programs.slots import Add, Input, Output
-        >>> program = SlotProgram("double", 4, (Input("x", 1), Add(0, 0), Output(1)), (None,) * 3)
-        >>> print(read_slots(Fields(slots_record(program), "the record")))
-        double, 4 slots
-          %0 = input x        level 1
-          %1 = add %0 %0      level 1
-          %2 = output %1      level 1
-    """
+    """A slot program as a record from which `read_slots` makes it again, bit for bit."""
     tables = _Tables()
     text = "\n".join(operation_lines(program, tables)).encode("utf-8", "surrogatepass")
     vectors = tables.distinct.vectors
@@ -129,78 +116,10 @@ def _read_transform(fields: Fields, slots: int) -> SparseDiagonals:
         raise MalformedBytesError(f"cannot read {fields.place}: {error}") from error
 
 
-def gates_record(program: GateProgram) -> Record:
-    """A gate program as a record.
-
-    Example:
-        >>> from cloakwork.programs.gates import GateBuilder, GateKind
-        >>> builder = GateBuilder("both", (Port("a", "bits", 2),))
-        >>> builder.output(Port("y", "bits", 1), (builder.append(GateKind.AND, 0, 1),))
-        >>> gates_record(builder.finish())["operands"]
-        array([0, 1], dtype=uint32)
-    """
-    return {
-        **_ports_record(program),
-        "kinds": program.kinds,
-        "operands": program.operands,
-        "tables": program.tables,
-        "output_values": program.output_values,
-    }
-
-
-def bootstraps_record(program: BootstrapProgram) -> Record:
-    """A bootstrap program as a record from which `read_bootstraps` makes it again.
-
-    Example:
-        >>> from cloakwork.programs.bootstraps import HALF, BootstrapBuilder
-        >>> builder = BootstrapBuilder("copy", (Port("a", "bits", 1),))
-        >>> builder.output(Port("y", "bits", 1), [builder.input(0, HALF)], [HALF])
-        >>> record = bootstraps_record(builder.finish())
-        >>> read_bootstraps(Fields(record, "the record")).input_encodings.tolist() == [HALF]
-        True
-    """
-    return {**_ports_record(program), **{name: getattr(program, name) for name in DTYPES}}
-
-
-def read_bootstraps(fields: Fields) -> BootstrapProgram:
-    """The bootstrap program of a record.
-
-    Raises:
-        MalformedBytesError: The record is damaged, or of a program that is not legal.
-    """
-    arrays = {name: fields.array(name, np.dtype(kind).str) for name, kind in DTYPES.items()}
-    try:
-        inputs, outputs = (
-            tuple(map(Port.from_fields, fields.several(name, most=_MAX_PORTS)))
-            for name in ("inputs", "outputs")
-        )
-        return BootstrapProgram(fields.text("title"), inputs, outputs, **arrays)
-    except CloakworkError as error:
-        raise MalformedBytesError(f"cannot read {fields.place}: {error}") from error
-
-
 def meaning_record(program: SlotProgram | BootstrapProgram) -> Record:
-    """What a program computes, as a record: its title, layouts, origins and stages left out.
-
-    Example:
-        >>> from cloakwork.programs.slots import Input, Output
-        >>> operations = (Input("x", 1), Output(0))
-        >>> one = SlotProgram("one", 4, operations, (None,) * 2, origins=("a.py:1", ""))
-        >>> two = SlotProgram("two", 4, operations, (None,) * 2, origins=("a.py:2", ""))
-        >>> from cloakwork.base.record import digest_of
-        >>> digest_of(meaning_record(one)) == digest_of(meaning_record(two))
-        True
-    """
+    """What a program computes, as a record: its title, layouts, origins and stages left out."""
     if isinstance(program, BootstrapProgram):
-        return {**bootstraps_record(program), "title": ""}
+        return {**record_of(program), "title": ""}
     unnamed = (None,) * len(program.operations)
     bare = SlotProgram("", program.slots, program.operations, unnamed, numbers=program.numbers)
     return slots_record(bare)
-
-
-def _ports_record(program: GateProgram | BootstrapProgram) -> Record:
-    return {
-        "title": program.title,
-        "inputs": [port.to_record() for port in program.inputs],
-        "outputs": [port.to_record() for port in program.outputs],
-    }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from cloakwork.base.record import Fields, Record
+from cloakwork.base.record import Fields, Limits, Record
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 from cloakwork.runtime import container
 from cloakwork.schemes.base import ReadLimits, value_count
@@ -209,7 +209,7 @@ class Encrypted:
 
 
 def _read_run(fields: Fields) -> dict[int, Any]:
-    numbers = fields.integers("numbers", least=0, most=_MAX_VALUES, count=_MAX_VALUES)
+    numbers = fields.value("numbers", tuple[Annotated[int, Limits(0, _MAX_VALUES)], ...])
     values = fields.items("values", most=_MAX_VALUES)
     if len(numbers) != len(values) or len(set(numbers)) != len(numbers):
         raise MalformedBytesError(f"cannot read {fields.place}: a value is missing or comes twice")

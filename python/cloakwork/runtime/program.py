@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from cloakwork.base.arguments import integer
-from cloakwork.base.record import Fields, Record, digest_of
+from cloakwork.base.record import Fields, Record, digest_of, record_of
 from cloakwork.errors import (
     CloakworkError,
     InputNameError,
@@ -30,13 +30,7 @@ from cloakwork.programs.packing.bits import BitPacking
 from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.packing.tensor import TensorPacking
 from cloakwork.programs.port import Port, signature
-from cloakwork.programs.records import (
-    bootstraps_record,
-    meaning_record,
-    read_bootstraps,
-    read_slots,
-    slots_record,
-)
+from cloakwork.programs.records import meaning_record, read_slots, slots_record
 from cloakwork.programs.slots import Output, SlotProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.estimates import estimated_results, require_noise_within
@@ -54,15 +48,11 @@ if TYPE_CHECKING:
 Body: TypeAlias = SlotProgram | BootstrapProgram
 
 KIND = "program file"
-_PACKINGS: Mapping[str, Callable[[Fields], Any]] = {
-    TensorPacking.kind: TensorPacking.from_fields,
-    BatchPacking.kind: BatchPacking.from_fields,
-    ScalarPacking.kind: ScalarPacking.from_fields,
-    BitPacking.kind: BitPacking.from_fields,
+_PACKINGS: Mapping[str, type[Packing]] = {
+    each.kind: each for each in (TensorPacking, BatchPacking, ScalarPacking, BitPacking)
 }
 # What a record says beside what the program computes.
 _NO_MEANING: Record = {"ranges": [], "error": None, "threads": None}
-_MAX_RANGES = 1 << 16
 _MAX_THREADS = 1024
 # Of what this very process wrote, or of what is only shown.
 _ANY = ReadLimits(insecure=True, max_log_n=17)
@@ -428,13 +418,13 @@ class Program:
         if isinstance(self.body, SlotProgram):
             form, body = "slots", slots_record(self.body)
         else:
-            form, body = "bootstraps", bootstraps_record(self.body)
+            form, body = "bootstraps", record_of(self.body)
         return {
             "scheme": self.scheme.to_record(),
             "form": form,
             "body": body,
-            "packing": {"kind": self.packing.kind, **self.packing.to_record()},
-            "ranges": [each.to_record() for each in self.ranges],
+            "packing": {"kind": self.packing.kind, **record_of(self.packing)},
+            "ranges": record_of(self.ranges),
             "error": self.error,
             "threads": self.threads,
         }
@@ -457,7 +447,7 @@ class Program:
         if fields.choice("form", ("slots", "bootstraps")) == "slots":
             body = read_slots(fields.within("body"))
         else:
-            body = read_bootstraps(fields.within("body"))
+            body = fields.value("body", BootstrapProgram)
         packing = fields.within("packing")
         error = None if fields.raw("error") is None else fields.positive("error")
         threads = None
@@ -467,11 +457,8 @@ class Program:
             made = cls(
                 scheme,
                 body,
-                _PACKINGS[packing.choice("kind", tuple(_PACKINGS))](packing),
-                ranges=[
-                    ActivationRange.from_fields(each, len(getattr(body, "operations", ())))
-                    for each in fields.several("ranges", most=_MAX_RANGES)
-                ],
+                packing.made(_PACKINGS[packing.choice("kind", tuple(_PACKINGS))]),
+                ranges=fields.value("ranges", tuple[ActivationRange, ...]),
                 error=error,
                 threads=threads,
             )

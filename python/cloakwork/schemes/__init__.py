@@ -71,7 +71,7 @@ def _scheme(fields: Fields, limits: ReadLimits) -> Any:
                 raise fields.wrong("parameters", "bytes for every prime")
             sets = [BgvParameters.from_bytes(each, **accepted) for each in data]
             if name == Bgv.name:
-                scheme = Bgv(sets, public_inputs=fields.truth("public_inputs"))
+                scheme = Bgv(sets, public_inputs=fields.value("public_inputs", bool))
             else:
                 scheme = ClearInteger(sets)
     return scheme

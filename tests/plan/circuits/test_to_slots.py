@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,7 +35,7 @@ MODEL = BgvNoiseModel(12, 65537)
 
 def computed(plan: SlotPlan, program: SlotProgram, inputs: list[list[int]]) -> list[list[int]]:
     """The results of several evaluations of a program in the clear."""
-    vectors = plan.places.pack([{"x": each} for each in inputs])
+    vectors = plan.places.pack({"x": np.array(inputs, dtype=object)})
     entries = [each for each in program.operations if isinstance(each, Input)]
     values = [exact(vector, entry.level) for vector, entry in zip(vectors, entries, strict=True)]
     made = run_in_order(program, ClearIntegersBackend(), values)

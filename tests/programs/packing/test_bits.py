@@ -231,7 +231,7 @@ def test_real_numbers_are_rounded_to_the_nearest_that_a_port_has() -> None:
         (1j, NotRealError, "real numbers, got an object of type complex"),
         (np.array([1j]), NotRealError, "real numbers, got complex128"),
         (None, NotRealError, "real numbers, got an object of type NoneType"),
-        ([[1.0]], ShapeMismatchError, r"expected the shape \(\)"),
+        ([[1.0]], ShapeMismatchError, r"expected 'x' of shape \(\)"),
         (
             np.ma.MaskedArray([1.0], mask=[True]),
             NotRealError,

@@ -118,11 +118,10 @@ def called(
                 for name, each in declared.items()
             }
         )
-    ports = [
-        Port(name, "integer", 0, each.shape, *(each.bounds or signed_range(MAX_BITS)))
-        for name, each in declared.items()
-    ]
-    inputs = one_evaluation(ports, call.inputs, f"call {title}")
+    inputs: dict[str, list[int]] = {}
+    for name, each in declared.items():
+        port = Port(name, "integer", 0, each.shape, *(each.bounds or signed_range(MAX_BITS)))
+        inputs[name] = one_evaluation(port, call.inputs[name], f"call {title}")
     made = _staged(function, declared, call.run)
     if isinstance(made, Staged):
         return filled(made.form, evaluate(made.circuit, inputs)[RESULTS])

@@ -136,7 +136,7 @@ def compile(
     )
     outputs = _results(plan, body, task)
     _require_more_than_noise(outputs, title, precision)
-    packing = TensorPacking(inputs, outputs, placed, tuple(plan.lowered.outputs), graph.single)
+    packing = TensorPacking(inputs, outputs, placed, tuple(plan.lowered.outputs), graph.form)
     return Program(Ckks(plan.parameters), body, packing)
 
 

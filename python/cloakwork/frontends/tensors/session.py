@@ -36,8 +36,7 @@ from cloakwork.plan.parameters.ckks import SCALE_BITS, parameters_for
 from cloakwork.plan.passes.key_budget import powers_of_two_only, with_keys, within_key_budget
 from cloakwork.programs.ir.tensors import Node
 from cloakwork.programs.keys import KeyRequirements, required_keys
-from cloakwork.programs.layout import MAX_SLOTS, default_layout
-from cloakwork.programs.packing.tensor import read_layout
+from cloakwork.programs.layout import MAX_SLOTS, Layout, default_layout
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.encrypted import KEY_ID_BYTES
@@ -148,7 +147,7 @@ class _KeyHolder(Unpicklable):
             )
         if fields.data("key_id") != self._key_id:
             raise KeyMismatchError(f"cannot read {path}: it was encrypted with another key")
-        layout = read_layout(fields.within("layout"))
+        layout = fields.value("layout", Layout)
         values = [
             self._scheme.read_tensor_value(each)
             for each in fields.several("values", most=_MAX_CIPHERTEXTS)

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import shown
+from cloakwork.base.record import record_of
 from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.methods import Runner, TensorMethods
 from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.layout import Layout
-from cloakwork.programs.packing.tensor import layout_record
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.profile import Profile
@@ -126,7 +126,7 @@ class Tensor(TensorMethods, Unpicklable):
             "scheme": self.scheme.name,
             "parameters": self.parameters.fingerprint,
             "key_id": self.key_id,
-            "layout": layout_record(self.layout),
+            "layout": record_of(self.layout),
             "values": [self.scheme.dump(value) for value in self.values],
         }
         container.write(path, TENSOR_KIND, record)

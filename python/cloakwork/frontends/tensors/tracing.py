@@ -11,6 +11,7 @@ from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.methods import TensorMethods
 from cloakwork.programs.ir.tensors import Node, Source
+from cloakwork.programs.packing.results import Form, Leaf, Sequenced
 
 
 class _Trace:
@@ -49,12 +50,12 @@ class Traced:
     Args:
         sources: Its arguments.
         results: What it returns.
-        single: Whether it returns one tensor rather than several.
+        form: Whether it returns the one tensor, or a tuple.
     """
 
     sources: tuple[Source, ...]
     results: tuple[Node, ...]
-    single: bool
+    form: Form
 
 
 def traced(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> Traced:
@@ -65,8 +66,8 @@ def traced(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> T
             tensors made of them.
 
     Example:
-        >>> traced(lambda x, y: (x + y, x), [(3,), (3,)]).single
-        False
+        >>> traced(lambda x, y: (x + y, x), [(3,), (3,)]).form
+        Sequenced(parts=(Leaf(number=0), Leaf(number=1)), is_tuple=True)
     """
     trace = _Trace()
     names = _names(function, len(shapes))
@@ -87,8 +88,9 @@ def traced(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> T
             "cannot compile: expected the function to return tensors made of its arguments, "
             f"got {shown(returned)}"
         )
-    single = not isinstance(returned, tuple | list)
-    return Traced(sources, tuple(each.node() for each in several), single)
+    leaves = tuple(map(Leaf, range(len(several))))
+    form = Sequenced(leaves, is_tuple=True) if isinstance(returned, tuple | list) else leaves[0]
+    return Traced(sources, tuple(each.node() for each in several), form)
 
 
 def _names(function: Callable[..., Any], count: int) -> list[str]:

@@ -7,13 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 from cloakwork.base import cache
-from cloakwork.base.record import digest_of
+from cloakwork.base.record import digest_of, record_of
 from cloakwork.errors import CloakworkError
 from cloakwork.plan.boolean.map import MappedProgram, map_gates
 from cloakwork.plan.cost.tfhe import BitCosts
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.gates import GateProgram
-from cloakwork.programs.records import bootstraps_record, gates_record, read_bootstraps
 from cloakwork.runtime import container
 
 # Of what the mapper makes: another number where it makes better programs.
@@ -37,7 +36,7 @@ def cached_mapping(program: GateProgram, sets: Sequence[BitCosts], threads: int)
     if known is not None:
         return known
     made = map_gates(program, sets, threads)
-    record = {"name": made.costs.name, "program": bootstraps_record(made.program)}
+    record = {"name": made.costs.name, "program": record_of(made.program)}
     cache.keep(path, container.to_bytes(_KIND, record))
     return made
 
@@ -45,7 +44,7 @@ def cached_mapping(program: GateProgram, sets: Sequence[BitCosts], threads: int)
 def _path(program: GateProgram, sets: Sequence[BitCosts], threads: int) -> Path:
     facts = {
         "version": _VERSION,
-        "gates": gates_record(program),
+        "gates": record_of(program),
         "sets": [repr(asdict(each)) for each in sets],
         "threads": threads,
     }
@@ -57,7 +56,7 @@ def _read(
 ) -> MappedProgram | None:
     try:
         fields = container.read_bytes(path.read_bytes(), _KIND)
-        name, made = fields.text("name"), read_bootstraps(fields.within("program"))
+        name, made = fields.text("name"), fields.value("program", BootstrapProgram)
     except (OSError, CloakworkError):
         return None
     costs = next((each for each in sets if each.name == name), None)

@@ -111,7 +111,7 @@ def _packing(graph: g.Graph, plan: NetworkPlan, options: NetworkOptions) -> Batc
         tuple(outputs),
         plan.lowered.inputs,
         plan.lowered.outputs,
+        graph.form,
         options.width,
         options.batch,
-        graph.form,
     )

@@ -7,15 +7,21 @@ wants to see.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.base.record import Record
-from cloakwork.errors import InputNameError, InvalidArgumentError, ShapeMismatchError
+from cloakwork.base.arguments import shown
+from cloakwork.errors import (
+    InputNameError,
+    InvalidArgumentError,
+    InvalidProgramError,
+    ShapeMismatchError,
+)
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import Vector
 
@@ -35,37 +41,33 @@ class Packed:
     count: int | None
 
 
-class Packing(Protocol):
+class Packing(ABC):
     """What each kind of program has: how arguments become vectors, and vectors results.
 
     Attributes:
         kind: A word that says which packing it is, in files too.
+        contents: What is packed, for the messages of errors.
         inputs: What goes in.
         outputs: What comes out.
         batch: Evaluations of one run; more of them are more runs.
     """
 
     kind: ClassVar[str]
+    contents: ClassVar[str]
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    batch: int = 1
 
     @property
-    def inputs(self) -> tuple[Port, ...]: ...
-    @property
-    def outputs(self) -> tuple[Port, ...]: ...
-    @property
-    def batch(self) -> int: ...
-    @property
+    @abstractmethod
     def vector_counts(self) -> tuple[int, int]:
-        """How many vectors go in and come out."""
+        """How many vectors go in, and the least that come out."""
 
-    def pack(self, arguments: Mapping[str, Any], action: str) -> Packed:
-        """The vectors of arguments by name, of all inputs or of some.
+    @abstractmethod
+    def vectors_of(self, ports: Sequence[str]) -> tuple[int, ...]:
+        """The numbers of the vectors that hold these inputs and no others."""
 
-        Raises:
-            InputNameError: There is no input of a name.
-            ShapeMismatchError: A shape does not fit, or the numbers of evaluations differ.
-            ValueOutOfRangeError: A number lies outside the range of its port.
-        """
-
+    @abstractmethod
     def unpack(self, runs: Sequence[Sequence[NDArray[Any]]], count: int | None) -> Any:
         """The results of runs, in the form in which the user wants them."""
 
@@ -74,11 +76,43 @@ class Packing(Protocol):
 
         None of other programs, and where an input has no range.
         """
+        return None
 
-    def vectors_of(self, ports: Sequence[str]) -> tuple[int, ...]:
-        """The numbers of the vectors that hold these inputs and no others."""
+    def pack(self, arguments: Mapping[str, Any], action: str) -> Packed:
+        """The vectors of arguments by name, of all inputs or of some.
 
-    def to_record(self) -> Record: ...
+        Raises:
+            ShapeMismatchError: A shape does not fit, or the numbers of evaluations differ.
+            ValueOutOfRangeError: A number lies outside the range of its port.
+            NotRealError, NotIntegerError, NotFiniteError: It is no number of the port's kind.
+        """
+        read = {
+            port.name: self._read(port, arguments[port.name], action)
+            for port in self.inputs
+            if port.name in arguments
+        }
+        count = _count({name: len(rows) for name, (rows, many) in read.items() if many}, action)
+        shared = {
+            name: rows if many else np.broadcast_to(rows, (count or 1, *rows.shape[1:]))
+            for name, (rows, many) in read.items()
+        }
+        runs = [
+            self._vectors({name: rows[start : start + self.batch] for name, rows in shared.items()})
+            for start in range(0, count or 1, self.batch)
+        ]
+        return Packed(tuple(runs), tuple(read), count)
+
+    def _require(self, condition: bool, reason: str) -> None:
+        if not condition:
+            raise InvalidProgramError(f"cannot pack {self.contents}: {reason}")
+
+    @abstractmethod
+    def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
+        """An argument, an evaluation a row, and whether it came with an axis for evaluations."""
+
+    @abstractmethod
+    def _vectors(self, rows: Mapping[str, NDArray[Any]]) -> dict[int, NDArray[Any]]:
+        """The vectors of one run by their numbers, from as many evaluations of each input."""
 
 
 def bound_arguments(
@@ -86,19 +120,9 @@ def bound_arguments(
 ) -> dict[str, Any]:
     """Arguments by name, those given by place taking the names of the ports in order.
 
-    Args:
-        ports: The inputs.
-        args: The arguments given by place.
-        named: Those given by name.
-        action: What the caller is about to do, for the message of an error.
-
     Raises:
         InputNameError: There is no input of a name, or one is given twice.
         InvalidArgumentError: There are more arguments than inputs.
-
-    Example:
-        >>> bound_arguments([Port("a", "real"), Port("b", "real")], [1.0], {"b": 2.0}, "run")
-        {'a': 1.0, 'b': 2.0}
     """
     names = [port.name for port in ports]
     if len(args) > len(names):
@@ -119,62 +143,41 @@ def bound_arguments(
     return found
 
 
-def counted_evaluations(counts: Mapping[str, int | None], action: str) -> tuple[int, int | None]:
-    """How many evaluations arguments make up, those without an axis for them serving all.
+def evaluation_rows(
+    array: NDArray[Any], shape: tuple[int, ...], name: str, action: str
+) -> tuple[NDArray[Any], bool]:
+    """What was given for an input with an axis of evaluations, and whether it came with one."""
+    many = array.ndim == len(shape) + 1
+    # Where lists have several lengths, they are the elements.
+    elements = array.flat if array.dtype == object else ()
+    lists = [each for each in elements if isinstance(each, list | tuple)]
+    if lists or array.shape[int(many) :] != shape:
+        uneven = [f"a list of {len(each)}" for each in lists if (len(each),) != shape[-1:]]
+        got = uneven[0] if uneven else array.shape if array.ndim else shown(array.item())
+        raise ShapeMismatchError(
+            f"cannot {action}: expected {name!r} of shape {shape}, or evaluations of it along a "
+            f"first axis, got {got}"
+        )
+    return (array if many else array[np.newaxis]), many
 
-    Args:
-        counts: For each argument the length of its axis of evaluations, None where it has none.
-        action: What the caller is about to do, for the message of an error.
 
-    Returns:
-        The number of evaluations, and the same as results show it: None without such an axis.
+def object_array(value: Any, name: str, action: str) -> NDArray[Any]:
+    """What was given for an input as an array, Python's integers of any size as they are."""
+    try:
+        return np.array(value, dtype=object)
+    except ValueError as error:
+        raise ShapeMismatchError(
+            f"cannot {action}: expected {name!r} to have parts of one shape, got several"
+        ) from error
 
-    Raises:
-        ShapeMismatchError: The lengths differ, or are 0.
 
-    Example:
-        >>> counted_evaluations({"x": 3, "w": None}, "encrypt")
-        (3, 3)
-    """
-    found = {name: count for name, count in counts.items() if count is not None}
-    if len(set(found.values())) > 1:
-        listed = ", ".join(f"{count} of {name}" for name, count in found.items())
+def _count(counts: Mapping[str, int], action: str) -> int | None:
+    """How many evaluations arguments make up, from the axes of those that have one."""
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{count} of {name}" for name, count in counts.items())
         raise ShapeMismatchError(
             f"cannot {action}: expected as many evaluations of every input, got {listed}"
         )
-    if not found:
-        return 1, None
-    count = next(iter(found.values()))
-    if not count:
+    if 0 in counts.values():
         raise ShapeMismatchError(f"cannot {action}: expected one evaluation or more, got none")
-    return count, count
-
-
-def evaluations(array: NDArray[Any], port: Port, action: str) -> int | None:
-    """The length of an array's axis of evaluations, None where it has the shape of its port.
-
-    Raises:
-        ShapeMismatchError: It has another shape.
-
-    Example:
-        >>> evaluations(np.zeros((5, 2, 3)), Port("x", "real", shape=(2, 3)), "encrypt")
-        5
-    """
-    if array.shape == port.shape:
-        return None
-    if array.ndim == len(port.shape) + 1 and array.shape[1:] == port.shape:
-        return len(array)
-    raise ShapeMismatchError(
-        f"cannot {action}: expected {port.name!r} of shape {port.shape}, or evaluations of it "
-        f"along a first axis, got {array.shape}"
-    )
-
-
-def stacked(results: Sequence[NDArray[Any]], count: int | None) -> NDArray[Any]:
-    """Results of evaluations as one array, with an axis for them where the inputs had one.
-
-    Example:
-        >>> stacked([np.zeros(3)], None).shape, stacked([np.zeros(3)], 1).shape
-        ((3,), (1, 3))
-    """
-    return results[0] if count is None else np.stack(results)
+    return next(iter(counts.values()), None)

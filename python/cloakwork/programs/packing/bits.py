@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.record import Fields, Record
-from cloakwork.errors import NotRealError, ShapeMismatchError, ValueOutOfRangeError
-from cloakwork.programs.packing import Packed, counted_evaluations
+from cloakwork.errors import NotRealError, ValueOutOfRangeError
+from cloakwork.programs.packing import Packing, evaluation_rows, object_array
 from cloakwork.programs.packing.fixed_point import scaled, unscaled
-from cloakwork.programs.port import MAX_PORT_BITS, Port, distinct_ports
+from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports
 
 Bits = NDArray[np.uint8]
 
@@ -24,7 +23,7 @@ _WORD = 64
 
 
 @dataclass(frozen=True)
-class BitPacking:
+class BitPacking(Packing):
     """Inputs and outputs of a program over bits.
 
     The vectors of a run are the bits of each input, by the number of its port.
@@ -40,45 +39,56 @@ class BitPacking:
     """
 
     kind: ClassVar[str] = "bits"
+    contents: ClassVar[str] = "bits"
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
-    batch: ClassVar[int] = 1
 
-    def pack(self, arguments: Mapping[str, Any], action: str) -> Packed:
-        """The bits of arguments by name; see `programs.packing.Packing`.
+    def __post_init__(self) -> None:
+        distinct_ports(self.inputs, BIT_KINDS, "inputs")
+        distinct_ports(self.outputs, BIT_KINDS, "outputs")
 
-        Raises:
-            NotRealError: An argument is not of integers or bytes, or of real numbers for a port
-                with a fixed point.
-            NotFiniteError: A number is NaN or infinite.
-        """
-        given = [port for port in self.inputs if port.name in arguments]
-        read = {port.name: _read(port, arguments[port.name]) for port in given}
-        counts = {name: len(bits) if many else None for name, (bits, many) in read.items()}
-        runs, count = counted_evaluations(counts, action)
-        packed = [
-            {
-                number: read[port.name][0][run if read[port.name][1] else 0]
-                for number, port in enumerate(self.inputs)
-                if port.name in read
-            }
-            for run in range(runs)
-        ]
-        return Packed(tuple(packed), tuple(port.name for port in given), count)
+    def _read(self, port: Port, value: Any, _: str) -> tuple[Bits, bool]:
+        """The bits of one argument, a row per run, and whether it has a leading axis for runs."""
+        action = f"give {port.name!r} its value"
+        if isinstance(value, np.ma.MaskedArray):
+            raise NotRealError(
+                f"cannot {action}: expected {_expected(port)}, got an array with a mask; give what "
+                "stands for the values that it hides"
+            )
+        numbers = _octets(value) if port.kind == "bytes" else value
+        if not isinstance(numbers, np.ndarray):
+            numbers = object_array(numbers, port.name, action)
+        if port.fraction:
+            numbers = scaled(port, numbers)
+        else:
+            _require_integers(port, numbers)
+        within = {"bits": (port.width,), "bytes": (port.width // 8,)}.get(port.kind, ())
+        rows, many = evaluation_rows(numbers, port.shape + within, port.name, action)
+        element = {"bits": 1, "bytes": 8}.get(port.kind, port.width)
+        low = -(1 << element - 1) if port.kind == "signed" else 0
+        high = low + (1 << element) - 1
+        if rows.size and not (low <= int(rows.min()) and int(rows.max()) <= high):
+            outside = int(rows.min()) if int(rows.min()) < low else int(rows.max())
+            raise ValueOutOfRangeError(
+                f"cannot {action}: expected {_number(port, low)} to {_number(port, high)}, got "
+                f"{_number(port, outside)}"
+            )
+        return _bits(rows.reshape(-1), element).reshape(len(rows), port.bits), many
+
+    def _vectors(self, rows: Mapping[str, Bits]) -> dict[int, Bits]:
+        return {number: rows[self.inputs[number].name][0] for number in self.vectors_of([*rows])}
 
     def unpack(self, runs: Sequence[Sequence[Bits]], count: int | None) -> dict[str, Any]:
         """Every output by name.
 
         Returns:
             An `int` or `bytes` for a single element of a single evaluation, otherwise an array:
-            int64 or uint64 up to 64 bits, Python's integers beyond, uint8 for bytes and bits.
+            int64 or uint64 up to 64 bits, Python's integers beyond, uint8 for bytes and bits. Of
+            ports with a fixed point a `float` or float64 up to 53 bits, `Fraction` beyond.
         """
         bits = np.stack([np.concatenate([*run, np.empty(0, np.uint8)]) for run in runs])
         return results_of_bits(self.outputs, bits.astype(np.uint8), many=count is not None)
-
-    def input_bounds(self) -> None:
-        """None: bits have no bound."""
 
     def vectors_of(self, ports: Sequence[str]) -> tuple[int, ...]:
         """The numbers of these inputs."""
@@ -89,45 +99,9 @@ class BitPacking:
         """How many inputs and outputs there are."""
         return len(self.inputs), len(self.outputs)
 
-    def to_record(self) -> Record:
-        """The packing as files hold it."""
-        return {
-            "inputs": [port.to_record() for port in self.inputs],
-            "outputs": [port.to_record() for port in self.outputs],
-        }
-
-    @classmethod
-    def from_fields(cls, fields: Fields) -> BitPacking:
-        """The packing of a record.
-
-        Raises:
-            MalformedBytesError: The record is of none.
-        """
-        inputs, outputs = (
-            distinct_ports(map(Port.from_fields, fields.several(name, most=MAX_PORT_BITS)), name)
-            for name in ("inputs", "outputs")
-        )
-        return cls(inputs, outputs)
-
 
 def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[str, Any]:
-    """The value of every output.
-
-    Args:
-        ports: The outputs.
-        bits: A row per run.
-        many: Whether the results have a leading axis; otherwise the only run is told.
-
-    Returns:
-        By name an `int` or `bytes` for a single element of a single run, otherwise an array:
-        int64 or uint64 up to 64 bits, Python integers beyond, uint8 for bytes and bits. Of
-        ports with a fixed point a `float` or float64 up to 53 bits, `Fraction` beyond.
-
-    Example:
-        >>> ports = [Port("a", "signed", 3), Port("b", "bytes", 8)]
-        >>> results_of_bits(ports, np.array([[0, 1, 1] + [1, 0] * 4], dtype=np.uint8), many=False)
-        {'a': -2, 'b': b'U'}
-    """
+    """The value of every output by name, from a row of bits for each of many runs, or of one."""
     results: dict[str, Any] = {}
     end = 0
     for port in ports:
@@ -139,46 +113,6 @@ def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[st
         made = made.reshape(len(bits), *shape, *made.shape[1:])
         results[port.name] = made if many else _single(port, made[0])
     return results
-
-
-def _read(port: Port, value: Any) -> tuple[Bits, bool]:
-    """The bits of one argument, a row per run, and whether it has a leading axis for runs."""
-    if isinstance(value, np.ma.MaskedArray):
-        raise NotRealError(
-            f"cannot give {port.name!r} its value: expected {_expected(port)}, got an array with "
-            "a mask; give what stands for the values that it hides"
-        )
-    numbers = _octets(value) if port.kind == "bytes" else value
-    if not isinstance(numbers, np.ndarray):
-        try:
-            # Python's integers of any size stay what they are.
-            numbers = np.array(numbers, dtype=object)
-        except ValueError as error:
-            raise ShapeMismatchError(
-                f"cannot give {port.name!r} its value: expected parts of one shape, got several"
-            ) from error
-    if port.fraction:
-        numbers = scaled(port, numbers)
-    else:
-        _require_integers(port, numbers)
-    shape = port.shape
-    shape += {"bits": (port.width,), "bytes": (port.width // 8,)}.get(port.kind, ())
-    many = numbers.ndim == len(shape) + 1
-    if numbers.shape[numbers.ndim - len(shape) :] != shape or numbers.ndim > len(shape) + 1:
-        raise ShapeMismatchError(
-            f"cannot give {port.name!r} its value: expected the shape {shape}, or that after an "
-            f"axis of runs, got {numbers.shape}"
-        )
-    low, high = _range(port)
-    if numbers.size and not (low <= int(numbers.min()) and int(numbers.max()) <= high):
-        outside = int(numbers.min()) if int(numbers.min()) < low else int(numbers.max())
-        raise ValueOutOfRangeError(
-            f"cannot give {port.name!r} its value: expected {_number(port, low)} to "
-            f"{_number(port, high)}, got {_number(port, outside)}"
-        )
-    element = {"bits": 1, "bytes": 8}.get(port.kind, port.width)
-    runs = len(numbers) if many else 1
-    return _bits(numbers.reshape(-1), element).reshape(runs, port.bits), many
 
 
 def _octets(value: Any) -> Any:
@@ -220,18 +154,6 @@ def _expected(port: Port) -> str:
     if port.fraction:
         return "real numbers"
     return "bytes" if port.kind == "bytes" else "integers"
-
-
-def _range(port: Port) -> tuple[int, int]:
-    match port.kind:
-        case "bits":
-            return 0, 1
-        case "bytes":
-            return 0, 255
-        case "unsigned":
-            return 0, (1 << port.width) - 1
-        case _:
-            return -(1 << port.width - 1), (1 << port.width - 1) - 1
 
 
 def _bits(numbers: NDArray[Any], width: int) -> Bits:

@@ -18,23 +18,7 @@ _FLOAT_BITS = 53
 
 
 def scaled(port: Port, numbers: NDArray[Any]) -> NDArray[Any]:
-    """The integers that stand for numbers: of the nearest that a port has, ties to even ones.
-
-    Args:
-        port: One of numbers with a fixed point. Its range is not looked at.
-        numbers: Real numbers, or objects: integers, floats, fractions, decimals.
-
-    Returns:
-        Python's integers.
-
-    Raises:
-        NotFiniteError: A number is NaN or infinite.
-        NotRealError: What came is no real number.
-
-    Example:
-        >>> scaled(Port("x", "signed", 8, fraction=4), np.array([1.25, -0.3])).tolist()
-        [20, -5]
-    """
+    """The integers that stand for numbers: of the nearest that a port has, ties to even ones."""
     if numbers.dtype.kind not in "iubfO":
         _refuse(port, str(numbers.dtype))
     if numbers.dtype.kind == "f" and numbers.dtype.itemsize <= np.dtype(np.float64).itemsize:
@@ -48,19 +32,7 @@ def scaled(port: Port, numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 def unscaled(port: Port, numbers: NDArray[Any]) -> NDArray[Any]:
-    """The numbers that integers stand for.
-
-    Args:
-        port: One of numbers with a fixed point.
-        numbers: Integers of as many bits as it has.
-
-    Returns:
-        Floats, or Python's `Fraction` where the port has more than 53 bits.
-
-    Example:
-        >>> unscaled(Port("x", "signed", 8, fraction=4), np.array([20, -5])).tolist()
-        [1.25, -0.3125]
-    """
+    """The numbers that integers stand for; of more than 53 bits Python's `Fraction`."""
     if port.width <= _FLOAT_BITS:
         return np.ldexp(numbers.astype(np.float64), -port.fraction)
     made = [Fraction(int(number), 1 << port.fraction) for number in numbers.flat]

@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from cloakwork.errors import MalformedBytesError
 from cloakwork.programs.port import Port
 
-# So deep may lists lie in one another, in files too.
+# So deep may lists lie in one another.
 MAX_NESTING = 32
 # Of one list, and results in all.
 MAX_PARTS = 1 << 16
@@ -50,23 +49,13 @@ Form: TypeAlias = Leaf | Known | Sequenced | Keyed
 
 
 def plain_form(count: int) -> Form:
-    """The form of one result that is returned as it is, or of several as a tuple.
-
-    Example:
-        >>> filled(plain_form(1), [7]), filled(plain_form(2), [7, 8])
-        (7, (7, 8))
-    """
+    """The form of one result that is returned as it is, or of several as a tuple."""
     leaves = tuple(map(Leaf, range(count)))
     return leaves[0] if count == 1 else Sequenced(leaves, is_tuple=True)
 
 
 def filled(form: Form, values: Sequence[Any]) -> Any:
-    """The results in their form.
-
-    Example:
-        >>> filled(Sequenced((Leaf(1), Leaf(0), Known(5))), [7, 8])
-        [8, 7, 5]
-    """
+    """The results in their form."""
     match form:
         case Leaf(number=number):
             return values[number]
@@ -80,13 +69,7 @@ def filled(form: Form, values: Sequence[Any]) -> Any:
 
 
 def arrays_in(results: Any) -> Iterator[NDArray[Any]]:
-    """The arrays of results in any form.
-
-    Example:
-        >>> import numpy as np
-        >>> [array.size for array in arrays_in({"a": np.zeros(2), "b": [np.zeros(3)]})]
-        [2, 3]
-    """
+    """The arrays of results in any form."""
     match results:
         case Mapping():
             for part in results.values():
@@ -99,12 +82,7 @@ def arrays_in(results: Any) -> Iterator[NDArray[Any]]:
 
 
 def integers_of(form: Form) -> Iterator[Leaf | Known]:
-    """The integers in a form, in order.
-
-    Example:
-        >>> list(integers_of(Sequenced((Leaf(0), Known(5)))))
-        [Leaf(number=0), Known(value=5)]
-    """
+    """The integers in a form, in order."""
     match form:
         case Sequenced(parts=parts):
             for part in parts:
@@ -117,16 +95,7 @@ def integers_of(form: Form) -> Iterator[Leaf | Known]:
 
 
 def result_ports(form: Form, bits: int) -> tuple[Port, ...]:
-    """The results as ports: one, or one for each name where they are a dict.
-
-    Args:
-        form: Their form.
-        bits: Results are signed numbers of so many bits.
-
-    Example:
-        >>> [str(port) for port in result_ports(Keyed({"y": Sequenced((Leaf(0), Leaf(1)))}), 8)]
-        ['y: 2, integers from -128 to 127']
-    """
+    """Results of so many bits, with a sign, as ports: one, or one for each name of a dict."""
     named = form.parts if isinstance(form, Keyed) else {"result": form}
     limit = 1 << bits - 1
     return tuple(
@@ -147,72 +116,3 @@ def _shape(form: Form) -> tuple[int, ...]:
             return (max(1, sum(1 for _ in integers_of(form))),)
         case _:
             return ()
-
-
-def to_facts(form: Form) -> Any:
-    """The form as JSON holds it.
-
-    Example:
-        >>> to_facts(Sequenced((Leaf(1), Known(5)), is_tuple=True))
-        {'tuple': [1, {'known': '5'}]}
-    """
-    match form:
-        case Leaf(number=number):
-            return number
-        case Known(value=value):
-            return {"known": str(value)}
-        case Sequenced(parts=parts, is_tuple=is_tuple):
-            made = [to_facts(part) for part in parts]
-            return {"tuple": made} if is_tuple else made
-        case Keyed(parts=named):
-            return {"dict": [[name, to_facts(part)] for name, part in named.items()]}
-
-
-def from_facts(facts: Any, results: int) -> Form:
-    """The form that `to_facts` told.
-
-    Args:
-        facts: What it made.
-        results: How many results there are.
-
-    Raises:
-        MalformedBytesError: It is something else, or names a result that does not exist.
-
-    Example:
-        >>> from_facts([0, {"known": "5"}], 1)
-        Sequenced(parts=(Leaf(number=0), Known(value=5)), is_tuple=False)
-    """
-    return _read(facts, results, 0)
-
-
-def _read(facts: Any, results: int, nesting: int) -> Form:
-    if nesting <= MAX_NESTING:
-        match facts:
-            case bool():
-                pass
-            case int(number) if 0 <= number < results:
-                return Leaf(number)
-            case {"known": str(digits)} if len(digits) <= 20 and _is_integer(digits):
-                return Known(int(digits))
-            case {"tuple": list(parts)} if len(parts) <= MAX_PARTS:
-                read = tuple(_read(part, results, nesting + 1) for part in parts)
-                return Sequenced(read, is_tuple=True)
-            case {"dict": list(pairs)} if len(pairs) <= MAX_PARTS:
-                return Keyed(dict(_read_pair(pair, results, nesting + 1) for pair in pairs))
-            case list(parts) if len(parts) <= MAX_PARTS:
-                return Sequenced(tuple(_read(part, results, nesting + 1) for part in parts))
-            case _:
-                pass
-    raise MalformedBytesError("cannot read the form of the results")
-
-
-def _read_pair(pair: Any, results: int, nesting: int) -> tuple[str, Form]:
-    match pair:
-        case [str(name), part]:
-            return name, _read(part, results, nesting)
-        case _:
-            raise MalformedBytesError("cannot read the form of the results")
-
-
-def _is_integer(digits: str) -> bool:
-    return digits.isascii() and digits.removeprefix("-").isdecimal()

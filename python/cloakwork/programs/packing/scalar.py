@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.record import Fields, Record
 from cloakwork.errors import (
-    InputNameError,
     InvalidProgramError,
     NotIntegerError,
     ResultOverflowError,
@@ -26,33 +24,18 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.ir.vectors import Clear, PlacedScalar
 from cloakwork.programs.layout import MAX_SLOTS
-from cloakwork.programs.packing import Packed, counted_evaluations
-from cloakwork.programs.packing.results import (
-    Form,
-    Leaf,
-    filled,
-    from_facts,
-    integers_of,
-    result_ports,
-    to_facts,
-)
-from cloakwork.programs.port import Port, require_numbers
+from cloakwork.programs.packing import Packing, evaluation_rows, object_array
+from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of, result_ports
+from cloakwork.programs.port import Port, distinct_ports
 
 # Of one vector on ciphertexts of BGV; rotations stay within a row.
 ROWS = 2
 # Of a result.
 MAX_BITS = 64
-_MAX_PORTS = 1 << 16
-_MAX_DIGITS = 400
 
 
 def capacity(width: int, slots: int) -> int:
-    """Evaluations that rows of so many slots hold, each so many slots wide.
-
-    Example:
-        >>> capacity(3, 8)
-        4
-    """
+    """Evaluations that rows of so many slots hold, each so many slots wide."""
     return ROWS * (slots // width)
 
 
@@ -80,7 +63,7 @@ class ScalarPlaces:
 
     Example:
         >>> places = ScalarPlaces(4, 2, ((PlacedScalar(1, "x", 0),),), (ResultPlace(0, 1),))
-        >>> places.pack([{"x": [5]}, {"x": [6]}, {"x": [7]}])[0].tolist()
+        >>> places.pack({"x": np.array([[5], [6], [7]])})[0].tolist()
         [[0, 5, 0, 6], [0, 7, 0, 0]]
     """
 
@@ -94,15 +77,19 @@ class ScalarPlaces:
             raise InvalidProgramError(
                 f"cannot pack integers: an evaluation takes {self.width} of {self.slots} slots"
             )
+        results = [place for place in self.results if isinstance(place, ResultPlace)]
+        placed: list[ResultPlace | PlacedScalar] = [*results]
+        placed += (scalar for scalars in self.inputs for scalar in scalars)
+        if any(abs(each.slot) >= self.slots for each in placed):
+            raise InvalidProgramError("cannot pack integers: a slot lies outside its row")
+        if any(place.output < 0 for place in results):
+            raise InvalidProgramError("cannot pack integers: a result is of no output")
         for number, scalars in enumerate(self.inputs):
             taken = {scalar.slot % self.slots for scalar in scalars}
             if len(taken) != len(scalars):
                 raise InvalidProgramError(
                     f"cannot pack integers: two scalars share a slot of input {number}"
                 )
-        for place in self.results:
-            if isinstance(place, ResultPlace) and place.output < 0:
-                raise InvalidProgramError("cannot pack integers: a result is of no output")
 
     @property
     def capacity(self) -> int:
@@ -110,65 +97,36 @@ class ScalarPlaces:
         return capacity(self.width, self.slots)
 
     def pack(
-        self,
-        evaluations: Sequence[Mapping[str, Sequence[int]]],
-        numbers: Sequence[int] | None = None,
+        self, evaluations: Mapping[str, NDArray[Any]], numbers: Sequence[int] | None = None
     ) -> list[NDArray[Any]]:
-        """A vector of Python's integers, row by row, for inputs of the program.
-
-        Args:
-            evaluations: The scalars of every input by name, up to `capacity` times.
-            numbers: The vectors wanted, by default all.
-        """
+        """Vectors of Python's integers, row by row, of inputs by name, an evaluation a row."""
         vectors: list[NDArray[Any]] = []
         for wanted in range(len(self.inputs)) if numbers is None else numbers:
             vector = np.zeros((ROWS, self.slots), dtype=object)
-            for number, values in enumerate(evaluations):
-                row, start = self._start(number)
-                for scalar in self.inputs[wanted]:
-                    slot = (start + scalar.slot) % self.slots
-                    vector[row, slot] = int(values[scalar.input][scalar.index])
+            for scalar in self.inputs[wanted]:
+                column = evaluations[scalar.input][:, scalar.index]
+                vector[self._slots(scalar.slot, len(column))] = column
             vectors.append(vector)
         return vectors
 
     def unpack(self, vectors: Sequence[NDArray[Any]], evaluations: int) -> list[list[int]]:
-        """The results of each of the first evaluations, in order.
-
-        Example:
-            >>> places = ScalarPlaces(4, 2, (), (ResultPlace(0, 1), Clear(9)))
-            >>> places.unpack([np.arange(8).reshape(2, 4)], 3)
-            [[1, 9], [3, 9], [5, 9]]
-        """
-        return [
-            [self._result(place, vectors, number) for place in self.results]
-            for number in range(evaluations)
+        """The results of each of the first evaluations, in order."""
+        columns = [
+            [place.value] * evaluations
+            if isinstance(place, Clear)
+            else vectors[place.output][self._slots(place.slot, evaluations)]
+            for place in self.results
         ]
+        return [[int(column[number]) for column in columns] for number in range(evaluations)]
 
-    def _result(
-        self, place: ResultPlace | Clear, vectors: Sequence[NDArray[Any]], evaluation: int
-    ) -> int:
-        if isinstance(place, Clear):
-            return place.value
-        row, start = self._start(evaluation)
-        return int(vectors[place.output][row, (start + place.slot) % self.slots])
-
-    def _start(self, evaluation: int) -> tuple[int, int]:
-        """The row and the first slot of an evaluation."""
-        in_row = self.slots // self.width
-        return evaluation // in_row, evaluation % in_row * self.width
-
-    def starts(self) -> list[int]:
-        """The first slot of every evaluation of a row.
-
-        Example:
-            >>> ScalarPlaces(8, 3, (), ()).starts()
-            [0, 3]
-        """
-        return [number * self.width for number in range(self.slots // self.width)]
+    def _slots(self, slot: int, evaluations: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows and the slots in which a slot of each of the first evaluations lies."""
+        rows, places = np.divmod(np.arange(evaluations), self.slots // self.width)
+        return rows, (places * self.width + slot) % self.slots
 
 
 @dataclass(frozen=True, eq=False)
-class ScalarPacking:
+class ScalarPacking(Packing):
     """A program's integers by name: what goes in, where it lies, the form of what comes out.
 
     Args:
@@ -184,65 +142,41 @@ class ScalarPacking:
     """
 
     kind: ClassVar[str] = "scalars"
+    contents: ClassVar[str] = "integers"
 
     inputs: tuple[Port, ...]
     places: ScalarPlaces
     form: Form
     bits: int
     ranges: tuple[tuple[int, int], ...]
+    outputs: tuple[Port, ...] = field(init=False)
+    batch: int = field(init=False)
 
     def __post_init__(self) -> None:
-        def require(condition: bool, reason: str) -> None:
-            if not condition:
-                raise InvalidProgramError(f"cannot pack integers: {reason}")
-
         places = self.places
-        require(1 <= self.bits <= MAX_BITS, f"its results have {self.bits} bits")
-        require_numbers(self.inputs, "integer", "inputs")
+        self._require(1 <= self.bits <= MAX_BITS, f"its results have {self.bits} bits")
+        distinct_ports(self.inputs, ("integer",), "inputs")
         for port in self.inputs:
             ranged = port.low is not None and port.high is not None
-            require(ranged, f"{port.name!r:.40} has no range")
+            self._require(ranged, f"{port.name!r:.40} has no range")
         counts = {port.name: port.count for port in self.inputs}
         for scalar in (scalar for scalars in places.inputs for scalar in scalars):
             known = 0 <= scalar.index < counts.get(scalar.input, 0)
-            require(known, "it packs a scalar that no input has")
-        require(len(self.ranges) == len(places.results), "a range is missing")
-        for part in integers_of(self.form):
-            found = not isinstance(part, Leaf) or part.number < len(places.results)
-            require(found, "a result is missing")
+            self._require(known, "it packs a scalar that no input has")
+        self._require(len(self.ranges) == len(places.results), "a range is missing")
+        leaves = [part.number for part in integers_of(self.form) if isinstance(part, Leaf)]
+        found = all(0 <= number < len(places.results) for number in leaves)
+        self._require(found, "a result is missing")
+        object.__setattr__(self, "outputs", result_ports(self.form, self.bits))
+        object.__setattr__(self, "batch", places.capacity)
 
-    @property
-    def batch(self) -> int:
-        """Evaluations of one run: as many as the rows have slots for."""
-        return self.places.capacity
+    def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
+        rows, many = _integers(port, value, action)
+        return rows.reshape(len(rows), port.count), many
 
-    @property
-    def outputs(self) -> tuple[Port, ...]:
-        """The results: one port, or one for each name where they are a dict."""
-        return result_ports(self.form, self.bits)
-
-    def pack(self, arguments: Mapping[str, Any], action: str) -> Packed:
-        """The vectors of arguments by name; see `programs.packing.Packing`."""
-        given = [port for port in self.inputs if port.name in arguments]
-        names = tuple(port.name for port in given)
-        values = {port.name: _listed(arguments[port.name]) for port in given}
-        counts = {port.name: _evaluations(port, values[port.name], action) for port in given}
-        found, count = counted_evaluations(counts, action)
-        evaluations = [
-            {
-                port.name: _scalars(
-                    port,
-                    values[port.name] if counts[port.name] is None else values[port.name][run],
-                    action,
-                )
-                for port in given
-            }
-            for run in range(found)
-        ]
-        numbers = self.vectors_of(names)
-        parts = [evaluations[at : at + self.batch] for at in range(0, found, self.batch)]
-        runs = [dict(zip(numbers, self.places.pack(each, numbers), strict=True)) for each in parts]
-        return Packed(tuple(runs), names, count)
+    def _vectors(self, rows: Mapping[str, NDArray[Any]]) -> dict[int, NDArray[Any]]:
+        numbers = self.vectors_of([*rows])
+        return dict(zip(numbers, self.places.pack(rows, numbers), strict=True))
 
     def unpack(self, runs: Sequence[Sequence[NDArray[Any]]], count: int | None) -> Any:
         """Python's integers in the form in which the function returns them.
@@ -255,12 +189,9 @@ class ScalarPacking:
         for vectors in runs:
             found += self.places.unpack(vectors, min(self.batch, left - len(found)))
         for evaluation in found:
-            require_bits(evaluation, self.bits)
+            _require_bits(evaluation, self.bits)
         made = [filled(self.form, values) for values in found]
         return made[0] if count is None else made
-
-    def input_bounds(self) -> None:
-        """None: integers modulo a prime have no bound."""
 
     def vectors_of(self, ports: Sequence[str]) -> tuple[int, ...]:
         """The numbers of the vectors that hold scalars of these inputs and of no others."""
@@ -276,134 +207,31 @@ class ScalarPacking:
         outputs = [each.output for each in self.places.results if isinstance(each, ResultPlace)]
         return len(self.places.inputs), max(outputs, default=-1) + 1
 
-    def to_record(self) -> Record:
-        """The packing as files hold it."""
-        places = self.places
-        return {
-            "inputs": [port.to_record() for port in self.inputs],
-            "slots": places.slots,
-            "width": places.width,
-            "scalars": [
-                {
-                    "slots": [each.slot for each in scalars],
-                    "inputs": [each.input for each in scalars],
-                    "indices": [each.index for each in scalars],
-                }
-                for scalars in places.inputs
-            ],
-            "results": [
-                str(place.value) if isinstance(place, Clear) else [place.output, place.slot]
-                for place in places.results
-            ],
-            "form": to_facts(self.form),
-            "bits": self.bits,
-            "ranges": [[str(low), str(high)] for low, high in self.ranges],
-        }
 
-    @classmethod
-    def from_fields(cls, fields: Fields) -> ScalarPacking:
-        """The packing of a record.
-
-        Raises:
-            MalformedBytesError: The record is of none.
-        """
-        slots = fields.integer("slots", least=1, most=MAX_SLOTS)
-        results = fields.items("results", most=_MAX_PORTS)
-        places = ScalarPlaces(
-            slots,
-            fields.integer("width", least=1, most=slots),
-            tuple(
-                _read_scalars(each, slots) for each in fields.several("scalars", most=_MAX_PORTS)
-            ),
-            tuple(_read_place(fields, each, slots) for each in results),
+def one_evaluation(port: Port, value: Any, action: str) -> list[int]:
+    """The integers of an input in order, of a single evaluation; it raises what `pack` raises."""
+    rows, many = _integers(port, value, action)
+    if many:
+        raise ShapeMismatchError(
+            f"cannot {action}: expected {port.name!r} of shape {port.shape}, got {rows.shape}"
         )
-        ranges = fields.items("ranges", most=len(results))
-        return cls(
-            tuple(map(Port.from_fields, fields.several("inputs", most=_MAX_PORTS))),
-            places,
-            from_facts(fields.raw("form"), len(results)),
-            fields.integer("bits", least=1, most=MAX_BITS),
-            tuple(_read_range(fields, each) for each in ranges),
-        )
+    return list(rows.flat)
 
 
-def one_evaluation(
-    ports: Sequence[Port], arguments: Mapping[str, Any], action: str
-) -> dict[str, list[int]]:
-    """The scalars of every input in order, of a single evaluation.
-
-    Args:
-        ports: The inputs.
-        arguments: For every input an integer, a list, or a list of lists, of its shape.
-        action: What the caller is about to do, for the message of an error.
-
-    Raises:
-        InputNameError: An input is missing, or there is none of a name.
-        ShapeMismatchError: A shape does not fit.
-        NotIntegerError: A number is no integer.
-        ValueOutOfRangeError: A number is outside the range of its input.
-
-    Example:
-        >>> port = Port("a", "integer", shape=(2,), low=-8, high=7)
-        >>> one_evaluation([port], {"a": [3, -4]}, "run")
-        {'a': [3, -4]}
-    """
-    names = [port.name for port in ports]
-    if set(names) != set(arguments):
-        raise InputNameError(
-            f"cannot {action}: expected the inputs {', '.join(names) or 'none'}, got "
-            f"{', '.join(arguments) or 'none'}"
-        )
-    return {port.name: _scalars(port, arguments[port.name], action) for port in ports}
-
-
-def _evaluations(port: Port, value: Any, action: str) -> int | None:
-    """How many evaluations a value is of, None where it has the shape of its port."""
-    depth, within = 0, value
-    while isinstance(within, list | tuple):
-        depth, within = depth + 1, within[0] if within else None
-    if depth == len(port.shape):
-        return None
-    if depth == len(port.shape) + 1:
-        return len(value)
-    raise _wrong_shape(port, value, action)
-
-
-def _scalars(port: Port, value: Any, action: str) -> list[int]:
-    flat: list[int] = []
-    _flatten(port, value, port.shape, flat, action)
-    for number in flat:
-        if not (port.low is not None and port.high is not None and port.low <= number <= port.high):
+def _integers(port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
+    """An argument as Python's integers, an evaluation a row, and whether it has an axis of them."""
+    listed = value.tolist() if hasattr(value, "tolist") else value
+    array = object_array(listed, port.name, action)
+    rows, many = evaluation_rows(array, port.shape, port.name, action)
+    numbers = [_integer(port, each, action) for each in rows.flat]
+    low, high = port.low, port.high
+    for number in numbers:
+        if not (low is not None and high is not None and low <= number <= high):
             raise ValueOutOfRangeError(
-                f"cannot {action}: expected {port.name!r} to hold integers from {port.low} to "
-                f"{port.high}, got {shown(number)}; declare more bits, or compile with more"
+                f"cannot {action}: expected {port.name!r} to hold integers from {low} to {high}, "
+                f"got {shown(number)}; declare more bits, or compile with more"
             )
-    return flat
-
-
-def _flatten(port: Port, value: Any, shape: tuple[int, ...], flat: list[int], action: str) -> None:
-    value = _listed(value)
-    is_list = isinstance(value, list | tuple)
-    if is_list != bool(shape) or (is_list and len(value) != shape[0]):
-        raise _wrong_shape(port, value, action)
-    if not is_list:
-        flat.append(_integer(port, value, action))
-        return
-    for part in value:
-        _flatten(port, part, shape[1:], flat, action)
-
-
-def _wrong_shape(port: Port, value: Any, action: str) -> ShapeMismatchError:
-    got = f"a list of {len(value)}" if isinstance(value, list | tuple) else shown(value)
-    return ShapeMismatchError(
-        f"cannot {action}: expected {port.name!r} of shape {port.shape}, or a list of evaluations "
-        f"of it, got {got}"
-    )
-
-
-def _listed(value: Any) -> Any:
-    """Arrays, of whatever library, as lists."""
-    return value.tolist() if hasattr(value, "tolist") else value
+    return np.array(numbers, dtype=object).reshape(rows.shape), many
 
 
 def _integer(port: Port, value: Any, action: str) -> int:
@@ -415,15 +243,8 @@ def _integer(port: Port, value: Any, action: str) -> int:
         ) from None
 
 
-def require_bits(results: Sequence[int], bits: int) -> None:
-    """Refuse results that are no signed numbers of so many bits.
-
-    Raises:
-        ResultOverflowError: One has more.
-
-    Example:
-        >>> require_bits([127, -128], 8)
-    """
+def _require_bits(results: Sequence[int], bits: int) -> None:
+    """Refuse results that are no signed numbers of so many bits."""
     limit = 1 << bits - 1
     for number, value in enumerate(results):
         if not -limit <= value < limit:
@@ -438,37 +259,3 @@ def require_bits(results: Sequence[int], bits: int) -> None:
                 f"cannot give the results: expected signed numbers of {bits} bits, result "
                 f"{number} is {shown(value)}; {advice}"
             )
-
-
-def _read_scalars(fields: Fields, slots: int) -> tuple[PlacedScalar, ...]:
-    own = fields.integers("slots", least=-slots, most=slots, count=slots)
-    names = fields.items("inputs", most=slots)
-    indices = fields.integers("indices", least=0, most=1 << 40, count=slots)
-    if not len(own) == len(names) == len(indices) or not all(isinstance(n, str) for n in names):
-        raise fields.wrong("slots, inputs and indices", "as many of each")
-    return tuple(map(PlacedScalar, own, names, indices))
-
-
-def _read_place(fields: Fields, row: Any, slots: int) -> ResultPlace | Clear:
-    match row:
-        case [output, slot] if type(output) is type(slot) is int and abs(slot) < slots:
-            return ResultPlace(output, slot)
-        case str():
-            return Clear(_read_integer(fields, row))
-        case _:
-            raise fields.wrong("results", "outputs and slots")
-
-
-def _read_range(fields: Fields, row: Any) -> tuple[int, int]:
-    match row:
-        case [str(low), str(high)]:
-            return _read_integer(fields, low), _read_integer(fields, high)
-        case _:
-            raise fields.wrong("ranges", "pairs of integers")
-
-
-def _read_integer(fields: Fields, digits: str) -> int:
-    body = digits.removeprefix("-")
-    if not (body.isascii() and body.isdecimal() and len(body) <= _MAX_DIGITS):
-        raise fields.wrong("an integer", f"up to {_MAX_DIGITS} digits")
-    return int(digits)

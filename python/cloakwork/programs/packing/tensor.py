@@ -1,9 +1,10 @@
-"""Tensors that lie in ciphertexts as layouts say, an argument in one layout or in several."""
+"""Tensors of real numbers in ciphertexts of their own, and those that lie as layouts say."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,31 +12,121 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arrays import real_array, require_bound
-from cloakwork.base.record import Fields, Record
-from cloakwork.errors import InvalidLayoutError, InvalidProgramError, MalformedBytesError
-from cloakwork.programs.layout import MAX_SLOTS, Axis, Layout
-from cloakwork.programs.packing import Packed, counted_evaluations, evaluations, stacked
-from cloakwork.programs.port import MAX_AXES, MAX_SIZE, Port, require_numbers
+from cloakwork.programs.layout import Layout
+from cloakwork.programs.packing import Packing, evaluation_rows
+from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of
+from cloakwork.programs.port import Port, distinct_ports
 from cloakwork.programs.slots import Vector
 
-_MAX_TENSORS = 1 << 16
+
+class RealPacking(Packing):
+    """What packings of real numbers have in common.
+
+    Attributes:
+        tensors_in: Of each tensor that goes in which input it is, and where it lies.
+        tensors_out: Of each result which output it is, and where it lies.
+        form: How results stand in lists, tuples and dicts.
+        advice: Where a larger bound is given, see `base.arrays.require_bound`.
+    """
+
+    tensors_in: Sequence[tuple[Port, Any]]
+    tensors_out: Sequence[tuple[Port, Any]]
+    form: Form
+    advice: ClassVar[str]
+
+    @abstractmethod
+    def _packed(self, place: Any, rows: NDArray[np.float64]) -> list[Vector]:
+        """The vectors of a batch of tensors."""
+
+    @abstractmethod
+    def _unpacked(self, place: Any, vectors: Sequence[Vector]) -> NDArray[np.float64]:
+        """A batch of tensors, one a row."""
+
+    def _place(self, inputs: Sequence[tuple[Port, Any]], results: Sequence[Any]) -> None:
+        """Set where tensors lie, where the parts of the packing fit one another."""
+        for ports, what in ((self.inputs, "inputs"), (self.outputs, "outputs")):
+            distinct_ports(ports, ("real",), what)
+        self._require(len(self.outputs) == len(results) > 0, "a result has no places")
+        outputs = list(zip(self.outputs, results, strict=True))
+        numbers = [part.number for part in integers_of(self.form) if isinstance(part, Leaf)]
+        self._require(sorted(numbers) == [*range(len(results))], "its results have another form")
+        slots = {place.slots for _, place in (*inputs, *outputs)}
+        self._require(len(slots) == 1, "its tensors lie in other slots")
+        object.__setattr__(self, "tensors_in", inputs)
+        object.__setattr__(self, "tensors_out", outputs)
+
+    def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[np.float64], bool]:
+        where = f"{action}, input {port.name!r}"
+        array = real_array(value, where)
+        rows = evaluation_rows(array, port.shape, port.name, action)
+        require_bound(array, port.bound, where, self.advice)
+        return rows
+
+    def _vectors(self, rows: Mapping[str, NDArray[np.float64]]) -> dict[int, Vector]:
+        return {
+            first + number: vector
+            for first, port, place in self._numbered()
+            if port.name in rows
+            for number, vector in enumerate(self._packed(place, rows[port.name]))
+        }
+
+    def unpack(self, runs: Sequence[Sequence[Vector]], count: int | None) -> Any:
+        """Arrays in the form in which the function or the network returns them."""
+        found: list[NDArray[np.float64]] = []
+        first = 0
+        for port, place in self.tensors_out:
+            last = first + place.ciphertexts
+            parts = [self._unpacked(place, vectors[first:last]) for vectors in runs]
+            array = np.concatenate(parts)[: count or 1].reshape(-1, *port.shape)
+            found.append(np.asarray(array[0] if count is None else array))
+            first = last
+        return filled(self.form, found)
+
+    def input_bounds(self) -> list[Vector] | None:
+        """For each vector that goes in the largest absolute value of each slot, if it has one."""
+        if any(math.isinf(port.bound) for port in self.inputs):
+            return None
+        return [
+            vector
+            for port, place in self.tensors_in
+            for vector in self._packed(place, np.full((1, *port.shape), port.bound))
+        ]
+
+    def vectors_of(self, ports: Sequence[str]) -> tuple[int, ...]:
+        """The numbers of the vectors that hold these inputs."""
+        return tuple(
+            first + number
+            for first, port, place in self._numbered()
+            if port.name in ports
+            for number in range(place.ciphertexts)
+        )
+
+    @property
+    def vector_counts(self) -> tuple[int, int]:
+        """How many vectors go in and come out."""
+        return (
+            sum(place.ciphertexts for _, place in self.tensors_in),
+            sum(place.ciphertexts for _, place in self.tensors_out),
+        )
+
+    def _numbered(self) -> Iterator[tuple[int, Port, Any]]:
+        """The tensors that go in, each after the number of its first vector."""
+        first = 0
+        for port, place in self.tensors_in:
+            yield first, port, place
+            first += place.ciphertexts
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedInput:
-    """One tensor that goes in: which argument it is, and where its elements lie.
-
-    Args:
-        argument: The number of the argument; one may go in twice, in two layouts.
-        layout: The layout.
-    """
+    """Which argument a tensor is that goes in, and where it lies; one may go in twice."""
 
     argument: int
     layout: Layout
 
 
 @dataclass(frozen=True)
-class TensorPacking:
+class TensorPacking(RealPacking):
     """How the arguments of a compiled function lie in ciphertexts, and its results.
 
     Args:
@@ -43,196 +134,40 @@ class TensorPacking:
         outputs: The results.
         placed: The tensors that go in, in the order of the program's inputs.
         results: The layout of each result.
-        single: Whether the function returned one tensor rather than a tuple.
+        form: The one result, or a tuple.
 
     Raises:
         InvalidProgramError: The parts do not fit one another.
 
     Example:
+        >>> from cloakwork.programs.layout import Axis
         >>> layout = Layout(4, (Axis(3, 1),))
         >>> x, y = (Port(name, "real", shape=(3,), low=-1.0, high=1.0) for name in "xy")
-        >>> packing = TensorPacking((x,), (y,), (PlacedInput(0, layout),), (layout,), True)
+        >>> packing = TensorPacking((x,), (y,), (PlacedInput(0, layout),), (layout,), Leaf(0))
         >>> packing.pack({"x": [0.5, 0.0, 1.0]}, "encrypt").runs[0][0].tolist()
         [0.5, 0.0, 1.0, 0.0]
     """
 
     kind: ClassVar[str] = "tensors"
+    contents: ClassVar[str] = "tensors"
+    advice: ClassVar[str] = "the bound of its Spec, cw.Spec(shape, bound={}),"
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     placed: tuple[PlacedInput, ...]
     results: tuple[Layout, ...]
-    single: bool
-    batch: ClassVar[int] = 1
+    form: Form
 
     def __post_init__(self) -> None:
-        def require(condition: bool, reason: str) -> None:
-            if not condition:
-                raise InvalidProgramError(f"cannot pack tensors: {reason}")
+        known = all(0 <= each.argument < len(self.inputs) for each in self.placed)
+        self._require(known, "a tensor is of no argument")
+        inputs = [(self.inputs[each.argument], each.layout) for each in self.placed]
+        self._place(inputs, self.results)
+        for port, layout in (*self.tensors_in, *self.tensors_out):
+            self._require(port.shape == layout.shape, f"{port.name!r:.40} has another shape")
 
-        require_numbers(self.inputs, "real", "inputs")
-        require_numbers(self.outputs, "real", "outputs")
-        require(len(self.outputs) == len(self.results) > 0, "a result has no layout")
-        require(not self.single or len(self.results) == 1, "its one result is several")
-        layouts = [each.layout for each in self.placed] + list(self.results)
-        require(len({layout.slots for layout in layouts}) == 1, "a layout has other slots")
-        for each in self.placed:
-            require(0 <= each.argument < len(self.inputs), "a tensor is of no argument")
-            same = each.layout.shape == self.inputs[each.argument].shape
-            require(same, "a tensor has not the shape of its argument")
-        for port, layout in zip(self.outputs, self.results, strict=True):
-            require(port.shape == layout.shape, "a result has not the shape of its layout")
+    def _packed(self, place: Layout, rows: NDArray[np.float64]) -> list[Vector]:
+        return place.pack(rows[0])
 
-    def pack(self, arguments: Mapping[str, Any], action: str) -> Packed:
-        """The vectors of arguments by name; see `programs.packing.Packing`."""
-        given = [port for port in self.inputs if port.name in arguments]
-        arrays: dict[str, NDArray[np.float64]] = {}
-        counts: dict[str, int | None] = {}
-        for port in given:
-            array = real_array(arguments[port.name], f"{action} {port.name!r}")
-            counts[port.name] = evaluations(array, port, action)
-            advice = "the bound of its Spec, cw.Spec(shape, bound={}),"
-            require_bound(array, port.bound, f"{action} {port.name!r}", advice)
-            arrays[port.name] = array
-        runs, count = counted_evaluations(counts, action)
-        packed: list[dict[int, NDArray[Any]]] = [{} for _ in range(runs)]
-        for first, each in zip(self._firsts(), self.placed, strict=True):
-            name = self.inputs[each.argument].name
-            if name not in arrays:
-                continue
-            for run, vectors in enumerate(packed):
-                own = arrays[name] if counts[name] is None else arrays[name][run]
-                vectors.update(enumerate(each.layout.pack(own), first))
-        return Packed(tuple(packed), tuple(port.name for port in given), count)
-
-    def unpack(self, runs: Sequence[Sequence[Vector]], count: int | None) -> Any:
-        """One array, or a tuple where the function returned several."""
-        found: list[NDArray[np.float64]] = []
-        first = 0
-        for layout in self.results:
-            last = first + layout.ciphertexts
-            found.append(stacked([layout.unpack(run[first:last]) for run in runs], count))
-            first = last
-        return found[0] if self.single else tuple(found)
-
-    def input_bounds(self) -> list[Vector] | None:
-        """For each input of the program the largest absolute value of each slot.
-
-        None where an argument has no range.
-        """
-        if any(math.isinf(port.bound) for port in self.inputs):
-            return None
-        return [
-            self.inputs[each.argument].bound * occupied
-            for each in self.placed
-            for occupied in each.layout.occupied()
-        ]
-
-    def vectors_of(self, ports: Sequence[str]) -> tuple[int, ...]:
-        """The numbers of the vectors that hold these arguments."""
-        return tuple(
-            first + number
-            for first, each in zip(self._firsts(), self.placed, strict=True)
-            if self.inputs[each.argument].name in ports
-            for number in range(each.layout.ciphertexts)
-        )
-
-    @property
-    def vector_counts(self) -> tuple[int, int]:
-        """How many vectors go in and come out."""
-        return (
-            sum(each.layout.ciphertexts for each in self.placed),
-            sum(layout.ciphertexts for layout in self.results),
-        )
-
-    def _firsts(self) -> list[int]:
-        """The number of the first vector of each tensor that goes in."""
-        counts = [each.layout.ciphertexts for each in self.placed]
-        return [sum(counts[:place]) for place in range(len(counts))]
-
-    def to_record(self) -> Record:
-        """The packing as files hold it."""
-        return {
-            "inputs": [port.to_record() for port in self.inputs],
-            "outputs": [port.to_record() for port in self.outputs],
-            "placed": [
-                {"argument": each.argument, "layout": layout_record(each.layout)}
-                for each in self.placed
-            ],
-            "results": [layout_record(layout) for layout in self.results],
-            "single": self.single,
-        }
-
-    @classmethod
-    def from_fields(cls, fields: Fields) -> TensorPacking:
-        """The packing of a record.
-
-        Raises:
-            MalformedBytesError: The record is of none.
-        """
-        return cls(
-            tuple(map(Port.from_fields, fields.several("inputs", most=_MAX_TENSORS))),
-            tuple(map(Port.from_fields, fields.several("outputs", most=_MAX_TENSORS))),
-            tuple(
-                PlacedInput(
-                    each.integer("argument", least=0, most=_MAX_TENSORS),
-                    read_layout(each.within("layout")),
-                )
-                for each in fields.several("placed", most=_MAX_TENSORS)
-            ),
-            tuple(map(read_layout, fields.several("results", most=_MAX_TENSORS))),
-            fields.truth("single"),
-        )
-
-
-def layout_record(layout: Layout) -> Record:
-    """A layout as files hold it.
-
-    Example:
-        >>> layout = Layout(4, (Axis(3, 1, "i"),))
-        >>> read_layout(Fields(layout_record(layout), "the record")) == layout
-        True
-    """
-    return {
-        "slots": layout.slots,
-        "axes": [_axis_record(axis) for axis in layout.axes],
-        "replicas": [_axis_record(axis) for axis in layout.replicas],
-        "garbage": layout.garbage,
-        "offset": layout.offset,
-    }
-
-
-def _axis_record(axis: Axis) -> Record:
-    name = axis.name if axis.name.isprintable() else ""
-    return {"size": axis.size, "stride": axis.stride, "name": name, "tile": axis.tile}
-
-
-def read_layout(fields: Fields) -> Layout:
-    """The layout of a record.
-
-    Raises:
-        MalformedBytesError: The record is of none.
-    """
-    slots = fields.integer("slots", least=1, most=MAX_SLOTS)
-    axes, replicas = (
-        tuple(_read_axis(each, slots) for each in fields.several(name, most=MAX_AXES))
-        for name in ("axes", "replicas")
-    )
-    # What elements there are has to fit the slots of as many ciphertexts, and these a list.
-    if math.prod(axis.size for axis in axes) > MAX_SIZE:
-        raise fields.wrong("axes", f"of up to {MAX_SIZE} elements")
-    offset = fields.integer("offset", least=0, most=slots)
-    try:
-        return Layout(slots, axes, replicas, fields.truth("garbage"), offset)
-    # numpy 1 indexes fewer axes, and says so by an IndexError.
-    except (IndexError, InvalidLayoutError, ValueError) as error:
-        raise MalformedBytesError(f"cannot read {fields.place}: {error}") from error
-
-
-def _read_axis(fields: Fields, slots: int) -> Axis:
-    return Axis(
-        fields.integer("size", least=1, most=MAX_SIZE),
-        fields.integer("stride", least=1 - slots, most=slots - 1),
-        fields.word("name"),
-        fields.integer("tile", least=0, most=slots),
-    )
+    def _unpacked(self, place: Layout, vectors: Sequence[Vector]) -> NDArray[np.float64]:
+        return place.unpack(vectors)[np.newaxis]
