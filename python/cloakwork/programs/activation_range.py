@@ -16,6 +16,7 @@ from cloakwork.programs.places import Places
 # What rounding may add at the end of a range, as a part of it.
 _ROUNDING = 1e-9
 _MAX_CIPHERTEXTS = 1 << 20
+_MAX_VALUE = 1 << 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,21 +61,17 @@ class ActivationRange:
         }
 
     @classmethod
-    def from_fields(cls, fields: Fields, operations: int) -> ActivationRange:
+    def from_fields(cls, fields: Fields) -> ActivationRange:
         """The range of a record.
-
-        Args:
-            fields: The record.
-            operations: Operations of the program.
 
         Raises:
             MalformedBytesError: The record is of no range.
         """
         places = read_places(fields)
-        values = fields.integers("values", least=0, most=operations - 1, count=_MAX_CIPHERTEXTS)
+        values = fields.integers("values", least=0, most=_MAX_VALUE, count=_MAX_CIPHERTEXTS)
         low, high = fields.number("low"), fields.number("high")
-        if len(values) != places.ciphertexts or not low <= high:
-            raise fields.wrong("low and high", "a range of its ciphertexts")
+        if not low <= high:
+            raise fields.wrong("low and high", "a range")
         shift = fields.number("shift")
         return cls(fields.text("layer"), values, places, low, high, fields.positive("scale"), shift)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from cloakwork.base.record import Fields, Record
-from cloakwork.errors import InvalidArgumentError, MalformedBytesError
+from cloakwork.errors import MalformedBytesError
 from cloakwork.runtime import container
+from cloakwork.runtime.load import Saved
 from cloakwork.schemes.base import ReadLimits, value_count
 
 Role = Literal["inputs", "outputs"]
@@ -20,7 +20,7 @@ _MAX_VALUES = 1 << 22
 _MAX_PORTS = 1 << 16
 
 
-class Encrypted:
+class Encrypted(Saved):
     """Encrypted inputs of a program, or its results; nothing here decrypts them.
 
     It names its program and its key, and loads from a file or from bytes without either: whoever
@@ -49,6 +49,7 @@ class Encrypted:
         49
     """
 
+    _kind = KIND
     __slots__ = (
         "_dump",
         "_nbytes",
@@ -137,20 +138,7 @@ class Encrypted:
             InvalidArgumentError: They are no bytes.
             MalformedBytesError: They are damaged, or of something else.
         """
-        return cls._of(container.read_bytes(data, KIND))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the values to a file; `cloakwork.load(path, Encrypted)` reads it.
-
-        Raises:
-            InvalidArgumentError: The path is invalid.
-            OSError: The file cannot be written.
-        """
-        container.write(path, KIND, self._record())
-
-    @classmethod
-    def _load(cls, path: str | os.PathLike[str], _: ReadLimits) -> Encrypted:
-        return cls._of(container.read(path, KIND))
+        return cls._of(container.read_bytes(data, KIND), ReadLimits())
 
     def _record(self) -> Record:
         dump = self._dump or (lambda record: record)
@@ -168,13 +156,11 @@ class Encrypted:
         }
 
     @classmethod
-    def _of(cls, fields: Fields) -> Encrypted:
+    def _of(cls, fields: Fields, _: ReadLimits) -> Encrypted:
         ports = fields.items("ports", most=_MAX_PORTS)
         if not all(isinstance(name, str) and name.isprintable() for name in ports):
             raise fields.wrong("ports", "names")
-        key_id = fields.data("key_id")
-        if len(key_id) != KEY_ID_BYTES:
-            raise fields.wrong("key_id", f"{KEY_ID_BYTES} bytes")
+        key_id = read_key_id(fields)
         count = None
         if fields.raw("count") is not None:
             count = fields.integer("count", least=1, most=_MAX_RUNS)
@@ -215,17 +201,9 @@ def _size(entry: Any) -> int:
             return int(getattr(entry, "nbytes", 0))
 
 
-def joined(given: object, action: str) -> list[Encrypted]:
-    """What was given as inputs: one `Encrypted`, or several that make up all inputs.
-
-    Raises:
-        InvalidArgumentError: It is neither.
-    """
-    several = list(given) if isinstance(given, list | tuple) else [given]
-    found = [each for each in several if isinstance(each, Encrypted)]
-    if not found or len(found) != len(several):
-        raise InvalidArgumentError(
-            f"cannot {action}: expected what encrypt gave, or a list of it, got "
-            f"{type(given).__name__}"
-        )
-    return found
+def read_key_id(fields: Fields) -> bytes:
+    """What a record says that the key is known by."""
+    key_id = fields.data("key_id")
+    if len(key_id) != KEY_ID_BYTES:
+        raise fields.wrong("key_id", f"{KEY_ID_BYTES} bytes")
+    return key_id
