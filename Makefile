@@ -34,7 +34,7 @@ test: lint .venv/.native .venv/.clash
 	@cargo test --release --quiet
 	@echo "== testing the package"
 	@$(BIN)/stubtest --concise cloakwork._native
-	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python -m pytest -q
+	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python -m pytest -q -n auto --dist worksteal
 
 test-slow: .venv/.native .venv/.dev .venv/.clash
 	@echo "== running the slow tests"
@@ -45,6 +45,7 @@ lint: .venv/.dev
 	@echo "== checking Rust"
 	@cargo fmt --check
 	@cargo clippy --release --all-targets --quiet -- --deny warnings
+	@$(BIN)/python tools/rust_modules.py
 	@echo "== checking Python"
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from cloakwork._native import Parameters
+from cloakwork._native import Parameters, max_log_qp
 from cloakwork.errors import InsecureParametersError, InvalidParametersError
 
 SCALE_BITS = 40.0
 
-# log2 of the largest modulus at 128 bits of security, by log2 of the ring degree:
-# "Security Guidelines for Implementing Homomorphic Encryption", eprint 2024/463.
-LARGEST_LOG_QP = {13: 214.0, 14: 430.0, 15: 868.0, 16: 1747.0}
+# log2 of the ring degrees.
+RINGS = range(13, 17)
 
 _DIGITS = (3, 2, 1)
 _LEAST_HEADROOM_BITS = 10
 _MOST_HEADROOM_BITS = 60
 
 
-def largest_parameters(log_n: int, log_qp: float) -> Parameters:
-    """The most levels that `log_qp` bits hold with three key-switching digits or fewer.
+def largest_parameters(log_n: int, share: float = 1.0) -> Parameters:
+    """The most levels that a modulus holds with three key-switching digits or fewer.
 
     What is left over becomes headroom.
+
+    Args:
+        log_n: log2 of the ring degree.
+        share: The part of the bits of the largest modulus at 128 bits of security.
     """
+    log_qp = share * (max_log_qp(log_n) or 0.0)
     # The key-switching primes exceed a digit, so a third of all digits at the least.
     room = int(log_qp * _DIGITS[0] / (_DIGITS[0] + 1) - SCALE_BITS)
     for levels in reversed(range(int(room / SCALE_BITS) + 1)):

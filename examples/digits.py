@@ -45,13 +45,13 @@ def main() -> None:
     with step("make the parameters and the secret key"):
         session = cw.Session(depth=1, precision=20)
     with step(f"encrypt {BATCH} images of 64 pixels"):
-        hidden = session.encrypt(images)
+        encrypted = session.encrypt(images)
     with step("make evaluation keys, compute all scores"):
-        hidden_scores = cw.einsum("bi,ci->bc", hidden, classifier.coef_)
+        encrypted_scores = cw.einsum("bi,ci->bc", encrypted, classifier.coef_)
     with step("compute them again, the keys being there"):
-        hidden_scores = cw.einsum("bi,ci->bc", hidden, classifier.coef_)
+        encrypted_scores = cw.einsum("bi,ci->bc", encrypted, classifier.coef_)
     with step("decrypt"):
-        scores = session.decrypt(hidden_scores) + classifier.intercept_
+        scores = session.decrypt(encrypted_scores) + classifier.intercept_
 
     clear_scores = classifier.decision_function(images)
     same = int((scores.argmax(axis=1) == clear_scores.argmax(axis=1)).sum())
@@ -60,7 +60,7 @@ def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
     print(f"\nThe parameters\n  {session.parameters}")
-    print(f"\nThe plan\n{cw.explain(hidden_scores)}")
+    print(f"\nThe plan\n{cw.explain(encrypted_scores)}")
     print("\nThe result")
     print(f"  accuracy on encrypted images        {accuracy:.4f}")
     print(f"  accuracy in the clear               {clear_accuracy:.4f}")

@@ -82,7 +82,7 @@ def bits(_: int | None = None) -> cw.Program:
 
 
 # Seconds as on a Zen 3, so that what is chosen does not depend on the machine.
-SECONDS = {"boxes4": 0.0054, "boxes8": 0.0079, "boxes16": 0.0096}
+SECONDS = {"space4": 0.0054, "space8": 0.0079, "space16": 0.0096}
 
 
 def mapped(gates: GateProgram, threads: int = 1, failure_bits: int = 64) -> cw.Program:

@@ -17,7 +17,7 @@ from benchmarks.bgv.jobs import same_modulus
 from benchmarks.bgv.report import table
 from benchmarks.bgv.targets import targets
 from benchmarks.measurement import Measurement
-from benchmarks.parameter_sets import LARGEST_LOG_QP, largest_parameters
+from benchmarks.parameter_sets import largest_parameters
 from benchmarks.report import conclude, target_table
 from cloakwork import _native
 
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="few repetitions")
     asked = parser.parse_args(arguments)
     print(f"{_native.threads()} threads, load average {os.getloadavg()[0]:.2f} before the run")
-    parameters = largest_parameters(_LOG_N, LARGEST_LOG_QP[_LOG_N])
+    parameters = largest_parameters(_LOG_N)
     print(f"{parameters}\n{same_modulus(parameters)}")
     return finish(*measure(parameters, 0.05 if asked.quick else 2.0), asked.json)
 

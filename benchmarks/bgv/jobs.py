@@ -44,7 +44,7 @@ def ckks_jobs(parameters: Parameters) -> Mapping[str, Callable[[], Any]]:
         relinearisation_level=top, rotations={1: top}, conjugation_level=None
     )
     evaluator = Evaluator(keys)
-    a = secret.encrypt(parameters.encode(np.ones(parameters.slots), level=top))
+    a = secret.encrypt(parameters.encode(np.ones(parameters.slots), level=top, bound=1.0))
     product = evaluator.multiply(a, a)
     return {
         PRODUCT: lambda: evaluator.multiply(a, a),

@@ -249,9 +249,9 @@ def evaluate(job: Job) -> Evaluation:
     mapping_seconds = time.perf_counter() - start
     keys = _Keys.made(mapped)
     client, evaluator = keys.roles(mapped.program)
-    hidden = {name: value for name, value in arguments.items() if name not in job.clear}
+    secret = {name: value for name, value in arguments.items() if name not in job.clear}
     clear = {name: arguments[name] for name in job.clear}
-    encrypted = client.encrypt(**hidden)
+    encrypted = client.encrypt(**secret)
     runs, right = [], True
     for threads in sorted({1, _native.threads()}):
         result, run = _measured(

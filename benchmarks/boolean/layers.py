@@ -163,7 +163,7 @@ class _Cutter:
             ),
             term_weights=whole.term_weights[terms],
             constants=whole.constants[chosen],
-            boxes_log=whole.boxes_log[chosen],
+            message_bits=whole.message_bits[chosen],
             output_starts=_starts(whole.output_starts, chosen),
             tables=whole.tables[_places(whole.table_starts, chosen)],
             output_constants=whole.output_constants[_places(whole.output_starts, chosen)],

@@ -19,7 +19,7 @@ from benchmarks.engine.jobs import GROUPS
 from benchmarks.engine.report import reference_table
 from benchmarks.engine.targets import targets
 from benchmarks.measurement import Measurement, Measurements
-from benchmarks.parameter_sets import LARGEST_LOG_QP, largest_parameters
+from benchmarks.parameter_sets import RINGS, largest_parameters
 from benchmarks.report import conclude, target_table
 from cloakwork import _native
 
@@ -34,22 +34,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--log-n",
         type=int,
         nargs="+",
-        choices=LARGEST_LOG_QP,
+        choices=RINGS,
         help="log2 of the ring degrees to measure, by default all of these",
     )
     parser.add_argument(
         "--quick", action="store_true", help="2^13 and 2^14 alone, and few repetitions"
     )
     asked = parser.parse_args(arguments)
-    every = list(LARGEST_LOG_QP)
+    every = list(RINGS)
     log_ns = asked.log_n or (every[:2] if asked.quick else every)
     seconds = 0.05 if asked.quick else 0.6
     print(f"{_native.threads()} threads, load average {os.getloadavg()[0]:.2f} before the run")
-    parameter_sets = [
-        largest_parameters(log_n, share * LARGEST_LOG_QP[log_n])
-        for log_n in log_ns
-        for share in (1.0, 0.5)
-    ]
+    parameter_sets = [largest_parameters(log_n, share) for log_n in log_ns for share in (1.0, 0.5)]
     measured = benchmark(parameter_sets, GROUPS, seconds=seconds)
     return finish(measured, asked.json)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measurement import Accuracy
 from cloakwork._native import (
+    WORD_BYTES,
     Ciphertext,
     Decrypted,
     Evaluator,
@@ -25,8 +26,9 @@ from cloakwork.programs.bsgs import cheapest_split
 
 Vector: TypeAlias = NDArray[np.complex128]
 
-_WORD_BYTES = 4
 _SEED = 20240463
+# The largest absolute value of what is encrypted.
+_BOUND = 1.0
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Setting:
     @property
     def limb_bytes(self) -> int:
         """Bytes of a polynomial modulo one prime."""
-        return _WORD_BYTES * self.parameters.n
+        return WORD_BYTES * self.parameters.n
 
     @property
     def key_poly_bytes(self) -> int:
@@ -62,7 +64,7 @@ class Setting:
 
     def encode(self, values: Vector) -> Plaintext:
         """A plaintext of the top level."""
-        return self.parameters.encode(values, level=self.parameters.levels)
+        return self.parameters.encode(values, level=self.parameters.levels, bound=_BOUND)
 
     def encrypt(self, values: Vector) -> Ciphertext:
         """A ciphertext of the top level."""
@@ -285,8 +287,9 @@ def _chebyshev(setting: Setting) -> Prepared:
     coefficients = generator.uniform(-1, 1, CHEBYSHEV_DEGREE + 1) / (CHEBYSHEV_DEGREE + 1)
     values = setting.left.real
     parameters = setting.parameters
-    plaintext = parameters.encode(values.copy(), level=parameters.levels)
-    ciphertext = setting.secret.encrypt(plaintext)
+    ciphertext = setting.secret.encrypt(
+        parameters.encode(values.copy(), level=parameters.levels, bound=_BOUND)
+    )
     evaluator, key_bytes = setting.evaluator(relinearises=True)
     expected = np.polynomial.chebyshev.chebval(values, coefficients).astype(np.complex128)
     return Prepared(

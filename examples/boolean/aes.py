@@ -57,11 +57,11 @@ def main() -> None:
         key, block, wanted = (bytes.fromhex(each) for each in example)
         with step(f"{name}: expand the key in the clear, encrypt it and the block"):
             expanded = expand_key.run_clear(key=key)["out"]
-            hidden = client.encrypt(key=expanded, block=block)
+            encrypted = client.encrypt(key=expanded, block=block)
         with step(f"{name}: run AES on the ciphertexts"):
-            hidden_answer = evaluator.run(hidden)
+            encrypted_answer = evaluator.run(encrypted)
         with step(f"{name}: decrypt"):
-            answer = client.decrypt(hidden_answer)["out"]
+            answer = client.decrypt(encrypted_answer)["out"]
         results.append((name, answer, wanted))
 
     print(f"\nThe program\n{cw.explain(program)}")

@@ -79,21 +79,21 @@ def main() -> None:
         client, evaluator = program.keygen()
     with step("client: expand its AES key, encrypt that, once"):
         key = secrets.token_bytes(16)
-        hidden_key = client.encrypt(key=expand_key.run_clear(key=key)["out"])
+        encrypted_key = client.encrypt(key=expand_key.run_clear(key=key)["out"])
     with step("client: encipher a record by AES"):
         counter = secrets.token_bytes(16)
         message = enciphered(key, counter, packed(RECORD))
     with step("evaluator: decipher it and make an offer, unseen"):
-        hidden_offer = evaluator.run(hidden_key, {"block": counter, "message": message})
+        encrypted_offer = evaluator.run(encrypted_key, {"block": counter, "message": message})
     with step("client: decrypt the offer"):
-        answer = client.decrypt(hidden_offer)["out"]
+        answer = client.decrypt(encrypted_offer)["out"]
 
     wanted = offer.run_clear(record=RECORD)["out"]
     print("\nWhat was sent")
-    print(f"  AES key, encrypted, once       {hidden_key.nbytes / 2**20:9.1f} MiB")
+    print(f"  AES key, encrypted, once       {encrypted_key.nbytes / 2**20:9.1f} MiB")
     print(f"  evaluation key, once           {evaluator.key_bytes / 2**20:9.1f} MiB")
     print(f"  each record, with its counter  {len(message) + len(counter):9} bytes")
-    print(f"  each offer                     {hidden_offer.nbytes / 2**10:9.1f} KiB")
+    print(f"  each offer                     {encrypted_offer.nbytes / 2**10:9.1f} KiB")
     print(f"\nThe program\n{cw.explain(program)}")
     print("\nThe result")
     print(f"  the offer          {answer}")

@@ -8,228 +8,423 @@ The native engine raises these same classes, found here by name.
 
 
 class CloakworkError(Exception):
-    """The base of every error that Cloakwork raises."""
+    """The base of every error that Cloakwork raises.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> try:
+        ...     cw.compile(lambda x: x.sum(), (4,), log_n=10)
+        ... except cw.errors.CloakworkError as error:
+        ...     print(type(error).__name__)
+        InsecureParametersError
+    """
 
 
 class InvalidParametersError(CloakworkError, ValueError):
-    """The parameters contradict each other or lie outside the supported range."""
+    """Parameters contradict each other or lie outside the supported range.
+
+    Raised when parameters are made, compiled for or loaded. Ask for less precision, fewer levels or
+    tighter bounds, as the message says; a reader of files may raise `max_log_n`.
+    """
 
 
 class InsecureParametersError(InvalidParametersError):
-    """The parameters fall short of 128-bit security and `insecure=True` was not given."""
+    """Parameters fall short of 128-bit security and `insecure=True` was not given.
+
+    Raised when a ring is asked for, or a file is loaded. Take a larger ring, or, for tests alone,
+    give `insecure=True`.
+    """
 
 
 class LevelExhaustedError(CloakworkError, ValueError):
-    """An operation needs more levels than the ciphertext has left."""
+    """An operation needs more levels than the ciphertext has left.
+
+    Raised when tensors are multiplied or networks compiled. Make the session with a larger `depth`,
+    or the network shallower.
+    """
 
 
 class LevelMismatchError(CloakworkError, ValueError):
-    """Two operands, or an operand and a key, stand at different levels."""
+    """Two operands, or an operand and a key, stand at different levels.
+
+    Raised when the engine is called by hand; programs bring operands to one level.
+    """
 
 
 class ScaleMismatchError(CloakworkError, ValueError):
-    """Two operands carry different scales."""
+    """Two operands carry different scales.
+
+    Raised when the engine is called by hand; programs rescale before they add.
+    """
 
 
 class ScaleOutOfRangeError(CloakworkError, ValueError):
-    """A scale is not positive and finite, or does not fit the modulus."""
+    """A scale is not positive and finite, or does not fit the modulus.
+
+    Raised when the engine is called by hand. Encode at the scale of the parameters.
+    """
 
 
 class SlotMismatchError(CloakworkError, ValueError):
-    """A number of slots or values does not fit."""
+    """A number of slots or values does not fit.
+
+    Raised when a circuit or a batch takes more slots than the largest ring has. Take a smaller
+    batch.
+    """
 
 
 class ValueOutOfRangeError(CloakworkError, ValueError):
-    """A value exceeds the bound that was promised for it."""
+    """A value exceeds the bound that was promised for it.
+
+    Raised when inputs are encrypted, run or decrypted. Scale the data, or compile with larger
+    bounds or more calibration data.
+    """
 
 
 class NotFiniteError(CloakworkError, ValueError):
-    """A value is NaN or infinite."""
+    """A value is NaN or infinite.
+
+    Raised when data are encrypted, or weights read. Replace such numbers first.
+    """
 
 
 class ParametersMismatchError(CloakworkError, ValueError):
-    """Two objects were made under different parameters."""
+    """Two objects were made under different parameters.
+
+    Raised when tensors of two sessions meet. Compute with tensors of one session.
+    """
 
 
 class EstimateMismatchError(CloakworkError, ValueError):
-    """A ciphertext is not what the estimate that came with it is of."""
+    """A ciphertext does not have the level, scale or noise that its program gives.
+
+    Raised when results are decrypted. Run the program anew: the file was made by another program or
+    is false.
+    """
 
 
 class KeyMismatchError(CloakworkError, ValueError):
-    """Two objects belong to different secret keys."""
+    """Two objects belong to different secret keys.
+
+    Raised when ciphertexts are run or decrypted. Take client and evaluator of one `keygen`.
+    """
 
 
 class ProgramMismatchError(CloakworkError, ValueError):
-    """Two objects belong to different programs."""
+    """Two objects belong to different programs.
+
+    Raised when ciphertexts are run or decrypted. Share one program's file instead of compiling
+    twice.
+    """
 
 
 class MissingKeyError(CloakworkError, LookupError):
-    """The evaluation keys lack one that the operation needs."""
+    """The evaluation keys lack one that the operation needs.
+
+    Raised when an evaluator of a session runs a program that the session has not run. Run it there
+    once and make the evaluator anew.
+    """
 
 
 class DegreeMismatchError(CloakworkError, ValueError):
-    """A ciphertext has the wrong number of components for the operation."""
+    """A ciphertext has the wrong number of polynomials for the operation.
+
+    Raised when the engine is called by hand. Relinearise products first.
+    """
 
 
 class BoundOverflowError(CloakworkError, ArithmeticError):
-    """By the bounds of the inputs a value may wrap around the modulus, unseen."""
+    """By the bounds of the inputs a value may wrap around the modulus, unseen.
+
+    Raised when tensors are computed with, or networks compiled. Encrypt with a tighter `bound`, or
+    scale the data down.
+    """
 
 
 class NoiseExhaustedError(CloakworkError, ArithmeticError):
-    """By the bounds on noise a result may be a wrong number: more or larger levels are needed."""
+    """By the bounds on noise an exact result may be wrong.
+
+    Raised when integers are run, decrypted or loaded. Compiled programs have the levels that they
+    need; by hand, take more or larger levels.
+    """
 
 
 class PrecisionLostError(CloakworkError, ArithmeticError):
-    """Too few bits of a result are right for it to be worth having."""
+    """Fewer bits of a result are right than a result needs to be of use.
+
+    Raised when results are decrypted. Compile with more `precision`, tighter bounds or larger data,
+    or ask `decrypt_for_others` for fewer statistical bits or decryptions.
+    """
 
 
 class DecryptionOverflowError(CloakworkError, ArithmeticError):
-    """The decrypted polynomial fills the modulus: a value overflowed, or the key is wrong."""
+    """The decrypted polynomial fills the modulus: a value overflowed, or the key is wrong.
+
+    Raised when results are decrypted. Give inputs within their bounds, and the client of these
+    ciphertexts.
+    """
 
 
 class InvalidArgumentError(CloakworkError, ValueError):
-    """An argument is not one that the operation can take."""
+    """An operation cannot take an argument.
+
+    Raised when any function is called. The message says what was expected.
+    """
 
 
 class MalformedBytesError(CloakworkError, ValueError):
-    """Bytes or a file that are no object of this version and kind."""
+    """Bytes or a file do not hold an object of this version and kind.
+
+    Raised when something is loaded. Load the kind that was saved; a damaged file is lost.
+    """
 
 
 class RandomnessError(CloakworkError, OSError):
-    """The operating system gave no random bytes."""
+    """The operating system gave no random bytes.
+
+    Raised when keys are made or numbers encrypted. Repair the system's source of randomness.
+    """
 
 
 class MissingDependencyError(CloakworkError, ImportError):
-    """A package that only some functions need is not installed."""
+    """A package that only some functions need is not installed.
+
+    Raised when such a function is called. The message has the command that installs the package.
+    """
 
 
 class EngineFaultError(CloakworkError, RuntimeError):
-    """The engine broke one of its own rules; please report what was called."""
+    """The engine broke one of its own rules.
+
+    Raised by a defect of the engine alone: please report what was called.
+    """
 
 
 class NotRealError(CloakworkError, TypeError):
-    """The data are not real numbers: complex, text, or objects."""
+    """The data are not real numbers: complex, text, or objects.
+
+    Raised when data are encrypted. Give arrays of floats or integers.
+    """
 
 
 class UnsupportedOperationError(CloakworkError, AttributeError, TypeError):
-    """A function or an attribute that arrays have and encrypted tensors do not."""
+    """Arrays have a function or an attribute that encrypted tensors do not have.
+
+    Raised when numpy's functions meet an encrypted tensor. Use einsum and the methods of tensors.
+    """
 
 
 class EinsumSyntaxError(CloakworkError, ValueError):
-    """An einsum expression does not follow the language."""
+    """An einsum expression does not follow the language.
+
+    Raised when einsum is called. A caret in the message points to the place.
+    """
 
 
 class ShapeMismatchError(CloakworkError, ValueError):
-    """Shapes do not fit an expression or one another."""
+    """Shapes do not fit an expression or one another.
+
+    Raised when tensors are computed with, or inputs encrypted. The message has both shapes.
+    """
 
 
 class InvalidLayoutError(CloakworkError, ValueError):
-    """A layout places two elements in one slot, or an element outside the slots."""
+    """A layout places two elements in one slot, or an element outside the slots.
+
+    Raised when a layout is made by hand or read from a file.
+    """
 
 
 class InvalidProgramError(CloakworkError, ValueError):
-    """A slot, gate or bootstrap program breaks a rule of its form."""
+    """A slot, gate or bootstrap program breaks a rule of its form.
+
+    Raised when a program is made by hand or read. The message names the operation or the line.
+    """
 
 
 class ProgramTooLargeError(CloakworkError, MemoryError):
-    """A program would have more ciphertexts than can be planned or held."""
+    """A program would have more ciphertexts than can be planned or held.
+
+    Raised when tensors are computed with or compiled. Cut the computation into smaller ones.
+    """
 
 
 class MemoryBudgetError(CloakworkError, MemoryError):
-    """A tensor or a run needs more memory than it may take."""
+    """A tensor or a run needs more memory than it may take.
+
+    Raised when data are encrypted or programs run. Raise `memory_limit`, or encrypt less at once.
+    """
 
 
 class RunCancelledError(CloakworkError, RuntimeError):
-    """A run was told to stop before it had finished."""
+    """A run was cancelled before it had finished.
+
+    Raised when the event given as `cancel` is set.
+    """
 
 
 class KeyBudgetError(CloakworkError, ValueError):
-    """No plan of a program keeps its evaluation keys within the bytes allowed."""
+    """No plan of a program has evaluation keys within the bytes allowed.
+
+    Raised when a program is compiled or a session runs. The message has the least `key_budget`.
+    """
 
 
 class BristolSyntaxError(CloakworkError, ValueError):
-    """A file is no circuit in a Bristol format; the message names the line."""
+    """A file is not a circuit in a Bristol format; the message names the line.
+
+    Raised when a circuit is read. Mend the file, or give ports that fit it.
+    """
 
 
 class VerilogError(CloakworkError, ValueError):
-    """Yosys refuses a Verilog design, or makes of it what is no circuit of gates."""
+    """Yosys refuses a Verilog design, or its result is not a circuit of gates.
+
+    Raised when a design is read. The message has Yosys's reason.
+    """
 
 
 class SequentialCircuitError(VerilogError):
-    """A design keeps state: registers, latches or memory that is written."""
+    """A design keeps state: registers, latches or memory that is written.
+
+    Raised when a design is read. Let the outputs follow from the inputs alone.
+    """
 
 
 class HaskellError(CloakworkError, ValueError):
-    """A Haskell module does not compile, or Clash can make no circuit of a function in it."""
+    """A Haskell module does not compile, or Clash can make no circuit of a function in it.
+
+    Raised when a module is read. The message has the compiler's reason.
+    """
 
 
 class TopNotFoundError(HaskellError):
-    """A Haskell module exports no function of the name asked for."""
+    """A Haskell module exports no function of the name asked for.
+
+    Raised when a module is read. The message has the names that there are.
+    """
 
 
 class NotBitsError(HaskellError):
-    """A function's type is not made of bits alone, or not fixed."""
+    """A function's type is not made of bits alone, or not fixed.
+
+    Raised when a module is read. The message names the argument and a type to use instead.
+    """
 
 
 class UnboundedRecursionError(HaskellError):
-    """A function calls itself, so that no circuit of a fixed size computes it."""
+    """A function calls itself, so that no circuit of a fixed size computes it.
+
+    Raised when a module is read. Use folds and maps over `Vec`.
+    """
 
 
 class SynthesisTimeoutError(CloakworkError, TimeoutError):
-    """Making a circuit took longer than allowed."""
+    """Making a circuit took longer than allowed.
+
+    Raised when a design is read. Give a larger `timeout`, or a simpler design.
+    """
 
 
-class BoxMissedError(CloakworkError, ArithmeticError):
-    """A bootstrap program's phase is no box of its bootstrap: whoever made it went wrong."""
+class MessageMissedError(CloakworkError, ArithmeticError):
+    """A phase of a bootstrap program falls between values of the message space.
+
+    Raised when a program over bits runs in the clear: whoever made the program went wrong.
+    """
 
 
 class NoiseBudgetError(CloakworkError, ArithmeticError):
-    """A bootstrap program cannot keep its noise within the bound with these parameters."""
+    """A program cannot bound its noise, or its failures, as asked with these parameters.
+
+    Raised when circuits over bits are compiled or loaded, a public key is made, or exact results
+    are decrypted for others. Compile with other `failure_bits`, or with `public_inputs=True`.
+    """
 
 
 class EncryptedConditionError(CloakworkError, TypeError):
-    """An encrypted value is used where only a clear one will do: a condition, an index."""
+    """An encrypted value is used where only a clear one will do: a condition, an index.
+
+    Raised when a function over integers is compiled. The message names the line; `cloakwork.select`
+    chooses by an encrypted bit.
+    """
 
 
 class IndexOutOfRangeError(CloakworkError, IndexError):
-    """An index is beyond the elements that there are."""
+    """An index is beyond the elements that there are.
+
+    Raised when a function over integers or tensors indexes its inputs.
+    """
 
 
 class CircuitRecursionError(CloakworkError, RecursionError):
-    """A circuit calls itself without end, or deeper than Python goes."""
+    """A circuit calls itself without end, or deeper than Python goes.
+
+    Raised when a function over integers is compiled. End the recursion by a clear value, or write a
+    loop.
+    """
 
 
 class InputNameError(CloakworkError, LookupError):
-    """An input is missing, or there is none of a name."""
+    """An input is missing, or the program has no input of that name.
+
+    Raised when inputs are encrypted, run or read. The message has the names of the inputs.
+    """
 
 
 class NotPicklableError(CloakworkError, TypeError):
-    """Keys or ciphertexts were to be pickled, or copied the way pickle does."""
+    """A key was to be pickled, or copied the way pickle does.
+
+    Raised when clients, evaluators or sessions are pickled. Their method `save` writes a file.
+    """
 
 
 class NotIntegerError(CloakworkError, TypeError):
-    """A number is no integer."""
+    """A number is not an integer.
+
+    Raised when inputs of functions over integers are encrypted. Round or scale them first.
+    """
 
 
 class ResultOverflowError(CloakworkError, OverflowError):
-    """A result has more bits than its program was compiled for."""
+    """A result has more bits than its program was compiled for.
+
+    Raised when a program over integers is compiled, run in the clear or decrypted. Compile with
+    more `bits`.
+    """
 
 
 class CircuitTooDeepError(InvalidParametersError):
-    """A circuit multiplies more often in a row than any secure parameters allow."""
+    """A circuit multiplies more often in a row than any secure parameters allow.
+
+    Raised when a function over integers is compiled. Multiply in a balanced tree, or take fewer
+    `bits`.
+    """
 
 
 class CaptureError(CloakworkError, ValueError):
-    """A module is not a network that torch.export follows, or whose results depend on more."""
+    """torch.export cannot follow a module, or its results depend on more than its inputs.
+
+    Raised when a network is compiled. The message names the operation.
+    """
 
 
 class TrainingModeError(CaptureError):
-    """A module is in training mode, where its layers depend on the batch or on chance."""
+    """A module is in training mode, where its layers depend on the batch or on chance.
+
+    Raised when a network is compiled. Call `module.eval()` first.
+    """
 
 
 class UnsupportedLayerError(CaptureError, NotImplementedError):
-    """A network has a layer or an operation that cannot be computed on encrypted numbers."""
+    """A network has a layer or an operation that cannot be computed on encrypted numbers.
+
+    Raised when a network is compiled. The message names the layer and a layer that would do.
+    """
 
 
 class ActivationFitError(CloakworkError, ValueError):
-    """No polynomial within the degrees allowed is as close to an activation as asked."""
+    """No polynomial within the degrees allowed is as close to an activation as asked.
+
+    Raised when a network is compiled. Ask for less `precision`, a higher degree or narrower
+    calibration data.
+    """

@@ -26,7 +26,7 @@ NAMED = {job.name: job for job in JOBS}
 ADDER = NAMED["adder-32-bristol"]
 
 # Seconds as on a Zen 3, so that what is chosen does not depend on the machine.
-SECONDS = {"boxes4": 0.0054, "boxes8": 0.0079, "boxes16": 0.0096}
+SECONDS = {"space4": 0.0054, "space8": 0.0079, "space16": 0.0096}
 SETS = [
     BitCosts.from_seconds(noise_of(name), {"bootstrap": [seconds] * 3, "linear": 2e-7})
     for name, seconds in SECONDS.items()
@@ -122,7 +122,7 @@ def evaluation_of(
     simulated = dict.fromkeys(THREADS, 1.0)
     figures: dict[str, Any] = {
         "job": name,
-        "parameters": "boxes4",
+        "parameters": "space4",
         "bootstraps": 10,
         "depth": 5,
         "log2_failure": -70.0,
@@ -146,7 +146,7 @@ def test_every_figure_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert all(set(row) == {field.name for field in fields(Row)} for row in rows)
     found = {(row["job"], row["threads"], row["figure"], row["unit"]) for row in rows}
     assert len(found) == len(rows) == (10 + 2 * 2 + 2 * 2 * len(THREADS)) * len(JOBS) + 1
-    assert ("adder-32-bristol, boxes4", 2, "gate by gate, time", "ms") in found
+    assert ("adder-32-bristol, space4", 2, "gate by gate, time", "ms") in found
     printed = capsys.readouterr()
     assert all(f"\n{name} " in printed.out for name in NAMED)
     assert printed.err == ""

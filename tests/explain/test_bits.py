@@ -80,9 +80,9 @@ def test_many_ports_are_not_all_told() -> None:
 
 
 def test_what_runs_is_counted() -> None:
-    text = cw.explain(program_of(ands(4), "boxes4", 2))
+    text = cw.explain(program_of(ands(4), "space4", 2))
     assert text.startswith("ands\n  input   a: bits, 8 bits\n  output  y: bits, 5 bits\n\n")
-    assert "\nTFHE with the parameters boxes4, 128-bit secure\n" in text
+    assert "\nTFHE with the parameters space4, 128-bit secure\n" in text
     assert "hides nothing" not in text
     told = facts(text)
     assert told["bootstraps"] == "5: 5 of 1 output"
@@ -102,7 +102,7 @@ def test_what_runs_is_counted() -> None:
 
 
 def test_what_was_measured_is_told() -> None:
-    program = program_of(ands(2), "boxes4", 1)
+    program = program_of(ands(2), "space4", 1)
     client, evaluator = program.keygen()
     profile = cw.Profile()
     evaluator.run(client.encrypt([1, 1, 0, 1]), profile=profile)
@@ -112,7 +112,7 @@ def test_what_was_measured_is_told() -> None:
 
 
 def test_the_key_is_as_long_as_told() -> None:
-    program = program_of(ands(2), "boxes4", 1)
+    program = program_of(ands(2), "space4", 1)
     scheme = program.scheme
     data = scheme.dump(scheme.evaluation_keys(scheme.secret_key(), program.body))["data"]
     assert len(data) == scheme.parameters.evaluation_key_bytes == program.key_bytes
@@ -120,7 +120,7 @@ def test_the_key_is_as_long_as_told() -> None:
 
 
 def test_probabilities_are_bounds() -> None:
-    program = program_of(ands(4), "boxes8", 1)
+    program = program_of(ands(4), "space8", 1)
     told = facts(cw.explain(program))["failure"]
     found = re.fullmatch(r"2\^(-\d+) for one .*, 2\^(-\d+) for the program, at most", told)
     assert found
@@ -133,7 +133,7 @@ def test_probabilities_are_bounds() -> None:
 def test_a_program_without_bootstraps() -> None:
     builder = GateBuilder("none", ())
     builder.output(Port("y", "bits", 1), [builder.append(GateKind.ONE)])
-    text = cw.explain(program_of(builder.finish(), "boxes4", 1))
+    text = cw.explain(program_of(builder.finish(), "space4", 1))
     told = facts(text)
     assert (told["bootstraps"], told["depth"]) == ("0", "0")
     assert told["failure"] == "0 for one bootstrap or output, 0 for the program, at most"
@@ -154,7 +154,7 @@ def test_gates_and_ciphertexts_are_told_apart() -> None:
 def test_explaining_measures_and_maps_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    program = program_of(ands(3), "boxes4", 1)
+    program = program_of(ands(3), "space4", 1)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("empty")))
     told = facts(cw.explain(program))
     assert "time" not in told

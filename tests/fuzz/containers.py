@@ -30,7 +30,7 @@ _ODD: tuple[Any, ...] = (
     *(0, 1, -1, 2, 3, 63, 64, 255, 1 << 20, 1 << 31, 1 << 32, 1 << 63, 1 << 64, -(1 << 70)),
     *(0.0, -0.0, 0.5, 1e-320, 1e308, float("inf"), float("nan"), True, False, None),
     *("", "a", "\ud800", "1" * 500, "-1", "real", "bits", "inputs", "outputs", "ckks", "bgv"),
-    *("tfhe", "clear bits", "boxes16", [], [[]], {}, {"record": {}}, [0, 0], [1 << 40]),
+    *("tfhe", "clear bits", "space16", [], [[]], {}, {"record": {}}, [0, 0], [1 << 40]),
 )
 # Values that a program is run on in the clear, at most.
 _MOST_NUMBERS = 4096

@@ -25,7 +25,7 @@ from cloakwork._native import (
 
 HALF, QUARTER, EIGHTH = 1 << 31, 1 << 30, 1 << 29
 TURN = 1 << 32
-SECRET = BooleanSecretKey.generate(BooleanParameters("boxes4"))
+SECRET = BooleanSecretKey.generate(BooleanParameters("space4"))
 KEY = SECRET.evaluation_key()
 
 
@@ -52,7 +52,7 @@ def gates(pairs: list[tuple[int, int]], inputs: int, outputs: list[int]) -> Boot
         term_signals=np.array(pairs, np.uint32).reshape(-1),
         term_weights=np.ones(2 * n, np.int32),
         constants=np.zeros(n, np.uint32),
-        boxes_log=np.full(n, 2, np.uint8),
+        message_bits=np.full(n, 2, np.uint8),
         output_starts=np.arange(n + 1, dtype=np.uint32),
         tables=np.full(2 * n, TURN - EIGHTH, np.uint32),
         output_constants=np.full(n, EIGHTH, np.uint32),
@@ -72,7 +72,7 @@ def exclusive_or() -> dict[str, NDArray[np.generic]]:
         "term_signals": words(0, 1),
         "term_weights": np.ones(2, np.int32),
         "constants": words(0),
-        "boxes_log": np.zeros(1, np.uint8),
+        "message_bits": np.zeros(1, np.uint8),
         "output_starts": words(0, 1),
         "tables": words(),
         "output_constants": words(0),
@@ -104,9 +104,9 @@ def test_everything_comes_back_from_bytes() -> None:
     inputs = BooleanCiphertexts.from_bytes(encrypt([1, 1]).to_bytes())
     outputs = key.run(gates([(0, 1)], 2, [2, 0]), inputs, threads=1)
     assert secret.decrypt(outputs, words(QUARTER, QUARTER)).tolist() == [1, 1]
-    assert secret.parameters.name == key.parameters.name == outputs.parameters.name == "boxes4"
+    assert secret.parameters.name == key.parameters.name == outputs.parameters.name == "space4"
     assert len(KEY.to_bytes()) < KEY.nbytes / 5
-    assert outputs.nbytes == 2 * outputs.parameters.signal_bytes
+    assert outputs.nbytes == 2 * outputs.parameters.lwe_bytes
 
 
 @pytest.mark.parametrize("kind", [BooleanSecretKey, BooleanEvaluationKey, BooleanCiphertexts])
@@ -137,7 +137,7 @@ def test_lists_are_joined_and_chosen_from() -> None:
 def test_noise_is_as_stated() -> None:
     count = 200
     noise = SECRET.noise(encrypt([1, 0] * count), np.full(2 * count, QUARTER, np.uint32))
-    stated = _native.boolean_noise("boxes4")["fresh_variance"]
+    stated = _native.boolean_noise("space4")["fresh_variance"]
     assert 0.5 * stated < float(np.mean(noise**2)) < 2 * stated
 
 
@@ -146,7 +146,7 @@ def test_every_set_is_described() -> None:
     assert len(names) == len(set(names)) > 1
     for name in names:
         parameters, noise = BooleanParameters(name), _native.boolean_noise(name)
-        margin = 0.5 / 2**parameters.max_boxes_log
+        margin = 0.5 / 2**parameters.max_message_bits
         variance = 2 * noise["bootstrap_variance"] + noise["switch_variance"][0]
         assert math.erfc(margin / math.sqrt(2 * variance)) < 2**-64
         assert noise["switch_variance"] == sorted(noise["switch_variance"])
@@ -158,7 +158,7 @@ def test_every_set_is_described() -> None:
 
 def test_a_public_key_encrypts_and_does_nothing_else() -> None:
     public = SECRET.public_key()
-    assert (public.label, public.parameters.name) == (SECRET.label, "boxes4")
+    assert (public.label, public.parameters.name) == (SECRET.label, "space4")
     sent = BooleanPublicKey.from_bytes(public.to_bytes())
     assert sent.to_bytes() == public.to_bytes()
     bits = np.array([1, 0, 1], np.uint8)
@@ -170,7 +170,7 @@ def test_a_public_key_encrypts_and_does_nothing_else() -> None:
         BooleanSecretKey.from_bytes(public.to_bytes())
     with pytest.raises(errors.InvalidArgumentError):
         public.encrypt(bits, words(QUARTER))
-    noise = _native.boolean_noise("boxes4")
+    noise = _native.boolean_noise("space4")
     measured = sent.encrypt(np.zeros(200, np.uint8), np.full(200, HALF, np.uint32))
     variance = float(np.mean(SECRET.noise(measured, np.full(200, HALF, np.uint32)) ** 2))
     assert 0.5 < variance / noise["public_variance"] < 2
@@ -212,22 +212,22 @@ def test_failures_are_stated_and_inverted() -> None:
 
 def test_keys_and_parameters_are_not_mixed() -> None:
     program, inputs = chain(1), encrypt([1])
-    other = BooleanSecretKey.generate(BooleanParameters("boxes4"))
+    other = BooleanSecretKey.generate(BooleanParameters("space4"))
     with pytest.raises(errors.KeyMismatchError):
         other.decrypt(inputs, words(QUARTER))
     with pytest.raises(errors.KeyMismatchError):
         KEY.run(program, other.encrypt(np.ones(1, np.uint8), words(QUARTER)))
-    wider = BooleanSecretKey.generate(BooleanParameters("boxes8"))
-    with pytest.raises(errors.ParametersMismatchError, match="expected parameters boxes8"):
+    wider = BooleanSecretKey.generate(BooleanParameters("space8"))
+    with pytest.raises(errors.ParametersMismatchError, match="expected parameters space8"):
         wider.decrypt(inputs, words(QUARTER))
 
 
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda: BooleanParameters("boxes5"), errors.InvalidArgumentError),
+        (lambda: BooleanParameters("space5"), errors.InvalidArgumentError),
         (lambda: _native.boolean_noise(""), errors.InvalidArgumentError),
-        (lambda: _native.boolean_seconds("boxes4", 0), errors.InvalidArgumentError),
+        (lambda: _native.boolean_seconds("space4", 0), errors.InvalidArgumentError),
         (lambda: encrypt([2]), errors.InvalidArgumentError),
         (lambda: SECRET.encrypt(np.ones(2, np.uint8), words(1)), errors.InvalidArgumentError),
         (lambda: SECRET.encrypt(np.ones(2), words(1, 1)), TypeError),  # type: ignore[arg-type]
@@ -329,10 +329,8 @@ except KeyboardInterrupt:
 
 
 def test_nothing_prints_a_secret() -> None:
-    assert repr(SECRET) == "BooleanSecretKey(boxes4)"
-    assert repr(encrypt([1, 0])) == "BooleanCiphertexts(boxes4, 2 signals)"
+    assert repr(SECRET) == "BooleanSecretKey(space4)"
+    assert repr(encrypt([1, 0])) == "BooleanCiphertexts(space4, 2 LWE ciphertexts)"
     assert "bytes" in repr(KEY)
-    assert repr(chain(2)) == (
-        "BootstrapProgram(1 inputs, 2 nodes, 2 bootstraps in 2 layers, 1 outputs)"
-    )
-    assert repr(SECRET.parameters) == "BooleanParameters(boxes4)"
+    assert repr(chain(2)) == "BootstrapProgram(1 inputs, 2 nodes, 1 outputs)"
+    assert repr(SECRET.parameters) == "BooleanParameters(space4)"

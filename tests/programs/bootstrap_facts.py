@@ -21,7 +21,7 @@ ARRAYS: dict[str, Any] = {
     "term_signals": [0, 1, 2],
     "term_weights": [1, 1, -1],
     "constants": [0, QUARTER],
-    "boxes_log": [2, 0],
+    "message_bits": [2, 0],
     "output_starts": [0, 2, 3],
     "tables": [-EIGHTH % 2**32, -EIGHTH % 2**32, 0, QUARTER],
     "output_constants": [EIGHTH, 0, 0],

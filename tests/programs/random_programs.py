@@ -86,10 +86,10 @@ def layouts(slots: int) -> list[Layout | None]:
     return [
         None,
         Layout(slots, (), offset=1),
-        Layout(slots, (Axis(100, 1, "i", tile=2), Axis(1, -3)), dirty=True),
-        Layout(slots, (Axis(2, -1, "i", tile=2),), offset=1, dirty=True),
-        Layout(slots, (Axis(2, 1, "i"),), dirty=True),
-        Layout(slots, (Axis(1, 0, "two words"), Axis(1, 0)), (Axis(2, slots // 2, "dirty"),)),
+        Layout(slots, (Axis(100, 1, "i", tile=2), Axis(1, -3)), garbage=True),
+        Layout(slots, (Axis(2, -1, "i", tile=2),), offset=1, garbage=True),
+        Layout(slots, (Axis(2, 1, "i"),), garbage=True),
+        Layout(slots, (Axis(1, 0, "two words"), Axis(1, 0)), (Axis(2, slots // 2, "garbage"),)),
     ]
 
 

@@ -86,7 +86,7 @@ def test_names_of_ports_differ() -> None:
         ("bits", 0, (), "expected a width"),
         ("bits", True, (), "expected a width"),
         ("bits", 1.0, (), "expected a width"),
-        ("real", 1, (), "expected a width of 0"),
+        ("real", 1, (), "expected no width of numbers"),
         ("bits", 1, (0,), "expected sizes from 1 on, got 0"),
         ("bits", 1, (-1,), "expected sizes from 1 on, got -1"),
         ("bits", 1, (1.0,), "expected sizes from 1 on, got 1.0"),

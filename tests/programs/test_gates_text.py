@@ -41,7 +41,7 @@ def test_text_is_kept() -> None:
         ("title", "name", 2, "expected title"),
         ('"a" bits 3', '"a" bits', 3, "expected an integer"),
         ('"a" bits 3', '"a" words 3', 3, "expected a kind"),
-        ('"a" bits 3', '"a" bits 99999999999', 3, "expected a width of 1 or more bits"),
+        ('"a" bits 3', '"a" bits 99999999999', 3, "expected up to 1048576 bits"),
         ('"b"', '"a"', 6, "the name 'a' comes twice"),
         ("%5 =", "%6 =", 6, "expected '%5 ='"),
         ("lut3", "lut7", 6, "expected a kind of gate, got 'lut7'"),

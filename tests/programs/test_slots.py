@@ -218,7 +218,7 @@ def test_the_text_names_every_operation() -> None:
         "%0 = input x",
         "%1 = constant ",
         "%2 = mul %0 %1",
-        "waits for rescale",
+        "not rescaled",
         "linear %3 {2 diagonals, 2 baby steps}",
         "rotate %5 by 3",
         "neg %6",

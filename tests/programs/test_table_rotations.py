@@ -19,18 +19,18 @@ tables = st.integers(0, 3).flatmap(
 )
 
 
-def rotated(table: Table, boxes: int) -> Table:
-    """What a table gives that many boxes further, around a whole turn."""
+def rotated(table: Table, earlier: int) -> Table:
+    """What a table gives that many messages further, around a whole turn."""
     size = len(table)
     return tuple(
         table[v % size] if v // size % 2 == 0 else -table[v % size] % TURN
-        for v in range(boxes, boxes + size)
+        for v in range(earlier, earlier + size)
     )
 
 
 @given(tables.map(tuple), st.lists(st.integers(0, 40), max_size=7))
 def test_rotations_are_one_table(table: Table, by: list[int]) -> None:
-    several = (table, *(rotated(table, boxes) for boxes in by))
+    several = (table, *(rotated(table, earlier) for earlier in by))
     assert distinct_tables(several) == 1
 
 
@@ -41,13 +41,13 @@ def test_other_tables_are_not() -> None:
 
 
 def test_steps_are_rotations_of_one() -> None:
-    steps = tuple(step_rotation(8, boxes, 5) for boxes in range(8))
+    steps = tuple(step_rotation(8, earlier, 5) for earlier in range(8))
     assert distinct_tables(steps) == 1
     assert steps == tuple(
         tuple(
-            number - TURN if number > TURN // 2 else number for number in rotated(steps[0], boxes)
+            number - TURN if number > TURN // 2 else number for number in rotated(steps[0], earlier)
         )
-        for boxes in range(8)
+        for earlier in range(8)
     )
 
 
@@ -55,6 +55,6 @@ def test_functions_are_sums_of_steps() -> None:
     for function in itertools.product((-4, 0, 4), repeat=4):
         weights = rotated_steps(function, 2)
         assert 0 not in weights.values()
-        for box, value in enumerate(function):
-            steps = {boxes: step_rotation(4, boxes, 2)[box] for boxes in weights}
-            assert sum(steps[boxes] * weight for boxes, weight in weights.items()) == value
+        for message, value in enumerate(function):
+            steps = {earlier: step_rotation(4, earlier, 2)[message] for earlier in weights}
+            assert sum(steps[earlier] * weight for earlier, weight in weights.items()) == value

@@ -110,7 +110,7 @@ def test_runs_in_the_clear_without_errors(family: Family) -> None:
 def test_the_twin_in_the_clear_is_the_same_program_on_another_scheme(family: Family) -> None:
     twin = family.program.in_clear()
     assert (twin.body, twin.packing) == (family.program.body, family.program.packing)
-    assert not twin.scheme.hidden
+    assert not twin.scheme.encrypts
     assert twin.warning == "clear backend: hides nothing"
     assert twin.in_clear().fingerprint == twin.fingerprint
     if family.hides:
@@ -345,16 +345,16 @@ def test_primes_hold_the_bits_of_results() -> None:
         cw.Program(Bgv([first, first, first]), program.body, packing)
 
 
-def test_bootstraps_with_more_boxes_than_the_parameters_have_are_refused() -> None:
+def test_bootstraps_with_a_larger_message_space_than_the_parameters_have_are_refused() -> None:
     builder = BootstrapBuilder("fine", (Port("a", "bits", 1),))
     terms = [(builder.input(0, QUARTER), 1)]
     made = builder.bootstrap(terms, 0, 3, [(-EIGHTH,) * 4], [EIGHTH])
     builder.output(Port("y", "bits", 1), made, [QUARTER])
     body = builder.finish()
     packing = BitPacking(body.inputs, body.outputs)
-    with pytest.raises(InvalidProgramError, match=r"2\^3 boxes apart, those under boxes4 2\^2"):
-        cw.Program(Tfhe("boxes4"), body, packing)
-    assert cw.Program(Tfhe("boxes8"), body, packing).name == "fine"
+    with pytest.raises(InvalidProgramError, match=r"a message space of 2\^3, space4 has 2\^2"):
+        cw.Program(Tfhe("space4"), body, packing)
+    assert cw.Program(Tfhe("space8"), body, packing).name == "fine"
 
 
 def test_bootstraps_that_go_wrong_too_often_are_refused() -> None:
@@ -363,8 +363,8 @@ def test_bootstraps_that_go_wrong_too_often_are_refused() -> None:
     made = builder.bootstrap([(first, 1001)], 0, 2, [(0, EIGHTH)], [0])
     builder.output(Port("y", "bits", 1), made, [QUARTER])
     body = builder.finish()
-    with pytest.raises(NoiseBudgetError, match="go wrong under boxes4"):
-        cw.Program(Tfhe("boxes4"), body, BitPacking(body.inputs, body.outputs))
+    with pytest.raises(NoiseBudgetError, match="go wrong under space4"):
+        cw.Program(Tfhe("space4"), body, BitPacking(body.inputs, body.outputs))
 
 
 def test_a_file_whose_noise_would_destroy_results_is_refused(tmp_path: Path) -> None:
@@ -379,7 +379,7 @@ def test_a_file_whose_noise_would_destroy_results_is_refused(tmp_path: Path) -> 
         BitPacking((Port("a", "bits", 1),), (Port("y", "bits", 1),)),
     ).to_record()
     container.write(tmp_path / "x", KIND, {**noisy, "scheme": record["scheme"]})
-    with pytest.raises(NoiseBudgetError, match="go wrong under boxes4"):
+    with pytest.raises(NoiseBudgetError, match="go wrong under space4"):
         cw.load(tmp_path / "x", cw.Program)
 
     builder_ = Builder("deep", 1024, "integer")
@@ -410,7 +410,7 @@ LAYOUT: dict[str, Any] = {
     "slots": 512,
     "axes": [{"size": 4, "stride": 8, "name": "", "tile": 0}],
     "replicas": [],
-    "dirty": True,
+    "garbage": True,
     "offset": 0,
 }
 HUGE = {**LAYOUT, "axes": [{"size": 1 << 40, "stride": 0, "name": "", "tile": 1}] * 32}
@@ -483,7 +483,7 @@ LIES: dict[str, list[tuple[tuple[Any, ...], Any]]] = {
         *each_of(("scheme", "parameters"), [], b"x", [b"x"], ["x"], [b""] * 99),
     ],
     "bits": [
-        *each_of(("scheme", "parameters"), ..., None, 4, "boxes5", "", ["boxes4"], {}),
+        *each_of(("scheme", "parameters"), ..., None, 4, "space5", "", ["space4"], {}),
         *each_of(("scheme", "failure_bits"), ..., 0, 129, 1.5, True),
         *each_of(("packing", "inputs"), [], ...),
         *each_of(("packing", "inputs", 0, "name"), "b", "c"),

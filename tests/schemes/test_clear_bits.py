@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloakwork.errors import BoxMissedError, ShapeMismatchError
+from cloakwork.errors import MessageMissedError, ShapeMismatchError
 from cloakwork.programs.bootstraps import EIGHTH, HALF, QUARTER, BootstrapBuilder, BootstrapProgram
 from cloakwork.programs.port import Port
 from cloakwork.schemes.clear_bits import run_clear_bootstraps
@@ -19,8 +19,8 @@ def gate(
     """One bootstrap of two inputs; what leaves is in quarter encoding."""
     builder = BootstrapBuilder("gate", (Port("a", "bits", 2),))
     terms = [(builder.input(bit, encoding), weight) for bit, encoding in enumerate(encodings)]
-    boxes_log = len(table).bit_length()
-    made = builder.bootstrap(terms, 0, boxes_log, [table], [constant])
+    message_bits = len(table).bit_length()
+    made = builder.bootstrap(terms, 0, message_bits, [table], [constant])
     builder.output(Port("y", "bits", 1), made, [QUARTER])
     return builder.finish()
 
@@ -50,13 +50,13 @@ def test_all_runs_come_back(runs: int) -> None:
     np.testing.assert_array_equal(made[:, 0], inputs[:, 0] & inputs[:, 1])
 
 
-def test_a_phase_between_boxes_is_an_error() -> None:
-    with pytest.raises(BoxMissedError, match="node 0 falls between"):
+def test_a_phase_between_messages_is_an_error() -> None:
+    with pytest.raises(MessageMissedError, match="node 0 falls between"):
         run_clear_bootstraps(gate((QUARTER, EIGHTH), (-EIGHTH, -EIGHTH), EIGHTH), BITS)
 
 
 def test_an_output_that_is_no_bit_is_an_error() -> None:
-    with pytest.raises(BoxMissedError, match="bit 0 of the outputs"):
+    with pytest.raises(MessageMissedError, match="bit 0 of the outputs"):
         run_clear_bootstraps(gate((QUARTER, QUARTER), (-EIGHTH, -EIGHTH), 0), BITS)
 
 

@@ -70,7 +70,7 @@ def test_tables_take_powers_of_two() -> None:
         ({"switch_variance": (math.nan,)}, "finite"),
         ({"fresh_variance": math.inf}, "finite"),
         ({"bootstrap_variance": -1e-9}, "0 or more"),
-        ({"max_boxes_log": 1}, "4 boxes or more"),
+        ({"max_message_bits": 1}, "a message space of 4 or more"),
     ],
 )
 def test_what_is_no_noise_is_refused(changed: dict[str, object], reason: str) -> None:
@@ -82,8 +82,8 @@ def test_the_engines_sets_are_as_it_states() -> None:
     for name in boolean_parameter_sets():
         assert isinstance(noise_of(name), BitNoise)
         assert noise_of(name).most_tables(2) >= 1
-    with pytest.raises(InvalidArgumentError, match="boxes5"):
-        noise_of("boxes5")
+    with pytest.raises(InvalidArgumentError, match="space5"):
+        noise_of("space5")
 
 
 def program(weights: tuple[int, int]) -> BootstrapProgram:

@@ -144,7 +144,7 @@ def heavy(nodes: int, weight: int) -> bytes:
         patch.setattr(BootstrapProgram, "native", None)
         patch.setattr(Tfhe, "require_fitting", lambda *_: None)
         body = builder.finish()
-        program = cw.Program(Tfhe("boxes4"), body, BitPacking(body.inputs, body.outputs))
+        program = cw.Program(Tfhe("space4"), body, BitPacking(body.inputs, body.outputs))
         return container.to_bytes(KIND, program.to_record())
 
 
@@ -167,7 +167,7 @@ def test_sums_of_sums_do_not_take_memory_in_the_square(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Tfhe, "require_fitting", lambda *_: None)
         body = builder.finish()
-        program = cw.Program(Tfhe("boxes4"), body, BitPacking(body.inputs, body.outputs))
+        program = cw.Program(Tfhe("space4"), body, BitPacking(body.inputs, body.outputs))
         program.save(tmp_path / "sums")
     assert (tmp_path / "sums").stat().st_size < 100_000
     measured = subprocess.run(
@@ -202,7 +202,7 @@ def test_inputs_that_nothing_uses_are_refused_by_the_engine() -> None:
             term_signals=empty,
             term_weights=np.zeros(0, dtype=np.int32),
             constants=empty,
-            boxes_log=np.zeros(0, dtype=np.uint8),
+            message_bits=np.zeros(0, dtype=np.uint8),
             output_starts=np.zeros(1, dtype=np.uint32),
             tables=empty,
             output_constants=empty,

@@ -1,4 +1,4 @@
-//! The ways into the engine.
+//! Calls of the engine.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -23,6 +23,16 @@ mod _native {
     #[pymodule_export]
     const WORD_BYTES: usize = rlwe::ring::WORD_BYTES;
 
+    /// A result of CKKS has fewer bits than its precision says with 2^-so many.
+    #[pymodule_export]
+    const PRECISION_FAILURE_BITS: f64 = rlwe::ckks::PRECISION_FAILURE_BITS;
+    /// The least `failure_bits` of BGV, taken where nothing is asked for.
+    #[pymodule_export]
+    const BGV_LEAST_FAILURE_BITS: u32 = rlwe::bgv::LEAST_FAILURE_BITS;
+    /// The most `failure_bits` of BGV.
+    #[pymodule_export]
+    const BGV_MOST_FAILURE_BITS: u32 = rlwe::bgv::MOST_FAILURE_BITS;
+
     #[pymodule_export]
     use crate::{
         bgv::ciphertext::BgvCiphertext,

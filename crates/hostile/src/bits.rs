@@ -31,7 +31,7 @@ fn bench() -> &'static Bench {
 pub fn secret() -> &'static SecretKey {
     static SECRET: OnceLock<SecretKey> = OnceLock::new();
     SECRET.get_or_init(|| {
-        let parameters = Parameters::named("boxes4").expect("a set");
+        let parameters = Parameters::named("space4").expect("a set");
         SecretKey::generate(parameters).expect("a key")
     })
 }

@@ -1,4 +1,4 @@
-//! Every way in which the engine refuses.
+//! The errors of the engine.
 
 /// A refusal: what was expected, what came, and what to do.
 ///
@@ -38,7 +38,7 @@ pub enum Error {
     )]
     ValueOutOfRange { operation: &'static str, value: f64, bound: f64 },
     /// By the bounds of what they were made from, values may wrap around the modulus, where
-    /// nothing could tell them from right ones.
+    /// nothing could distinguish them from right ones.
     #[error(
         "cannot {operation}: by the bounds of the inputs a value may reach {bound:.4e}, and the modulus holds {capacity:.4e}; give the inputs tighter bounds (bound= of encrypt or of the session), scale them down, or make parameters with more headroom"
     )]

@@ -1,17 +1,17 @@
 //! Bootstraps: key switch, rounding, blind rotation, extraction.
 //!
 //! A blind rotation turns a test polynomial by the phase, of which 2N places are one turn.
-//! Here N = 16, there are 4 boxes and two tables f and g; minus stands for the boxes 2 and 3,
-//! which the negacyclic ring makes of 0 and 1:
+//! Here N = 16, the message space has 4 messages, and there are two tables f and g; minus stands
+//! for the messages 2 and 3, which the negacyclic ring makes of 0 and 1:
 //!
 //! ```text
 //! coefficient  0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15
 //! table        f  g  f  g  f  g  f  g  f  g  f  g  f  g  f  g
-//! box          0  0  0  0  1  1  1  1  1  1  1  1 -0 -0 -0 -0
+//! message      0  0  0  0  1  1  1  1  1  1  1  1 -0 -0 -0 -0
 //! ```
 //!
 //! The phase is rounded to even places, so that after the rotation the coefficients 0 and 1
-//! are f and g of its box: PBSmanyLUT of Chillotti, Ligier, Orfila and Tap (ASIACRYPT 2021,
+//! are f and g of its message: PBSmanyLUT of Chillotti, Ligier, Orfila and Tap (ASIACRYPT 2021,
 //! eprint 2021/729). Tables that are rotations of one another are one: see [`crate::tables`].
 //!
 //! One rotation reads the whole key, which no cache holds. Several that are made together
@@ -27,7 +27,7 @@ use tfhe::core_crypto::prelude::{
 };
 
 use crate::keys::{EvaluationKey, ExpandedKey};
-use crate::parameters::SIGNAL_MODULUS;
+use crate::parameters::LWE_MODULUS;
 use crate::tables::{Layout, Reading, Tables};
 
 /// Most bootstraps that are made together.
@@ -35,7 +35,7 @@ pub(crate) const MAX_BATCH: usize = 4;
 
 /// One bootstrap to do.
 pub(crate) struct Task<'a> {
-    pub(crate) signal: Vec<u32>,
+    pub(crate) lwe: Vec<u32>,
     pub(crate) tables: Tables<'a>,
 }
 
@@ -60,7 +60,7 @@ impl<'k> Bootstrapper<'k> {
         let small_size = key.parameters.small_dimension().to_lwe_size();
         Self {
             key,
-            switched: LweCiphertext::new(0, small_size, SIGNAL_MODULUS),
+            switched: LweCiphertext::new(0, small_size, LWE_MODULUS),
             accumulators: vec![0; MAX_BATCH * glwe_size.0 * size.0],
             buffers,
         }
@@ -73,8 +73,8 @@ impl<'k> Bootstrapper<'k> {
             .iter()
             .zip(&layouts)
             .map(|(task, layout)| {
-                let signal = LweCiphertext::from_container(&*task.signal, SIGNAL_MODULUS);
-                keyswitch_lwe_ciphertext(&self.key.switch, &signal, &mut self.switched);
+                let lwe = LweCiphertext::from_container(&*task.lwe, LWE_MODULUS);
+                keyswitch_lwe_ciphertext(&self.key.switch, &lwe, &mut self.switched);
                 self.rotations(layout.count_log())
             })
             .collect();
@@ -82,7 +82,7 @@ impl<'k> Bootstrapper<'k> {
         let size = self.key.parameters.polynomial_size();
         let used = &mut self.accumulators[..tasks.len() * glwe_size.0 * size.0];
         let mut accumulators: GlweCiphertextListMutView<'_, u32> =
-            GlweCiphertextList::from_container(used, glwe_size, size, SIGNAL_MODULUS);
+            GlweCiphertextList::from_container(used, glwe_size, size, LWE_MODULUS);
         for (mut accumulator, layout) in accumulators.iter_mut().zip(&layouts) {
             accumulator.get_mut_mask().as_mut().fill(0);
             write_test_polynomial(accumulator.get_mut_body().as_mut(), layout);
@@ -93,16 +93,17 @@ impl<'k> Bootstrapper<'k> {
             self.key.fft.as_view(),
             self.buffers.stack(),
         );
-        let length = self.key.parameters.signal_length();
+        let length = self.key.parameters.lwe_length();
         let extracted = accumulators.iter().zip(&layouts).map(|(accumulator, layout)| {
-            let boxes = 2 * layout.kept[0].len();
+            let messages = 2 * layout.tables[0].len();
             let extract = |reading: &Reading| {
-                let mut output = LweCiphertext::from_container(vec![0; length], SIGNAL_MODULUS);
+                let mut output = LweCiphertext::from_container(vec![0; length], LWE_MODULUS);
                 // Half a turn on, everything is negated.
-                let place = reading.boxes % (boxes / 2) * (2 * size.0 / boxes) + reading.table;
+                let place =
+                    reading.messages % (messages / 2) * (2 * size.0 / messages) + reading.table;
                 let place = MonomialDegree(place);
                 extract_lwe_sample_from_glwe_ciphertext(&accumulator, &mut output, place);
-                if reading.boxes >= boxes / 2 {
+                if reading.messages >= messages / 2 {
                     lwe_ciphertext_opposite_assign(&mut output);
                 }
                 output.into_container()
@@ -112,7 +113,7 @@ impl<'k> Bootstrapper<'k> {
         extracted.collect()
     }
 
-    /// The switched signal in multiples of `2^count_log` places, centred as
+    /// The switched LWE ciphertext in multiples of `2^count_log` places, centred as
     /// [`crate::noise::switch_variance`] says.
     fn rotations(&self, count_log: u32) -> Rotations {
         let size = self.key.parameters.polynomial_size();
@@ -127,10 +128,10 @@ impl<'k> Bootstrapper<'k> {
 }
 
 fn write_test_polynomial(polynomial: &mut [u32], layout: &Layout<'_>) {
-    let (count_log, half) = (layout.count_log(), layout.kept[0].len());
+    let (count_log, half) = (layout.count_log(), layout.tables[0].len());
     let width = (polynomial.len() / half) >> count_log;
     polynomial.fill(0);
-    for (place, table) in layout.kept.iter().enumerate() {
+    for (place, table) in layout.tables.iter().enumerate() {
         let own = polynomial.iter_mut().skip(place).step_by(1 << count_log);
         for (index, coefficient) in own.enumerate() {
             let v = (index + width / 2) / width;
@@ -181,8 +182,8 @@ mod tests {
             let mut bootstrapper = Bootstrapper::new(&key);
             let zeros = secret.encrypt(&[0; SAMPLES], &[1; SAMPLES]).unwrap();
             for count_log in 0..3 {
-                let squares = zeros.signals.iter().map(|zero| {
-                    let zero = LweCiphertext::from_container(&**zero, SIGNAL_MODULUS);
+                let squares = zeros.lwes.iter().map(|zero| {
+                    let zero = LweCiphertext::from_container(&**zero, LWE_MODULUS);
                     keyswitch_lwe_ciphertext(
                         &bootstrapper.key.switch,
                         &zero,

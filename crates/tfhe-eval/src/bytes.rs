@@ -7,11 +7,11 @@
 //! ```text
 //!   of a secret key: the small key and the large one, 8 numbers a byte
 //!   of an evaluation key: for bootstrap and switch the seed, 16 bytes, and the bodies
-//!   of ciphertexts: mask and body of each signal
+//!   of ciphertexts: mask and body of each LWE ciphertext
 //!   of a public key: the seed and the bodies
 //! ```
 //!
-//! The length of a body follows from kind and parameter set, but for the number of signals.
+//! The length of a body follows from kind and parameter set, but for the number of ciphertexts.
 //! Reading never panics and takes no more memory than the same object made honestly. There are no
 //! parameters in the bytes: whatever a stranger sends belongs to a set that is known here.
 
@@ -59,7 +59,7 @@ impl SecretKey {
     ///
     /// ```
     /// use tfhe_eval::{Parameters, SecretKey};
-    /// let secret = SecretKey::generate(Parameters::named("boxes4")?)?;
+    /// let secret = SecretKey::generate(Parameters::named("space4")?)?;
     /// let same = SecretKey::from_bytes(&secret.to_bytes())?;
     /// let encrypted = secret.encrypt(&[1, 0], &[1 << 30; 2])?;
     /// assert_eq!(same.decrypt(&encrypted, &[1 << 30; 2])?, [1, 0]);
@@ -68,7 +68,7 @@ impl SecretKey {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let (parameters, mut reader) = open(SECRET_KEY, bytes)?;
         let id = reader.array()?;
-        let (small, large) = (parameters.small_dimension().0, parameters.signal_dimension());
+        let (small, large) = (parameters.small_dimension().0, parameters.lwe_dimension());
         let small_bits = bits(&mut reader, small)?;
         let large_bits = bits(&mut reader, large)?;
         reader.end()?;
@@ -140,20 +140,20 @@ impl PublicKey {
         let (parameters, mut reader) = open(PUBLIC_KEY, bytes)?;
         let id = reader.array()?;
         let seed = Seed(reader.u128()?);
-        let bodies = long_words(&mut reader, parameters.signal_dimension())?;
+        let bodies = long_words(&mut reader, parameters.lwe_dimension())?;
         reader.end()?;
         Ok(Self::expand(parameters, id, seed, bodies))
     }
 }
 
 impl Ciphertexts {
-    /// Mask and body of each signal.
+    /// Mask and body of each LWE ciphertext.
     pub fn to_bytes(&self) -> Vec<u8> {
         let length = LABEL + self.nbytes();
         seal(CIPHERTEXTS, self.parameters, length, |bytes| {
             bytes.extend_from_slice(&self.id);
-            for signal in &self.signals {
-                bytes.extend(signal.iter().flat_map(|x| x.to_le_bytes()));
+            for lwe in &self.lwes {
+                bytes.extend(lwe.iter().flat_map(|x| x.to_le_bytes()));
             }
         })
     }
@@ -165,11 +165,11 @@ impl Ciphertexts {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let (parameters, mut reader) = open(CIPHERTEXTS, bytes)?;
         let id = reader.array()?;
-        let mut signals = Vec::new();
+        let mut lwes = Vec::new();
         while reader.left() > 0 {
-            signals.push(words(&mut reader, parameters.signal_length())?.collect());
+            lwes.push(words(&mut reader, parameters.lwe_length())?.collect());
         }
-        Ok(Self { parameters, id, signals })
+        Ok(Self { parameters, id, lwes })
     }
 }
 
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn an_evaluation_key_comes_back() {
-        let secret = SecretKey::generate(Parameters::named("boxes4").unwrap()).unwrap();
+        let secret = SecretKey::generate(Parameters::named("space4").unwrap()).unwrap();
         let key = secret.evaluation_key().unwrap();
         let bytes = key.to_bytes();
         assert_eq!(bytes.len(), key.parameters().evaluation_key_bytes());

@@ -17,15 +17,15 @@ const CONCATENATE: &str = "concatenate ciphertexts";
 const SELECT: &str = "select ciphertexts";
 const TRIVIAL: &str = "give bits in the clear";
 
-/// A signal: the mask, then the body.
-pub(crate) type Signal = Arc<[u32]>;
+/// An LWE ciphertext: the mask, then the body.
+pub(crate) type Lwe = Arc<[u32]>;
 
-/// Signals of one key, in order. Cloning shares them.
+/// LWE ciphertexts of one key, in order. Cloning shares them.
 #[derive(Clone)]
 pub struct Ciphertexts {
     pub(crate) parameters: Parameters,
     pub(crate) id: KeyId,
-    pub(crate) signals: Vec<Signal>,
+    pub(crate) lwes: Vec<Lwe>,
 }
 
 impl SecretKey {
@@ -39,7 +39,7 @@ impl SecretKey {
         let mut generator = randomness::encryption_generator()?;
         let key = LweSecretKey::from_container(self.large.as_slice());
         let noise = Gaussian::from_dispersion_parameter(self.parameters.large_noise(), 0.0);
-        let signals = bits.iter().zip(encodings).map(|(&bit, &encoding)| {
+        let lwes = bits.iter().zip(encodings).map(|(&bit, &encoding)| {
             let phase = Plaintext(u64::from(u32::from(bit) * encoding) << 32);
             let fine = allocate_and_encrypt_new_lwe_ciphertext(
                 &key,
@@ -50,14 +50,14 @@ impl SecretKey {
             );
             rounded(fine.as_ref())
         });
-        Ok(Ciphertexts { parameters: self.parameters, id: self.id, signals: signals.collect() })
+        Ok(Ciphertexts { parameters: self.parameters, id: self.id, lwes: lwes.collect() })
     }
 
-    /// The bit of each signal: whether its phase is nearer to its encoding than to 0.
+    /// The bit of each LWE ciphertext: whether its phase is nearer to its encoding than to 0.
     ///
     /// # Errors
     /// [`Error::ParametersMismatch`]; [`Error::KeyMismatch`]; [`Error::InvalidArgument`] when
-    /// there are not as many encodings as signals.
+    /// there are not as many encodings as LWE ciphertexts.
     pub fn decrypt(&self, ciphertexts: &Ciphertexts, encodings: &[u32]) -> Result<Vec<u8>> {
         let bit = |(phase, encoding): (u32, &u32)| {
             u8::from(distance(phase, *encoding) < distance(phase, 0))
@@ -65,9 +65,9 @@ impl SecretKey {
         Ok(self.phases(ciphertexts, encodings)?.zip(encodings).map(bit).collect())
     }
 
-    /// The noise of each signal in turns: from the nearer of 0 and its encoding to its phase.
+    /// The noise of each in turns: from the nearer of 0 and its encoding to its phase.
     ///
-    /// Noise tells about the key: it is for whoever holds the key, and for tests.
+    /// Noise reveals the key: it is for whoever holds the key, and for tests.
     ///
     /// # Errors
     /// Those of [`Self::decrypt`].
@@ -86,14 +86,14 @@ impl SecretKey {
     ) -> Result<impl Iterator<Item = u32>> {
         check_owner(DECRYPT, (self.parameters, self.id), ciphertexts)?;
         check_lengths(DECRYPT, ciphertexts.len(), encodings.len())?;
-        Ok(ciphertexts.signals.iter().map(|signal| self.phase(signal)))
+        Ok(ciphertexts.lwes.iter().map(|lwe| self.phase(lwe)))
     }
 
-    fn phase(&self, signal: &[u32]) -> u32 {
+    fn phase(&self, lwe: &[u32]) -> u32 {
         // The key has no number for the body.
-        let masked = signal.iter().zip(self.large.iter());
+        let masked = lwe.iter().zip(self.large.iter());
         let product = masked.fold(0_u32, |sum, (a, &s)| sum.wrapping_add(a.wrapping_mul(s as u32)));
-        signal[self.large.len()].wrapping_sub(product)
+        lwe[self.large.len()].wrapping_sub(product)
     }
 }
 
@@ -108,22 +108,22 @@ impl Ciphertexts {
         self.id
     }
 
-    /// How many signals there are.
+    /// How many LWE ciphertexts there are.
     pub fn len(&self) -> usize {
-        self.signals.len()
+        self.lwes.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.signals.is_empty()
+        self.lwes.is_empty()
     }
 
     /// Bytes in memory, when none is shared.
     pub fn nbytes(&self) -> usize {
-        self.len() * self.parameters.signal_bytes()
+        self.len() * self.parameters.lwe_bytes()
     }
 
-    /// The signals of these and then of `others`.
+    /// The LWE ciphertexts of these and then of `others`.
     ///
     /// # Errors
     /// [`Error::ParametersMismatch`]; [`Error::KeyMismatch`].
@@ -131,7 +131,7 @@ impl Ciphertexts {
         let mut all = self.clone();
         for other in others {
             check_owner(CONCATENATE, (self.parameters, self.id), other)?;
-            all.signals.extend_from_slice(&other.signals);
+            all.lwes.extend_from_slice(&other.lwes);
         }
         Ok(all)
     }
@@ -144,40 +144,40 @@ impl Ciphertexts {
     /// neither 0 nor 1.
     pub fn trivial(&self, bits: &[u8], encodings: &[u32]) -> Result<Self> {
         check_bits(TRIVIAL, bits, encodings)?;
-        let length = self.parameters.signal_bytes() / size_of::<u32>();
-        let signal = |(&bit, &encoding): (&u8, &u32)| -> Signal {
-            let mut signal = vec![0; length];
-            signal[length - 1] = u32::from(bit) * encoding;
-            signal.into()
+        let length = self.parameters.lwe_bytes() / size_of::<u32>();
+        let lwe = |(&bit, &encoding): (&u8, &u32)| -> Lwe {
+            let mut lwe = vec![0; length];
+            lwe[length - 1] = u32::from(bit) * encoding;
+            lwe.into()
         };
-        let signals = bits.iter().zip(encodings).map(signal).collect();
-        Ok(Self { signals, ..self.clone() })
+        let lwes = bits.iter().zip(encodings).map(lwe).collect();
+        Ok(Self { lwes, ..self.clone() })
     }
 
-    /// The signals in these places, in this order; a place may be given twice.
+    /// The LWE ciphertexts in these places, in this order; a place may be given twice.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] when there is no such place.
     pub fn select(&self, places: &[usize]) -> Result<Self> {
-        let signal = |&place: &usize| {
-            self.signals.get(place).cloned().ok_or_else(|| Error::InvalidArgument {
+        let lwe = |&place: &usize| {
+            self.lwes.get(place).cloned().ok_or_else(|| Error::InvalidArgument {
                 operation: SELECT,
                 reason: format!("expected places below {}, got {place}", self.len()),
             })
         };
-        let signals = places.iter().map(signal).collect::<Result<_>>()?;
-        Ok(Self { signals, ..self.clone() })
+        let lwes = places.iter().map(lwe).collect::<Result<_>>()?;
+        Ok(Self { lwes, ..self.clone() })
     }
 }
 
 impl fmt::Debug for Ciphertexts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Ciphertexts({}, {} signals)", self.parameters.name(), self.len())
+        write!(f, "Ciphertexts({}, {} LWE ciphertexts)", self.parameters.name(), self.len())
     }
 }
 
 /// Mask and body, from 2^64 to a turn to 2^32.
-pub(crate) fn rounded(fine: &[u64]) -> Signal {
+pub(crate) fn rounded(fine: &[u64]) -> Lwe {
     fine.iter().map(|&x| (x.wrapping_add(1 << 31) >> 32) as u32).collect()
 }
 

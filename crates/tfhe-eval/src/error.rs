@@ -24,7 +24,7 @@ pub enum Error {
     #[error("cannot read {kind}: {reason}")]
     MalformedBytes { kind: &'static str, reason: String },
 
-    /// A run was told to stop before it had finished.
+    /// A run was cancelled before it had finished.
     #[error("cannot finish a run: it was cancelled after {made} of {total} bootstraps")]
     Cancelled { made: usize, total: usize },
 

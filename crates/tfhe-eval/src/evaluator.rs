@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::bootstrap::{Bootstrapper, MAX_BATCH, Task};
-use crate::encryption::{Ciphertexts, Signal, check_owner};
+use crate::encryption::{Ciphertexts, Lwe, check_owner};
 use crate::keys::EvaluationKey;
 use crate::program::Program;
 use crate::schedule::{Costs, Priority, Schedule};
@@ -61,7 +61,7 @@ impl EvaluationKey {
         let run = Run::new(program, inputs);
         let ready = (0..program.nodes())
             .filter(|&node| run.schedule.needed[node] && run.schedule.waits[node] == 0);
-        run.start(ready.collect(), self.0.parameters.signal_length());
+        run.start(ready.collect(), self.0.parameters.lwe_length());
         thread::scope(|scope| {
             for thread in 0..threads.min(run.schedule.bootstraps) {
                 let worker = thread::Builder::new().name("cloakwork-boolean".into());
@@ -75,7 +75,7 @@ impl EvaluationKey {
             run.watch(&mut go_on);
         });
         let (signals, times) = run.outputs()?;
-        Ok((Ciphertexts { parameters: self.0.parameters, id: self.0.id, signals }, times))
+        Ok((Ciphertexts { parameters: self.0.parameters, id: self.0.id, lwes: signals }, times))
     }
 
     fn check_arguments(
@@ -92,7 +92,8 @@ impl EvaluationKey {
         if program.message_bits() > most {
             let message_bits = program.message_bits();
             return refused(format!(
-                "the parameters {name} tell 2^{most} boxes apart, the program needs 2^{message_bits}"
+                "the parameters {name} have a message space of 2^{most}, the program needs \
+                 2^{message_bits}"
             ));
         }
         if !(1..=MAX_THREADS).contains(&threads) {
@@ -130,7 +131,7 @@ struct Run<'p> {
 
 struct State {
     /// By signal: itself, from when it is made until its last use.
-    signals: Vec<Option<Signal>>,
+    signals: Vec<Option<Lwe>>,
     /// By signal: the uses to come.
     uses: Vec<u32>,
     /// By node: the terms that are not there yet.
@@ -146,13 +147,13 @@ struct State {
 /// A node and its operands, taken out of the state.
 struct Sum {
     node: usize,
-    terms: Vec<(Signal, i32)>,
+    terms: Vec<(Lwe, i32)>,
 }
 
 impl<'p> Run<'p> {
     fn new(program: &'p Program, inputs: &Ciphertexts) -> Self {
         let schedule = Schedule::new(program, &Costs::default());
-        let mut signals: Vec<_> = inputs.signals.iter().cloned().map(Some).collect();
+        let mut signals: Vec<_> = inputs.lwes.iter().cloned().map(Some).collect();
         signals.resize(program.signals(), None);
         let state = State {
             signals,
@@ -219,7 +220,7 @@ impl<'p> Run<'p> {
     }
 
     fn work(&self, key: &EvaluationKey, threads: usize, thread: usize) {
-        let length = key.0.parameters.signal_length();
+        let length = key.0.parameters.lwe_length();
         let mut bootstrapper = Bootstrapper::new(key);
         while let Some(sums) = self.next(threads) {
             let nodes: Vec<usize> = sums.iter().map(|sum| sum.node).collect();
@@ -227,7 +228,7 @@ impl<'p> Run<'p> {
                 .into_iter()
                 .map(|sum| Task {
                     tables: self.program.tables(sum.node),
-                    signal: sum.add_up(self.program, length),
+                    lwe: sum.add_up(self.program, length),
                 })
                 .collect();
             let start = self.began.elapsed().as_secs_f64();
@@ -293,7 +294,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    fn outputs(self) -> Result<(Vec<Signal>, Vec<BootstrapTime>)> {
+    fn outputs(self) -> Result<(Vec<Lwe>, Vec<BootstrapTime>)> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(failure) = state.failure {
             return Err(failure);
@@ -369,7 +370,7 @@ mod tests {
     use super::*;
     use crate::{Parameters, ProgramArrays, SecretKey};
 
-    /// More boxes than the test polynomial has places for, which `run` would have refused.
+    /// A message space above the places of the test polynomial, which `run` would have refused.
     #[test]
     fn a_panic_of_a_thread_ends_the_run_as_a_fault() {
         let program = Program::new(ProgramArrays {
@@ -387,10 +388,10 @@ mod tests {
             output_signals: vec![1],
         })
         .unwrap();
-        let secret = SecretKey::generate(Parameters::named("boxes4").unwrap()).unwrap();
+        let secret = SecretKey::generate(Parameters::named("space4").unwrap()).unwrap();
         let key = secret.evaluation_key().unwrap();
         let run = Run::new(&program, &secret.encrypt(&[0], &[1]).unwrap());
-        run.start(vec![0], secret.parameters().signal_length());
+        run.start(vec![0], secret.parameters().lwe_length());
         thread::scope(|scope| {
             scope.spawn(|| run.work_until_done(&key, 1, 0));
             run.watch(&mut |_, _| true);

@@ -28,7 +28,7 @@ const OPERATION: &str = "bound how often a program fails";
 
 impl Program {
     /// How likely a run goes wrong, when every bootstrap has the noise of `variances` and every
-    /// output is to be told from 0 in its encoding.
+    /// output must differ from 0 in its encoding.
     ///
     /// Every signal is a sum of weights times sources: inputs, whose noises are independent, and
     /// outputs of bootstraps, independent between bootstraps; outputs of one bootstrap may carry
@@ -207,7 +207,7 @@ mod tests {
     }
 
     /// Each node adds one input to the sum before: the sources of all of them together are
-    /// millions, and none are kept.
+    /// millions, and none are stored.
     #[test]
     fn long_sums_take_no_memory_in_their_square() {
         let count = 8000;

@@ -14,7 +14,7 @@ use tfhe::core_crypto::prelude::{
 };
 use zeroize::Zeroizing;
 
-use crate::parameters::{KEY_MODULUS, Parameters, SIGNAL_MODULUS};
+use crate::parameters::{KEY_MODULUS, LWE_MODULUS, Parameters};
 use crate::{Result, randomness};
 
 /// Which secret key an object belongs to: a random public label, not derived from the key.
@@ -29,9 +29,9 @@ pub(crate) type KeyId = [u8; 16];
 pub struct SecretKey {
     pub(crate) parameters: Parameters,
     pub(crate) id: KeyId,
-    /// That of a signal after its key switch; each number 0 or 1.
+    /// That of an LWE ciphertext after its key switch; each number 0 or 1.
     pub(crate) small: Zeroizing<Vec<u32>>,
-    /// That of signals; each number 0 or 1.
+    /// That of LWE ciphertexts; each number 0 or 1.
     pub(crate) large: Zeroizing<Vec<u64>>,
 }
 
@@ -65,7 +65,7 @@ impl SecretKey {
     pub fn generate(parameters: Parameters) -> Result<Self> {
         let mut generator = randomness::secret_generator()?;
         let mut small = Zeroizing::new(vec![0; parameters.small_dimension().0]);
-        let mut large = Zeroizing::new(vec![0; parameters.signal_dimension()]);
+        let mut large = Zeroizing::new(vec![0; parameters.lwe_dimension()]);
         let size = parameters.polynomial_size();
         generate_binary_lwe_secret_key(
             &mut LweSecretKey::from_container(small.as_mut_slice()),
@@ -128,7 +128,7 @@ impl SecretKey {
                 parameters.switch_levels(),
                 parameters.small_dimension().to_lwe_size(),
                 seeded.switch_seed.into(),
-                SIGNAL_MODULUS,
+                LWE_MODULUS,
             ),
             Gaussian::from_dispersion_parameter(parameters.small_noise(), 0.0),
             &mut noise_seeder,
@@ -148,7 +148,7 @@ impl SeededKey {
 
     /// Numbers in the key switching key.
     pub(crate) fn switch_length(parameters: Parameters) -> usize {
-        parameters.signal_dimension() * parameters.switch_levels().0
+        parameters.lwe_dimension() * parameters.switch_levels().0
     }
 
     /// With its masks, transformed for use.
@@ -187,7 +187,7 @@ impl SeededKey {
             levels,
             parameters.small_dimension().to_lwe_size(),
             self.switch_seed.into(),
-            SIGNAL_MODULUS,
+            LWE_MODULUS,
         );
         let mut masked = LweKeyswitchKey::new(
             0,
@@ -195,7 +195,7 @@ impl SeededKey {
             levels,
             seeded.input_key_lwe_dimension(),
             seeded.output_key_lwe_dimension(),
-            SIGNAL_MODULUS,
+            LWE_MODULUS,
         );
         par_decompress_seeded_lwe_keyswitch_key::<_, _, _, DefaultRandomGenerator>(
             &mut masked,

@@ -1,8 +1,8 @@
 //! Bootstrap programs on encrypted bits.
 //!
-//! A *signal* is a bit in an LWE ciphertext: its phase is 0 for 0 and the signal's
-//! *encoding* for 1, a torus number of which 2^32 are one turn. Weighted sums of signals are
-//! nearly free. A *bootstrap* looks up its input's phase in tables and gives fresh signals.
+//! A *signal* of a program is an LWE ciphertext of a bit: its phase is 0 for 0 and the
+//! signal's *encoding* for 1, a torus number of which 2^32 are one turn. Weighted sums of signals
+//! are nearly free. A *bootstrap* looks up its input's phase in tables and gives fresh signals.
 //! A [`Program`] is a list of both; [`EvaluationKey::run`] runs it on several threads.
 //!
 //! The lattice arithmetic is that of the crate `tfhe`; what is here is its use: parameter
@@ -26,7 +26,7 @@
 //!     output_constants: vec![QUARTER / 2],
 //!     output_signals: vec![2],
 //! })?;
-//! let secret = SecretKey::generate(Parameters::named("boxes4")?)?;
+//! let secret = SecretKey::generate(Parameters::named("space4")?)?;
 //! let inputs = secret.encrypt(&[1, 1], &[QUARTER; 2])?;
 //! let outputs = secret.evaluation_key()?.run(&and, &inputs, 1, |_, _| true)?;
 //! assert_eq!(secret.decrypt(&outputs, &[QUARTER])?, [1]);

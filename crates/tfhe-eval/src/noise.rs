@@ -1,10 +1,10 @@
-//! How much noise signals carry, and how often a bootstrap misses its box.
+//! How much noise LWE ciphertexts carry, and how often a bootstrap misses its message.
 //!
 //! Variances are in turns squared. All hold for uniform binary keys and are those of
 //! Chillotti, Ligier, Orfila and Tap (ASIACRYPT 2021, eprint 2021/729) and of Bergerat et al.
 //! (Journal of Cryptology 2023, eprint 2022/704) as the crate `tfhe` codes them. Its formula of
 //! the bootstrap contains the error of the Fourier transform, which its authors fitted to
-//! measurements with 64-bit numbers. Added here is the rounding of signals and accumulators
+//! measurements with 64-bit numbers. Added here is the rounding of LWE ciphertexts and accumulators
 //! to 32 bits. Tests compare with measurements.
 
 use tfhe::core_crypto::commons::noise_formulas::centered_mean_shifted_modulus_switch::centered_binary_shifted_modulus_switch_additive_variance;
@@ -15,20 +15,20 @@ use tfhe::core_crypto::prelude::LweDimension;
 use crate::parameters::Parameters;
 use crate::{Error, Result};
 
-const SIGNAL_TURN: f64 = 4294967296.0;
-const KEY_TURN: f64 = SIGNAL_TURN * SIGNAL_TURN;
+const LWE_TURN: f64 = 4294967296.0;
+const KEY_TURN: f64 = LWE_TURN * LWE_TURN;
 const MANTISSA_BITS: f64 = 53.0;
 
-/// Variance of a signal that was encrypted.
+/// Variance of an LWE ciphertext that was encrypted.
 pub fn fresh_variance(parameters: Parameters) -> f64 {
     parameters.large_noise().0.powi(2) + rounding_variance(parameters)
 }
 
-/// Variance of each signal that a bootstrap gives, whatever went in.
+/// Variance of each LWE ciphertext that a bootstrap gives, whatever went in.
 ///
-/// Signals of different bootstraps are independent. Those of one are correlated, by a half at
+/// Those of different bootstraps are independent. Those of one are correlated, by a half at
 /// most: where the accumulator is rounded, each key number multiplies other errors for one
-/// signal than for the next, but all are 0 or 1 and not centred about 0.
+/// output than for the next, but all are 0 or 1 and not centred about 0.
 pub fn bootstrap_variance(parameters: Parameters) -> f64 {
     let rotations = pbs_variance_132_bits_security_gaussian_fft_mul(
         parameters.small_dimension(),
@@ -43,36 +43,36 @@ pub fn bootstrap_variance(parameters: Parameters) -> f64 {
 }
 
 /// Variance that the key switch and the rounding to multiples of `2^tables_log` rotations add
-/// to a signal before its box is looked up.
+/// to an LWE ciphertext before its message is looked up.
 ///
-/// Rounding is centred: half of its expected error, which the public mask tells, is taken off
+/// Rounding is centred: half of its expected error, which the public mask shows, is taken off
 /// the body beforehand, so that a key bit leaves a quarter of an element's rounding error
 /// instead of half. The formula is that of the crate `tfhe` and the body's own rounding.
 pub fn switch_variance(parameters: Parameters, tables_log: u32) -> f64 {
     let switch = keyswitch_additive_variance_132_bits_security_gaussian(
-        LweDimension(parameters.signal_dimension()),
+        LweDimension(parameters.lwe_dimension()),
         parameters.small_dimension(),
         parameters.switch_base_log(),
         parameters.switch_levels(),
-        SIGNAL_TURN,
-        SIGNAL_TURN,
+        LWE_TURN,
+        LWE_TURN,
     );
     let places = 2.0 * parameters.polynomial_size().0 as f64 / f64::from(1 << tables_log);
     let rounding = centered_binary_shifted_modulus_switch_additive_variance(
         parameters.small_dimension(),
-        SIGNAL_TURN,
+        LWE_TURN,
         places,
     );
     switch.0 + rounding.0 + 1.0 / (12.0 * places * places)
 }
 
-/// Variance of a signal that was encrypted under a public key.
+/// Variance of an LWE ciphertext that was encrypted under a public key.
 ///
 /// With the key's errors e, the ephemeral secret r, the encryption's errors e1 and e2 and the secret
 /// s, the noise is e r - e1 s + e2 (Bos et al. 2018, "CRYSTALS - Kyber", section 2, over the
 /// torus): inner products over the whole dimension, in which r and s have a mean square of a half.
 pub fn public_variance(parameters: Parameters) -> f64 {
-    let products = 1.0 + parameters.signal_dimension() as f64;
+    let products = 1.0 + parameters.lwe_dimension() as f64;
     parameters.large_noise().0.powi(2) * products + rounding_variance(parameters)
 }
 
@@ -130,8 +130,8 @@ pub fn largest_variance(margin: f64, log2_probability: f64) -> Result<f64> {
 const LARGE_ARGUMENT: f64 = 20.0;
 
 /// How often noise of this variance exceeds `margin` turns to either side: for a bootstrap
-/// with 2^m boxes the margin is 1 / 2^(m + 1), and the variance that of the weighted sum and
-/// [`switch_variance`].
+/// with a message space of 2^m the margin is 1 / 2^(m + 1), and the variance that of the weighted sum
+/// and [`switch_variance`].
 ///
 /// ```
 /// use tfhe_eval::noise::failure_probability;
@@ -143,7 +143,7 @@ pub fn failure_probability(margin: f64, variance: f64) -> f64 {
 
 /// Variance of a phase when mask and body are rounded to whole torus numbers.
 fn rounding_variance(parameters: Parameters) -> f64 {
-    (1.0 + parameters.signal_dimension() as f64 / 2.0) / (12.0 * SIGNAL_TURN * SIGNAL_TURN)
+    (1.0 + parameters.lwe_dimension() as f64 / 2.0) / (12.0 * LWE_TURN * LWE_TURN)
 }
 
 #[cfg(test)]
@@ -152,8 +152,8 @@ mod tests {
 
     const FAILURE: f64 = 1.0 / KEY_TURN;
 
-    /// The sum of two signals fresh from bootstraps, with as many boxes and tables as the
-    /// table of [`Parameters`] says, and no more.
+    /// The sum of two LWE ciphertexts fresh from bootstraps, with the message space and tables that
+    /// the table of [`Parameters`] says, and no more.
     #[test]
     fn sets_carry_what_they_are_named_for() {
         for parameters in Parameters::all() {

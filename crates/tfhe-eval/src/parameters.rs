@@ -10,8 +10,8 @@ use tfhe::core_crypto::prelude::{
 
 use crate::{Error, Result};
 
-/// Signals count 2^32 to a turn.
-pub(crate) const SIGNAL_MODULUS: CiphertextModulus<u32> = CiphertextModulus::new_native();
+/// LWE ciphertexts count 2^32 to a turn.
+pub(crate) const LWE_MODULUS: CiphertextModulus<u32> = CiphertextModulus::new_native();
 /// The bootstrap key, of finer noise, counts 2^64.
 pub(crate) const KEY_MODULUS: CiphertextModulus<u64> = CiphertextModulus::new_native();
 /// log2 of the most tables of one bootstrap.
@@ -19,13 +19,14 @@ pub const MAX_TABLES_LOG: u32 = 2;
 
 /// A parameter set; equal to every other of its name.
 ///
-/// A bootstrap with m = `message_bits` tells 2^m boxes apart, the more the dearer. The sets:
+/// A bootstrap with m = `message_bits` has a message space of 2^m, the larger the more expensive.
+/// The sets:
 ///
-/// | name    | boxes | tables                        | large key, degree   | small key |
-/// |---------|-------|-------------------------------|---------------------|-----------|
-/// | boxes4  | 4     | 1                             | 1536 in 6 of 256    | 747       |
-/// | boxes8  | 8     | 1; with 4 boxes 2             | 2048 in 4 of 512    | 781       |
-/// | boxes16 | 16    | 1; with 8 boxes 2, with 4 4   | 2048 in 2 of 1024   | 885       |
+/// | name    | message space | tables                   | large key, degree   | small key |
+/// |---------|---------------|--------------------------|---------------------|-----------|
+/// | space4  | 4             | 1                        | 1536 in 6 of 256    | 747       |
+/// | space8  | 8             | 1; in a space of 4 2     | 2048 in 4 of 512    | 781       |
+/// | space16 | 16            | 1; of 8 2, of 4 4        | 2048 in 2 of 1024   | 885       |
 ///
 /// The numbers are those of sets for small integers that the crate `tfhe` 1.8 publishes.
 /// All keys are uniform binary and all noise is Gaussian; dimensions and noise lie on the
@@ -34,9 +35,9 @@ pub const MAX_TABLES_LOG: u32 = 2;
 ///
 /// ```
 /// use tfhe_eval::Parameters;
-/// let parameters = Parameters::named("boxes4")?;
+/// let parameters = Parameters::named("space4")?;
 /// assert_eq!(parameters.max_message_bits(), 2);
-/// assert!(Parameters::named("boxes5").is_err());
+/// assert!(Parameters::named("space5").is_err());
 /// # Ok::<(), tfhe_eval::Error>(())
 /// ```
 #[derive(Clone, Copy)]
@@ -61,7 +62,7 @@ struct Set {
 const SETS: [Set; 3] = [
     // V1_4_PARAM_MESSAGE_1_CARRY_0_KS_PBS_GAUSSIAN_2M128.
     Set {
-        name: "boxes4",
+        name: "space4",
         max_message_bits: 2,
         small_dimension: 747,
         small_noise: 1.5944604865450687e-5,
@@ -75,7 +76,7 @@ const SETS: [Set; 3] = [
     },
     // V1_1_PARAM_MESSAGE_1_CARRY_1_KS_PBS_GAUSSIAN_2M64.
     Set {
-        name: "boxes8",
+        name: "space8",
         max_message_bits: 3,
         small_dimension: 781,
         small_noise: 8.868480365938865e-6,
@@ -89,7 +90,7 @@ const SETS: [Set; 3] = [
     },
     // V1_4_PARAM_MESSAGE_1_CARRY_2_KS_PBS_GAUSSIAN_2M128.
     Set {
-        name: "boxes16",
+        name: "space16",
         max_message_bits: 4,
         small_dimension: 885,
         small_noise: 1.4742441118914234e-6,
@@ -137,24 +138,24 @@ impl Parameters {
         self.0.name
     }
 
-    /// log2 of the most boxes that a bootstrap tells apart.
+    /// log2 of the largest message space of a bootstrap.
     pub fn max_message_bits(&self) -> u32 {
         self.0.max_message_bits
     }
 
-    /// Bytes of a signal.
-    pub fn signal_bytes(&self) -> usize {
-        self.signal_length() * size_of::<u32>()
+    /// Bytes of an LWE ciphertext.
+    pub fn lwe_bytes(&self) -> usize {
+        self.lwe_length() * size_of::<u32>()
     }
 
-    /// Numbers in the mask of a signal.
-    pub(crate) fn signal_dimension(&self) -> usize {
+    /// Numbers in the mask of an LWE ciphertext.
+    pub(crate) fn lwe_dimension(&self) -> usize {
         self.0.large_polynomials * self.0.polynomial_size
     }
 
-    /// 32-bit words of a signal.
-    pub(crate) fn signal_length(&self) -> usize {
-        self.signal_dimension() + 1
+    /// 32-bit words of an LWE ciphertext.
+    pub(crate) fn lwe_length(&self) -> usize {
+        self.lwe_dimension() + 1
     }
 
     pub(crate) fn small_dimension(&self) -> LweDimension {
@@ -214,8 +215,8 @@ mod tests {
 
     use super::*;
 
-    /// The sets were published for 2^64 to a turn; at the 2^32 of signals the curve asks for
-    /// up to this much more.
+    /// The sets were published for 2^64 to a turn; at the 2^32 of LWE ciphertexts the curve asks
+    /// for up to this much more.
     const SLACK: f64 = 1.0 - 1e-6;
 
     #[test]
@@ -223,7 +224,7 @@ mod tests {
         for set in Parameters::all() {
             for (dimension, noise, log_q) in [
                 (set.small_dimension(), set.small_noise(), 32.0),
-                (LweDimension(set.signal_dimension()), set.large_noise(), 64.0),
+                (LweDimension(set.lwe_dimension()), set.large_noise(), 64.0),
             ] {
                 let least = minimal_lwe_variance_for_132_bits_security_gaussian(
                     dimension,

@@ -9,8 +9,8 @@ use crate::{Error, Result};
 
 const LINEAR: u8 = 0;
 const BOOTSTRAP: u8 = 1;
-/// Far above what any parameter set can tell apart.
-const MAX_BOXES_LOG: u8 = 8;
+/// Far above the message space of any parameter set.
+const MAX_MESSAGE_BITS: u8 = 8;
 /// Outputs of one bootstrap.
 const MAX_OUTPUTS: usize = 8;
 /// Inputs: ciphertexts of some kilobytes each, of which no machine would hold more.
@@ -259,8 +259,8 @@ fn check_node(arrays: &ProgramArrays, node: usize) -> std::result::Result<usize,
             Err("expected a message_bits and an output constant of 0 for a linear node".into())
         }
         LINEAR => Ok(0),
-        BOOTSTRAP if !(1..=MAX_BOXES_LOG).contains(&message_bits) => {
-            Err(format!("expected a message_bits from 1 to {MAX_BOXES_LOG}, got {message_bits}"))
+        BOOTSTRAP if !(1..=MAX_MESSAGE_BITS).contains(&message_bits) => {
+            Err(format!("expected a message_bits from 1 to {MAX_MESSAGE_BITS}, got {message_bits}"))
         }
         BOOTSTRAP if !(1..=MAX_OUTPUTS).contains(&outputs.len()) => Err(format!(
             "expected 1 to {MAX_OUTPUTS} outputs of a bootstrap, got {}",
@@ -282,9 +282,9 @@ fn check_tables(
     }
     let tables =
         Tables { message_bits: arrays.message_bits[node].into(), values: &arrays.tables[numbers] };
-    let (kept, most) = (tables.layout().kept.len(), 1 << MAX_TABLES_LOG);
-    if kept > most {
-        return Err(format!("expected up to {most} tables that no rotation gives, got {kept}"));
+    let (count, most) = (tables.layout().tables.len(), 1 << MAX_TABLES_LOG);
+    if count > most {
+        return Err(format!("expected up to {most} tables that no rotation gives, got {count}"));
     }
     Ok(())
 }

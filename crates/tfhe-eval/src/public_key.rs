@@ -1,6 +1,6 @@
 //! A key that encrypts bits and does nothing else.
 //!
-//! With s the secret of signals, k polynomials of N coefficients, the key is a matrix A of k by k
+//! With s the LWE secret, k polynomials of N coefficients, the key is a matrix A of k by k
 //! uniform polynomials and t = A s + e (module learning with errors; Langlois and Stehlé 2015, and
 //! with it Bos et al. 2018, "CRYSTALS - Kyber", section 2, here over the torus). A bit is
 //! encrypted with an ephemeral secret r as
@@ -9,8 +9,8 @@
 //!   u = A^T r + e1        v = t r + e2 + phase        v - u s = phase + e r - e1 s + e2
 //! ```
 //!
-//! of which the constant coefficient is a signal, as any is that leaves a bootstrap. Each bit has
-//! an ephemeral secret of its own, so that noises of different inputs are uncorrelated: each
+//! of which the constant coefficient is an LWE ciphertext like any that leaves a bootstrap. Each
+//! bit has an ephemeral secret of its own, so that noises of different inputs are uncorrelated: each
 //! coefficient of r is the difference of two random bits, which has mean 0, and whose secret is no
 //! easier to find than one of random bits, as either bits can be added by whoever wants to.
 //! A, e, e1 and e2 are as in the evaluation key.
@@ -28,7 +28,7 @@ use tfhe::core_crypto::prelude::{
 };
 use zeroize::Zeroizing;
 
-use crate::encryption::{Ciphertexts, Signal, check_bits, rounded};
+use crate::encryption::{Ciphertexts, Lwe, check_bits, rounded};
 use crate::keys::{KeyId, SecretKey};
 use crate::parameters::{KEY_MODULUS, Parameters};
 use crate::{Result, randomness};
@@ -39,7 +39,7 @@ const ENCRYPT: &str = "encrypt bits under a public key";
 ///
 /// ```
 /// use tfhe_eval::{Parameters, PublicKey, SecretKey};
-/// let secret = SecretKey::generate(Parameters::named("boxes4")?)?;
+/// let secret = SecretKey::generate(Parameters::named("space4")?)?;
 /// let sent = secret.public_key()?.to_bytes();
 /// let public = PublicKey::from_bytes(&sent)?;
 /// let encrypted = public.encrypt(&[1, 0], &[1 << 30; 2])?;
@@ -67,7 +67,7 @@ impl SecretKey {
         let parameters = self.parameters;
         let (count, size) = (parameters.large_polynomials(), parameters.polynomial_size());
         let seed = randomness::seed()?;
-        let mut bodies = vec![0; parameters.signal_dimension()];
+        let mut bodies = vec![0; parameters.lwe_dimension()];
         encrypt_seeded_glwe_ciphertext_list(
             &GlweSecretKey::from_container(self.large.as_slice(), size),
             &mut SeededGlweCiphertextList::from_container(
@@ -77,7 +77,7 @@ impl SecretKey {
                 seed.into(),
                 KEY_MODULUS,
             ),
-            &PlaintextList::from_container(vec![0; parameters.signal_dimension()]),
+            &PlaintextList::from_container(vec![0; parameters.lwe_dimension()]),
             Gaussian::from_dispersion_parameter(parameters.large_noise(), 0.0),
             &mut randomness::noise_seeder()?,
         );
@@ -136,15 +136,15 @@ impl PublicKey {
         let encrypt = |(&bit, &encoding): (&u8, &u32)| {
             self.encrypt_phase(&mut generator, u64::from(u32::from(bit) * encoding) << 32)
         };
-        let signals = bits.iter().zip(encodings).map(encrypt).collect();
-        Ok(Ciphertexts { parameters: self.parameters, id: self.id, signals })
+        let lwes = bits.iter().zip(encodings).map(encrypt).collect();
+        Ok(Ciphertexts { parameters: self.parameters, id: self.id, lwes })
     }
 
     fn encrypt_phase(
         &self,
         generator: &mut RandomGenerator<DefaultRandomGenerator>,
         phase: u64,
-    ) -> Signal {
+    ) -> Lwe {
         let (count, size) =
             (self.parameters.large_polynomials(), self.parameters.polynomial_size());
         let ephemeral = self.ephemeral(generator);
@@ -169,7 +169,7 @@ impl PublicKey {
             }
         }
         let mut fine =
-            LweCiphertext::from_container(vec![0; self.parameters.signal_length()], KEY_MODULUS);
+            LweCiphertext::from_container(vec![0; self.parameters.lwe_length()], KEY_MODULUS);
         extract_lwe_sample_from_glwe_ciphertext(&glwe, &mut fine, MonomialDegree(0));
         let body = fine.get_mut_body().data;
         *body = body.wrapping_add(phase);
@@ -181,9 +181,9 @@ impl PublicKey {
         &self,
         generator: &mut RandomGenerator<DefaultRandomGenerator>,
     ) -> Zeroizing<Vec<u64>> {
-        let mut bits = Zeroizing::new(vec![0u64; 2 * self.parameters.signal_dimension()]);
+        let mut bits = Zeroizing::new(vec![0u64; 2 * self.parameters.lwe_dimension()]);
         generator.fill_slice_with_random_uniform_binary(&mut bits);
-        let (plus, minus) = bits.split_at(self.parameters.signal_dimension());
+        let (plus, minus) = bits.split_at(self.parameters.lwe_dimension());
         let mut differences = Zeroizing::new(vec![0; plus.len()]);
         for ((difference, plus), minus) in differences.iter_mut().zip(plus).zip(minus) {
             *difference = plus.wrapping_sub(*minus);

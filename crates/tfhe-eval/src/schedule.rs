@@ -187,7 +187,7 @@ impl Program {
     /// of them than the bootstraps have tables.
     pub fn data_flow_seconds(&self, costs: &Costs, threads: usize) -> Result<f64> {
         let refused = |reason| {
-            Err(Error::InvalidArgument { operation: "tell how long a program takes", reason })
+            Err(Error::InvalidArgument { operation: "predict the time of a program", reason })
         };
         if threads == 0 {
             return refused("expected 1 thread or more, got 0".to_string());

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use crate::bootstrap::{Bootstrapper, MAX_BATCH, Task};
-use crate::encryption::Signal;
+use crate::encryption::Lwe;
 use crate::keys::SecretKey;
 use crate::parameters::{MAX_TABLES_LOG, Parameters};
 use crate::tables::Tables;
@@ -19,7 +19,7 @@ pub struct Seconds {
     pub bootstrap: Vec<f64>,
     /// Of a bootstrap that is made alone, with 1, 2 and 4 tables.
     pub lone_bootstrap: Vec<f64>,
-    /// Of the sum of two signals.
+    /// Of the sum of two LWE ciphertexts.
     pub linear: f64,
     /// Of one of four ordinary gates that are made together, each a sum of two bits and a
     /// bootstrap with one table.
@@ -38,12 +38,12 @@ pub fn seconds(parameters: Parameters, repetitions: usize) -> Result<Seconds> {
     let secret = SecretKey::generate(parameters)?;
     let key = secret.evaluation_key()?;
     let mut bootstrapper = Bootstrapper::new(&key);
-    let bits = secret.encrypt(&[0, 1], &[QUARTER; 2])?.signals;
+    let bits = secret.encrypt(&[0, 1], &[QUARTER; 2])?.lwes;
     // No two of these tables are rotations of one another.
     let values: Vec<u32> = (1..=2 << MAX_TABLES_LOG).map(|n| n * (QUARTER >> 4)).collect();
     let tasks = |count: usize, tables: usize| -> Vec<Task<'_>> {
         let tables = Tables { message_bits: 2, values: &values[..2 * tables] };
-        (0..count).map(|_| Task { signal: bits[0].to_vec(), tables }).collect()
+        (0..count).map(|_| Task { lwe: bits[0].to_vec(), tables }).collect()
     };
     let mut bootstraps = |count: usize| -> Vec<f64> {
         let theta = 0..=MAX_TABLES_LOG;
@@ -58,13 +58,13 @@ pub fn seconds(parameters: Parameters, repetitions: usize) -> Result<Seconds> {
     let linear = least(repetitions, || drop(black_box(sum(&bits))));
     let gate = least(repetitions, || {
         let mut gates = tasks(MAX_BATCH, 1);
-        gates.iter_mut().for_each(|gate| gate.signal = sum(&bits));
+        gates.iter_mut().for_each(|gate| gate.lwe = sum(&bits));
         bootstrapper.run(&gates);
     });
     Ok(Seconds { bootstrap, lone_bootstrap, linear, gate: gate / MAX_BATCH as f64 })
 }
 
-fn sum(bits: &[Signal]) -> Vec<u32> {
+fn sum(bits: &[Lwe]) -> Vec<u32> {
     bits[0].iter().zip(&*bits[1]).map(|(x, y)| x.wrapping_add(*y)).collect()
 }
 
@@ -84,10 +84,10 @@ mod tests {
 
     #[test]
     fn every_time_is_taken() {
-        let measured = seconds(Parameters::named("boxes4").unwrap(), 1).unwrap();
+        let measured = seconds(Parameters::named("space4").unwrap(), 1).unwrap();
         assert_eq!((measured.bootstrap.len(), measured.lone_bootstrap.len()), (3, 3));
         let all = measured.bootstrap.iter().chain(&measured.lone_bootstrap);
         assert!(all.chain([&measured.linear, &measured.gate]).all(|&seconds| seconds > 0.0));
-        assert!(seconds(Parameters::named("boxes4").unwrap(), 0).is_err());
+        assert!(seconds(Parameters::named("space4").unwrap(), 0).is_err());
     }
 }

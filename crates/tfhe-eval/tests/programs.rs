@@ -22,9 +22,9 @@ fn keys(name: &str) -> Keys {
     Keys { secret, evaluation }
 }
 
-static BOXES4: LazyLock<Keys> = LazyLock::new(|| keys("boxes4"));
-static BOXES8: LazyLock<Keys> = LazyLock::new(|| keys("boxes8"));
-static BOXES16: LazyLock<Keys> = LazyLock::new(|| keys("boxes16"));
+static SPACE4: LazyLock<Keys> = LazyLock::new(|| keys("space4"));
+static SPACE8: LazyLock<Keys> = LazyLock::new(|| keys("space8"));
+static SPACE16: LazyLock<Keys> = LazyLock::new(|| keys("space16"));
 
 /// Writes a program node by node; `phases` holds what its signals are without noise.
 struct Builder {
@@ -137,7 +137,7 @@ fn and_of_a_quarter_bit_and_a_half_bit_is_one_bootstrap() {
             assert_eq!(builder.phases[and], 2 * c * u32::from(bits[0] & bits[1]));
         }
         let outputs = [(5, HALF), (7, QUARTER)];
-        builder.check(&BOXES4, &bits, &encodings, &outputs);
+        builder.check(&SPACE4, &bits, &encodings, &outputs);
     }
 }
 
@@ -158,7 +158,7 @@ fn gates_of_two_and_of_three_quarter_bits_land_in_every_encoding() {
             assert_eq!(builder.phases[majority] != 0, total >= 2);
             outputs.extend([and, or, majority].map(|signal| (signal, 2 * c)));
         }
-        builder.check(&BOXES4, &bits, &encodings, &outputs);
+        builder.check(&SPACE4, &bits, &encodings, &outputs);
     }
 }
 
@@ -170,7 +170,7 @@ fn two_and_four_tables_share_a_bootstrap() {
         let (e, s) = (EIGHTH, SIXTEENTH);
         let tables = [[minus(e), e], [minus(s), minus(s)], [s, minus(s)], [minus(e), minus(e)]];
         let constants = [e, s, s, e];
-        for (keys, count) in [(&BOXES8, 2), (&BOXES16, 3), (&BOXES16, 4)] {
+        for (keys, count) in [(&SPACE8, 2), (&SPACE16, 3), (&SPACE16, 4)] {
             let mut builder = Builder::new(&phases(&bits, &encodings));
             let tables: Vec<&[u32]> = tables[..count].iter().map(|t| t.as_slice()).collect();
             let first = builder.bootstrap(&[(0, 1), (1, 1)], 0, &tables, &constants[..count]);
@@ -184,8 +184,8 @@ fn two_and_four_tables_share_a_bootstrap() {
 }
 
 #[test]
-fn eight_and_sixteen_boxes_are_told_apart() {
-    for (keys, count) in [(&BOXES8, 3), (&BOXES16, 4)] {
+fn eight_and_sixteen_messages_are_looked_up() {
+    for (keys, count) in [(&SPACE8, 3), (&SPACE16, 4)] {
         let encodings: Vec<u32> = (0..count).rev().map(|i| HALF >> i).collect();
         for bits in choices(count) {
             let mut builder = Builder::new(&phases(&bits, &encodings));
@@ -202,10 +202,10 @@ fn eight_and_sixteen_boxes_are_told_apart() {
     }
 }
 
-/// One rotation tells whether a number reaches each of its values, with all boxes it has.
+/// One rotation says whether a number reaches each of its values, in the whole message space.
 #[test]
-fn rotations_of_one_table_share_a_bootstrap_and_cost_no_boxes() {
-    for (keys, count) in [(&BOXES4, 2), (&BOXES8, 3), (&BOXES16, 4)] {
+fn rotations_of_one_table_share_a_bootstrap_and_cost_no_message_space() {
+    for (keys, count) in [(&SPACE4, 2), (&SPACE8, 3), (&SPACE16, 4)] {
         let encodings: Vec<u32> = (0..count).rev().map(|i| HALF >> i).collect();
         let half = 1 << (count - 1);
         let steps: Vec<Vec<u32>> = (0..half)
@@ -283,7 +283,7 @@ fn a_random_program_computes_what_it_says() {
     let encodings = [HALF, HALF, HALF, QUARTER, QUARTER, QUARTER];
     let (builder, outputs) = random_program(50, &bits, &encodings);
     assert!(builder.arrays.kinds.iter().filter(|&&kind| kind == 1).count() > 20);
-    builder.check(&BOXES8, &bits, &encodings, &outputs);
+    builder.check(&SPACE8, &bits, &encodings, &outputs);
 }
 
 #[test]
@@ -293,8 +293,8 @@ fn the_number_of_threads_changes_nothing() {
     let (mut builder, outputs) = random_program(40, &bits, &encodings);
     builder.arrays.output_signals = outputs.iter().map(|output| output.0 as u32).collect();
     let program = Program::new(builder.arrays).unwrap();
-    let inputs = BOXES8.secret.encrypt(&bits, &encodings).unwrap();
-    let run = |threads| BOXES8.evaluation.run(&program, &inputs, threads, |_, _| true).unwrap();
+    let inputs = SPACE8.secret.encrypt(&bits, &encodings).unwrap();
+    let run = |threads| SPACE8.evaluation.run(&program, &inputs, threads, |_, _| true).unwrap();
     let alone = run(1).to_bytes();
     assert_eq!(alone, run(2).to_bytes());
     assert_eq!(alone, run(5).to_bytes());
@@ -315,19 +315,19 @@ fn chain(length: usize) -> Program {
 fn the_caller_hears_of_a_run_and_stops_it() {
     let program = chain(20);
     assert_eq!((program.bootstraps(), program.depth()), (20, 20));
-    let inputs = BOXES4.secret.encrypt(&[1], &[QUARTER]).unwrap();
+    let inputs = SPACE4.secret.encrypt(&[1], &[QUARTER]).unwrap();
     let mut heard = Vec::new();
-    let outputs = BOXES4.evaluation.run(&program, &inputs, 1, |made, total| {
+    let outputs = SPACE4.evaluation.run(&program, &inputs, 1, |made, total| {
         heard.push((made, total));
         true
     });
-    assert_eq!(BOXES4.secret.decrypt(&outputs.unwrap(), &[QUARTER]).unwrap(), [1]);
+    assert_eq!(SPACE4.secret.decrypt(&outputs.unwrap(), &[QUARTER]).unwrap(), [1]);
     assert!(heard.is_sorted() && heard.last() == Some(&(20, 20)), "{heard:?}");
 
     let long = chain(10_000);
     let calls = AtomicUsize::new(0);
     let stopped =
-        BOXES4.evaluation.run(&long, &inputs, 2, |_, _| calls.fetch_add(1, Ordering::Relaxed) == 0);
+        SPACE4.evaluation.run(&long, &inputs, 2, |_, _| calls.fetch_add(1, Ordering::Relaxed) == 0);
     let Err(Error::Cancelled { made, total: 10_000 }) = stopped else { panic!("{stopped:?}") };
     assert!(made < 1000);
     assert_eq!(calls.load(Ordering::Relaxed), 2);
@@ -337,29 +337,29 @@ fn the_caller_hears_of_a_run_and_stops_it() {
 fn a_program_without_bootstraps_or_outputs_runs() {
     let mut builder = Builder::new(&[QUARTER, 0]);
     let constant = builder.linear(&[], HALF);
-    builder.check(&BOXES4, &[1, 0], &[QUARTER; 2], &[(constant, HALF), (0, QUARTER), (1, HALF)]);
-    Builder::new(&[]).check(&BOXES4, &[], &[], &[]);
+    builder.check(&SPACE4, &[1, 0], &[QUARTER; 2], &[(constant, HALF), (0, QUARTER), (1, HALF)]);
+    Builder::new(&[]).check(&SPACE4, &[], &[], &[]);
 }
 
 #[test]
 fn keys_and_parameters_are_not_mixed() {
     let program = chain(1);
-    let inputs = BOXES4.secret.encrypt(&[1], &[QUARTER]).unwrap();
-    let other = keys("boxes4");
+    let inputs = SPACE4.secret.encrypt(&[1], &[QUARTER]).unwrap();
+    let other = keys("space4");
     let run = |keys: &Keys| keys.evaluation.run(&program, &inputs, 1, |_, _| true).unwrap_err();
     assert!(matches!(run(&other), Error::KeyMismatch { .. }));
-    assert!(matches!(run(&BOXES8), Error::ParametersMismatch { .. }));
+    assert!(matches!(run(&SPACE8), Error::ParametersMismatch { .. }));
     let refused = other.secret.decrypt(&inputs, &[QUARTER]).unwrap_err();
     assert!(matches!(refused, Error::KeyMismatch { .. }));
     let foreign = other.secret.encrypt(&[1], &[QUARTER]).unwrap();
     assert!(matches!(inputs.concatenate(&[&foreign]), Err(Error::KeyMismatch { .. })));
-    let back = EvaluationKey::from_bytes(&BOXES4.evaluation.to_bytes()).unwrap();
+    let back = EvaluationKey::from_bytes(&SPACE4.evaluation.to_bytes()).unwrap();
     assert!(back.run(&program, &inputs, 1, |_, _| true).is_ok());
 }
 
 #[test]
 fn arguments_that_do_not_fit_are_refused() {
-    let Keys { secret, evaluation } = &*BOXES4;
+    let Keys { secret, evaluation } = &*SPACE4;
     let is_refused = |error: Error| matches!(error, Error::InvalidArgument { .. });
     assert!(is_refused(secret.encrypt(&[2], &[QUARTER]).unwrap_err()));
     assert!(is_refused(secret.encrypt(&[1, 0], &[QUARTER]).unwrap_err()));
@@ -381,7 +381,7 @@ fn arguments_that_do_not_fit_are_refused() {
 
 #[test]
 fn ciphertexts_are_lists() {
-    let secret = &BOXES4.secret;
+    let secret = &SPACE4.secret;
     let inputs = secret.encrypt(&[1, 0, 1], &[QUARTER; 3]).unwrap();
     let more = inputs.concatenate(&[&inputs.select(&[1, 1]).unwrap()]).unwrap();
     assert_eq!(secret.decrypt(&more, &[QUARTER; 5]).unwrap(), [1, 0, 1, 0, 0]);
@@ -391,7 +391,7 @@ fn ciphertexts_are_lists() {
 
 #[test]
 fn bits_in_the_clear_go_where_encrypted_ones_do() {
-    let Keys { secret, evaluation } = &*BOXES4;
+    let Keys { secret, evaluation } = &*SPACE4;
     let inputs = secret.encrypt(&[1], &[QUARTER]).unwrap();
     let known = inputs.trivial(&[1, 0], &[QUARTER; 2]).unwrap();
     assert!(secret.noise(&known, &[QUARTER; 2]).unwrap().iter().all(|&noise| noise == 0.0));
@@ -523,7 +523,7 @@ fn programs_too_large_to_be_analysed_are_refused() {
 
 #[test]
 fn a_public_key_encrypts_what_the_secret_key_decrypts_and_programs_take() {
-    for keys in [&*BOXES4, &*BOXES8, &*BOXES16] {
+    for keys in [&*SPACE4, &*SPACE8, &*SPACE16] {
         let public = keys.secret.public_key().unwrap();
         assert_eq!(public.label(), keys.secret.label());
         let (bits, encodings) = ([1, 0, 1, 1, 0], [HALF, QUARTER, EIGHTH, QUARTER, HALF]);
@@ -544,9 +544,9 @@ fn a_public_key_encrypts_what_the_secret_key_decrypts_and_programs_take() {
         let and = builder.bootstrap(&[(0, 1), (1, 1)], 0, &[both], &[EIGHTH]);
         builder.arrays.output_signals = vec![and as u32];
         let program = Program::new(builder.arrays).unwrap();
-        let inputs = BOXES4.secret.public_key().unwrap().encrypt(&bits, &encodings).unwrap();
-        let found = BOXES4.evaluation.run(&program, &inputs, 1, |_, _| true).unwrap();
-        let found = BOXES4.secret.decrypt(&found, &[QUARTER]).unwrap();
+        let inputs = SPACE4.secret.public_key().unwrap().encrypt(&bits, &encodings).unwrap();
+        let found = SPACE4.evaluation.run(&program, &inputs, 1, |_, _| true).unwrap();
+        let found = SPACE4.secret.decrypt(&found, &[QUARTER]).unwrap();
         assert_eq!(found, [bits[0] & bits[1]]);
     }
 }
@@ -556,7 +556,7 @@ fn a_public_key_encrypts_what_the_secret_key_decrypts_and_programs_take() {
 #[test]
 fn inputs_by_a_public_key_have_the_noise_that_is_stated() {
     const COUNT: usize = 600;
-    for keys in [&*BOXES4, &*BOXES8, &*BOXES16] {
+    for keys in [&*SPACE4, &*SPACE8, &*SPACE16] {
         let public = keys.secret.public_key().unwrap();
         let encrypted = public.encrypt(&[0; COUNT], &[HALF; COUNT]).unwrap();
         let noise = keys.secret.noise(&encrypted, &[HALF; COUNT]).unwrap();
@@ -574,8 +574,8 @@ fn inputs_by_a_public_key_have_the_noise_that_is_stated() {
 #[test]
 fn a_run_reports_when_each_bootstrap_was_made() {
     let program = chain(5);
-    let inputs = BOXES4.secret.encrypt(&[1], &[QUARTER]).unwrap();
-    let (_, times) = BOXES4.evaluation.run_timed(&program, &inputs, 2, |_, _| true).unwrap();
+    let inputs = SPACE4.secret.encrypt(&[1], &[QUARTER]).unwrap();
+    let (_, times) = SPACE4.evaluation.run_timed(&program, &inputs, 2, |_, _| true).unwrap();
     let nodes: Vec<usize> = times.iter().map(|time| time.node).collect();
     assert_eq!(nodes, [0, 1, 2, 3, 4]);
     for pair in times.windows(2) {
@@ -587,7 +587,7 @@ fn a_run_reports_when_each_bootstrap_was_made() {
 #[test]
 fn signals_have_the_noise_that_is_stated() {
     const SAMPLES: usize = 400;
-    for keys in [&BOXES4, &BOXES8, &BOXES16] {
+    for keys in [&SPACE4, &SPACE8, &SPACE16] {
         let parameters = keys.secret.parameters();
         let mut builder = Builder::new(&[0; SAMPLES]);
         for input in 0..SAMPLES {
@@ -614,7 +614,7 @@ fn signals_have_the_noise_that_is_stated() {
 #[test]
 fn signals_of_one_bootstrap_are_correlated_as_stated() {
     const SAMPLES: usize = 400;
-    let keys = &BOXES8;
+    let keys = &SPACE8;
     let mut builder = Builder::new(&[0; SAMPLES]);
     // The last one is the first one, rotated.
     let tables: [&[u32]; 3] =

@@ -111,7 +111,7 @@ def file_path(value: Any, action: str) -> Path:
     except UnicodeEncodeError:
         encoded = b""
     if not encoded or b"\0" in encoded:
-        raise InvalidArgumentError(f"cannot {action} a file: {shown(text)} is no path")
+        raise InvalidArgumentError(f"cannot {action} a file: expected a path, got {shown(text)}")
     return Path(text)
 
 

@@ -11,7 +11,11 @@ import platformdirs
 
 def folder() -> Path:
     """The folder `cloakwork` in the user's cache; it need not be there yet."""
-    return platformdirs.user_cache_path("cloakwork", appauthor=False)
+    try:
+        return platformdirs.user_cache_path("cloakwork", appauthor=False)
+    except RuntimeError:
+        # A user without a home has no cache: nothing can be read or written below a device.
+        return Path(os.devnull) / "cloakwork"
 
 
 def keep(path: Path, data: bytes) -> None:

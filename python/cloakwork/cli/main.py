@@ -65,7 +65,11 @@ def _shape(_context: click.Context, _parameter: click.Parameter, values: Any) ->
 @click.option("--precision", type=int, help="Bits after the binary point of real results.")
 @click.option("--key-budget", type=int, help="Bytes for all evaluation keys.")
 @click.option("--threads", type=int, help="Threads that a circuit over bits is to run on.")
-@click.option("--failure-bits", type=int, help="A bootstrap fails with 2^-BITS at most; 64.")
+@click.option(
+    "--failure-bits",
+    type=int,
+    help="A bootstrap or bound on noise fails with 2^-BITS.",
+)
 @click.option("--public-inputs", is_flag=True, help="Let others encrypt integers by a public key.")
 @_RESULT
 @_INSECURE

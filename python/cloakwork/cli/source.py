@@ -37,7 +37,8 @@ class Options:
         precision: Bits after the binary point of results.
         key_budget: Bytes for all evaluation keys.
         threads: Threads that a circuit over bits is to run on.
-        failure_bits: A bootstrap goes wrong with a probability of at most 2^-failure_bits.
+        failure_bits: A bootstrap of a circuit over bits, and a bound on noise of a function of
+            integers, fails with a probability of at most 2^-failure_bits.
         public_inputs: Whether a public key may encrypt inputs of a function of integers.
         insecure: Whether parameters below 128-bit security are allowed.
     """
@@ -129,7 +130,8 @@ def _compiled(found: Any, source: str, options: Options) -> Program:
                 f"cannot {_ACTION} {source}: expected --bits, the bits of its results"
             )
         return found.compile(
-            **options.given("bits", "batch", "public_inputs", "key_budget"), **insecure
+            **options.given("bits", "batch", "public_inputs", "key_budget", "failure_bits"),
+            **insecure,
         )
     if _is_network(found):
         return _network(found, source, options, insecure)

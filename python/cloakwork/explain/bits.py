@@ -111,7 +111,7 @@ def _encrypted_facts(
     program: BootstrapProgram, scheme: Tfhe, made_for: int | None
 ) -> dict[str, str]:
     """What a program takes on ciphertexts: time where it is known, bytes, failure."""
-    name, size_of_one = scheme.parameters.name, scheme.parameters.signal_bytes
+    name, size_of_one = scheme.parameters.name, scheme.parameters.lwe_bytes
     costs = known_set(name, scheme.failure_bits)
     facts: dict[str, str] = {}
     if costs is not None:

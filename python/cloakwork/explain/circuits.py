@@ -45,7 +45,7 @@ def explain_circuit(
     pieces += [f"{size(profile.peak_bytes)} as measured"] if profile is not None else []
     lines += fact("memory", pieces)
     lines += time_lines(program, scheme, profile)
-    if scheme.hidden:
+    if scheme.encrypts:
         chance = math.ceil(scheme.log2_failure(program))
         lines += fact("failure", [f"2^{chance} at most that noise changes a result of a run"])
     if len(program.operations) <= _LONGEST_LISTING:

@@ -31,6 +31,12 @@ class Estimate:
         input_bytes: Bytes of the encrypted inputs.
         output_bytes: Bytes of the encrypted results.
         memory_bytes: Bytes that the ciphertexts of a run take at once, at the most.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> found = cw.estimate(cw.compile(lambda x: x.sum(), (64,)), runs=10)
+        >>> found.operations["rotation"], found.memory_bytes >= found.input_bytes
+        (60, True)
     """
 
     operations: Mapping[str, int]
@@ -65,7 +71,7 @@ def estimate(program: Program, runs: int = 1) -> Estimate:
         runs: How many runs; each takes `program.batch` evaluations.
 
     Raises:
-        InvalidArgumentError: It is no program, or `runs` is no number from 1 up.
+        InvalidArgumentError: It is not a program, or `runs` is not an integer from 1 up.
 
     Example:
         >>> import cloakwork as cw
@@ -101,7 +107,7 @@ def _of_slots(program: Program, body: SlotProgram) -> Estimate:
         )
         for kind in (Input, Output)
     }
-    seconds = sum(modelled_seconds(body, scheme)) if scheme.hidden else 0.0
+    seconds = sum(modelled_seconds(body, scheme)) if scheme.encrypts else 0.0
     return Estimate(
         dict(counts(body)),
         seconds,
@@ -118,7 +124,7 @@ def _of_bits(program: Program, body: BootstrapProgram) -> Estimate:
     operations = {"bootstrap": found.bootstraps, "addition": found.terms}
     if not isinstance(scheme, Tfhe):
         return Estimate(operations, 0.0, 0, 0, 0, 0)
-    each = scheme.parameters.signal_bytes
+    each = scheme.parameters.lwe_bytes
     at_once = max(1, threads())
     costs = measured_set(scheme.parameters.name, scheme.failure_bits)
     return Estimate(

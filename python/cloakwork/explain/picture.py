@@ -25,9 +25,9 @@ def picture(layout: Layout) -> list[str]:
     used = np.zeros(layout.slots, dtype=bool)
     used[positions(layout.axes + layout.replicas) + layout.offset] = True
     cells = np.array_split(used, min(_WIDTH, layout.slots))
-    empty = "~" if layout.dirty else "."
+    empty = "~" if layout.garbage else "."
     drawn = "".join("#" if cell.all() else "+" if cell.any() else empty for cell in cells)
-    rest = "the rest anything" if layout.dirty else "the rest zero"
+    rest = "the rest anything" if layout.garbage else "the rest zero"
     use = "all in use" if used.all() else f"{int(used.sum())} in use, {rest}"
     count = layout.ciphertexts
     each = f"{count} ciphertexts of {layout.slots}" if count > 1 else f"{layout.slots}"

@@ -9,7 +9,7 @@ from cloakwork.programs.layout import Layout, positions
 
 # What a slot holds: an element by its place in the tensor from 0 up, or one of these.
 EMPTY = -1
-DIRTY = -2
+GARBAGE = -2
 
 
 def slot_elements(layout: Layout, ciphertexts: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -20,7 +20,7 @@ def slot_elements(layout: Layout, ciphertexts: int) -> tuple[NDArray[np.int64], 
         ciphertexts: How many ciphertexts.
 
     Returns:
-        For every ciphertext and slot the element, counted in C order, `EMPTY` or `DIRTY`; and
+        For every ciphertext and slot the element, counted in C order, `EMPTY` or `GARBAGE`; and
         whether it is a copy.
 
     Example:
@@ -29,7 +29,9 @@ def slot_elements(layout: Layout, ciphertexts: int) -> tuple[NDArray[np.int64], 
         >>> elements.tolist(), copies.tolist()
         ([[0, 1, 0, 1]], [[False, False, True, True]])
     """
-    held = np.full((ciphertexts, layout.slots), DIRTY if layout.dirty else EMPTY, dtype=np.int64)
+    held = np.full(
+        (ciphertexts, layout.slots), GARBAGE if layout.garbage else EMPTY, dtype=np.int64
+    )
     copies = np.zeros(held.shape, dtype=bool)
     tiles, slots = (each.ravel() for each in layout.tile_places())
     shown = np.flatnonzero(tiles < ciphertexts)

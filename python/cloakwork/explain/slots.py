@@ -36,7 +36,7 @@ def explain_tensor(tensor: Tensor) -> str:
             result=tensor,
             precision=tensor.precision,
         )
-    lines = [f"{'encrypted' if tensor.hidden else 'made'} here, not computed"]
+    lines = [f"{'encrypted' if tensor.encrypted else 'made'} here, not computed"]
     lines += [f"  {tensor.warning}"] if tensor.warning else []
     lines += _tensor("tensor", tensor.layout)
     lines += [f"  memory  {size(tensor.nbytes)}", _error(tensor.precision, tensor.scheme)]
@@ -142,14 +142,14 @@ def _memory(
 
 def _error(precision: float, scheme: Any) -> str:
     told = f"  error   below 2^{math.ceil(-precision)}, even with every input at its bound"
-    return f"{told}, but for a chance of 2^-20" if scheme.hidden else told
+    return f"{told}, but for a chance of 2^-20" if scheme.encrypts else told
 
 
 def time_lines(program: SlotProgram, scheme: Any, profile: Profile | None) -> list[str]:
     """The time of a program, measured where it has run and modelled where it is encrypted."""
     measured = {} if profile is None else profile.totals()
     modelled: dict[str, float] = {}
-    if scheme.hidden:
+    if scheme.encrypts:
         modelled = by_kind(program, modelled_seconds(program, scheme))
     pieces: list[str] = []
     if profile is not None and measured:
@@ -165,6 +165,6 @@ def time_lines(program: SlotProgram, scheme: Any, profile: Profile | None) -> li
             for kind, text in zip(measured, kinds, strict=True)
         ]
         kinds[0] = f"by kind (modelled): {kinds[0]}"
-    if not scheme.hidden:
+    if not scheme.encrypts:
         pieces.append("not modelled, as nothing is encrypted")
     return fact("time", pieces) + fact("", kinds)

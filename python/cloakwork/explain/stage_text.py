@@ -49,9 +49,9 @@ def stage_lines(program: SlotProgram, stage: Stage, number: int) -> list[str]:
     lines = _wrapped(f"{number:2}. {stage.name or 'operations'}, {_levels(program, stage)}", 6)
     for text, count in list(told.items())[:_SHOWN_STRANDS]:
         lines += _wrapped(f"      {_times(count, text)}", 8)
-    hidden = sum(list(told.values())[_SHOWN_STRANDS:])
-    if hidden:
-        lines.append(f"      and {hidden} more like these, on other diagonals or steps")
+    omitted = sum(list(told.values())[_SHOWN_STRANDS:])
+    if omitted:
+        lines.append(f"      and {omitted} more like these, on other diagonals or steps")
     return lines
 
 

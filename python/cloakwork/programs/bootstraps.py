@@ -4,7 +4,7 @@ A signal is an LWE ciphertext; its phase is a torus number of 32 bits, 2^32 to a
 encoding e is the phase 0 for 0 and e for 1. The inputs are the first signals, then come the
 outputs of every node in order; a node uses signals before its own only.
 
-A bootstrap sums signals to a phase of v / 2^m turns, where v is one of 2^m boxes, and gives for
+A bootstrap sums signals to a phase of v / 2^m turns, where v is one of 2^m messages, and gives for
 each of its outputs j the table's f_j(v) plus a constant. Tables are negacyclic,
 f_j(v + 2^(m-1)) = -f_j(v), so that only their first halves are kept. Several outputs of one
 bootstrap share its blind rotation: Chillotti, Ligier, Orfila and Tap, "Improved programmable
@@ -37,7 +37,7 @@ QUARTER = 1 << 30
 EIGHTH = 1 << 29
 
 MAX_NODES = 1 << 26
-MAX_BOXES_LOG = 8
+MAX_MESSAGE_BITS = 8
 # Outputs of one bootstrap, and tables among theirs that are no rotations of one another.
 MAX_OUTPUTS = 8
 MAX_TABLES = 4
@@ -52,7 +52,7 @@ DTYPES: dict[str, type[np.integer[Any]]] = {
     "term_signals": np.uint32,
     "term_weights": np.int32,
     "constants": np.uint32,
-    "boxes_log": np.uint8,
+    "message_bits": np.uint8,
     "output_starts": np.uint32,
     "tables": np.uint32,
     "output_constants": np.uint32,
@@ -76,10 +76,10 @@ class BootstrapProgram:
         term_signals: The signals summed.
         term_weights: What each is multiplied by.
         constants: What is added to the sum of each node.
-        boxes_log: m of each bootstrap, 0 for a linear node.
+        message_bits: m of each bootstrap, 0 for a linear node.
         output_starts: Where the outputs of each node begin, counted without the inputs, and
             where those of the last one end.
-        tables: For each bootstrap and each of its outputs the torus numbers of the boxes
+        tables: For each bootstrap and each of its outputs the torus numbers of the messages
             0 to 2^(m-1) - 1.
         output_constants: What is added to each output, 0 for a linear node.
         output_signals: The signal of every bit of the outputs.
@@ -87,7 +87,7 @@ class BootstrapProgram:
 
     Raises:
         InvalidProgramError: A node is of no kind, uses a signal that is not before it, or has
-            boxes, outputs or tables that do not fit or are too many; or the ports do not fit the
+            messages, outputs or tables that do not fit or are too many; or the ports do not fit the
             signals.
 
     Example:
@@ -112,7 +112,7 @@ class BootstrapProgram:
     term_signals: NDArray[np.uint32]
     term_weights: NDArray[np.int32]
     constants: NDArray[np.uint32]
-    boxes_log: NDArray[np.uint8]
+    message_bits: NDArray[np.uint8]
     output_starts: NDArray[np.uint32]
     tables: NDArray[np.uint32]
     output_constants: NDArray[np.uint32]
@@ -147,7 +147,7 @@ class BootstrapProgram:
             term_signals=self.term_signals,
             term_weights=self.term_weights,
             constants=self.constants,
-            boxes_log=self.boxes_log,
+            message_bits=self.message_bits,
             output_starts=self.output_starts,
             tables=self.tables,
             output_constants=self.output_constants,
@@ -178,7 +178,9 @@ class BootstrapProgram:
     def table_starts(self) -> NDArray[np.int64]:
         """Where the tables of each node begin, and where those of the last one end."""
         starts = np.zeros(self.node_count + 1, dtype=np.int64)
-        np.cumsum(_table_sizes(self.boxes_log, counts_between(self.output_starts)), out=starts[1:])
+        np.cumsum(
+            _table_sizes(self.message_bits, counts_between(self.output_starts)), out=starts[1:]
+        )
         starts.setflags(write=False)
         return starts
 
@@ -278,7 +280,7 @@ class BootstrapProgram:
         if nodes and int(self.kinds.max()) > BOOTSTRAP:
             node = int(np.argmax(self.kinds > BOOTSTRAP))
             _refuse(f"node {node} is of the unknown kind {int(self.kinds[node])}")
-        for name in ("constants", "boxes_log"):
+        for name in ("constants", "message_bits"):
             if len(getattr(self, name)) != nodes:
                 _refuse(f"expected {nodes} {name}, one per node, got {len(getattr(self, name))}")
         _require_starts(self.term_starts, nodes, len(self.term_signals), "terms")
@@ -289,11 +291,11 @@ class BootstrapProgram:
         if wrong.size:
             node = int(wrong[0])
             _refuse(f"node {node} has {int(outputs[node])} outputs, expected 1 to {most[node]}")
-        most = np.where(self.kinds == BOOTSTRAP, MAX_BOXES_LOG, 0)
-        wrong = np.flatnonzero((self.boxes_log < self.kinds) | (self.boxes_log > most))
+        most = np.where(self.kinds == BOOTSTRAP, MAX_MESSAGE_BITS, 0)
+        wrong = np.flatnonzero((self.message_bits < self.kinds) | (self.message_bits > most))
         if wrong.size:
             node = int(wrong[0])
-            _refuse(f"node {node} has 2^{int(self.boxes_log[node])} boxes")
+            _refuse(f"node {node} has a message space of 2^{int(self.message_bits[node])}")
         if len(self.tables) != int(self.table_starts[-1]):
             _refuse(
                 f"expected {int(self.table_starts[-1])} numbers in the tables, "
@@ -303,7 +305,7 @@ class BootstrapProgram:
         if wrong.size:
             node = int(wrong[0])
             _refuse(
-                f"node {node} has {int(self.table_counts[node])} tables that are no rotations of "
+                f"node {node} has {int(self.table_counts[node])} tables that do not rotate into "
                 f"one another, expected up to {MAX_TABLES}"
             )
         made_by = np.repeat(self.kinds, outputs)
@@ -367,7 +369,7 @@ class BootstrapBuilder:
         self._term_signals: list[int] = []
         self._term_weights: list[int] = []
         self._constants: list[int] = []
-        self._boxes_log: list[int] = []
+        self._message_bits: list[int] = []
         self._made: list[list[int]] = []
         self._tables: list[int] = []
         self._output_constants: list[int] = []
@@ -393,12 +395,12 @@ class BootstrapBuilder:
         self,
         terms: Sequence[tuple[int, int]],
         constant: int,
-        boxes_log: int,
+        message_bits: int,
         tables: Sequence[Sequence[int]],
         constants: Sequence[int],
     ) -> list[int]:
         """Add a bootstrap of a sum of signals, with a table for each output; their signals."""
-        self._append(BOOTSTRAP, terms, constant, boxes_log)
+        self._append(BOOTSTRAP, terms, constant, message_bits)
         for table in tables:
             self._tables += [number % (1 << 32) for number in table]
         self._output_constants += [number % (1 << 32) for number in constants]
@@ -432,7 +434,7 @@ class BootstrapBuilder:
             "term_signals": [number[signal] for signal in self._term_signals],
             "term_weights": self._term_weights,
             "constants": self._constants,
-            "boxes_log": self._boxes_log,
+            "message_bits": self._message_bits,
             "output_starts": output_starts,
             "tables": self._tables,
             "output_constants": self._output_constants,
@@ -442,7 +444,7 @@ class BootstrapBuilder:
         return BootstrapProgram(self._title, self._inputs, tuple(self._outputs), **arrays)
 
     def _append(
-        self, kind: int, terms: Sequence[tuple[int, int]], constant: int, boxes_log: int
+        self, kind: int, terms: Sequence[tuple[int, int]], constant: int, message_bits: int
     ) -> None:
         self._kinds.append(kind)
         for signal, weight in terms:
@@ -450,7 +452,7 @@ class BootstrapBuilder:
             self._term_weights.append(weight)
         self._term_starts.append(len(self._term_signals))
         self._constants.append(constant % (1 << 32))
-        self._boxes_log.append(boxes_log)
+        self._message_bits.append(message_bits)
 
     def _new_signal(self) -> int:
         self._signals += 1
@@ -468,8 +470,8 @@ def counts_between(starts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     return numbers[1:] - numbers[:-1]
 
 
-def _table_sizes(boxes_log: NDArray[np.uint8], outputs: NDArray[np.int64]) -> NDArray[np.int64]:
-    sizes = np.where(boxes_log > 0, 1 << np.maximum(boxes_log.astype(np.int64) - 1, 0), 0)
+def _table_sizes(message_bits: NDArray[np.uint8], outputs: NDArray[np.int64]) -> NDArray[np.int64]:
+    sizes = np.where(message_bits > 0, 1 << np.maximum(message_bits.astype(np.int64) - 1, 0), 0)
     return np.asarray(sizes * outputs, dtype=np.int64)
 
 

@@ -5,7 +5,7 @@ offset + i * stride_i + j * stride_j + ... . An axis may be cut into tiles: then
 i counts from the start of its tile, and the tile says which ciphertext.
 Ciphertexts are numbered in C order over the tiles of all axes. Replicas are
 further axes along which every element is repeated. All other slots are empty
-(known to be zero) or dirty (anything).
+(known to be zero) or garbage (anything).
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Layout:
         slots: Slots of one ciphertext.
         axes: One axis per dimension of the tensor.
         replicas: Axes along which every element is repeated; they are not cut into tiles.
-        dirty: Whether slots without an element may hold anything. If not, they hold zero.
+        garbage: Whether slots without an element may hold anything. If not, they hold zero.
         offset: Slot of the first element of every tile.
 
     Raises:
@@ -147,7 +147,7 @@ class Layout:
     slots: int
     axes: tuple[Axis, ...]
     replicas: tuple[Axis, ...] = ()
-    dirty: bool = False
+    garbage: bool = False
     offset: int = 0
 
     def __post_init__(self) -> None:

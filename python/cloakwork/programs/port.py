@@ -70,7 +70,7 @@ class Port:
         if type(self.width) is not int or self.width < int(self.is_bits):
             self._refuse(f"expected a width of {int(self.is_bits)} or more, got {self.width!r}")
         if self.width and not self.is_bits:
-            self._refuse(f"expected no width of numbers, got {self.width}")
+            self._refuse(f"expected a width of 0 for numbers, got {self.width}")
         if not isinstance(self.shape, tuple) or len(self.shape) > MAX_AXES:
             self._refuse(f"expected a shape of up to {MAX_AXES} axes")
         for size in self.shape:

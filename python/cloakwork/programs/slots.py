@@ -2,13 +2,13 @@
 
 A program is a list of operations in order. Each makes one value, a vector of n
 slots, and names the values it works on by their number. What makes an
-operation legal is said in its class, see `programs.operations`.
+operation legal stands in its class, see `programs.operations`.
 
 Conventions, the same on every backend: after `Rotate` by k, slot i holds what
 slot i + k held (to the left, cyclic); `Linear` computes the sum over d of
 diagonal d times its operand rotated by d. Levels are explicit. Over reals a product
-(`Mul`, `Linear`) waits for a `Rescale`, which takes it one level down. Integers have no scale:
-a product of them waits for nothing, and a `Rescale` takes away noise wherever it stands.
+(`Mul`, `Linear`) has the square of the scale until a `Rescale` takes it one level down. Integers
+have no scale: there a `Rescale` is modulus switching, which reduces noise.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ def _context(
 ) -> Context:
     """Where an operation stands after these operations, in these states."""
     if not isinstance(operation, Operation):
-        raise InvalidProgramError(f"cannot use an object {kind_of(operation)}: it is no operation")
+        raise InvalidProgramError(
+            f"cannot use an object {kind_of(operation)}: it is not an operation"
+        )
     if numbers not in operation.over:
         raise InvalidProgramError(
             f"cannot use {operation.kind}: programs over {_PLURALS[numbers]} have none; expand it "
@@ -199,7 +201,7 @@ class SlotProgram:
         text = [f"{self.title}, {self.slots} slots{kind}"]
         for line, state, layout in zip(lines, self.states, self.layouts, strict=True):
             level = "clear" if state.level is None else f"level {state.level}"
-            waiting = ", waits for rescale" if state.waiting else ""
+            waiting = ", not rescaled" if state.waiting else ""
             place = "" if layout is None else f"  {layout}"
             text.append(f"  {line:<{width}}      {level}{waiting}{place}")
         return "\n".join(text)

@@ -2,7 +2,7 @@
 
 After a blind rotation the coefficient p holds what coefficient 0 would hold for a phase of p places
 more: f(v) and f(v + c) are read from one table. Sums of rotations of one step are all functions of
-the boxes: Carpov, Izabachene and Mollimard, "New techniques for multi-value input homomorphic
+the messages: Carpov, Izabachene and Mollimard, "New techniques for multi-value input homomorphic
 evaluation and applications", CT-RSA 2019.
 """
 
@@ -14,7 +14,7 @@ from itertools import pairwise
 
 _TURN = 1 << 32
 
-# Numbers of the boxes 0 to 2^(m-1) - 1.
+# Numbers of the messages 0 to 2^(m-1) - 1.
 Table = tuple[int, ...]
 
 
@@ -37,30 +37,30 @@ def distinct_tables(tables: tuple[Table, ...]) -> int:
     return len(kept)
 
 
-def step_rotation(size: int, boxes: int, height: int) -> Table:
-    """The step that is `height` in the first half turn, rotated by some boxes below half a turn.
+def step_rotation(size: int, earlier: int, height: int) -> Table:
+    """The step that is `height` in the first half turn, rotated by some messages below half a turn.
 
     Args:
         size: Boxes of half a turn.
-        boxes: How many boxes earlier it falls to `-height`.
+        earlier: How many messages earlier it falls to `-height`.
         height: A torus number.
 
     Example:
         >>> step_rotation(4, 1, 5)
         (5, 5, 5, -5)
     """
-    return (height,) * (size - boxes) + (-height,) * boxes
+    return (height,) * (size - earlier) + (-height,) * earlier
 
 
 def rotated_steps(function: Sequence[int], height: int) -> dict[int, int]:
-    """The rotations of a step whose weighted sum is a function of the boxes.
+    """The rotations of a step whose weighted sum is a function of the message.
 
     Args:
-        function: Its values in the boxes of half a turn, even multiples of the height.
+        function: Its values at the messages of half a turn, even multiples of the height.
         height: The step's.
 
     Returns:
-        The weights, by the boxes that the step is rotated by.
+        The weights, by the messages that the step is rotated by.
 
     Example:
         >>> rotated_steps((0, 2, 0, 2), 1)
@@ -68,11 +68,11 @@ def rotated_steps(function: Sequence[int], height: int) -> dict[int, int]:
     """
     size = len(function)
     weights = {
-        size - box: (before - after) // (2 * height)
-        for box, (before, after) in enumerate(pairwise(function), 1)
+        size - message: (before - after) // (2 * height)
+        for message, (before, after) in enumerate(pairwise(function), 1)
     }
     weights[0] = function[0] // height - sum(weights.values())
-    return {boxes: weight for boxes, weight in weights.items() if weight}
+    return {earlier: weight for earlier, weight in weights.items() if weight}
 
 
 @lru_cache(maxsize=1 << 12)

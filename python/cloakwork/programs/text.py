@@ -10,7 +10,7 @@ line of the user's program that it comes from and the stage of the plan:
     v0 = 1.0 x3, 0.0 x5
 
     %0 = input "x" at 1
-    %1 = rotate %0 by 1 layout (i:3@1) dirty from "neighbour.py:4"
+    %1 = rotate %0 by 1 layout (i:3@1) garbage from "neighbour.py:4"
     %2 = constant v0
     %3 = mul %1 %2 stage "mask"
     %4 = rescale %3
@@ -203,7 +203,7 @@ def _layout(layout: Layout | None) -> str:
 
 def _rest(layout: Layout) -> str:
     place = f" at {layout.offset}" if layout.offset else ""
-    return f"{place}{' dirty' if layout.dirty else ''}"
+    return f"{place}{' garbage' if layout.garbage else ''}"
 
 
 def _axes(axes: Sequence[Axis]) -> str:
@@ -311,7 +311,7 @@ def _read_layout(tokens: Tokens, slots: int) -> Layout:
     if len(axes) + len(replicas) > _MAX_AXES:
         raise InvalidProgramError(f"expected at most {_MAX_AXES} axes")
     offset = tokens.integer() if tokens.accept("at") else 0
-    return Layout(slots, axes, replicas, tokens.accept("dirty"), offset)
+    return Layout(slots, axes, replicas, tokens.accept("garbage"), offset)
 
 
 def _read_axes(tokens: Tokens) -> tuple[Axis, ...]:

@@ -54,6 +54,12 @@ class _Encrypting(Holder):
             NotIntegerError: A number is no integer.
             MemoryBudgetError: The ciphertexts would take more memory than the machine has.
             InvalidArgumentError: There are too many arguments.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> client, _ = cw.compile(lambda x, w: x @ w, (4,), (4, 2)).keygen()
+            >>> client.encrypt([1.0, 0.5, 0.25, 0.0], w=np.ones((4, 2))).ports
+            ('x', 'w')
         """
         program, action = self.program, f"encrypt for {self.program.name}"
         packed = program.pack(bound_arguments(program.inputs, args, named, action), action)
@@ -112,14 +118,29 @@ class Client(_Encrypting):
 
     @classmethod
     def generate(cls, program: Program) -> Self:
-        """A client with a new secret key."""
+        """A client with a new secret key; `Program.keygen` adds an evaluator.
+
+        Args:
+            program: The program.
+
+        Raises:
+            RandomnessError: The operating system gave no random bytes.
+        """
         return cls(program, program.scheme.secret_key(), secrets.token_bytes(KEY_ID_BYTES))
 
     def decrypt(self, outputs: Encrypted) -> Any:
         """Decrypt results, in the form in which the program gives them.
 
-        Results over reals show a trace of the ciphertexts' noise, which tells of the key: whoever
-        is to see them gets them by `decrypt_for_others`.
+        Results over reals show a trace of the ciphertexts' noise, which depends on the key: others
+        see what `decrypt_for_others` returns.
+
+        Args:
+            outputs: What an evaluator's run gave.
+
+        Returns:
+            Over tensors an array, or a tuple of arrays; otherwise what the function or the module
+            returns, or over bits a dict by the names of the outputs. Evaluations lie along the
+            first axis.
 
         Raises:
             InvalidArgumentError: They are no results.
@@ -133,18 +154,25 @@ class Client(_Encrypting):
             ResultOverflowError: An integer is seen to have more bits than the program was compiled
                 for; one that has many more wraps around unseen.
             MalformedBytesError: They are damaged.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> client, evaluator = cw.compile(lambda x: (x.sum(), x * 2), (2,)).keygen()
+            >>> total, double = client.decrypt(evaluator.run(client.encrypt([0.5, 0.25])))
+            >>> round(float(total), 4), double.round(4).tolist()
+            (0.75, [1.0, 0.5])
         """
         return self._decrypt(outputs, None)
 
     def decrypt_for_others(
         self, outputs: Encrypted, *, statistical_bits: int, decryptions: int
     ) -> Any:
-        """Decrypt results that others are to see, so that they tell nothing of the secret key.
+        """Decrypt results that others are to see, so that they reveal nothing of the secret key.
 
-        Noise that hides the ciphertexts' own is added to results over reals, which cost precision:
-        half of the statistical bits, and of log2 of N and of the number of decryptions. Its size
-        follows from the program alone, not from what a ciphertext claims. Exact results get none,
-        and are refused where they may go wrong with more than 2^-statistical_bits.
+        Noise beside which the ciphertexts' own is lost is added to results over reals. It costs
+        precision: half of the statistical bits, and of log2 of N and of the number of decryptions.
+        Its size follows from the program alone, not from what a ciphertext claims. Exact results
+        get none, and are refused where they may go wrong with more than 2^-statistical_bits.
 
         Source: Li, Micciancio, Schultz, Sorrell, "Securing approximate homomorphic encryption
         using differential privacy", CRYPTO 2022, with the ring's dimension in the divergence.
@@ -160,6 +188,14 @@ class Client(_Encrypting):
             PrecisionLostError: Too few bits are left.
             NoiseBudgetError: Exact results go wrong too often; compile with more failure_bits.
             CloakworkError: What `decrypt` raises.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> client, evaluator = cw.compile(lambda x: x.sum(), (4,), precision=40).keygen()
+            >>> outputs = evaluator.run(client.encrypt([0.5, 0.5, 0.5, 0.5]))
+            >>> shown = client.decrypt_for_others(outputs, statistical_bits=20, decryptions=100)
+            >>> round(float(shown), 3)
+            2.0
         """
         action = f"decrypt for others for {self.program.name}"
         return self._decrypt(outputs, flooding(statistical_bits, decryptions, action))
@@ -211,7 +247,18 @@ class Client(_Encrypting):
             )
 
     def evaluator(self) -> Evaluator:
-        """An evaluator with exactly the evaluation keys that the program needs, freshly made."""
+        """An evaluator with exactly the evaluation keys that the program needs, freshly made.
+
+        Raises:
+            RandomnessError: The operating system gave no random bytes.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> client, _ = cw.compile(lambda x: x.sum(), (4,)).keygen()
+            >>> evaluator = client.evaluator()
+            >>> round(float(client.decrypt(evaluator.run(client.encrypt([0.5] * 4)))), 4)
+            2.0
+        """
         from cloakwork.runtime.evaluator import Evaluator  # noqa: PLC0415
 
         keys = self.program.scheme.evaluation_keys(self._key, self.program.body)
@@ -223,6 +270,15 @@ class Client(_Encrypting):
         Raises:
             NoiseBudgetError: The program was not compiled for the greater noise of inputs that a
                 public key encrypts.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> @cw.circuit(a=cw.scalar())
+            ... def square(a):
+            ...     return a * a
+            >>> client, evaluator = square.compile(bits=16, public_inputs=True).keygen()
+            >>> client.decrypt(evaluator.run(client.public_key().encrypt(a=12)))
+            144
         """
         scheme = self.program.scheme
         if not scheme.public_inputs:

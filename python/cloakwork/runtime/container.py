@@ -228,7 +228,9 @@ def _require_whole(file: BinaryIO, size: int) -> None:
     first = file.read(len(_START))
     file.seek(max(0, size - _END_BYTES))
     if (first, file.read(len(_END))) != (_START, _END):
-        raise MalformedBytesError("it is no archive, or there are other bytes before or after it")
+        raise MalformedBytesError(
+            "it is not an archive, or there are other bytes before or after it"
+        )
     file.seek(0)
 
 

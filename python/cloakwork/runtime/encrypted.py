@@ -127,15 +127,26 @@ class Encrypted(Saved):
         return self._nbytes
 
     def to_bytes(self) -> bytes:
-        """The values as bytes from which `from_bytes` makes them again."""
+        """The values as bytes from which `from_bytes` makes them again.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> client, _ = cw.compile(lambda x: x.sum(), (4,)).keygen()
+            >>> data = client.encrypt([0.5] * 4).to_bytes()
+            >>> Encrypted.from_bytes(data).to_bytes() == data
+            True
+        """
         return container.to_bytes(KIND, self._record())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Encrypted:
         """Read what `to_bytes` made.
 
+        Args:
+            data: The bytes, which nobody needs to trust.
+
         Raises:
-            InvalidArgumentError: They are no bytes.
+            InvalidArgumentError: They are not bytes.
             MalformedBytesError: They are damaged, or of something else.
         """
         return cls._of(container.read_bytes(data, KIND), ReadLimits())

@@ -126,6 +126,14 @@ class Evaluator(Holder):
             MemoryBudgetError: By prediction the run takes more memory than it may.
             RunCancelledError: The run was cancelled.
             MalformedBytesError: The ciphertexts are damaged.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> client, evaluator = cw.compile(lambda x: x * x, (3,)).keygen()
+            >>> profile = cw.Profile()
+            >>> result = evaluator.run(client.encrypt([0.5, 0.25, 0]), threads=1, profile=profile)
+            >>> result.role, profile.peak_bytes > 0
+            ('outputs', True)
         """
         program = self.program
         action = f"run {program.name}"
@@ -237,9 +245,9 @@ class Evaluator(Holder):
         profile: Profile,
         cancel: threading.Event | None,
     ) -> Sequence[Any]:
-        program, hidden = self.program, self.program.scheme.hidden
+        program, encrypts = self.program, self.program.scheme.encrypts
         ordered = [values[number] for number in sorted(values)]
-        if hidden and program.input_bounds is not None:
+        if encrypts and program.input_bounds is not None:
             self._require_bounds(ordered, program.input_bounds)
         threads = threads_within(
             self._memory_limit, self._peak_bytes, threads, f"run {program.name}"
@@ -249,10 +257,10 @@ class Evaluator(Holder):
             self._backend,
             ordered,
             # Modelled errors are the same in every run.
-            threads=threads if hidden else 1,
+            threads=threads if encrypts else 1,
             profile=profile,
             cancel=cancel,
-            bounds=program.value_bounds if hidden else None,
+            bounds=program.value_bounds if encrypts else None,
         )
 
     def _require_bounds(self, values: Sequence[Any], bounds: Sequence[float]) -> None:

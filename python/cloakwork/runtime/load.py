@@ -36,10 +36,21 @@ class Saved:
 
         A secret key in it is unprotected.
 
+        Args:
+            path: The file; one that exists is replaced.
+
         Raises:
-            InvalidArgumentError: The path is invalid, or a session in the clear has nothing to
-                save.
+            InvalidArgumentError: The path is invalid, or a session in the clear has no key to save.
             OSError: The file cannot be written.
+
+        Example:
+            >>> import tempfile
+            >>> import cloakwork as cw
+            >>> client, _ = cw.compile(lambda x: x.sum(), (4,)).keygen()
+            >>> path = f"{tempfile.mkdtemp()}/client"
+            >>> client.save(path)
+            >>> cw.load(path, cw.Client).program.name
+            '<lambda>'
         """
         container.write(path, self._kind, self._record())
 

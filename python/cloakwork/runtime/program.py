@@ -136,7 +136,7 @@ class Program(Saved):
                 return f"the range of its layer {each.layer!r:.40} is of no ciphertexts that it has"
         for port in self.inputs:
             # Ciphertexts hold numbers within bounds.
-            if self.scheme.hidden and port.kind == "real" and math.isinf(port.bound):
+            if self.scheme.encrypts and port.kind == "real" and math.isinf(port.bound):
                 return f"its input {port.name!r:.40} has no range"
         modulus = self.scheme.modulus
         if modulus and isinstance(self.packing, ScalarPacking) and not modulus >> self.packing.bits:
@@ -171,7 +171,7 @@ class Program(Saved):
     @property
     def warning(self) -> str:
         """Why numbers are not safe; empty where they are."""
-        if not self.scheme.hidden:
+        if not self.scheme.encrypts:
             return "clear backend: hides nothing"
         return "INSECURE" if self.scheme.insecure else ""
 
@@ -188,13 +188,16 @@ class Program(Saved):
     def log2_failure(self) -> float:
         """log2 of the probability that noise changes a run's results by more than is stated.
 
-        Over reals the chance that an error exceeds the precision that is reported.
+        Over reals it is the probability that an error exceeds the precision that is reported.
         """
         return float(self.scheme.log2_failure(self.body))
 
     @cached_property
     def estimated_results(self) -> list[Any] | None:
-        """What a client knows of the noise of each result over reals, by the program alone."""
+        """For each result over reals its level, scale and precision, by the program alone.
+
+        None of programs over integers and bits.
+        """
         if self.scheme.exact:
             return None
         found = estimated_results(self.scheme, self.body, self.input_bounds, self.value_bounds)
@@ -231,7 +234,18 @@ class Program(Saved):
         )
 
     def keygen(self) -> tuple[Client, Evaluator]:
-        """A client with a new secret key, and an evaluator with exactly the keys needed."""
+        """A client with a new secret key, and an evaluator with exactly the keys needed.
+
+        Raises:
+            RandomnessError: The operating system gave no random bytes.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> program = cw.compile(lambda x: x.sum(), (4,))
+            >>> client, evaluator = program.keygen()
+            >>> evaluator.key_bytes == program.key_bytes
+            True
+        """
         from cloakwork.runtime.client import Client  # noqa: PLC0415
 
         client = Client.generate(self)
@@ -243,6 +257,14 @@ class Program(Saved):
         Args:
             args: The inputs in their order; see `Client.encrypt`.
             named: The inputs by name.
+
+        Raises:
+            CloakworkError: What `Client.encrypt`, `Evaluator.run` and `Client.decrypt` raise.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> cw.compile(lambda x: x * 2, (2,)).run([0.25, 0.5]).round(4).tolist()
+            [0.5, 1.0]
         """
         if self._own is None:
             self._own = self.keygen()
@@ -262,6 +284,11 @@ class Program(Saved):
         Raises:
             ResultOverflowError: A result has more bits than the program was compiled for.
             CloakworkError: What `Client.encrypt` raises.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> cw.compile(lambda x: x * 2, (2,)).run_clear([0.25, 0.5]).tolist()
+            [0.5, 1.0]
         """
         return self.in_clear().run(*args, **named)
 
@@ -275,8 +302,14 @@ class Program(Saved):
 
         Raises:
             ShapeMismatchError, NotRealError, NotFiniteError: As `Client.encrypt` raises them.
-            InputNameError: An input is missing.
-            InvalidArgumentError: The seed is no integer from 0 up.
+            InputNameError: An input is missing, or the program has no input of that name.
+            InvalidArgumentError: The seed is not an integer from 0 up.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> found = cw.compile(lambda x: x * 2, (2,)).simulate([0.25, 3.0])
+            >>> found.outputs.round(4).tolist(), len(found.outside)
+            ([0.5, 6.0], 1)
         """
         seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
         arguments = bound_arguments(self.inputs, args, named, "simulate")
@@ -306,6 +339,11 @@ class Program(Saved):
 
         Args:
             noise_seed: What modelled errors are drawn from; None for none.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> cw.compile(lambda x: x * 2, (2,)).in_clear().warning
+            'clear backend: hides nothing'
         """
         return replace(self, scheme=self.scheme.in_clear(noise_seed))
 

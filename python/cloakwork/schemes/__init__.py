@@ -15,7 +15,7 @@ from cloakwork.schemes.clear_real import ClearReal
 from cloakwork.schemes.tfhe import Tfhe
 
 _SCHEMES = {each.name: each for each in (Ckks, Bgv, Tfhe, ClearReal, ClearInteger, ClearBits)}
-_ADVICE = "where that is wanted, for tests, read it with insecure=True"
+_ADVICE = "for tests, read it with insecure=True"
 
 
 def read_scheme(fields: Fields, limits: ReadLimits) -> Any:
@@ -31,7 +31,7 @@ def read_scheme(fields: Fields, limits: ReadLimits) -> Any:
         InsecureParametersError: Its parameters fall short of 128-bit security, or it hides nothing.
     """
     found: Any = _SCHEMES[fields.choice("scheme", tuple(_SCHEMES))]
-    if not found.hidden and not limits.insecure:
+    if not found.encrypts and not limits.insecure:
         raise InsecureParametersError(f"cannot read {fields.place}: it hides nothing; {_ADVICE}")
     try:
         return found.from_fields(fields, limits)

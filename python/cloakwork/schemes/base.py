@@ -171,14 +171,14 @@ class Scheme(Protocol):
 
     Attributes:
         name: A word that says which scheme it is, in files too.
-        hidden: Whether it encrypts; the clear ones do not.
+        encrypts: Whether it encrypts; the clear ones do not.
         exact: Whether results have no errors.
         public_inputs: Whether inputs may be encrypted by a public key, whose noise is greater.
         modulus: What integers wrap around modulo; None where nothing does.
     """
 
     name: ClassVar[str]
-    hidden: ClassVar[bool] = True
+    encrypts: ClassVar[bool] = True
     exact: ClassVar[bool] = True
     public_inputs: bool = True
     modulus: int | None = None

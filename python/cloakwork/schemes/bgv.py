@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork._native import (
+    WORD_BYTES,
     BgvCiphertext,
     BgvEstimate,
     BgvEvaluationKeys,
@@ -175,7 +176,7 @@ class BgvBackend(Backend[ByPrime]):
         if known is not None and known[0] is constant:
             return known[1]
         made = tuple(encoded(each, constant, level) for each in self.parameter_sets)
-        nbytes = sum(4 * each.n * each.prime_count(level) for each in self.parameter_sets)
+        nbytes = sum(WORD_BYTES * each.n * each.prime_count(level) for each in self.parameter_sets)
         if self._cached_bytes + nbytes <= self._cache_bytes:
             # With the vector itself, so that no other takes its identity.
             self._cached[key] = (constant, made)

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from cloakwork._native import (
+    PRECISION_FAILURE_BITS,
     Ciphertext,
     CkksEstimate,
     EvaluationKeys,
@@ -29,9 +30,6 @@ from cloakwork.schemes.base import Backend, Decrypted, Flooding, levels_of
 from cloakwork.schemes.ckks_estimates import CkksEstimates
 from cloakwork.schemes.clear_real import ClearReal, RealScheme
 from cloakwork.schemes.transform_cache import TransformCache, ciphertext_bytes
-
-# The chance that an error exceeds what a ciphertext's precision says is 2^-20.
-_PRECISION_FAILURE_BITS = 20.0
 
 
 class CkksBackend(Backend[Ciphertext]):
@@ -153,7 +151,7 @@ class Ckks(RealScheme):
 
         Each ciphertext's does with 2^-20 (`crates/rlwe`, `ckks::estimate`).
         """
-        return math.log2(len(levels_of(body, "outputs"))) - _PRECISION_FAILURE_BITS
+        return math.log2(len(levels_of(body, "outputs"))) - PRECISION_FAILURE_BITS
 
     def in_clear(self, noise_seed: int | None = None) -> ClearReal:
         return ClearReal(self.parameters, noise_seed)

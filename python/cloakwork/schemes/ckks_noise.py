@@ -51,7 +51,7 @@ class NoiseModel:
     seed: int = 0
 
     def scale(self, level: int, *, waiting: bool) -> float:
-        """The scale of a value; that of a product which waits for its rescale is a square."""
+        """The scale of a value; that of a product that is not rescaled is a square."""
         return self.scales[level] ** 2 if waiting else self.scales[level]
 
     def encryption(self, level: int) -> float:

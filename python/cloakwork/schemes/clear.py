@@ -23,7 +23,7 @@ class ClearScheme(Scheme):
         error: How far any number may be off.
     """
 
-    hidden: ClassVar[bool] = False
+    encrypts: ClassVar[bool] = False
     error: ClassVar[float] = 0.0
     insecure = True
 

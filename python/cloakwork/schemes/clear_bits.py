@@ -1,7 +1,7 @@
 """Bits without encryption: bootstrap programs on phases without noise, exact modulo 2^32.
 
 It is the meaning of a bootstrap program and the check of whoever made one: a phase that falls
-between two boxes, or an output that is neither 0 nor its encoding, is an error.
+between two messages, or an output that is neither 0 nor its encoding, is an error.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import (
-    BoxMissedError,
     InvalidProgramError,
+    MessageMissedError,
     RunCancelledError,
     ShapeMismatchError,
 )
@@ -133,7 +133,7 @@ def run_clear_bootstraps(program: BootstrapProgram, inputs: Bits) -> Bits:
 
     Raises:
         ShapeMismatchError: The columns are not the bits of the inputs.
-        BoxMissedError: A bootstrap's phase is not one of its boxes, or an output's phase is
+        MessageMissedError: A bootstrap's phase is not one of its messages, or an output's phase is
             neither 0 nor its encoding.
 
     Example:
@@ -166,8 +166,8 @@ def _outputs(program: BootstrapProgram, inputs: Bits) -> Bits:
     output_starts = program.output_starts.tolist()
     table_starts = program.table_starts.tolist()
     weights = program.term_weights.view(np.uint32)
-    for node, (kind, boxes_log) in enumerate(
-        zip(program.kinds.tolist(), program.boxes_log.tolist(), strict=True)
+    for node, (kind, message_bits) in enumerate(
+        zip(program.kinds.tolist(), program.message_bits.tolist(), strict=True)
     ):
         terms = slice(term_starts[node], term_starts[node + 1])
         phase = program.constants[node] + weights[terms] @ phases[program.term_signals[terms]]
@@ -175,24 +175,24 @@ def _outputs(program: BootstrapProgram, inputs: Bits) -> Bits:
         if kind == LINEAR:
             phases[first] = phase
             continue
-        if np.any(phase & np.uint32((1 << 32 - boxes_log) - 1)):
-            raise BoxMissedError(
+        if np.any(phase & np.uint32((1 << 32 - message_bits) - 1)):
+            raise MessageMissedError(
                 f"cannot run the bootstraps: the phase of node {node} falls between two of its "
-                f"{1 << boxes_log} boxes; the program was made wrongly"
+                f"{1 << message_bits} messages; the program was made wrongly"
             )
-        boxes = phase >> np.uint32(32 - boxes_log)
+        messages = phase >> np.uint32(32 - message_bits)
         tables = program.tables[table_starts[node] : table_starts[node + 1]]
         halves = tables.reshape(end - first, -1)
         whole = np.concatenate([halves, -halves], axis=1)
         constants = program.output_constants[
             first - program.input_count : end - program.input_count
         ]
-        phases[first:end] = whole[:, boxes] + constants[:, np.newaxis]
+        phases[first:end] = whole[:, messages] + constants[:, np.newaxis]
     leaving = phases[program.output_signals]
     encodings = program.output_encodings[:, np.newaxis]
     wrong = np.flatnonzero(np.any((leaving != 0) & (leaving != encodings), axis=1))
     if wrong.size:
-        raise BoxMissedError(
+        raise MessageMissedError(
             f"cannot run the bootstraps: bit {int(wrong[0])} of the outputs is neither 0 nor 1 "
             "in its encoding; the program was made wrongly"
         )

@@ -34,7 +34,7 @@ class ClearVector:
     Args:
         slots: The numbers.
         level: The level.
-        waiting: Whether it is a product that waits for its rescale.
+        waiting: Whether it is a product that is not rescaled.
     """
 
     slots: Vector

@@ -52,8 +52,8 @@ class Tfhe(Scheme):
         InvalidArgumentError: There is no such set.
 
     Example:
-        >>> print(Tfhe("boxes8"))
-        TFHE with the parameters boxes8, 128-bit secure
+        >>> print(Tfhe("space8"))
+        TFHE with the parameters space8, 128-bit secure
     """
 
     name: ClassVar[str] = "tfhe"
@@ -66,7 +66,7 @@ class Tfhe(Scheme):
     @property
     def value_bytes(self) -> int:
         """Bytes of an LWE ciphertext."""
-        return self.parameters.signal_bytes
+        return self.parameters.lwe_bytes
 
     def failure(self, body: BootstrapProgram) -> Failure:
         """How likely a program goes wrong."""
@@ -77,18 +77,18 @@ class Tfhe(Scheme):
         return self.failure(body).total
 
     def require_fitting(self, body: BootstrapProgram) -> None:
-        """Refuse a program with too many boxes, or that goes wrong too often.
+        """Refuse a program with too large a message space, or that goes wrong too often.
 
         Raises:
-            InvalidProgramError: It is of another form, or its bootstraps tell too many boxes apart.
+            InvalidProgramError: It is of another form, or its message space is too large.
             NoiseBudgetError: It would go wrong with a greater probability than allowed.
         """
         require_bootstraps(body)
-        boxes_log = int(body.boxes_log.max(initial=0))
-        if boxes_log > self.parameters.max_boxes_log:
+        message_bits = int(body.message_bits.max(initial=0))
+        if message_bits > self.parameters.max_message_bits:
             raise InvalidProgramError(
-                f"cannot use {body.title}: its bootstraps tell 2^{boxes_log} boxes apart, those "
-                f"under {self.parameters.name} 2^{self.parameters.max_boxes_log}"
+                f"cannot use {body.title}: it has a message space of 2^{message_bits}, "
+                f"{self.parameters.name} has 2^{self.parameters.max_message_bits}"
             )
         self.failure(body).require(body.title, self.parameters.name, self.failure_bits)
 

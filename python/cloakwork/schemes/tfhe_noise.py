@@ -40,13 +40,13 @@ class BitNoise:
 
     Args:
         name: The name of the parameter set.
-        max_boxes_log: log2 of the most boxes that a bootstrap tells apart.
+        max_message_bits: log2 of the largest message space of a bootstrap.
         fresh_variance: Noise of an encrypted input.
         public_variance: Noise of one that a public key encrypted.
         bootstrap_variance: Noise of one output of a bootstrap.
         switch_variance: What the way into a bootstrap of one, two, four tables adds: key switch
             and modulus switch.
-        failure_bits: The most that a bootstrap may miss its box, or an output its bit: a
+        failure_bits: The most that a bootstrap may miss its message, or an output its bit: a
             probability of 2^-failure_bits.
 
     Raises:
@@ -54,13 +54,13 @@ class BitNoise:
             bootstrap of one table.
 
     Example:
-        >>> noise = noise_of("boxes8")
+        >>> noise = noise_of("space8")
         >>> noise.log2_failure(2, 1, noise.bootstrap_variance) < -64
         True
     """
 
     name: str
-    max_boxes_log: int
+    max_message_bits: int
     fresh_variance: float
     public_variance: float
     bootstrap_variance: float
@@ -74,40 +74,41 @@ class BitNoise:
             self._refuse("expected finite variances of 0 or more")
         if not 1 <= len(self.switch_variance) <= 3:
             self._refuse("expected the noise of one, two and four tables")
-        if self.max_boxes_log < 2:
-            self._refuse(f"expected 4 boxes or more, got 2^{self.max_boxes_log}")
+        if self.max_message_bits < 2:
+            self._refuse(f"expected a message space of 4 or more, got 2^{self.max_message_bits}")
 
-    def budget(self, boxes_log: int, tables: int) -> float:
+    def budget(self, message_bits: int, tables: int) -> float:
         """The most variance that a bootstrap's sum may have; below 0 where there is none."""
-        margin = 2.0 ** -(boxes_log + 1)
-        largest = boolean_largest_variance(margin, -self.failure_bits)
+        margin = 2.0 ** -(message_bits + 1)
+        # What is computed back from it may come out above by the last bit of a float.
+        largest = (1 - 2.0**-40) * boolean_largest_variance(margin, -self.failure_bits)
         return largest - self.switch_variance[tables_log(tables)]
 
-    def most_tables(self, boxes_log: int) -> int:
+    def most_tables(self, message_bits: int) -> int:
         """The most tables that leave room for sums of some bootstraps' outputs; 0 for none."""
         room = _LEAST_ROOM * max(self.bootstrap_variance, self.fresh_variance)
         fitting = [
             1 << log
             for log in range(len(self.switch_variance))
-            if self.budget(boxes_log, 1 << log) >= room
+            if self.budget(message_bits, 1 << log) >= room
         ]
         return max(fitting, default=0)
 
-    def doublings(self, boxes_log: int) -> int:
+    def doublings(self, message_bits: int) -> int:
         """How often an output may be doubled until a quarter of the budget is gone."""
-        budget = self.budget(boxes_log, max(1, self.most_tables(boxes_log)))
+        budget = self.budget(message_bits, max(1, self.most_tables(message_bits)))
         share = budget / (4 * max(self.bootstrap_variance, 2.0**-64))
         return min(_MOST_DOUBLINGS, math.floor(math.log(share, 4))) if share >= 1 else 0
 
-    def most_boxes_log(self) -> int:
-        """log2 of the most boxes that bootstraps of one table tell apart; 0 for none."""
-        able = [each for each in range(2, self.max_boxes_log + 1) if self.most_tables(each)]
+    def most_message_bits(self) -> int:
+        """log2 of the largest message space of bootstraps of one table; 0 for none."""
+        able = [each for each in range(2, self.max_message_bits + 1) if self.most_tables(each)]
         return max(able, default=0)
 
-    def log2_failure(self, boxes_log: int, tables: int, variance: float) -> float:
-        """log2 of the probability that a bootstrap's sum of this variance misses its box."""
+    def log2_failure(self, message_bits: int, tables: int, variance: float) -> float:
+        """log2 of the probability that a bootstrap's sum of this variance misses its message."""
         return boolean_log2_failure(
-            2.0 ** -(boxes_log + 1), variance + self.switch_variance[tables_log(tables)]
+            2.0 ** -(message_bits + 1), variance + self.switch_variance[tables_log(tables)]
         )
 
     def _refuse(self, reason: str) -> NoReturn:
@@ -131,13 +132,13 @@ def noise_of(name: str, failure_bits: int = FAILURE_BITS) -> BitNoise:
         InvalidArgumentError: There is no such set.
 
     Example:
-        >>> noise_of("boxes8").max_boxes_log
+        >>> noise_of("space8").max_message_bits
         3
     """
     stated = boolean_noise(name)
     return BitNoise(
         name,
-        BooleanParameters(name).max_boxes_log,
+        BooleanParameters(name).max_message_bits,
         stated["fresh_variance"],
         stated["public_variance"],
         stated["bootstrap_variance"],
@@ -178,9 +179,9 @@ class Sources:
         noise: That of the parameter set.
 
     Example:
-        >>> sources = Sources(noise_of("boxes8"))
+        >>> sources = Sources(noise_of("space8"))
         >>> sources.add_outputs([5, 6])
-        >>> unit = noise_of("boxes8").bootstrap_variance
+        >>> unit = noise_of("space8").bootstrap_variance
         >>> round(sources.variance({5: 1, 6: -1}) / unit), round(sources.variance({5: 1}) / unit)
         (4, 1)
     """
@@ -216,7 +217,7 @@ def failure_of(program: BootstrapProgram, noise: BitNoise) -> Failure:
         >>> builder = BootstrapBuilder("and", (Port("a", "bits", 2),))
         >>> terms = [(builder.input(0, QUARTER), 1), (builder.input(1, QUARTER), 1)]
         >>> _ = builder.bootstrap(terms, 0, 2, [(-EIGHTH, -EIGHTH)], [EIGHTH])
-        >>> failure_of(builder.finish(), noise_of("boxes8")).worst < -64
+        >>> failure_of(builder.finish(), noise_of("space8")).worst < -64
         True
     """
     worst, total = program.native.log2_failure(

@@ -6,13 +6,11 @@ import threading
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from cloakwork._native import BgvParameters, LinearTransform, Parameters
+from cloakwork._native import WORD_BYTES, BgvParameters, LinearTransform, Parameters
 from cloakwork.base.machine import physical_bytes
 from cloakwork.programs.slots import Vector
 
 _Diagonals: TypeAlias = Mapping[int, Vector]
-# Bytes of one residue.
-WORD_BYTES = 4
 # Of the machine's memory, what encoded transforms may take by default.
 _SHARE = 4
 

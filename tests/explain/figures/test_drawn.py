@@ -9,7 +9,7 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError, MissingDependencyError
-from cloakwork.explain.slot_image import DIRTY, EMPTY, slot_elements
+from cloakwork.explain.slot_image import EMPTY, GARBAGE, slot_elements
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.programs.layout import Axis, Layout
 
@@ -94,9 +94,12 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
 
 
 def test_slots_hold_elements_copies_nothing_or_anything() -> None:
-    tiled = Layout(6, (Axis(3, 1, tile=2),), (Axis(2, 3),), dirty=True)
+    tiled = Layout(6, (Axis(3, 1, tile=2),), (Axis(2, 3),), garbage=True)
     held, copies = slot_elements(tiled, 2)
-    assert held.tolist() == [[0, 1, DIRTY, 0, 1, DIRTY], [2, DIRTY, DIRTY, 2, DIRTY, DIRTY]]
+    assert held.tolist() == [
+        [0, 1, GARBAGE, 0, 1, GARBAGE],
+        [2, GARBAGE, GARBAGE, 2, GARBAGE, GARBAGE],
+    ]
     assert np.argwhere(copies).tolist() == [[0, 3], [0, 4], [1, 3]]
     first, _ = slot_elements(Layout(6, (Axis(3, 1, tile=2),), offset=1), 1)
     assert first.tolist() == [[EMPTY, 0, 1, EMPTY, EMPTY, EMPTY]]

@@ -90,7 +90,7 @@ def test_programs_show_themselves_in_a_line(tmp_path: Path) -> None:
         assert "x0, x1 -> y0" in shown
         assert len(shown) <= 100
     assert repr(program) == (
-        "Program(adder.txt: x0, x1 -> y0; 64 bootstraps; TFHE with the parameters boxes4, 128-bit "
+        "Program(adder.txt: x0, x1 -> y0; 64 bootstraps; TFHE with the parameters space4, 128-bit "
         "secure)"
     )
 

@@ -187,7 +187,7 @@ def cell(kind: str, made: int, **pins: int) -> dict[str, object]:
     [
         ("output", [cell("$_AND_", 3, A=2, B=4), cell("$_NOT_", 4, A=3)], "its gates form a loop"),
         ("output", [cell("$_AND_", 3, A=2, B=4)], "nothing drives the wire 4"),
-        ("output", [cell("$_TBUF_", 3, A=2, E=2)], "_TBUF_, from an unknown line, is no gate"),
+        ("output", [cell("$_TBUF_", 3, A=2, E=2)], "_TBUF_, from an unknown line, is not a gate"),
         ("inout", [cell("$_NOT_", 3, A=2)], "the port q is inout"),
         ("input", [], "it has no outputs; expected a module that computes something"),
     ],

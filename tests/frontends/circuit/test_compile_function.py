@@ -348,6 +348,34 @@ def test_insecure_is_true_or_false() -> None:
         small(lambda x: x, cw.scalar(), insecure="yes")
 
 
+@pytest.mark.parametrize("failure_bits", [40, 64, 128])
+def test_bounds_fail_no_more_often_than_asked(failure_bits: int) -> None:
+    program = distance.compile(bits=16, effort=0.1, failure_bits=failure_bits)
+    sets = program.scheme.parameter_sets
+    assert [each.failure_bits for each in sets] == [failure_bits] * len(sets)
+    # A few dozen bounds, three for each operation that adds noise.
+    assert -failure_bits < program.log2_failure < -failure_bits + 8
+    client, evaluator = program.keygen()
+    assert client.decrypt(evaluator.run(client.encrypt(a=[1, 2, 3], b=[4, 6, 8]))) == 50
+
+
+def test_fewer_failures_take_a_larger_modulus() -> None:
+    usual, rarer = (
+        distance.compile(bits=16, effort=0.1, log_n=14, failure_bits=bits) for bits in (40, 128)
+    )
+    (less,), (more,) = usual.scheme.parameter_sets, rarer.scheme.parameter_sets
+    assert less.log_q(0) <= more.log_q(0)
+    assert rarer.log2_failure < -120 < -40 < usual.log2_failure
+    default = distance.compile(bits=16, effort=0.1, log_n=14)
+    assert default.fingerprint == usual.fingerprint
+
+
+@pytest.mark.parametrize("failure_bits", [39, 129, 0, 64.5, "64", True, None])
+def test_other_failure_bits_are_refused(failure_bits: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="failure_bits to be an integer from 40 up to 1"):
+        distance.compile(bits=16, failure_bits=failure_bits)
+
+
 def test_inputs_whose_text_cannot_be_made_are_refused() -> None:
     program = small(lambda x: x, cw.scalar())
     with pytest.raises(NotIntegerError, match="got a set"):
@@ -367,3 +395,14 @@ def test_compiling_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     distance.compile(bits=16, effort=0.1)
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "")
+
+
+def test_fewer_failures_let_more_results_be_shown() -> None:
+    seldom = distance.compile(bits=16, effort=0.1, failure_bits=128)
+    assert seldom.log2_failure < -120
+    client, evaluator = seldom.keygen()
+    outputs = evaluator.run(client.encrypt(a=[1, 2, 3], b=[4, 6, 8]))
+    assert client.decrypt_for_others(outputs, statistical_bits=40, decryptions=10**6) == 50
+    for wrong in (39, 129, 64.5):
+        with pytest.raises(InvalidArgumentError, match="failure_bits"):
+            distance.compile(bits=16, failure_bits=wrong)  # type: ignore[arg-type]

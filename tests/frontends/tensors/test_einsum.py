@@ -35,7 +35,7 @@ def check(session: cw.Session, case: RandomEinsum) -> None:
     assert result.shape == expected.shape
     np.testing.assert_allclose(session.decrypt(result), expected, atol=1e-9)
     assert result.level >= DEPTH - 3 * max(1, len(operands) - 1)
-    if not result.layout.dirty:
+    if not result.layout.garbage:
         used = result.layout.pack(np.ones(result.shape))
         for value, mask in zip(result.values, used, strict=True):
             assert np.abs(value.slots[mask == 0]).max(initial=0) < 1e-9
@@ -88,14 +88,14 @@ def test_einsums_chain_through_their_layouts() -> None:
     assert np.allclose(SESSION.decrypt(last), ((a @ b @ c) ** 2).sum())
 
 
-def test_dirty_slots_never_reach_a_result() -> None:
+def test_garbage_slots_never_reach_a_result() -> None:
     rng = np.random.default_rng(4)
     a, b = rng.uniform(-1, 1, (6, 7)), rng.uniform(-1, 1, (5,))
-    dirty = cw.einsum("ij->i", SESSION.encrypt(a))
-    assert dirty.layout.dirty
-    outer = cw.einsum("i,j->ij", dirty, SESSION.encrypt(b))
+    garbage = cw.einsum("ij->i", SESSION.encrypt(a))
+    assert garbage.layout.garbage
+    outer = cw.einsum("i,j->ij", garbage, SESSION.encrypt(b))
     assert np.allclose(SESSION.decrypt(outer), np.outer(a.sum(axis=1), b))
-    weighed = cw.einsum("i,ij->j", dirty, a)
+    weighed = cw.einsum("i,ij->j", garbage, a)
     assert np.allclose(SESSION.decrypt(weighed), a.sum(axis=1) @ a)
 
 

@@ -52,7 +52,7 @@ def check(tensor: cw.Tensor, expected: Any) -> None:
     assert isinstance(session, cw.Session)
     assert tensor.shape == expected.shape
     np.testing.assert_allclose(session.decrypt(tensor), expected, rtol=1e-9, atol=1e-9)
-    if not tensor.layout.dirty:
+    if not tensor.layout.garbage:
         used = tensor.layout.pack(np.ones(tensor.shape))
         for value, mask in zip(tensor.values, used, strict=True):
             assert np.abs(value.slots[mask == 0]).max(initial=0) < 1e-9

@@ -167,9 +167,9 @@ def axes(rows: Any) -> Any:
         {"offset": False},
         {"offset": None},
         {"offset": ...},
-        {"dirty": 0},
-        {"dirty": "no"},
-        {"dirty": ...},
+        {"garbage": 0},
+        {"garbage": "no"},
+        {"garbage": ...},
         {"slots": 512},
         {"slots": 0},
         {"slots": 1 << 20},
@@ -183,12 +183,12 @@ def test_hostile_layouts_are_refused(facts: dict[str, Any], tmp_path: Path) -> N
         "slots": 1024,
         "axes": axes([[2, 1, "", 0]]),
         "replicas": axes([[4, 4, "k", 0]]),
-        "dirty": True,
+        "garbage": True,
         "offset": 1000,
     }
     container.write(path, TENSOR_KIND, {**record, "layout": layout})
     assert SESSION.load(path).layout == Layout(
-        1024, (Axis(2, 1),), (Axis(4, 4),), dirty=True, offset=1000
+        1024, (Axis(2, 1),), (Axis(4, 4),), garbage=True, offset=1000
     )
     for name, value in facts.items():
         layout = changed(layout, (name,), axes(value) if name in {"axes", "replicas"} else value)

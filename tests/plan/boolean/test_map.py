@@ -47,16 +47,18 @@ EIGHT, SIXTEEN = (
     dataclasses.replace(
         noised(
             PUBLISHED,
-            f"{1 << boxes_log} boxes",
-            max_boxes_log=boxes_log,
-            switch_variance=tuple(each / 4 ** (boxes_log - 2) for each in NOISE.switch_variance),
+            f"message space {1 << message_bits}",
+            max_message_bits=message_bits,
+            switch_variance=tuple(each / 4 ** (message_bits - 2) for each in NOISE.switch_variance),
         ),
         bootstrap_seconds=(seconds,) * 3,
     )
-    for boxes_log, seconds in ((3, 0.024), (4, 0.03))
+    for message_bits, seconds in ((3, 0.024), (4, 0.03))
 )
-# Half as noisy as can be: what bootstraps with more boxes take must be refreshed.
-NOISY_EIGHT = noised(EIGHT, "8 boxes, noisy", bootstrap_variance=EIGHT.noise.budget(3, 1) / 64)
+# Half as noisy as can be: what bootstraps with a larger message space take must be refreshed.
+NOISY_EIGHT = noised(
+    EIGHT, "message space 8, noisy", bootstrap_variance=EIGHT.noise.budget(3, 1) / 64
+)
 SETS = (PUBLISHED, NOISY, FOURFOLD, EIGHT, SIXTEEN, NOISY_EIGHT)
 MIXES = (
     list(GateKind),
@@ -92,7 +94,7 @@ def made_by(gates: GateProgram, costs: BitCosts, slack: float, generous: bool) -
     noise = costs.noise
     network = with_fewer_ands(network_of(gates))
     chain = max(0, noise.doublings(2) - 1)
-    abilities = Abilities(noise.most_tables(2), chain, max(1, noise.most_boxes_log() - 1))
+    abilities = Abilities(noise.most_tables(2), chain, max(1, noise.most_message_bits() - 1))
     return written_out(gates, network, cover(network, abilities, slack, generous=generous), noise)
 
 
@@ -158,7 +160,7 @@ def test_bootstraps_of_known_circuits(gates: GateProgram, bootstraps: int, one_b
 
 
 @pytest.mark.parametrize(
-    ("gates", "by_boxes"),
+    ("gates", "by_message_bits"),
     [
         # 16 times 7 ANDs with a sign.
         (circuits.rectifier(16, 8), {2: 112, 3: 64, 4: 48}),
@@ -169,16 +171,16 @@ def test_bootstraps_of_known_circuits(gates: GateProgram, bootstraps: int, one_b
     ids=lambda case: case.title if isinstance(case, GateProgram) else "",
 )
 def test_ands_that_share_an_operand_share_bootstraps(
-    gates: GateProgram, by_boxes: dict[int, int]
+    gates: GateProgram, by_message_bits: dict[int, int]
 ) -> None:
     for costs in (PUBLISHED, EIGHT, SIXTEEN):
         made = made_by(gates, costs, math.inf, generous=True)
         require_same(gates, made)
         assert failure_of(made, costs.noise).worst <= -64
-        assert made.bootstrap_count <= by_boxes[costs.noise.max_boxes_log], costs.name
+        assert made.bootstrap_count <= by_message_bits[costs.noise.max_message_bits], costs.name
 
 
-def test_boxes_are_taken_where_they_pay() -> None:
+def test_a_larger_message_space_is_taken_where_it_pays() -> None:
     cheap, expensive = (
         dataclasses.replace(EIGHT, bootstrap_seconds=(factor * PUBLISHED.seconds(1),) * 3)
         for factor in (1.7, 1.8)

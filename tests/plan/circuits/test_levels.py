@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cloakwork._native import BgvNoiseModel
 from cloakwork.plan.circuits.levels import (
     SWITCHINGS,
     Chain,
@@ -10,7 +11,6 @@ from cloakwork.plan.circuits.levels import (
     lowest_levels,
     switches,
 )
-from cloakwork.plan.circuits.noise import NoiseModel
 from cloakwork.programs.slots import (
     Add,
     DropLevel,
@@ -23,7 +23,7 @@ from cloakwork.programs.slots import (
     Sub,
 )
 
-MODEL = NoiseModel.of(65537, 13)
+MODEL = BgvNoiseModel(13, 65537)
 LEVEL_BITS = 30
 BEFORE = SWITCHINGS[0].before
 PLAIN = Switching(BEFORE, alike=(), early=False)
@@ -35,7 +35,7 @@ def program_of(*operations: Operation) -> SlotProgram:
 
 def made(program: SlotProgram, switching: Switching) -> list[Operation]:
     asked = switches(program, MODEL, LEVEL_BITS, switching)
-    levels = lowest_levels(program, asked, MODEL, Chain(LEVEL_BITS, 60))
+    levels = lowest_levels(program, asked, Chain(LEVEL_BITS, 60))
     return list(levelled(program, asked, levels).operations)
 
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cloakwork._native import BgvNoiseModel
 from cloakwork.errors import InvalidProgramError
 from cloakwork.frontends.circuit.inputs import vector
 from cloakwork.frontends.circuit.staging import staged
 from cloakwork.plan.circuits.levels import SWITCHINGS, Chain, levelled, lowest_levels, switches
-from cloakwork.plan.circuits.noise import NoiseModel
 from cloakwork.plan.circuits.search import vectorise
 from cloakwork.plan.circuits.to_slots import SlotPlan, slot_plan
 from cloakwork.programs.ir.circuits import CircuitInput, CircuitOutput
@@ -29,7 +29,7 @@ from cloakwork.runtime.executor import run_in_order
 from cloakwork.schemes.clear_integer import ClearIntegersBackend, exact
 from tests.frontends.circuit.random_functions import RandomFunction, functions
 
-MODEL = NoiseModel.of(65537, 12)
+MODEL = BgvNoiseModel(12, 65537)
 
 
 def computed(plan: SlotPlan, program: SlotProgram, inputs: list[list[int]]) -> list[list[int]]:
@@ -68,9 +68,7 @@ def require_equal(function: RandomFunction, replicated: bool, grouped: bool, see
     slots = 3 * lanes.width + seed % lanes.width
     plan = slot_plan(lanes, slots)
     asked = switches(plan.program, MODEL, 40, SWITCHINGS[seed % len(SWITCHINGS)])
-    program = levelled(
-        plan.program, asked, lowest_levels(plan.program, asked, MODEL, Chain(40, 60))
-    )
+    program = levelled(plan.program, asked, lowest_levels(plan.program, asked, Chain(40, 60)))
     rng = random.Random(seed)
     bound = 10 ** rng.randint(0, 12)
     inputs = [

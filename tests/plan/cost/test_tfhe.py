@@ -22,9 +22,9 @@ def test_the_published_set() -> None:
     assert COSTS.name == noise.name == "published"
     assert 1e-10 < noise.bootstrap_variance < 1e-8
     assert noise.most_tables(2) == 2
-    assert noise.most_tables(noise.max_boxes_log + 1) == 0
+    assert noise.most_tables(noise.max_message_bits + 1) == 0
     assert [COSTS.seconds(tables) for tables in (1, 2, 3)] == [0.018, 0.0185, 0.019]
-    assert noise.most_boxes_log() == 2
+    assert noise.most_message_bits() == 2
 
 
 @pytest.mark.parametrize(
@@ -70,18 +70,18 @@ def test_costs_that_are_none_are_measured_again(
         return MEASURED
 
     monkeypatch.setattr(tfhe, "boolean_seconds", seconds)
-    assert known_set("boxes4") is None
-    first = measured_set("boxes4")
-    assert known_set("boxes4") == first
+    assert known_set("space4") is None
+    first = measured_set("space4")
+    assert known_set("space4") == first
     (path,) = (tmp_path / "cloakwork").iterdir()
     identity = json.loads(path.read_text())["of"]
-    assert measured_set("boxes4") == first
-    assert measured == ["boxes4"]
+    assert measured_set("space4") == first
+    assert measured == ["space4"]
     cost_cache.write(identity, kept)
-    assert known_set("boxes4") is None
-    again: BitCosts = measured_set("boxes4")
+    assert known_set("space4") is None
+    again: BitCosts = measured_set("space4")
     assert again == first
-    assert measured == ["boxes4"] * 2
+    assert measured == ["space4"] * 2
 
 
 def test_costs_are_those_of_the_failure_asked_for(
@@ -89,7 +89,7 @@ def test_costs_are_those_of_the_failure_asked_for(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(tfhe, "boolean_seconds", lambda *_: MEASURED)
-    usual, rarer = measured_set("boxes4"), measured_set("boxes4", 128)
+    usual, rarer = measured_set("space4"), measured_set("space4", 128)
     assert (usual.noise.failure_bits, rarer.noise.failure_bits) == (64, 128)
     assert dataclasses.replace(rarer.noise, failure_bits=64) == usual.noise
     assert rarer.bootstrap_seconds == usual.bootstrap_seconds

@@ -80,7 +80,8 @@ def test_resnet_20_is_refused_before_anything_is_fitted(
         monkeypatch.setattr(f"cloakwork.plan.networks.compile_graph.{name}", unexpected)
     with pytest.raises(
         errors.LevelExhaustedError,
-        match=r"layer '\w+(\.\w+)*' ends \d+ levels or more below the inputs .* log_n=16 .* there are 50",
+        match=r"layer '\w+(\.\w+)*' ends \d+ levels or more below the inputs .* log_n=16 .* "
+        "there are 50",
     ):
         cw.nn.compile(module.eval(), torch.rand(4, 3, 32, 32))
 

@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.circuit.jobs import small_jobs
-from cloakwork._native import BgvEstimate, BgvParameters
+from cloakwork._native import BgvEstimate, BgvNoise, BgvNoiseModel, BgvParameters
 from cloakwork.errors import (
     CircuitTooDeepError,
     InsecureParametersError,
     InvalidProgramError,
     NoiseExhaustedError,
 )
-from cloakwork.plan.circuits.noise import Noise, NoiseModel
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import candidates
 from cloakwork.plan.cost.bgv import expected_limbs
@@ -41,11 +40,11 @@ def test_primes_hold_the_bits_and_suit_the_ring(bits: int, log_n: int) -> None:
     assert all(modulus < 1 << 30 and modulus % (2 << log_n) == 1 for modulus in moduli)
 
 
-def found(estimate: BgvEstimate) -> Noise:
-    return Noise(estimate.canonical_bits, estimate.length_bits, estimate.noise_bits)
+def found(estimate: BgvEstimate) -> BgvNoise:
+    return BgvNoise(estimate.canonical_bits, estimate.length_bits, estimate.noise_bits)
 
 
-def require_near(model: Noise, engine: Noise) -> None:
+def require_near(model: BgvNoise, engine: BgvNoise) -> None:
     """The model is no lower than the engine, and no more than a bit higher."""
     assert engine.norm - 0.1 <= model.norm <= engine.norm + 1
     assert engine.length - 0.1 <= model.length <= engine.length + 0.6
@@ -56,7 +55,7 @@ def require_near(model: Noise, engine: Noise) -> None:
 @pytest.mark.parametrize("bits", [8, 16, 29])
 def test_the_model_of_noise_is_the_engines(log_n: int, bits: int) -> None:
     modulus = plaintext_moduli(bits, log_n)[0]
-    model = NoiseModel.of(modulus, log_n)
+    model = BgvNoiseModel(log_n, modulus)
     parameters = BgvParameters(
         levels=2,
         plaintext_modulus=modulus,
@@ -67,7 +66,7 @@ def test_the_model_of_noise_is_the_engines(log_n: int, bits: int) -> None:
     )
     fresh = parameters.fresh(2)
     require_near(model.fresh, found(fresh))
-    publicly = NoiseModel.of(modulus, log_n, public_inputs=True).fresh
+    publicly = BgvNoiseModel(log_n, modulus, public_inputs=True).fresh
     require_near(publicly, found(parameters.fresh_public(2)))
     switched = fresh.multiply(fresh).switch_to(0)
     require_near(model.rounding, found(switched))

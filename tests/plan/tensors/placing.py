@@ -74,7 +74,7 @@ def numbers(shape: Sequence[int], seed: int = 0) -> NDArray[np.float64]:
 def packed(layout: Layout, array: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Its vectors, with garbage in the slots that may hold anything."""
     vectors = layout.pack(array)
-    if layout.dirty:
+    if layout.garbage:
         for vector, mask in zip(vectors, layout.pack(np.ones(layout.shape)), strict=True):
             vector[mask == 0] = GARBAGE
     return vectors
@@ -111,5 +111,5 @@ class Bench:
         wanted = layout.pack(expected)
         used = layout.pack(np.ones(layout.shape))
         for vector, right, mask in zip(self.vectors_of(placed), wanted, used, strict=True):
-            where = mask == 1 if layout.dirty else np.full(mask.shape, True)
+            where = mask == 1 if layout.garbage else np.full(mask.shape, True)
             np.testing.assert_allclose(vector[where], right[where], atol=1e-9)

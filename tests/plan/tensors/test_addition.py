@@ -62,7 +62,7 @@ def test_a_constant_is_added_where_elements_are() -> None:
     bench = Bench()
     x = bench.place(np.zeros(5), Layout(SLOTS, (Axis(5, 2),)))
     result = added(bench.builder, [x], (1,), np.full(5, 7.0), (5,))
-    assert not result.layout.dirty
+    assert not result.layout.garbage
     bench.check(result, np.full(5, 7.0))
 
 

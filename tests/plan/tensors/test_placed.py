@@ -11,11 +11,11 @@ from cloakwork.errors import LevelExhaustedError
 from cloakwork.plan.tensors.movement import Weights
 from cloakwork.plan.tensors.placed import (
     Placed,
-    cleaned,
     copied,
     dropped,
     gathered,
     level_of,
+    masked,
     moved,
     moved_freely,
     multiplied,
@@ -55,8 +55,8 @@ def test_sums_take_no_level(data: st.DataObject) -> None:
     bench = Bench()
     array = numbers(shape)
     x = bench.place(array, layout)
-    if layout.dirty and any(x.axis(name).ragged for name in gone):
-        x = cleaned(bench.builder, x)
+    if layout.garbage and any(x.axis(name).ragged for name in gone):
+        x = masked(bench.builder, x)
     before = level_of(bench.builder, x)
     result = summed(bench.builder, x, gone)
     assert level_of(bench.builder, result) == before
@@ -70,8 +70,8 @@ def test_cleaning_leaves_elements_alone(data: st.DataObject) -> None:
     bench = Bench()
     array = numbers(shape)
     x = bench.place(array, data.draw(layouts(shape, "ijk"[: len(shape)])))
-    result = cleaned(bench.builder, x)
-    assert not result.spilled
+    result = masked(bench.builder, x)
+    assert not result.has_garbage
     assert level_of(bench.builder, result) == LEVEL - 1
     bench.check(result, array)
 
@@ -180,7 +180,7 @@ def test_levels_that_are_lacking_are_named() -> None:
         require_levels(bench.builder, x, 2)
     low = dropped(bench.builder, x, 0)
     steps: list[Callable[[], Placed]] = [
-        lambda: cleaned(bench.builder, low),
+        lambda: masked(bench.builder, low),
         lambda: multiplied(bench.builder, low, x, low.layout.axes, "i"),
     ]
     for step in steps:

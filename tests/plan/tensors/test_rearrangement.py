@@ -79,14 +79,14 @@ def test_a_reshape_in_c_order_moves_nothing() -> None:
     x = bench.place(array, default_layout((4, 6), SLOTS))
     result = rearranged(bench.builder, x, counted((2, 12)))
     assert result.values == x.values
-    assert not result.layout.dirty
+    assert not result.layout.garbage
     bench.check(result, array.reshape(2, 12))
 
 
 def test_what_is_left_out_is_dirt() -> None:
     bench = Bench()
     x = bench.place(numbers((4,)), default_layout((4,), SLOTS))
-    assert rearranged(bench.builder, x, counted((4,))[1:]).layout.dirty
+    assert rearranged(bench.builder, x, counted((4,))[1:]).layout.garbage
 
 
 def test_moving_takes_a_level() -> None:

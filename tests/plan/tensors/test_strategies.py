@@ -133,21 +133,21 @@ def test_a_transpose_moves_nothing() -> None:
     assert not done
     assert result.layout.axes == (Axis(128, 1), Axis(64, 128))
     assert level == 3
-    assert not result.layout.dirty
+    assert not result.layout.garbage
 
 
 def test_a_diagonal_moves_nothing() -> None:
     done, result, _ = work((encrypted("ii", 64, 64),), "i")
     assert not done
     assert result.layout.axes == (Axis(64, 65),)
-    assert result.layout.dirty
+    assert result.layout.garbage
 
 
 def test_a_sum_takes_no_level_and_merges_its_axes() -> None:
     done, result, level = work((encrypted("ij", 64, 128),), "")
     assert done[Rotate] == 13
     assert level == 3
-    assert result.layout.dirty
+    assert result.layout.garbage
 
 
 def test_a_sum_over_ciphertexts_adds_them_first() -> None:
@@ -219,9 +219,9 @@ def test_operands_that_lie_alike_with_garbage_beside_them(data: st.DataObject, o
     layout = data.draw(
         layouts(shape).filter(lambda layout: all(axis.stride >= 0 for axis in layout.axes))
     )
-    dirty = replace(layout, dirty=True, offset=0)
+    garbage = replace(layout, garbage=True, offset=0)
     arrays = [numbers(shape, seed) for seed in range(2)]
     bench = Bench()
-    parts = [bench.place(array, dirty) for array in arrays]
+    parts = [bench.place(array, garbage) for array in arrays]
     result = contracted(bench.builder, parts, ("ij", "ij"), output)
     bench.check(result, np.asarray(np.einsum(f"ij,ij->{output}", *arrays)))

@@ -8,7 +8,7 @@ use crate::bgv::parameters::BgvParameters;
 use crate::errors;
 use crate::numbers::{Number, Real};
 
-/// Level, degree, plaintext factor and noise of a ciphertext, by which operations are let
+/// Level, degree, correction factor and noise of a ciphertext, by which operations are let
 /// through or refused, and what operations make of them: a program can be tried on estimates
 /// before anything runs.
 ///
@@ -136,7 +136,7 @@ impl BgvEstimate {
         result(py, self.0.linear_transform(&transform.get().0))
     }
 
-    /// The same integers at a lower level, and with a plaintext factor where one is given.
+    /// The same integers at a lower level, and with a correction factor where one is given.
     #[pyo3(signature = (level, factor=None))]
     fn switch_to(
         &self,

@@ -23,7 +23,7 @@ impl BgvEvaluator {
         Self(bgv::Evaluator::new(keys.get().snapshot()))
     }
 
-    /// a + b; of one level. Unequal plaintext factors are aligned at some cost in noise.
+    /// a + b; of one level. Unequal correction factors are aligned at some cost in noise.
     fn add(
         &self,
         py: Python<'_>,
@@ -162,7 +162,7 @@ impl BgvEvaluator {
         engine::run(py, || self.0.multiply_scalar(a, value.0)).map(BgvCiphertext)
     }
 
-    /// The same integers at a lower level, and with a plaintext factor where one is given: that
+    /// The same integers at a lower level, and with a correction factor where one is given: that
     /// of another ciphertext, so that adding the two costs no noise.
     #[pyo3(signature = (ciphertext, level, factor=None))]
     fn switch_to(
@@ -186,7 +186,7 @@ impl BgvEvaluator {
         engine::run(py, || self.0.switch_down(a)).map(BgvCiphertext)
     }
 
-    /// Both at the level and the plaintext factor of the lower.
+    /// Both at the level and the correction factor of the lower.
     fn match_levels(
         &self,
         py: Python<'_>,
@@ -209,7 +209,7 @@ impl BgvEvaluator {
         engine::run(py, || self.0.rotate(a, steps.0)).map(BgvCiphertext)
     }
 
-    /// Several rotations of one ciphertext, which share the dear part of the work.
+    /// Several rotations of one ciphertext, which share the decomposition (hoisting).
     fn rotate_hoisted(
         &self,
         py: Python<'_>,

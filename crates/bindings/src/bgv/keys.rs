@@ -54,7 +54,7 @@ impl BgvSecretKey {
         arrays::to_python(py, values)
     }
 
-    /// log2 of the largest coefficient of the noise, which tells of the key: for tests.
+    /// log2 of the largest coefficient of the noise, which reveals the key: for tests.
     fn noise_bits(&self, py: Python<'_>, ciphertext: Bound<'_, BgvCiphertext>) -> PyResult<f64> {
         let ciphertext = &ciphertext.get().0;
         engine::run(py, || Ok(self.0.measure_noise(ciphertext)?.coefficient_bits))

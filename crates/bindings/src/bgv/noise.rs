@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use rlwe::SecretDistribution;
-use rlwe::bgv::{CANONICAL_FACTOR_BITS, Noise, NoiseModel};
+use rlwe::bgv::{CANONICAL_FACTOR_BITS, LEAST_FAILURE_BITS, Noise, NoiseModel};
 
 use crate::errors;
 use crate::numbers::{Number, Real};
@@ -80,6 +80,7 @@ impl BgvNoise {
 /// Args:
 ///     log_n: log2 of the ring degree.
 ///     plaintext_modulus: The plaintext modulus.
+///     public_inputs: Whether inputs may be encrypted by a public key, whose encryption rounds.
 ///     failure_bits: Each bound fails with a chance below 2^-failure_bits; by default 40.
 ///
 /// Raises:
@@ -88,22 +89,25 @@ impl BgvNoise {
 pub struct BgvNoiseModel {
     model: NoiseModel,
     plaintext_modulus: u32,
+    public_inputs: bool,
 }
 
 #[pymethods]
 impl BgvNoiseModel {
     #[new]
-    #[pyo3(signature = (log_n, plaintext_modulus, *, failure_bits=Real(40.0)))]
+    #[pyo3(signature = (log_n, plaintext_modulus, *, public_inputs=false, failure_bits=None))]
     fn new(
         py: Python<'_>,
         log_n: Number<u32>,
         plaintext_modulus: Number<u32>,
-        failure_bits: Real,
+        public_inputs: bool,
+        failure_bits: Option<Real>,
     ) -> PyResult<Self> {
         let (plaintext_modulus, secret) = (plaintext_modulus.0, SecretDistribution::Ternary);
-        let model = NoiseModel::new(log_n.0, plaintext_modulus, secret, failure_bits.0);
+        let failure_bits = failure_bits.map_or(f64::from(LEAST_FAILURE_BITS), |bits| bits.0);
+        let model = NoiseModel::new(log_n.0, plaintext_modulus, secret, failure_bits);
         let model = model.map_err(|error| errors::refusal(py, &error))?;
-        Ok(Self { model, plaintext_modulus })
+        Ok(Self { model, plaintext_modulus, public_inputs })
     }
 
     /// The plaintext modulus.
@@ -118,10 +122,13 @@ impl BgvNoiseModel {
         CANONICAL_FACTOR_BITS
     }
 
-    /// Of an encryption under the secret key.
+    /// Of an encrypted input.
     #[getter]
     fn fresh(&self) -> BgvNoise {
-        BgvNoise(self.model.encryption())
+        BgvNoise(match self.public_inputs {
+            true => self.model.typical_public_encryption(),
+            false => self.model.encryption(),
+        })
     }
 
     /// What a switch to a smaller modulus adds.

@@ -210,7 +210,7 @@ impl Evaluator {
         engine::run(py, || self.0.rotate(a, steps.0)).map(Ciphertext)
     }
 
-    /// Several rotations of one ciphertext, which share the dear part of the work.
+    /// Several rotations of one ciphertext, which share the decomposition (hoisting).
     fn rotate_hoisted(
         &self,
         py: Python<'_>,

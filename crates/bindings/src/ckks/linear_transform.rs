@@ -90,7 +90,7 @@ impl LinearTransform {
     }
 
     /// The same transform with its diagonals encoded whenever it is applied: slower, and for
-    /// transforms too large to be kept encoded.
+    /// transforms too large to be cached encoded.
     #[staticmethod]
     #[pyo3(signature = (parameters, diagonals, *, slots, level, scale=None, baby_steps=None))]
     fn streamed(

@@ -40,7 +40,7 @@ impl BooleanSecretKey {
         engine::run_boolean(py, encrypt).map(BooleanCiphertexts)
     }
 
-    /// The bit of each signal, uint8: 1 where the phase is nearer to the encoding than to 0.
+    /// The bit of each ciphertext, uint8: 1 where the phase is nearer to the encoding than to 0.
     fn decrypt<'py>(
         &self,
         py: Python<'py>,
@@ -52,8 +52,8 @@ impl BooleanSecretKey {
         Ok(PyArray1::from_vec(py, bits))
     }
 
-    /// The noise of each signal in turns, float64: what its phase is off the nearer of 0 and
-    /// the encoding. It tells about the key: show it to no one else.
+    /// The noise of each ciphertext in turns, float64: what its phase is off the nearer of 0 and
+    /// the encoding. It reveals the key: show it to no one else.
     fn noise<'py>(
         &self,
         py: Python<'py>,
@@ -174,7 +174,7 @@ impl BooleanEvaluationKey {
     ///
     /// Args:
     ///     program: The program.
-    ///     inputs: One signal for each of its inputs, in order.
+    ///     inputs: One ciphertext for each of its inputs, in order.
     ///     threads: How many threads make bootstraps; by default as many as the engine has.
     ///     progress: Called up to 20 times a second, and at the end, with the number of
     ///         bootstraps made and the number of all.

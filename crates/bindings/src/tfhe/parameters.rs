@@ -34,16 +34,16 @@ impl BooleanParameters {
         self.0.name()
     }
 
-    /// log2 of the most boxes that a bootstrap tells apart.
+    /// log2 of the largest message space of a bootstrap.
     #[getter]
-    fn max_boxes_log(&self) -> u32 {
+    fn max_message_bits(&self) -> u32 {
         self.0.max_message_bits()
     }
 
     /// Bytes of one encrypted bit.
     #[getter]
-    fn signal_bytes(&self) -> usize {
-        self.0.signal_bytes()
+    fn lwe_bytes(&self) -> usize {
+        self.0.lwe_bytes()
     }
 
     /// Bytes of an evaluation key as `to_bytes` stores it.

@@ -17,7 +17,7 @@ use crate::{engine, errors};
 ///     term_signals: uint32 by term, an earlier signal.
 ///     term_weights: int32 by term.
 ///     constants: uint32 by node, added to the sum; 2^32 are one turn.
-///     boxes_log: uint8 by node, m of a bootstrap that tells 2^m boxes apart; else 0.
+///     message_bits: uint8 by node, m of a bootstrap with a message space of 2^m; else 0.
 ///     output_starts: uint32 by node and one more, where its outputs start.
 ///     tables: uint32, for each output of each bootstrap 2^(m-1) torus numbers.
 ///     output_constants: uint32 by output, added to the table's number; 0 for a sum.
@@ -31,7 +31,7 @@ pub struct BootstrapProgram(pub Program);
 #[pymethods]
 impl BootstrapProgram {
     #[new]
-    #[pyo3(signature = (*, inputs, kinds, term_starts, term_signals, term_weights, constants, boxes_log, output_starts, tables, output_constants, output_signals))]
+    #[pyo3(signature = (*, inputs, kinds, term_starts, term_signals, term_weights, constants, message_bits, output_starts, tables, output_constants, output_signals))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -41,7 +41,7 @@ impl BootstrapProgram {
         term_signals: Numbers<u32>,
         term_weights: Numbers<i32>,
         constants: Numbers<u32>,
-        boxes_log: Numbers<u8>,
+        message_bits: Numbers<u8>,
         output_starts: Numbers<u32>,
         tables: Numbers<u32>,
         output_constants: Numbers<u32>,
@@ -54,7 +54,7 @@ impl BootstrapProgram {
             term_signals: term_signals.0,
             term_weights: term_weights.0,
             constants: constants.0,
-            message_bits: boxes_log.0,
+            message_bits: message_bits.0,
             output_starts: output_starts.0,
             tables: tables.0,
             output_constants: output_constants.0,

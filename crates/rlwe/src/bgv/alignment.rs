@@ -1,4 +1,4 @@
-//! Multipliers that bring two plaintext factors together.
+//! Multipliers that bring two correction factors together.
 
 use super::slots::centred;
 use crate::ring::modulus::Modulus;

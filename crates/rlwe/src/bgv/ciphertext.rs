@@ -25,7 +25,7 @@ pub struct Ciphertext {
 }
 
 impl Ciphertext {
-    /// Level, degree, plaintext factor and noise.
+    /// Level, degree, correction factor and noise.
     pub fn estimate(&self) -> &Estimate {
         &self.estimate
     }

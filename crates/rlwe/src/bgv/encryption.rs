@@ -68,7 +68,7 @@ impl SecretKey {
         Ok(parameters.slot_encoder().project(&phase.residues))
     }
 
-    /// The noise of a ciphertext, which tells of the secret key: it is for tests.
+    /// The noise of a ciphertext, which reveals the secret key: it is for tests.
     ///
     /// # Errors
     /// As [`Self::decrypt_integers`].

@@ -1,4 +1,4 @@
-//! What operations do to noise, levels and plaintext factors.
+//! What operations do to noise, levels and correction factors.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::parameters::Parameters;
 use super::slots::centred;
 use crate::{Error, Result};
 
-/// What is known of a ciphertext without decrypting it: level, degree, plaintext factor, noise.
+/// What is known of a ciphertext without decrypting it: level, degree, correction factor, noise.
 ///
 /// Operations are refused or let through on this alone, and change it as they change the
 /// ciphertext, so that a planner can try a whole program on estimates before anything runs: a
@@ -66,7 +66,7 @@ impl Parameters {
         Estimate { parameters, level, degree: 1, factor, noise }.checked("encrypt")
     }
 
-    /// The plaintext factor that a level has by custom: that of fresh ciphertexts, and of what
+    /// The canonical correction factor of a level: that of fresh ciphertexts, and of what
     /// is switched there where that costs little.
     ///
     /// 1 at the highest level, and further down what a product of two that have it is switched
@@ -108,7 +108,7 @@ impl Estimate {
         self.degree
     }
 
-    /// The plaintext factor: what the message is multiplied by modulo t.
+    /// The correction factor: what the message is multiplied by modulo t.
     pub fn factor(&self) -> u32 {
         self.factor
     }
@@ -218,7 +218,7 @@ impl Estimate {
         self.with_noise(noise).checked("add a plaintext")
     }
 
-    /// A product with a plaintext of the norm that [`super::Plaintext::norm_bits`] tells; any
+    /// A product with a plaintext of the norm that [`super::Plaintext::norm_bits`] gives; any
     /// plaintext where it is `None`.
     ///
     /// # Errors
@@ -359,30 +359,30 @@ impl Estimate {
             return self.switching_with(level, |own| centred(t, t.mul(factor, t.inv(own))));
         }
         let quietest = self.switching_with(level, |_| 1)?;
-        Ok(if quietest.divides { self.by_custom(quietest) } else { quietest })
+        Ok(if quietest.divides { self.with_canonical_factor(quietest) } else { quietest })
     }
 
     /// How [`Self::relinearize_and_switch`] goes about it for a ciphertext of degree 1.
     pub(crate) fn switching_below(&self) -> Result<Switch> {
         let below = self.level_below("switch the modulus")?;
-        Ok(self.by_custom(self.switching_with(below, |_| 1)?))
+        Ok(self.with_canonical_factor(self.switching_with(below, |_| 1)?))
     }
 
-    /// The way to the same level and the factor that it has by custom, if that costs little more
-    /// noise than the quietest.
-    fn by_custom(&self, quietest: Switch) -> Switch {
+    /// The switch to the same level and its canonical factor, if that costs little more noise than
+    /// the quietest.
+    fn with_canonical_factor(&self, quietest: Switch) -> Switch {
         let (t, level) = (self.parameters.t(), quietest.estimate.level);
-        let custom = self.parameters.level_factor(level);
-        if quietest.estimate.factor == custom {
+        let canonical = self.parameters.level_factor(level);
+        if quietest.estimate.factor == canonical {
             return quietest;
         }
         let most = quietest.estimate.noise.length_bits + CANONICAL_FACTOR_BITS;
-        let like = self.switching_with(level, |own| centred(t, t.mul(custom, t.inv(own))));
+        let like = self.switching_with(level, |own| centred(t, t.mul(canonical, t.inv(own))));
         like.ok().filter(|like| like.estimate.noise.length_bits <= most).unwrap_or(quietest)
     }
 
-    /// The quieter way to a level, multiplied first by what is given for the factor that comes of
-    /// itself.
+    /// The quieter switch to a level, multiplied first by what is given for the factor that
+    /// results without.
     fn switching_with(&self, level: usize, multiplier: impl Fn(u32) -> i64) -> Result<Switch> {
         let operation = "switch the modulus";
         let t = self.parameters.t();
@@ -409,12 +409,12 @@ impl Estimate {
             (Some(Ok(a)), Some(Ok(b))) => {
                 Ok(if dropping_is_as_quiet(noise(&a), noise(&b)) { a } else { b })
             }
-            (Some(Err(_)), Some(way)) | (Some(way), _) | (None, Some(way)) => way,
+            (Some(Err(_)), Some(switch)) | (Some(switch), _) | (None, Some(switch)) => switch,
             (None, None) => unreachable!("a level is made of its own primes"),
         }
     }
 
-    /// After a division by the primes that leave on the way to a lower level, and rounding.
+    /// After a division by the primes that leave between it and a lower level, and rounding.
     fn divided(&self, level: usize, degree: usize) -> Self {
         let t = self.parameters.t();
         let ratio = self.parameters.switching_factor(self.level, level);
@@ -423,20 +423,21 @@ impl Estimate {
         Self { level, factor: t.mul(self.factor, ratio), ..self.with_noise(noise) }
     }
 
-    /// At the level, not above this one, where most room is left for a product with its like:
+    /// At the level, not above this one, where most headroom is left for its square:
     /// as far down as the length of the noise falls by half of what the modulus does.
     ///
     /// # Errors
     /// [`Error::NoiseExhausted`], where it was before.
     pub fn switch_down(&self) -> Result<Self> {
         self.check("switch the modulus")?;
-        let room = |switched: &Self| {
+        let headroom = |switched: &Self| {
             switched.modulus_bits(switched.level) - 2.0 * switched.noise.length_bits
         };
         let below = (0..self.level).filter_map(|level| self.switch_to(level, None).ok());
         // The lowest of levels that are as good.
-        let best = below.reduce(|best, next| if room(&next) > room(&best) { next } else { best });
-        Ok(best.filter(|best| room(best) >= room(self)).unwrap_or_else(|| self.clone()))
+        let best =
+            below.reduce(|best, next| if headroom(&next) > headroom(&best) { next } else { best });
+        Ok(best.filter(|best| headroom(best) >= headroom(self)).unwrap_or_else(|| self.clone()))
     }
 }
 

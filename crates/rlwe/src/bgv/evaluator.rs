@@ -72,7 +72,7 @@ impl Evaluator {
         Err(Error::LevelMismatch { operation, expected: a.level(), actual: b.level })
     }
 
-    /// a + b; plaintext factors that differ are aligned at some cost in noise.
+    /// a + b; correction factors that differ are aligned at some cost in noise.
     ///
     /// # Errors
     /// [`Error::LevelMismatch`], [`Error::NoiseExhausted`], [`Error::KeyMismatch`],

@@ -60,14 +60,14 @@ impl LinearTransform {
                 let (giant, baby) = split.steps(index % slots as i64);
                 // Refuses lengths that are of no row before they are cut into rows.
                 parameters.embed(values, operation)?;
-                let turned: Vec<i64> = values
+                let rotated: Vec<i64> = values
                     .chunks_exact(slots)
                     .flat_map(|row| {
                         let (left, right) = row.split_at(slots - giant as usize);
                         right.iter().chain(left).copied()
                     })
                     .collect();
-                let coefficients = parameters.embed(&turned, operation)?;
+                let coefficients = parameters.embed(&rotated, operation)?;
                 let bounds =
                     parameters.noise_model().message_within(parameters.norm_bits(&coefficients));
                 let basis = parameters.extended_basis(level);

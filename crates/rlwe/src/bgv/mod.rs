@@ -9,7 +9,7 @@
 //!   c0 + c1 s = v / t  (mod Q)            m = v / f  (mod t)
 //! ```
 //!
-//! f, the plaintext factor, is public and tracked exactly. The literature has v on the right;
+//! f, the correction factor, is public and tracked exactly. The literature has v on the right;
 //! divided by t modulo Q it is the same ciphertext, and keys, key switching and rounding need
 //! not know of t: an error e that any of them adds there is t e in v, which changes no message.
 //! Rounding x J / D, as modulus switching does, takes v to v J / D + t r, and so f to f J / D.
@@ -33,7 +33,7 @@ pub use encryption::MeasuredNoise;
 pub use estimate::Estimate;
 pub use evaluator::Evaluator;
 pub use linear_transform::{Diagonals, LinearTransform};
-pub use noise::{CANONICAL_FACTOR_BITS, Noise, NoiseModel};
+pub use noise::{CANONICAL_FACTOR_BITS, LEAST_FAILURE_BITS, MOST_FAILURE_BITS, Noise, NoiseModel};
 pub(crate) use parameters::Design;
 pub use parameters::{Parameters, ParametersLiteral};
 pub use plaintext::Plaintext;

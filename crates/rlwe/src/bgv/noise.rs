@@ -23,11 +23,11 @@ use crate::core::SecretDistribution;
 use crate::core::noise::{self, ERROR_DEVIATION, product_tail};
 use crate::{Error, Result};
 
-/// What is taken where nothing is asked for.
-pub(super) const DEFAULT_FAILURE_BITS: f64 = 40.0;
-/// Below the least an evaluator that tries many ciphertexts would meet a failure by chance;
-/// beyond the most it is less likely than that the key is guessed.
-const FAILURE_BITS: std::ops::RangeInclusive<f64> = 40.0..=128.0;
+/// With fewer an evaluator that tries many ciphertexts would meet a failure by chance. Taken
+/// where nothing is asked for.
+pub const LEAST_FAILURE_BITS: u32 = 40;
+/// With these a failure is as unlikely as that the key is guessed.
+pub const MOST_FAILURE_BITS: u32 = 128;
 
 /// The part of a modulus that noise must stay below.
 pub(crate) const CAPACITY: f64 = 7.0 / 16.0;
@@ -43,6 +43,9 @@ pub const CANONICAL_FACTOR_BITS: f64 = 4.0;
 /// By how many bits digits stay below the key-switching primes, as a rule.
 const TYPICAL_DIGIT_MARGIN: f64 = 5.0;
 
+/// Bits of the key-switching primes, of which there is at least one of about a word.
+const LEAST_SPECIAL_BITS: f64 = 28.0;
+
 /// Chains have fewer levels.
 const MOST_SWITCHES: usize = 1 << 12;
 
@@ -52,10 +55,10 @@ pub(super) fn dropping_is_as_quiet(dropped: Noise, divided: Noise) -> bool {
 }
 
 pub(super) fn check_failure_bits(failure_bits: f64) -> Result<()> {
-    if FAILURE_BITS.contains(&failure_bits) {
+    let (least, most) = (LEAST_FAILURE_BITS, MOST_FAILURE_BITS);
+    if (f64::from(least)..=f64::from(most)).contains(&failure_bits) {
         return Ok(());
     }
-    let (least, most) = (FAILURE_BITS.start(), FAILURE_BITS.end());
     let reason = format!("failure_bits must lie between {least} and {most}, got {failure_bits}");
     Err(Error::InvalidParameters(reason))
 }
@@ -189,6 +192,12 @@ impl NoiseModel {
         self.message().plus(self.product(deviation))
     }
 
+    /// Of an encryption under a public key, as a rule: the rounding of its division, and next to
+    /// nothing that depends on the key-switching primes.
+    pub fn typical_public_encryption(&self) -> Noise {
+        self.public_encryption(LEAST_SPECIAL_BITS)
+    }
+
     /// What a division with rounding adds to a ciphertext of `degree`, 1 or 2.
     pub fn rounding(&self, degree: usize) -> Noise {
         self.product(match degree {
@@ -223,8 +232,8 @@ impl NoiseModel {
         self.t.log2()
     }
 
-    /// After a switch to a modulus smaller by so many bits, in the quieter of two ways: a division
-    /// by the primes that leave, or dropping them.
+    /// After a switch to a modulus smaller by so many bits, by the quieter of two: a division by
+    /// the primes that leave, or dropping them.
     pub fn switched(&self, noise: Noise, bits: f64) -> Noise {
         let divided = self.divided(noise, bits);
         let worth = bits > 0.0 && !dropping_is_as_quiet(noise, divided);
@@ -252,7 +261,7 @@ impl NoiseModel {
         let mut count = 0;
         loop {
             let below = self.switched(noise, bits);
-            // Nothing falls for ever, but bits may be none.
+            // Noise does not fall for ever, but `bits` may be 0.
             let gains = 2.0 * (noise.length_bits - below.length_bits) >= bits && bits > 0.0;
             if !gains || count == MOST_SWITCHES {
                 return count;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::noise::{CAPACITY, DEFAULT_FAILURE_BITS, NoiseModel, check_failure_bits};
+use super::noise::{CAPACITY, LEAST_FAILURE_BITS, NoiseModel, check_failure_bits};
 use super::slots::SlotEncoder;
 use crate::chain::{
     Chain, MAX_HEADROOM_BITS, MAX_LOG_N, MAX_SCALE_BITS, MIN_HEADROOM_BITS, MIN_LOG_N,
@@ -230,7 +230,7 @@ impl ParametersLiteral {
             )));
         }
         let modulus = self.plaintext_modulus.unwrap_or_else(|| default_modulus(log_n));
-        let failure_bits = self.failure_bits.unwrap_or(DEFAULT_FAILURE_BITS);
+        let failure_bits = self.failure_bits.unwrap_or(LEAST_FAILURE_BITS.into());
         let noise = NoiseModel::new(log_n, modulus, self.secret, failure_bits)?;
         let level_bits = self.level_bits.unwrap_or_else(|| {
             let needed = noise.rounding(1).canonical_bits + LEVEL_MARGIN_BITS;

@@ -21,7 +21,7 @@ impl Evaluator {
         Ok(rotated.remove(0))
     }
 
-    /// Rotations of one ciphertext, which share the dear part of key switching
+    /// Rotations of one ciphertext, which share the decomposition (hoisting)
     /// (Halevi and Shoup 2018): each further one costs about a third of a rotation.
     ///
     /// # Errors

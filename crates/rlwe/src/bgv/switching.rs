@@ -8,7 +8,7 @@ use crate::ring::division::Division;
 use crate::ring::poly::Poly;
 
 impl Evaluator {
-    /// Brings a to a lower level, and to a plaintext factor where one is given: that of another
+    /// Brings a to a lower level, and to a correction factor where one is given: that of another
     /// ciphertext, so that adding the two costs no noise. The message is unchanged; see
     /// [`super::Estimate::switch_to`] for noise and factor.
     ///
@@ -62,7 +62,7 @@ impl Evaluator {
         a.with(switch.estimate, polys)
     }
 
-    /// Switches as far down as pays: to the level where most room is left for a product of the
+    /// Switches as far down as pays: to the level where most headroom is left for a product of the
     /// result with its like. After a product this brings noise near what rounding leaves; where
     /// nothing is gained a stays as it is.
     ///
@@ -73,7 +73,7 @@ impl Evaluator {
         self.switch_to(a, a.estimate.switch_down()?.level, None)
     }
 
-    /// Brings the higher of two ciphertexts to the level and plaintext factor of the lower, so
+    /// Brings the higher of two ciphertexts to the level and correction factor of the lower, so
     /// that they can be added and multiplied.
     ///
     /// # Errors

@@ -99,7 +99,7 @@ pub struct Level {
 /// from 34 bits up for 2^16; within 0.2 bits where a scale is just one or two words of
 /// 30 bits. The largest rings have few word primes: scales below 34 bits lie within
 /// 0.13 bits there, and below 23 bits may be refused. Nothing can join at the top, so
-/// its scale gives way where no set of primes has the right size: by at most one bit
+/// its scale is missed where no set of primes has the right size: by at most one bit
 /// down and five up, and by a quarter of a bit at most from 42 bits. Every scale is recorded as it is.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -135,7 +135,7 @@ impl Chain {
     /// The largest number of levels that fits the request, whose `levels` is ignored.
     ///
     /// With `digits: None` the key-switching digits may become many and small to make
-    /// room; ask for a number of digits to bound the cost of a rotation.
+    /// headroom; ask for a number of digits to bound the cost of a rotation.
     ///
     /// # Errors
     ///
@@ -169,8 +169,8 @@ impl Chain {
             Some(digits) => budget * digits as f64 / (digits as f64 + 1.0),
             None => budget,
         };
-        let room = budget_of_q.min(MAX_LOG_Q) - empty.least_log_q();
-        let at_most = (room / request.scale_bits).max(0.0) as usize;
+        let headroom = budget_of_q.min(MAX_LOG_Q) - empty.least_log_q();
+        let at_most = (headroom / request.scale_bits).max(0.0) as usize;
         for levels in (0..=at_most).rev() {
             if let Ok(Built::Fits(_)) = (ChainRequest { levels, ..*request }).build() {
                 return Ok(levels);

@@ -16,10 +16,10 @@ const TERMINAL_SPACING: Bits = BIT;
 const PATTERNS_REFINED: usize = 32;
 /// Patterns that are tried on real primes, cheapest first.
 const PATTERNS_TRIED: usize = 32;
-/// Patterns repeat: a few levels tell which terminals will do for many.
+/// Patterns repeat: a few levels show which terminals will do for many.
 const LEVELS_RANKED: usize = 16;
 /// A top scale may lie so far from the others: below them it costs precision, above
-/// them only room.
+/// them only headroom.
 const LIFT: (Bits, Bits) = (-BIT, 5 * BIT);
 const NO_LIFT: (Bits, Bits) = (0, 0);
 const WORD: Bits = WORD_BITS as Bits * BIT;
@@ -210,7 +210,7 @@ fn demand(request: &ChainRequest, pool: &PrimePool, attempt: &Attempt) -> Option
     };
     let below = |bound: Bits| sizes.partition_point(|&size| size < bound);
     let least = *sizes.iter().find(|&&size| below(size + BIT) - below(size) >= per_bit)?;
-    // No word prime has quite 30 bits, so scales of just one or two words give way a little.
+    // No word prime has quite 30 bits, so scales of just one or two words may be missed a little.
     let asked = bits(request.scale_bits);
     let whole_words = (asked + WORD - 1) / WORD;
     Some(Demand {

@@ -20,7 +20,7 @@ use std::ops::RangeInclusive;
 
 use super::pool::{BIT, Bits};
 
-/// With three, scales of 33 to 38 bits find no way through in the larger rings.
+/// With three, scales of 33 to 38 bits find no chain in the larger rings.
 pub(super) const MAX_TERMINALS: usize = 4;
 const SUBSETS: usize = 1 << MAX_TERMINALS;
 /// Primes that leave in one rescaling: their product must be exact in 128 bits.
@@ -72,7 +72,7 @@ struct Step {
     cost: i64,
 }
 
-/// The cheapest way to stand at one level on one subset.
+/// The cheapest pattern that stands at one level on one subset.
 #[derive(Clone, Copy)]
 struct Footing {
     cost: i64,
@@ -168,7 +168,7 @@ impl Demand {
     }
 }
 
-/// A top scale below the others costs precision, one above them only room.
+/// A top scale below the others costs precision, one above them only headroom.
 fn cost_of_lift(lift: Bits) -> i64 {
     if lift < 0 { -2 * lift } else { lift / 2 }
 }

@@ -14,7 +14,7 @@ const SAMPLER_BITS: f64 = 57.0;
 /// [`wide_gaussian`](crate::sampling::wide_gaussian).
 const FLOOD_DEVIATION: f64 = 1.855;
 
-/// How well decryptions for others hide the noise that tells of the secret key, and how many there
+/// How well decryptions for others hide the noise that reveals the secret key, and how many there
 /// may be of them under one key.
 ///
 /// Of a ciphertext and its decryption anyone can compute the noise, and from that the secret key

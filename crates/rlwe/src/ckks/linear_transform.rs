@@ -89,9 +89,9 @@ impl LinearTransform {
         Ok(Self { diagonals: Storage::Encoded(giants), ..empty })
     }
 
-    /// [`Self::new`] without encoding ahead: the diagonals are kept as numbers, 16 bytes an
+    /// [`Self::new`] without encoding ahead: the diagonals are stored as numbers, 16 bytes an
     /// entry, and encoded whenever the transform is applied, those of one giant step at a time.
-    /// Slower each time, and for transforms too large to be kept encoded.
+    /// Slower each time, and for transforms too large to be cached encoded.
     ///
     /// # Errors
     /// As [`Self::new`].

@@ -84,7 +84,7 @@ impl RoundedCoefficients {
     }
 
     /// The largest absolute value among the scaled coefficients, before rounding:
-    /// what the modulus must have room for.
+    /// what the modulus must hold.
     ///
     /// # Examples
     ///
@@ -127,7 +127,7 @@ impl RoundedCoefficients {
             return refuse(format!("the modulus must be odd, above 1 and below 2^31, got {q}"));
         }
         if out.len() != self.len() {
-            return refuse(format!("expected room for {}, got {}", self.len(), out.len()));
+            return refuse(format!("expected {} places, got {}", self.len(), out.len()));
         }
         let reduction = Reduction::new(q);
         match &self.integers {

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::key_switching::{Decomposition, Moves, decompose};
+use super::key_switching::{Automorphisms, Decomposition, mod_up};
 use super::keys::{EvaluationKeys, SwitchingKey};
 use crate::Result;
 use crate::parallel;
@@ -32,7 +32,7 @@ impl EvaluationKeys {
         rotations.iter().map(find).collect()
     }
 
-    /// Rotations of one ciphertext, which share the dear part of key switching; nothing where
+    /// Rotations of one ciphertext, which share the decomposition (hoisting); nothing where
     /// it stays.
     pub(crate) fn rotate_hoisted(
         &self,
@@ -43,13 +43,13 @@ impl EvaluationKeys {
         if steps.iter().all(Option::is_none) {
             return steps.iter().map(|_| None).collect();
         }
-        let decomposition = decompose(&self.parameters, level, &polys[1]);
-        let rotate = |step: &Step<'_>| Some(self.moved(polys, &decomposition, (*step)?));
+        let decomposition = mod_up(&self.parameters, level, &polys[1]);
+        let rotate = |step: &Step<'_>| Some(self.applied(polys, &decomposition, (*step)?));
         parallel::over(steps).shared().map(rotate).collect()
     }
 
-    /// The sum of rotations of one ciphertext, less the sum of others: all share the division of
-    /// key switching as well.
+    /// The sum of rotations of one ciphertext, less the sum of others: all share ModDown as
+    /// well.
     pub(crate) fn rotate_sum(
         &self,
         polys: &[Poly],
@@ -61,11 +61,11 @@ impl EvaluationKeys {
         let staying = [added, subtracted].map(|steps| steps.iter().any(Option::is_none));
         let [added, subtracted] = [added, subtracted]
             .map(|steps| -> Vec<_> { steps.iter().flatten().copied().collect() });
-        let moves = Moves::new(&self.parameters, level, &added, &subtracted);
-        let decomposition = decompose(&self.parameters, level, &polys[1]);
-        decomposition.switch_divide_then_permute(
+        let automorphisms = Automorphisms::new(&self.parameters, level, &added, &subtracted);
+        let decomposition = mod_up(&self.parameters, level, &polys[1]);
+        decomposition.switch_mod_down_then_permute(
             &self.parameters,
-            &moves,
+            &automorphisms,
             &polys[0],
             |position, limbs| {
                 let modulus = ring.modulus(position);
@@ -87,17 +87,23 @@ impl EvaluationKeys {
         level: usize,
         automorphism: (usize, &SwitchingKey),
     ) -> [Poly; 2] {
-        let decomposition = decompose(&self.parameters, level, &polys[1]);
-        self.moved(polys, &decomposition, automorphism)
+        let decomposition = mod_up(&self.parameters, level, &polys[1]);
+        self.applied(polys, &decomposition, automorphism)
     }
 
-    fn moved(
+    fn applied(
         &self,
         polys: &[Poly],
         decomposition: &Decomposition<'_>,
         automorphism: (usize, &SwitchingKey),
     ) -> [Poly; 2] {
-        let moves = Moves::new(&self.parameters, decomposition.level(), &[automorphism], &[]);
-        decomposition.switch_divide_then_permute(&self.parameters, &moves, &polys[0], |_, _| ())
+        let automorphisms =
+            Automorphisms::new(&self.parameters, decomposition.level(), &[automorphism], &[]);
+        decomposition.switch_mod_down_then_permute(
+            &self.parameters,
+            &automorphisms,
+            &polys[0],
+            |_, _| (),
+        )
     }
 }

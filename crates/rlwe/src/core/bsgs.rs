@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 
 use super::automorphism::Step;
-use super::key_switching::decompose;
+use super::key_switching::mod_up;
 use super::keys::EvaluationKeys;
 use crate::parallel;
 use crate::ring::automorphism::Automorphism;
@@ -110,7 +110,7 @@ impl EvaluationKeys {
         keys: &[Step<'_>],
     ) -> Vec<[Poly; 2]> {
         let parameters = &self.parameters;
-        let decomposition = decompose(parameters, level, &polys[1]);
+        let decomposition = mod_up(parameters, level, &polys[1]);
         parallel::over(keys)
             .shared()
             .map(|key| match key {
@@ -118,7 +118,7 @@ impl EvaluationKeys {
                     let automorphism = Automorphism::new(parameters.log_n(), *element);
                     decomposition.switch_then_permute(parameters, key, &polys[0], &automorphism)
                 }
-                None => [0, 1].map(|i| parameters.special_multiple(level, &polys[i])),
+                None => [0, 1].map(|i| parameters.multiply_by_special(level, &polys[i])),
             })
             .collect()
     }
@@ -190,7 +190,7 @@ impl EvaluationKeys {
                     let automorphism = Automorphism::new(parameters.log_n(), *element);
                     let [first, second] = sum;
                     let second = parameters.division_by_special(level).apply(ring, &second);
-                    let decomposition = decompose(parameters, level, &second);
+                    let decomposition = mod_up(parameters, level, &second);
                     decomposition.switch_sum_then_permute(parameters, key, &first, &automorphism)
                 }
                 None => sum,

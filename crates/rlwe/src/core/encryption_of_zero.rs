@@ -53,7 +53,7 @@ impl PublicKey {
         let mut halves = self.halves.each_ref().map(|half| {
             let error = sampling::gaussian(&mut generator, ring.n());
             let mut error = SecretPoly(ring.small(extended, &error));
-            self.parameters.hold_divided(&mut error.0);
+            self.parameters.premultiply_by_inverse(&mut error.0);
             let mut zero = SecretPoly(ephemeral.0.clone());
             ring.mul_montgomery(&mut zero.0, half);
             ring.add(&mut zero.0, &error.0);

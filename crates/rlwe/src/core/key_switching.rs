@@ -1,14 +1,14 @@
 //! Hybrid key switching (Han and Ki 2020; Kim, Polyakov, Zucca 2021), in steps
 //! that callers share between rotations.
 //!
-//! A polynomial c1 modulo Q is cut into digits, each extended to all primes of
-//! Q P ([`decompose`]); inner products with a key's two halves give P c1 s' under
-//! the new secret modulo Q P; division by P ends it. Cutting is the dear part, and
-//! rotations of one ciphertext share it: keys are kept so that the automorphism
-//! comes after the inner product (Halevi and Shoup 2018, section 5).
+//! The gadget decomposition cuts a polynomial c1 modulo Q into digits, each extended to all
+//! primes of Q P ([`mod_up`]); the gadget product, inner products with a key's two halves, gives
+//! P c1 s' under the new secret modulo Q P; ModDown, division by P, ends it. ModUp is the
+//! expensive part, and rotations of one ciphertext share it (hoisting): keys are made so that
+//! the automorphism comes after the inner product (Halevi and Shoup 2018, section 5).
 //!
-//! What is to be divided by P is held, modulo the primes of Q, divided already, keys included:
-//! there a product with P takes nothing, and the quotient is what is held, less the remainder.
+//! Modulo the primes of Q everything over Q P is premultiplied by P^-1, keys included: there a
+//! product with P takes nothing, and ModDown subtracts the remainder modulo P and no more.
 //!
 //! Noise: with D digits below P / 2^4, centred, and error deviation 3.2, the
 //! deviation of an added coefficient before division is at most
@@ -28,7 +28,8 @@ use crate::ring::kernels;
 use crate::ring::modulus::Modulus;
 use crate::ring::poly::{Basis, Poly, Ring};
 
-/// The digits of a polynomial, each over all primes of a level and the key-switching primes.
+/// The gadget decomposition of a polynomial: its digits, each over all primes of a
+/// level and the key-switching primes.
 pub(crate) struct Decomposition<'a> {
     level: usize,
     /// The polynomial itself: what each digit is modulo its own primes.
@@ -38,7 +39,7 @@ pub(crate) struct Decomposition<'a> {
 }
 
 /// A key that a decomposition is switched by, and the automorphism that follows.
-struct Move<'a> {
+struct KeyedAutomorphism<'a> {
     key: &'a SwitchingKey,
     /// For each digit, where it stands in the key.
     places: Vec<usize>,
@@ -46,12 +47,12 @@ struct Move<'a> {
 }
 
 /// What is added up of a decomposition.
-pub(crate) struct Moves<'a> {
-    added: Vec<Move<'a>>,
-    subtracted: Vec<Move<'a>>,
+pub(crate) struct Automorphisms<'a> {
+    added: Vec<KeyedAutomorphism<'a>>,
+    subtracted: Vec<KeyedAutomorphism<'a>>,
 }
 
-impl<'a> Moves<'a> {
+impl<'a> Automorphisms<'a> {
     /// By Galois elements and their keys, at a level.
     pub(crate) fn new(
         parameters: &Parameters,
@@ -61,7 +62,7 @@ impl<'a> Moves<'a> {
     ) -> Self {
         let digits = parameters.digits(level);
         let [added, subtracted] = [added, subtracted].map(|steps| {
-            let one = |&(element, key): &(usize, &'a SwitchingKey)| Move {
+            let one = |&(element, key): &(usize, &'a SwitchingKey)| KeyedAutomorphism {
                 key,
                 places: key.places(digits),
                 automorphism: Automorphism::new(parameters.log_n(), element),
@@ -72,8 +73,8 @@ impl<'a> Moves<'a> {
     }
 }
 
-/// Cuts `whole`, over the basis of `level`, into digits.
-pub(crate) fn decompose<'a>(
+/// ModUp: cuts `whole`, over the basis of `level`, into digits and extends each to Q P.
+pub(crate) fn mod_up<'a>(
     parameters: &Parameters,
     level: usize,
     whole: &'a Poly,
@@ -118,7 +119,8 @@ impl Decomposition<'_> {
         parameters.extended_basis(self.level)
     }
 
-    /// Two polynomials modulo Q P that encrypt P times the whole under the key's secret.
+    /// The gadget product: two polynomials modulo Q P that encrypt P times the whole under the
+    /// key's secret.
     pub(crate) fn switch(&self, parameters: &Parameters, key: &SwitchingKey) -> [Poly; 2] {
         let ring = parameters.ring();
         let basis = self.extended(parameters);
@@ -133,15 +135,15 @@ impl Decomposition<'_> {
     }
 
     /// Two polynomials modulo Q that encrypt the whole under each key's secret, `addend` added to
-    /// the first, both moved by the key's automorphism, and all of these added up: those of
-    /// `moves.added` less those of `moves.subtracted`. One division serves them all.
+    /// the first, the key's automorphism applied to both, and all of these added up: those of
+    /// `automorphisms.added` less those of `automorphisms.subtracted`. One ModDown serves them all.
     ///
     /// Only the residues modulo P of the inner products stand in memory; those modulo Q are
     /// added to the quotients as they come. `add` adds to these what else there is, limb by limb.
-    pub(crate) fn switch_divide_then_permute(
+    pub(crate) fn switch_mod_down_then_permute(
         &self,
         parameters: &Parameters,
-        moves: &Moves<'_>,
+        automorphisms: &Automorphisms<'_>,
         addend: &Poly,
         add: impl Fn(usize, [&mut [u32]; 2]) + Sync,
     ) -> [Poly; 2] {
@@ -149,20 +151,20 @@ impl Decomposition<'_> {
         let division = parameters.division_by_special(self.level);
         let mut remainders = [ring.unwritten(&division.leaving), ring.unwritten(&division.leaving)];
         for_each_pair(&mut remainders, |position, [first, second]| {
-            let sums = MovedSums::new(self, parameters, position, None);
-            sums.write(moves, [&mut *first, &mut *second]);
+            let sums = PermutedSums::new(self, parameters, position, None);
+            sums.write(automorphisms, [&mut *first, &mut *second]);
             ring.primes[position].inverse_unnormalised(first);
             ring.primes[position].inverse_unnormalised(second);
         });
         division.finish(ring, remainders.each_ref(), |position, _, [first, second]| {
-            let sums = MovedSums::new(self, parameters, position, Some(addend.limb(position)));
-            sums.add(moves, [&mut *first, &mut *second]);
+            let sums = PermutedSums::new(self, parameters, position, Some(addend.limb(position)));
+            sums.add(automorphisms, [&mut *first, &mut *second]);
             add(position, [first, second]);
         })
     }
 
-    /// [`Self::switch`] with P times `addend`, over Q, added to the first polynomial, both
-    /// moved by the automorphism of the key.
+    /// [`Self::switch`] with P times `addend`, over Q, added to the first polynomial, the
+    /// automorphism of the key applied to both.
     pub(crate) fn switch_then_permute(
         &self,
         parameters: &Parameters,
@@ -175,8 +177,8 @@ impl Decomposition<'_> {
         })
     }
 
-    /// [`Self::switch`] with `addend`, over Q P, added to the first polynomial, both moved by
-    /// the automorphism of the key.
+    /// [`Self::switch`] with `addend`, over Q P, added to the first polynomial, the
+    /// automorphism of the key applied to both.
     pub(crate) fn switch_sum_then_permute(
         &self,
         parameters: &Parameters,
@@ -215,15 +217,15 @@ impl Decomposition<'_> {
     }
 }
 
-/// The sums of moved inner products modulo one prime.
-struct MovedSums<'a> {
+/// The sums of inner products, automorphisms applied, modulo one prime.
+struct PermutedSums<'a> {
     parameters: &'a Parameters,
     position: usize,
     digits: Vec<&'a [u32]>,
     addend: Option<&'a [u32]>,
 }
 
-impl<'a> MovedSums<'a> {
+impl<'a> PermutedSums<'a> {
     fn new(
         decomposition: &'a Decomposition<'_>,
         parameters: &'a Parameters,
@@ -239,24 +241,24 @@ impl<'a> MovedSums<'a> {
     }
 
     /// Overwrites `limbs`.
-    fn write(&self, moves: &Moves<'_>, mut limbs: [&mut [u32]; 2]) {
-        match moves.added.split_first() {
+    fn write(&self, automorphisms: &Automorphisms<'_>, mut limbs: [&mut [u32]; 2]) {
+        match automorphisms.added.split_first() {
             Some((first, others)) => {
                 self.write_one(first, limbs.each_mut().map(|limb| &mut **limb));
                 self.add_all(others, limbs.each_mut().map(|limb| &mut **limb));
             }
             None => limbs.iter_mut().for_each(|limb| limb.fill(0)),
         }
-        self.subtract_all(&moves.subtracted, limbs);
+        self.subtract_all(&automorphisms.subtracted, limbs);
     }
 
-    fn add(&self, moves: &Moves<'_>, mut limbs: [&mut [u32]; 2]) {
-        self.add_all(&moves.added, limbs.each_mut().map(|limb| &mut **limb));
-        self.subtract_all(&moves.subtracted, limbs);
+    fn add(&self, automorphisms: &Automorphisms<'_>, mut limbs: [&mut [u32]; 2]) {
+        self.add_all(&automorphisms.added, limbs.each_mut().map(|limb| &mut **limb));
+        self.subtract_all(&automorphisms.subtracted, limbs);
     }
 
-    fn add_all(&self, moves: &[Move<'_>], mut limbs: [&mut [u32]; 2]) {
-        for one in moves {
+    fn add_all(&self, automorphisms: &[KeyedAutomorphism<'_>], mut limbs: [&mut [u32]; 2]) {
+        for one in automorphisms {
             let terms = self.terms(one);
             inner_products::add_inner_product_permuted(
                 self.modulus(),
@@ -269,8 +271,8 @@ impl<'a> MovedSums<'a> {
         }
     }
 
-    fn subtract_all(&self, moves: &[Move<'_>], limbs: [&mut [u32]; 2]) {
-        let Some((first, others)) = moves.split_first() else { return };
+    fn subtract_all(&self, automorphisms: &[KeyedAutomorphism<'_>], limbs: [&mut [u32]; 2]) {
+        let Some((first, others)) = automorphisms.split_first() else { return };
         let mut scratch = buffers::take(2 * limbs[0].len());
         let (left, right) = scratch.split_at_mut(limbs[0].len());
         self.write_one(first, [&mut *left, &mut *right]);
@@ -281,7 +283,7 @@ impl<'a> MovedSums<'a> {
         buffers::give(scratch);
     }
 
-    fn write_one(&self, one: &Move<'_>, limbs: [&mut [u32]; 2]) {
+    fn write_one(&self, one: &KeyedAutomorphism<'_>, limbs: [&mut [u32]; 2]) {
         let terms = self.terms(one);
         inner_products::inner_product_then_permute(
             self.modulus(),
@@ -293,7 +295,7 @@ impl<'a> MovedSums<'a> {
         );
     }
 
-    fn terms<'b>(&'b self, one: &'b Move<'_>) -> DigitTerms<'b> {
+    fn terms<'b>(&'b self, one: &'b KeyedAutomorphism<'_>) -> DigitTerms<'b> {
         digit_terms(self.parameters.ring(), &self.digits, one.key, &one.places, self.position)
     }
 }

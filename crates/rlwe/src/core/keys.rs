@@ -158,7 +158,7 @@ impl SecretKey {
         let error = sampling::gaussian(generator, ring.n());
         let mut error = SecretPoly(ring.small(&half.basis, &error));
         ring.to_montgomery(&mut error.0);
-        self.parameters.hold_divided(&mut error.0);
+        self.parameters.premultiply_by_inverse(&mut error.0);
         let mut mask = SecretPoly(half.clone());
         ring.mul_montgomery(&mut mask.0, &secret.0);
         ring.sub(&mut error.0, &mask.0);

@@ -211,8 +211,8 @@ impl Parameters {
         &self.0.special
     }
 
-    /// Divides `x` by P, the product of the key-switching primes, modulo every other prime.
-    pub(crate) fn hold_divided(&self, x: &mut Poly) {
+    /// Multiplies `x` by P^-1, P the product of the key-switching primes, modulo every other prime.
+    pub(crate) fn premultiply_by_inverse(&self, x: &mut Poly) {
         let ring = self.ring();
         let special = || self.0.special.iter().map(|p| ring.modulus(p).q);
         let limbs =
@@ -224,8 +224,8 @@ impl Parameters {
         });
     }
 
-    /// P times `x`, over the primes of `level` and the key-switching primes, held divided.
-    pub(crate) fn special_multiple(&self, level: usize, x: &Poly) -> Poly {
+    /// P times `x`, over the primes of `level` and the key-switching primes, premultiplied by P^-1.
+    pub(crate) fn multiply_by_special(&self, level: usize, x: &Poly) -> Poly {
         let ring = self.ring();
         let mut multiple = ring.zero(self.extended_basis(level));
         multiple

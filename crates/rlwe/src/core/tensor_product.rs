@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::key_switching::decompose;
+use super::key_switching::mod_up;
 use super::keys::EvaluationKeys;
 use crate::Result;
 use crate::parallel;
@@ -43,7 +43,7 @@ impl EvaluationKeys {
         let parameters = &self.parameters;
         let ring = parameters.ring();
         let key = self.relinearisation_key(level, "relinearise")?;
-        let mut switched = decompose(parameters, level, &polys[2]).switch(parameters, key);
+        let mut switched = mod_up(parameters, level, &polys[2]).switch(parameters, key);
         for (sum, addend) in switched.iter_mut().zip(polys) {
             let limbs = sum.par_limbs_mut().shared().filter(|(p, _)| addend.basis.contains(*p));
             limbs.for_each(|(p, limb)| kernels::add(ring.modulus(p), limb, addend.limb(p)));

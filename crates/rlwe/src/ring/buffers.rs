@@ -1,4 +1,4 @@
-//! Memory of limbs, kept for the next polynomial.
+//! Memory of limbs, cached for the next polynomial.
 //!
 //! A fresh allocation of a megabyte costs a page fault for every four kilobytes,
 //! as much time as a transform of what is in them.
@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Words kept at most: 512 MiB.
-const MAX_KEPT: usize = 128 << 20;
+/// Words cached at most: 512 MiB.
+const MAX_CACHED: usize = 128 << 20;
 
 #[derive(Default)]
 struct Kept {
@@ -15,18 +15,18 @@ struct Kept {
     words: usize,
 }
 
-static KEPT: Mutex<Kept> = Mutex::new(Kept { by_length: BTreeMap::new(), words: 0 });
+static CACHE: Mutex<Kept> = Mutex::new(Kept { by_length: BTreeMap::new(), words: 0 });
 
 /// `length` words of any content.
 pub(crate) fn take(length: usize) -> Vec<u32> {
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    match kept.by_length.get_mut(&length).and_then(Vec::pop) {
+    let mut cached = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    match cached.by_length.get_mut(&length).and_then(Vec::pop) {
         Some(words) => {
-            kept.words -= length;
+            cached.words -= length;
             words
         }
         None => {
-            drop(kept);
+            drop(cached);
             vec![0; length]
         }
     }
@@ -34,26 +34,26 @@ pub(crate) fn take(length: usize) -> Vec<u32> {
 
 /// Keeps `words` for a later [`take`]. They must hold no secret.
 ///
-/// Where there is no room, the length that most is kept of gives way: results that pile up do
+/// Where the cache is full, the length of which most is cached is freed: results that pile up do
 /// not drive out the few buffers that every operation works in.
 pub(crate) fn give(words: Vec<u32>) {
     let length = words.len();
-    if length == 0 || length > MAX_KEPT {
+    if length == 0 || length > MAX_CACHED {
         return;
     }
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut cached = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut forgotten = Vec::new();
-    kept.words += length;
-    kept.by_length.entry(length).or_default().push(words);
-    while kept.words > MAX_KEPT {
+    cached.words += length;
+    cached.by_length.entry(length).or_default().push(words);
+    while cached.words > MAX_CACHED {
         let most =
-            kept.by_length.iter_mut().max_by_key(|(length, buffers)| *length * buffers.len());
+            cached.by_length.iter_mut().max_by_key(|(length, buffers)| *length * buffers.len());
         let Some(buffer) = most.and_then(|(_, buffers)| buffers.pop()) else { break };
-        kept.words -= buffer.len();
+        cached.words -= buffer.len();
         forgotten.push(buffer);
     }
     // Memory is given back to the system outside the lock.
-    drop(kept);
+    drop(cached);
     drop(forgotten);
 }
 
@@ -69,8 +69,8 @@ mod tests {
         words[7] = 9;
         give(words);
         assert_eq!(take(length)[7], 9);
-        (0..2 * MAX_KEPT / length).for_each(|_| give(vec![0; length]));
-        assert!(KEPT.lock().unwrap_or_else(PoisonError::into_inner).words <= MAX_KEPT);
-        (0..MAX_KEPT / length).for_each(|_| drop(take(length)));
+        (0..2 * MAX_CACHED / length).for_each(|_| give(vec![0; length]));
+        assert!(CACHE.lock().unwrap_or_else(PoisonError::into_inner).words <= MAX_CACHED);
+        (0..MAX_CACHED / length).for_each(|_| drop(take(length)));
     }
 }

@@ -2,7 +2,7 @@
 
 /// A prime q below 2^30 with the constants of its reductions.
 ///
-/// 30 bits leave room for lazy sums: twelve products of a residue below 2^30
+/// 30 bits leave headroom for lazy sums: twelve products of a residue below 2^30
 /// with a residue modulo q stay below `3 q 2^32`, which [`Modulus::q_inv`] brings
 /// back to `[0, q)` in one Montgomery step and two conditional subtractions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -151,7 +151,7 @@ def _draw(
     if profile is not None:
         taken = {each.number: each.seconds for each in profile.operations}
         measured = seconds_of_nodes(nodes, taken)
-    if scheme.hidden:
+    if scheme.encrypts:
         modelled = seconds_of_nodes(nodes, dict(enumerate(modelled_seconds(program, scheme))))
     _draw_work(graph, times, nodes, len(program.operations), measured, modelled)
 

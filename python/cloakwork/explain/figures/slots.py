@@ -7,13 +7,13 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from cloakwork.explain.slot_image import DIRTY, EMPTY, slot_elements
+from cloakwork.explain.slot_image import EMPTY, GARBAGE, slot_elements
 from cloakwork.programs.layout import Layout
 
 _MAX_CIPHERTEXTS = 8
 _ROW = 512
 _EMPTY_COLOUR = (0.95, 0.95, 0.95)
-_DIRTY_COLOUR = (0.72, 0.66, 0.66)
+_GARBAGE_COLOUR = (0.72, 0.66, 0.66)
 # How far the colour of a copy goes towards white.
 _PALE = 0.55
 _COLOURS = colormaps["viridis"]
@@ -33,7 +33,7 @@ def draw_slots(axes: Axes, name: str, layout: Layout) -> None:
     image = _COLOURS(np.clip(held, 0, None) / max(count - 1, 1))[..., :3]
     image[copies] += _PALE * (1 - image[copies])
     image[held == EMPTY] = _EMPTY_COLOUR
-    image[held == DIRTY] = _DIRTY_COLOUR
+    image[held == GARBAGE] = _GARBAGE_COLOUR
     width = _ROW if layout.slots % _ROW == 0 else layout.slots
     rows = layout.slots // width
     axes.imshow(
@@ -78,7 +78,7 @@ def draw_legend(axes: Axes) -> None:
         Patch(color=_COLOURS(1.0), label="last element"),
         Patch(color=_pale(_COLOURS(0.3)), label="copy"),
         Patch(facecolor=_EMPTY_COLOUR, edgecolor="0.8", label="zero"),
-        Patch(color=_DIRTY_COLOUR, label="anything"),
+        Patch(color=_GARBAGE_COLOUR, label="anything"),
     ]
     axes.legend(
         handles=handles,

@@ -35,7 +35,7 @@ _MOST_THREADS = 1024
 
 @dataclass(frozen=True, eq=False)
 class Circuit:
-    """A program over bits; `cw.explain` tells of it, and of what it is on ciphertexts.
+    """A circuit of gates over bits, which `compile` makes a program of.
 
     Args:
         gates: Its gates, between named inputs and outputs.

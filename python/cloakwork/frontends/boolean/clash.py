@@ -132,7 +132,11 @@ def _program() -> str:
     named = os.environ.get(_VARIABLE)
     found = shutil.which(named or "clash")
     if found is None:
-        tried = f"{_VARIABLE} names {named!r}, which is no program" if named else "there is none"
+        tried = (
+            f"{_VARIABLE} names {named!r}, which is not a program"
+            if named
+            else "it is not installed"
+        )
         raise MissingDependencyError(f"cannot read Haskell: it takes Clash; {tried}; {INSTALLED}")
     # It starts in another folder.
     return str(Path(found).absolute())

@@ -68,7 +68,9 @@ def from_haskell(
     """
     path = file_path(path, "read").absolute()
     if not isinstance(top, str) or not _VARIABLE.fullmatch(top):
-        raise InvalidArgumentError(f"cannot read Haskell: {shown(top)} is no name of a function")
+        raise InvalidArgumentError(
+            f"cannot read Haskell: expected the name of a function, got {shown(top)}"
+        )
     timeout = positive(timeout, "timeout", "read Haskell")
     if not path.is_file():
         raise FileNotFoundError(f"cannot read Haskell: there is no file {path}")

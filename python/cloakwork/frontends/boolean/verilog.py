@@ -173,7 +173,7 @@ class _Module:
                 f"cannot read {self._name}: it keeps state ({kind}, from {source}); expected a "
                 "design whose outputs follow from its inputs alone, without clocks and latches"
             )
-        self._refuse(f"{kind}, from {source}, is no gate")
+        self._refuse(f"{kind}, from {source}, is not a gate")
 
     def _refuse(self, reason: str) -> None:
         raise VerilogError(f"cannot read {self._name}: {reason}")

@@ -65,7 +65,9 @@ def netlist_of(
         FileNotFoundError: There is no such file.
     """
     if not isinstance(top, str) or not _NAME.fullmatch(top):
-        raise InvalidArgumentError(f"cannot read Verilog: {shown(top)} is no name of a module")
+        raise InvalidArgumentError(
+            f"cannot read Verilog: expected the name of a module, got {shown(top)}"
+        )
     if not paths:
         raise InvalidArgumentError("cannot read Verilog: expected a file, got none")
     for path in paths:

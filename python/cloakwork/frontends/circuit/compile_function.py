@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from typing import Any
 
+from cloakwork._native import BGV_LEAST_FAILURE_BITS, BGV_MOST_FAILURE_BITS
 from cloakwork.base.arguments import integer, positive, shown, truth
 from cloakwork.errors import InvalidArgumentError, ResultOverflowError, SlotMismatchError
 from cloakwork.frontends.circuit.inputs import Declared, signed_range
@@ -84,6 +85,7 @@ class CircuitFunction:
         insecure: bool = False,
         public_inputs: bool = False,
         key_budget: int | None = None,
+        failure_bits: int = BGV_LEAST_FAILURE_BITS,
     ) -> Program:
         """Plan the function as one program on ciphertexts.
 
@@ -98,6 +100,9 @@ class CircuitFunction:
             public_inputs: Whether inputs may be encrypted by a public key, which has more noise
                 and so may take larger parameters; see `Client.public_key`.
             key_budget: Bytes for all evaluation keys; the fewer, the more rotations.
+            failure_bits: Each bound on noise, of an encryption, a key switch or a division, fails
+                with a probability of at most 2^-failure_bits, from 40 to 128. More take larger
+                parameters; `Program.log2_failure` says what a run comes to.
 
         Raises:
             EncryptedConditionError: The function uses an encrypted value where only a clear one
@@ -136,7 +141,16 @@ class CircuitFunction:
         lanes = _candidates(made.circuit, effort, seed, 1 << rings[-1] - 1)
         if key_budget is not None:
             key_budget = integer(key_budget, "key_budget", _ACTION, least=0, most=_MOST_BYTES)
-        options = IntegerOptions(bits, batch, rings, insecure, public_inputs, key_budget)
+        failure_bits = integer(
+            failure_bits,
+            "failure_bits",
+            _ACTION,
+            least=BGV_LEAST_FAILURE_BITS,
+            most=BGV_MOST_FAILURE_BITS,
+        )
+        options = IntegerOptions(
+            bits, batch, rings, insecure, public_inputs, key_budget, failure_bits
+        )
         return compiled(lanes, made.circuit, made.form, bounds, options)
 
     def __repr__(self) -> str:

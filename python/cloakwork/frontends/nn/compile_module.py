@@ -90,7 +90,8 @@ def compile(
         >>> class Distance(torch.nn.Module):
         ...     def forward(self, left, right):
         ...         return ((left - right) ** 2).sum(1, keepdim=True)
-        >>> program = compile(Distance().eval(), (torch.rand(8, 3), torch.rand(8, 3)))
+        >>> ends = torch.tensor([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+        >>> program = compile(Distance().eval(), (ends, ends.flip(0)))
         >>> [port.name for port in program.inputs + program.outputs]
         ['left', 'right', 'result']
         >>> found = program.run(left=[0.5, 0.25, 0.0], right=[0.0, 0.25, 1.0])

@@ -114,12 +114,12 @@ def _lowered(node: Node, title: str, parameters: Parameters) -> Lowered:
 
 def _slot_bounds(lowered: Lowered, slots: int) -> list[Vector] | None:
     """For each input ciphertext, the largest absolute value of each slot."""
-    if not all(source.tensor.hidden for source, _ in lowered.inputs):
+    if not all(source.tensor.encrypted for source, _ in lowered.inputs):
         return None
     bounds: list[Vector] = []
     for source, layout in lowered.inputs:
         known = [value.bound for value in source.tensor.values]
-        if layout.dirty:
+        if layout.garbage:
             bounds += [np.full(slots, bound) for bound in known]
         else:
             bounds += [bound * each for bound, each in zip(known, layout.occupied(), strict=True)]

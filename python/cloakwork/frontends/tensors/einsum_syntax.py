@@ -223,7 +223,7 @@ def _term(text: str, start: int, end: int) -> _Term:
         elif token == ".":
             raise EinsumSyntaxError(_pointing(text, place, "an ellipsis is three dots: ..."))
         elif not (token.isascii() and token.isalpha()):
-            raise EinsumSyntaxError(_pointing(text, place, f"{token!r} is no label"))
+            raise EinsumSyntaxError(_pointing(text, place, f"{token!r} is not a label"))
     return tokens
 
 

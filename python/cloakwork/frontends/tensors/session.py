@@ -122,7 +122,7 @@ class _Holder(Unpicklable, Saved):
         peak = predicted_peak_bytes(program, self._scheme.bytes_at)
         threads = threads_within(self._memory_limit, peak, None, f"run {program.title}")
         # Modelled errors are the same in every run.
-        threads = threads if self._scheme.hidden else 1
+        threads = threads if self._scheme.encrypts else 1
         return run(program, self._backend, inputs, threads=threads, profile=profile, bounds=bounds)
 
     def load(self, path: str | os.PathLike[str]) -> Tensor:
@@ -284,7 +284,12 @@ class Session(_Holder):
             ValueOutOfRangeError: A number exceeds the bound, or the bound the session's.
             ShapeMismatchError: A dimension has size 0, or rows differ in length.
             MemoryBudgetError: The ciphertexts would take more memory than they may.
-            InvalidArgumentError: The bound is no number.
+            InvalidArgumentError: The bound is not a number.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> cw.Session(depth=1, insecure=True, log_n=11).encrypt([[1.0, 2.0], [3.0, 4.0]])
+            Tensor(shape=(2, 2), level=1, slots=1024, INSECURE)
         """
         array = real_array(data, "encrypt")
         bound = self.bound if bound is None else self._tighter(bound)
@@ -312,8 +317,11 @@ class Session(_Holder):
     def decrypt(self, tensor: Tensor) -> NDArray[np.float64]:
         """Decrypt a tensor to an array of its shape.
 
-        The result shows a trace of the ciphertext's noise, which tells of the key: whoever is to
-        see it gets it by `decrypt_for_others`.
+        The result shows a trace of the ciphertext's noise, which depends on the key: others see
+        what `decrypt_for_others` returns.
+
+        Args:
+            tensor: A tensor of this session.
 
         Raises:
             ValueOutOfRangeError: A result exceeds the bound by more than its error, so it may have
@@ -330,7 +338,7 @@ class Session(_Holder):
     def decrypt_for_others(
         self, tensor: Tensor, *, statistical_bits: int, decryptions: int
     ) -> NDArray[np.float64]:
-        """Decrypt a tensor that others are to see, so that it tells nothing of the secret key.
+        """Decrypt a tensor that others are to see, so that it reveals nothing of the secret key.
 
         Args:
             tensor: What to decrypt. It must have been computed here: the noise to hide follows
@@ -364,7 +372,7 @@ class Session(_Holder):
         require_tensor(tensor, "decrypt")
         if tensor.runner is not self:
             raise ParametersMismatchError("cannot decrypt: the tensor is not of this session")
-        claims = [value.estimate for value in tensor.values] if tensor.hidden else None
+        claims = [value.estimate for value in tensor.values] if tensor.encrypted else None
         found = self._scheme.decrypt(self._secret, tensor.values, None, claims, asked)
         array = tensor.layout.unpack(found.vectors)
         require_precision(array, -math.log2(found.error), self.bound, "decrypt")
@@ -378,6 +386,11 @@ class Session(_Holder):
 
         Raises:
             InvalidArgumentError: The session works in the clear and has no keys.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> cw.Session(depth=1, insecure=True, log_n=11).evaluator().parameters.slots
+            1024
         """
         scheme = self._scheme
         if not isinstance(scheme, Ckks):
@@ -388,7 +401,7 @@ class Session(_Holder):
         return SessionEvaluator(scheme, keys, self._key_id)
 
     def _record(self) -> Record:
-        if not self._scheme.hidden:
+        if not self._scheme.encrypts:
             raise InvalidArgumentError(
                 "cannot save the session: it works in the clear and has no key"
             )

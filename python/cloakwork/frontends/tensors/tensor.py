@@ -91,14 +91,14 @@ class Tensor(TensorMethods, Unpicklable):
         return sum(int(value.nbytes) for value in self.values)
 
     @property
-    def hidden(self) -> bool:
+    def encrypted(self) -> bool:
         """Whether the numbers are encrypted, which on the clear backend they are not."""
-        return self.scheme.hidden
+        return self.scheme.encrypts
 
     @property
     def warning(self) -> str:
         """Why the numbers are not safe; empty where they are."""
-        if not self.hidden:
+        if not self.encrypted:
             return "clear backend: hides nothing"
         return "INSECURE" if self.scheme.insecure else ""
 
@@ -118,7 +118,7 @@ class Tensor(TensorMethods, Unpicklable):
             >>> session.evaluator().load(path)
             Tensor(shape=(2,), level=1, slots=1024, INSECURE)
         """
-        if not self.hidden:
+        if not self.encrypted:
             raise InvalidArgumentError("cannot save the tensor: on the clear backend it is clear")
         record = {
             "scheme": self.scheme.name,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isqrt
 
-from cloakwork._native import Parameters, threads
+from cloakwork._native import WORD_BYTES, Parameters, threads
 from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import (
@@ -21,7 +21,7 @@ from cloakwork.programs.slots import (
 )
 from cloakwork.programs.vectors import VectorTable
 from cloakwork.runtime.memory import predicted_peak_bytes
-from cloakwork.schemes.transform_cache import WORD_BYTES, ciphertext_bytes, transform_bytes
+from cloakwork.schemes.transform_cache import ciphertext_bytes, transform_bytes
 
 # Interpreter, numpy and this package, as measured on CPython 3.11 with numpy 2.
 _INTERPRETER_BYTES = 54 << 20

@@ -32,7 +32,7 @@ class Abilities:
     """What the bootstraps of a parameter set can do.
 
     Args:
-        most_outputs: The most outputs of one with four boxes.
+        most_outputs: The most outputs of one with a message space of 4.
         longest_chain: How many products in finer encodings may follow one another, each of which
             takes an operand in an encoding finer still.
         most_shared: The most ANDs of one that share an operand.

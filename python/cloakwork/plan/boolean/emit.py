@@ -18,7 +18,7 @@ from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.table_rotations import distinct_tables, rotated_steps, step_rotation
 from cloakwork.schemes.tfhe_noise import BitNoise
 
-_BOXES_LOG = 2
+_MESSAGE_BITS = 2
 
 
 def written_out(
@@ -55,10 +55,10 @@ class _Writer:
     def __init__(
         self, program: GateProgram, network: Network, cover: Cover, noise: BitNoise
     ) -> None:
-        if not noise.most_tables(_BOXES_LOG):
+        if not noise.most_tables(_MESSAGE_BITS):
             raise NoiseBudgetError(
-                f"cannot map the gates under {noise.name!r}: its bootstraps cannot tell "
-                "4 boxes apart with enough certainty; take other parameters"
+                f"cannot map the gates under {noise.name!r}: its bootstraps are too "
+                "noisy for a message space of 4; take other parameters"
             )
         self.uses = Uses(network, cover)
         self._program = program
@@ -70,7 +70,7 @@ class _Writer:
         self._made: dict[Use, Term] = {}
         self._refreshed: dict[tuple[Term, int], Term] = {}
         # What a bootstrap that refreshes a sum can take, and some room.
-        self._most_variance = 0.7 * noise.budget(_BOXES_LOG, 1)
+        self._most_variance = 0.7 * noise.budget(_MESSAGE_BITS, 1)
 
     # Steps.
 
@@ -130,13 +130,13 @@ class _Writer:
             for place, (product, _) in enumerate(products)
             for node, encoding, function in self._functions(uses, product, size, place)
         ]
-        rotations = sorted({boxes for *_, weights in made for boxes in weights})
-        tables = [step_rotation(size, boxes, height) for boxes in rotations]
+        rotations = sorted({earlier for *_, weights in made for earlier in weights})
+        tables = [step_rotation(size, earlier, height) for earlier in rotations]
         steps = [height] * len(tables)
         signals = self._bootstrap(fine, encodings, halves, 0, tables, [0] * len(tables), steps)
         signal_of = dict(zip(rotations, signals, strict=True))
         for product, node, encoding, weights in made:
-            parts = [(signal_of[boxes], times) for boxes, times in weights.items()]
+            parts = [(signal_of[earlier], times) for earlier, times in weights.items()]
             if node in plane_of(self._network, product):
                 self._make(at, node, self._sums.linear(parts, encoding // 2), encoding)
             else:
@@ -145,8 +145,8 @@ class _Writer:
     def _functions(
         self, uses: StepUses, product: Product, size: int, place: int
     ) -> Iterator[tuple[int, int, list[int]]]:
-        """What a product among several makes: nodes, encodings, functions of the boxes."""
-        bits = [box * (2 << place) // size & 1 for box in range(size)]
+        """What a product among several makes: nodes, encodings, functions of the message."""
+        bits = [message * (2 << place) // size & 1 for message in range(size)]
         for node in product.makes:
             if node in uses.finest:
                 encoding = uses.finest[node]
@@ -312,9 +312,9 @@ class _Writer:
     ) -> list[int]:
         """A bootstrap of bits in finer and in half encoding; outputs are multiples of `steps`."""
         fine, halves = list(fine), list(halves)
-        boxes_log = len(tables[0]).bit_length()
+        message_bits = len(tables[0]).bit_length()
         distinct = distinct_tables(tuple(map(tuple, tables)))
-        budget = self._noise.budget(boxes_log, distinct)
+        budget = self._noise.budget(message_bits, distinct)
         in_half = [HALF] * len(halves)
         while True:
             signed, offset, variance = self._sums.added(fine, halves)
@@ -325,7 +325,7 @@ class _Writer:
             ):
                 self._refuse()
         constant += offset
-        return self._sums.bootstrap(signed, constant, boxes_log, tables, constants, steps)
+        return self._sums.bootstrap(signed, constant, message_bits, tables, constants, steps)
 
     def _refresh_noisiest(self, terms: list[Term], encodings: Sequence[int]) -> bool:
         """Put a bootstrap in place of the noisiest of some terms; whether there was one to."""
@@ -337,13 +337,13 @@ class _Writer:
         worst = max(range(len(terms)), key=noise, default=None)
         if worst is None or noise(worst) <= self._noise.bootstrap_variance:
             return False
-        if noise(worst) > self._noise.budget(_BOXES_LOG, 1):
+        if noise(worst) > self._noise.budget(_MESSAGE_BITS, 1):
             self._refuse()
         (signal, weight), encoding = terms[worst], encodings[worst]
         side = -1 if weight < 0 else 1
         key = (signal, weight * side), encoding
         if key not in self._refreshed:
-            # A bit in half encoding is in box 0 or 2, one in quarter encoding in box 0 or 1.
+            # A bit in half encoding is message 0 or 2, one in quarter encoding message 0 or 1.
             half = encoding // 2
             if encoding == HALF:
                 (made,) = self._bootstrap([], [], [key[0]], 0, [(-half, -half)], [half], [encoding])
@@ -359,6 +359,6 @@ class _Writer:
 
     def _refuse(self) -> None:
         raise NoiseBudgetError(
-            f"cannot map the gates under {self._noise.name!r}: a sum of fresh signals is "
+            f"cannot map the gates under {self._noise.name!r}: a sum of fresh LWE ciphertexts is "
             "too noisy for a bootstrap; take other parameters"
         )

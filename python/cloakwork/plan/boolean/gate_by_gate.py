@@ -81,7 +81,7 @@ class _Writer:
             constant += _ENCODING * inverted
             if signal is not None:
                 terms.append((signal, -1 if inverted else 1))
-        # Box 2 gives the negative of box 0, so that the middle between them is the constant;
+        # Message 2 gives the negative of 0, so that the middle between them is the constant;
         # where they agree it is what they are, and the table there 0.
         middle = (of_count[0] + of_count[2]) * EIGHTH
         first, second = (count * _ENCODING - middle for count in of_count[:2])

@@ -188,6 +188,6 @@ class _Search:
 def _abilities_of(costs: BitCosts) -> list[Abilities]:
     """What the bootstraps of a parameter set can do, without and with ANDs that share one."""
     chain = max(0, costs.noise.doublings(2) - 1)
-    most_shared = max(1, costs.noise.most_boxes_log() - 1)
+    most_shared = max(1, costs.noise.most_message_bits() - 1)
     tables = costs.noise.most_tables(2)
     return [Abilities(tables, chain, shared) for shared in sorted({1, most_shared})]

@@ -1,6 +1,6 @@
 """What one bootstrap of a mapped program does.
 
-With four boxes (phases of v/4 turns) it is one of these:
+With a message space of 4 (phases of v/4 turns) it is one of these:
 
 - A *product*: x in quarter and y in half encoding, v = x + 2y, gives x AND y, and from the same
   blind rotation y and x XOR y in finer encodings.
@@ -9,8 +9,9 @@ With four boxes (phases of v/4 turns) it is one of these:
 - A *re-encoding*: y in half encoding, and if wanted x in quarter encoding, v = x + 2y, gives y and
   x XOR y in finer encodings.
 
-With more boxes there are *shared products*: y in half encoding, x in quarter, x' in eighth encoding
-and so on, with eight boxes v = 4y + 2x + x', give what the products of x and of x' with y give.
+With a larger one there are *shared products*: y in half encoding, x in quarter, x' in eighth
+encoding and so on, with a space of 8 v = 4y + 2x + x', give what the products of x and of x' with
+y give.
 """
 
 from __future__ import annotations

@@ -62,13 +62,13 @@ class Sums:
         self,
         terms: Sequence[Term],
         constant: int,
-        boxes_log: int,
+        message_bits: int,
         tables: Sequence[Sequence[int]],
         constants: Sequence[int],
         steps: Sequence[int],
     ) -> list[int]:
         """Add a bootstrap of a sum of signals; its outputs, which are multiples of `steps`."""
-        made = self.builder.bootstrap(terms, constant, boxes_log, tables, constants)
+        made = self.builder.bootstrap(terms, constant, message_bits, tables, constants)
         self._sources.add_outputs(made)
         for signal, step in zip(made, steps, strict=True):
             self._sums[signal] = {signal: 1}

@@ -229,13 +229,18 @@ class _Assembler:
             offset: [lane for lane in lanes if lane + offset in support and lane not in wanted]
             for offset, wanted in by_offset.items()
         }
-        dirty = sorted(offset for offset, found in in_the_way.items() if found)
+        garbage = sorted(offset for offset, found in in_the_way.items() if found)
         clean = tuple(sorted(offset for offset in by_offset if not in_the_way[offset]))
-        if not dirty:
+        if not garbage:
             return self._multiple(self._summed(vector, clean), factor)
         everything = tuple(sorted(by_offset))
         ways: list[tuple[float, int]] = [
-            (self._rotations(clean) + self._rotations(tuple(dirty)) + self._mask * len(dirty), 0)
+            (
+                self._rotations(clean)
+                + self._rotations(tuple(garbage))
+                + self._mask * len(garbage),
+                0,
+            )
         ]
         wanted_lanes = {lane for lane, _ in entries}
         if all(wanted_lanes.isdisjoint(found) for found in in_the_way.values()):
@@ -255,7 +260,7 @@ class _Assembler:
             pairs = tuple((slot, factor) for slot in sorted(used))
             return self._summed(self._append(Masked(vector, pairs)), everything)
         parts = [self._multiple(self._summed(vector, clean), factor)] if clean else []
-        for offset in dirty:
+        for offset in garbage:
             pairs = tuple((lane, factor) for lane in sorted(by_offset[offset]))
             parts.append(self._append(Masked(self._rotated(vector, offset), pairs)))
         return self._total(parts, ())

@@ -58,7 +58,7 @@ class LaneCosts:
     def __post_init__(self) -> None:
         if not self.rotation > 0 or not all(price >= 0 for price in astuple(self)):
             raise InvalidArgumentError(
-                f"cannot price lane programs by {self}: expected prices from 0 up, and a "
+                f"cannot price vectorised programs by {self}: expected prices from 0 up, and a "
                 f"rotation above 0"
             )
 

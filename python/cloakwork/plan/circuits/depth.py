@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from cloakwork._native import BgvNoiseModel, max_log_qp
 from cloakwork.errors import CircuitTooDeepError, InsecureParametersError
 from cloakwork.plan.circuits.forms import written_forms
-from cloakwork.plan.circuits.noise import NoiseModel
-from cloakwork.plan.parameters.bgv import MOST_BITS, plaintext_moduli
+from cloakwork.plan.parameters.bgv import plaintext_moduli
 from cloakwork.programs.ir.circuits import Circuit, Integer, Product, operands_of
 
 
@@ -61,8 +61,8 @@ def require_depth(circuit: Circuit, bits: int, rings: Sequence[int]) -> None:
 
 
 def _most_products(bits: int, log_n: int) -> int:
-    model = NoiseModel.of(plaintext_moduli(bits, log_n)[-1], log_n)
-    return math.floor(MOST_BITS.get(log_n, 0.0) / model.fresh.norm)
+    model = BgvNoiseModel(log_n, plaintext_moduli(bits, log_n)[-1])
+    return math.floor((max_log_qp(log_n) or 0.0) / model.fresh.norm)
 
 
 def _as_written(circuit: Circuit) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from cloakwork.plan.circuits.noise import Noise, NoiseModel
+from cloakwork._native import BgvNoise, BgvNoiseModel
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -34,8 +34,6 @@ from cloakwork.programs.vectors import uniform_integer
 
 # Noises that differ by less are the same.
 _SAME_BITS = 0.1
-# How much noisier the engine lets a value become for the factor that its level has by custom.
-_LIKE_BITS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ class Switches:
         alike: The operations of which operands take the factor of their new level.
     """
 
-    noises: tuple[Noise | None, ...]
+    noises: tuple[BgvNoise | None, ...]
     before_use: tuple[int, ...]
     of_operands: tuple[tuple[int, ...], ...]
     alike: tuple[type[Operation], ...]
@@ -127,14 +125,14 @@ class _Known:
             they are.
     """
 
-    noise: Noise
+    noise: BgvNoise
     depth: int = 0
     factor: Factor = ()
 
 
 def switches(
     program: SlotProgram,
-    model: NoiseModel,
+    model: BgvNoiseModel,
     level_bits: float,
     switching: Switching = SWITCHINGS[0],
 ) -> Switches:
@@ -169,7 +167,7 @@ def _early(program: SlotProgram, asked: Switches, switching: Switching) -> froze
 
 def _switches(
     program: SlotProgram,
-    model: NoiseModel,
+    model: BgvNoiseModel,
     level_bits: float,
     switching: Switching,
     early: Set[int],
@@ -205,14 +203,14 @@ def _switches(
     return Switches(noises, tuple(before_use), tuple(of_operands), switching.alike)
 
 
-def _lowered(value: _Known, depth: int, model: NoiseModel, level_bits: float) -> _Known:
+def _lowered(value: _Known, depth: int, model: BgvNoiseModel, level_bits: float) -> _Known:
     noise = model.switched(value.noise, (depth - value.depth) * level_bits)
     if noise == value.noise:
         return _Known(noise, depth, value.factor)
     return _alike(value, depth, model, level_bits)
 
 
-def _alike(value: _Known, depth: int, model: NoiseModel, level_bits: float) -> _Known:
+def _alike(value: _Known, depth: int, model: BgvNoiseModel, level_bits: float) -> _Known:
     """Lowered, and of the factor that the depth has by custom where that is cheap."""
     steps = depth - value.depth
     if not steps:
@@ -222,8 +220,10 @@ def _alike(value: _Known, depth: int, model: NoiseModel, level_bits: float) -> _
     if divides and steps == 1 and value.factor == _custom(value.depth, 2):
         return _Known(noise, depth, _custom(depth))
     # The engine multiplies before it divides, for the custom of the depth, where that is cheap.
-    like = model.divided(value.noise.scaled(math.log2(model.modulus) - 1), steps * level_bits)
-    if like.length <= noise.length + _LIKE_BITS:
+    like = model.divided(
+        value.noise.scaled(math.log2(model.plaintext_modulus) - 1), steps * level_bits
+    )
+    if like.length <= noise.length + model.canonical_factor_bits:
         return _Known(like, depth, _custom(depth))
     if not divides:
         return _Known(noise, depth, value.factor)
@@ -236,7 +236,9 @@ def _custom(depth: int, power: int = 1) -> Factor:
     return ((2 * depth, power),) if depth else ()
 
 
-def _least(value: _Known, wanted: Noise, most: int, model: NoiseModel, level_bits: float) -> int:
+def _least(
+    value: _Known, wanted: BgvNoise, most: int, model: BgvNoiseModel, level_bits: float
+) -> int:
     """The fewest switches after which a value has no more noise than is wanted."""
     for count in range(most):
         noise = model.switched(value.noise, count * level_bits)
@@ -247,7 +249,7 @@ def _least(value: _Known, wanted: Noise, most: int, model: NoiseModel, level_bit
 
 
 def _made(
-    operation: Operation, at: Sequence[_Known], program: SlotProgram, model: NoiseModel
+    operation: Operation, at: Sequence[_Known], program: SlotProgram, model: BgvNoiseModel
 ) -> _Known:
     """What an operation makes of operands that stand at its own depth."""
     match operation:
@@ -275,13 +277,13 @@ def _made(
     return _Known(noise, 0, at[0].factor)
 
 
-def _total(left: _Known, right: _Known, model: NoiseModel) -> _Known:
+def _total(left: _Known, right: _Known, model: BgvNoiseModel) -> _Known:
     if left.factor == right.factor:
         return _Known(left.noise.plus(right.noise), 0, left.factor)
     # Multipliers that bring two factors together are the modulus, multiplied with each other;
     # the quieter side takes the larger.
     quiet, loud = sorted((left, right), key=lambda value: value.noise.length)
-    bits = math.log2(model.modulus)
+    bits = math.log2(model.plaintext_modulus)
     rest = max(0.0, bits - (loud.noise.length - quiet.noise.length)) / 2
     noise = loud.noise.scaled(rest).plus(quiet.noise.scaled(bits - rest))
     return _Known(noise, 0, _NO_OTHERS if rest else loud.factor)
@@ -310,12 +312,12 @@ def _uniform(operation: Operation) -> int | None:
     return uniform_integer(operation.vector) if isinstance(operation, Constant) else None
 
 
-def _scaled(noise: Noise, constant: Operation, model: NoiseModel) -> Noise:
+def _scaled(noise: BgvNoise, constant: Operation, model: BgvNoiseModel) -> BgvNoise:
     number = _uniform(constant)
     if number is None:
         return noise.times(model.mask)
-    half = model.modulus // 2
-    centred = abs((number + half) % model.modulus - half)
+    half = model.plaintext_modulus // 2
+    centred = abs((number + half) % model.plaintext_modulus - half)
     return noise.scaled(math.log2(max(centred, 1)))
 
 
@@ -331,9 +333,9 @@ def levelled(program: SlotProgram, asked: Switches, levels: Mapping[int, int]) -
         >>> x = Input("x", 0)
         >>> operations = (x, Mul(0, 0), Mul(1, 1), Output(2))
         >>> program = SlotProgram("fourth power", 4, operations, (None,) * 4, numbers="integer")
-        >>> model = NoiseModel.of(65537, 12)
+        >>> model = BgvNoiseModel(12, 65537)
         >>> asked = switches(program, model, 30)
-        >>> print(levelled(program, asked, lowest_levels(program, asked, model, Chain(30, 60))))
+        >>> print(levelled(program, asked, lowest_levels(program, asked, Chain(30, 60))))
         fourth power, 4 slots of integers
           %0 = input x         level 1
           %1 = mul %0 %0       level 1
@@ -383,15 +385,12 @@ def levelled(program: SlotProgram, asked: Switches, levels: Mapping[int, int]) -
     return builder.finish()
 
 
-def lowest_levels(
-    program: SlotProgram, asked: Switches, model: NoiseModel, chain: Chain
-) -> dict[int, int]:
+def lowest_levels(program: SlotProgram, asked: Switches, chain: Chain) -> dict[int, int]:
     """The level of every encrypted value: the lowest for what its uses want of it, and its noise.
 
     Args:
         program: A program over integers of one level.
         asked: How often its values are switched.
-        model: The model of noise.
         chain: The moduli.
     """
     wanted = [0] * len(program.operations)
@@ -400,7 +399,7 @@ def lowest_levels(
         operation, noise = program.operations[number], asked.noises[number]
         if noise is None:
             continue
-        held = chain.level_for(model.needed_bits(noise))
+        held = chain.level_for(noise.needed_bits)
         levels[number] = (
             wanted[number] if isinstance(operation, Output) else max(wanted[number], held)
         )

@@ -160,7 +160,7 @@ def _level_costs(row: Any) -> LevelCosts:
         )
     for kind, number in row.items():
         if not (_is_finite(number) and number > 0):
-            raise MalformedBytesError(f"cannot read costs: {kind} is no positive number")
+            raise MalformedBytesError(f"cannot read costs: expected a positive number of {kind}")
     return LevelCosts(**{kind: float(row[kind]) for kind in _KINDS})
 
 

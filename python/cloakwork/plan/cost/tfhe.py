@@ -63,7 +63,7 @@ class BitCosts:
         Example:
             >>> from cloakwork.schemes.tfhe_noise import noise_of
             >>> seconds = {"bootstrap": [0.01, 0.011, 0.012], "linear": 1e-6}
-            >>> BitCosts.from_seconds(noise_of("boxes8"), seconds).seconds(1)
+            >>> BitCosts.from_seconds(noise_of("space8"), seconds).seconds(1)
             0.01
         """
         try:
@@ -106,7 +106,7 @@ def measured_set(name: str, failure_bits: int = FAILURE_BITS) -> BitCosts:
         InvalidArgumentError: There is no such set.
 
     Example:
-        >>> measured_set("boxes8").noise.max_boxes_log
+        >>> measured_set("space8").noise.max_message_bits
         3
     """
     return BitCosts.from_seconds(noise_of(name, failure_bits), _seconds(name))
@@ -116,7 +116,7 @@ def known_set(name: str, failure_bits: int = FAILURE_BITS) -> BitCosts | None:
     """One parameter set with costs that were measured before; None where none were.
 
     Example:
-        >>> known_set("boxes8") in (None, measured_set("boxes8"))
+        >>> known_set("space8") in (None, measured_set("space8"))
         True
     """
     kept = cache.read(_identity(name))
@@ -159,7 +159,7 @@ def published_costs() -> BitCosts:
     Cryptology 2023, without the error of Fourier transforms.
 
     Example:
-        >>> published_costs().noise.max_boxes_log
+        >>> published_costs().noise.max_message_bits
         2
     """
     small, polynomials, size = 781, 4, 512
@@ -176,7 +176,7 @@ def published_costs() -> BitCosts:
     steps = [2 * size / (1 << log) for log in range(3)]
     noise = BitNoise(
         "published",
-        # By these formulas 8 boxes are missed a little more often than 2^-64.
+        # By these formulas messages of a space of 8 are missed a little more often than 2^-64.
         2,
         large_variance,
         large_variance,

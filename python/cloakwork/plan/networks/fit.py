@@ -152,7 +152,7 @@ def checked_degrees(graph: g.Graph, degrees: Mapping[str, int] | None) -> Mappin
         if name not in known:
             raise InvalidArgumentError(
                 f"cannot fit activations: expected degrees of {sorted(known)}, got one of "
-                f"{shown(name)}; other layers are no activations, or polynomials already"
+                f"{shown(name)}; other layers are polynomials already, or not activations"
             )
     return {
         name: integer(degree, f"the degree of {name!r}", "fit", least=1, most=MAX_DEGREE)

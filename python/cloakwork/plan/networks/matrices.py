@@ -46,7 +46,7 @@ def matrix_of(node: g.Node, shape: g.Shape) -> tuple[Matrix, g.Array]:
             ones = np.ones(len(filled))
             return _built(ones, filled, indices[filled], (rows, columns)), np.zeros(rows)
         case _:
-            raise AssertionError(f"{node.name} is no linear layer of one operand")
+            raise AssertionError(f"{node.name} is not a linear layer of one operand")
 
 
 def beside(shapes: list[g.Shape], axis: int, number: int) -> Matrix:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, islice, product
 
-from cloakwork._native import BgvParameters
+from cloakwork._native import (
+    BGV_LEAST_FAILURE_BITS,
+    WORD_BYTES,
+    BgvNoiseModel,
+    BgvParameters,
+    max_log_qp,
+)
 from cloakwork.errors import (
     CircuitTooDeepError,
     InsecureParametersError,
@@ -16,7 +22,6 @@ from cloakwork.errors import (
     NoiseExhaustedError,
 )
 from cloakwork.plan.circuits.levels import SWITCHINGS, Chain, levelled, lowest_levels, switches
-from cloakwork.plan.circuits.noise import NoiseModel
 from cloakwork.plan.circuits.to_slots import SlotPlan, slot_plan
 from cloakwork.plan.cost.bgv import Limbs, counted_costs, expected_limbs
 from cloakwork.plan.cost.table import total_seconds
@@ -30,13 +35,10 @@ from cloakwork.programs.slots import Input, SlotProgram
 from cloakwork.runtime.estimates import estimated_results
 from cloakwork.schemes.bgv import Bgv
 
-_LIMITS = (106, 214, 430, 868, 1747, 3523)
-
 # Of the engine: bits that a level adds, and that the first modulus has beyond those.
 _LEVEL_BITS = range(20, 61)
 _HEADROOM_BITS = range(2, 61)
 _MAX_PRIME_BITS = 30
-_WORD_BYTES = 4
 # Operations of the programs that are tried together, about: long ones are tried less often.
 _EFFORT = 600
 _FEWEST_STEPS = 5
@@ -56,9 +58,6 @@ _UNIT_LOG_N = 12
 _ENCRYPTION = 0.5
 # A modulus is asked to have this much more than it needs, for primes do not come in every size.
 _ROOM_BITS = 0.02
-# By log_n: of the modulus with the primes of key switching, the limit for 128 bits of security in
-# the engine's table.
-MOST_BITS: Mapping[int, float] = dict(zip(range(12, 18), _LIMITS, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +89,7 @@ class IntegerOptions:
         insecure: Whether parameters below 128-bit security are allowed.
         public_inputs: Whether inputs may be encrypted by a public key.
         key_budget: Bytes for the evaluation keys of all primes; None for no limit.
+        failure_bits: Each bound on noise fails with a probability of at most 2^-failure_bits.
     """
 
     bits: int
@@ -98,6 +98,7 @@ class IntegerOptions:
     insecure: bool = False
     public_inputs: bool = False
     key_budget: int | None = None
+    failure_bits: int = BGV_LEAST_FAILURE_BITS
 
     def wide_enough(self, lanes: LaneProgram) -> Iterator[int]:
         """The rings in whose rows so many evaluations of a program fit."""
@@ -107,15 +108,20 @@ class IntegerOptions:
 
     def most_bits(self, log_n: int) -> float:
         """The most bits of a modulus, that of key switching included."""
-        return math.inf if self.insecure else MOST_BITS.get(log_n, 0.0)
+        return math.inf if self.insecure else max_log_qp(log_n) or 0.0
 
     def moduli(self, log_n: int) -> tuple[int, ...]:
         """The plaintext moduli."""
         return plaintext_moduli(self.bits, log_n)
 
-    def noise(self, log_n: int) -> NoiseModel:
+    def noise(self, log_n: int) -> BgvNoiseModel:
         """The noise under the largest of the plaintext moduli, which has the most."""
-        return NoiseModel.of(self.moduli(log_n)[-1], log_n, public_inputs=self.public_inputs)
+        return BgvNoiseModel(
+            log_n,
+            self.moduli(log_n)[-1],
+            public_inputs=self.public_inputs,
+            failure_bits=self.failure_bits,
+        )
 
 
 def cheapest_integer_plan(
@@ -252,10 +258,10 @@ def _cheapest(
     # Of chains that cost the same, the one with the fewest levels.
     for switching, level_bits in product(SWITCHINGS, _spread(_LEVEL_BITS, steps)):
         asked = switches(program, model, level_bits, switching)
-        needed = [model.needed_bits(noise) for noise in asked.noises if noise is not None]
+        needed = [noise.needed_bits for noise in asked.noises if noise is not None]
         for base_bits in _bases(level_bits, max(needed, default=0.0) + spare_bits):
             chain = Chain(level_bits, base_bits, spare_bits)
-            levels = lowest_levels(program, asked, model, chain)
+            levels = lowest_levels(program, asked, chain)
             top = max(levels.values(), default=0)
             limbs = expected_limbs(base_bits, level_bits, top, most_bits)
             if limbs is None:
@@ -303,7 +309,7 @@ def limbs_of(parameters: BgvParameters) -> Limbs:
     levels = range(parameters.levels + 1)
     counts = tuple(parameters.prime_count(level) for level in levels)
     # A key is two polynomials for each digit.
-    polynomial_bytes = _WORD_BYTES * parameters.n * parameters.key_prime_count
+    polynomial_bytes = WORD_BYTES * parameters.n * parameters.key_prime_count
     digits = parameters.evaluation_key_bytes(parameters.levels) // (2 * polynomial_bytes)
     return Limbs(counts, -(-counts[-1] // digits), parameters.key_prime_count - counts[-1])
 
@@ -329,6 +335,7 @@ def _parameter_sets(
             level_bits=chain.level_bits,
             base_bits=chain.base_bits,
             log_n=log_n,
+            failure_bits=options.failure_bits,
             insecure=options.insecure,
         )
         for modulus in options.moduli(log_n)

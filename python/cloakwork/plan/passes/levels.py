@@ -1,8 +1,8 @@
 """Each operation at the lowest level that works, so that inputs are encrypted no higher.
 
 Levels follow from what a value is used for, from the outputs back. A value that
-is ready can be dropped to the level of each consumer. A product that waits for
-its rescale cannot: all that is computed before the rescale stands at one level,
+is ready can be dropped to the level of each consumer. A product that
+is not rescaled cannot: all that is computed before the rescale stands at one level,
 the highest that any of it is needed at.
 """
 
@@ -71,7 +71,7 @@ def lowest_levels(
         >>> print(lowest_levels(SlotProgram("square", 4, operations, (None,) * 5)))
         square, 4 slots
           %0 = input x        level 1
-          %1 = mul %0 %0      level 1, waits for rescale
+          %1 = mul %0 %0      level 1, not rescaled
           %2 = rescale %1     level 0
           %3 = output %2      level 0
     """

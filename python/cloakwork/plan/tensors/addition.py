@@ -114,8 +114,8 @@ def _added_at(
     level = min(level_of(builder, each) for each in there)
     there = [dropped(builder, each, level) for each in there]
     ragged = any(axis.ragged for axis in axes)
-    dirty = any(
-        each.layout.dirty
+    garbage = any(
+        each.layout.garbage
         or (bool(each.layout.replicas) and (ragged or each.layout.replicas != _lacking(each, axes)))
         for each in there
     )
@@ -124,7 +124,7 @@ def _added_at(
         by_name.get(chr(0xE000 + number), Axis(size, 0)) for number, size in enumerate(shape)
     )
     bare = tuple(replace(axis, name="") for axis in result)
-    layout = Layout(builder.slots, bare, dirty=dirty, offset=offset)
+    layout = Layout(builder.slots, bare, garbage=garbage, offset=offset)
     packed = None if constant is None else layout.pack(np.broadcast_to(constant, shape))
     picks = [ciphertext_of(each) for each in there]
     builder.stage = "add" if len(there) > 1 or constant is not None else "change sign"

@@ -58,7 +58,7 @@ class _Anchor:
     """An encrypted operand by label, as far as scoring looks at it."""
 
     axes: Mapping[str, Axis]
-    dirty: bool
+    garbage: bool
 
 
 def candidates(operands: Sequence[Operand], output: str, slots: int) -> Iterator[Way]:
@@ -124,8 +124,8 @@ def _anchor(operand: Encrypted) -> _Anchor:
             known = axes.get(label)
             stride = axis.stride + (known.stride if known else 0)
             axes[label] = replace(axis, name=label, stride=stride)
-    spilled = operand.layout.dirty or bool(operand.layout.replicas)
-    return _Anchor(axes, spilled or len(set(operand.labels)) < len(operand.labels))
+    has_garbage = operand.layout.garbage or bool(operand.layout.replicas)
+    return _Anchor(axes, has_garbage or len(set(operand.labels)) < len(operand.labels))
 
 
 def _tilings(
@@ -240,7 +240,7 @@ def _gather_score(anchor: _Anchor, way: Way, slots: int) -> float:
         offsets = known.stride * np.arange(known.extent, dtype=np.int64)
         numbers = np.unique((numbers[:, np.newaxis] + offsets) % slots)
     copies = sum(len(sum_steps(axis)) for axis in missing) if way.copies_first else 0
-    if in_place and not summed_inside and not (missing and anchor.dirty):
+    if in_place and not summed_inside and not (missing and anchor.garbage):
         return float(count * copies)
     split = cheapest_split(numbers, slots)
     return count * (copies + split.cost + price.DIAGONAL * len(numbers)) + price.LEVEL

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from cloakwork.plan.tensors.movement import Weights
 from cloakwork.plan.tensors.placed import (
     Placed,
-    cleaned,
     copied,
     gathered,
+    masked,
     moved,
     moved_freely,
     multiplied,
@@ -136,8 +136,8 @@ def _own(builder: Builder, placed: Placed, names: str, wanted: set[str]) -> Plac
     """The operand by label, with the labels nobody else wants summed away."""
     labelled = _labelled(builder, placed, names)
     gone = set(labelled.names) - wanted
-    if labelled.layout.dirty and any(labelled.axis(name).ragged for name in gone):
-        labelled = cleaned(builder, labelled)
+    if labelled.layout.garbage and any(labelled.axis(name).ragged for name in gone):
+        labelled = masked(builder, labelled)
     return summed(builder, labelled, gone)
 
 
@@ -165,7 +165,7 @@ def _diagonal(placed: Placed, name: str) -> Placed:
     other = axes.pop(second)
     axes[first] = replace(axes[first], stride=axes[first].stride + other.stride)
     values = tuple(int(value) for value in chosen.ravel())
-    return Placed(values, replace(layout, axes=tuple(axes), dirty=True))
+    return Placed(values, replace(layout, axes=tuple(axes), garbage=True))
 
 
 def _diagonal_moved(builder: Builder, placed: Placed) -> Placed:
@@ -204,9 +204,9 @@ def _without_garbage(
     for axis in axes:
         if axis.ragged and axis.name not in output:
             holders = [number for number, each in enumerate(pair) if axis.name in each.names]
-            if all(pair[number].layout.dirty for number in holders):
+            if all(pair[number].layout.garbage for number in holders):
                 replicas = pair[holders[0]].layout.replicas
-                bare = cleaned(builder, pair[holders[0]])
+                bare = masked(builder, pair[holders[0]])
                 pair[holders[0]] = copied(builder, bare, replicas)
     return pair
 

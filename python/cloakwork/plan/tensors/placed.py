@@ -57,9 +57,9 @@ class Placed:
         return "".join(axis.name for axis in self.layout.axes)
 
     @property
-    def spilled(self) -> bool:
+    def has_garbage(self) -> bool:
         """Whether slots without an element may hold something, be it only copies."""
-        return self.layout.dirty or bool(self.layout.replicas)
+        return self.layout.garbage or bool(self.layout.replicas)
 
 
 def _stage(text: str) -> str:
@@ -120,7 +120,7 @@ def ordered(placed: Placed, names: str) -> Placed:
 def summed(builder: Builder, placed: Placed, names: Collection[str]) -> Placed:
     """The tensor summed along axes: ciphertexts first, then slots by rotations.
 
-    The last tile of an axis must hold zeros where it has no elements; `cleaned` sees to it.
+    The last tile of an axis must hold zeros where it has no elements; `masked` sees to it.
     """
     gone = [axis for axis in placed.layout.axes if axis.name in names]
     if not gone:
@@ -134,7 +134,7 @@ def summed(builder: Builder, placed: Placed, names: Collection[str]) -> Placed:
     inside = merge([axis.in_tile for axis in gone])
     for axis in inside:
         values = [summed_along(builder, value, axis) for value in values]
-    layout = replace(placed.layout, axes=kept, dirty=placed.layout.dirty or bool(inside))
+    layout = replace(placed.layout, axes=kept, garbage=placed.layout.garbage or bool(inside))
     return Placed(tuple(values), layout)
 
 
@@ -172,9 +172,9 @@ def shifted(builder: Builder, placed: Placed, offset: int) -> Placed:
     return Placed(values, replace(placed.layout, offset=offset))
 
 
-def cleaned(builder: Builder, placed: Placed) -> Placed:
+def masked(builder: Builder, placed: Placed) -> Placed:
     """The tensor with zero in every slot that holds no element. Takes a level."""
-    bare = replace(placed.layout, replicas=(), dirty=False)
+    bare = replace(placed.layout, replicas=(), garbage=False)
     return moved(builder, placed, bare)
 
 
@@ -281,7 +281,7 @@ def gathered(builder: Builder, placed: Placed, axes: Sequence[Axis], stages: int
     own = tuple(axis for axis in axes if axis.name in placed.names)
     missing = merge([axis.in_tile for axis in axes if axis.name not in placed.names])
     copying = bool(missing) and placed.layout.replicas != missing
-    if not _lies_as(placed, own) or (copying and placed.spilled):
+    if not _lies_as(placed, own) or (copying and placed.has_garbage):
         placed = moved(builder, placed, Layout(builder.slots, own), stages=stages)
     else:
         placed = shifted(builder, placed, 0)
@@ -338,8 +338,8 @@ def multiplied(
             products.append(builder.append(Mul(pick_left(at), pick_right(at))))
         values.append(builder.append(Rescale(total(builder, products))))
     within = tuple(axis.in_tile for axis in inner)
-    dirty = left.spilled and right.spilled
-    return Placed(tuple(values), Layout(builder.slots, (*outer, *within), dirty=dirty))
+    garbage = left.has_garbage and right.has_garbage
+    return Placed(tuple(values), Layout(builder.slots, (*outer, *within), garbage=garbage))
 
 
 def ciphertext_of(placed: Placed) -> Callable[[Mapping[str, int]], int]:

@@ -45,9 +45,9 @@ def _view(placed: Placed, tiles: NDArray[np.int64], slots: NDArray[np.int64]) ->
         stride = int(slots[along][1] - slots[first]) if extent > 1 else 0
         axes.append(Axis(size, stride, tile=extent if extent < size else 0))
     untouched = tiles.size == np.prod(placed.layout.shape, dtype=np.int64)
-    dirty = placed.spilled or not untouched
+    garbage = placed.has_garbage or not untouched
     try:
-        layout = Layout(placed.layout.slots, tuple(axes), dirty=dirty, offset=int(slots[first]))
+        layout = Layout(placed.layout.slots, tuple(axes), garbage=garbage, offset=int(slots[first]))
     except InvalidLayoutError:
         return None
     starts = tuple(slice(None, None, axis.extent) for axis in axes)

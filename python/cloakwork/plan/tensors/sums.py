@@ -19,7 +19,7 @@ class SumStep:
 def sum_steps(axis: Axis) -> tuple[SumStep, ...]:
     """Steps after which slot s holds the sum of slots s + k * stride for all k below size.
 
-    Reads no other slot, so what lies beside the axis may be dirty. Takes
+    Reads no other slot, so what lies beside the axis may be garbage. Takes
     floor(log2 size) rotations and one more for every further bit set in size. A
     negative stride replicates instead: slot s + k * |stride| receives slot s.
 

@@ -52,7 +52,7 @@ class CircuitInput:
         if len(self.slots) != self.count or len(set(self.slots)) != self.count:
             _refuse(f"input {self.name!r} takes {self.count} different slots, got {self.slots}")
         if any(type(slot) is not int or slot < 0 for slot in self.slots):
-            _refuse(f"a slot of input {self.name!r} is no integer from 0 up: {self.slots}")
+            _refuse(f"input {self.name!r} takes integers from 0 up as slots, got {self.slots}")
 
     @property
     def count(self) -> int:
@@ -399,7 +399,7 @@ def _require_operation(number: int, operation: ScalarOperation, counts: Mapping[
     match operation:
         case Scalar(input=name, index=index):
             if name not in counts:
-                _refuse(f"%{number} is a scalar of {name!r}, which is no input")
+                _refuse(f"%{number} is a scalar of {name!r}, which is not an input")
             if type(index) is not int or not 0 <= index < counts[name]:
                 _refuse(f"%{number} is scalar {index!r} of {name!r}, which has {counts[name]}")
         case Integer(value=value):
@@ -409,7 +409,7 @@ def _require_operation(number: int, operation: ScalarOperation, counts: Mapping[
             for operand in operands_of(operation):
                 _require_value(operand, number, f"%{number}")
         case _:
-            _refuse(f"%{number} is of type {type(operation).__name__}, which is no operation")
+            _refuse(f"%{number} is of type {type(operation).__name__}, which is not an operation")
 
 
 def _require_value(value: int, before: int, who: str) -> None:

@@ -308,7 +308,9 @@ class LaneProgram:
                 _refuse(f"output {output.name!r} has {output.count} scalars, not {len(places)}")
             for place in places:
                 if isinstance(place, Place) and not 0 <= place.vector < len(self.operations):
-                    _refuse(f"output {output.name!r} is read from %{place.vector}, which is none")
+                    _refuse(
+                        f"output {output.name!r} is read from %{place.vector}, which is missing"
+                    )
 
     def __str__(self) -> str:
         lines = [f"{self.title}, {self.width} slots wide"]
@@ -430,4 +432,4 @@ _NAMES: Mapping[type[VectorOperation], str] = {
 
 
 def _refuse(reason: str) -> NoReturn:
-    raise InvalidProgramError(f"cannot make the lane program: {reason}")
+    raise InvalidProgramError(f"cannot make the vectorised program: {reason}")

@@ -119,7 +119,7 @@ class Sub(_Sum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mul(_OfTwo):
-    """left * right, slot by slot; over reals it waits for a rescale."""
+    """left * right, slot by slot; over reals it is not rescaled."""
 
     kind: ClassVar[str] = "mul"
     commutes: ClassVar[bool] = True

@@ -44,7 +44,7 @@ class State:
 
     Args:
         level: Level of the value; a clear one has none.
-        waiting: Whether it is a product that waits for its rescale.
+        waiting: Whether it is a product that is not rescaled.
     """
 
     level: int | None
@@ -104,7 +104,7 @@ class Errors:
 
     @property
     def ready_scale(self) -> float:
-        """The scale of a value of this level that waits for nothing."""
+        """The scale of a value of this level that is rescaled."""
         scale: float = self.model.scale(self.state.level, waiting=False)
         return scale
 
@@ -238,9 +238,9 @@ class Operation:
         return state.level
 
     def require_ready(self, state: State, *, levels: int) -> int:
-        """Refuse a product that waits for its rescale, and a level that is too low."""
+        """Refuse a product that is not rescaled, and a level that is too low."""
         level = self.require_encrypted(state)
-        self.require(not state.waiting, "its operand is a product that waits for a rescale")
+        self.require(not state.waiting, "its operand is a product that is not rescaled")
         self.require(level >= levels, f"it takes {levels} level(s), its operand has {level}")
         return level
 

@@ -51,7 +51,7 @@ class Rescale(_Lowered):
         if context.numbers == "integer":
             return State(self.require_ready(context.states[0], levels=1) - 1)
         level = self.require_encrypted(context.states[0])
-        self.require(context.states[0].waiting, "its operand is no product")
+        self.require(context.states[0].waiting, "its operand is not a product")
         return State(level - 1)
 
     @classmethod

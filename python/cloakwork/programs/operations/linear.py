@@ -27,7 +27,7 @@ from cloakwork.programs.tokens import Tokens
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linear(Operation):
-    """The sum over d of diagonals[d] * rotate(operand, d); over reals it waits for a rescale.
+    """The sum over d of diagonals[d] * rotate(operand, d); over reals it is not rescaled.
 
     `baby_steps` says how the diagonals are split: d is rotated by
     d % baby_steps and by the rest of d. A diagonal may be counted from minus the slots up, so
@@ -51,7 +51,7 @@ class Linear(Operation):
     def state_after(self, context: Context) -> State:
         state, is_real = context.states[0], context.numbers == "real"
         self.require_ready(state, levels=int(is_real))
-        self.require(isinstance(self.diagonals, Mapping), "its diagonals are no mapping")
+        self.require(isinstance(self.diagonals, Mapping), "its diagonals are not a mapping")
         self.require(bool(self.diagonals), "it has no diagonals")
         baby_steps = self.baby_steps
         self.require_integer(baby_steps, "its number of baby steps")

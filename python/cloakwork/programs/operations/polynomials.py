@@ -54,7 +54,7 @@ class Polynomial(Operation):
     def state_after(self, context: Context) -> State:
         is_known = isinstance(self.basis, str) and self.basis in get_args(Basis)
         self.require(is_known, f"its basis is not of {get_args(Basis)}")
-        self.require(isinstance(self.coefficients, tuple), "its coefficients are no tuple")
+        self.require(isinstance(self.coefficients, tuple), "its coefficients are not a tuple")
         for coefficient in self.coefficients:
             is_number = isinstance(coefficient, int | float) and not isinstance(coefficient, bool)
             self.require(is_number, f"a coefficient is {kind_of(coefficient)}, not a float")

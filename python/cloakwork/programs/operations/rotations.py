@@ -114,7 +114,7 @@ class RotateSum(Operation):
     def state_after(self, context: Context) -> State:
         self.require_encrypted(context.states[0])
         for signed in (self.added, self.subtracted):
-            self.require(isinstance(signed, tuple), "its steps are no tuple")
+            self.require(isinstance(signed, tuple), "its steps are not a tuple")
             for step in signed:
                 self.require_integer(step, "its number of steps")
                 inside = 0 <= step < context.slots

@@ -197,7 +197,7 @@ def layout_record(layout: Layout) -> Record:
         "slots": layout.slots,
         "axes": [_axis_record(axis) for axis in layout.axes],
         "replicas": [_axis_record(axis) for axis in layout.replicas],
-        "dirty": layout.dirty,
+        "garbage": layout.garbage,
         "offset": layout.offset,
     }
 
@@ -223,7 +223,7 @@ def read_layout(fields: Fields) -> Layout:
         raise fields.wrong("axes", f"of up to {MAX_SIZE} elements")
     offset = fields.integer("offset", least=0, most=slots)
     try:
-        return Layout(slots, axes, replicas, fields.truth("dirty"), offset)
+        return Layout(slots, axes, replicas, fields.truth("garbage"), offset)
     # numpy 1 indexes fewer axes, and says so by an IndexError.
     except (IndexError, InvalidLayoutError, ValueError) as error:
         raise MalformedBytesError(f"cannot read {fields.place}: {error}") from error

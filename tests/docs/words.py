@@ -1,0 +1,64 @@
+"""The words of docs/words.md that are not used, and what the house says to people."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.docs.blocks import PAGES, ROOT
+
+GLOSSARY = ROOT / "docs" / "words.md"
+PACKAGE = ROOT / "python" / "cloakwork"
+
+_ROW = re.compile(r"^\| ([^|]+) \|", flags=re.MULTILINE)
+_RUST_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+def unused_words() -> list[str]:
+    """The left column of the glossary's second table."""
+    table = GLOSSARY.read_text().split("## Words we do not use")[1]
+    rows = [found[1] for found in _ROW.finditer(table)]
+    return [word for row in rows[1:] for word in row.split(", ")]
+
+
+def pattern_of(words: list[str]) -> re.Pattern[str]:
+    """Whole words, whatever stands between them."""
+    each = (r"\s+".join(map(re.escape, word.split())) for word in words)
+    return re.compile(rf"(?<![\w`])(?:{'|'.join(each)})(?!\w)", flags=re.IGNORECASE)
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Every text that people read, with its place."""
+    for page in PAGES:
+        if page != GLOSSARY:
+            yield str(page.relative_to(ROOT)), page.read_text()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield from _messages(path)
+    for path in sorted((ROOT / "crates").glob("*/src/error.rs")):
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            if not line.lstrip().startswith("//"):
+                for found in _RUST_STRING.finditer(line):
+                    yield f"{path.relative_to(ROOT)}:{number}", found[1]
+
+
+def _messages(path: Path) -> Iterator[tuple[str, str]]:
+    """The string literals of a module, but for docstrings other than those of errors."""
+    tree = ast.parse(path.read_text())
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    # A name of an attribute or a record, such as "hidden", is no message.
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            continue
+        is_docstring = id(node) in docstrings
+        if is_docstring != (path.name == "errors.py"):
+            continue
+        if " " in node.value.strip():
+            yield f"{path.relative_to(ROOT)}:{node.lineno}", node.value
