@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 from cloakwork.base.record import Fields, Record
@@ -50,17 +51,6 @@ class Encrypted(Saved):
     """
 
     _kind = KIND
-    __slots__ = (
-        "_dump",
-        "_nbytes",
-        "_runs",
-        "count",
-        "key_id",
-        "ports",
-        "program",
-        "role",
-        "warning",
-    )
 
     def __init__(
         self,
@@ -82,7 +72,6 @@ class Encrypted(Saved):
         self._runs = [dict(run) for run in runs]
         # What makes records of values; None where they are records already.
         self._dump = dump
-        self._nbytes: int | None = None
 
     def values(self, scheme: Any, body: Any) -> list[dict[int, Any]]:
         """For each run its values by number, as a scheme works on them.
@@ -118,13 +107,11 @@ class Encrypted(Saved):
         """The numbers of the values of each run."""
         return frozenset(self._runs[0]) if self._runs else frozenset()
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Bytes of the ciphertexts as they are saved and sent."""
-        if self._nbytes is None:
-            record = self._dump or (lambda value: value)
-            self._nbytes = sum(_size(record(each)) for run in self._runs for each in run.values())
-        return self._nbytes
+        record = self._dump or _same
+        return sum(_size(record(each)) for run in self._runs for each in run.values())
 
     def to_bytes(self) -> bytes:
         """The values as bytes from which `from_bytes` makes them again.
@@ -152,7 +139,7 @@ class Encrypted(Saved):
         return cls._of(container.read_bytes(data, KIND), ReadLimits())
 
     def _record(self) -> Record:
-        dump = self._dump or (lambda record: record)
+        dump = self._dump or _same
         return {
             "program": self.program,
             "role": self.role,
@@ -197,6 +184,10 @@ def _read_run(fields: Fields) -> dict[int, Any]:
     if len(numbers) != len(values) or len(set(numbers)) != len(numbers):
         raise MalformedBytesError(f"cannot read {fields.place}: a value is missing or comes twice")
     return dict(zip(numbers, values, strict=True))
+
+
+def _same(record: Record) -> Record:
+    return record
 
 
 def _size(entry: Any) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any, ClassVar
 
 from cloakwork._native import (
@@ -200,14 +201,10 @@ class Ckks(RealScheme):
     ) -> Decrypted:
         """The real parts of all slots of every value."""
         assert expected is not None
-        if flooding is None:
-            found = [secret.decrypt(*pair) for pair in zip(values, expected, strict=True)]
-        else:
-            asked = asdict(flooding)
-            found = [
-                secret.decrypt_flooded(*pair, **asked)
-                for pair in zip(values, expected, strict=True)
-            ]
+        decrypt: Any = secret.decrypt
+        if flooding is not None:
+            decrypt = partial(secret.decrypt_flooded, **asdict(flooding))
+        found = [decrypt(*pair) for pair in zip(values, expected, strict=True)]
         vectors = [each.decode_real() for each in found]
         return Decrypted(vectors, max(2.0**-each.precision for each in found))
 
