@@ -103,7 +103,7 @@ def test_what_is_wrong_is_said(text: str, reason: str) -> None:
         ((0, 4), (), "outside 0..3"),
         ((0, -1), (), "outside 0..3"),
         ((0, 1.0), (), "not an integer"),
-        ([0, 1], (), "no tuple"),
+        ([0, 1], (), "not a tuple"),
     ],
 )
 def test_sums_of_rotations_are_checked(added: Any, subtracted: Any, reason: str) -> None:

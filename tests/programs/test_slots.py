@@ -74,7 +74,7 @@ def test_legal_operations(operation: Operation, states: list[State], expected: S
         (Add(0, 1), [CLEAR, CLEAR], "no operand is encrypted"),
         (Add(0, 1), [READY, WAITING], "differ"),
         (Sub(0, 1), [READY, BOTTOM], "differ"),
-        (Mul(0, 1), [WAITING, WAITING], "waits for a rescale"),
+        (Mul(0, 1), [WAITING, WAITING], "not rescaled"),
         (Mul(0, 1), [BOTTOM, BOTTOM], "takes 1 level"),
         (Neg(0), [CLEAR], "constant"),
         (Rotate(0, 0), [READY], "outside"),
@@ -84,15 +84,15 @@ def test_legal_operations(operation: Operation, states: list[State], expected: S
         (Linear(0, {0: ONES}, 0), [READY], "fewer than 1"),
         (Linear(0, {8: ONES}, 1), [READY], "does not exist"),
         (Linear(0, {0: np.ones(4)}, 1), [READY], "expected 8 slots"),
-        (Linear(0, {0: ONES}, 1), [WAITING], "waits"),
+        (Linear(0, {0: ONES}, 1), [WAITING], "not rescaled"),
         (Polynomial(0, (1.0,), "monomial"), [READY], "degree"),
         (Polynomial(0, (1.0, 0.0), "monomial"), [READY], "degree"),
         (Polynomial(0, (1.0, np.inf), "monomial"), [READY], "not finite"),
         (Polynomial(0, (0.0,) * 4 + (1.0,), "chebyshev"), [READY], "takes 3 level"),
-        (Rescale(0), [READY], "no product"),
+        (Rescale(0), [READY], "not a product"),
         (DropLevel(0, 2), [READY], "not below"),
         (DropLevel(0, -1), [READY], "not below"),
-        (Output(0), [WAITING], "waits"),
+        (Output(0), [WAITING], "not rescaled"),
         (Output(0), [CLEAR], "constant"),
     ],
 )
@@ -160,14 +160,14 @@ def test_odd_fields_are_refused(make: Any, odd: Any) -> None:
         (Linear(0, {0: ONES}, 1.0), "not an integer"),  # type: ignore[arg-type]
         (Linear(0, {0: ONES}, 9), "more than the slots"),
         (Linear(0, {1.0: ONES}, 1), "not an integer"),  # type: ignore[dict-item]
-        (Linear(0, [ONES], 1), "no mapping"),  # type: ignore[arg-type]
+        (Linear(0, [ONES], 1), "not a mapping"),  # type: ignore[arg-type]
         (Polynomial(0, (0.0, np.nan), "monomial"), "not finite"),
         (Polynomial(0, (0.0, 10**400), "monomial"), "not finite"),
         (Polynomial(0, (0.0, True), "monomial"), "not a float"),
-        (Polynomial(0, [0.0, 1.0], "monomial"), "no tuple"),  # type: ignore[arg-type]
+        (Polynomial(0, [0.0, 1.0], "monomial"), "not a tuple"),  # type: ignore[arg-type]
         (Polynomial(0, (0.0, 1.0), "legendre"), "basis"),  # type: ignore[arg-type]
         (DropLevel(0, 0.0), "not an integer"),  # type: ignore[arg-type]
-        (None, "no operation"),
+        (None, "not an operation"),
     ],
 )
 def test_wrong_types(operation: Operation, reason: str) -> None:
@@ -198,7 +198,7 @@ def test_a_program_checks_all_of_itself() -> None:
         SlotProgram("", 8, (Neg(0),), (None,))
     with pytest.raises(InvalidProgramError, match="layout per operation"):
         SlotProgram("", 8, (Input("x", 1),), ())
-    with pytest.raises(InvalidProgramError, match="no product"):
+    with pytest.raises(InvalidProgramError, match="not a product"):
         SlotProgram("", 8, (Input("x", 1), Rescale(0)), (None, None))
 
 

@@ -1,4 +1,4 @@
-"""What passes between the parties: bytes, files, pickles, and what they refuse."""
+"""What passes between client and evaluator: bytes, files, pickles, and what they refuse."""
 
 from __future__ import annotations
 

@@ -419,7 +419,7 @@ _secrets: dict[str, tuple[Any, Any]] = {}
 
 
 def roles(gates: GateProgram, name: str, threads: int = 1) -> tuple[cw.Client, cw.Evaluator]:
-    """Both parties of gates mapped for a parameter set, with the same keys for all programs."""
+    """Client and evaluator of gates mapped for a parameter set, with one key for all programs."""
     costs = BitCosts.from_seconds(
         noise_of(name), {"bootstrap": [SECONDS[name]] * 3, "linear": 2e-7}
     )

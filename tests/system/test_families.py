@@ -128,7 +128,7 @@ def process(script: str, *arguments: object) -> str:
 
 
 class Folders:
-    """What each party has: the client's own files, and what all others are given."""
+    """What client and evaluator have: the client's own files, and what all others are given."""
 
     def __init__(self, root: Path) -> None:
         self.kept, self.given = root / "kept", root / "given"

@@ -1,8 +1,10 @@
 //! Numbers in arguments.
 
+use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyMapping;
 
 use crate::errors;
 
@@ -42,4 +44,13 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Real {
         }
         Number::extract(object).map(|number| Self(number.0))
     }
+}
+
+/// Levels by what they are for, such as a rotation.
+pub fn levels_by<'py, K>(levels: &Bound<'py, PyMapping>) -> PyResult<Vec<(K, usize)>>
+where
+    K: FromPyObjectOwned<'py>,
+{
+    let pairs: Vec<(Number<K>, Number<usize>)> = levels.items()?.extract()?;
+    Ok(pairs.into_iter().map(|(key, level)| (key.0, level.0)).collect())
 }

@@ -62,7 +62,7 @@ impl Bench {
         self.secret.encrypt_integers(&self.parameters.encode(values, level).unwrap()).unwrap()
     }
 
-    /// A ciphertext whose factor is not that of its level: far from it where there is room.
+    /// A ciphertext whose factor is not that of its level: far from it where noise allows.
     fn worn(&self, values: &[i64], level: usize) -> Ciphertext {
         let fresh = self.encrypt(values, level);
         let t = u64::from(self.parameters.plaintext_modulus());

@@ -216,7 +216,7 @@ fn check_lengths(operation: &'static str, bits: usize, encodings: usize) -> Resu
     Err(Error::InvalidArgument { operation, reason })
 }
 
-/// How far apart two torus numbers are, around the shorter way.
+/// How far apart two torus numbers are, in the nearer direction.
 fn distance(a: u32, b: u32) -> u32 {
     (a.wrapping_sub(b) as i32).unsigned_abs()
 }

@@ -11,7 +11,7 @@ pub struct Variances {
     pub input: f64,
     /// Of each output of a bootstrap.
     pub bootstrap: f64,
-    /// What the way into a bootstrap of 1, 2 and 4 tables adds.
+    /// What the key switch into a bootstrap of 1, 2 and 4 tables adds.
     pub switch: Vec<f64>,
 }
 

@@ -24,13 +24,13 @@ impl Default for Costs {
 
 /// What an output depends on, who waits for whom, and who goes first.
 ///
-/// Of the bootstraps that can begin those go first from which the longest way leads to an output,
+/// Of the bootstraps that can begin those go first from which the longest path leads to an output,
 /// by cost, and of several such the first in the program.
 #[derive(Default)]
 pub(crate) struct Schedule {
     /// By node: whether an output depends on it.
     pub(crate) needed: Vec<bool>,
-    /// By node: the longest way from it to an output, its own cost included.
+    /// By node: the longest path from it to an output, its own cost included.
     pub(crate) priorities: Vec<Priority>,
     /// By node: how many of its terms are made by nodes.
     pub(crate) waits: Vec<u32>,
@@ -46,7 +46,7 @@ pub(crate) struct Schedule {
     users: Vec<u32>,
 }
 
-/// The length of a way, never NaN.
+/// The length of a path, never NaN.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Priority(f64);
 
@@ -96,7 +96,7 @@ impl Schedule {
         for &signal in program.output_signals() {
             self.uses[signal as usize] += 1;
         }
-        // By signal: the longest way from it to an output.
+        // By signal: the longest path from it to an output.
         let mut after = vec![0.0f64; program.signals()];
         for node in (0..program.nodes()).rev() {
             if !program.made(node).any(|signal| self.uses[signal] > 0) {
@@ -180,7 +180,7 @@ impl Program {
 
     /// What a run takes on `threads` threads by these costs: every node that an output depends on
     /// begins as soon as its operands are there and a thread is free, those first from which the
-    /// longest way leads to an output, as in a run.
+    /// longest path leads to an output, as in a run.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for no threads, costs that are negative or not finite, and fewer

@@ -20,7 +20,7 @@ from cloakwork.schemes.base import ReadLimits
 
 # Nothing is made or run under what is only shown.
 _ANY = ReadLimits(insecure=True, max_log_n=17)
-_HOLDERS = {
+_KEY_HOLDERS = {
     CLIENT_KIND: "the secret key: keep it to yourself",
     ENCRYPTOR_KIND: "a public key, which encrypts and does nothing else",
     PROGRAM_EVALUATOR_KIND: "evaluation keys, which decrypt nothing",
@@ -50,8 +50,8 @@ def inspected(path: Path) -> str:
     lines = [f"{kind}, {size(nbytes)}"]
     if kind == PROGRAM_KIND:
         lines += _program(Program.from_fields(fields, _ANY))
-    elif kind in _HOLDERS:
-        lines += [f"holds     {_HOLDERS[kind]}"]
+    elif kind in _KEY_HOLDERS:
+        lines += [f"holds     {_KEY_HOLDERS[kind]}"]
         lines += _program(Program.from_fields(fields.within("program"), _ANY))
         lines += [f"key       {fields.data('key_id').hex()}"]
     elif kind in _SESSIONS:

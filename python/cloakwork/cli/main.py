@@ -123,11 +123,11 @@ def keygen(
     """Make a secret key and the evaluation keys that go with it."""
     import cloakwork as cw  # noqa: PLC0415
 
-    holder, other = cw.load(program, cw.Program, insecure=insecure).keygen()
-    holder.save(client)
-    other.save(evaluator)
+    key_holder, runner = cw.load(program, cw.Program, insecure=insecure).keygen()
+    key_holder.save(client)
+    runner.save(evaluator)
     if public_key is not None:
-        holder.public_key().save(public_key)
+        key_holder.public_key().save(public_key)
 
 
 @cloakwork.command()
@@ -146,10 +146,10 @@ def encrypt(key: Path, inputs: Path, output: Path, insecure: bool) -> None:
     from cloakwork.runtime.client import ENCRYPTOR_KIND  # noqa: PLC0415
 
     kind = container.kind_of(key)
-    holder: Any = cw.load(
+    key_holder: Any = cw.load(
         key, cw.Encryptor if kind == ENCRYPTOR_KIND else cw.Client, insecure=insecure
     )
-    holder.encrypt(**read_values(inputs, holder.program.inputs)).save(output)
+    key_holder.encrypt(**read_values(inputs, key_holder.program.inputs)).save(output)
 
 
 @cloakwork.command()
@@ -167,18 +167,18 @@ def run(evaluator: Path, inputs: tuple[Path, ...], output: Path, **options: Any)
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.values import read_values  # noqa: PLC0415
 
-    holder = cw.load(evaluator, cw.Evaluator, insecure=options["insecure"])
+    loaded = cw.load(evaluator, cw.Evaluator, insecure=options["insecure"])
     for name in ("memory_limit", "cache_bytes"):
         if options[name] is not None:
-            setattr(holder, name, options[name])
+            setattr(loaded, name, options[name])
     clear = None
     if options["clear"] is not None:
-        clear = read_values(options["clear"], holder.program.inputs)
+        clear = read_values(options["clear"], loaded.program.inputs)
     profile = cw.Profile()
     given = [cw.load(path, cw.Encrypted) for path in inputs]
-    holder.run(given, clear, threads=options["threads"], profile=profile).save(output)
+    loaded.run(given, clear, threads=options["threads"], profile=profile).save(output)
     if options["profile"]:
-        click.echo(cw.explain(holder.program, profile))
+        click.echo(cw.explain(loaded.program, profile))
 
 
 @cloakwork.command()
@@ -193,12 +193,12 @@ def decrypt(client: Path, outputs: Path, output: Path | None, insecure: bool) ->
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.values import as_json, write_values  # noqa: PLC0415
 
-    holder = cw.load(client, cw.Client, insecure=insecure)
-    result = holder.decrypt(cw.load(outputs, cw.Encrypted))
+    key_holder = cw.load(client, cw.Client, insecure=insecure)
+    result = key_holder.decrypt(cw.load(outputs, cw.Encrypted))
     if output is None:
         click.echo(as_json(result))
     else:
-        write_values(output, result, holder.program.outputs)
+        write_values(output, result, key_holder.program.outputs)
 
 
 @cloakwork.command()

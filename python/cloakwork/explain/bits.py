@@ -46,10 +46,10 @@ def explain_gates(program: GateProgram) -> str:
     """
     found = statistics_of(program)
     by_kind = sorted(found.gates.items(), key=lambda each: -each[1])
-    told = ", ".join(f"{count} {kind}" for kind, count in by_kind)
+    shown = ", ".join(f"{count} {kind}" for kind, count in by_kind)
     lines = [program.title, *port_lines(program.inputs, program.outputs), ""]
     lines.append("gates on bits in the clear: hides nothing")
-    lines += [f"  gates   {program.gate_count}{': ' if told else ''}{told}"]
+    lines += [f"  gates   {program.gate_count}{': ' if shown else ''}{shown}"]
     lines.append(f"  depth   {found.depth}")
     if found.depth:
         lines += ["", "  gates per level", *bars(found.widths)]
@@ -139,13 +139,13 @@ def _encrypted_facts(
 
 def _measured(profile: Profile) -> str:
     """What a run took, and what of it its bootstraps."""
-    told = f"{duration(profile.seconds)} from start to end"
+    shown = f"{duration(profile.seconds)} from start to end"
     if not profile.operations:
-        return told
+        return shown
     total = sum(each.seconds for each in profile.operations)
     threads = 1 + max(each.thread for each in profile.operations)
     made = counted(len(profile.operations), "bootstrap")
-    return f"{told}; {made} of {duration(total)} in all on {counted(threads, 'thread')}"
+    return f"{shown}; {made} of {duration(total)} in all on {counted(threads, 'thread')}"
 
 
 def _probability(log2: float) -> str:
@@ -185,10 +185,10 @@ def bars(widths: Sequence[int]) -> list[str]:
         for first, run in zip(firsts, runs, strict=True)
     ]
     means = [sum(run) / len(run) for run in runs]
-    room = max(len(name) for name in names)
+    width = max(len(name) for name in names)
     lines = []
     for name, mean in zip(names, means, strict=True):
         bar = "#" * max(1, round(_BAR_WIDTH * mean / max(means)))
-        told = f"{mean:.0f}" if step == 1 else f"{mean:.3g} each"
-        lines.append(f"    {name:>{room}}  {bar:<{_BAR_WIDTH}}  {told}")
+        shown = f"{mean:.0f}" if step == 1 else f"{mean:.3g} each"
+        lines.append(f"    {name:>{width}}  {bar:<{_BAR_WIDTH}}  {shown}")
     return lines

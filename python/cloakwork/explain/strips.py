@@ -66,7 +66,7 @@ def strips_of(packing: ScalarPacking) -> list[Strip]:
 
 
 def strip_lines(packing: ScalarPacking) -> list[str]:
-    """The strips as text, and how many evaluations a run has room for."""
+    """The strips as text, and how many evaluations a run holds."""
     places = packing.places
     strips = strips_of(packing)
     more = len(strips) - _SHOWN_STRIPS

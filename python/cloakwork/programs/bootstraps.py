@@ -138,7 +138,7 @@ class BootstrapProgram:
         """The program as the engine runs it, without ports and encodings.
 
         Raises:
-            InvalidProgramError: Terms or weights are more than any noise leaves room for.
+            InvalidProgramError: Terms or weights are more than any noise budget allows.
         """
         return _native.BootstrapProgram(
             inputs=self.input_count,

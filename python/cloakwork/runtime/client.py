@@ -16,7 +16,7 @@ from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.packing.results import arrays_in
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted
-from cloakwork.runtime.holder import Holder
+from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.base import Flooding, flooding
@@ -30,7 +30,7 @@ ENCRYPTOR_KIND = "public key file"
 _ROUNDING = 2.0**-40
 
 
-class _Encrypting(Holder):
+class _Encrypting(KeyHolder):
     """Holds a key that encrypts."""
 
     def encrypt(self, /, *args: Any, **named: Any) -> Encrypted:
@@ -41,7 +41,7 @@ class _Encrypting(Holder):
                 numbers; integers, or lists of them; over bits an integer, bytes, or a row of zeros
                 and ones. With one more axis in front it is as many evaluations; an input without
                 that axis serves all of them.
-            named: The inputs by name. Some may be left out, for another party to encrypt or, over
+            named: The inputs by name. Some may be left out, for others to encrypt or, over
                 bits, to be given in the clear.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What passes between the parties: encrypted inputs of a program, or its results."""
+"""What passes between client and evaluator: encrypted inputs of a program, or its results."""
 
 from __future__ import annotations
 

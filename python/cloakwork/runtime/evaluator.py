@@ -23,7 +23,7 @@ from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.executor import run
-from cloakwork.runtime.holder import Holder
+from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.memory import predicted_peak_bytes, threads_within
 from cloakwork.runtime.profile import Measurement, Profile
 from cloakwork.runtime.program import Program
@@ -35,7 +35,7 @@ _MAX_BYTES = 2**63 - 1
 _MAX_THREADS = 1024
 
 
-class Evaluator(Holder):
+class Evaluator(KeyHolder):
     """Runs a program on encrypted inputs; holds evaluation keys and no secret.
 
     Args:

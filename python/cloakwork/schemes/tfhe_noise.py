@@ -23,8 +23,10 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 
 # Of programs for which nothing else is asked.
 FAILURE_BITS = 64
+# Of a variance that is added up from terms, what their rounding may not exceed.
+_BEFORE_ROUNDING = 1 - 1e-12
 # Outputs of bootstraps that a sum may have at least where a bootstrap is to be of use.
-_LEAST_ROOM = 32
+_LEAST_OUTPUTS = 32
 
 # Encodings get no finer than so many halves of the half encoding.
 _MOST_DOUBLINGS = 8
@@ -80,17 +82,16 @@ class BitNoise:
     def budget(self, message_bits: int, tables: int) -> float:
         """The most variance that a bootstrap's sum may have; below 0 where there is none."""
         margin = 2.0 ** -(message_bits + 1)
-        # What is computed back from it may come out above by the last bit of a float.
-        largest = (1 - 2.0**-40) * boolean_largest_variance(margin, -self.failure_bits)
+        largest = boolean_largest_variance(margin, -self.failure_bits) * _BEFORE_ROUNDING
         return largest - self.switch_variance[tables_log(tables)]
 
     def most_tables(self, message_bits: int) -> int:
-        """The most tables that leave room for sums of some bootstraps' outputs; 0 for none."""
-        room = _LEAST_ROOM * max(self.bootstrap_variance, self.fresh_variance)
+        """The most tables whose outputs may be summed a few times; 0 if one table is too many."""
+        needed = _LEAST_OUTPUTS * max(self.bootstrap_variance, self.fresh_variance)
         fitting = [
             1 << log
             for log in range(len(self.switch_variance))
-            if self.budget(message_bits, 1 << log) >= room
+            if self.budget(message_bits, 1 << log) >= needed
         ]
         return max(fitting, default=0)
 
@@ -116,7 +117,7 @@ class BitNoise:
 
 
 def tables_log(tables: int) -> int:
-    """log2 of the room that so many tables take, a power of two.
+    """log2 of so many tables, rounded up to a power of two.
 
     Example:
         >>> [tables_log(tables) for tables in (1, 2, 3, 4)]

@@ -280,7 +280,7 @@ def test_arguments_that_are_refused(tmp_path: Path) -> None:
     path = module(tmp_path, "f = low")
     names: list[Any] = ["", "F", "f; x", "f x", "-f", "f\n", None, b"f"]
     for name in names:
-        with pytest.raises(InvalidArgumentError, match="no name of a function"):
+        with pytest.raises(InvalidArgumentError, match="expected the name of a function"):
             boolean.from_haskell(path, top=name)
     times: list[Any] = [0, -1, float("nan"), float("inf"), "60", True]
     for seconds in times:

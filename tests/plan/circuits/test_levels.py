@@ -26,7 +26,7 @@ from cloakwork.programs.slots import (
 MODEL = BgvNoiseModel(13, 65537)
 LEVEL_BITS = 30
 BEFORE = SWITCHINGS[0].before
-PLAIN = Switching(BEFORE, alike=(), early=False)
+PLAIN = Switching(BEFORE, canonical=(), early=False)
 
 
 def program_of(*operations: Operation) -> SlotProgram:
@@ -51,7 +51,7 @@ def test_a_factor_that_only_loses_primes_is_dropped() -> None:
 
 
 def test_a_factor_takes_the_factor_of_its_level_where_that_is_asked_for() -> None:
-    operations = made(FACTOR, Switching(BEFORE, alike=(Mul,), early=False))
+    operations = made(FACTOR, Switching(BEFORE, canonical=(Mul,), early=False))
     switched = [each for each in operations if isinstance(each, Rescale | DropLevel)]
     assert all(isinstance(each, Rescale) for each in switched)
     assert {type(operations[each.operand]) for each in switched} == {Input, Mul}
@@ -70,7 +70,7 @@ SUMS = program_of(
 
 
 def test_what_several_sums_share_is_switched_once() -> None:
-    early = Switching(BEFORE, alike=(), early=True)
+    early = Switching(BEFORE, canonical=(), early=True)
     counts = []
     for switching in (PLAIN, early):
         operations = made(SUMS, switching)
@@ -83,7 +83,7 @@ def test_what_several_sums_share_is_switched_once() -> None:
 
 def test_a_sum_that_is_a_result_is_not_switched_early() -> None:
     program = program_of(*SUMS.operations[:-1], Output(3), Output(5))
-    early = Switching(BEFORE, alike=(), early=True)
+    early = Switching(BEFORE, canonical=(), early=True)
     operations = made(program, early)
     product = next(number for number, each in enumerate(operations) if isinstance(each, Mul))
     [first] = [number for number, each in enumerate(operations) if isinstance(each, Add)]

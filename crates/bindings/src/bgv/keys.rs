@@ -12,7 +12,7 @@ use crate::bgv::arrays;
 use crate::bgv::ciphertext::BgvCiphertext;
 use crate::bgv::parameters::BgvParameters;
 use crate::bgv::plaintext::BgvPlaintext;
-use crate::numbers::Number;
+use crate::numbers::{Number, levels_by};
 use crate::{bytes, engine, errors};
 
 /// The key that decrypts; wiped from memory when freed, never printed.
@@ -74,10 +74,9 @@ impl BgvSecretKey {
         rotations: Bound<'_, PyMapping>,
         row_swap_level: Option<Number<usize>>,
     ) -> PyResult<BgvEvaluationKeys> {
-        let rotations: Vec<(Number<i64>, Number<usize>)> = rotations.items()?.extract()?;
         let request = keys::EvaluationKeysRequest {
             relinearisation_level: relinearisation_level.map(|level| level.0),
-            rotations: rotations.into_iter().map(|(k, level)| (k.0, level.0)).collect(),
+            rotations: levels_by(&rotations)?,
             conjugation_level: row_swap_level.map(|level| level.0),
             automorphisms: Vec::new(),
         };

@@ -11,7 +11,7 @@ use crate::ckks::ciphertext::Ciphertext;
 use crate::ckks::estimate::{CkksEstimate, flooding};
 use crate::ckks::parameters::Parameters;
 use crate::ckks::plaintext::{Decrypted, Plaintext};
-use crate::numbers::Number;
+use crate::numbers::{Number, levels_by};
 use crate::{bytes, engine, errors};
 
 /// The key that decrypts; wiped from memory when freed, never printed.
@@ -106,16 +106,12 @@ impl SecretKey {
         conjugation_level: Option<Number<usize>>,
         automorphisms: Option<Bound<'_, PyMapping>>,
     ) -> PyResult<EvaluationKeys> {
-        let automorphisms: Vec<(Number<usize>, Number<usize>)> = match automorphisms {
-            Some(automorphisms) => automorphisms.items()?.extract()?,
-            None => Vec::new(),
-        };
-        let rotations: Vec<(Number<i64>, Number<usize>)> = rotations.items()?.extract()?;
+        let automorphisms = automorphisms.as_ref().map(levels_by).transpose()?;
         let request = keys::EvaluationKeysRequest {
             relinearisation_level: relinearisation_level.map(|level| level.0),
-            rotations: rotations.into_iter().map(|(k, level)| (k.0, level.0)).collect(),
+            rotations: levels_by(&rotations)?,
             conjugation_level: conjugation_level.map(|level| level.0),
-            automorphisms: automorphisms.into_iter().map(|(g, level)| (g.0, level.0)).collect(),
+            automorphisms: automorphisms.unwrap_or_default(),
         };
         engine::run(py, || self.0.evaluation_keys(&request)).map(EvaluationKeys::new)
     }

@@ -89,7 +89,7 @@ impl BootstrapProgram {
     }
 
     /// Seconds of a run on so many threads by these costs: every node begins as soon as its operands
-    /// are there and a thread is free, those first from which the longest way leads to an output.
+    /// are there and a thread is free, those first from which the longest path leads to an output.
     ///
     /// Args:
     ///     bootstrap_seconds: Of a bootstrap with 1, 2 and 4 tables.
@@ -118,7 +118,7 @@ impl BootstrapProgram {
     ///     output_encodings: uint32 by output, the phase of a 1.
     ///     input_variance: Of each input, as it was encrypted, in turns squared.
     ///     bootstrap_variance: Of each output of a bootstrap.
-    ///     switch_variance: What the way into a bootstrap of 1, 2 and 4 tables adds.
+    ///     switch_variance: What the key switch into a bootstrap of 1, 2 and 4 tables adds.
     #[pyo3(signature = (output_encodings, *, input_variance, bootstrap_variance, switch_variance))]
     fn log2_failure(
         &self,

@@ -133,8 +133,13 @@ impl Parameters {
         let slot_encoder = SlotEncoder::new(log_n, plaintext_modulus)?;
         let modulus = plaintext_modulus.to_le_bytes();
         let scheme = [&b"BGV"[..], &modulus, &failure_bits.to_bits().to_le_bytes()].concat();
-        let core = core::Parameters::new(log_n, chain, secret, &scheme)?;
         let embedding = Embedding::new(log_n)?;
+        let (slots, levels) = ((1u64 << log_n) / 2, chain.levels.len().saturating_sub(1));
+        let title = format!(
+            "BGV modulo {plaintext_modulus}, N = 2^{log_n}, 2 x {slots} slots, {levels} levels of \
+             {level_bits} bits, bounds fail below 2^-{failure_bits}"
+        );
+        let core = core::Parameters::new(log_n, chain, secret, &scheme, title)?;
         let noise = NoiseModel::new(log_n, plaintext_modulus, secret, failure_bits)?;
         let tables = Tables { core, slot_encoder, embedding, noise, level_bits, headroom_bits };
         Ok(Self(Arc::new(tables)))
@@ -173,7 +178,7 @@ impl Parameters {
     }
 
     /// log2 of what noise must stay below at a level: seven sixteenths of the modulus. Half would
-    /// do to decrypt; the rest is kept clear to notice what is wrong, as in one of the
+    /// do to decrypt; the rest stays free to notice what is wrong, as in one of the
     /// coefficients it is but for a chance of 7/8 to the power of their number.
     ///
     /// # Errors
@@ -280,17 +285,7 @@ fn default_modulus(log_n: u32) -> u32 {
 
 impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "BGV modulo {}, N = 2^{}, 2 x {} slots, {} levels of {} bits, bounds fail below 2^-{}, {}",
-            self.plaintext_modulus(),
-            self.log_n(),
-            self.slots(),
-            self.max_level(),
-            self.level_bits(),
-            self.failure_bits(),
-            **self,
-        )
+        write!(f, "{}", **self)
     }
 }
 

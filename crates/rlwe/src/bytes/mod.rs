@@ -6,7 +6,7 @@
 //!
 //! Uniform polynomials are stored as the seed that they expand from, so that keys and
 //! fresh ciphertexts take half their memory. Other polynomials are one 32-bit word for
-//! each residue, prime by prime, in the domain and form in which they are kept.
+//! each residue, prime by prime, in the domain and form in which they are held.
 //!
 //! Parameters are stored as the primes, levels and digits that they are, so that a better search
 //! for them orphans nothing.

@@ -39,7 +39,7 @@ pub(super) struct Demand {
     pub(super) slack: Bits,
     /// How far the scale of the top level may lie above `scale`. Nothing can join there,
     /// so where two primes are too large together and one is too small, its scale must
-    /// give way.
+    /// yield.
     pub(super) lift: RangeInclusive<Bits>,
 }
 

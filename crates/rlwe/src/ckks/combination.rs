@@ -94,8 +94,8 @@ fn starting_basis(
             short
         })
         .count();
-    let kept = from.iter().filter(|&p| to.contains(p));
-    Ok((Basis::new(kept.chain(leaving[..enough].iter().copied())), gain))
+    let staying = from.iter().filter(|&p| to.contains(p));
+    Ok((Basis::new(staying.chain(leaving[..enough].iter().copied())), gain))
 }
 
 /// How a ciphertext comes to another level or scale.

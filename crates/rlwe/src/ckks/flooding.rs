@@ -143,9 +143,9 @@ mod tests {
     struct Game {
         secret: SecretKey,
         ciphertexts: [Ciphertext; 2],
-        /// The middle between both phases, and the way from the first to the second.
+        /// The middle between both phases, and the direction from the first to the second.
         middle: Vec<f64>,
-        way: Vec<f64>,
+        direction: Vec<f64>,
     }
 
     impl Game {
@@ -164,8 +164,8 @@ mod tests {
                 secret.coefficients_of(ciphertext, ciphertext.estimate()).unwrap().values(1.0)
             });
             let middle = first.iter().zip(&*second).map(|(a, b)| (a + b) / 2.0).collect();
-            let way = first.iter().zip(&*second).map(|(a, b)| b - a).collect();
-            Self { secret, ciphertexts, middle, way }
+            let direction = first.iter().zip(&*second).map(|(a, b)| b - a).collect();
+            Self { secret, ciphertexts, middle, direction }
         }
 
         /// By how much more often than not the adversary is right.
@@ -175,8 +175,9 @@ mod tests {
             let right = coins.iter().filter(|&&coin| {
                 let world = usize::from(coin > 0);
                 let seen = flood(&self.ciphertexts[world]);
-                let places = seen.iter().zip(&self.middle).zip(&self.way);
-                let towards: f64 = places.map(|((x, middle), way)| (x - middle) * way).sum();
+                let places = seen.iter().zip(&self.middle).zip(&self.direction);
+                let towards: f64 =
+                    places.map(|((x, middle), direction)| (x - middle) * direction).sum();
                 world == usize::from(towards > 0.0)
             });
             2.0 * right.count() as f64 / decryptions as f64 - 1.0

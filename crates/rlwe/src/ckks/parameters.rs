@@ -116,8 +116,11 @@ impl Parameters {
         [scale_bits, headroom_bits]: [f64; 2],
     ) -> Result<Self> {
         check_nominal_bits(scale_bits, headroom_bits)?;
-        let core = core::Parameters::new(log_n, chain, secret, SCHEME)?;
         let embedding = Embedding::new(log_n)?;
+        let (slots, levels) = ((1u64 << log_n) / 2, chain.levels.len().saturating_sub(1));
+        let title =
+            format!("CKKS, N = 2^{log_n}, {slots} slots, {levels} levels of scale 2^{scale_bits}");
+        let core = core::Parameters::new(log_n, chain, secret, SCHEME, title)?;
         Ok(Self(Arc::new(Tables { core, embedding, scale_bits, headroom_bits })))
     }
 
@@ -211,13 +214,7 @@ impl Eq for Parameters {}
 
 impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (log_n, slots, levels) = (self.log_n(), self.slots(), self.max_level());
-        let bits = self.0.scale_bits;
-        write!(
-            f,
-            "CKKS, N = 2^{log_n}, {slots} slots, {levels} levels of scale 2^{bits}, {}",
-            **self
-        )
+        write!(f, "{}", **self)
     }
 }
 

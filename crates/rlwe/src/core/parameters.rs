@@ -33,6 +33,7 @@ struct Tables {
     special: Basis,
     levels: Vec<Level>,
     fingerprint: [u8; 16],
+    title: String,
 }
 
 /// What operations at one level need; made when first used.
@@ -58,7 +59,8 @@ pub(crate) struct Digit {
 }
 
 impl Parameters {
-    /// The tables of a chain in degree 2^`log_n`. Nothing but sets of the same `scheme` are equal.
+    /// The tables of a chain in degree 2^`log_n`. Nothing but sets of the same `scheme` are equal;
+    /// `title` says what the scheme makes of them, where they or their keys are printed.
     ///
     /// # Errors
     /// [`Error::InvalidParameters`] for primes that are not 1 modulo 2N.
@@ -67,6 +69,7 @@ impl Parameters {
         chain: Chain,
         secret: SecretDistribution,
         scheme: &[u8],
+        title: String,
     ) -> Result<Self> {
         let primes: Vec<u32> = chain.q_primes.iter().chain(&chain.p_primes).copied().collect();
         let ring = Ring::new(log_n, &primes)?;
@@ -88,7 +91,7 @@ impl Parameters {
             })
             .collect();
         let fingerprint = fingerprint(&ring, &chain, secret, scheme);
-        Ok(Self(Arc::new(Tables { chain, secret, ring, special, levels, fingerprint })))
+        Ok(Self(Arc::new(Tables { chain, secret, ring, special, levels, fingerprint, title })))
     }
 
     /// How secret keys are drawn.
@@ -365,7 +368,8 @@ impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "log2 QP = {:.1} in {} primes, {} key-switching digits, {}",
+            "{}, log2 QP = {:.1} in {} primes, {} key-switching digits, {}",
+            self.0.title,
             self.log_qp(),
             self.key_limbs(),
             self.0.chain.digits.len(),

@@ -334,10 +334,10 @@ mod tests {
                     if half == 0 {
                         kernels::add(q, &mut expected, &addend);
                     }
-                    let mut turned = vec![0; N];
-                    kernels::permute(&automorphism, &expected, &mut turned);
-                    kernels::add(q, &mut turned, before);
-                    assert_eq!(*added, turned);
+                    let mut permuted = vec![0; N];
+                    kernels::permute(&automorphism, &expected, &mut permuted);
+                    kernels::add(q, &mut permuted, before);
+                    assert_eq!(*added, permuted);
                 }
                 let mut moved = [vec![0; N], vec![0; N]];
                 let [m0, m1] = &mut moved;

@@ -170,7 +170,7 @@ impl Drop for SecretPoly {
     }
 }
 
-/// A polynomial that is wiped when dropped, before its memory is kept for another, and never
+/// A polynomial that is wiped when dropped, before its memory is cached for another, and never
 /// printed.
 #[derive(Clone, PartialEq)]
 pub(crate) struct SecretPoly(pub(crate) Poly);
@@ -292,7 +292,7 @@ impl Ring {
         self.map(a, |q, limb| kernels::add_constant(q, limb, constant(q)));
     }
 
-    /// Puts a into Montgomery form, as right factors of Montgomery products are kept.
+    /// Puts a into Montgomery form, as right factors of Montgomery products are.
     pub(crate) fn to_montgomery(&self, a: &mut Poly) {
         self.scale(a, |q| q.r);
     }

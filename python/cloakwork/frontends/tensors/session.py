@@ -64,7 +64,7 @@ _KEYS_PER_CALL = 8
 _MAX_CIPHERTEXTS = 1 << 20
 
 
-class _Holder(Unpicklable, Saved):
+class _KeyHolder(Unpicklable, Saved):
     """What session and evaluator share: tensors are computed with and loaded.
 
     Args:
@@ -169,7 +169,7 @@ class _Holder(Unpicklable, Saved):
         }
 
 
-class Session(_Holder):
+class Session(_KeyHolder):
     """A client and an evaluator in one process, the keys made as programs need them.
 
     Args:
@@ -470,7 +470,7 @@ class Session(_Holder):
         return f"Session({self._scheme}, bound={self.bound:g})"
 
 
-class SessionEvaluator(_Holder):
+class SessionEvaluator(_KeyHolder):
     """Computes with the tensors of a session in another process; holds no secret.
 
     Args:

@@ -1,4 +1,4 @@
-"""Whether polynomials have room for their powers, found out before any key is made."""
+"""Whether polynomials have headroom for their powers, checked before any key is made."""
 
 from __future__ import annotations
 

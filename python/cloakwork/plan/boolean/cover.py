@@ -226,8 +226,8 @@ class _Planner:
         makes = self._could_make(node, x)
         makes.sort(key=self._required.weight, reverse=True)
         # The AND itself in a finer encoding is also the AND in half encoding.
-        room = self._abilities.most_outputs - (node not in makes[: self._abilities.most_outputs])
-        self._step(self._product(node, x, y, makes[:room]), level)
+        free = self._abilities.most_outputs - (node not in makes[: self._abilities.most_outputs])
+        self._step(self._product(node, x, y, makes[:free]), level)
 
     def _could_make(self, node: int, x: int) -> list[int]:
         """What is wanted in quarter encoding that a product of x could make on the way."""

@@ -69,7 +69,7 @@ class _Writer:
         self._own: dict[int, Term] = {}
         self._made: dict[Use, Term] = {}
         self._refreshed: dict[tuple[Term, int], Term] = {}
-        # What a bootstrap that refreshes a sum can take, and some room.
+        # What a bootstrap that refreshes a sum can take, and some headroom.
         self._most_variance = 0.7 * noise.budget(_MESSAGE_BITS, 1)
 
     # Steps.

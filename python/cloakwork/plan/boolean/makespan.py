@@ -10,7 +10,7 @@ def data_flow_seconds(program: BootstrapProgram, costs: BitCosts, threads: int) 
     """Seconds when every node starts as soon as its operands are there and a thread is free.
 
     Nodes on which no output depends are left out. Of the nodes that could start, that one does
-    from which the longest way leads to an output, as in a run (`crates/tfhe-eval`, `schedule`).
+    from which the longest path leads to an output, as in a run (`crates/tfhe-eval`, `schedule`).
 
     Args:
         program: The program.

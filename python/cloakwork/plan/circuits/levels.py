@@ -1,7 +1,7 @@
 """Levels of programs over integers: the modulus is switched where noise asks for it.
 
 From the inputs on, noise says how far each value is switched down before it is multiplied or
-rotated: as far as that leaves more room for a product. From the outputs back, each operation is
+rotated: as far as that leaves more headroom for a product. From the outputs back, each operation is
 given the lowest level from which its result can still be used, so that inputs are encrypted no
 higher than needed.
 """
@@ -42,25 +42,25 @@ class Switching:
 
     Args:
         before: The operations whose operands are switched down first.
-        alike: The operations of which operands that only lose primes take the plaintext factor
-            that their new level has by custom, as those do that are divided. Sums of values of
-            one factor cost no noise, but rounding for the factor does.
+        canonical: The operations whose operands take the canonical correction factor of their new
+            level even where they only drop primes; divided operands take it anyway. Sums of
+            values of one factor add no noise, but rounding to the factor does.
         early: Whether sums that are switched before each use are made of operands that are, one
             switch for several.
     """
 
     before: tuple[type[Operation], ...]
-    alike: tuple[type[Operation], ...]
+    canonical: tuple[type[Operation], ...]
     early: bool
 
 
 # Rotations are cheaper further down, but then ask for a level of their own. No way is best for
 # all programs.
 SWITCHINGS = (
-    Switching((Mul, Rotate, RotateSum), alike=(), early=False),
-    Switching((Mul, Rotate, RotateSum), alike=(Add, Sub), early=True),
-    Switching((Mul, Rotate, RotateSum), alike=(Add, Sub, Mul, Rotate, RotateSum), early=False),
-    Switching((Mul,), alike=(), early=False),
+    Switching((Mul, Rotate, RotateSum), canonical=(), early=False),
+    Switching((Mul, Rotate, RotateSum), canonical=(Add, Sub), early=True),
+    Switching((Mul, Rotate, RotateSum), canonical=(Add, Sub, Mul, Rotate, RotateSum), early=False),
+    Switching((Mul,), canonical=(), early=False),
 )
 
 
@@ -97,13 +97,13 @@ class Switches:
         before_use: How often every value is switched before it is multiplied or rotated.
         of_operands: How often each operand of an operation has to be switched at least, for the
             noises to be these.
-        alike: The operations of which operands take the factor of their new level.
+        canonical: The operations whose operands take the canonical factor of their new level.
     """
 
     noises: tuple[BgvNoise | None, ...]
     before_use: tuple[int, ...]
     of_operands: tuple[tuple[int, ...], ...]
-    alike: tuple[type[Operation], ...]
+    canonical: tuple[type[Operation], ...]
 
 
 # Powers of symbols.
@@ -120,9 +120,8 @@ class _Known:
     Args:
         noise: Its noise.
         depth: How far below the top it stands.
-        factor: What its message is multiplied by, as powers: of the factor that a depth has by
-            custom, and of what divisions bring in. Only values with one factor can be added as
-            they are.
+        factor: Its correction factor, as powers of the canonical factors of depths and of the
+            factors that divisions bring in. Only values with one factor can be added directly.
     """
 
     noise: BgvNoise
@@ -185,8 +184,8 @@ def _switches(
             if (value := known[operand]) is not None
         ]
         depth = max((value.depth + count for value, count in used), default=0)
-        alike = isinstance(operation, switching.alike)
-        lowered_to = _alike if alike else _lowered
+        canonical = isinstance(operation, switching.canonical)
+        lowered_to = _canonically_lowered if canonical else _lowered
         at = [lowered_to(value, depth, model, level_bits) for value, _ in used]
         made = None if isinstance(operation, Constant) else _made(operation, at, program, model)
         if made is not None and made.factor == _NO_OTHERS:
@@ -200,39 +199,41 @@ def _switches(
             )
         )
     noises = tuple(None if value is None else value.noise for value in known)
-    return Switches(noises, tuple(before_use), tuple(of_operands), switching.alike)
+    return Switches(noises, tuple(before_use), tuple(of_operands), switching.canonical)
 
 
 def _lowered(value: _Known, depth: int, model: BgvNoiseModel, level_bits: float) -> _Known:
     noise = model.switched(value.noise, (depth - value.depth) * level_bits)
     if noise == value.noise:
         return _Known(noise, depth, value.factor)
-    return _alike(value, depth, model, level_bits)
+    return _canonically_lowered(value, depth, model, level_bits)
 
 
-def _alike(value: _Known, depth: int, model: BgvNoiseModel, level_bits: float) -> _Known:
-    """Lowered, and of the factor that the depth has by custom where that is cheap."""
+def _canonically_lowered(
+    value: _Known, depth: int, model: BgvNoiseModel, level_bits: float
+) -> _Known:
+    """Lowered, with the canonical factor of the depth where that adds little noise."""
     steps = depth - value.depth
     if not steps:
         return value
     noise = model.switched(value.noise, steps * level_bits)
     divides = noise != value.noise
-    if divides and steps == 1 and value.factor == _custom(value.depth, 2):
-        return _Known(noise, depth, _custom(depth))
-    # The engine multiplies before it divides, for the custom of the depth, where that is cheap.
+    if divides and steps == 1 and value.factor == _canonical_factor(value.depth, 2):
+        return _Known(noise, depth, _canonical_factor(depth))
+    # The engine multiplies before it divides, for the canonical factor, where that is cheap.
     like = model.divided(
         value.noise.scaled(math.log2(model.plaintext_modulus) - 1), steps * level_bits
     )
     if like.length <= noise.length + model.canonical_factor_bits:
-        return _Known(like, depth, _custom(depth))
+        return _Known(like, depth, _canonical_factor(depth))
     if not divides:
         return _Known(noise, depth, value.factor)
     divided = tuple((2 * step + 1, 1) for step in range(value.depth, depth))
     return _Known(noise, depth, _product(value.factor, divided))
 
 
-def _custom(depth: int, power: int = 1) -> Factor:
-    """The factor that values of a depth have by custom, to a power."""
+def _canonical_factor(depth: int, power: int = 1) -> Factor:
+    """The canonical factor of values of a depth, to a power."""
     return ((2 * depth, power),) if depth else ()
 
 
@@ -347,20 +348,20 @@ def levelled(program: SlotProgram, asked: Switches, levels: Mapping[int, int]) -
     new_of: dict[int, int] = {}
     lowered: dict[tuple[int, int, bool], int] = {}
 
-    def at(value: int, level: int, alike: bool) -> int:
+    def at(value: int, level: int, canonical: bool) -> int:
         """The new number of an old value at a level, at or below its own."""
         if value not in levels or levels[value] == level:
             return new_of[value]
         switched = levels[value] - asked.before_use[value]
-        key = value, level, alike and level < switched
+        key = value, level, canonical and level < switched
         if key not in lowered:
-            if level >= switched or (alike and level == switched - 1):
-                step: Operation = Rescale(at(value, level + 1, alike))
-            elif alike:
-                dropped = DropLevel(at(value, switched, alike), level + 1)
+            if level >= switched or (canonical and level == switched - 1):
+                step: Operation = Rescale(at(value, level + 1, canonical))
+            elif canonical:
+                dropped = DropLevel(at(value, switched, canonical), level + 1)
                 step = Rescale(appended(dropped, value))
             else:
-                step = DropLevel(at(value, switched, alike), level)
+                step = DropLevel(at(value, switched, canonical), level)
             lowered[key] = appended(step, value)
         return lowered[key]
 
@@ -377,8 +378,8 @@ def levelled(program: SlotProgram, asked: Switches, levels: Mapping[int, int]) -
             case Output(operand=operand):
                 moved = Output(new_of[operand])
             case _:
-                alike = isinstance(operation, asked.alike)
-                used = [at(operand, levels[number], alike) for operand in operation.operands]
+                canonical = isinstance(operation, asked.canonical)
+                used = [at(operand, levels[number], canonical) for operand in operation.operands]
                 moved = operation.with_operands(used)
         builder.origin, builder.stage = program.origins[number], program.stages[number]
         new_of[number] = builder.append(moved, program.layouts[number])

@@ -51,7 +51,7 @@ class SlotPlan:
 def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
     """The slot program of a lane program: everything at level 0, and nothing rescaled.
 
-    Clear vectors are repeated for every evaluation that a row has room for. Clear integers of more
+    Clear vectors are repeated for every evaluation that a row holds. Clear integers of more
     than 63 bits are split into digits, for constants are int64.
 
     Args:

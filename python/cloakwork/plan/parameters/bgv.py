@@ -57,7 +57,7 @@ _UNIT_LOG_N = 12
 # An encryption, in rotations at its level.
 _ENCRYPTION = 0.5
 # A modulus is asked to have this much more than it needs, for primes do not come in every size.
-_ROOM_BITS = 0.02
+_MARGIN_BITS = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -282,7 +282,7 @@ def _spread(numbers: range, most: int) -> list[int]:
 def _bases(level_bits: int, needed: float) -> list[float]:
     """Moduli of level 0: the least, the most, and those with which the largest noise fits."""
     low, high = level_bits + _HEADROOM_BITS[0], level_bits + _HEADROOM_BITS[-1]
-    fitting = [needed + _ROOM_BITS - n * level_bits for n in range(1 + int(needed // level_bits))]
+    fitting = [needed + _MARGIN_BITS - n * level_bits for n in range(1 + int(needed // level_bits))]
     return [low, *sorted({each for each in fitting if low < each <= high}), high]
 
 

@@ -7,7 +7,7 @@ import math
 from cloakwork._native import Parameters
 from cloakwork.errors import InvalidParametersError
 
-# Bits that fresh noise and a few operations take from a scale, with room to spare.
+# Bits that fresh noise and a few operations take from a scale, with a margin.
 _NOISE_BITS = 18
 # Bits above the bound within which a result that breaks it is still seen for what it is;
 # beyond them it wraps around the modulus, and nothing could tell it from a right one.

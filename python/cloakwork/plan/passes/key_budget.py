@@ -1,4 +1,4 @@
-"""Fits a program to the evaluation keys that there is room for.
+"""Fits a program to the evaluation keys that the budget allows.
 
 A rotation without a key of its own becomes a chain of rotations with keys; chains
 of one value share what they have in common, as a tree. A linear transform some

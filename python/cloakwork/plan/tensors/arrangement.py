@@ -109,12 +109,12 @@ def _shape(operand: Operand) -> tuple[int, ...]:
 
 def _varying(operands: Sequence[Operand], output: str) -> set[str]:
     """Labels of size above 1 that the product runs over: shared ones and those of the result."""
-    holders: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for each in operands:
         long = {label for label, size in zip(each.labels, _shape(each), strict=True) if size > 1}
         for label in long:
-            holders[label] = holders.get(label, 0) + 1
-    return {label for label, count in holders.items() if count > 1 or label in output}
+            counts[label] = counts.get(label, 0) + 1
+    return {label for label, count in counts.items() if count > 1 or label in output}
 
 
 def _anchor(operand: Encrypted) -> _Anchor:

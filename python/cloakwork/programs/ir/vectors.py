@@ -282,22 +282,22 @@ class LaneProgram:
             if len(set(slots)) != len(slots):
                 _refuse(f"{self._line(number)} places two scalars in one slot")
             for scalar in operation.scalars:
-                wish = declared.get(scalar.input)
-                if wish is None or not 0 <= scalar.index < wish.count:
+                options = declared.get(scalar.input)
+                if options is None or not 0 <= scalar.index < options.count:
                     _refuse(f"{self._line(number)} places a scalar that no input has")
                 copies = placed[scalar.input, scalar.index] = (
                     placed.get((scalar.input, scalar.index), 0) + 1
                 )
-                if copies > 1 and not wish.replicated:
+                if copies > 1 and not options.replicated:
                     _refuse(f"{scalar.input!r} is not replicated, but a scalar lies in two slots")
-                if wish.slots is not None and wish.slots[scalar.index] != scalar.slot:
+                if options.slots is not None and options.slots[scalar.index] != scalar.slot:
                     _refuse(f"{scalar.input!r} does not lie in the slots asked for")
                 homes[scalar.input].add(number)
             names = {scalar.input for scalar in operation.scalars}
             if len(names) > 1 and any(declared[name].grouped for name in names):
                 _refuse(f"{self._line(number)} packs a grouped input with another")
-        for name, wish in declared.items():
-            if wish.grouped and len(homes[name]) > 1:
+        for name, options in declared.items():
+            if options.grouped and len(homes[name]) > 1:
                 _refuse(f"{name!r} is grouped, but lies in {len(homes[name])} ciphertexts")
 
     def _require_outputs(self) -> None:

@@ -14,7 +14,7 @@ from cloakwork.runtime.program import Program
 from cloakwork.schemes.base import ReadLimits
 
 
-class Holder(Unpicklable, Saved):
+class KeyHolder(Unpicklable, Saved):
     """Holds a key of a program.
 
     Args:
