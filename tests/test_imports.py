@@ -34,12 +34,14 @@ MODULES = {
     "clear_rows": "ckks",
     "bgv": "bgv",
     "bgv_noise": "bgv",
+    "bgv_plaintext": "bgv",
     "clear_integer": "bgv",
     "tfhe": "tfhe",
     "tfhe_noise": "tfhe",
     "clear_bits": "tfhe",
     "clear_gates": "tfhe",
     "base": "",
+    "clear": "",
     "transform_cache": "",
 }
 

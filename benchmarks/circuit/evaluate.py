@@ -13,7 +13,6 @@ from benchmarks.circuit.jobs import CircuitJob
 from benchmarks.circuit.paper import LaneCounts
 from benchmarks.measurement import Row
 from cloakwork import _native
-from cloakwork._native import BgvEvaluationKeys
 from cloakwork.explain.totals import counts
 from cloakwork.frontends.circuit.compile_function import compiled
 from cloakwork.plan.circuits.scalar import scalar_program
@@ -24,7 +23,7 @@ from cloakwork.programs.ir.vectors import LaneProgram
 from cloakwork.programs.packing.results import Leaf, Sequenced
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.program import Program
-from cloakwork.schemes.bgv import Bgv, BgvBackend, Keys
+from cloakwork.schemes.bgv import Bgv, BgvBackend, ByPrime
 
 BITS = 16
 
@@ -131,7 +130,7 @@ class _Relinearising(BgvBackend):
 class _RelinearisingBgv(Bgv):
     """Runs programs so."""
 
-    def backend(self, keys: Keys[BgvEvaluationKeys], *, cache_bytes: int) -> BgvBackend:
+    def backend(self, keys: ByPrime, *, cache_bytes: int) -> BgvBackend:
         return _Relinearising(self.parameter_sets, keys.by_prime, cache_bytes=cache_bytes)
 
 

@@ -32,7 +32,7 @@ def holders() -> Iterator[Any]:
         client, evaluator = program.keygen()
         yield client
         yield evaluator
-        if hasattr(client._secret, "public_key"):
+        if hasattr(client._key, "public_key"):
             yield client.public_key()
 
 

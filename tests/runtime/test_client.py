@@ -296,7 +296,7 @@ def test_a_result_beyond_its_bound_is_refused() -> None:
     (level,) = (each.level for each in body.operations if isinstance(each, Input))
     vector = np.zeros(body.slots)
     vector[:8] = 3.0
-    value = scheme.encrypt_vector(client._secret, vector, level=level, bound=3.0).with_bound(1.0)
+    value = scheme.encrypt_vector(client._key, vector, level=level, bound=3.0).with_bound(1.0)
     sent = client.encrypt(np.zeros(8))
     forged = cw.Encrypted(
         sent.program, "inputs", sent.ports, [{0: value}], None, sent.key_id, "", scheme.dump
@@ -346,7 +346,7 @@ def test_no_key_of_the_client_is_in_what_others_get(family: Family, tmp_path: Pa
 
 def secret_bytes(client: cw.Client) -> bytes:
     """Numbers of a secret key as files hold them; what comes before is public."""
-    several = getattr(client._secret, "by_prime", (client._secret,))
+    several = getattr(client._key, "by_prime", (client._key,))
     return b"".join(data[len(data) // 2 :] for data in (each.to_bytes() for each in several))
 
 

@@ -156,10 +156,10 @@ def test_a_key_for_one_program_runs_no_other() -> None:
     other = mapped(builder.finish())
     client, evaluator = BITS.keys()
     assert (other.inputs, other.outputs) == (BITS.program.inputs, BITS.program.outputs)
-    theirs = cw.Client(other, client._secret, client._key_id)
+    theirs = cw.Client(other, client._key, client._key_id)
     with pytest.raises(ProgramMismatchError, match="cannot run greater: the inputs belong"):
         evaluator.run(theirs.encrypt(a=1, b=2))
-    made = cw.Evaluator(other, evaluator._keys, evaluator._key_id).run(theirs.encrypt(a=1, b=2))
+    made = cw.Evaluator(other, evaluator._key, evaluator._key_id).run(theirs.encrypt(a=1, b=2))
     with pytest.raises(ProgramMismatchError, match="cannot decrypt for greater: the outputs"):
         client.decrypt(made)
     assert theirs.decrypt(made)["differ"].tolist() == [1, 1, 0]
@@ -363,7 +363,7 @@ def test_numbers_larger_than_the_program_was_planned_for_are_refused() -> None:
     assert isinstance(body, SlotProgram)
     (level,) = (each.level for each in body.operations if isinstance(each, Input))
     large = scheme.encrypt_vector(
-        client._secret, np.full(body.slots, 1000.0), level=level, bound=1000.0
+        client._key, np.full(body.slots, 1000.0), level=level, bound=1000.0
     )
     sent = client.encrypt(np.zeros(8))
     forged = cw.Encrypted(
@@ -403,7 +403,7 @@ def test_exhausted_noise_is_refused_before_a_number_is_wrong() -> None:
     program = cw.circuit(x=cw.scalar(bits=2))(lambda x: x**4).compile(bits=16, effort=0.1)
     client, evaluator = program.keygen()
     (run,) = client.encrypt(x=1).values(program.scheme, program.body)
-    backend = program.scheme.backend(evaluator._keys, cache_bytes=0)
+    backend = program.scheme.backend(evaluator._key, cache_bytes=0)
 
     def multiply(times: int) -> None:
         product = run[0]

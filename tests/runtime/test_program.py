@@ -278,7 +278,7 @@ def test_keys_take_as_many_bytes_as_told(family: Family) -> None:
     if family is BITS:
         # On its way the key is shorter than where it is used.
         client, _ = family.keys()
-        keys = client.program.scheme.evaluation_keys(client._secret, client.program.body)
+        keys = client.program.scheme.evaluation_keys(client._key, client.program.body)
         assert len(keys.to_bytes()) == family.program.key_bytes
     else:
         assert evaluator.key_bytes == family.program.key_bytes

@@ -27,7 +27,7 @@ def test_size_and_precision() -> None:
 
 def test_vectors_come_back_from_records() -> None:
     value = ClearVector(np.arange(16.0), 1)
-    again = SCHEME.read_tensor_value(Fields(SCHEME.dump(value), "the record"))
+    again = SCHEME.read_ciphertext(Fields(SCHEME.dump(value), "the record"))
     assert (again.level, again.slots.tolist()) == (1, value.slots.tolist())
 
 
@@ -47,4 +47,4 @@ def test_vectors_come_back_from_records() -> None:
 def test_hostile_records_are_refused(changed: Record) -> None:
     record = {"slots": np.zeros(16), "level": 1, **changed}
     with pytest.raises(MalformedBytesError, match="cannot read the record"):
-        SCHEME.read_tensor_value(Fields(record, "the record"))
+        SCHEME.read_ciphertext(Fields(record, "the record"))

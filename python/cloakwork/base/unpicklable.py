@@ -11,20 +11,18 @@ class Unpicklable:
     """Keys and ciphertexts, which are not pickled, nor copied as pickle would copy them.
 
     Attributes:
-        saved_by: The function that writes it to a file.
+        saved_by: What writes it to a file.
 
     Example:
         >>> import pickle
-        >>> class Lock(Unpicklable):
-        ...     saved_by = "save_lock"
-        >>> pickle.dumps(Lock())
+        >>> pickle.dumps(Unpicklable())
         Traceback (most recent call last):
-        cloakwork.errors.NotPicklableError: cannot pickle or copy Lock; save it by save_lock
+        cloakwork.errors.NotPicklableError: cannot pickle or copy Unpicklable; save it by its ...
     """
 
     __slots__ = ()
 
-    saved_by: ClassVar[str]
+    saved_by: ClassVar[str] = "its method save"
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise NotPicklableError(

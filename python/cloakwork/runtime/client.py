@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import math
-import os
 import secrets
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import require_precision
 from cloakwork.base.machine import physical_bytes
-from cloakwork.base.record import Record
-from cloakwork.base.unpicklable import Unpicklable
-from cloakwork.errors import (
-    InvalidArgumentError,
-    KeyMismatchError,
-    NoiseBudgetError,
-    ProgramMismatchError,
-    ValueOutOfRangeError,
-)
+from cloakwork.errors import InvalidArgumentError, NoiseBudgetError, ValueOutOfRangeError
 from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.packing.results import arrays_in
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.runtime import container
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted
+from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.program import Program
-from cloakwork.schemes.base import Flooding, ReadLimits, flooding
+from cloakwork.schemes.base import Flooding, flooding
 
 if TYPE_CHECKING:
     from cloakwork.runtime.evaluator import Evaluator
@@ -40,105 +30,8 @@ ENCRYPTOR_KIND = "public key file"
 _ROUNDING = 2.0**-40
 
 
-class Encryptor(Unpicklable):
-    """Encrypts inputs of a program for whoever holds the secret key, and can do nothing else.
-
-    Args:
-        program: The program.
-        key: The public key.
-        key_id: What the secret key is known by.
-
-    Example:
-        >>> import cloakwork as cw
-        >>> program = cw.compile(lambda x: x * 2, (3,))
-        >>> client, evaluator = program.keygen()
-        >>> other = client.public_key()
-        >>> client.decrypt(evaluator.run(other.encrypt([0.25, 0.5, 0.75]))).round(4).tolist()
-        [0.5, 1.0, 1.5]
-        >>> hasattr(other, "decrypt")
-        False
-    """
-
-    saved_by = "its method save"
-
-    def __init__(self, program: Program, key: Any, key_id: bytes) -> None:
-        self.program = program
-        self._key = key
-        self._key_id = key_id
-
-    def encrypt(self, /, *args: Any, **named: Any) -> Encrypted:
-        """Encrypt inputs for the client, as `Client.encrypt` does, and raise what it raises.
-
-        Args:
-            args: The inputs in their order.
-            named: The inputs by name.
-
-        Example:
-            >>> import cloakwork as cw
-            >>> client, evaluator = cw.compile(lambda x, y: x + y, (2,), (2,)).keygen()
-            >>> other = client.public_key()
-            >>> inputs = [other.encrypt(x=[0.5, 0.25]), client.encrypt(y=[0.25, 0.25])]
-            >>> client.decrypt(evaluator.run(inputs)).round(4).tolist()
-            [0.75, 0.5]
-        """
-        return _encrypted(self.program, self._key, self._key_id, args, named)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write program and public key to a file; `cloakwork.load(path, Encryptor)` reads it.
-
-        Args:
-            path: The file; one that exists is replaced.
-
-        Raises:
-            InvalidArgumentError: The path is invalid.
-            OSError: The file cannot be written.
-        """
-        container.write(
-            path, ENCRYPTOR_KIND, _record(self.program, "public_key", self._key, self._key_id)
-        )
-
-    @classmethod
-    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Encryptor:
-        return cls(*read_key_holder(path, ENCRYPTOR_KIND, "public_key", limits))
-
-    def __repr__(self) -> str:
-        return f"Encryptor({self.program!r})"
-
-
-class Client(Unpicklable):
-    """Holds the secret key of a program: encrypts its inputs, decrypts its results.
-
-    Args:
-        program: The program.
-        secret: The secret key.
-        key_id: What it is known by.
-
-    Example:
-        >>> import cloakwork as cw
-        >>> client, evaluator = cw.compile(lambda x, y: x - y, (3,), (3,)).keygen()
-        >>> inputs = client.encrypt([0.5, 0.5, 0.5], y=[0.25, 0.0, -0.25])
-        >>> client.decrypt(evaluator.run(inputs)).round(5).tolist()
-        [0.25, 0.5, 0.75]
-    """
-
-    saved_by = "its method save"
-
-    def __init__(self, program: Program, secret: Any, key_id: bytes) -> None:
-        self.program = program
-        self._secret = secret
-        self._key_id = key_id
-
-    @classmethod
-    def generate(cls, program: Program) -> Client:
-        """A client with a new secret key; `Program.keygen` adds an evaluator.
-
-        Args:
-            program: The program.
-
-        Raises:
-            RandomnessError: The operating system gave no random bytes.
-        """
-        return cls(program, program.scheme.secret_key(), secrets.token_bytes(KEY_ID_BYTES))
+class _Encrypting(KeyHolder):
+    """Holds a key that encrypts."""
 
     def encrypt(self, /, *args: Any, **named: Any) -> Encrypted:
         """Encrypt inputs, packed as the program wants them.
@@ -168,7 +61,72 @@ class Client(Unpicklable):
             >>> client.encrypt([1.0, 0.5, 0.25, 0.0], w=np.ones((4, 2))).ports
             ('x', 'w')
         """
-        return _encrypted(self.program, self._secret, self._key_id, args, named)
+        program, action = self.program, f"encrypt for {self.program.name}"
+        packed = program.pack(bound_arguments(program.inputs, args, named, action), action)
+        if isinstance(program.body, SlotProgram):
+            largest = max(map(program.scheme.bytes_at, program.body.states), default=0)
+            needed = largest * sum(map(len, packed.runs))
+            require_memory(needed, physical_bytes(), action)
+        runs = [
+            program.scheme.encrypt(self._key, vectors, program.body, program.input_bounds)
+            for vectors in packed.runs
+        ]
+        return self._encrypted("inputs", packed.ports, runs, packed.count)
+
+
+class Encryptor(_Encrypting):
+    """Encrypts inputs of a program for whoever holds the secret key, and can do nothing else.
+
+    Args:
+        program: The program.
+        key: The public key.
+        key_id: What the secret key is known by.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> program = cw.compile(lambda x: x * 2, (3,))
+        >>> client, evaluator = program.keygen()
+        >>> other = client.public_key()
+        >>> client.decrypt(evaluator.run(other.encrypt([0.25, 0.5, 0.75]))).round(4).tolist()
+        [0.5, 1.0, 1.5]
+        >>> hasattr(other, "decrypt")
+        False
+    """
+
+    _kind = ENCRYPTOR_KIND
+    _key_kind = "public_key"
+
+
+class Client(_Encrypting):
+    """Holds the secret key of a program: encrypts its inputs, decrypts its results.
+
+    Args:
+        program: The program.
+        key: The secret key.
+        key_id: What it is known by.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> client, evaluator = cw.compile(lambda x, y: x - y, (3,), (3,)).keygen()
+        >>> inputs = client.encrypt([0.5, 0.5, 0.5], y=[0.25, 0.0, -0.25])
+        >>> client.decrypt(evaluator.run(inputs)).round(5).tolist()
+        [0.25, 0.5, 0.75]
+    """
+
+    _kind = KIND
+    _key_kind = "secret_key"
+
+    @classmethod
+    def generate(cls, program: Program) -> Self:
+        """A client with a new secret key; `Program.keygen` adds an evaluator.
+
+        Args:
+            program: The program.
+
+        Raises:
+            RandomnessError: The operating system gave no random bytes.
+        """
+        return cls(program, program.scheme.secret_key(), secrets.token_bytes(KEY_ID_BYTES))
 
     def decrypt(self, outputs: Encrypted) -> Any:
         """Decrypt results, in the form in which the program gives them.
@@ -245,55 +203,48 @@ class Client(Unpicklable):
     def _decrypt(self, outputs: Encrypted, asked: Flooding | None) -> Any:
         program = self.program
         action = f"decrypt for {program.name}"
-        runs = self._runs(outputs, action)
-        expected = program.estimated_results
-        found = [
-            program.scheme.decrypt(self._secret, run, program.body, expected, asked) for run in runs
-        ]
-        result = program.packing.unpack([each.vectors for each in found], outputs.count)
-        if program.output_bounds is not None:
-            error = max(each.error for each in found)
-            # A network's own error is that of its polynomials, too, for the worst of inputs.
-            if program.error is not None and asked is None:
-                error = program.error
-            else:
-                self._require_precise(result, error, action)
-            self._require_bounded(result, error, action)
-        return result
-
-    def _runs(self, outputs: Encrypted, action: str) -> list[list[Any]]:
-        """The values of each run in order, where they are results of this program and key."""
-        program = self.program
         if not isinstance(outputs, Encrypted):
             raise InvalidArgumentError(
                 f"cannot {action}: expected what an evaluator's run gave, got {shown(outputs)}"
             )
-        require_own(outputs, program, self._key_id, "outputs", action)
-        count = program.packing.vector_counts[1]
-        runs = outputs.values(program.scheme, program.body)
-        if any(len(run) < count for run in runs):
+        runs = self._values(outputs, "outputs", action)
+        if len(outputs.numbers()) < program.packing.vector_counts[1]:
             raise InvalidArgumentError(f"cannot {action}: a result is missing")
-        return [[run[number] for number in sorted(run)] for run in runs]
+        found = [
+            program.scheme.decrypt(
+                self._key,
+                [run[number] for number in sorted(run)],
+                program.body,
+                program.estimated_results,
+                asked,
+            )
+            for run in runs
+        ]
+        result = program.packing.unpack([each.vectors for each in found], outputs.count)
+        if program.output_bounds is not None:
+            self._require_right(result, max(each.error for each in found), asked, action)
+        return result
 
-    def _require_bounded(self, result: Any, error: float, action: str) -> None:
-        """Refuse real results that are larger than they can be."""
+    def _require_right(
+        self, result: Any, error: float, asked: Flooding | None, action: str
+    ) -> None:
+        """Refuse real results that are too rough, or larger than they can be."""
         program = self.program
         assert program.output_bounds is not None
-        bound = max(program.output_bounds)
-        largest = max(float(np.abs(array).max(initial=0.0)) for array in arrays_in(result))
+        bound, arrays = max(program.output_bounds), list(arrays_in(result))
+        # A network's own error is that of its polynomials, too, for the worst of inputs.
+        if program.error is not None and asked is None:
+            error = program.error
+        else:
+            for array in arrays:
+                require_precision(array, -math.log2(error), bound, action)
+        largest = max(float(np.abs(array).max(initial=0.0)) for array in arrays)
         if not largest <= bound * (1 + _ROUNDING) + error:
             raise ValueOutOfRangeError(
                 f"cannot {action}: a result of {largest:g} exceeds {bound:g}, the most that the "
                 "ranges of the inputs allow, so it may have overflowed; give inputs within their "
                 "ranges, or compile with larger ones"
             )
-
-    def _require_precise(self, result: Any, error: float, action: str) -> None:
-        """Refuse real results that are too rough."""
-        program = self.program
-        assert program.output_bounds is not None
-        for array in arrays_in(result):
-            require_precision(array, -math.log2(error), max(program.output_bounds), action)
 
     def evaluator(self) -> Evaluator:
         """An evaluator with exactly the evaluation keys that the program needs, freshly made.
@@ -310,9 +261,8 @@ class Client(Unpicklable):
         """
         from cloakwork.runtime.evaluator import Evaluator  # noqa: PLC0415
 
-        program = self.program
-        keys = program.scheme.evaluation_keys(self._secret, program.body)
-        return Evaluator(program, keys, self._key_id)
+        keys = self.program.scheme.evaluation_keys(self._key, self.program.body)
+        return Evaluator(self.program, keys, self._key_id)
 
     def public_key(self) -> Encryptor:
         """What encrypts inputs for this client, and can do nothing else.
@@ -330,117 +280,10 @@ class Client(Unpicklable):
             >>> client.decrypt(evaluator.run(client.public_key().encrypt(a=12)))
             144
         """
-        if not self.program.scheme.public_inputs:
+        scheme = self.program.scheme
+        if not scheme.public_inputs:
             raise NoiseBudgetError(
                 f"cannot make a public key for {self.program.name}: inputs that it encrypts have "
                 "more noise than the program was compiled for; compile with public_inputs=True"
             )
-        key = self.program.scheme.public_key(self._secret)
-        return Encryptor(self.program, key, self._key_id)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write program and secret key, unprotected, to a file that only its owner may read.
-
-        Args:
-            path: The file; one that exists is replaced.
-
-        Raises:
-            InvalidArgumentError: The path is invalid.
-            OSError: The file cannot be written.
-
-        Example:
-            >>> import tempfile
-            >>> import cloakwork as cw
-            >>> client, _ = cw.compile(lambda x: x.sum(), (4,)).keygen()
-            >>> path = f"{tempfile.mkdtemp()}/client"
-            >>> client.save(path)
-            >>> cw.load(path, cw.Client).program.name
-            '<lambda>'
-        """
-        container.write(path, KIND, _record(self.program, "secret_key", self._secret, self._key_id))
-
-    @classmethod
-    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Client:
-        return cls(*read_key_holder(path, KIND, "secret_key", limits))
-
-    def __repr__(self) -> str:
-        return f"Client({self.program!r})"
-
-
-def _encrypted(
-    program: Program, key: Any, key_id: bytes, args: tuple[Any, ...], named: Mapping[str, Any]
-) -> Encrypted:
-    action = f"encrypt for {program.name}"
-    packed = program.pack(bound_arguments(program.inputs, args, named, action), action)
-    if isinstance(program.body, SlotProgram):
-        sizes = [program.scheme.bytes_at(state) for state in program.body.states]
-        largest = max(sizes, default=0)
-        needed = largest * sum(map(len, packed.runs))
-        require_memory(needed, physical_bytes(), action)
-    runs = [
-        program.scheme.encrypt(key, vectors, program.body, program.input_bounds)
-        for vectors in packed.runs
-    ]
-    return Encrypted(
-        program.fingerprint,
-        "inputs",
-        packed.ports,
-        runs,
-        packed.count,
-        key_id,
-        program.warning,
-        program.scheme.dump,
-    )
-
-
-def require_own(given: Encrypted, program: Program, key_id: bytes, role: str, action: str) -> None:
-    """Refuse encrypted values of another role, program or key.
-
-    Raises:
-        InvalidArgumentError: They have another role.
-        ProgramMismatchError: They belong to another program.
-        KeyMismatchError: They belong to another key.
-    """
-    if given.role != role:
-        raise InvalidArgumentError(
-            f"cannot {action}: expected {role}, got {given.role}; encrypt gives inputs, and run "
-            "makes outputs of them"
-        )
-    if given.program != program.fingerprint:
-        raise ProgramMismatchError(
-            f"cannot {action}: the {role} belong to another program, or to one compiled "
-            "otherwise; encrypt, run and decrypt with one program"
-        )
-    if given.key_id != key_id:
-        raise KeyMismatchError(
-            f"cannot {action}: the {role} were encrypted for another client than this key's; "
-            "keygen makes client and evaluator as a pair"
-        )
-
-
-def _record(program: Program, kind: str, key: Any, key_id: bytes) -> Record:
-    return {"program": program.to_record(), kind: program.scheme.dump(key), "key_id": key_id}
-
-
-def read_key_holder(
-    path: str | os.PathLike[str], kind: str, key: str, limits: ReadLimits
-) -> tuple[Program, Any, bytes]:
-    """Program, key and the key's name of a file.
-
-    Args:
-        path: The file.
-        kind: What it has to hold.
-        key: The name of the key in it.
-        limits: What is accepted.
-
-    Raises:
-        MalformedBytesError: The file is damaged or of another kind.
-        InsecureParametersError: Its parameters fall short of 128-bit security.
-        OSError: The file cannot be opened.
-    """
-    fields = container.read(path, kind)
-    program = Program.from_fields(fields.within("program"), limits)
-    key_id = fields.data("key_id")
-    if len(key_id) != KEY_ID_BYTES:
-        raise fields.wrong("key_id", f"{KEY_ID_BYTES} bytes")
-    return program, program.scheme.read_key(key, fields.within(key)), key_id
+        return Encryptor(self.program, scheme.public_key(self._key), self._key_id)

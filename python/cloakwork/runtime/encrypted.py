@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from cloakwork.base.record import Fields, Limits, Record
-from cloakwork.errors import InvalidArgumentError, MalformedBytesError
+from cloakwork.errors import MalformedBytesError
 from cloakwork.runtime import container
+from cloakwork.runtime.load import Saved
 from cloakwork.schemes.base import ReadLimits, value_count
 
 Role = Literal["inputs", "outputs"]
@@ -20,7 +21,7 @@ _MAX_VALUES = 1 << 22
 _MAX_PORTS = 1 << 16
 
 
-class Encrypted:
+class Encrypted(Saved):
     """Encrypted inputs of a program, or its results; nothing here decrypts them.
 
     It names its program and its key, and loads from a file or from bytes without either: whoever
@@ -49,17 +50,7 @@ class Encrypted:
         49
     """
 
-    __slots__ = (
-        "_dump",
-        "_nbytes",
-        "_runs",
-        "count",
-        "key_id",
-        "ports",
-        "program",
-        "role",
-        "warning",
-    )
+    _kind = KIND
 
     def __init__(
         self,
@@ -81,7 +72,6 @@ class Encrypted:
         self._runs = [dict(run) for run in runs]
         # What makes records of values; None where they are records already.
         self._dump = dump
-        self._nbytes: int | None = None
 
     def values(self, scheme: Any, body: Any) -> list[dict[int, Any]]:
         """For each run its values by number, as a scheme works on them.
@@ -117,13 +107,11 @@ class Encrypted:
         """The numbers of the values of each run."""
         return frozenset(self._runs[0]) if self._runs else frozenset()
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Bytes of the ciphertexts as they are saved and sent."""
-        if self._nbytes is None:
-            record = self._dump or (lambda value: value)
-            self._nbytes = sum(_size(record(each)) for run in self._runs for each in run.values())
-        return self._nbytes
+        record = self._dump or _same
+        return sum(_size(record(each)) for run in self._runs for each in run.values())
 
     def to_bytes(self) -> bytes:
         """The values as bytes from which `from_bytes` makes them again.
@@ -148,26 +136,10 @@ class Encrypted:
             InvalidArgumentError: They are not bytes.
             MalformedBytesError: They are damaged, or of something else.
         """
-        return cls._of(container.read_bytes(data, KIND))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the values to a file; `cloakwork.load(path, Encrypted)` reads it.
-
-        Args:
-            path: The file; one that exists is replaced.
-
-        Raises:
-            InvalidArgumentError: The path is invalid.
-            OSError: The file cannot be written.
-        """
-        container.write(path, KIND, self._record())
-
-    @classmethod
-    def _load(cls, path: str | os.PathLike[str], _: ReadLimits) -> Encrypted:
-        return cls._of(container.read(path, KIND))
+        return cls._of(container.read_bytes(data, KIND), ReadLimits())
 
     def _record(self) -> Record:
-        dump = self._dump or (lambda record: record)
+        dump = self._dump or _same
         return {
             "program": self.program,
             "role": self.role,
@@ -182,13 +154,11 @@ class Encrypted:
         }
 
     @classmethod
-    def _of(cls, fields: Fields) -> Encrypted:
+    def _of(cls, fields: Fields, _: ReadLimits) -> Encrypted:
         ports = fields.items("ports", most=_MAX_PORTS)
         if not all(isinstance(name, str) and name.isprintable() for name in ports):
             raise fields.wrong("ports", "names")
-        key_id = fields.data("key_id")
-        if len(key_id) != KEY_ID_BYTES:
-            raise fields.wrong("key_id", f"{KEY_ID_BYTES} bytes")
+        key_id = read_key_id(fields)
         count = None
         if fields.raw("count") is not None:
             count = fields.integer("count", least=1, most=_MAX_RUNS)
@@ -216,6 +186,10 @@ def _read_run(fields: Fields) -> dict[int, Any]:
     return dict(zip(numbers, values, strict=True))
 
 
+def _same(record: Record) -> Record:
+    return record
+
+
 def _size(entry: Any) -> int:
     """Bytes of the arrays, bytes and text of a record, or of an entry of it."""
     match entry:
@@ -229,17 +203,9 @@ def _size(entry: Any) -> int:
             return int(getattr(entry, "nbytes", 0))
 
 
-def joined(given: object, action: str) -> list[Encrypted]:
-    """What was given as inputs: one `Encrypted`, or several that make up all inputs.
-
-    Raises:
-        InvalidArgumentError: It is neither.
-    """
-    several = list(given) if isinstance(given, list | tuple) else [given]
-    found = [each for each in several if isinstance(each, Encrypted)]
-    if not found or len(found) != len(several):
-        raise InvalidArgumentError(
-            f"cannot {action}: expected what encrypt gave, or a list of it, got "
-            f"{type(given).__name__}"
-        )
-    return found
+def read_key_id(fields: Fields) -> bytes:
+    """What a record says that the key is known by."""
+    key_id = fields.data("key_id")
+    if len(key_id) != KEY_ID_BYTES:
+        raise fields.wrong("key_id", f"{KEY_ID_BYTES} bytes")
+    return key_id

@@ -3,58 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from cloakwork._native import BgvParameters, CkksEstimate, Parameters
-from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.executor import run_in_order
-from cloakwork.schemes.base import levels_of
-from cloakwork.schemes.bgv_noise import BgvEstimates
-from cloakwork.schemes.ckks_estimates import CkksEstimates
-
-
-def require_noise_within(
-    program: SlotProgram, parameters: BgvParameters, *, public_inputs: bool
-) -> None:
-    """Refuse a program over integers whose noise would destroy a result.
-
-    Args:
-        program: The program.
-        parameters: What it runs under.
-        public_inputs: Whether inputs may be encrypted by a public key.
-
-    Raises:
-        NoiseExhaustedError: Noise would destroy a result.
-    """
-    fresh = parameters.fresh_public if public_inputs else parameters.fresh
-    inputs = [fresh(level) for level in levels_of(program, "inputs")]
-    run_in_order(program, BgvEstimates(parameters), inputs)
+from cloakwork.schemes.base import Scheme
 
 
 def estimated_results(
-    program: SlotProgram,
-    parameters: Parameters,
-    input_bounds: Sequence[float],
-    bounds: Sequence[float | None] | None,
-) -> list[CkksEstimate]:
-    """The estimates of the results of a program over reals, whatever key encrypts its inputs.
-
-    An encryption under the public key has more noise than one under the secret key.
+    scheme: Scheme,
+    body: Any,
+    input_bounds: Sequence[float] | None = None,
+    bounds: Sequence[float | None] | None = None,
+) -> list[list[Any]]:
+    """The estimates of a program's results, whatever key encrypts its inputs.
 
     Args:
-        program: The program.
-        parameters: What it runs under.
-        input_bounds: For each input the largest absolute value of any slot.
+        scheme: What it is encrypted by.
+        body: The program.
+        input_bounds: Of a program over reals, for each input the largest absolute value of any
+            slot.
         bounds: For each operation the same, None where it is not known.
 
+    Returns:
+        Under each parameter set an estimate of every result; nothing of schemes without estimates.
+
+    Raises:
+        NoiseExhaustedError: Noise would destroy a result.
+
     Example:
-        >>> from cloakwork.programs.slots import Add, Input, Output
+        >>> from cloakwork._native import Parameters
+        >>> from cloakwork.programs.slots import Add, Input, Output, SlotProgram
+        >>> from cloakwork.schemes.ckks import Ckks
         >>> program = SlotProgram("x+x", 512, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
-        >>> p = Parameters(levels=0, log_n=10, insecure=True)
-        >>> estimated_results(program, p, [1.0], None)[0].bound
+        >>> scheme = Ckks(Parameters(levels=0, log_n=10, insecure=True))
+        >>> estimated_results(scheme, program, [1.0])[0][0].bound
         2.0
     """
-    inputs = [
-        parameters.estimate(program.slots, level=level, bound=bound).encrypted_publicly()
-        for level, bound in zip(levels_of(program, "inputs"), input_bounds, strict=True)
+    return [
+        run_in_order(body, backend, inputs, bounds)
+        for backend, inputs in scheme.estimators(body, input_bounds)
     ]
-    return run_in_order(program, CkksEstimates(parameters), inputs, bounds)

@@ -17,10 +17,15 @@ from cloakwork.runtime.memory import LiveValues, Stored
 from cloakwork.runtime.profile import Measurement, Profile
 from cloakwork.runtime.schedule import Schedule, schedule
 from cloakwork.runtime.workers import work_on_threads
-from cloakwork.schemes.base import Backend
+from cloakwork.schemes.base import Backend, Leveled
 
-V = TypeVar("V", bound=Stored)
-W = TypeVar("W")
+
+class _Live(Leveled, Stored, Protocol):
+    """A value that takes memory."""
+
+
+V = TypeVar("V", bound=_Live)
+W = TypeVar("W", bound=Leveled)
 V_co = TypeVar("V_co", covariant=True)
 
 _MAX_THREADS = 1024
@@ -75,7 +80,7 @@ def run(
             f"cannot run {program.title}: expected {len(plan.inputs)} inputs, got {len(inputs)}"
         )
     for number, value in zip(plan.inputs, inputs, strict=True):
-        expected, level = program.states[number].level, backend.level(value)
+        expected, level = program.states[number].level, value.level
         if level != expected:
             raise InvalidArgumentError(
                 f"cannot run {program.title}: expected {program.line(number)} at level "

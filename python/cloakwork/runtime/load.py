@@ -1,15 +1,58 @@
-"""Loads what was saved, as what it is asked for and nothing else."""
+"""Saves objects to files, and loads them as what they are asked for and nothing else."""
 
 from __future__ import annotations
 
 import os
-from typing import Any, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from cloakwork.base.arguments import integer, shown, truth
+from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.runtime import container
 from cloakwork.schemes.base import ReadLimits
 
 T = TypeVar("T")
+
+
+class Saved:
+    """What has files of its own: a class says what is in them, this how they come about."""
+
+    __slots__ = ()
+
+    # What a file says that it holds.
+    _kind: ClassVar[str]
+
+    def _record(self) -> Record:
+        """What a file holds."""
+        raise NotImplementedError
+
+    @classmethod
+    def _of(cls, fields: Fields, limits: ReadLimits) -> Self:
+        """What a record is of, as far as the limits accept it."""
+        raise NotImplementedError
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a file that only its owner may read; `cloakwork.load` reads it as this class.
+
+        A secret key in it is unprotected.
+
+        Args:
+            path: The file; one that exists is replaced.
+
+        Raises:
+            InvalidArgumentError: The path is invalid, or a session in the clear has no key to save.
+            OSError: The file cannot be written.
+
+        Example:
+            >>> import tempfile
+            >>> import cloakwork as cw
+            >>> client, _ = cw.compile(lambda x: x.sum(), (4,)).keygen()
+            >>> path = f"{tempfile.mkdtemp()}/client"
+            >>> client.save(path)
+            >>> cw.load(path, cw.Client).program.name
+            '<lambda>'
+        """
+        container.write(path, self._kind, self._record())
 
 
 def load(
@@ -48,13 +91,11 @@ def load(
         Traceback (most recent call last):
         cloakwork.errors.MalformedBytesError: ... expected a client file, got a program file
     """
-    reader: Any = getattr(kind, "_load", None)
-    if reader is None or not isinstance(kind, type):
+    if not (isinstance(kind, type) and issubclass(kind, Saved)):
         raise InvalidArgumentError(
             f"cannot load {path}: expected a kind such as cloakwork.Evaluator, got {shown(kind)}"
         )
     action = f"load {path}"
     insecure = truth(insecure, "insecure", action)
     max_log_n = integer(max_log_n, "max_log_n", action, least=5, most=17)
-    loaded: T = reader(path, ReadLimits(insecure, max_log_n))
-    return loaded
+    return kind._of(container.read(path, kind._kind), ReadLimits(insecure, max_log_n))

@@ -10,6 +10,9 @@ from cloakwork.errors import MemoryBudgetError
 from cloakwork.programs.slots import SlotProgram, State
 from cloakwork.runtime.schedule import Schedule, schedule
 
+# The peak of a run on several threads is below this many times that in program order.
+_SPREAD = 2
+
 
 def require_memory(needed: int, budget: int, action: str) -> None:
     """Refuse what would take more memory than it may.
@@ -22,6 +25,18 @@ def require_memory(needed: int, budget: int, action: str) -> None:
             f"cannot {action}: its ciphertexts take {needed / 1e6:.0f} MB at once, "
             f"{budget / 1e6:.0f} MB are allowed; split the tensor, or allow more by memory_limit"
         )
+
+
+def threads_within(limit: int, peak: int, threads: int | None, action: str) -> int | None:
+    """How many threads a run may have whose values take so many bytes by prediction.
+
+    In program order it takes what was predicted, on several threads somewhat more.
+
+    Raises:
+        MemoryBudgetError: The bytes exceed the limit.
+    """
+    require_memory(peak, limit, action)
+    return 1 if peak * _SPREAD > limit else threads
 
 
 class Stored(Protocol):

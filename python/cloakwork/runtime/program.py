@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -31,14 +30,13 @@ from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.packing.tensor import TensorPacking
 from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import meaning_record, read_slots, slots_record
-from cloakwork.programs.slots import Output, SlotProgram
+from cloakwork.programs.slots import Input, Output, SlotProgram
 from cloakwork.runtime import container
-from cloakwork.runtime.estimates import estimated_results, require_noise_within
+from cloakwork.runtime.estimates import estimated_results
+from cloakwork.runtime.load import Saved
 from cloakwork.runtime.simulate import extremes
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.base import ReadLimits
-from cloakwork.schemes.bgv import Bgv
-from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.clear_rows import ClearRows
 
 if TYPE_CHECKING:
@@ -76,7 +74,8 @@ class Simulation:
     outside: tuple[str, ...]
 
 
-class Program:
+@dataclass(eq=False, repr=False)
+class Program(Saved):
     """What runs on encrypted data: operations, parameters, and how inputs and results lie in them.
 
     It is public: a client makes keys for it, an evaluator runs it. `cloakwork.compile`,
@@ -103,35 +102,39 @@ class Program:
         225.0
     """
 
-    def __init__(
-        self,
-        scheme: Any,
-        body: Body,
-        packing: Packing,
-        *,
-        ranges: Sequence[ActivationRange] = (),
-        error: float | None = None,
-        threads: int | None = None,
-    ) -> None:
-        self.scheme = scheme
-        self.body = body
-        self.packing = packing
-        self.ranges = tuple(ranges)
-        self.error = error
-        self.threads = threads
-        self._own: tuple[Client, Evaluator] | None = None
-        self._clear_rows = ClearRows()
-        scheme.require_fitting(body)
-        _require_packed(body, packing)
-        _require_activation_ranges(body, packing, self.ranges)
-        if scheme.encrypts:
-            _require_ranges(body, packing)
-        if isinstance(scheme, Bgv) and isinstance(packing, ScalarPacking):
-            moduli = math.prod(each.plaintext_modulus for each in scheme.parameter_sets)
-            if not moduli >> packing.bits:
-                raise InvalidProgramError(
-                    f"cannot use {body.title}: its primes hold fewer bits than its results"
-                )
+    _kind = KIND
+
+    scheme: Any
+    body: Body
+    packing: Packing
+    _: KW_ONLY
+    ranges: Sequence[ActivationRange] = ()
+    error: float | None = None
+    threads: int | None = None
+    _own: tuple[Client, Evaluator] | None = field(default=None, init=False)
+    _clear_rows: ClearRows = field(default_factory=ClearRows, init=False)
+
+    def __post_init__(self) -> None:
+        self.scheme.require_fitting(self.body)
+        reason = self._misfit()
+        if reason:
+            raise InvalidProgramError(f"cannot use {self.body.title}: {reason}")
+
+    def _misfit(self) -> str:
+        """Why the parts do not fit one another; empty where they do."""
+        if not _is_packed(self.body, self.packing):
+            return "its inputs or outputs are not those of its packing"
+        for each in self.ranges:
+            if not _is_range_of(each, self.body, self.packing):
+                return f"the range of its layer {each.layer!r:.40} is of no ciphertexts that it has"
+        for port in self.inputs:
+            # Ciphertexts hold numbers within bounds.
+            if self.scheme.encrypts and port.kind == "real" and math.isinf(port.bound):
+                return f"its input {port.name!r:.40} has no range"
+        modulus = self.scheme.modulus
+        if modulus and isinstance(self.packing, ScalarPacking) and not modulus >> self.packing.bits:
+            return "its primes hold fewer bits than its results"
+        return ""
 
     @property
     def name(self) -> str:
@@ -183,17 +186,15 @@ class Program:
         return float(self.scheme.log2_failure(self.body))
 
     @cached_property
-    def estimated_results(self) -> tuple[Any, ...] | None:
+    def estimated_results(self) -> list[Any] | None:
         """For each result over reals its level, scale and precision, by the program alone.
 
         None of programs over integers and bits.
         """
-        if not isinstance(self.scheme, Ckks):
+        if self.scheme.exact:
             return None
-        assert isinstance(self.body, SlotProgram)
-        assert self.input_bounds is not None
-        parameters = self.scheme.parameters
-        return tuple(estimated_results(self.body, parameters, self.input_bounds, self.value_bounds))
+        found = estimated_results(self.scheme, self.body, self.input_bounds, self.value_bounds)
+        return found[0] if found else None
 
     @cached_property
     def input_bounds(self) -> tuple[float, ...] | None:
@@ -282,7 +283,7 @@ class Program:
             >>> cw.compile(lambda x: x * 2, (2,)).run_clear([0.25, 0.5]).tolist()
             [0.5, 1.0]
         """
-        return self._run_in_clear(None, bound_arguments(self.inputs, args, named, self._action))
+        return self.in_clear().run(*args, **named)
 
     def simulate(self, /, *args: Any, seed: int = 0, **named: Any) -> Simulation:
         """Run the very operations in the clear with modelled errors, and report ranges left.
@@ -305,23 +306,26 @@ class Program:
         """
         seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
         arguments = bound_arguments(self.inputs, args, named, "simulate")
-        missing = [port.name for port in self.inputs if port.name not in arguments]
-        if missing:
-            raise InputNameError(
-                f"cannot simulate: expected all inputs, got none for {', '.join(missing)}"
-            )
-        unranged = self.in_clear()._unranged()
-        outside: list[str] = []
-        if self.input_bounds is not None:
-            outside = [
-                f"input {port.name!r} expects numbers of absolute value up to {port.bound:g}, and "
-                f"got {float(np.abs(np.asarray(arguments[port.name])).max()):g}"
-                for port in self.inputs
-                if port.name in arguments and _exceeds(arguments[port.name], port)
-            ]
-            outside += self.left_ranges(unranged.packing.pack(arguments, "simulate"))
-        outputs = unranged._run_in_clear(seed, arguments)
+        unranged = self._unranged(seed)
+        outputs = unranged.run(**arguments)
+        outside = [
+            f"input {port.name!r} expects numbers of absolute value up to {port.bound:g}, and got "
+            f"{largest:g}"
+            for port in self.inputs
+            if port.kind == "real"
+            and (largest := float(np.abs(np.asarray(arguments[port.name])).max())) > port.bound
+        ]
+        outside += self.left_ranges(unranged.packing.pack(arguments, "simulate"))
         return Simulation(outputs, self.error or 0.0, tuple(outside))
+
+    def _unranged(self, noise_seed: int) -> Program:
+        """The same program without encryption, for numbers of any size."""
+        clear = self.in_clear(noise_seed)
+        packing = self.packing
+        if isinstance(packing, TensorPacking | BatchPacking):
+            inputs = tuple(replace(port, low=None, high=None) for port in packing.inputs)
+            return replace(clear, packing=replace(packing, inputs=inputs), ranges=())
+        return clear
 
     def in_clear(self, noise_seed: int | None = None) -> Program:
         """The same program without encryption, with keys that hide nothing: for finding mistakes.
@@ -334,19 +338,7 @@ class Program:
             >>> cw.compile(lambda x: x * 2, (2,)).in_clear().warning
             'clear backend: hides nothing'
         """
-        return self._with(scheme=self.scheme.in_clear(noise_seed))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the program to a file; `cloakwork.load(path, Program)` reads it.
-
-        Args:
-            path: The file; one that exists is replaced.
-
-        Raises:
-            InvalidArgumentError: The path is invalid.
-            OSError: The file cannot be written.
-        """
-        container.write(path, KIND, self.to_record())
+        return replace(self, scheme=self.scheme.in_clear(noise_seed))
 
     def pack(self, arguments: Mapping[str, Any], action: str) -> Packed:
         """The vectors of arguments by name, where they are what the program may be given.
@@ -364,7 +356,7 @@ class Program:
                     f"cannot {action}: expected all inputs, which share ciphertexts or are "
                     f"checked together, got none for {', '.join(missing)}"
                 )
-        reports = self.left_ranges(packed) if self.ranges else []
+        reports = self.left_ranges(packed)
         if reports:
             raise ValueOutOfRangeError(
                 f"cannot {action}: its results would be wrong numbers, as {'; '.join(reports)}; "
@@ -387,32 +379,6 @@ class Program:
         received = extremes(self.body, runs, self.ranges, width, self._clear_rows)
         return left_ranges(self.ranges, received)
 
-    @property
-    def _action(self) -> str:
-        return f"run {self.name}"
-
-    def _run_in_clear(self, noise_seed: int | None, arguments: Mapping[str, Any]) -> Any:
-        client, evaluator = self.in_clear(noise_seed).keygen()
-        return client.decrypt(evaluator.run(client.encrypt(**arguments), threads=1))
-
-    def _unranged(self) -> Program:
-        """The same program, for numbers of any size."""
-        inputs = tuple(replace(port, low=None, high=None) for port in self.inputs)
-        if not isinstance(self.packing, TensorPacking | BatchPacking):
-            return self
-        return self._with(packing=replace(self.packing, inputs=inputs), ranges=())
-
-    def _with(self, **changed: Any) -> Program:
-        kept = {
-            "scheme": self.scheme,
-            "body": self.body,
-            "packing": self.packing,
-            "ranges": self.ranges,
-            "error": self.error,
-            "threads": self.threads,
-        }
-        return Program(**{**kept, **changed})
-
     def to_record(self) -> Record:
         """The program as files hold it."""
         if isinstance(self.body, SlotProgram):
@@ -428,6 +394,8 @@ class Program:
             "error": self.error,
             "threads": self.threads,
         }
+
+    _record = to_record
 
     @classmethod
     def from_fields(cls, fields: Fields, limits: ReadLimits) -> Program:
@@ -466,22 +434,22 @@ class Program:
             raise
         except CloakworkError as refusal:
             raise MalformedBytesError(f"cannot read {fields.place}: {refusal}") from refusal
-        if isinstance(scheme, Bgv):
-            assert isinstance(body, SlotProgram)
-            for parameters in scheme.parameter_sets:
-                require_noise_within(body, parameters, public_inputs=scheme.public_inputs)
+        if scheme.exact:
+            estimated_results(scheme, body)
         return made
+
+    _of = from_fields
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (container.to_bytes(KIND, self.to_record()),)
 
-    @classmethod
-    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Program:
-        return cls.from_fields(container.read(path, KIND), limits)
-
     def __repr__(self) -> str:
-        ports = signature(self.inputs, self.outputs)
-        return f"Program({self.name}: {ports:.60}; {_size_of(self.body)}; {self.scheme})"
+        ports, body = signature(self.inputs, self.outputs), self.body
+        if isinstance(body, SlotProgram):
+            size = f"{len(body.operations)} operations"
+        else:
+            size = f"{body.bootstrap_count} bootstraps"
+        return f"Program({self.name}: {ports:.60}; {size}; {self.scheme})"
 
 
 def _unpickled(data: bytes) -> Program:
@@ -513,78 +481,37 @@ def bounds_of_values(
     return tuple(None if each is None else max(each, _LEAST_BOUND) for each in found)
 
 
-def _exceeds(argument: Any, port: Port) -> bool:
-    return bool(np.abs(np.asarray(argument)).max(initial=0.0) > port.bound)
-
-
-def _size_of(body: Body) -> str:
-    if isinstance(body, SlotProgram):
-        return f"{len(body.operations)} operations"
-    return f"{body.bootstrap_count} bootstraps"
-
-
-def _require_packed(body: Body, packing: Packing) -> None:
-    """Refuse a packing of other vectors than a body has."""
-    if isinstance(body, BootstrapProgram):
-        fits = isinstance(packing, BitPacking) and (packing.inputs, packing.outputs) == (
-            body.inputs,
-            body.outputs,
-        )
-    elif isinstance(packing, TensorPacking | BatchPacking | ScalarPacking):
-        kinds = {"real": (TensorPacking, BatchPacking), "integer": (ScalarPacking,)}
-        fits = isinstance(packing, kinds[body.numbers]) and _counts_fit(body, packing)
-    else:
-        fits = False
-    if not fits:
-        raise InvalidProgramError(
-            f"cannot use {body.title}: its inputs or outputs are not those of its packing"
-        )
-
-
-def _require_ranges(body: Body, packing: Packing) -> None:
-    """Refuse inputs of any size: ciphertexts hold numbers within bounds."""
-    for port in packing.inputs:
-        if port.kind == "real" and math.isinf(port.bound):
-            raise InvalidProgramError(
-                f"cannot use {body.title}: its input {port.name!r:.40} has no range"
-            )
-
-
-def _require_activation_ranges(
-    body: Body, packing: Packing, ranges: Sequence[ActivationRange]
-) -> None:
-    """Refuse ranges of what are no ciphertexts of the program."""
-    for each in ranges:
-        fits = (
-            isinstance(body, SlotProgram)
-            and isinstance(packing, BatchPacking)
-            and each.places.slots * packing.width == body.slots
-            and len(each.values) == each.places.ciphertexts
-            and all(value < len(body.operations) for value in each.values)
-            and all(body.states[value].level is not None for value in each.values)
-        )
-        if not fits:
-            raise InvalidProgramError(
-                f"cannot use {body.title}: the range of its layer {each.layer!r:.40} is of no "
-                "ciphertexts that it has"
-            )
-
-
-def _counts_fit(body: SlotProgram, packing: TensorPacking | BatchPacking | ScalarPacking) -> bool:
-    names = [type(operation).__name__ for operation in body.operations]
-    inputs, outputs = packing.vector_counts
-    if isinstance(packing, ScalarPacking):
-        return (
-            body.slots == packing.places.slots
-            and names.count("Input") == inputs
-            and names.count("Output") >= outputs
-        )
-    slots = (
-        packing.results[0].slots
-        if isinstance(packing, TensorPacking)
-        else packing.width * packing.output_places[0].slots
+def _is_packed(body: Body, packing: Packing) -> bool:
+    """Whether a packing is of the vectors that a body has."""
+    match body, packing:
+        case BootstrapProgram(), BitPacking():
+            return (packing.inputs, packing.outputs) == (body.inputs, body.outputs)
+        case SlotProgram(numbers="real"), TensorPacking():
+            slots = packing.results[0].slots
+        case SlotProgram(numbers="real"), BatchPacking():
+            slots = packing.width * packing.output_places[0].slots
+        case SlotProgram(numbers="integer"), ScalarPacking():
+            slots = packing.places.slots
+        case _:
+            return False
+    assert isinstance(body, SlotProgram)
+    inputs, outputs = (
+        sum(isinstance(operation, kind) for operation in body.operations)
+        for kind in (Input, Output)
     )
-    return body.slots == slots and (names.count("Input"), names.count("Output")) == (
-        inputs,
-        outputs,
+    wanted, least = packing.vector_counts
+    # Some outputs of a program over integers may be no results.
+    enough = outputs >= least if isinstance(packing, ScalarPacking) else outputs == least
+    return body.slots == slots and inputs == wanted and enough
+
+
+def _is_range_of(given: ActivationRange, body: Body, packing: Packing) -> bool:
+    """Whether a range is of ciphertexts of a body."""
+    return (
+        isinstance(body, SlotProgram)
+        and isinstance(packing, BatchPacking)
+        and given.places.slots * packing.width == body.slots
+        and len(given.values) == given.places.ciphertexts
+        and all(value < len(body.operations) for value in given.values)
+        and all(body.states[value].level is not None for value in given.values)
     )

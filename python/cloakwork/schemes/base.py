@@ -9,18 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork._native import BgvParameters, Parameters
 from cloakwork.base.arguments import integer
 from cloakwork.base.record import Fields, Record
-from cloakwork.errors import NoiseBudgetError
-from cloakwork.programs.keys import KeyRequirements
+from cloakwork.errors import InvalidProgramError, MalformedBytesError, NoiseBudgetError
 from cloakwork.programs.slots import Basis, Input, Output, SlotProgram, State
 
-V = TypeVar("V")
+
+class Leveled(Protocol):
+    """A value of a slot program, which stands at a level."""
+
+    @property
+    def level(self) -> int: ...
+
+
+V = TypeVar("V", bound=Leveled)
 
 # Of decryptions for others; far fewer bits exhaust any precision.
 _MAX_BITS = 1 << 16
@@ -35,22 +43,55 @@ class Backend(Protocol[V]):
     rotations of one value. Several threads call the methods at once.
     """
 
-    def level(self, value: V) -> int: ...
-    def add(self, left: V, right: V) -> V: ...
-    def subtract(self, left: V, right: V) -> V: ...
-    def add_constant(self, value: V, constant: NDArray[Any]) -> V: ...
-    def multiply(self, left: V, right: V) -> V: ...
-    def multiply_lazily(self, left: V, right: V) -> V: ...
-    def multiply_constant(self, value: V, constant: NDArray[Any]) -> V: ...
-    def negate(self, value: V) -> V: ...
-    def rotate(self, value: V, steps: int) -> V: ...
-    def rotate_many(self, value: V, steps: Sequence[int]) -> Sequence[V]: ...
-    def rotate_sum(self, value: V, added: Sequence[int], subtracted: Sequence[int]) -> V: ...
-    def linear(self, value: V, diagonals: Mapping[int, NDArray[Any]], baby_steps: int) -> V: ...
-    def polynomial(self, value: V, coefficients: Sequence[float], basis: Basis) -> V: ...
-    def rescale(self, value: V) -> V: ...
-    def drop_level(self, value: V, level: int) -> V: ...
-    def bounded(self, value: V, bound: float) -> V: ...
+    def bounded(self, value: V, bound: float) -> V:
+        """The same value, known to be at most the bound, where values have bounds."""
+        return value
+
+    def add(self, left: V, right: V) -> V:
+        """left + right."""
+
+    def subtract(self, left: V, right: V) -> V:
+        """left - right."""
+
+    def add_constant(self, value: V, constant: NDArray[Any]) -> V:
+        """value + constant."""
+
+    def multiply(self, left: V, right: V) -> V:
+        """left * right, relinearised; over reals not rescaled, as all products."""
+
+    def multiply_lazily(self, left: V, right: V) -> V:
+        """left * right of degree 2; a rescale or a rotation relinearises it."""
+        return self.multiply(left, right)
+
+    def multiply_constant(self, value: V, constant: NDArray[Any]) -> V:
+        """value * constant."""
+
+    def negate(self, value: V) -> V:
+        """-value."""
+
+    def rotate(self, value: V, steps: int) -> V:
+        """Slot i, of each row, receives slot i + steps."""
+
+    def rotate_many(self, value: V, steps: Sequence[int]) -> Sequence[V]:
+        """The rotations by each of the steps."""
+        return [self.rotate(value, each) for each in steps]
+
+    def rotate_sum(self, value: V, added: Sequence[int], subtracted: Sequence[int]) -> V:
+        """The sum of rotations, less others; 0 stands for the value itself."""
+        raise InvalidProgramError("cannot run rotate_sum: programs over reals have none")
+
+    def linear(self, value: V, diagonals: Mapping[int, NDArray[Any]], baby_steps: int) -> V:
+        """The sum over d of diagonals[d] * rotate(value, d)."""
+
+    def polynomial(self, value: V, coefficients: Sequence[float], basis: Basis) -> V:
+        """A polynomial of every slot, rescaled as often as its degree asks."""
+        raise InvalidProgramError("cannot run polynomial: programs over integers have none")
+
+    def rescale(self, value: V) -> V:
+        """The same numbers one level down, over reals at that level's scale."""
+
+    def drop_level(self, value: V, level: int) -> V:
+        """The same numbers at a lower level, over reals at that level's scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +172,20 @@ class Scheme(Protocol):
     Attributes:
         name: A word that says which scheme it is, in files too.
         encrypts: Whether it encrypts; the clear ones do not.
+        exact: Whether results have no errors.
+        public_inputs: Whether inputs may be encrypted by a public key, whose noise is greater.
+        modulus: What integers wrap around modulo; None where nothing does.
     """
 
     name: ClassVar[str]
-    encrypts: ClassVar[bool]
+    encrypts: ClassVar[bool] = True
+    exact: ClassVar[bool] = True
+    public_inputs: bool = True
+    modulus: int | None = None
 
     @property
     def insecure(self) -> bool:
         """Whether the parameters fall short of 128-bit security, or nothing is encrypted."""
-
-    @property
-    def public_inputs(self) -> bool:
-        """Whether inputs may be encrypted by a public key, whose noise is greater."""
 
     def log2_failure(self, body: Any) -> float:
         """log2 of the probability that noise changes more of a run's results than is stated."""
@@ -162,8 +205,22 @@ class Scheme(Protocol):
                 none.
         """
 
+    def estimators(
+        self, body: Any, bounds: Sequence[float] | None
+    ) -> Sequence[tuple[Backend[Any], list[Any]]]:
+        """For each parameter set what a body runs on to estimate noise, and what goes in.
+
+        There is nothing of schemes without such estimates. Where noise would destroy a result the
+        run raises NoiseExhaustedError.
+
+        Args:
+            body: The body.
+            bounds: Of a program over reals, for each input the largest absolute value of any slot.
+        """
+        return ()
+
     def key_bytes(self, body: Any) -> int:
-        """Bytes of the evaluation keys that a body needs."""
+        """Bytes of the evaluation keys that a body needs; of a clear scheme what they would be."""
 
     def secret_key(self) -> Any:
         """A new secret key."""
@@ -213,6 +270,7 @@ class Scheme(Protocol):
 
     def dump(self, item: Any) -> Record:
         """A key or a value as a record."""
+        return {"data": item.to_bytes()}
 
     def read_key(self, kind: str, fields: Fields) -> Any:
         """A key of a record: `secret_key`, `public_key` or `evaluation_keys`.
@@ -231,6 +289,16 @@ class Scheme(Protocol):
     def to_record(self) -> Record:
         """The parameters as files hold them."""
 
+    @classmethod
+    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
+        """The scheme of a record.
+
+        Raises:
+            MalformedBytesError: The record is of none.
+            InvalidParametersError: Its ring is larger than accepted.
+            InsecureParametersError: Its parameters fall short of 128-bit security.
+        """
+
     def __str__(self) -> str:
         """The parameters in words."""
 
@@ -248,6 +316,41 @@ class SlotScheme(Scheme, Protocol):
 
     def bytes_at(self, state: State) -> int:
         """Bytes of a value of degree 1 in a state, which is not that of a constant."""
+
+    def read_ciphertext(self, fields: Fields) -> Any:
+        """A value of a record, at whatever level.
+
+        Raises:
+            MalformedBytesError: The record is of none.
+        """
+
+    def read_value(self, fields: Fields, body: SlotProgram, number: int, role: str) -> Any:
+        """A value of a record, at the level that the program has it at."""
+        value, level = self.read_ciphertext(fields), levels_of(body, role)[number]
+        if value.level != level:
+            raise MalformedBytesError(
+                f"cannot read {fields.place}: expected a ciphertext at level {level}, got level "
+                f"{value.level}"
+            )
+        return value
+
+
+def require_slots(body: Any, numbers: str, parameters: Parameters | BgvParameters) -> None:
+    """Refuse what is no slot program over these numbers, or not of the parameters' slots, levels.
+
+    Raises:
+        InvalidProgramError: It is not.
+    """
+    if not isinstance(body, SlotProgram):
+        raise InvalidProgramError("cannot use the program: it has no slots")
+    levels = [state.level for state in body.states if state.level is not None]
+    for wrong, reason in (
+        (body.numbers != numbers, f"it is over {body.numbers}s"),
+        (body.slots != parameters.slots, "its slots are not those of the parameters"),
+        (max(levels, default=0) > parameters.levels, "it has more levels than the parameters"),
+    ):
+        if wrong:
+            raise InvalidProgramError(f"cannot use {body.title}: {reason}")
 
 
 def require_failure(log2_failure: float, flooding: Flooding, title: str) -> None:
@@ -300,8 +403,3 @@ def levels_of(body: SlotProgram, role: str) -> list[int]:
         for operation, state in zip(body.operations, body.states, strict=True)
         if isinstance(operation, kind) and state.level is not None
     ]
-
-
-def requirements_bytes(needed: KeyRequirements, sizes: Sequence[Any]) -> int:
-    """Bytes of the keys that are needed, under each of some parameter sets."""
-    return sum(needed.nbytes(each.evaluation_key_bytes) for each in sizes)

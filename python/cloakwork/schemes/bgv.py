@@ -1,4 +1,4 @@
-"""The BGV backend: programs over integers on ciphertexts of the native engine.
+"""BGV, on whose ciphertexts programs over integers run; see `schemes.base.Scheme`.
 
 Numbers are computed modulo several primes where they do not fit one: each prime has its own
 ciphertexts and keys, and all run the same program (the Chinese remainder theorem).
@@ -7,9 +7,9 @@ ciphertexts and keys, and all run the same program (the Chinese remainder theore
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, NoReturn, TypeAlias, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,58 +17,63 @@ from numpy.typing import NDArray
 from cloakwork._native import (
     WORD_BYTES,
     BgvCiphertext,
+    BgvEstimate,
     BgvEvaluationKeys,
     BgvEvaluator,
-    BgvLinearTransform,
     BgvParameters,
     BgvPlaintext,
     BgvPublicKey,
     BgvSecretKey,
 )
 from cloakwork.base.record import Fields, Record
-from cloakwork.errors import InvalidProgramError, MalformedBytesError
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.programs.slots import DropLevel, Input, Integers, Rescale, SlotProgram, State
 from cloakwork.programs.vectors import uniform_integer
 from cloakwork.schemes.base import (
+    Backend,
     Decrypted,
     Flooding,
+    ReadLimits,
     levels_of,
     require_failure,
-    requirements_bytes,
 )
-from cloakwork.schemes.clear_integer import ClearInteger, require_integers
+from cloakwork.schemes.bgv_noise import BgvEstimates
+from cloakwork.schemes.bgv_plaintext import centred, encoded, encoded_transform, joined
+from cloakwork.schemes.clear_integer import ClearInteger, IntegerScheme
 from cloakwork.schemes.transform_cache import ciphertext_bytes
 
-K = TypeVar("K")
 
-_Each: TypeAlias = Callable[[BgvEvaluator, BgvCiphertext], BgvCiphertext]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Residues:
-    """Encrypted integers: a ciphertext modulo each prime.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ByPrime:
+    """Keys of one kind, or the ciphertexts of one value: one under each prime.
 
     Args:
-        ciphertexts: In order of the primes; all at one level.
+        by_prime: In order of the primes; ciphertexts are all at one level.
     """
 
-    ciphertexts: tuple[BgvCiphertext, ...]
+    by_prime: tuple[Any, ...]
 
     @property
     def level(self) -> int:
-        """The level."""
-        return self.ciphertexts[0].level
+        """The level of ciphertexts."""
+        return int(self.by_prime[0].level)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all ciphertexts."""
-        return sum(each.nbytes for each in self.ciphertexts)
+        """Bytes of ciphertexts, or of evaluation keys."""
+        return sum(each.nbytes for each in self.by_prime)
+
+    def to_bytes(self) -> list[bytes]:
+        """The bytes of each."""
+        return [each.to_bytes() for each in self.by_prime]
+
+    def __repr__(self) -> str:
+        return "ByPrime(hidden)"
 
 
-class BgvBackend:
-    """Computes on `Residues` what `schemes.base.Backend` asks for.
+class BgvBackend(Backend[ByPrime]):
+    """Computes on ciphertexts under each prime what `schemes.base.Backend` asks for.
 
     Args:
         parameter_sets: The parameters of each prime.
@@ -91,143 +96,78 @@ class BgvBackend:
         self._cached: dict[tuple[int, int], tuple[Integers, tuple[BgvPlaintext, ...]]] = {}
         self._cached_bytes = 0
 
-    def bounded(self, value: Residues, bound: float) -> Residues:
-        """The same value: integers modulo a prime have no bound."""
-        return value
+    def add(self, left: ByPrime, right: ByPrime) -> ByPrime:
+        return self._each(BgvEvaluator.add, left, right.by_prime)
 
-    def level(self, value: Residues) -> int:
-        """The level of a value."""
-        return value.level
+    def subtract(self, left: ByPrime, right: ByPrime) -> ByPrime:
+        return self._each(BgvEvaluator.sub, left, right.by_prime)
 
-    def add(self, left: Residues, right: Residues) -> Residues:
-        """left + right."""
-        return self._both(left, right, BgvEvaluator.add)
-
-    def subtract(self, left: Residues, right: Residues) -> Residues:
-        """left - right."""
-        return self._both(left, right, BgvEvaluator.sub)
-
-    def add_constant(self, value: Residues, constant: Integers) -> Residues:
-        """value + constant."""
+    def add_constant(self, value: ByPrime, constant: Integers) -> ByPrime:
         if uniform_integer(constant) is not None:
-            return self._scalar(value, constant, BgvEvaluator.add_scalar)
-        return self._plain(value, constant, BgvEvaluator.add_plain)
+            return self._each(BgvEvaluator.add_scalar, value, self._scalars(constant))
+        return self._each(BgvEvaluator.add_plain, value, self._encoded(constant, value.level))
 
-    def multiply(self, left: Residues, right: Residues) -> Residues:
-        """left * right, relinearised."""
+    def multiply(self, left: ByPrime, right: ByPrime) -> ByPrime:
         if left is right:
-            return self._each(left, BgvEvaluator.square)
-        return self._both(left, right, BgvEvaluator.multiply)
+            return self._each(BgvEvaluator.square, left)
+        return self._each(BgvEvaluator.multiply, left, right.by_prime)
 
-    def multiply_lazily(self, left: Residues, right: Residues) -> Residues:
-        """left * right of degree 2; a rescale or a rotation relinearises it."""
-        return self._both(left, right, BgvEvaluator.multiply_lazily)
+    def multiply_lazily(self, left: ByPrime, right: ByPrime) -> ByPrime:
+        return self._each(BgvEvaluator.multiply_lazily, left, right.by_prime)
 
-    def multiply_constant(self, value: Residues, constant: Integers) -> Residues:
-        """value * constant."""
+    def multiply_constant(self, value: ByPrime, constant: Integers) -> ByPrime:
         if uniform_integer(constant) is not None:
-            return self._scalar(value, constant, BgvEvaluator.multiply_scalar)
-        return self._plain(value, constant, BgvEvaluator.multiply_plain)
+            return self._each(BgvEvaluator.multiply_scalar, value, self._scalars(constant))
+        return self._each(BgvEvaluator.multiply_plain, value, self._encoded(constant, value.level))
 
-    def negate(self, value: Residues) -> Residues:
-        """-value."""
-        return self._each(value, BgvEvaluator.negate)
+    def negate(self, value: ByPrime) -> ByPrime:
+        return self._each(BgvEvaluator.negate, value)
 
-    def rotate(self, value: Residues, steps: int) -> Residues:
-        """Slot i of each row receives slot i + steps."""
+    def rotate(self, value: ByPrime, steps: int) -> ByPrime:
         return self.rotate_many(value, [steps])[0]
 
-    def rotate_many(self, value: Residues, steps: Sequence[int]) -> list[Residues]:
+    def rotate_many(self, value: ByPrime, steps: Sequence[int]) -> list[ByPrime]:
         """The rotations by each of the steps, which share the decomposition (hoisting)."""
-        value = self._each(value, BgvEvaluator.relinearize)
+        value = self._each(BgvEvaluator.relinearize, value)
         rotated = [
             evaluator.rotate_hoisted(ciphertext, steps)
-            for evaluator, ciphertext in zip(self._evaluators, value.ciphertexts, strict=True)
+            for evaluator, ciphertext in zip(self._evaluators, value.by_prime, strict=True)
         ]
-        return [Residues(each) for each in zip(*rotated, strict=True)]
+        return [ByPrime(each) for each in zip(*rotated, strict=True)]
 
     def rotate_sum(
-        self, value: Residues, added: Sequence[int], subtracted: Sequence[int]
-    ) -> Residues:
-        """The sum of rotations, less others; 0 stands for the value itself."""
-
+        self, value: ByPrime, added: Sequence[int], subtracted: Sequence[int]
+    ) -> ByPrime:
         def summed(evaluator: BgvEvaluator, each: BgvCiphertext) -> BgvCiphertext:
             return evaluator.rotate_sum(evaluator.relinearize(each), added, subtracted)
 
-        return self._each(value, summed)
+        return self._each(summed, value)
 
-    def linear(
-        self, value: Residues, diagonals: Mapping[int, Integers], baby_steps: int
-    ) -> Residues:
-        """The sum over d of diagonals[d] * rotate(value, d)."""
-        value = self._each(value, BgvEvaluator.relinearize)
-        return Residues(
-            tuple(
-                evaluator.linear_transform(
-                    each, encoded_transform(parameters, diagonals, value.level, baby_steps)
-                )
-                for evaluator, each, parameters in zip(
-                    self._evaluators, value.ciphertexts, self.parameter_sets, strict=True
-                )
-            )
+    def linear(self, value: ByPrime, diagonals: Mapping[int, Integers], baby_steps: int) -> ByPrime:
+        transforms = (
+            encoded_transform(each, diagonals, value.level, baby_steps)
+            for each in self.parameter_sets
         )
+        value = self._each(BgvEvaluator.relinearize, value)
+        return self._each(BgvEvaluator.linear_transform, value, transforms)
 
-    def polynomial(self, value: Any, coefficients: Any, basis: Any) -> NoReturn:
-        """No program over integers has polynomials; see `programs.slots.state_after`."""
-        raise InvalidProgramError("cannot run polynomial: programs over integers have none")
-
-    def rescale(self, value: Residues) -> Residues:
+    def rescale(self, value: ByPrime) -> ByPrime:
         """The same numbers one level down, with less noise."""
-        return self._each(value, BgvEvaluator.relinearize_and_switch)
+        return self._each(BgvEvaluator.relinearize_and_switch, value)
 
-    def drop_level(self, value: Residues, level: int) -> Residues:
-        """The same numbers at a lower level."""
-        return self._each(value, lambda evaluator, each: evaluator.switch_to(each, level))
+    def drop_level(self, value: ByPrime, level: int) -> ByPrime:
+        return self._each(lambda evaluator, each: evaluator.switch_to(each, level), value)
 
-    def _each(self, value: Residues, compute: _Each) -> Residues:
-        return Residues(tuple(map(compute, self._evaluators, value.ciphertexts)))
+    def _each(
+        self, compute: Callable[..., BgvCiphertext], value: ByPrime, *others: Iterable[Any]
+    ) -> ByPrime:
+        """What is computed under each prime, of a value and of further operands."""
+        operands = zip(self._evaluators, value.by_prime, *others, strict=True)
+        return ByPrime(tuple(compute(*each) for each in operands))
 
-    def _both(
-        self,
-        left: Residues,
-        right: Residues,
-        compute: Callable[[BgvEvaluator, BgvCiphertext, BgvCiphertext], BgvCiphertext],
-    ) -> Residues:
-        return Residues(tuple(map(compute, self._evaluators, left.ciphertexts, right.ciphertexts)))
-
-    def _scalar(
-        self,
-        value: Residues,
-        constant: Integers,
-        compute: Callable[[BgvEvaluator, BgvCiphertext, int], BgvCiphertext],
-    ) -> Residues:
-        number = int(constant[0])
-        return Residues(
-            tuple(
-                compute(evaluator, each, centred(number, parameters.plaintext_modulus))
-                for evaluator, each, parameters in zip(
-                    self._evaluators, value.ciphertexts, self.parameter_sets, strict=True
-                )
-            )
-        )
-
-    def _plain(
-        self,
-        value: Residues,
-        constant: Integers,
-        compute: Callable[[BgvEvaluator, BgvCiphertext, BgvPlaintext], BgvCiphertext],
-    ) -> Residues:
-        return Residues(
-            tuple(
-                compute(evaluator, each, plaintext)
-                for evaluator, each, plaintext in zip(
-                    self._evaluators,
-                    value.ciphertexts,
-                    self._encoded(constant, value.level),
-                    strict=True,
-                )
-            )
-        )
+    def _scalars(self, constant: Integers) -> list[int]:
+        """The one number of a constant modulo each prime."""
+        return [centred(int(constant[0]), each.plaintext_modulus) for each in self.parameter_sets]
 
     def _encoded(self, constant: Integers, level: int) -> tuple[BgvPlaintext, ...]:
         """A constant under each prime, cached from run to run as far as bytes allow."""
@@ -244,33 +184,7 @@ class BgvBackend:
         return made
 
 
-def encoded(parameters: BgvParameters, row: Integers, level: int) -> BgvPlaintext:
-    """Integers modulo the parameters' prime, the same in both rows."""
-    return parameters.encode(centred(row, parameters.plaintext_modulus), level=level)
-
-
-def encoded_transform(
-    parameters: BgvParameters, diagonals: Mapping[int, Integers], level: int, baby_steps: int
-) -> BgvLinearTransform:
-    """A linear transform modulo the parameters' prime, the same in both rows."""
-    modulus = parameters.plaintext_modulus
-    # Diagonals are counted from 0 up by the engine.
-    rows = {number % len(vector): centred(vector, modulus) for number, vector in diagonals.items()}
-    return BgvLinearTransform(parameters, rows, level=level, baby_steps=baby_steps)
-
-
-def centred(numbers: Any, modulus: int) -> Any:
-    """Integers modulo an odd one, between minus and plus half of it.
-
-    Example:
-        >>> centred(np.array([0, 9, 16, -9]), 17).tolist(), centred(2**70, 17)
-        ([0, -8, -1, 8], -4)
-    """
-    half = modulus // 2
-    return (numbers % modulus + half) % modulus - half
-
-
-class Bgv:
+class Bgv(IntegerScheme):
     """BGV modulo a product of primes: exact integers, see `schemes.base.Scheme`.
 
     Args:
@@ -279,23 +193,19 @@ class Bgv:
     """
 
     name: ClassVar[str] = "bgv"
-    encrypts: ClassVar[bool] = True
 
     def __init__(
         self, parameter_sets: Sequence[BgvParameters], *, public_inputs: bool = False
     ) -> None:
-        self.parameter_sets = tuple(parameter_sets)
+        super().__init__(parameter_sets)
         self.public_inputs = public_inputs
         self._moduli = [each.plaintext_modulus for each in parameter_sets]
+        self.modulus = math.prod(self._moduli)
 
     @property
     def insecure(self) -> bool:
         """Whether any parameter set falls short of 128-bit security."""
         return any(each.insecure for each in self.parameter_sets)
-
-    def require_fitting(self, body: SlotProgram) -> None:
-        """Refuse a program of other slots or more levels, or over reals."""
-        require_integers(body, self.parameter_sets)
 
     def log2_failure(self, body: SlotProgram) -> float:
         """log2 of the probability that noise changes a result in one run.
@@ -315,24 +225,27 @@ class Bgv:
         """The same integers without encryption; exact numbers have no errors to model."""
         return ClearInteger(self.parameter_sets)
 
-    def key_bytes(self, body: SlotProgram) -> int:
-        """Bytes of the evaluation keys that a program needs."""
-        return requirements_bytes(required_keys(body), self.parameter_sets)
+    def estimators(
+        self, body: SlotProgram, bounds: Any
+    ) -> Sequence[tuple[BgvEstimates, list[BgvEstimate]]]:
+        levels = levels_of(body, "inputs")
+        return [
+            (
+                BgvEstimates(each),
+                list(map(each.fresh_public if self.public_inputs else each.fresh, levels)),
+            )
+            for each in self.parameter_sets
+        ]
 
-    def secret_key(self) -> Keys[BgvSecretKey]:
-        """New secret keys."""
-        return Keys(tuple(map(BgvSecretKey.generate, self.parameter_sets)))
+    def secret_key(self) -> ByPrime:
+        return ByPrime(tuple(map(BgvSecretKey.generate, self.parameter_sets)))
 
-    def public_key(self, secret: Keys[BgvSecretKey]) -> Keys[BgvPublicKey]:
-        """Keys that encrypt and do nothing else."""
-        return Keys(tuple(each.public_key() for each in secret.by_prime))
+    def public_key(self, secret: ByPrime) -> ByPrime:
+        return ByPrime(tuple(each.public_key() for each in secret.by_prime))
 
-    def evaluation_keys(
-        self, secret: Keys[BgvSecretKey], body: SlotProgram
-    ) -> Keys[BgvEvaluationKeys]:
-        """Exactly the evaluation keys that a program needs."""
+    def evaluation_keys(self, secret: ByPrime, body: SlotProgram) -> ByPrime:
         needed = required_keys(body)
-        return Keys(
+        return ByPrime(
             tuple(
                 each.evaluation_keys(
                     relinearisation_level=needed.relinearisation_level,
@@ -344,12 +257,8 @@ class Bgv:
         )
 
     def encrypt(
-        self,
-        key: Keys[BgvSecretKey] | Keys[BgvPublicKey],
-        vectors: Mapping[int, NDArray[Any]],
-        body: SlotProgram,
-        bounds: Any,
-    ) -> dict[int, Residues]:
+        self, key: ByPrime, vectors: Mapping[int, NDArray[Any]], body: SlotProgram, bounds: Any
+    ) -> dict[int, ByPrime]:
         """Encrypt rows of integers, inputs of a program by their numbers."""
         levels = levels_of(body, "inputs")
         return {
@@ -357,23 +266,21 @@ class Bgv:
             for number, vector in vectors.items()
         }
 
-    def _encrypted(self, key: Keys[Any], numbers: NDArray[Any], level: int) -> Residues:
-        return Residues(
+    def _encrypted(self, key: ByPrime, numbers: NDArray[Any], level: int) -> ByPrime:
+        rows = [centred(numbers, modulus).astype(np.int64) for modulus in self._moduli]
+        return ByPrime(
             tuple(
-                each.encrypt(
-                    parameters.encode(
-                        centred(numbers, parameters.plaintext_modulus).astype(np.int64),
-                        level=level,
-                    )
+                each.encrypt(parameters.encode(row, level=level))
+                for each, parameters, row in zip(
+                    key.by_prime, self.parameter_sets, rows, strict=True
                 )
-                for each, parameters in zip(key.by_prime, self.parameter_sets, strict=True)
             )
         )
 
     def decrypt(
         self,
-        secret: Keys[BgvSecretKey],
-        values: Sequence[Residues],
+        secret: ByPrime,
+        values: Sequence[ByPrime],
         body: SlotProgram,
         expected: Any = None,
         flooding: Flooding | None = None,
@@ -383,72 +290,46 @@ class Bgv:
             require_failure(self.log2_failure(body), flooding, body.title)
         return Decrypted([self._decrypted(secret, value) for value in values])
 
-    def _decrypted(self, secret: Keys[BgvSecretKey], value: Residues) -> NDArray[Any]:
+    def _decrypted(self, secret: ByPrime, value: ByPrime) -> NDArray[Any]:
         residues = [
             each.decrypt(ciphertext)
-            for each, ciphertext in zip(secret.by_prime, value.ciphertexts, strict=True)
+            for each, ciphertext in zip(secret.by_prime, value.by_prime, strict=True)
         ]
         return joined(residues, self._moduli).reshape(ROWS, -1)
 
-    def backend(self, keys: Keys[BgvEvaluationKeys], *, cache_bytes: int) -> BgvBackend:
-        """What a program runs on."""
+    def backend(self, keys: ByPrime, *, cache_bytes: int) -> BgvBackend:
         return BgvBackend(self.parameter_sets, keys.by_prime, cache_bytes=cache_bytes)
 
     def bytes_at(self, state: State) -> int:
-        """Bytes of the ciphertexts of a value of degree 1 in a state."""
         return sum(ciphertext_bytes(each, state.level or 0) for each in self.parameter_sets)
 
-    def dump(self, item: Keys[Any] | Residues) -> Record:
-        """Keys or ciphertexts as a record."""
-        parts = item.ciphertexts if isinstance(item, Residues) else item.by_prime
-        return {"data": [each.to_bytes() for each in parts]}
+    def read_key(self, kind: str, fields: Fields) -> ByPrime:
+        return self._read(_KEYS[kind], fields)
 
-    def read_key(self, kind: str, fields: Fields) -> Keys[Any]:
-        """Keys of a record."""
-        return Keys(self._read(_KEYS[kind], fields))
-
-    def read_value(self, fields: Fields, body: SlotProgram, number: int, role: str) -> Residues:
-        """Ciphertexts of a record, at the level that the program has them at."""
-        made = Residues(self._read(BgvCiphertext, fields))
-        level = levels_of(body, role)[number]
-        if any(each.level != level for each in made.ciphertexts):
-            raise MalformedBytesError(
-                f"cannot read {fields.place}: expected a ciphertext at level {level}"
-            )
+    def read_ciphertext(self, fields: Fields) -> ByPrime:
+        made = self._read(BgvCiphertext, fields)
+        if len({each.level for each in made.by_prime}) > 1:
+            raise fields.wrong("data", "ciphertexts at one level")
         return made
 
-    def _read(self, kind: Any, fields: Fields) -> tuple[Any, ...]:
+    def _read(self, kind: Any, fields: Fields) -> ByPrime:
         parts = fields.items("data", most=len(self.parameter_sets))
         if len(parts) != len(self.parameter_sets) or not all(isinstance(p, bytes) for p in parts):
             raise fields.wrong("data", f"bytes for {len(self.parameter_sets)} primes")
-        return tuple(map(kind.from_bytes, self.parameter_sets, parts))
+        return ByPrime(tuple(map(kind.from_bytes, self.parameter_sets, parts)))
 
     def to_record(self) -> Record:
-        """The parameters as files hold them."""
-        return {
-            "scheme": self.name,
-            "parameters": [each.to_bytes() for each in self.parameter_sets],
-            "public_inputs": self.public_inputs,
-        }
+        return {**super().to_record(), "public_inputs": self.public_inputs}
+
+    @classmethod
+    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
+        made = super().from_fields(fields, limits)
+        made.public_inputs = fields.value("public_inputs", bool)
+        return made
 
     def __str__(self) -> str:
         moduli = ", ".join(map(str, self._moduli))
         return f"results modulo {moduli}, {self.parameter_sets[0]}"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Keys(Generic[K]):
-    """A key for each prime."""
-
-    by_prime: tuple[K, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of evaluation keys."""
-        return sum(each.nbytes for each in self.by_prime if isinstance(each, BgvEvaluationKeys))
-
-    def __repr__(self) -> str:
-        return "Keys(hidden)"
 
 
 _KEYS: Mapping[str, Any] = {
@@ -456,23 +337,3 @@ _KEYS: Mapping[str, Any] = {
     "public_key": BgvPublicKey,
     "evaluation_keys": BgvEvaluationKeys,
 }
-
-
-def joined(residues: Sequence[NDArray[np.int64]], moduli: Sequence[int]) -> NDArray[Any]:
-    """Integers from what they are modulo distinct primes (the Chinese remainder theorem).
-
-    Example:
-        >>> joined([np.array([3, -1]), np.array([-2, -1])], [7, 11]).tolist()
-        [31, -1]
-    """
-    if len(moduli) == 1:
-        return residues[0]
-    product = 1
-    total: Any = np.zeros(residues[0].shape, dtype=object)
-    for residue, modulus in zip(residues, moduli, strict=True):
-        # Mixed radix: what the total lacks modulo the next prime, in units of the product so far.
-        digit = (residue.astype(object) - total) * pow(product, -1, modulus) % modulus
-        total = total + digit * product
-        product *= modulus
-    made: NDArray[Any] = centred(total, product)
-    return made

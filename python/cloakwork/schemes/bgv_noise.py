@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
 
 from cloakwork._native import BgvEstimate, BgvParameters
-from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.slots import Integers
 from cloakwork.programs.vectors import uniform_integer
-from cloakwork.schemes.bgv import centred, encoded, encoded_transform
+from cloakwork.schemes.base import Backend
+from cloakwork.schemes.bgv_plaintext import centred, encoded, encoded_transform
 
 
-class BgvEstimates:
+class BgvEstimates(Backend[BgvEstimate]):
     """Computes on estimates what `schemes.bgv.BgvBackend` computes on ciphertexts.
 
     A program that it runs, runs on ciphertexts; where noise would destroy a result it raises
@@ -27,36 +26,22 @@ class BgvEstimates:
         # With the vector itself, so that no other takes its identity.
         self._norms: dict[int, tuple[Integers, float]] = {}
 
-    def bounded(self, value: BgvEstimate, bound: float) -> BgvEstimate:
-        """The same value."""
-        return value
-
-    def level(self, value: BgvEstimate) -> int:
-        """The level of a value."""
-        return value.level
-
     def add(self, left: BgvEstimate, right: BgvEstimate) -> BgvEstimate:
-        """left + right."""
         return left.add(right)
 
     def subtract(self, left: BgvEstimate, right: BgvEstimate) -> BgvEstimate:
-        """left - right."""
         return self.add(left, right)
 
     def add_constant(self, value: BgvEstimate, constant: Integers) -> BgvEstimate:
-        """value + constant."""
         return value.add_plain()
 
     def multiply(self, left: BgvEstimate, right: BgvEstimate) -> BgvEstimate:
-        """left * right, relinearised."""
         return left.multiply(right)
 
     def multiply_lazily(self, left: BgvEstimate, right: BgvEstimate) -> BgvEstimate:
-        """left * right of degree 2."""
         return left.multiply_lazily(right)
 
     def multiply_constant(self, value: BgvEstimate, constant: Integers) -> BgvEstimate:
-        """value * constant."""
         number = uniform_integer(constant)
         if number is not None:
             factor = centred(number, self._parameters.plaintext_modulus)
@@ -71,7 +56,6 @@ class BgvEstimates:
         return self._norms[id(constant)][1]
 
     def negate(self, value: BgvEstimate) -> BgvEstimate:
-        """-value."""
         return value
 
     def rotate(self, value: BgvEstimate, steps: int) -> BgvEstimate:
@@ -93,19 +77,12 @@ class BgvEstimates:
     def linear(
         self, value: BgvEstimate, diagonals: Mapping[int, Integers], baby_steps: int
     ) -> BgvEstimate:
-        """The sum over d of diagonals[d] * rotate(value, d)."""
         noise = value.relinearize()
         transform = encoded_transform(self._parameters, diagonals, noise.level, baby_steps)
         return noise.linear_transform(transform)
 
-    def polynomial(self, value: Any, coefficients: Any, basis: Any) -> NoReturn:
-        """No program over integers has polynomials; see `programs.slots.state_after`."""
-        raise InvalidProgramError("cannot run polynomial: programs over integers have none")
-
     def rescale(self, value: BgvEstimate) -> BgvEstimate:
-        """One level down."""
         return value.relinearize_and_switch()
 
     def drop_level(self, value: BgvEstimate, level: int) -> BgvEstimate:
-        """A lower level."""
         return value.switch_to(level)

@@ -6,11 +6,9 @@ between two messages, or an output that is neither 0 nor its encoding, is an err
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +21,8 @@ from cloakwork.errors import (
     ShapeMismatchError,
 )
 from cloakwork.programs.bootstraps import LINEAR, BootstrapProgram
-from cloakwork.schemes.base import BitRun, Decrypted
+from cloakwork.schemes.base import BitRun, Decrypted, ReadLimits
+from cloakwork.schemes.clear import ClearScheme, NoKey
 
 Bits = NDArray[np.uint8]
 
@@ -31,26 +30,7 @@ Bits = NDArray[np.uint8]
 _STATE_PHASES = 1 << 24
 
 
-@dataclass(frozen=True, slots=True)
-class ClearBitKey:
-    """Stands where a key stands, and hides nothing."""
-
-    nbytes: ClassVar[int] = 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClearBitValue:
-    """The bits of an input or output."""
-
-    bits: Bits
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the bits."""
-        return self.bits.nbytes
-
-
-class ClearBits:
+class ClearBits(ClearScheme):
     """The bits of TFHE without encryption; see `schemes.base.Scheme`.
 
     Example:
@@ -59,66 +39,37 @@ class ClearBits:
     """
 
     name: ClassVar[str] = "clear tfhe"
-    encrypts: ClassVar[bool] = False
-    insecure = True
-    public_inputs = True
-
-    @property
-    def value_bytes(self) -> int:
-        """Bytes of a bit."""
-        return 1
-
-    def log2_failure(self, body: Any) -> float:
-        """Nothing goes wrong."""
-        return -math.inf
+    value_bytes: ClassVar[int] = 1
 
     def require_fitting(self, body: BootstrapProgram) -> None:
         """Refuse a program of another form."""
-        if not isinstance(body, BootstrapProgram):
-            raise InvalidProgramError("cannot use the program: it has no bootstraps")
-
-    def in_clear(self, noise_seed: int | None = None) -> ClearBits:
-        """The same bits."""
-        return self
+        require_bootstraps(body)
 
     def key_bytes(self, body: BootstrapProgram) -> int:
         """No bytes."""
         return 0
 
-    def secret_key(self) -> ClearBitKey:
-        """What stands where a secret key stands."""
-        return ClearBitKey()
-
-    def public_key(self, secret: ClearBitKey) -> ClearBitKey:
-        """What stands where a public key stands."""
-        return secret
-
-    def evaluation_keys(self, secret: ClearBitKey, body: BootstrapProgram) -> ClearBitKey:
-        """What stands where an evaluation key stands."""
-        return secret
-
     def encrypt(
-        self, key: ClearBitKey, vectors: Mapping[int, Bits], body: BootstrapProgram, bounds: Any
-    ) -> dict[int, ClearBitValue]:
-        """The bits of inputs, by the numbers of their ports."""
-        return {number: ClearBitValue(bits) for number, bits in vectors.items()}
+        self, key: NoKey, vectors: Mapping[int, Bits], body: BootstrapProgram, bounds: Any
+    ) -> dict[int, Bits]:
+        return dict(vectors)
 
     def decrypt(
         self,
-        secret: ClearBitKey,
-        values: Sequence[ClearBitValue],
-        body: BootstrapProgram,
+        secret: NoKey,
+        values: Sequence[Bits],
+        body: Any,
         expected: Any = None,
         flooding: Any = None,
     ) -> Decrypted:
         """The bits of every output."""
-        return Decrypted([value.bits for value in values])
+        return Decrypted(list(values))
 
     def run(
         self,
-        key: ClearBitKey,
+        key: NoKey,
         body: BootstrapProgram,
-        values: Mapping[int, ClearBitValue],
+        values: Mapping[int, Bits],
         clear: Mapping[int, Bits],
         *,
         threads: int | None,
@@ -131,38 +82,43 @@ class ClearBits:
         """
         if cancel is not None and cancel.is_set():
             raise RunCancelledError(f"cannot finish {body.title}: cancelled before it began")
-        given = {**{number: value.bits for number, value in values.items()}, **clear}
+        given = {**values, **clear}
         ordered = [given[number] for number in range(len(body.inputs))]
         row = np.concatenate([np.empty(0, np.uint8), *ordered]).astype(np.uint8)
         (made,) = run_clear_bootstraps(body, row[np.newaxis])
-        outputs = [ClearBitValue(made[own]) for own in body.output_slices]
+        outputs = [made[own] for own in body.output_slices]
         none, never = np.empty(0, np.uint32), np.empty(0)
         return BitRun(outputs, none, never, never, none)
 
-    def dump(self, item: ClearBitKey | ClearBitValue) -> Record:
-        """Bits as a record; a key is nothing."""
-        return {} if isinstance(item, ClearBitKey) else {"bits": item.bits}
+    def dump(self, item: NoKey | Bits) -> Record:
+        return {} if isinstance(item, NoKey) else {"bits": item}
 
-    def read_key(self, kind: str, fields: Fields) -> ClearBitKey:
-        """What stands where keys stand."""
-        return ClearBitKey()
-
-    def read_value(
-        self, fields: Fields, body: BootstrapProgram, number: int, role: str
-    ) -> ClearBitValue:
-        """Bits of a record: those of an input or output of a program."""
+    def read_value(self, fields: Fields, body: BootstrapProgram, number: int, role: str) -> Bits:
         bits = fields.array("bits", "uint8")
         port = (body.inputs if role == "inputs" else body.outputs)[number]
         if len(bits) != port.bits or bits.max(initial=0) > 1:
             raise fields.wrong("bits", f"{port.bits} bits")
-        return ClearBitValue(bits)
+        return bits
 
     def to_record(self) -> Record:
-        """The parameters as files hold them: there are none."""
         return {"scheme": self.name}
+
+    @classmethod
+    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
+        return cls()
 
     def __str__(self) -> str:
         return "clear backend: hides nothing"
+
+
+def require_bootstraps(body: object) -> None:
+    """Refuse what is no bootstrap program.
+
+    Raises:
+        InvalidProgramError: It is none.
+    """
+    if not isinstance(body, BootstrapProgram):
+        raise InvalidProgramError("cannot use the program: it has no bootstraps")
 
 
 def run_clear_bootstraps(program: BootstrapProgram, inputs: Bits) -> Bits:

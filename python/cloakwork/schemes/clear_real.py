@@ -7,10 +7,9 @@ error of the size that it would have on ciphertexts.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.polynomial import chebyshev, polynomial
@@ -18,11 +17,11 @@ from numpy.typing import NDArray
 
 from cloakwork._native import Parameters
 from cloakwork.base.record import Fields, Record
-from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import Basis, SlotProgram, State, Vector, polynomial_depth
-from cloakwork.schemes.base import Decrypted, levels_of
+from cloakwork.schemes.base import Backend, ReadLimits, SlotScheme, levels_of, require_slots
 from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
+from cloakwork.schemes.clear import ClearScheme, NoKey
 
 # Numbers may outgrow a double on the way; whoever decrypts refuses what becomes of them.
 _outgrowing = np.errstate(over="ignore", invalid="ignore")
@@ -52,8 +51,12 @@ class ClearVector:
         """Bytes of the vector."""
         return self.slots.nbytes
 
+    def to_record(self) -> Record:
+        """The vector as files hold it."""
+        return {"slots": self.slots, "level": self.level}
 
-class ClearBackend:
+
+class ClearBackend(Backend[ClearVector]):
     """Computes on `ClearVector` what `schemes.base.Backend` asks for.
 
     Args:
@@ -70,62 +73,35 @@ class ClearBackend:
         self._noise = noise
         self._generator = np.random.default_rng(None if noise is None else [noise.seed, 1])
 
-    def bounded(self, value: ClearVector, bound: float) -> ClearVector:
-        """The same value."""
-        return value
-
-    def level(self, value: ClearVector) -> int:
-        """The level of a value."""
-        return value.level
-
     @_outgrowing
     def add(self, left: ClearVector, right: ClearVector) -> ClearVector:
-        """left + right."""
         return ClearVector(left.slots + right.slots, left.level, left.waiting)
 
     @_outgrowing
     def subtract(self, left: ClearVector, right: ClearVector) -> ClearVector:
-        """left - right."""
         return ClearVector(left.slots - right.slots, left.level, left.waiting)
 
     @_outgrowing
     def add_constant(self, value: ClearVector, constant: Vector) -> ClearVector:
-        """value + constant."""
         total = ClearVector(value.slots + constant, value.level, value.waiting)
         return self._with_error(total, NoiseModel.encoding)
 
     @_outgrowing
     def multiply(self, left: ClearVector, right: ClearVector) -> ClearVector:
-        """left * right."""
         product = ClearVector(left.slots * right.slots, left.level, waiting=True)
         return self._with_error(product, NoiseModel.rotation)
 
-    def multiply_lazily(self, left: ClearVector, right: ClearVector) -> ClearVector:
-        """left * right."""
-        return self.multiply(left, right)
-
     @_outgrowing
     def multiply_constant(self, value: ClearVector, constant: Vector) -> ClearVector:
-        """value * constant."""
         encoded = self._with_error(ClearVector(constant, value.level), NoiseModel.encoding)
         return ClearVector(value.slots * encoded.slots, value.level, waiting=True)
 
     def negate(self, value: ClearVector) -> ClearVector:
-        """-value."""
         return ClearVector(-value.slots, value.level, value.waiting)
 
     def rotate(self, value: ClearVector, steps: int) -> ClearVector:
-        """Slot i receives slot i + steps."""
         rotated = ClearVector(np.roll(value.slots, -steps), value.level, value.waiting)
         return self._with_error(rotated, NoiseModel.rotation)
-
-    def rotate_many(self, value: ClearVector, steps: Sequence[int]) -> list[ClearVector]:
-        """The rotations by each of the steps."""
-        return [self.rotate(value, single) for single in steps]
-
-    def rotate_sum(self, value: Any, added: Any, subtracted: Any) -> NoReturn:
-        """No program over reals has sums of rotations; see `programs.slots.state_after`."""
-        raise InvalidProgramError("cannot run rotate_sum: programs over reals have none")
 
     @_outgrowing
     def linear(
@@ -166,7 +142,6 @@ class ClearBackend:
     def polynomial(
         self, value: ClearVector, coefficients: Sequence[float], basis: Basis
     ) -> ClearVector:
-        """A polynomial of every slot, rescaled as often as its degree asks."""
         evaluate = {"monomial": polynomial.polyval, "chebyshev": chebyshev.chebval}[basis]
         slots = np.asarray(evaluate(value.slots, list(coefficients)), dtype=np.float64)
         made = ClearVector(slots, value.level - polynomial_depth(coefficients))
@@ -175,11 +150,9 @@ class ClearBackend:
         )
 
     def rescale(self, value: ClearVector) -> ClearVector:
-        """The same numbers one level down."""
         return self._with_error(ClearVector(value.slots, value.level - 1), NoiseModel.rounding)
 
     def drop_level(self, value: ClearVector, level: int) -> ClearVector:
-        """The same numbers at a lower level."""
         return self._with_error(ClearVector(value.slots, level), NoiseModel.rounding)
 
     def _with_error(
@@ -216,7 +189,7 @@ def _transformed(slots: Vector, diagonals: Mapping[int, Vector]) -> Vector:
     return total
 
 
-class ClearKey:
+class ClearKey(NoKey):
     """Stands where a key stands, and hides nothing.
 
     Args:
@@ -226,8 +199,6 @@ class ClearKey:
         >>> ClearKey().encrypt(np.zeros(4), level=2).level
         2
     """
-
-    nbytes = 0
 
     def __init__(self, noise: NoiseModel | None = None) -> None:
         self._noise = noise
@@ -242,7 +213,52 @@ class ClearKey:
         return ClearVector(vector + errors, level)
 
 
-class ClearReal:
+class RealScheme(SlotScheme):
+    """What CKKS has and its clear twin: a parameter set, and programs over reals.
+
+    Args:
+        parameters: The parameter set.
+    """
+
+    exact: ClassVar[bool] = False
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+
+    def require_fitting(self, body: SlotProgram) -> None:
+        """Refuse what is no slot program over reals, or has other slots or more levels."""
+        require_slots(body, "real", self.parameters)
+
+    def key_bytes(self, body: SlotProgram) -> int:
+        return required_keys(body).nbytes(self.parameters.evaluation_key_bytes)
+
+    def encrypt_vector(self, key: Any, vector: Vector, *, level: int, bound: float | None) -> Any:
+        """A vector at a level, its numbers said to be at most the bound."""
+        raise NotImplementedError
+
+    def encrypt(
+        self,
+        key: Any,
+        vectors: Mapping[int, Vector],
+        body: SlotProgram,
+        bounds: Sequence[float] | None,
+    ) -> dict[int, Any]:
+        levels = levels_of(body, "inputs")
+        limits = [None] * len(levels) if bounds is None else bounds
+        return {
+            number: self.encrypt_vector(key, vector, level=levels[number], bound=limits[number])
+            for number, vector in vectors.items()
+        }
+
+    def to_record(self) -> Record:
+        return {"scheme": self.name, "parameters": self.parameters.to_bytes()}
+
+    @classmethod
+    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
+        return cls(Parameters.from_bytes(fields.data("parameters"), **asdict(limits)))
+
+
+class ClearReal(ClearScheme, RealScheme):
     """The numbers of CKKS without encryption, slot for slot; see `schemes.base.Scheme`.
 
     Args:
@@ -256,133 +272,35 @@ class ClearReal:
     """
 
     name: ClassVar[str] = "clear ckks"
-    encrypts: ClassVar[bool] = False
-    insecure = True
-    public_inputs = True
+    error: ClassVar[float] = 2.0**-52
 
     def __init__(self, parameters: Parameters, noise_seed: int | None = None) -> None:
-        self.parameters = parameters
+        super().__init__(parameters)
         self.noise = None if noise_seed is None else noise_of(parameters, noise_seed)
 
-    def log2_failure(self, body: Any) -> float:
-        """Nothing goes wrong."""
-        return -math.inf
-
-    def require_fitting(self, body: SlotProgram) -> None:
-        """Refuse a program of other slots or more levels, or over integers."""
-        require_reals(body, self.parameters)
-
     def in_clear(self, noise_seed: int | None = None) -> ClearReal:
-        """The same numbers."""
         return ClearReal(self.parameters, noise_seed)
 
-    def key_bytes(self, body: SlotProgram) -> int:
-        """Bytes of the evaluation keys that ciphertexts would need."""
-        return required_keys(body).nbytes(self.parameters.evaluation_key_bytes)
-
     def secret_key(self) -> ClearKey:
-        """What stands where a secret key stands."""
         return ClearKey(self.noise)
 
-    def public_key(self, secret: ClearKey) -> ClearKey:
-        """What stands where a public key stands."""
-        return secret
-
-    def evaluation_keys(self, secret: ClearKey, body: SlotProgram) -> ClearKey:
-        """What stands where evaluation keys stand."""
-        return secret
-
     def encrypt_vector(
-        self, key: ClearKey, vector: Vector, *, level: int, bound: float
+        self, key: ClearKey, vector: Vector, *, level: int, bound: float | None
     ) -> ClearVector:
-        """The vector at a level."""
         return key.encrypt(vector, level=level)
 
-    def encrypt(
-        self,
-        key: ClearKey,
-        vectors: Mapping[int, Vector],
-        body: SlotProgram,
-        bounds: Sequence[float] | None,
-    ) -> dict[int, ClearVector]:
-        """Inputs of a program at their levels."""
-        levels = levels_of(body, "inputs")
-        return {
-            number: key.encrypt(vector, level=levels[number]) for number, vector in vectors.items()
-        }
-
-    def claims(self, values: Sequence[ClearVector]) -> None:
-        """Vectors say nothing of themselves."""
-
-    def decrypt(
-        self,
-        secret: ClearKey,
-        values: Sequence[ClearVector],
-        body: Any,
-        expected: Any = None,
-        flooding: Any = None,
-    ) -> Decrypted:
-        """The vectors."""
-        return Decrypted([value.slots for value in values], 2.0**-52)
-
-    def backend(self, keys: ClearKey, *, cache_bytes: int) -> ClearBackend:
-        """What a program runs on."""
+    def backend(self, keys: NoKey, *, cache_bytes: int) -> ClearBackend:
         return ClearBackend(self.noise)
 
     def bytes_at(self, state: State) -> int:
-        """Bytes of a vector."""
-        return self.ciphertext_bytes(0)
-
-    def ciphertext_bytes(self, level: int) -> int:
-        """Bytes of a vector."""
         return self.parameters.slots * 8
 
-    def dump(self, item: ClearKey | ClearVector) -> Record:
-        """A vector as a record; a key is nothing."""
-        if isinstance(item, ClearKey):
-            return {}
-        return {"slots": item.slots, "level": item.level}
-
-    def read_key(self, kind: str, fields: Fields) -> ClearKey:
-        """What stands where keys stand."""
-        return ClearKey(self.noise)
-
-    def read_value(self, fields: Fields, body: SlotProgram, number: int, role: str) -> ClearVector:
-        """A vector of a record."""
-        value = self.read_tensor_value(fields)
-        if value.level != levels_of(body, role)[number]:
-            raise fields.wrong("level", str(levels_of(body, role)[number]))
-        return value
-
-    def read_tensor_value(self, fields: Fields) -> ClearVector:
-        """A vector of a record, at whatever level."""
+    def read_ciphertext(self, fields: Fields) -> ClearVector:
         slots = fields.array("slots", "float64")
         if len(slots) != self.parameters.slots:
             raise fields.wrong("slots", f"{self.parameters.slots} numbers")
         return ClearVector(slots, fields.integer("level", least=0, most=self.parameters.levels))
 
-    def to_record(self) -> Record:
-        """The parameters as files hold them."""
-        return {"scheme": self.name, "parameters": self.parameters.to_bytes()}
-
     def __str__(self) -> str:
         slots, levels = self.parameters.slots, self.parameters.levels
         return f"clear backend: hides nothing, {slots} slots, {levels} levels"
-
-
-def require_reals(body: SlotProgram, parameters: Parameters) -> None:
-    """Refuse what is no slot program over the reals of a parameter set.
-
-    Raises:
-        InvalidProgramError: It has no slots, is over integers, or has other slots or more levels.
-    """
-    if not isinstance(body, SlotProgram):
-        raise InvalidProgramError("cannot use the program: it has no slots")
-    levels = [state.level for state in body.states if state.level is not None]
-    for wrong, reason in (
-        (body.numbers != "real", "it is over integers"),
-        (body.slots != parameters.slots, "its slots are not those of the parameters"),
-        (max(levels, default=0) > parameters.levels, "it has more levels than the parameters"),
-    ):
-        if wrong:
-            raise InvalidProgramError(f"cannot use {body.title}: {reason}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,15 @@ from cloakwork.base.progress import progress_bar
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError, MalformedBytesError
 from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.schemes.base import BitRun, Decrypted, Flooding, require_failure
-from cloakwork.schemes.clear_bits import ClearBits
+from cloakwork.schemes.base import (
+    BitRun,
+    Decrypted,
+    Flooding,
+    ReadLimits,
+    Scheme,
+    require_failure,
+)
+from cloakwork.schemes.clear_bits import ClearBits, require_bootstraps
 from cloakwork.schemes.tfhe_noise import FAILURE_BITS, Failure, failure_of, noise_of
 
 Bits: TypeAlias = NDArray[np.uint8]
@@ -34,7 +41,7 @@ Bits: TypeAlias = NDArray[np.uint8]
 MAX_FAILURE_BITS = 128
 
 
-class Tfhe:
+class Tfhe(Scheme):
     """TFHE under one of the engine's parameter sets, all of which are 128-bit secure.
 
     Args:
@@ -50,9 +57,7 @@ class Tfhe:
     """
 
     name: ClassVar[str] = "tfhe"
-    encrypts: ClassVar[bool] = True
     insecure = False
-    public_inputs = True
 
     def __init__(self, parameter_set: str, failure_bits: int = FAILURE_BITS) -> None:
         self.parameters = BooleanParameters(parameter_set)
@@ -78,8 +83,7 @@ class Tfhe:
             InvalidProgramError: It is of another form, or its message space is too large.
             NoiseBudgetError: It would go wrong with a greater probability than allowed.
         """
-        if not isinstance(body, BootstrapProgram):
-            raise InvalidProgramError("cannot use the program: it has no bootstraps")
+        require_bootstraps(body)
         message_bits = int(body.message_bits.max(initial=0))
         if message_bits > self.parameters.max_message_bits:
             raise InvalidProgramError(
@@ -97,11 +101,9 @@ class Tfhe:
         return self.parameters.evaluation_key_bytes
 
     def secret_key(self) -> BooleanSecretKey:
-        """A new secret key."""
         return BooleanSecretKey.generate(self.parameters)
 
     def public_key(self, secret: BooleanSecretKey) -> BooleanPublicKey:
-        """A key that encrypts and does nothing else."""
         return secret.public_key()
 
     def evaluation_keys(
@@ -173,12 +175,7 @@ class Tfhe:
         outputs = [made.select(range(own.start, own.stop)) for own in body.output_slices]
         return BitRun(outputs, *times)
 
-    def dump(self, item: Any) -> Record:
-        """A key or ciphertexts as a record."""
-        return {"data": item.to_bytes()}
-
     def read_key(self, kind: str, fields: Fields) -> Any:
-        """A key of a record."""
         key = _KEYS[kind].from_bytes(fields.data("data"))
         self._require_own(key.parameters, fields)
         return key
@@ -205,12 +202,19 @@ class Tfhe:
             )
 
     def to_record(self) -> Record:
-        """The parameters as files hold them."""
         return {
             "scheme": self.name,
             "parameters": self.parameters.name,
             "failure_bits": self.failure_bits,
         }
+
+    @classmethod
+    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
+        bits = fields.integer("failure_bits", least=1, most=MAX_FAILURE_BITS)
+        try:
+            return cls(fields.word("parameters"), bits)
+        except InvalidArgumentError as error:
+            raise MalformedBytesError(f"cannot read {fields.place}: {error}") from error
 
     def __str__(self) -> str:
         return f"TFHE with the parameters {self.parameters.name}, 128-bit secure"

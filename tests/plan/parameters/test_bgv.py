@@ -26,7 +26,8 @@ from cloakwork.plan.parameters.bgv import (
     plaintext_moduli,
 )
 from cloakwork.programs.slots import Input, Mul, Output, Polynomial, SlotProgram
-from cloakwork.runtime.estimates import require_noise_within
+from cloakwork.runtime.estimates import estimated_results
+from cloakwork.schemes.bgv import Bgv
 
 OPTIONS = IntegerOptions(16)
 
@@ -130,13 +131,10 @@ def test_noise_that_would_destroy_a_result_is_refused() -> None:
     program = SlotProgram("x^4", 2048, operations, (None,) * 4, numbers="integer")
     parameters = BgvParameters(levels=0, base_bits=72, level_bits=20, log_n=12)
     with pytest.raises(NoiseExhaustedError):
-        require_noise_within(program, parameters, public_inputs=False)
+        estimated_results(Bgv([parameters]), program)
     square = (Input("x", 0), Mul(0, 0), Output(1))
-    require_noise_within(
-        SlotProgram("x^2", 2048, square, (None,) * 3, numbers="integer"),
-        parameters,
-        public_inputs=False,
-    )
+    fitting = SlotProgram("x^2", 2048, square, (None,) * 3, numbers="integer")
+    assert estimated_results(Bgv([parameters]), fitting)[0][0].budget_bits > 0
 
 
 def test_programs_over_integers_have_no_transforms() -> None:

@@ -18,7 +18,7 @@ from cloakwork.base.arguments import apart, choice, integer, positive, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS, real_array, require_bound, require_precision
 from cloakwork.base.machine import physical_bytes
 from cloakwork.base.progress import progress_bar
-from cloakwork.base.record import Fields
+from cloakwork.base.record import Fields, Record
 from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import (
     InvalidArgumentError,
@@ -37,11 +37,12 @@ from cloakwork.plan.passes.key_budget import powers_of_two_only, with_keys, with
 from cloakwork.programs.ir.tensors import Node
 from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.layout import MAX_SLOTS, Layout, default_layout
-from cloakwork.programs.slots import SlotProgram
+from cloakwork.programs.slots import SlotProgram, State
 from cloakwork.runtime import container
-from cloakwork.runtime.encrypted import KEY_ID_BYTES
+from cloakwork.runtime.encrypted import KEY_ID_BYTES, read_key_id
 from cloakwork.runtime.executor import run
-from cloakwork.runtime.memory import predicted_peak_bytes, require_memory
+from cloakwork.runtime.load import Saved
+from cloakwork.runtime.memory import predicted_peak_bytes, require_memory, threads_within
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.base import Flooding, ReadLimits, SlotScheme, flooding
@@ -59,12 +60,10 @@ _ACTION = "make a session"
 _ADVICE = "the session's bound, cw.Session(bound={}),"
 # Between calls the bar moves, and an interrupt from the keyboard is heard.
 _KEYS_PER_CALL = 8
-# The peak of a run on several threads is below this many times that in program order.
-_SPREAD = 2
 _MAX_CIPHERTEXTS = 1 << 20
 
 
-class _KeyHolder(Unpicklable):
+class _KeyHolder(Unpicklable, Saved):
     """What session and evaluator share: tensors are computed with and loaded.
 
     Args:
@@ -120,11 +119,9 @@ class _KeyHolder(Unpicklable):
             MemoryBudgetError: By prediction the run takes more memory than it may.
         """
         peak = predicted_peak_bytes(program, self._scheme.bytes_at)
-        require_memory(peak, self._memory_limit, f"run {program.title}")
-        # In program order a run takes what was predicted, ahead of it somewhat more; and modelled
-        # errors are the same in every run.
-        in_order = not self._scheme.encrypts or peak * _SPREAD > self._memory_limit
-        threads = 1 if in_order else None
+        threads = threads_within(self._memory_limit, peak, None, f"run {program.title}")
+        # Modelled errors are the same in every run.
+        threads = threads if self._scheme.encrypts else 1
         return run(program, self._backend, inputs, threads=threads, profile=profile, bounds=bounds)
 
     def load(self, path: str | os.PathLike[str]) -> Tensor:
@@ -149,7 +146,7 @@ class _KeyHolder(Unpicklable):
             raise KeyMismatchError(f"cannot read {path}: it was encrypted with another key")
         layout = fields.value("layout", Layout)
         values = [
-            self._scheme.read_tensor_value(each)
+            self._scheme.read_ciphertext(each)
             for each in fields.several("values", most=_MAX_CIPHERTEXTS)
         ]
         if layout.slots != self.parameters.slots or layout.ciphertexts != len(values):
@@ -162,6 +159,13 @@ class _KeyHolder(Unpicklable):
                 f"cannot read {path}: its ciphertexts stand at several levels"
             )
         return Tensor(values, layout, self._scheme, self._key_id, self, claimed=True)
+
+    def _key_record(self, kind: str, key: Any) -> Record:
+        return {
+            "scheme": self._scheme.to_record(),
+            kind: self._scheme.dump(key),
+            "key_id": self._key_id,
+        }
 
 
 class Session(_KeyHolder):
@@ -197,7 +201,7 @@ class Session(_KeyHolder):
         True
     """
 
-    saved_by = "its method save"
+    _kind = SESSION_KIND
 
     def __init__(
         self,
@@ -237,16 +241,11 @@ class Session(_KeyHolder):
         parameters = parameters_for(
             depth, precision, slots=slots, bound=bound, insecure=insecure, log_n=log_n
         )
-        scheme = Ckks(parameters)
         clear = ClearReal(parameters, 0 if noise else None)
-        self._begin(
-            scheme if backend == "ckks" else clear,
-            bound,
-            None,
-            secrets.token_bytes(KEY_ID_BYTES),
-            _bytes(memory_limit, "memory_limit"),
-            _bytes(key_budget, "key_budget"),
-        )
+        scheme = Ckks(parameters) if backend == "ckks" else clear
+        limit, budget = _bytes(memory_limit, "memory_limit"), _bytes(key_budget, "key_budget")
+        key_id = secrets.token_bytes(KEY_ID_BYTES)
+        self._begin(scheme, bound, scheme.secret_key(), key_id, limit, budget)
 
     def _begin(
         self,
@@ -254,17 +253,15 @@ class Session(_KeyHolder):
         bound: float,
         secret: Any,
         key_id: bytes,
-        memory_limit: int | None,
-        key_budget: int | None,
+        memory_limit: int | None = None,
+        key_budget: int | None = None,
     ) -> None:
-        made: Any = scheme.secret_key() if secret is None else secret
-        self._secret = made
+        keys: Any = secret
         if isinstance(scheme, Ckks):
-            keys: Any = scheme.keys_for(self._secret, KeyRequirements())
-        else:
-            keys = self._secret
+            keys = scheme.keys_for(secret, KeyRequirements())
         limit = physical_bytes() if memory_limit is None else memory_limit
         super().__init__(scheme, scheme.backend(keys, cache_bytes=0), key_id, limit)
+        self._secret = secret
         self.bound = bound
         self.key_budget = key_budget
         self._held = KeyRequirements()
@@ -298,7 +295,7 @@ class Session(_KeyHolder):
         require_bound(array, bound, "encrypt", _ADVICE)
         layout = default_layout(array.shape, self.parameters.slots)
         level = self.parameters.levels
-        needed = layout.ciphertexts * self._scheme.ciphertext_bytes(level)
+        needed = layout.ciphertexts * self._scheme.bytes_at(State(level))
         require_memory(needed, self.memory_limit, f"encrypt shape {array.shape}")
         values = [
             self._scheme.encrypt_vector(self._secret, vector, level=level, bound=bound)
@@ -374,7 +371,7 @@ class Session(_KeyHolder):
         require_tensor(tensor, "decrypt")
         if tensor.runner is not self:
             raise ParametersMismatchError("cannot decrypt: the tensor is not of this session")
-        claims = self._scheme.claims(tensor.values)
+        claims = [value.estimate for value in tensor.values] if tensor.encrypted else None
         found = self._scheme.decrypt(self._secret, tensor.values, None, claims, asked)
         array = tensor.layout.unpack(found.vectors)
         require_precision(array, -math.log2(found.error), self.bound, "decrypt")
@@ -402,35 +399,18 @@ class Session(_KeyHolder):
         keys = scheme.keys_for(self._secret, self._held)
         return SessionEvaluator(scheme, keys, self._key_id)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the secret key, unprotected, to a file that only its owner may read.
-
-        Args:
-            path: The file; `cloakwork.load(path, Session)` reads it.
-
-        Raises:
-            InvalidArgumentError: The session works in the clear and has no key, or the path is
-                invalid.
-            OSError: The file cannot be written.
-        """
+    def _record(self) -> Record:
         if not self._scheme.encrypts:
             raise InvalidArgumentError(
                 "cannot save the session: it works in the clear and has no key"
             )
-        record = {
-            "scheme": self._scheme.to_record(),
-            "secret_key": self._scheme.dump(self._secret),
-            "key_id": self._key_id,
-            "bound": self.bound,
-        }
-        container.write(path, SESSION_KIND, record)
+        return {**self._key_record("secret_key", self._secret), "bound": self.bound}
 
     @classmethod
-    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> Session:
-        fields = container.read(path, SESSION_KIND)
+    def _of(cls, fields: Fields, limits: ReadLimits) -> Session:
         scheme, secret, key_id = _read_keys(fields, "secret_key", limits)
         made = cls.__new__(cls)
-        made._begin(scheme, fields.positive("bound"), secret, key_id, None, None)
+        made._begin(scheme, fields.positive("bound"), secret, key_id)
         return made
 
     def fitted(self, program: SlotProgram) -> SlotProgram:
@@ -503,7 +483,7 @@ class SessionEvaluator(_KeyHolder):
         False
     """
 
-    saved_by = "its method save"
+    _kind = EVALUATOR_KIND
 
     def __init__(self, scheme: Ckks, keys: Any, key_id: bytes) -> None:
         super().__init__(scheme, scheme.backend(keys, cache_bytes=0), key_id, physical_bytes())
@@ -538,26 +518,11 @@ class SessionEvaluator(_KeyHolder):
                 told.add_note(note)
             raise told from error
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write parameters and evaluation keys to a file.
-
-        Args:
-            path: The file; `cloakwork.load(path, SessionEvaluator)` reads it.
-
-        Raises:
-            InvalidArgumentError: The path is invalid.
-            OSError: The file cannot be written.
-        """
-        record = {
-            "scheme": self._scheme.to_record(),
-            "evaluation_keys": self._scheme.dump(self._keys),
-            "key_id": self._key_id,
-        }
-        container.write(path, EVALUATOR_KIND, record)
+    def _record(self) -> Record:
+        return self._key_record("evaluation_keys", self._keys)
 
     @classmethod
-    def _load(cls, path: str | os.PathLike[str], limits: ReadLimits) -> SessionEvaluator:
-        fields = container.read(path, EVALUATOR_KIND)
+    def _of(cls, fields: Fields, limits: ReadLimits) -> SessionEvaluator:
         return cls(*_read_keys(fields, "evaluation_keys", limits))
 
     def __repr__(self) -> str:
@@ -568,10 +533,7 @@ def _read_keys(fields: Fields, kind: str, limits: ReadLimits) -> tuple[Ckks, Any
     scheme = read_scheme(fields.within("scheme"), limits)
     if not isinstance(scheme, Ckks):
         raise fields.wrong("scheme", "ckks")
-    key_id = fields.data("key_id")
-    if len(key_id) != KEY_ID_BYTES:
-        raise fields.wrong("key_id", f"{KEY_ID_BYTES} bytes")
-    return scheme, scheme.read_key(kind, fields.within(kind)), key_id
+    return scheme, scheme.read_key(kind, fields.within(kind)), read_key_id(fields)
 
 
 def _bytes(value: Any, name: str) -> int | None:

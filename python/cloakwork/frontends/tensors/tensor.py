@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import shown
@@ -46,8 +46,6 @@ class Tensor(TensorMethods, Unpicklable):
         >>> (x + x).shape, (x * 3.5).level
         ((1, 2), 0)
     """
-
-    saved_by: ClassVar[str] = "its method save"
 
     values: Sequence[Any]
     layout: Layout

@@ -32,7 +32,8 @@ from cloakwork.programs.ir.vectors import LaneProgram
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.packing.scalar import capacity
 from cloakwork.programs.slots import Input, SlotProgram
-from cloakwork.runtime.estimates import require_noise_within
+from cloakwork.runtime.estimates import estimated_results
+from cloakwork.schemes.bgv import Bgv
 
 # Of the engine: bits that a level adds, and that the first modulus has beyond those.
 _LEVEL_BITS = range(20, 61)
@@ -339,8 +340,7 @@ def _parameter_sets(
         )
         for modulus in options.moduli(log_n)
     )
-    for parameters in sets:
-        require_noise_within(program, parameters, public_inputs=options.public_inputs)
+    estimated_results(Bgv(sets, public_inputs=options.public_inputs), program)
     return sets
 
 
@@ -358,8 +358,7 @@ def _within_key_budget(
         return program
     apart = without_rotate_sums(program)
     fitting = with_rotate_sums(within_key_budget(apart, key_bytes_at, options.key_budget))
-    for parameters in sets:
-        require_noise_within(fitting, parameters, public_inputs=options.public_inputs)
+    estimated_results(Bgv(sets, public_inputs=options.public_inputs), fitting)
     return fitting
 
 

@@ -1,0 +1,94 @@
+"""What client, encryptor and evaluator have in common: a program, and one key for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+from cloakwork.base.record import Fields, Record
+from cloakwork.base.unpicklable import Unpicklable
+from cloakwork.errors import InvalidArgumentError, KeyMismatchError, ProgramMismatchError
+from cloakwork.runtime.encrypted import Encrypted, Role, read_key_id
+from cloakwork.runtime.load import Saved
+from cloakwork.runtime.program import Program
+from cloakwork.schemes.base import ReadLimits
+
+
+class KeyHolder(Unpicklable, Saved):
+    """Holds a key of a program.
+
+    Args:
+        program: The program.
+        key: The key.
+        key_id: What the secret key is known by.
+    """
+
+    # What `Scheme.read_key` calls it, in files too.
+    _key_kind: ClassVar[str]
+
+    def __init__(self, program: Program, key: Any, key_id: bytes) -> None:
+        self.program = program
+        self._key = key
+        self._key_id = key_id
+
+    def _values(self, given: Encrypted, role: Role, action: str) -> list[dict[int, Any]]:
+        """For each run the values by number, where they are of this program and key.
+
+        Raises:
+            InvalidArgumentError: They have another role.
+            ProgramMismatchError: They belong to another program.
+            KeyMismatchError: They belong to another key.
+            MalformedBytesError: They are damaged.
+        """
+        if given.role != role:
+            raise InvalidArgumentError(
+                f"cannot {action}: expected {role}, got {given.role}; encrypt gives inputs, and "
+                "run makes outputs of them"
+            )
+        if given.program != self.program.fingerprint:
+            raise ProgramMismatchError(
+                f"cannot {action}: the {role} belong to another program, or to one compiled "
+                "otherwise; encrypt, run and decrypt with one program"
+            )
+        if given.key_id != self._key_id:
+            raise KeyMismatchError(
+                f"cannot {action}: the {role} were encrypted for another client than this key's; "
+                "keygen makes client and evaluator as a pair"
+            )
+        return given.values(self.program.scheme, self.program.body)
+
+    def _encrypted(
+        self,
+        role: Role,
+        ports: Sequence[str],
+        runs: Sequence[Mapping[int, Any]],
+        count: int | None,
+    ) -> Encrypted:
+        """Values of this program and key."""
+        program = self.program
+        return Encrypted(
+            program.fingerprint,
+            role,
+            ports,
+            runs,
+            count,
+            self._key_id,
+            program.warning,
+            program.scheme.dump,
+        )
+
+    def _record(self) -> Record:
+        return {
+            "program": self.program.to_record(),
+            self._key_kind: self.program.scheme.dump(self._key),
+            "key_id": self._key_id,
+        }
+
+    @classmethod
+    def _of(cls, fields: Fields, limits: ReadLimits) -> Self:
+        program = Program.from_fields(fields.within("program"), limits)
+        key = program.scheme.read_key(cls._key_kind, fields.within(cls._key_kind))
+        return cls(program, key, read_key_id(fields))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.program!r})"
