@@ -47,7 +47,7 @@ def test_a_plan_is_drawn(program: cw.Program) -> None:
 
 def test_switches_and_level_drops_are_counted_apart() -> None:
     square = cw.circuit(x=cw.scalar(bounds=(-1, 1)), y=cw.scalar(bounds=(-1, 1)))(
-        lambda x, y: x**17 * y
+        lambda x, y: (x**8 + y) * x * y
     )
     program = square.compile(bits=8, effort=0.02)
     assert isinstance(program.body, SlotProgram)
