@@ -13,7 +13,7 @@ from benchmarks.circuit.jobs import CircuitJob
 from benchmarks.circuit.paper import LaneCounts
 from benchmarks.measurement import Row
 from cloakwork import _native
-from cloakwork.explain.totals import counts
+from cloakwork.explain.work_levels_keys import counts
 from cloakwork.frontends.circuit.compile_function import compiled
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import candidates

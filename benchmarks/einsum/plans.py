@@ -14,7 +14,7 @@ import cloakwork as cw
 from benchmarks.einsum.jobs import Job
 from cloakwork._native import Parameters
 from cloakwork.errors import LevelExhaustedError
-from cloakwork.explain.totals import counts
+from cloakwork.explain.work_levels_keys import counts
 from cloakwork.frontends.tensors.eager import computed
 from cloakwork.plan.passes.key_budget import powers_of_two_only
 from cloakwork.plan.passes.levels import depth_of

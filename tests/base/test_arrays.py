@@ -84,13 +84,13 @@ def test_ragged() -> None:
         real_array([[1.0], [1.0, 2.0]], "encrypt")
 
 
-ADVICE = "Spec(bound={})"
+ADVICE = "make it Spec(bound={})"
 
 
 def test_bound() -> None:
     require_bound(np.array([-2.0, 2.0]), 2.0, "encrypt", ADVICE)
     require_bound(np.zeros(0), 2.0, "encrypt", ADVICE)
-    with pytest.raises(ValueOutOfRangeError, match=r"make it Spec\(bound=3\) or more"):
+    with pytest.raises(ValueOutOfRangeError, match=r"make it Spec\(bound=3\), or scale"):
         require_bound(np.array([1.0, -3.0]), 2.0, "encrypt", ADVICE)
 
 

@@ -31,7 +31,7 @@ from benchmarks.einsum.plans import (
 )
 from benchmarks.einsum.targets import is_wrong, targets
 from benchmarks.measurement import Row
-from cloakwork.explain.totals import counts
+from cloakwork.explain.work_levels_keys import counts
 from cloakwork.plan.cost.measure import modelled_for
 from cloakwork.plan.parameters.ckks import parameters_for
 from cloakwork.plan.passes.key_budget import powers_of_two_only

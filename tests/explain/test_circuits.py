@@ -9,7 +9,7 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.explain.totals import counts
+from cloakwork.explain.work_levels_keys import counts
 from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.slots import SlotProgram
 

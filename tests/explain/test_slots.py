@@ -8,7 +8,7 @@ import pytest
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.slots import explain_slots
-from cloakwork.explain.totals import counts
+from cloakwork.explain.work_levels_keys import counts
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.programs.slots import Add, Builder, Input, Output, Rotate, SlotProgram
 from cloakwork.schemes.ckks import Ckks

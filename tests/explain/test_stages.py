@@ -8,7 +8,7 @@ from cloakwork._native import Parameters
 from cloakwork.explain.slots import explain_slots
 from cloakwork.explain.stage_text import stage_lines
 from cloakwork.explain.stages import stages_of, strands_of
-from cloakwork.explain.totals import WIDTH
+from cloakwork.explain.work_levels_keys import WIDTH
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.programs.slots import (

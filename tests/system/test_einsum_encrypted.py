@@ -11,7 +11,7 @@ from cloakwork.errors import (
     ParametersMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.explain.totals import counts
+from cloakwork.explain.work_levels_keys import counts
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
 from tests.frontends.tensors.random_einsums import RandomEinsum, random_einsums

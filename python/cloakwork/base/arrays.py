@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork.base.arguments import above
+from cloakwork.base.arguments import above, apart
 from cloakwork.errors import (
     InvalidProgramError,
     NotFiniteError,
@@ -84,7 +84,7 @@ def require_bound(
         array: The numbers.
         bound: The bound.
         action: What the caller is about to do, for the message of a refusal.
-        advice: Where a larger bound is given, such as "Session(bound={})".
+        advice: What to do, with {} for a bound that is large enough.
         error: How far a number that is within the bound may be seen above it.
 
     Raises:
@@ -92,16 +92,19 @@ def require_bound(
         ValueOutOfRangeError: There is such an element.
 
     Example:
-        >>> require_bound(np.array([1.0, -2.0]), 2.0, "encrypt", "Session(bound={})")
-        >>> require_bound(np.array([2.1]), 2.0, "decrypt", "Session(bound={})", error=0.5)
+        >>> require_bound(np.array([1.0, -2.0]), 2.0, "encrypt", "make it {} or more")
+        >>> require_bound(np.array([2.1]), 2.0, "decrypt", "make it {} or more", error=0.5)
     """
     largest = float(np.abs(array).max(initial=0.0))
     # A NaN is not within any bound.
     if not largest <= bound + error:
         _require_finite(array, action)
+        came, limit = above(largest, bound), f"{bound:g}"
+        if came == limit:
+            limit, came = apart(bound, largest)
         raise ValueOutOfRangeError(
-            f"cannot {action}: a value of {above(largest, bound)} exceeds the bound {bound:g}; "
-            f"make it {advice.format(above(largest, bound))} or more, or scale the data"
+            f"cannot {action}: a value of {came} exceeds the bound {limit}; "
+            f"{advice.format(came)}, or scale the data"
         )
 
 

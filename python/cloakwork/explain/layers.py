@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cloakwork.explain.modelled import costs_here
 from cloakwork.explain.quantities import duration, size
-from cloakwork.explain.totals import counts
+from cloakwork.explain.work_levels_keys import counts
 from cloakwork.plan.analysis.memory import process_memory
 from cloakwork.plan.cost.table import Costs, seconds_of
 from cloakwork.programs.keys import KeyRequirements, required_keys

@@ -13,7 +13,7 @@ from cloakwork.explain.stage_text import stage_lines
 from cloakwork.explain.stages import stages_of
 from cloakwork.explain.strips import strip_lines
 from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_of
-from cloakwork.explain.totals import WIDTH, fact, memory_lines, time_lines, total_lines
+from cloakwork.explain.work_levels_keys import WIDTH, fact, memory_lines, time_lines, total_lines
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.plan.circuits.ranges import fits
 from cloakwork.programs.layout import Layout

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from cloakwork.explain.quantities import counted, listed, signed
 from cloakwork.explain.stages import Stage, strands_of
-from cloakwork.explain.totals import WIDTH
+from cloakwork.explain.work_levels_keys import WIDTH
 from cloakwork.programs.bsgs import split
 from cloakwork.programs.slots import (
     Add,

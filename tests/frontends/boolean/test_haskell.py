@@ -330,7 +330,7 @@ def test_without_clash_it_says_how_to_install_it(
         boolean.from_haskell(path, top="f")
     monkeypatch.delenv("CLASH")
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(MissingDependencyError, match="there is none; install Clash"):
+    with pytest.raises(MissingDependencyError, match="it is not installed; install Clash"):
         boolean.from_haskell(path, top="f")
 
 

@@ -23,7 +23,7 @@ from cloakwork.errors import (
     SlotMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.explain.totals import counts
+from cloakwork.explain.work_levels_keys import counts
 from cloakwork.frontends.circuit.inputs import Declared
 from cloakwork.programs.slots import SlotProgram
 from tests.frontends.circuit.random_functions import RandomFunction, functions

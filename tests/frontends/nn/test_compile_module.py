@@ -366,8 +366,8 @@ def network() -> cw.Program:
         (np.zeros((0, 6)), errors.ShapeMismatchError, "expected one evaluation or more, got none"),
         (0.5, errors.ShapeMismatchError, "'input' of shape"),
         (100 * X[0], errors.ValueOutOfRangeError, "input 'input': .* calibrate with inputs"),
-        ([float("nan")] * 6, errors.NotFiniteError, "input 'input': .* is nan; give"),
-        (X[0].to(torch.complex64), errors.NotRealError, "input 'input': .* complex64; give"),
+        ([float("nan")] * 6, errors.NotFiniteError, "input 'input': .* is nan"),
+        (X[0].to(torch.complex64), errors.NotRealError, "input 'input': .* complex64"),
         (None, errors.NotRealError, "expected real numbers"),
     ],
 )
@@ -383,9 +383,9 @@ def test_names_ranges_by_digits_that_tell_them_from_what_came(network: cw.Progra
     client, _ = network.keygen()
     with pytest.raises(errors.ValueOutOfRangeError) as refusal:
         client.encrypt([network.inputs[0].bound * (1 + 1e-7)] + [0.5] * 5)
-    told = re.search(r"from -([\d.]+) to ([\d.]+), got one of ([\d.]+);", str(refusal.value))
+    told = re.search(r"a value of ([\d.]+) exceeds the bound ([\d.]+);", str(refusal.value))
     assert told is not None
-    assert told[1] == told[2] < told[3]
+    assert float(told[1]) > float(told[2])
 
 
 def steep() -> layers.Sequential:

@@ -21,7 +21,7 @@ from cloakwork.errors import (
     ShapeMismatchError,
     UnsupportedOperationError,
 )
-from cloakwork.explain.totals import counts
+from cloakwork.explain.work_levels_keys import counts
 from cloakwork.programs.slots import Mul
 
 Array: TypeAlias = NDArray[np.float64]

@@ -15,7 +15,7 @@ from benchmarks.circuit.jobs import (
     small_jobs,
 )
 from benchmarks.circuit.paper import PAPER, LaneCounts
-from cloakwork.explain.totals import counts
+from cloakwork.explain.work_levels_keys import counts
 from cloakwork.plan.circuits.cost import LaneCosts, cost_of
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import candidates, vectorise

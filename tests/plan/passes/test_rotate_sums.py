@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloakwork.explain.totals import counts
+from cloakwork.explain.work_levels_keys import counts
 from cloakwork.plan.passes.rotate_sums import with_rotate_sums
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import (

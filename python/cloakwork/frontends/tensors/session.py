@@ -57,7 +57,7 @@ _MAX_DEPTH = 4096 // SCALE_BITS.start
 _LOG_N = range(5, 18)
 _MAX_BYTES = 2**63 - 1
 _ACTION = "make a session"
-_ADVICE = "the session's bound, cw.Session(bound={}),"
+_ADVICE = "make the session's bound, cw.Session(bound={}), as large"
 # Between calls the bar moves, and an interrupt from the keyboard is heard.
 _KEYS_PER_CALL = 8
 _MAX_CIPHERTEXTS = 1 << 20

@@ -19,11 +19,11 @@ from cloakwork.errors import (
 from cloakwork.plan.analysis.headroom import require_headroom
 from cloakwork.plan.cost.table import Costs, total_seconds
 from cloakwork.plan.networks.calibration import Calibration
+from cloakwork.plan.networks.cheapest_packings import chosen_packings
 from cloakwork.plan.networks.depth import MIN_HEADROOM, Depth, parameters_of, require_levels
 from cloakwork.plan.networks.expected_errors import Run, exact_runs, expected_error
 from cloakwork.plan.networks.lower import LoweredNetwork, activation_ranges, lowered
 from cloakwork.plan.networks.options import NetworkOptions
-from cloakwork.plan.networks.packing_choice import chosen_packings
 from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import stages_of
 from cloakwork.plan.parameters.ckks import SCALE_BITS

@@ -43,7 +43,7 @@ class BatchPacking(RealPacking):
 
     kind: ClassVar[str] = "batch"
     contents: ClassVar[str] = "a network"
-    advice: ClassVar[str] = "the largest number of the sample that it is compiled with, {},"
+    advice: ClassVar[str] = "calibrate with inputs like these, up to {}"
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]

@@ -26,7 +26,7 @@ class RealPacking(Packing):
         tensors_in: Of each tensor that goes in which input it is, and where it lies.
         tensors_out: Of each result which output it is, and where it lies.
         form: How results stand in lists, tuples and dicts.
-        advice: Where a larger bound is given, see `base.arrays.require_bound`.
+        advice: What to do about larger numbers, see `base.arrays.require_bound`.
     """
 
     tensors_in: Sequence[tuple[Port, Any]]
@@ -150,7 +150,7 @@ class TensorPacking(RealPacking):
 
     kind: ClassVar[str] = "tensors"
     contents: ClassVar[str] = "tensors"
-    advice: ClassVar[str] = "the bound of its Spec, cw.Spec(shape, bound={}),"
+    advice: ClassVar[str] = "make the bound of its Spec, cw.Spec(shape, bound={}), as large"
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
