@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from cloakwork.errors import InvalidArgumentError
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -43,16 +45,47 @@ def explain(x: Program | Circuit | Tensor | Encrypted, profile: Profile | None =
           levels  1 to 1
         ...
     """
-    # All frontends are loaded by it.
-    from cloakwork.explain.text import explained  # noqa: PLC0415
+    # All frontends are loaded by these.
+    from cloakwork.base.arguments import optional, shown
+    from cloakwork.explain.bits import explain_bootstraps, explain_gates
+    from cloakwork.explain.layers import explain_layers
+    from cloakwork.explain.slots import explain_circuit, explain_slots, explain_tensor
+    from cloakwork.frontends.boolean.circuit import Circuit
+    from cloakwork.frontends.tensors.tensor import Tensor
+    from cloakwork.programs.bootstraps import BootstrapProgram
+    from cloakwork.programs.packing.batch import BatchPacking
+    from cloakwork.programs.packing.scalar import ScalarPacking
+    from cloakwork.programs.slots import SlotProgram
+    from cloakwork.runtime.encrypted import Encrypted
+    from cloakwork.runtime.profile import Profile
+    from cloakwork.runtime.program import Program
 
-    return explained(x, profile)
+    profile = optional(profile, Profile, "profile", "explain")
+    match x:
+        case Tensor():
+            return explain_tensor(x)
+        case Circuit(gates=gates):
+            return explain_gates(gates)
+        case Encrypted():
+            return repr(x)
+        case Program(body=BootstrapProgram() as body):
+            return explain_bootstraps(body, x.scheme, x.threads, x.warning, profile)
+        case Program(body=SlotProgram() as body, packing=ScalarPacking() as packing):
+            return explain_circuit(body, packing, x.scheme, x.warning, profile)
+        case Program(body=SlotProgram() as body, packing=BatchPacking()):
+            return explain_layers(body, x, profile)
+        case Program(body=SlotProgram() as body, estimated_results=estimates):
+            precision = min(each.precision for each in estimates) if estimates else None
+            return explain_slots(
+                body, x.scheme, warning=x.warning, profile=profile, precision=precision
+            )
+    raise InvalidArgumentError(
+        f"cannot explain: expected a program, a circuit or an encrypted tensor, got {shown(x)}"
+    )
 
 
 def plot(
-    x: Program | Tensor,
-    path: str | os.PathLike[str] | None = None,
-    profile: Profile | None = None,
+    x: Program | Tensor, path: str | os.PathLike[str] | None = None, profile: Profile | None = None
 ) -> Figure:
     """Draw a plan: which slots hold what, the graph by level, the time of every operation.
 
@@ -78,10 +111,10 @@ def plot(
         ['operand0  (2, 2)', 'result  (2,)']
     """
     # Matplotlib is large, and only drawing needs it.
-    from cloakwork.explain.figures.figure import empty_figure, saved  # noqa: PLC0415
+    from cloakwork.explain.figures.figure import empty_figure, saved
 
     figure = empty_figure()
-    from cloakwork.explain.figures.drawn import draw  # noqa: PLC0415
+    from cloakwork.explain.figures.drawn import draw
 
     draw(figure, x, profile)
     return saved(figure, path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cloakwork.explain.modelled import costs_here
@@ -41,26 +40,24 @@ def layers_of(program: SlotProgram, costs: Costs) -> list[Layer]:
         if not isinstance(operation, Input | Output):
             numbers.setdefault(program.stages[number], []).append(number)
     seconds = seconds_of(program, costs)
-    return [_layer(program, stage, of_it, seconds) for stage, of_it in numbers.items()]
-
-
-def _layer(
-    program: SlotProgram, stage: str, numbers: Sequence[int], seconds: Sequence[float]
-) -> Layer:
-    name, _, packing = stage.partition(" | ")
-    contexts = [program.context(number) for number in numbers]
-    found = counts(program, numbers)
-    levels = [program.states[number].level for number in numbers]
-    return Layer(
-        name,
-        packing,
-        found["rotation"],
-        found["diagonal"],
-        max(context.level for context in contexts),
-        next((level for level in reversed(levels) if level is not None), 0),
-        required_keys(program, numbers),
-        sum(seconds[number] for number in numbers),
-    )
+    layers: list[Layer] = []
+    for stage, of_it in numbers.items():
+        name, _, packing = stage.partition(" | ")
+        found = counts(program, of_it)
+        levels = [program.states[number].level for number in reversed(of_it)]
+        layers.append(
+            Layer(
+                name,
+                packing,
+                found["rotation"],
+                found["diagonal"],
+                max(program.context(number).level for number in of_it),
+                next((level for level in levels if level is not None), 0),
+                required_keys(program, of_it),
+                sum(seconds[number] for number in of_it),
+            )
+        )
+    return layers
 
 
 def explain_layers(body: SlotProgram, program: Program, profile: Profile | None) -> str:
@@ -70,25 +67,28 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
     memory = process_memory(body, parameters, default_cache_bytes())
     layers = layers_of(body, costs)
     key_bytes = parameters.evaluation_key_bytes
-    rows = [
-        (
-            layer.name,
-            layer.packing,
-            str(layer.rotations),
-            str(layer.diagonals),
-            f"{layer.first_level} to {layer.last_level}",
-            f"{len(layer.keys)}, {size(layer.keys.nbytes(key_bytes))}",
-            duration(layer.seconds),
+    rows = [_HEAD]
+    for layer in layers:
+        rows.append(
+            (
+                layer.name,
+                layer.packing,
+                str(layer.rotations),
+                str(layer.diagonals),
+                f"{layer.first_level} to {layer.last_level}",
+                f"{len(layer.keys)}, {size(layer.keys.nbytes(key_bytes))}",
+                duration(layer.seconds),
+            )
         )
-        for layer in layers
-    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = [map(str.ljust, row, widths) for row in rows]
     seconds = sum(layer.seconds for layer in layers) + costs.run
     inputs = sum(isinstance(each, Input) for each in body.operations)
     found = counts(body)
     lines = [
         f"{body.title} on {parameters}",
         *([f"  {program.warning}"] if program.warning else []),
-        *_table([_HEAD, *rows]),
+        *(f"  {'  '.join(cells)}".rstrip() for cells in table),
         f"rotations   {found['rotation']}, diagonals {found['diagonal']}, "
         f"levels {parameters.levels}, input ciphertexts {inputs}",
         f"keys        {len(required_keys(body))}, {size(memory.keys)}",
@@ -107,12 +107,3 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
             f"to end, ciphertexts {size(profile.peak_bytes)} at the peak"
         )
     return "\n".join(lines)
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  "
-        + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

@@ -13,23 +13,14 @@ _TRANSFORMS = 20
 
 
 def costs_here(parameters: Parameters) -> Costs:
-    """Costs in seconds on this machine.
-
-    Those measured before where they are at hand, since to measure them takes seconds; otherwise
-    counted in transforms (NTT), one of which is timed.
-    """
+    """Costs in seconds: those measured before, or counted in transforms, one of which is timed."""
+    # To measure them takes seconds.
     costs = known(parameters)
-    if costs is None:
-        return modelled_for(parameters).scaled(ntt_seconds(parameters, _TRANSFORMS))
-    return costs
+    return costs or modelled_for(parameters).scaled(ntt_seconds(parameters, _TRANSFORMS))
 
 
 def modelled_seconds(program: SlotProgram, scheme: Any) -> list[float]:
-    """Seconds of every operation, added up over threads, and over the primes of BGV.
-
-    Raises:
-        InvalidArgumentError: The program has a level that the parameters lack.
-    """
+    """Seconds of every operation, added up over threads, and over the primes of BGV."""
     if program.numbers == "real":
         return seconds_of(program, costs_here(scheme.parameters))
     by_prime: list[list[float]] = []

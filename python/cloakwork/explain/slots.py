@@ -59,9 +59,6 @@ def explain_slots(
     """A program over tensors as text: its tensors, its plan stage by stage, and what it takes.
 
     The precision is in bits after the binary point that are right in every result.
-
-    Raises:
-        InvalidArgumentError: The program has a level that the parameters lack.
     """
     lines = [program.title, *([f"  {warning}"] if warning else [])]
     lines += _tensors(inputs_of(program)) + _tensors(results_of(program))
@@ -77,11 +74,7 @@ def explain_slots(
 
 
 def explain_circuit(
-    program: SlotProgram,
-    packing: ScalarPacking,
-    scheme: Any,
-    warning: str,
-    profile: Profile | None,
+    program: SlotProgram, packing: ScalarPacking, scheme: Any, warning: str, profile: Profile | None
 ) -> str:
     """A program over integers as text: its inputs, results and slots, and what it takes."""
     lines = [f"{program.title}, exact results of {packing.bits} bits"]

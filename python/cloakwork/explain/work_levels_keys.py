@@ -20,12 +20,7 @@ _SHORT_PIECE = 60
 
 
 def counts(program: SlotProgram, numbers: Iterable[int] | None = None) -> Counter[str]:
-    """How often a program, or these operations of it, does each costly thing.
-
-    Counted are rotations, diagonals of linear transforms, products of ciphertexts and with clear
-    vectors, additions (subtractions and negations among them), rescales or modulus switches, and
-    levels dropped.
-    """
+    """How often a program, or these operations of it, does each costly thing."""
     found: Counter[str] = Counter()
     for number in range(len(program.operations)) if numbers is None else numbers:
         found.update(program.operations[number].counts(program.context(number)))

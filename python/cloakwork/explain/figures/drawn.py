@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,19 +13,18 @@ from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.figures.graph import draw_graph
 from cloakwork.explain.figures.slots import draw_legend, draw_slots
 from cloakwork.explain.figures.time import draw_times
-from cloakwork.explain.graph import Node, nodes_of, nodes_of_bootstraps, seconds_of_nodes
+from cloakwork.explain.graph import nodes_of, nodes_of_bootstraps, seconds_of_nodes
 from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.strips import Strip, strips_of
 from cloakwork.explain.tensors import inputs_of, results_of
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.plan.boolean.schedule import node_seconds
 from cloakwork.plan.cost.tfhe import known_set
-from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.profile import Profile
-from cloakwork.runtime.program import Program
+from cloakwork.runtime.program import Body, Program
 from cloakwork.schemes.tfhe import Tfhe
 
 # Inches.
@@ -41,15 +40,6 @@ _COLOURS = {"input": "#cfe0f3", "result": "#d5ecd4", "": "#f2f2f2"}
 _LONGEST_NAME = 8
 
 
-class _Work(NamedTuple):
-    """The graph of a program, and the seconds of every node."""
-
-    nodes: list[Node]
-    operations: int
-    measured: list[float] | None
-    modelled: list[float] | None
-
-
 def draw(figure: Figure, x: Program | Tensor, profile: Profile | None) -> None:
     """Draw a program, or a tensor and the program that made it; see `explain.plot`."""
     profile = optional(profile, Profile, "profile", "plot")
@@ -58,25 +48,24 @@ def draw(figure: Figure, x: Program | Tensor, profile: Profile | None) -> None:
     left_out = ""
     match x:
         case Tensor(program=None):
-            title, tensors, work = "a tensor, not computed", [("tensor", x.layout)], None
+            body, tensors = None, [("tensor", x.layout)]
         case Tensor(program=SlotProgram() as body):
+            profile = profile or x.profile
             tensors, left_out = _tensors(body)
-            title, work = body.title, _work(body, x.scheme, profile or x.profile)
-        case Program(body=SlotProgram() as body, packing=ScalarPacking() as packing):
+        case Program(body=body, packing=ScalarPacking() as packing):
             strips, left_out = _strips(packing)
-            title, work = body.title, _work(body, x.scheme, profile)
         case Program(body=SlotProgram() as body):
             tensors, left_out = _tensors(body)
-            title, work = body.title, _work(body, x.scheme, profile)
-        case Program(body=BootstrapProgram() as body):
-            title, work = body.title, _work(body, x.scheme, profile)
+        case Program(body=body):
+            pass
         case _:
             raise InvalidArgumentError(
                 f"cannot plot: expected a program or an encrypted tensor, got {shown(x)}"
             )
-    tensor_height = _TENSOR_HEIGHT if work is not None else 1.5 * _TENSOR_HEIGHT
+    title = "a tensor, not computed" if body is None else body.title
+    tensor_height = _TENSOR_HEIGHT if body is not None else 1.5 * _TENSOR_HEIGHT
     heights = [tensor_height] * len(tensors) + [_STRIP_HEIGHT] * len(strips)
-    heights += [_GRAPH_HEIGHT, _TIME_HEIGHT] if work is not None else []
+    heights += [_GRAPH_HEIGHT, _TIME_HEIGHT] if body is not None else []
     figure.set_size_inches(_WIDTH, sum(heights) + _TITLE_HEIGHT)
     figure.suptitle(f"{title}{f'   ({x.warning})' if x.warning else ''}{left_out}")
     axes = figure.subplots(len(heights), height_ratios=heights, squeeze=False)[:, 0]
@@ -86,10 +75,8 @@ def draw(figure: Figure, x: Program | Tensor, profile: Profile | None) -> None:
         draw_legend(axes[0])
     for above, strip in zip(axes, strips, strict=False):
         _draw_strip(above, strip)
-    if work is not None:
-        draw_graph(axes[-2], work.nodes, work.operations)
-        draw_times(axes[-1], work.nodes, work.measured, work.modelled)
-        axes[-1].sharex(axes[-2])
+    if body is not None:
+        _draw_work(axes[-2], axes[-1], body, x.scheme, profile)
 
 
 def _tensors(program: SlotProgram) -> tuple[list[tuple[str, Layout]], str]:
@@ -111,7 +98,11 @@ def _strips(packing: ScalarPacking) -> tuple[list[Strip], str]:
     return strips[:_SHOWN_STRIPS], f", {more} vectors not drawn" if more > 0 else ""
 
 
-def _work(program: SlotProgram | BootstrapProgram, scheme: Any, profile: Profile | None) -> _Work:
+def _draw_work(
+    above: Axes, below: Axes, program: Body, scheme: Any, profile: Profile | None
+) -> None:
+    """Draw the graph of a program, and below it the seconds of every node."""
+    measured: Sequence[float] | None = None
     modelled: Sequence[float] | None = None
     if isinstance(program, SlotProgram):
         nodes, operations = nodes_of(program), len(program.operations)
@@ -122,15 +113,14 @@ def _work(program: SlotProgram | BootstrapProgram, scheme: Any, profile: Profile
         if isinstance(scheme, Tfhe):
             costs = known_set(scheme.parameters.name, scheme.failure_bits)
             modelled = None if costs is None else node_seconds(program, costs)
-    measured = None
+    if modelled is not None:
+        modelled = seconds_of_nodes(nodes, dict(enumerate(modelled)))
     if profile is not None and profile.operations:
-        measured = {each.number: each.seconds for each in profile.operations}
-    return _Work(
-        nodes,
-        operations,
-        None if measured is None else seconds_of_nodes(nodes, measured),
-        None if modelled is None else seconds_of_nodes(nodes, dict(enumerate(modelled))),
-    )
+        seconds = {each.number: each.seconds for each in profile.operations}
+        measured = seconds_of_nodes(nodes, seconds)
+    draw_graph(above, nodes, operations)
+    draw_times(below, nodes, measured, modelled)
+    below.sharex(above)
 
 
 def _draw_strip(axes: Axes, strip: Strip) -> None:
