@@ -200,3 +200,10 @@ ROW = asdict(PRICES)["levels"][0]
 def test_other_data_are_refused(data: object) -> None:
     with pytest.raises(MalformedBytesError, match="cannot read costs"):
         Costs.from_dict(data)
+
+
+def test_costs_in_another_unit_and_of_kept_diagonals() -> None:
+    costs = modelled([2, 4], special_limbs=2)
+    assert (costs.at(1).rotation, costs.hoisted_share(1)) == (60.0, 0.5)
+    assert costs.scaled(0.5).at(1).rotation == 30.0
+    assert (costs.at(0).diagonal, costs.kept().at(0).diagonal) == (16.0, 1.6)

@@ -9,14 +9,7 @@ from itertools import chain
 import numpy as np
 
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.ir.vectors import (
-    Clear,
-    LaneProgram,
-    Masked,
-    Multiple,
-    Offset,
-    Packed,
-)
+from cloakwork.programs.ir.vectors import Clear, LaneProgram, Masked, Multiple, Offset, Packed
 from cloakwork.programs.packing.scalar import ResultPlace, ScalarPlaces
 from cloakwork.programs.slots import (
     MAX_INTEGER,

@@ -41,14 +41,8 @@ def expected_limbs(
 ) -> Limbs | None:
     """The primes that parameters will have: with the digits whose rotation is cheapest.
 
-    Args:
-        base_bits: Base-2 logarithm of the modulus of level 0.
-        level_bits: What each level adds.
-        levels: How many there are above level 0.
-        most_bits: What the modulus may have with the primes of key switching.
-
-    Returns:
-        None where no digits are few enough bits.
+    Bits are base-2 logarithms: of the modulus of level 0, what each further level adds, and what
+    the modulus may have with the primes of key switching; None where no digits are few enough.
     """
     counts = [math.ceil(base_bits / WORD_BITS)]
     for level in range(1, levels + 1):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -82,22 +81,20 @@ def identity(parameters: Parameters) -> dict[str, Any]:
 def _measure(parameters: Parameters) -> Costs:
     model = modelled_for(parameters)
     top = parameters.levels
-    corrections: dict[str, dict[int, float]] = {}
+    # Of each kind the levels that are measured, and how far the model is off there.
+    corrections: dict[str, tuple[list[int], list[float]]] = {}
     for level in sorted({0, min(1, top), (top + 1) // 2, top}):
         for kind, seconds in operation_seconds(parameters, level).items():
-            correction = seconds / getattr(model.at(level), kind)
-            corrections.setdefault(kind, {})[level] = correction
+            levels, factors = corrections.setdefault(kind, ([], []))
+            levels.append(level)
+            factors.append(seconds / getattr(model.at(level), kind))
     # A chain without levels has no products and no transforms: their prices are not asked for.
     others = corrections["rotation"]
-    levels = [
+    table = [
         {
-            kind: cost * _between(corrections.get(kind, others), level)
+            kind: cost * float(np.interp(level, *corrections.get(kind, others)))
             for kind, cost in asdict(costs).items()
         }
         for level, costs in enumerate(model.levels)
     ]
-    return Costs(tuple(LevelCosts(**costs) for costs in levels), run_seconds(parameters))
-
-
-def _between(measured_levels: Mapping[int, float], level: int) -> float:
-    return float(np.interp(level, list(measured_levels), list(measured_levels.values())))
+    return Costs(tuple(LevelCosts(**costs) for costs in table), run_seconds(parameters))

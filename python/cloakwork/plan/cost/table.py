@@ -8,11 +8,11 @@ matter to a planner, so it takes either.
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from cloakwork.base.record import Fields
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 from cloakwork.programs.slots import Add, Mul, Neg, Rotate, SlotProgram, Sub
 from cloakwork.runtime.degrees import degrees
@@ -25,20 +25,11 @@ _KEPT_SHARE = 0.1
 class LevelCosts:
     """What each kind of operation costs whose operands stand at one level.
 
-    Args:
-        rotation: The first rotation of a value.
-        hoisted_rotation: Each further rotation of the same value.
-        product: A product of two ciphertexts, not relinearised.
-        relinearisation: The way of a product, or of a sum of products, back to degree 1.
-        rescale: A rescale.
-        encoding: The encoding of a constant by itself.
-        plaintext_product: A product with a constant, its encoding included.
-        addition: A sum of two ciphertexts of degree 1.
-        linear: A linear transform without its rotations and diagonals.
-        baby_step: Each rotation of the operand of a linear transform.
-        giant_step: Each rotation of a sum of its diagonals.
-        diagonal: Each diagonal of a linear transform, its encoding included.
-        drop_level: The way to a lower level.
+    A rotation is the first of a value, a hoisted one each further of the same value. A product is
+    of two ciphertexts and not relinearised, an addition of two of degree 1. An encoding is that of
+    a constant by itself; plaintext products and diagonals include theirs. A linear transform takes
+    beside `linear` a baby step for each rotation of its operand, a giant step for each rotation of
+    a sum of its diagonals, and the diagonals.
     """
 
     rotation: float
@@ -63,24 +54,13 @@ class Costs:
     Args:
         levels: The costs of operations.
         run: What every run of a program costs besides its operations.
-
-    Example:
-        >>> costs = modelled([2, 4], special_limbs=2)
-        >>> costs.hoisted_share(1), costs.at(1).rotation, costs.scaled(0.5).at(1).rotation
-        (0.5, 60.0, 30.0)
-        >>> costs.at(0).diagonal, costs.kept().at(0).diagonal
-        (16.0, 1.6)
     """
 
     levels: tuple[LevelCosts, ...]
     run: float = 0.0
 
     def at(self, level: int) -> LevelCosts:
-        """The costs at a level.
-
-        Raises:
-            InvalidArgumentError: The table has no such level.
-        """
+        """The costs at a level."""
         if not 0 <= level < len(self.levels):
             raise InvalidArgumentError(
                 f"cannot price an operation at level {level}: expected a level from 0 up to "
@@ -110,38 +90,15 @@ class Costs:
 
     @classmethod
     def from_dict(cls, data: Any) -> Costs:
-        """Read a table that `dataclasses.asdict` took apart.
-
-        Raises:
-            MalformedBytesError: The data are something else.
-        """
-        match data:
-            case {"run": run, "levels": [_, *_] as rows} if _is_finite(run) and run >= 0:
-                return cls(tuple(_level_costs(row) for row in rows), float(run))
-            case _:
-                raise MalformedBytesError(
-                    "cannot read costs: expected what a run costs and a table of levels"
-                )
-
-
-_KINDS = tuple(field.name for field in fields(LevelCosts))
-
-
-def _is_finite(number: Any) -> bool:
-    real = isinstance(number, int | float) and not isinstance(number, bool)
-    # An integer may be too large for a double, which isfinite would raise for.
-    return real and abs(number) <= sys.float_info.max
-
-
-def _level_costs(row: Any) -> LevelCosts:
-    if not isinstance(row, Mapping) or set(row) != set(_KINDS):
-        raise MalformedBytesError(
-            f"cannot read costs: expected a row with the numbers {', '.join(_KINDS)}"
-        )
-    for kind, number in row.items():
-        if not (_is_finite(number) and number > 0):
-            raise MalformedBytesError(f"cannot read costs: expected a positive number of {kind}")
-    return LevelCosts(**{kind: float(row[kind]) for kind in _KINDS})
+        """Read a table that `dataclasses.asdict` took apart; other data are refused."""
+        costs = Fields(data, "costs").made(cls)
+        rows = list(asdict(costs)["levels"])
+        positive = all(number > 0 for row in rows for number in row.values())
+        if not rows or rows != data["levels"] or not positive or costs.run < 0:
+            raise MalformedBytesError(
+                "cannot read costs: expected what a run costs and a table of positive numbers"
+            )
+        return costs
 
 
 def modelled(limbs: Sequence[int], special_limbs: int) -> Costs:
@@ -149,11 +106,7 @@ def modelled(limbs: Sequence[int], special_limbs: int) -> Costs:
 
     Key switching works on the limbs of a level and the special ones. The factors are the
     engine's, rounded: a rotation is 10 transforms per limb, and half of that is shared with
-    further rotations of the same value.
-
-    Args:
-        limbs: Limbs of a ciphertext at each level, from level 0 up.
-        special_limbs: Limbs of the key-switching modulus alone.
+    further rotations of the same value. Limbs are given for each level, from level 0 up.
     """
     return Costs(tuple(_modelled_level(count, count + special_limbs) for count in limbs))
 
@@ -182,9 +135,6 @@ def seconds_of(program: SlotProgram, costs: Costs) -> list[float]:
     The first rotation of a value pays for what further rotations of it share. Products pay
     for their relinearisation where it is due; see `runtime.degrees`. Inputs, constants and
     outputs take nothing: a constant is paid for where it is used.
-
-    Raises:
-        InvalidArgumentError: The program has a level that the costs lack.
     """
     degree = degrees(program)
     rotated: set[int] = set()
@@ -201,7 +151,13 @@ def seconds_of(program: SlotProgram, costs: Costs) -> list[float]:
         if isinstance(operation, Add | Sub | Neg):
             # Of as many polynomials as the value has.
             taken *= (degree[number] + 1) / 2
-        if _relinearises(program, number, degree):
+        if isinstance(operation, Mul):
+            relinearises = degree[number] == 1 and not context.has_constant
+        else:
+            relinearises = operation.degree in ("relinearises", "relinearises once") and any(
+                degree[operand] == 2 for operand in operation.operands
+            )
+        if relinearises:
             taken += costs.at(context.level).relinearisation
         seconds.append(taken)
         if isinstance(operation, Rotate):
@@ -209,19 +165,7 @@ def seconds_of(program: SlotProgram, costs: Costs) -> list[float]:
     return seconds
 
 
-def _relinearises(program: SlotProgram, number: int, degree: Sequence[int]) -> bool:
-    operation = program.operations[number]
-    if isinstance(operation, Mul):
-        return degree[number] == 1 and not program.context(number).has_constant
-    if operation.degree in ("relinearises", "relinearises once"):
-        return any(degree[operand] == 2 for operand in operation.operands)
-    return False
-
-
 def total_seconds(program: SlotProgram, costs: Costs) -> float:
-    """What a run of a program takes, in the unit of the costs; see `seconds_of`.
-
-    A program without work takes nothing.
-    """
+    """What a run of a program takes; see `seconds_of`. One without work takes nothing."""
     operations = math.fsum(seconds_of(program, costs))
     return operations + costs.run if operations else 0.0

@@ -25,10 +25,6 @@ class BitCosts:
         noise: What its operations leave of noise, and may leave.
         bootstrap_seconds: Seconds of a bootstrap of one table, two tables, four tables.
         linear_seconds: Seconds to add one LWE ciphertext times a weight to a sum.
-
-    Raises:
-        InvalidArgumentError: A cost is not finite or negative, or costs and noise are of different
-            numbers of tables.
     """
 
     noise: BitNoise
@@ -46,11 +42,7 @@ class BitCosts:
 
     @classmethod
     def from_seconds(cls, noise: BitNoise, seconds: Mapping[str, Any]) -> BitCosts:
-        """The costs of seconds as measured: `bootstrap` by logarithm of the tables, and `linear`.
-
-        Raises:
-            InvalidArgumentError: A number is missing or invalid.
-        """
+        """The costs of seconds as measured: `bootstrap` by log2 of the tables, and `linear`."""
         try:
             return cls(noise, tuple(map(float, seconds["bootstrap"])), float(seconds["linear"]))
         except (KeyError, TypeError, ValueError) as error:
@@ -77,11 +69,7 @@ def measured_sets(failure_bits: int = FAILURE_BITS) -> list[BitCosts]:
 
 
 def measured_set(name: str, failure_bits: int = FAILURE_BITS) -> BitCosts:
-    """One parameter set; its costs are measured where the cache has none yet.
-
-    Raises:
-        InvalidArgumentError: There is no such set.
-    """
+    """One parameter set; its costs are measured where the cache has none yet."""
     costs = known_set(name, failure_bits)
     if costs is None:
         measured = boolean_seconds(name, _REPETITIONS)
