@@ -40,11 +40,7 @@ def no_announcement(step: str) -> None:
 
 @contextmanager
 def announced_steps(title: str, total: int) -> Iterator[Callable[[str], None]]:
-    """A bar for work of a few long steps, drawn while they last; see `progress_bar`.
-
-    Returns:
-        A function that is called with each step as it begins, in words.
-    """
+    """A bar for a few long steps, and what is called with each, in words, as it begins."""
     with progress_bar(title, total=total, unit="step") as bar:
         if bar.disable:
             yield no_announcement

@@ -159,9 +159,8 @@ class Encrypted(Saved):
         if not all(isinstance(name, str) and name.isprintable() for name in ports):
             raise fields.wrong("ports", "names")
         key_id = read_key_id(fields)
-        count = None
-        if fields.raw("count") is not None:
-            count = fields.integer("count", least=1, most=_MAX_RUNS)
+        given = fields.raw("count") is not None
+        count = fields.integer("count", least=1, most=_MAX_RUNS) if given else None
         role: Any = fields.choice("role", ("inputs", "outputs"))
         runs = [_read_run(each) for each in fields.several("runs", most=_MAX_RUNS)]
         if not runs or any(run.keys() != runs[0].keys() for run in runs):

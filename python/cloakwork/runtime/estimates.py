@@ -15,29 +15,12 @@ def estimated_results(
     input_bounds: Sequence[float] | None = None,
     bounds: Sequence[float | None] | None = None,
 ) -> list[list[Any]]:
-    """The estimates of a program's results, whatever key encrypts its inputs.
+    """Under each parameter set an estimate of every result; nothing of schemes without estimates.
 
-    Args:
-        scheme: What it is encrypted by.
-        body: The program.
-        input_bounds: Of a program over reals, for each input the largest absolute value of any
-            slot.
-        bounds: For each operation the same, None where it is not known.
-
-    Returns:
-        Under each parameter set an estimate of every result; nothing of schemes without estimates.
+    Over reals the bounds are the largest absolute values of any slot, of inputs and of operations.
 
     Raises:
         NoiseExhaustedError: Noise would destroy a result.
-
-    Example:
-        >>> from cloakwork._native import Parameters
-        >>> from cloakwork.programs.slots import Add, Input, Output, SlotProgram
-        >>> from cloakwork.schemes.ckks import Ckks
-        >>> program = SlotProgram("x+x", 512, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
-        >>> scheme = Ckks(Parameters(levels=0, log_n=10, insecure=True))
-        >>> estimated_results(scheme, program, [1.0])[0][0].bound
-        2.0
     """
     return [
         run_in_order(body, backend, inputs, bounds)

@@ -230,10 +230,8 @@ class Evaluator(KeyHolder):
         sizes = np.diff(body.output_starts)[made.nodes] * self.program.scheme.value_bytes
         columns = (made.nodes, made.starts, made.seconds, made.threads, sizes)
         profile.operations += [
-            Measurement(node, "bootstrap", begun, seconds, thread, nbytes)
-            for node, begun, seconds, thread, nbytes in zip(
-                *(column.tolist() for column in columns), strict=True
-            )
+            Measurement(node, "bootstrap", *measured)
+            for node, *measured in zip(*(each.tolist() for each in columns), strict=True)
         ]
         return made.outputs
 
@@ -248,7 +246,16 @@ class Evaluator(KeyHolder):
         program, encrypts = self.program, self.program.scheme.encrypts
         ordered = [values[number] for number in sorted(values)]
         if encrypts and program.input_bounds is not None:
-            self._require_bounds(ordered, program.input_bounds)
+            # What may be larger than the bounds that the whole program was planned by.
+            for number, (promised, value) in enumerate(
+                zip(program.input_bounds, ordered, strict=True)
+            ):
+                if value.bound > promised:
+                    raise ValueOutOfRangeError(
+                        f"cannot run {program.name}: expected ciphertext {number} to hold "
+                        f"numbers of absolute value up to {promised:g}, and it was encrypted with "
+                        f"a bound of {value.bound:g}; encrypt it with the client of this program"
+                    )
         threads = threads_within(
             self._memory_limit, self._peak_bytes, threads, f"run {program.name}"
         )
@@ -262,16 +269,6 @@ class Evaluator(KeyHolder):
             cancel=cancel,
             bounds=program.value_bounds if encrypts else None,
         )
-
-    def _require_bounds(self, values: Sequence[Any], bounds: Sequence[float]) -> None:
-        """Refuse what may be larger than the bounds that the whole program was planned by."""
-        for number, (promised, value) in enumerate(zip(bounds, values, strict=True)):
-            if value.bound > promised:
-                raise ValueOutOfRangeError(
-                    f"cannot run {self.program.name}: expected ciphertext {number} to hold "
-                    f"numbers of absolute value up to {promised:g}, and it was encrypted with a "
-                    f"bound of {value.bound:g}; encrypt it with the client of this program"
-                )
 
     @cached_property
     def _peak_bytes(self) -> int:

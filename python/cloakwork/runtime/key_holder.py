@@ -15,13 +15,7 @@ from cloakwork.schemes.base import ReadLimits
 
 
 class KeyHolder(Unpicklable, Saved):
-    """Holds a key of a program.
-
-    Args:
-        program: The program.
-        key: The key.
-        key_id: What the secret key is known by.
-    """
+    """Holds a key of a program, and what its secret key is known by."""
 
     # What `Scheme.read_key` calls it, in files too.
     _key_kind: ClassVar[str]
@@ -32,14 +26,7 @@ class KeyHolder(Unpicklable, Saved):
         self._key_id = key_id
 
     def _values(self, given: Encrypted, role: Role, action: str) -> list[dict[int, Any]]:
-        """For each run the values by number, where they are of this program and key.
-
-        Raises:
-            InvalidArgumentError: They have another role.
-            ProgramMismatchError: They belong to another program.
-            KeyMismatchError: They belong to another key.
-            MalformedBytesError: They are damaged.
-        """
+        """For each run the values by number, where they are of this role, program and key."""
         if given.role != role:
             raise InvalidArgumentError(
                 f"cannot {action}: expected {role}, got {given.role}; encrypt gives inputs, and "
@@ -58,11 +45,7 @@ class KeyHolder(Unpicklable, Saved):
         return given.values(self.program.scheme, self.program.body)
 
     def _encrypted(
-        self,
-        role: Role,
-        ports: Sequence[str],
-        runs: Sequence[Mapping[int, Any]],
-        count: int | None,
+        self, role: Role, ports: Sequence[str], runs: Sequence[Mapping[int, Any]], count: int | None
     ) -> Encrypted:
         """Values of this program and key."""
         program = self.program

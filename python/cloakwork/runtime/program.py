@@ -306,7 +306,11 @@ class Program(Saved):
         """
         seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
         arguments = bound_arguments(self.inputs, args, named, "simulate")
-        unranged = self._unranged(seed)
+        unranged = self.in_clear(seed)
+        if isinstance(self.packing, TensorPacking | BatchPacking):
+            inputs = tuple(replace(port, low=None, high=None) for port in self.inputs)
+            packing = replace(self.packing, inputs=inputs)
+            unranged = replace(unranged, packing=packing, ranges=())
         outputs = unranged.run(**arguments)
         outside = [
             f"input {port.name!r} expects numbers of absolute value up to {port.bound:g}, and got "
@@ -317,15 +321,6 @@ class Program(Saved):
         ]
         outside += self.left_ranges(unranged.packing.pack(arguments, "simulate"))
         return Simulation(outputs, self.error or 0.0, tuple(outside))
-
-    def _unranged(self, noise_seed: int) -> Program:
-        """The same program without encryption, for numbers of any size."""
-        clear = self.in_clear(noise_seed)
-        packing = self.packing
-        if isinstance(packing, TensorPacking | BatchPacking):
-            inputs = tuple(replace(port, low=None, high=None) for port in packing.inputs)
-            return replace(clear, packing=replace(packing, inputs=inputs), ranges=())
-        return clear
 
     def in_clear(self, noise_seed: int | None = None) -> Program:
         """The same program without encryption, with keys that hide nothing: for finding mistakes.
@@ -399,11 +394,7 @@ class Program(Saved):
 
     @classmethod
     def from_fields(cls, fields: Fields, limits: ReadLimits) -> Program:
-        """The program of a record.
-
-        Args:
-            fields: The record.
-            limits: What is accepted.
+        """The program of a record, as far as the limits accept it.
 
         Raises:
             MalformedBytesError: The record is of none.
@@ -460,19 +451,7 @@ def _unpickled(data: bytes) -> Program:
 def bounds_of_values(
     body: SlotProgram, inputs: Sequence[Any], ranges: Sequence[ActivationRange]
 ) -> tuple[float | None, ...]:
-    """For each operation over reals what its values do not exceed; None for constants.
-
-    Args:
-        body: The program.
-        inputs: For each input the largest absolute value of every slot.
-        ranges: The layers of a network, by the numbers that they are meant for.
-
-    Example:
-        >>> from cloakwork.programs.slots import Input
-        >>> body = SlotProgram("same", 2, (Input("x", 0), Output(0)), (None,) * 2)
-        >>> bounds_of_values(body, [np.array([3.0, 0.0])], ())
-        (3.0, 3.0)
-    """
+    """For each operation what its values do not exceed, by bounds of every slot of each input."""
     ceilings: dict[int, float] = {}
     for each in ranges:
         for value in each.values:

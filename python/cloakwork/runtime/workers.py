@@ -34,10 +34,8 @@ class Work(Protocol[T]):
 def work_on_threads(work: Work[T], plan: Schedule, threads: int) -> None:
     """Do all tasks, those that do not wait for each other at the same time, first ones first.
 
-    An interrupt from the keyboard or a failure stops all threads after the tasks under way.
-
-    Raises:
-        BaseException: What a thread raised first.
+    An interrupt from the keyboard or a failure stops all threads after the tasks under way; what a
+    thread raised first is raised.
     """
     crew = _Crew(work, plan, threads)
     with ThreadPoolExecutor(threads, thread_name_prefix="cloakwork-run") as pool:

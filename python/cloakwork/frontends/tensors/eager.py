@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,16 +53,13 @@ def computed(executor: Executor, node: Node, title: str) -> Tensor:
     Raises:
         LevelExhaustedError: The operands have too few levels left.
         MissingKeyError: The evaluator lacks a key that the plan needs.
-
-    Example:
-        >>> import cloakwork as cw
-        >>> session = cw.Session(depth=1, backend="clear")
-        >>> x = session.encrypt([1.0, 2.0])
-        >>> computed(session, x.node(), "x").shape
-        (2,)
     """
     parameters = executor.parameters
-    _require_memory(node, title, executor)
+    # What could not be held, however well it were planned, is refused before it is planned.
+    ciphertext = executor.scheme.bytes_at(State(0))
+    for each in in_order([node]):
+        count = -(-math.prod(each.shape) // parameters.slots)
+        require_memory(count * ciphertext, executor.memory_limit, f"compute {title}")
     lowered = _lowered(node, title, parameters)
     program = executor.fitted(lowered.program)
     inputs = [value for source, _ in lowered.inputs for value in source.tensor.values]
@@ -72,37 +70,18 @@ def computed(executor: Executor, node: Node, title: str) -> Tensor:
     first, *_ = (source.tensor for source, _ in lowered.inputs)
     claimed = any(source.tensor.claimed for source, _ in lowered.inputs)
     return Tensor(
-        values,
-        lowered.outputs[0],
-        first.scheme,
-        first.key_id,
-        executor,
-        program,
-        profile,
-        claimed,
+        values, lowered.outputs[0], first.scheme, first.key_id, executor, program, profile, claimed
     )
-
-
-def _require_memory(node: Node, title: str, executor: Executor) -> None:
-    """Refuse before it is planned what could not be held, however well it were planned."""
-    parameters = executor.parameters
-    ciphertext = executor.scheme.bytes_at(State(0))
-    for each in in_order([node]):
-        count = -(-math.prod(each.shape) // parameters.slots)
-        require_memory(count * ciphertext, executor.memory_limit, f"compute {title}")
 
 
 def _lowered(node: Node, title: str, parameters: Parameters) -> Lowered:
     """The plan; where it takes more levels than there are, the one that takes the fewest."""
     slots = parameters.slots
-    try:
+    with suppress(LevelExhaustedError):
         return lower(title, [node], slots)
-    except LevelExhaustedError:
-        pass
-    try:
+    with suppress(LevelExhaustedError):
         return lower(title, [node], slots, level_price=_LEVELS_FIRST)
-    except LevelExhaustedError:
-        lifted = lower(title, [node], slots, level_price=_LEVELS_FIRST, lift=_LIFT)
+    lifted = lower(title, [node], slots, level_price=_LEVELS_FIRST, lift=_LIFT)
     lowest = min(state.level for state in lifted.program.states if state.level is not None)
     missing = _LIFT - lowest
     depth = parameters.levels + missing

@@ -118,20 +118,13 @@ class Clear:
 
 @dataclass(frozen=True, eq=False)
 class LaneProgram:
-    """A legal list of operations on vectors.
+    """A legal list of operations, of which number k makes vector k, for inputs of a circuit.
 
-    Args:
-        title: What the program computes, in the words of who wrote it.
-        inputs: The inputs of the circuit.
-        operations: The operations in order; vector k is what operation k makes.
-        outputs: The outputs of the circuit.
-        places: Where the scalars of each output lie, in order.
-        supports: The slots of every vector that are not known to be zero.
+    The places say where the scalars of each output lie, in order, and the supports which slots of
+    every vector are not known to be zero.
 
     Raises:
-        InvalidProgramError: An operation uses a vector that is not before it, rotates by 0, or
-            places two scalars in one slot or a scalar against its input's wishes, or the places
-            do not fit the outputs.
+        InvalidProgramError: The operations or the places are not legal; the message says why.
     """
 
     title: str
@@ -165,8 +158,7 @@ class LaneProgram:
         A slot that a result depends on may receive from no slot as far as this.
         """
         reach = 0
-        for vector, slots in enumerate(self._needed()):
-            support = self.supports[vector]
+        for slots, support in zip(self._needed(), self.supports, strict=True):
             if slots and support:
                 reach = max(reach, max(support) - min(slots), max(slots) - min(support))
         return reach + 1
