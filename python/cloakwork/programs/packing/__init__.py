@@ -65,13 +65,8 @@ class Packing(ABC):
 
     @property
     @abstractmethod
-    def vectors_out(self) -> int:
-        """The least number of vectors that come out."""
-
-    @property
     def vector_counts(self) -> tuple[int, int]:
         """How many vectors go in, and the least that come out."""
-        return len(self.held), self.vectors_out
 
     def vectors_of(self, ports: Sequence[str]) -> tuple[int, ...]:
         """The numbers of the vectors that hold these inputs and no others."""

@@ -87,8 +87,8 @@ class BitPacking(Packing):
         return [(port.name,) for port in self.inputs]
 
     @property
-    def vectors_out(self) -> int:
-        return len(self.outputs)
+    def vector_counts(self) -> tuple[int, int]:
+        return len(self.inputs), len(self.outputs)
 
 
 def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[str, Any]:

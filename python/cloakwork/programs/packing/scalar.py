@@ -173,9 +173,9 @@ class ScalarPacking(Packing):
         return [{scalar.input for scalar in scalars} for scalars in self.places.inputs]
 
     @property
-    def vectors_out(self) -> int:
+    def vector_counts(self) -> tuple[int, int]:
         outputs = [each.output for each in self.places.results if isinstance(each, ResultPlace)]
-        return max(outputs, default=-1) + 1
+        return len(self.places.inputs), max(outputs, default=-1) + 1
 
 
 def one_evaluation(port: Port, value: Any, action: str) -> list[int]:

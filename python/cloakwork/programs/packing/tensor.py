@@ -85,17 +85,23 @@ class RealPacking(Packing):
     def input_bounds(self) -> list[Vector] | None:
         if any(math.isinf(port.bound) for port in self.inputs):
             return None
-        return self._vectors(
-            {port.name: np.full((1, *port.shape), port.bound) for port in self.inputs}
-        )
+        return [
+            vector
+            for port, place in self.tensors_in
+            for vector in self._packed(place, np.full((1, *port.shape), port.bound))
+        ]
 
     @property
     def held(self) -> list[tuple[str]]:
         return [(port.name,) for port, place in self.tensors_in for _ in range(place.ciphertexts)]
 
     @property
-    def vectors_out(self) -> int:
-        return sum(place.ciphertexts for _, place in self.tensors_out)
+    def vector_counts(self) -> tuple[int, int]:
+        # Without a list of them: a file may say that they are many.
+        return (
+            sum(place.ciphertexts for _, place in self.tensors_in),
+            sum(place.ciphertexts for _, place in self.tensors_out),
+        )
 
 
 @dataclass(frozen=True, slots=True)
