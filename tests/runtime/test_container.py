@@ -12,6 +12,7 @@ import pytest
 
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
+from cloakwork.runtime import container
 from cloakwork.runtime.container import VERSION, read, read_bytes, to_bytes, write
 
 NOTE: Record = {
@@ -138,13 +139,16 @@ def test_a_compressed_part_is_refused(tmp_path: Path) -> None:
         read(path, "note")
 
 
-def test_arrays_that_unpack_to_more_than_is_allowed_are_refused(tmp_path: Path) -> None:
+def test_arrays_that_unpack_to_more_than_is_allowed_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "bomb"
     write(path, "note", {"zeros": np.zeros(1 << 20)})
     assert path.stat().st_size < 1 << 16
     assert read(path, "note").array("zeros", "float64").shape == (1 << 20,)
+    monkeypatch.setattr(container, "ARRAY_BYTES", 1000)
     with pytest.raises(MalformedBytesError, match=r"its arrays take \d+ bytes, 1000 are allowed"):
-        read(path, "note", array_bytes=1000)
+        read(path, "note")
 
 
 NUMBERS: Record = {"array": "0.array", "of": "<f8", "shape": [3]}

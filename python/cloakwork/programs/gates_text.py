@@ -25,27 +25,14 @@ from typing import cast
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 from cloakwork.programs.port import Port, PortKind
-from cloakwork.programs.tokens import TextReader, Tokens, quote
+from cloakwork.programs.tokens import Tokens, program_lines, quote
 
 _FIRST_LINE = "cloakwork gate program 1"
 _KINDS = {kind.name.lower(): kind for kind in GateKind}
 
 
 def to_text(program: GateProgram) -> str:
-    """A gate program as text from which `from_text` makes it again.
-
-    Example:
-        >>> builder = GateBuilder("both", (Port("a", "bits", 2),))
-        >>> builder.output(Port("y", "bits", 1), (builder.append(GateKind.AND, 0, 1),))
-        >>> print(to_text(builder.finish()))
-        cloakwork gate program 1
-        title "both"
-        input "a" bits 2
-        <BLANKLINE>
-        %2 = and %0 %1
-        <BLANKLINE>
-        output "y" bits 1 = %2
-    """
+    """A gate program as text from which `from_text` makes it again."""
     lines = [_FIRST_LINE, f"title {quote(program.title)}"]
     lines += [f"input {_port_text(port)}" for port in program.inputs]
     lines.append("")
@@ -63,25 +50,30 @@ def to_text(program: GateProgram) -> str:
 
 
 def from_text(text: str) -> GateProgram:
-    """Read a gate program from its text.
-
-    Args:
-        text: What `to_text` made, or a person wrote.
+    """Read a gate program from the text that `to_text` made, or a person wrote.
 
     Raises:
         InvalidProgramError: The text is no program, or a gate of it is not legal; the message
             names the line.
-
-    Example:
-        >>> text = 'cloakwork gate program 1\\ntitle "t"\\ninput "a" bits 1\\n%1 = not %0'
-        >>> from_text(text).gate_count
-        1
     """
-    reader = _Reader()
-    reader.read(text)
-    if reader.title is None:
-        raise reader.ended_early("and a title")
-    return reader.gates().finish()
+    inputs: list[Port] = []
+    builder: GateBuilder | None = None
+    with program_lines(text, _FIRST_LINE) as (title, lines):
+        for tokens in lines:
+            if tokens.accept("input"):
+                if builder is not None:
+                    raise InvalidProgramError("an input comes after a gate or an output")
+                inputs.append(_read_port(tokens))
+                continue
+            if builder is None:
+                builder = GateBuilder(title, inputs)
+            if tokens.accept("output"):
+                port = _read_port(tokens)
+                tokens.expect("=")
+                builder.output(port, _read_values(tokens))
+            else:
+                _read_gate(tokens, builder)
+    return (GateBuilder(title, inputs) if builder is None else builder).finish()
 
 
 def _port_text(port: Port) -> str:
@@ -98,36 +90,6 @@ def _read_port(tokens: Tokens) -> Port:
     fraction = tokens.integer() if tokens.accept("fraction") else 0
     # The port itself refuses other kinds.
     return Port(name, cast(PortKind, kind), width, tuple(shape), fraction=fraction)
-
-
-class _Reader(TextReader):
-    """Reads a gate program."""
-
-    first_line = _FIRST_LINE
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._inputs: list[Port] = []
-        self._builder: GateBuilder | None = None
-
-    def gates(self) -> GateBuilder:
-        """The gates so far, after which there are no more inputs."""
-        if self._builder is None:
-            self._builder = GateBuilder(self.title or "", self._inputs)
-        return self._builder
-
-    def read_line(self, tokens: Tokens) -> None:
-        if tokens.peek().startswith("%"):
-            _read_gate(tokens, self.gates())
-        elif tokens.accept("output"):
-            port = _read_port(tokens)
-            tokens.expect("=")
-            self.gates().output(port, _read_values(tokens))
-        else:
-            tokens.expect("input")
-            if self._builder is not None:
-                raise InvalidProgramError("an input comes after a gate or an output")
-            self._inputs.append(_read_port(tokens))
 
 
 def _read_gate(tokens: Tokens, builder: GateBuilder) -> None:

@@ -113,13 +113,11 @@ class Port:
             bits = "1 bit" if self.width == 1 else f"{self.width} bits"
             point = f", {self.fraction} of them after the point" if self.fraction else ""
             return f"{self.name}: {f'{sizes} x ' if sizes else ''}{self.kind}, {bits}{point}"
-        return f"{self.name}: {sizes or 'one'}, {self.kind}s{self._range()}"
-
-    def _range(self) -> str:
-        if self.low is None or self.high is None:
-            return ""
-        ends = [f"{end:g}" if self.kind == "real" else str(end) for end in (self.low, self.high)]
-        return f" from {ends[0]} to {ends[1]}"
+        limits = ""
+        if self.low is not None and self.high is not None:
+            form = "g" if self.kind == "real" else ""
+            limits = f" from {self.low:{form}} to {self.high:{form}}"
+        return f"{self.name}: {sizes or 'one'}, {self.kind}s{limits}"
 
     def _refuse(self, reason: str) -> NoReturn:
         raise InvalidProgramError(f"cannot make the port {self.name!r:.40}: {reason}")
@@ -127,8 +125,7 @@ class Port:
 
 def signature(inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
     """The names of inputs and outputs, as a repr shows them: `a, b -> y`."""
-    named = (", ".join(port.name for port in ports) for ports in (inputs, outputs))
-    return " -> ".join(named)
+    return " -> ".join(", ".join(port.name for port in ports) for ports in (inputs, outputs))
 
 
 def distinct_ports(given: Any, kinds: Sequence[str], what: str) -> tuple[Port, ...]:

@@ -60,7 +60,7 @@ def slots_record(program: SlotProgram) -> Record:
         "slots": program.slots,
         "operations": np.frombuffer(text, dtype=np.uint8),
         "vectors": np.stack(vectors) if vectors else empty,
-        "transforms": [_transform_record(each) for each in tables.transforms],
+        "transforms": list(map(_transform_record, tables.transforms)),
     }
 
 
@@ -75,11 +75,7 @@ def _transform_record(diagonals: SparseDiagonals) -> Record:
 
 
 def read_slots(fields: Fields) -> SlotProgram:
-    """The slot program of a record.
-
-    Raises:
-        MalformedBytesError: The record is damaged, or of a program that is not legal.
-    """
+    """The slot program of a record; a damaged one, or one not legal, is a malformed record."""
     numbers: Any = fields.choice("numbers", tuple(NUMBERS))
     slots = fields.integer("slots", least=1, most=MAX_SLOTS)
     packed = fields.array("operations", "uint8")

@@ -24,6 +24,7 @@ A program over integers says so after its slots, by the line `numbers integer`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.layout import Axis, Layout
 from cloakwork.programs.operations import OPERATIONS
 from cloakwork.programs.slots import Builder, SlotProgram
-from cloakwork.programs.tokens import TextReader, Tokens, quote
+from cloakwork.programs.tokens import Tokens, program_lines, quote
 from cloakwork.programs.vectors import DistinctVectors, read_vector, vector_text
 
 # Bytes that the vectors of a program read from outside may take.
@@ -45,20 +46,7 @@ _MAX_AXES = 32
 
 
 def to_text(program: SlotProgram) -> str:
-    """A program as text from which `from_text` makes it again, bit for bit.
-
-    Example:
-        >>> from cloakwork.programs.slots import Add, Input, Output
-        >>> x = Input("x", 1)
-        >>> print(to_text(SlotProgram("double", 4, (x, Add(0, 0), Output(1)), (None,) * 3)))
-        cloakwork slot program 1
-        title "double"
-        slots 4
-        <BLANKLINE>
-        %0 = input "x" at 1
-        %1 = add %0 %0
-        %2 = output %1
-    """
+    """A program as text from which `from_text` makes it again, bit for bit."""
     naming = Naming()
     body = operation_lines(program, naming)
     distinct = naming.distinct
@@ -83,35 +71,45 @@ def from_text(text: str, *, memory: int = MEMORY) -> SlotProgram:
     Raises:
         InvalidProgramError: The text is no program, or an operation of it is not legal; the
             message names the line.
-
-    Example:
-        >>> from cloakwork.programs.slots import Add, Input, Output
-        >>> program = SlotProgram("double", 4, (Input("x", 1), Add(0, 0), Output(1)), (None,) * 3)
-        >>> print(from_text(to_text(program)))
-        double, 4 slots
-          %0 = input x        level 1
-          %1 = add %0 %0      level 1
-          %2 = output %1      level 1
     """
-    reader = _Reader(memory)
-    reader.read(text)
-    return reader.finish()
+    vectors: list[NDArray[Any]] = []
+    with program_lines(text, _FIRST_LINE) as (title, lines):
+        head = next(lines, Tokens(""))
+        head.expect("slots")
+        builder = Builder(title, head.integer())
+        for tokens in lines:
+            if tokens.accept("numbers"):
+                if vectors or len(builder):
+                    raise InvalidProgramError(
+                        "what the numbers are comes before vectors and operations"
+                    )
+                tokens.expect("integer")
+                builder = Builder(title, builder.slots, "integer")
+            elif tokens.peek().startswith("v"):
+                _expect_number(tokens, "v", len(vectors))
+                if 8 * builder.slots * (len(vectors) + 1) > memory:
+                    raise InvalidProgramError(
+                        f"the vectors take more than {memory} bytes; "
+                        "if the program is to be trusted, read it with more memory"
+                    )
+                vectors.append(read_vector(tokens, builder.slots, builder.numbers))
+            else:
+                read_operation(tokens, Named(vectors), builder)
+    return builder.finish()
 
 
+@dataclass(frozen=True, slots=True)
 class Named:
     """The vectors and the transforms that the text of operations names.
 
-    Attributes:
+    Args:
         vectors: Vectors by number, v0, v1 and so on.
         transforms: Diagonals by number, t0, t1 and so on; text that a person reads has none, and
             writes the vector of every diagonal.
     """
 
-    def __init__(
-        self, vectors: Sequence[NDArray[Any]] = (), transforms: Sequence[Any] = ()
-    ) -> None:
-        self.vectors = vectors
-        self.transforms = transforms
+    vectors: Sequence[NDArray[Any]] = ()
+    transforms: Sequence[Any] = ()
 
     def vector(self, tokens: Tokens) -> NDArray[Any]:
         """Take the name of a vector."""
@@ -171,7 +169,7 @@ def _layout(layout: Layout) -> str:
 
 
 def _axes(axes: Sequence[Axis]) -> str:
-    return f"({', '.join(_axis(axis) for axis in axes)})"
+    return f"({', '.join(map(_axis, axes))})"
 
 
 def _axis(axis: Axis) -> str:
@@ -181,54 +179,8 @@ def _axis(axis: Axis) -> str:
     return f"{name + ':' if axis.name else ''}{axis.size}@{axis.stride}{tile}"
 
 
-class _Reader(TextReader):
-    """Reads a slot program."""
-
-    first_line = _FIRST_LINE
-
-    def __init__(self, memory: int) -> None:
-        super().__init__()
-        self._memory = memory
-        self._vectors: list[NDArray[Any]] = []
-        self._builder: Builder | None = None
-
-    def read_line(self, tokens: Tokens) -> None:
-        if self._builder is None:
-            tokens.expect("slots")
-            self._builder = Builder(self.title or "", tokens.integer())
-        elif tokens.accept("numbers"):
-            if self._vectors or len(self._builder):
-                raise InvalidProgramError(
-                    "what the numbers are comes before vectors and operations"
-                )
-            tokens.expect("integer")
-            self._builder = Builder(self.title or "", self._builder.slots, "integer")
-        elif tokens.peek().startswith("v"):
-            self._read_vector(tokens, self._builder)
-        else:
-            read_operation(tokens, Named(self._vectors), self._builder)
-
-    def _read_vector(self, tokens: Tokens, builder: Builder) -> None:
-        _expect_number(tokens, "v", len(self._vectors))
-        if 8 * builder.slots * (len(self._vectors) + 1) > self._memory:
-            raise InvalidProgramError(
-                f"the vectors take more than {self._memory} bytes; "
-                "if the program is to be trusted, read it with more memory"
-            )
-        self._vectors.append(read_vector(tokens, builder.slots, builder.numbers))
-
-    def finish(self) -> SlotProgram:
-        if self._builder is None:
-            raise self.ended_early("title and slots")
-        return self._builder.finish()
-
-
 def read_operation(tokens: Tokens, named: Named, builder: Builder) -> None:
-    """Append the operation that a line of `operation_lines` holds to those before it.
-
-    Raises:
-        InvalidProgramError: It is no operation, or not legal there.
-    """
+    """Append the operation that a line of `operation_lines` holds to those before it."""
     _expect_number(tokens, "%", len(builder))
     name = tokens.word()
     if name not in OPERATIONS:

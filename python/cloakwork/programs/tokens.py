@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import ClassVar
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from cloakwork.errors import CloakworkError, InvalidProgramError
 
@@ -31,73 +32,37 @@ _NUMBERED = {
 }
 
 
-class TextReader:
-    """Reads the text of a program: a line that says what it is, its title, the other lines."""
+@contextmanager
+def program_lines(text: str, first_line: str) -> Iterator[tuple[str, Iterator[Tokens]]]:
+    """The title of a program and the lines after it; errors while they are read name the line."""
+    if not isinstance(text, str):
+        raise InvalidProgramError(f"cannot read a program: expected text, got {type(text)}")
+    stripped = enumerate(map(str.strip, text.split("\n")), start=1)
+    numbered = filter(lambda each: each[1], stripped)
+    number, first = next(numbered, (1, ""))
 
-    first_line: ClassVar[str]
+    def lines() -> Iterator[Tokens]:
+        nonlocal number
+        for place, line in numbered:
+            number = place
+            tokens = Tokens(line)
+            yield tokens
+            tokens.end()
 
-    def __init__(self) -> None:
-        self._has_begun = False
-        self.title: str | None = None
-
-    def read(self, text: str) -> None:
-        """Read all lines.
-
-        Raises:
-            InvalidProgramError: The text is no program; the message names the line.
-        """
-        if not isinstance(text, str):
-            raise InvalidProgramError(f"cannot read a program: expected text, got {type(text)}")
-        for number, line in enumerate(text.split("\n"), start=1):
-            try:
-                self._read(line.strip())
-            except CloakworkError as error:
-                raise InvalidProgramError(
-                    f"cannot read the program: line {number}: {error}"
-                ) from error
-
-    def read_line(self, tokens: Tokens) -> None:
-        """Read a line after the title."""
-        raise NotImplementedError
-
-    def ended_early(self, expected: str) -> InvalidProgramError:
-        """The error that the text ends before what every program has."""
-        return InvalidProgramError(
-            f"cannot read the program: expected {self.first_line!r}, {expected}, got the end"
-        )
-
-    def _read(self, line: str) -> None:
-        if not line:
-            return
-        if not self._has_begun:
-            if line != self.first_line:
-                raise InvalidProgramError(f"expected {self.first_line!r}, got {line[:40]!r}")
-            self._has_begun = True
-            return
-        tokens = Tokens(line)
-        if self.title is None:
-            tokens.expect("title")
-            self.title = tokens.quoted()
-        else:
-            self.read_line(tokens)
-        tokens.end()
+    try:
+        if first != first_line:
+            got = repr(first[:40]) if first else "the end"
+            raise InvalidProgramError(f"expected {first_line!r} and a title, got {got}")
+        left = lines()
+        title = next(left, Tokens(""))
+        title.expect("title")
+        yield title.quoted(), left
+    except CloakworkError as error:
+        raise InvalidProgramError(f"cannot read the program: line {number}: {error}") from error
 
 
 class Tokens:
-    """A line's tokens, read from left to right; every refusal says what was expected.
-
-    Args:
-        line: The line.
-
-    Raises:
-        InvalidProgramError: A character begins no token; and of every method but `peek` and
-            `accept`, something else comes.
-
-    Example:
-        >>> tokens = Tokens("rotate %0 by 3")
-        >>> tokens.word(), tokens.numbered("%"), tokens.accept("by"), tokens.integer()
-        ('rotate', 0, True, 3)
-    """
+    """A line's tokens, read from left to right; its errors say what was expected."""
 
     def __init__(self, line: str) -> None:
         self._tokens: list[str] = []
@@ -134,11 +99,7 @@ class Tokens:
 
     def word(self) -> str:
         """Take a word."""
-        token = self.peek()
-        if not token.isidentifier():
-            raise self._unexpected("a word")
-        self._next += 1
-        return token
+        return self._taken("a word", fits=self.peek().isidentifier())
 
     def numbered(self, prefix: str) -> int:
         """Take a token such as %3, v3 or x3, made of this prefix and digits."""
@@ -152,31 +113,24 @@ class Tokens:
 
     def signed(self) -> int:
         """Take an integer of up to 63 bits that may be negative."""
-        token = self.peek()
-        digits = token.removeprefix("-")
-        if not digits.isdecimal() or len(digits) > _MAX_DIGITS + 1 or int(digits) >> 63:
-            raise self._unexpected("an integer of up to 63 bits")
-        self._next += 1
-        return int(token)
+        digits = self.peek().removeprefix("-")
+        is_short = digits.isdecimal() and len(digits) <= _MAX_DIGITS + 1
+        fits = is_short and not int(digits) >> 63
+        return int(self._taken("an integer of up to 63 bits", fits=fits))
 
     def table(self) -> int:
         """Take a look-up table in hexadecimal digits."""
         token = self.peek()
-        if not token.startswith("0x") or len(token) > _MAX_TABLE:
-            raise self._unexpected("a table such as 0x8")
-        self._next += 1
-        return int(token, 16)
+        fits = token.startswith("0x") and len(token) <= _MAX_TABLE
+        return int(self._taken("a table such as 0x8", fits=fits), 16)
 
     def real(self) -> float:
         """Take a finite number."""
         token = self.peek()
-        if not token.startswith(("-", *"0123456789")) or token.startswith("0x"):
-            raise self._unexpected("a number")
-        number = float(token)
-        if not math.isfinite(number):
-            raise self._unexpected("a number that a float64 holds")
-        self._next += 1
-        return number
+        is_number = token.startswith(("-", *"0123456789")) and not token.startswith("0x")
+        fits = is_number and math.isfinite(float(token))
+        expected = "a number that a float64 holds" if is_number else "a number"
+        return float(self._taken(expected, fits=fits))
 
     def quoted(self) -> str:
         """Take text in double quotes, escaped as in JSON."""
@@ -191,10 +145,15 @@ class Tokens:
         return str(text)
 
     def _digits(self, digits: str, expected: str) -> int:
-        if not digits.isdecimal() or len(digits) > _MAX_DIGITS:
+        self._taken(expected, fits=digits.isdecimal() and len(digits) <= _MAX_DIGITS)
+        return int(digits)
+
+    def _taken(self, expected: str, *, fits: bool) -> str:
+        token = self.peek()
+        if not fits:
             raise self._unexpected(expected)
         self._next += 1
-        return int(digits)
+        return token
 
     def _unexpected(self, expected: str) -> InvalidProgramError:
         got = self.peek()[:20]
@@ -202,10 +161,5 @@ class Tokens:
 
 
 def quote(text: str) -> str:
-    """Text as `Tokens.quoted` reads it.
-
-    Example:
-        >>> print(quote('say "x"'))
-        "say \\"x\\""
-    """
+    """Text as `Tokens.quoted` reads it."""
     return json.dumps(text, ensure_ascii=False)

@@ -31,7 +31,7 @@ _HEADER = "header.json"
 _ARRAY = ".array"
 # Lists and records in one another; programs have fewer.
 _MAX_DEPTH = 100
-# Bytes that the arrays of one file may take in memory, unless its reader allows more.
+# Bytes that the arrays of one file may take in memory.
 ARRAY_BYTES = 1 << 30
 _DTYPES = ("|b1", "|u1", "<u4", "<i4", "<i8", "<u8", "<f8")
 
@@ -46,12 +46,7 @@ _DAMAGE = (*_OF_ZIP, LookupError, OverflowError, TypeError, ValueError)
 
 
 def write(path: str | os.PathLike[str], kind: str, record: Record) -> None:
-    """Write a container that only its owner may read; it appears at once or not at all.
-
-    Raises:
-        InvalidArgumentError: The path is invalid.
-        OSError: The file cannot be written.
-    """
+    """Write a container that only its owner may read; it appears at once or not at all."""
     target = file_path(path, "write")
     # Its name is no other's, so that two who write to one path do not meet; its mode is 0600.
     descriptor, partial = tempfile.mkstemp(suffix=".partial", dir=target.parent)
@@ -71,34 +66,29 @@ def to_bytes(kind: str, record: Record) -> bytes:
     return file.getvalue()
 
 
-def read(path: str | os.PathLike[str], kind: str, *, array_bytes: int = ARRAY_BYTES) -> Fields:
-    """Read the record of a container of a kind, whose arrays take up to so many bytes in memory.
+def read(path: str | os.PathLike[str], kind: str) -> Fields:
+    """Read the record of a container of a kind.
 
     Raises:
         MalformedBytesError: The file is no container, is damaged, or holds another kind.
         InvalidArgumentError: The path is invalid.
         OSError: The file cannot be opened.
     """
-    return _of_kind(kind, *read_any(path, array_bytes=array_bytes))
+    return _of_kind(kind, *read_any(path))
 
 
 def read_bytes(data: object, kind: str) -> Fields:
-    """Read the record of a container from its bytes.
-
-    Raises:
-        InvalidArgumentError: They are no bytes.
-        MalformedBytesError: They are no container, are damaged, or hold another kind.
-    """
+    """Read the record of a container from its bytes, refusing what `read` refuses."""
     if not isinstance(data, bytes):
         raise InvalidArgumentError(f"cannot read bytes: got {type(data).__name__}")
-    return _of_kind(kind, *_contents(io.BytesIO(data), "the bytes", ARRAY_BYTES))
+    return _of_kind(kind, *_contents(io.BytesIO(data), "the bytes"))
 
 
-def read_any(path: str | os.PathLike[str], *, array_bytes: int = ARRAY_BYTES) -> tuple[str, Fields]:
+def read_any(path: str | os.PathLike[str]) -> tuple[str, Fields]:
     """The kind of a container and its record; it raises what `read` raises."""
     source = file_path(path, "read")
     with open(source, "rb") as file:
-        return _contents(file, str(source), array_bytes)
+        return _contents(file, str(source))
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
@@ -110,14 +100,9 @@ def kind_of(path: str | os.PathLike[str]) -> str:
 
 def _of_kind(kind: str, found: str, fields: Fields) -> Fields:
     if found != kind:
-        raise MalformedBytesError(
-            f"cannot read {fields.place}: expected {_named(kind)}, got {_named(found)}"
-        )
+        wanted, got = (f"{'an' if each[:1] in 'aeiou' else 'a'} {each}" for each in (kind, found))
+        raise MalformedBytesError(f"cannot read {fields.place}: expected {wanted}, got {got}")
     return fields
-
-
-def _named(kind: str) -> str:
-    return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}"
 
 
 def _write_members(file: BinaryIO, kind: str, record: Record) -> None:
@@ -154,27 +139,24 @@ def _write_members(file: BinaryIO, kind: str, record: Record) -> None:
 def _archive_in(file: BinaryIO, place: str) -> Iterator[zipfile.ZipFile]:
     """The archive that a file is, errors naming the place."""
     try:
-        _require_whole(file)
+        first = file.read(len(_START))
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _END_BYTES))
+        # Zip readers skip bytes before the archive, and after it.
+        if (first, file.read(len(_END))) != (_START, _END):
+            raise MalformedBytesError(
+                "it is not an archive, or there are other bytes before or after it"
+            )
         with zipfile.ZipFile(file) as archive:
+            _require_sizes(archive, size)
             yield archive
     except _DAMAGE as error:
         raise MalformedBytesError(f"cannot read {place}: {error}") from error
 
 
-def _require_whole(file: BinaryIO) -> None:
-    """Refuse bytes before the archive, and after it, which zip readers skip."""
-    first = file.read(len(_START))
-    file.seek(max(0, file.seek(0, os.SEEK_END) - _END_BYTES))
-    if (first, file.read(len(_END))) != (_START, _END):
-        raise MalformedBytesError(
-            "it is not an archive, or there are other bytes before or after it"
-        )
-
-
-def _contents(file: BinaryIO, place: str, array_bytes: int) -> tuple[str, Fields]:
+def _contents(file: BinaryIO, place: str) -> tuple[str, Fields]:
     """The kind of a container and its record."""
     with _archive_in(file, place) as archive:
-        _require_sizes(archive, file.seek(0, os.SEEK_END), array_bytes)
         kind, content = _header(archive)
         left = {each.filename for each in archive.infolist()} - {_HEADER}
 
@@ -206,27 +188,26 @@ def _contents(file: BinaryIO, place: str, array_bytes: int) -> tuple[str, Fields
     return kind, Fields(record, place)
 
 
-def _require_sizes(archive: zipfile.ZipFile, size: int, array_bytes: int) -> None:
+def _require_sizes(archive: zipfile.ZipFile, size: int) -> None:
     """Refuse members that would take more memory than the file has bytes and arrays may take."""
     members = archive.infolist()
     others = [each for each in members if not each.filename.endswith(_ARRAY)]
-    arrays = sum(each.file_size for each in members if each.filename.endswith(_ARRAY))
     if members[0].header_offset != 0:
         raise MalformedBytesError("there are other bytes before it")
     several = len({each.filename for each in members}) != len(members)
-    if several or sum(each.file_size for each in others) > size:
+    stored = sum(each.file_size for each in others)
+    if several or stored > size:
         raise MalformedBytesError("its members are longer than the file")
-    if arrays > array_bytes:
-        raise MalformedBytesError(f"its arrays take {arrays} bytes, {array_bytes} are allowed")
-    for each in others:
-        if each.compress_type != zipfile.ZIP_STORED:
-            raise MalformedBytesError(f"the member {each.filename!r} is compressed")
+    arrays = sum(each.file_size for each in members) - stored
+    if arrays > ARRAY_BYTES:
+        raise MalformedBytesError(f"its arrays take {arrays} bytes, {ARRAY_BYTES} are allowed")
+    compressed = [each.filename for each in others if each.compress_type != zipfile.ZIP_STORED]
+    if compressed:
+        raise MalformedBytesError(f"the member {compressed[0]!r} is compressed")
 
 
 def _header(archive: zipfile.ZipFile) -> tuple[str, Any]:
     """The kind of a container, and its record as the header has it."""
-    if archive.getinfo(_HEADER).compress_type != zipfile.ZIP_STORED:
-        raise MalformedBytesError("its header is compressed")
     head = json.loads(archive.read(_HEADER))
     # True is equal to 1.
     version = head.get("version") if isinstance(head, dict) else None

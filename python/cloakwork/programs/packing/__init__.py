@@ -8,7 +8,7 @@ wants to see.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -60,32 +60,30 @@ class Packing(ABC):
 
     @property
     @abstractmethod
+    def held(self) -> Sequence[Collection[str]]:
+        """For each vector that goes in the names of the inputs that it holds."""
+
+    @property
+    @abstractmethod
     def vector_counts(self) -> tuple[int, int]:
         """How many vectors go in, and the least that come out."""
 
-    @abstractmethod
     def vectors_of(self, ports: Sequence[str]) -> tuple[int, ...]:
         """The numbers of the vectors that hold these inputs and no others."""
+        return tuple(
+            number for number, names in enumerate(self.held) if all(name in ports for name in names)
+        )
 
     @abstractmethod
     def unpack(self, runs: Sequence[Sequence[NDArray[Any]]], count: int | None) -> Any:
         """The results of runs, in the form in which the user wants them."""
 
     def input_bounds(self) -> list[Vector] | None:
-        """For each input of a program over reals the largest absolute value of each slot.
-
-        None of other programs, and where an input has no range.
-        """
+        """For each vector that goes in the largest absolute value of each slot, if known."""
         return None
 
     def pack(self, arguments: Mapping[str, Any], action: str) -> Packed:
-        """The vectors of arguments by name, of all inputs or of some.
-
-        Raises:
-            ShapeMismatchError: A shape does not fit, or the numbers of evaluations differ.
-            ValueOutOfRangeError: A number lies outside the range of its port.
-            NotRealError, NotIntegerError, NotFiniteError: It is no number of the port's kind.
-        """
+        """The vectors of arguments by name, of all inputs or of some."""
         read = {
             port.name: self._read(port, arguments[port.name], action)
             for port in self.inputs
@@ -100,7 +98,9 @@ class Packing(ABC):
             self._vectors({name: rows[start : start + self.batch] for name, rows in shared.items()})
             for start in range(0, count or 1, self.batch)
         ]
-        return Packed(tuple(runs), tuple(read), count)
+        numbers = self.vectors_of([*read])
+        numbered = tuple(dict(zip(numbers, vectors, strict=True)) for vectors in runs)
+        return Packed(numbered, tuple(read), count)
 
     def _require(self, condition: bool, reason: str) -> None:
         if not condition:
@@ -111,19 +111,14 @@ class Packing(ABC):
         """An argument, an evaluation a row, and whether it came with an axis for evaluations."""
 
     @abstractmethod
-    def _vectors(self, rows: Mapping[str, NDArray[Any]]) -> dict[int, NDArray[Any]]:
-        """The vectors of one run by their numbers, from as many evaluations of each input."""
+    def _vectors(self, rows: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
+        """The vectors of one run in order, from as many evaluations of each input that is given."""
 
 
 def bound_arguments(
     ports: Sequence[Port], args: Sequence[Any], named: Mapping[str, Any], action: str
 ) -> dict[str, Any]:
-    """Arguments by name, those given by place taking the names of the ports in order.
-
-    Raises:
-        InputNameError: There is no input of a name, or one is given twice.
-        InvalidArgumentError: There are more arguments than inputs.
-    """
+    """Arguments by name, those given by place taking the names of the ports in order."""
     names = [port.name for port in ports]
     if len(args) > len(names):
         raise InvalidArgumentError(

@@ -28,17 +28,6 @@ class BatchPacking(RealPacking):
         form: How results stand in lists, tuples and dicts.
         width: Inputs that a ciphertext has slots for.
         batch: Of these, those that a run takes.
-
-    Raises:
-        InvalidProgramError: The parts do not fit one another.
-
-    Example:
-        >>> from cloakwork.programs.packing.results import Leaf
-        >>> x, y = (Port(name, "real", shape=(2,), low=-1.0, high=1.0) for name in "xy")
-        >>> places = Places(2, np.array([0, 1]))
-        >>> packing = BatchPacking((x,), (y,), (places,), (places,), Leaf(0), width=2, batch=2)
-        >>> packing.pack({"x": [[1.0, 0.5], [0.0, -1.0]]}, "encrypt").runs[0][0].tolist()
-        [1.0, 0.0, 0.5, -1.0]
     """
 
     kind: ClassVar[str] = "batch"

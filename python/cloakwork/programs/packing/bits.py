@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.errors import NotRealError, ValueOutOfRangeError
+from cloakwork.errors import ValueOutOfRangeError
 from cloakwork.programs.packing import Packing, evaluation_rows, object_array
-from cloakwork.programs.packing.fixed_point import scaled, unscaled
+from cloakwork.programs.packing.fixed_point import not_real, scaled, unscaled
 from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports
 
 Bits = NDArray[np.uint8]
@@ -31,11 +31,6 @@ class BitPacking(Packing):
     Args:
         inputs: The inputs.
         outputs: The outputs.
-
-    Example:
-        >>> packing = BitPacking((Port("a", "signed", 3),), (Port("y", "bits", 1),))
-        >>> [run[0].tolist() for run in packing.pack({"a": [1, -2]}, "encrypt").runs]
-        [[1, 0, 0], [0, 1, 1]]
     """
 
     kind: ClassVar[str] = "bits"
@@ -52,10 +47,7 @@ class BitPacking(Packing):
         """The bits of one argument, a row per run, and whether it has a leading axis for runs."""
         action = f"give {port.name!r} its value"
         if isinstance(value, np.ma.MaskedArray):
-            raise NotRealError(
-                f"cannot {action}: expected {_expected(port)}, got an array with a mask; give what "
-                "stands for the values that it hides"
-            )
+            raise not_real(port, "an array with a mask; give what stands for the values it hides")
         numbers = _octets(value) if port.kind == "bytes" else value
         if not isinstance(numbers, np.ndarray):
             numbers = object_array(numbers, port.name, action)
@@ -76,8 +68,8 @@ class BitPacking(Packing):
             )
         return _bits(rows.reshape(-1), element).reshape(len(rows), port.bits), many
 
-    def _vectors(self, rows: Mapping[str, Bits]) -> dict[int, Bits]:
-        return {number: rows[self.inputs[number].name][0] for number in self.vectors_of([*rows])}
+    def _vectors(self, rows: Mapping[str, Bits]) -> list[Bits]:
+        return [rows[port.name][0] for port in self.inputs if port.name in rows]
 
     def unpack(self, runs: Sequence[Sequence[Bits]], count: int | None) -> dict[str, Any]:
         """Every output by name.
@@ -90,13 +82,12 @@ class BitPacking(Packing):
         bits = np.stack([np.concatenate([*run, np.empty(0, np.uint8)]) for run in runs])
         return results_of_bits(self.outputs, bits.astype(np.uint8), many=count is not None)
 
-    def vectors_of(self, ports: Sequence[str]) -> tuple[int, ...]:
-        """The numbers of these inputs."""
-        return tuple(number for number, port in enumerate(self.inputs) if port.name in ports)
+    @property
+    def held(self) -> list[tuple[str]]:
+        return [(port.name,) for port in self.inputs]
 
     @property
     def vector_counts(self) -> tuple[int, int]:
-        """How many inputs and outputs there are."""
         return len(self.inputs), len(self.outputs)
 
 
@@ -109,8 +100,7 @@ def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[st
         made = _made(port, bits[:, start:end].reshape(-1, port.width))
         if port.fraction:
             made = unscaled(port, made)
-        shape = port.shape
-        made = made.reshape(len(bits), *shape, *made.shape[1:])
+        made = made.reshape(len(bits), *port.shape, *made.shape[1:])
         results[port.name] = made if many else _single(port, made[0])
     return results
 
@@ -125,19 +115,11 @@ def _octets(value: Any) -> Any:
 
 
 def _require_integers(port: Port, numbers: NDArray[Any]) -> None:
-    if numbers.dtype.kind in "iub":
-        return
-    if numbers.dtype.kind == "O":
-        for number in numbers.flat:
-            if not isinstance(number, int | np.integer | np.bool_):
-                raise NotRealError(
-                    f"cannot give {port.name!r} its value: expected {_expected(port)}, got an "
-                    f"object of type {type(number).__name__}"
-                )
-        return
-    raise NotRealError(
-        f"cannot give {port.name!r} its value: expected {_expected(port)}, got {numbers.dtype}"
-    )
+    if numbers.dtype.kind not in "iubO":
+        raise not_real(port, str(numbers.dtype))
+    for number in numbers.flat if numbers.dtype.kind == "O" else ():
+        if not isinstance(number, int | np.integer | np.bool_):
+            raise not_real(port, f"an object of type {type(number).__name__}")
 
 
 def _number(port: Port, number: int) -> str:
@@ -148,12 +130,6 @@ def _number(port: Port, number: int) -> str:
         return str(number / (1 << port.fraction))
     except OverflowError:
         return shown(number >> port.fraction)
-
-
-def _expected(port: Port) -> str:
-    if port.fraction:
-        return "real numbers"
-    return "bytes" if port.kind == "bytes" else "integers"
 
 
 def _bits(numbers: NDArray[Any], width: int) -> Bits:
@@ -179,8 +155,7 @@ def _made(port: Port, bits: Bits) -> NDArray[Any]:
         numbers = [int.from_bytes(row.tobytes(), "little") for row in octets]
         # Flipping the top bit and taking its worth off extends a sign.
         return np.array([(number ^ sign) - sign for number in numbers], dtype=object)
-    padded = np.zeros((len(bits), 8), dtype=np.uint8)
-    padded[:, : octets.shape[1]] = octets
+    padded = np.pad(octets, ((0, 0), (0, _WORD // 8 - octets.shape[1])))
     words = padded.view("<u8").reshape(-1).astype(np.uint64)
     if port.kind == "unsigned":
         return words

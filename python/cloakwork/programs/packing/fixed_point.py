@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,14 @@ _FLOAT_BITS = 53
 def scaled(port: Port, numbers: NDArray[Any]) -> NDArray[Any]:
     """The integers that stand for numbers: of the nearest that a port has, ties to even ones."""
     if numbers.dtype.kind not in "iubfO":
-        _refuse(port, str(numbers.dtype))
+        raise not_real(port, str(numbers.dtype))
+    made: list[int] = []
     if numbers.dtype.kind == "f" and numbers.dtype.itemsize <= np.dtype(np.float64).itemsize:
         with np.errstate(over="ignore"):
             nearest = np.rint(np.ldexp(numbers.astype(np.float64), port.fraction))
         if np.isfinite(nearest).all():
             made = [int(number) for number in nearest.flat]
-            return np.array(made, dtype=object).reshape(numbers.shape)
-    made = [round(_exact(port, number) * (1 << port.fraction)) for number in numbers.flat]
+    made = made or [round(_exact(port, number) * (1 << port.fraction)) for number in numbers.flat]
     return np.array(made, dtype=object).reshape(numbers.shape)
 
 
@@ -45,7 +45,7 @@ def _exact(port: Port, number: Any) -> Fraction:
     if isinstance(number, Rational):
         return Fraction(number)
     if not isinstance(number, float | np.floating | Decimal):
-        _refuse(port, f"an object of type {type(number).__name__}")
+        raise not_real(port, f"an object of type {type(number).__name__}")
     try:
         return Fraction(*number.as_integer_ratio())
     except (OverflowError, ValueError) as error:
@@ -54,5 +54,8 @@ def _exact(port: Port, number: Any) -> Fraction:
         ) from error
 
 
-def _refuse(port: Port, came: str) -> NoReturn:
-    raise NotRealError(f"cannot give {port.name!r} its value: expected real numbers, got {came}")
+def not_real(port: Port, came: str) -> NotRealError:
+    """The error for what is no number of a port's kind."""
+    numbers = "bytes" if port.kind == "bytes" else "integers"
+    expected = "real numbers" if port.fraction else numbers
+    return NotRealError(f"cannot give {port.name!r} its value: expected {expected}, got {came}")

@@ -70,28 +70,20 @@ def filled(form: Form, values: Sequence[Any]) -> Any:
 
 def arrays_in(results: Any) -> Iterator[NDArray[Any]]:
     """The arrays of results in any form."""
-    match results:
-        case Mapping():
-            for part in results.values():
-                yield from arrays_in(part)
-        case list() | tuple():
-            for part in results:
-                yield from arrays_in(part)
-        case _:
-            yield results
+    if not isinstance(results, dict | list | tuple):
+        yield results
+        return
+    for part in results.values() if isinstance(results, dict) else results:
+        yield from arrays_in(part)
 
 
 def integers_of(form: Form) -> Iterator[Leaf | Known]:
     """The integers in a form, in order."""
-    match form:
-        case Sequenced(parts=parts):
-            for part in parts:
-                yield from integers_of(part)
-        case Keyed(parts=named):
-            for part in named.values():
-                yield from integers_of(part)
-        case _:
-            yield form
+    if isinstance(form, Leaf | Known):
+        yield form
+        return
+    for part in form.parts.values() if isinstance(form, Keyed) else form.parts:
+        yield from integers_of(part)
 
 
 def result_ports(form: Form, bits: int) -> tuple[Port, ...]:
@@ -106,13 +98,10 @@ def result_ports(form: Form, bits: int) -> tuple[Port, ...]:
 def _shape(form: Form) -> tuple[int, ...]:
     """The shape of parts that make up an array; else how many integers they have."""
     match form:
-        case Sequenced(parts=(first, *_) as parts):
-            shapes = {_shape(part) for part in parts}
-            nested = all(not isinstance(part, Keyed) for part in parts)
-            if len(shapes) == 1 and nested:
-                return (len(parts), *_shape(first))
-            return (sum(1 for _ in integers_of(form)),)
-        case Sequenced() | Keyed():
-            return (max(1, sum(1 for _ in integers_of(form))),)
-        case _:
+        case Leaf() | Known():
             return ()
+        case Sequenced(parts=parts) if not any(isinstance(part, Keyed) for part in parts):
+            shapes = {_shape(part) for part in parts}
+            if len(shapes) == 1:
+                return (len(parts), *shapes.pop())
+    return (max(1, sum(1 for _ in integers_of(form))),)

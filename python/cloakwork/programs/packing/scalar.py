@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import (
-    InvalidProgramError,
     NotIntegerError,
     ResultOverflowError,
     ShapeMismatchError,
@@ -56,40 +56,12 @@ class ScalarPlaces:
         width: Slots of one evaluation.
         inputs: For each input of the program the scalars that lie in it.
         results: For each result where it lies, or what it is.
-
-    Raises:
-        InvalidProgramError: An evaluation does not fit a row, two scalars share a slot, or a
-            scalar or a result lies outside.
-
-    Example:
-        >>> places = ScalarPlaces(4, 2, ((PlacedScalar(1, "x", 0),),), (ResultPlace(0, 1),))
-        >>> places.pack({"x": np.array([[5], [6], [7]])})[0].tolist()
-        [[0, 5, 0, 6], [0, 7, 0, 0]]
     """
 
     slots: int
     width: int
     inputs: tuple[tuple[PlacedScalar, ...], ...]
     results: tuple[ResultPlace | Clear, ...]
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.width <= self.slots <= MAX_SLOTS:
-            raise InvalidProgramError(
-                f"cannot pack integers: an evaluation takes {self.width} of {self.slots} slots"
-            )
-        results = [place for place in self.results if isinstance(place, ResultPlace)]
-        placed: list[ResultPlace | PlacedScalar] = [*results]
-        placed += (scalar for scalars in self.inputs for scalar in scalars)
-        if any(abs(each.slot) >= self.slots for each in placed):
-            raise InvalidProgramError("cannot pack integers: a slot lies outside its row")
-        if any(place.output < 0 for place in results):
-            raise InvalidProgramError("cannot pack integers: a result is of no output")
-        for number, scalars in enumerate(self.inputs):
-            taken = {scalar.slot % self.slots for scalar in scalars}
-            if len(taken) != len(scalars):
-                raise InvalidProgramError(
-                    f"cannot pack integers: two scalars share a slot of input {number}"
-                )
 
     @property
     def capacity(self) -> int:
@@ -136,9 +108,6 @@ class ScalarPacking(Packing):
         bits: Results are signed numbers of so many bits.
         ranges: For each result the least and the greatest value that the ranges of the inputs
             allow; for explanation.
-
-    Raises:
-        InvalidProgramError: The parts do not fit one another.
     """
 
     kind: ClassVar[str] = "scalars"
@@ -154,15 +123,26 @@ class ScalarPacking(Packing):
 
     def __post_init__(self) -> None:
         places = self.places
+        fits = 1 <= places.width <= places.slots <= MAX_SLOTS
+        self._require(fits, f"an evaluation takes {places.width} of {places.slots} slots")
         self._require(1 <= self.bits <= MAX_BITS, f"its results have {self.bits} bits")
         distinct_ports(self.inputs, ("integer",), "inputs")
         for port in self.inputs:
             ranged = port.low is not None and port.high is not None
             self._require(ranged, f"{port.name!r:.40} has no range")
         counts = {port.name: port.count for port in self.inputs}
-        for scalar in (scalar for scalars in places.inputs for scalar in scalars):
-            known = 0 <= scalar.index < counts.get(scalar.input, 0)
-            self._require(known, "it packs a scalar that no input has")
+        for number, scalars in enumerate(places.inputs):
+            for scalar in scalars:
+                known = 0 <= scalar.index < counts.get(scalar.input, 0)
+                self._require(known, "it packs a scalar that no input has")
+            taken = {scalar.slot % places.slots for scalar in scalars}
+            apart = len(taken) == len(scalars)
+            self._require(apart, f"two scalars share a slot of input {number}")
+        results = [place for place in places.results if isinstance(place, ResultPlace)]
+        slots = {each.slot for each in results} | {each.slot for each in chain(*places.inputs)}
+        inside = all(abs(slot) < places.slots for slot in slots)
+        self._require(inside, "a slot lies outside its row")
+        self._require(all(place.output >= 0 for place in results), "a result is of no output")
         self._require(len(self.ranges) == len(places.results), "a range is missing")
         leaves = [part.number for part in integers_of(self.form) if isinstance(part, Leaf)]
         found = all(0 <= number < len(places.results) for number in leaves)
@@ -174,16 +154,11 @@ class ScalarPacking(Packing):
         rows, many = _integers(port, value, action)
         return rows.reshape(len(rows), port.count), many
 
-    def _vectors(self, rows: Mapping[str, NDArray[Any]]) -> dict[int, NDArray[Any]]:
-        numbers = self.vectors_of([*rows])
-        return dict(zip(numbers, self.places.pack(rows, numbers), strict=True))
+    def _vectors(self, rows: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
+        return self.places.pack(rows, self.vectors_of([*rows]))
 
     def unpack(self, runs: Sequence[Sequence[NDArray[Any]]], count: int | None) -> Any:
-        """Python's integers in the form in which the function returns them.
-
-        Raises:
-            ResultOverflowError: A result is no signed number of so many bits.
-        """
+        """Python's integers in the form in which the function returns them."""
         left = 1 if count is None else count
         found: list[list[int]] = []
         for vectors in runs:
@@ -193,17 +168,12 @@ class ScalarPacking(Packing):
         made = [filled(self.form, values) for values in found]
         return made[0] if count is None else made
 
-    def vectors_of(self, ports: Sequence[str]) -> tuple[int, ...]:
-        """The numbers of the vectors that hold scalars of these inputs and of no others."""
-        return tuple(
-            number
-            for number, scalars in enumerate(self.places.inputs)
-            if all(scalar.input in ports for scalar in scalars)
-        )
+    @property
+    def held(self) -> list[set[str]]:
+        return [{scalar.input for scalar in scalars} for scalars in self.places.inputs]
 
     @property
     def vector_counts(self) -> tuple[int, int]:
-        """How many vectors go in, and the least that come out."""
         outputs = [each.output for each in self.places.results if isinstance(each, ResultPlace)]
         return len(self.places.inputs), max(outputs, default=-1) + 1
 
@@ -223,24 +193,21 @@ def _integers(port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
     listed = value.tolist() if hasattr(value, "tolist") else value
     array = object_array(listed, port.name, action)
     rows, many = evaluation_rows(array, port.shape, port.name, action)
-    numbers = [_integer(port, each, action) for each in rows.flat]
+    expected = f"cannot {action}: expected {port.name!r} to hold integers"
     low, high = port.low, port.high
-    for number in numbers:
+    numbers: list[int] = []
+    for each in rows.flat:
+        try:
+            number = operator.index(each)
+        except TypeError:
+            raise NotIntegerError(f"{expected}, got {shown(each)}") from None
         if not (low is not None and high is not None and low <= number <= high):
             raise ValueOutOfRangeError(
-                f"cannot {action}: expected {port.name!r} to hold integers from {low} to {high}, "
-                f"got {shown(number)}; declare more bits, or compile with more"
+                f"{expected} from {low} to {high}, got {shown(number)}; declare more bits, or "
+                "compile with more"
             )
+        numbers.append(number)
     return np.array(numbers, dtype=object).reshape(rows.shape), many
-
-
-def _integer(port: Port, value: Any, action: str) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise NotIntegerError(
-            f"cannot {action}: expected {port.name!r} to hold integers, got {shown(value)}"
-        ) from None
 
 
 def _require_bits(results: Sequence[int], bits: int) -> None:

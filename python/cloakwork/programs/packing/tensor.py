@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -62,13 +62,13 @@ class RealPacking(Packing):
         require_bound(array, port.bound, where, self.advice)
         return rows
 
-    def _vectors(self, rows: Mapping[str, NDArray[np.float64]]) -> dict[int, Vector]:
-        return {
-            first + number: vector
-            for first, port, place in self._numbered()
+    def _vectors(self, rows: Mapping[str, NDArray[np.float64]]) -> list[Vector]:
+        return [
+            vector
+            for port, place in self.tensors_in
             if port.name in rows
-            for number, vector in enumerate(self._packed(place, rows[port.name]))
-        }
+            for vector in self._packed(place, rows[port.name])
+        ]
 
     def unpack(self, runs: Sequence[Sequence[Vector]], count: int | None) -> Any:
         """Arrays in the form in which the function or the network returns them."""
@@ -83,7 +83,6 @@ class RealPacking(Packing):
         return filled(self.form, found)
 
     def input_bounds(self) -> list[Vector] | None:
-        """For each vector that goes in the largest absolute value of each slot, if it has one."""
         if any(math.isinf(port.bound) for port in self.inputs):
             return None
         return [
@@ -92,29 +91,17 @@ class RealPacking(Packing):
             for vector in self._packed(place, np.full((1, *port.shape), port.bound))
         ]
 
-    def vectors_of(self, ports: Sequence[str]) -> tuple[int, ...]:
-        """The numbers of the vectors that hold these inputs."""
-        return tuple(
-            first + number
-            for first, port, place in self._numbered()
-            if port.name in ports
-            for number in range(place.ciphertexts)
-        )
+    @property
+    def held(self) -> list[tuple[str]]:
+        return [(port.name,) for port, place in self.tensors_in for _ in range(place.ciphertexts)]
 
     @property
     def vector_counts(self) -> tuple[int, int]:
-        """How many vectors go in and come out."""
+        # Without a list of them: a file may say that they are many.
         return (
             sum(place.ciphertexts for _, place in self.tensors_in),
             sum(place.ciphertexts for _, place in self.tensors_out),
         )
-
-    def _numbered(self) -> Iterator[tuple[int, Port, Any]]:
-        """The tensors that go in, each after the number of its first vector."""
-        first = 0
-        for port, place in self.tensors_in:
-            yield first, port, place
-            first += place.ciphertexts
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,17 +122,6 @@ class TensorPacking(RealPacking):
         placed: The tensors that go in, in the order of the program's inputs.
         results: The layout of each result.
         form: The one result, or a tuple.
-
-    Raises:
-        InvalidProgramError: The parts do not fit one another.
-
-    Example:
-        >>> from cloakwork.programs.layout import Axis
-        >>> layout = Layout(4, (Axis(3, 1),))
-        >>> x, y = (Port(name, "real", shape=(3,), low=-1.0, high=1.0) for name in "xy")
-        >>> packing = TensorPacking((x,), (y,), (PlacedInput(0, layout),), (layout,), Leaf(0))
-        >>> packing.pack({"x": [0.5, 0.0, 1.0]}, "encrypt").runs[0][0].tolist()
-        [0.5, 0.0, 1.0, 0.0]
     """
 
     kind: ClassVar[str] = "tensors"

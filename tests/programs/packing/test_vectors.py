@@ -1,0 +1,46 @@
+"""How numbers lie in vectors, in each packing of numbers."""
+
+import numpy as np
+
+from cloakwork.programs.ir.vectors import PlacedScalar
+from cloakwork.programs.layout import Axis, Layout
+from cloakwork.programs.packing.batch import BatchPacking
+from cloakwork.programs.packing.results import Leaf
+from cloakwork.programs.packing.scalar import ResultPlace, ScalarPlaces
+from cloakwork.programs.packing.tensor import PlacedInput, TensorPacking
+from cloakwork.programs.places import Places
+from cloakwork.programs.port import Port
+
+
+def ports(size: int) -> list[Port]:
+    """An input and an output of so many numbers."""
+    return [Port(name, "real", shape=(size,), low=-1.0, high=1.0) for name in "xy"]
+
+
+def test_a_tensor_lies_as_its_layout_says() -> None:
+    layout = Layout(4, (Axis(3, 1),))
+    x, y = ports(3)
+    placed = (PlacedInput(0, layout), PlacedInput(0, layout))
+    packing = TensorPacking((x,), (y,), placed, (layout,), Leaf(0))
+    (run,) = packing.pack({"x": [0.5, 0.0, 1.0]}, "encrypt").runs
+    assert {number: vector.tolist() for number, vector in run.items()} == {
+        0: [0.5, 0.0, 1.0, 0.0],
+        1: [0.5, 0.0, 1.0, 0.0],
+    }
+    assert packing.vector_counts == (2, 1)
+    assert packing.unpack([[run[0]]], None).tolist() == [0.5, 0.0, 1.0]
+
+
+def test_inputs_of_a_batch_lie_beside_each_other() -> None:
+    places = Places(2, np.array([0, 1]))
+    x, y = ports(2)
+    packing = BatchPacking((x,), (y,), (places,), (places,), Leaf(0), width=2, batch=2)
+    (run,) = packing.pack({"x": [[1.0, 0.5], [0.0, -1.0]]}, "encrypt").runs
+    assert run[0].tolist() == [1.0, 0.0, 0.5, -1.0]
+
+
+def test_evaluations_lie_side_by_side_row_after_row() -> None:
+    places = ScalarPlaces(4, 2, ((PlacedScalar(1, "x", 0),),), (ResultPlace(0, 1),))
+    (vector,) = places.pack({"x": np.array([[5], [6], [7]])})
+    assert vector.tolist() == [[0, 5, 0, 6], [0, 7, 0, 0]]
+    assert places.unpack([vector], 3) == [[5], [6], [7]]
