@@ -34,7 +34,7 @@ test: lint .venv/.native .venv/.clash
 	@cargo test --release --quiet
 	@echo "== testing the package"
 	@$(BIN)/stubtest --concise cloakwork._native
-	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python -m pytest -q -n auto --dist worksteal
+	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal
 
 test-slow: .venv/.native .venv/.dev .venv/.clash
 	@echo "== running the slow tests"
