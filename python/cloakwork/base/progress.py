@@ -23,15 +23,19 @@ class _Bar(tqdm):  # type: ignore[type-arg]  # tqdm is generic in its stubs alon
 
 
 _Bar.set_lock(threading.RLock())
+# It shows nothing and counts nothing, so all who show nothing share it: making one costs as much
+# as running a small program's operation.
+_SILENT = _Bar(disable=True)
 
 Bar: TypeAlias = "tqdm[NoReturn]"
 
 
 def progress_bar(title: str, *, total: int, unit: str) -> Bar:
     """A bar on a terminal, when the work takes longer than a moment; elsewhere nothing."""
-    # Where the interpreter has no standard error, it is None; elsewhere tqdm asks it.
-    disable = True if sys.stderr is None else None
-    return _Bar(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False, disable=disable)
+    # Where the interpreter has no standard error, it is None; others may put anything there.
+    if sys.stderr is None or (hasattr(sys.stderr, "isatty") and not sys.stderr.isatty()):
+        return _SILENT
+    return _Bar(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False)
 
 
 def no_announcement(step: str) -> None:

@@ -34,7 +34,7 @@ def degrees(program: SlotProgram) -> tuple[int, ...]:
     at_once: set[int] = set()
     for number, operation in enumerate(program.operations):
         own = [families[operand] for operand in operation.operands if operand in families]
-        if _multiplies_ciphertexts(program, number):
+        if multiplies_ciphertexts(program, number):
             products[families[number]] += 1
             at_once.update(own)
         elif operation.degree == "needs 1":
@@ -54,7 +54,8 @@ def degrees(program: SlotProgram) -> tuple[int, ...]:
     )
 
 
-def _multiplies_ciphertexts(program: SlotProgram, number: int) -> bool:
+def multiplies_ciphertexts(program: SlotProgram, number: int) -> bool:
+    """Whether an operation is a product of two ciphertexts."""
     if not isinstance(program.operations[number], Mul):
         return False
     return not program.context(number).has_constant
@@ -71,7 +72,7 @@ def _families(program: SlotProgram) -> dict[int, int]:
         return number
 
     for number, operation in enumerate(program.operations):
-        if _multiplies_ciphertexts(program, number):
+        if multiplies_ciphertexts(program, number):
             parents[number] = number
         elif operation.degree == "keeps" and not isinstance(operation, Output):
             for operand in operation.operands:

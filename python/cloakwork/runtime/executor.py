@@ -269,9 +269,7 @@ def _made(
     """The values of one task."""
     operations = [program.operations[number] for number in numbers]
     match operations:
-        case [Mul(left=left, right=right)] if (
-            plan.degrees[numbers[0]] == 2 and not program.context(numbers[0]).has_constant
-        ):
+        case [Mul(left=left, right=right)] if numbers[0] in plan.lazy_products:
             return [backend.multiply_lazily(values[left], values[right])]
         case [operation]:
             return [applied(operation, program, backend, values)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from cloakwork.programs.slots import Constant, Input, Output, Rotate, SlotProgram
-from cloakwork.runtime.degrees import degrees
+from cloakwork.runtime.degrees import degrees, multiplies_ciphertexts
 
 # Rotations of one value that are made at once: each holds a value until it is due.
 _LARGEST_GROUP = 32
@@ -18,7 +18,7 @@ _LONGEST_GROUP = 128
 def hoisting_groups(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
     """The rotations of one value that are made together, when the first of them is due.
 
-    They share the dear part of key switching: "hoisting" of Halevi and Shoup, Faster
+    They share the expensive part of key switching: "hoisting" of Halevi and Shoup, Faster
     Homomorphic Linear Transformations in HElib, 2018 (eprint 2018/244). A group has 2 to
     32 rotations, the last less than 128 operations after the first.
 
@@ -61,6 +61,7 @@ class Schedule:
         users: The tasks that work on each value.
         outputs: The values that are results of the program; they outlive their users.
         degrees: The degree of every value as a ciphertext; see `degrees`.
+        lazy_products: The products of two ciphertexts that are not relinearised at once.
     """
 
     inputs: tuple[int, ...]
@@ -70,6 +71,7 @@ class Schedule:
     users: tuple[tuple[int, ...], ...]
     outputs: tuple[int, ...]
     degrees: tuple[int, ...]
+    lazy_products: frozenset[int]
 
 
 # A program is often run more than once, and what it takes is predicted before each run.
@@ -118,6 +120,12 @@ def _scheduled(program: SlotProgram) -> Schedule:
     inputs = tuple(
         number for number, each in enumerate(program.operations) if isinstance(each, Input)
     )
+    found = degrees(program)
+    lazy = (
+        number
+        for number, degree in enumerate(found)
+        if degree == 2 and multiplies_ciphertexts(program, number)
+    )
     return Schedule(
         inputs,
         tuple(tasks),
@@ -125,5 +133,6 @@ def _scheduled(program: SlotProgram) -> Schedule:
         tuple(sources),
         tuple(map(tuple, users)),
         tuple(outputs),
-        degrees(program),
+        found,
+        frozenset(lazy),
     )
