@@ -77,7 +77,7 @@ class Encrypted(Saved):
         """For each run its values by number, as a scheme works on them.
 
         Raises:
-            MalformedBytesError: They are none of this scheme, or not of this program.
+            MalformedBytesError: They are of another scheme or another program.
         """
         if self._dump is None:
             count = value_count(body, self.role)

@@ -62,7 +62,7 @@ def run(
 
     Raises:
         InvalidArgumentError: The inputs do not fit the program in number or level, the number
-            of threads is out of range, or the profile or the event is none.
+            of threads is out of range, `profile` is no Profile, or `cancel` no event.
         RunCancelledError: The run was cancelled.
         CloakworkError: An operation failed; a note names it, the program and the user's line.
 

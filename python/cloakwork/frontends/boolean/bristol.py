@@ -37,17 +37,7 @@ def from_bristol(
 ) -> GateProgram:
     """Read a circuit in the old Bristol format or in Bristol Fashion.
 
-    Args:
-        path: The file.
-        inputs: Names and kinds for the inputs, of the file's widths. Unsigned numbers x0,
-            x1 and so on without.
-        outputs: The same for the outputs: y0, y1 and so on.
-
-    Raises:
-        BristolSyntaxError: The file is in neither format; the message names the line.
-        InvalidArgumentError: The ports given do not fit the file's, or two have one name; or the
-            path is none.
-        OSError: The file cannot be read.
+    Arguments and errors are those of `circuit.from_bristol`.
     """
     path = file_path(path, "read")
     # A character that is not ASCII is refused where it stands.

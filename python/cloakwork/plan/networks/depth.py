@@ -163,7 +163,7 @@ def parameters_of(
     """Parameters of so many levels, made once.
 
     Raises:
-        InvalidParametersError: There are none.
+        InvalidParametersError: No parameters have so many levels.
     """
     return Parameters(
         levels=levels,
