@@ -12,7 +12,7 @@ from cloakwork import _native
 from cloakwork.base.arguments import integer, optional
 from cloakwork.base.progress import Bar, progress_bar
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
-from cloakwork.programs.slots import Constant, Mul, Operation, Rotate, SlotProgram
+from cloakwork.programs.slots import Constant, Operation, Rotate, SlotProgram
 from cloakwork.runtime.memory import LiveValues, Stored
 from cloakwork.runtime.profile import Measurement, Profile
 from cloakwork.runtime.schedule import Schedule, schedule
@@ -215,13 +215,13 @@ class _Execution(Generic[V]):
     def take_in(self, made: _Made[V]) -> None:
         """Keep what a task made for its users, and let go of what it was the last to use."""
         numbers = self._plan.tasks[made.task]
-        start, seconds = made.start - self._start, made.seconds / len(numbers)
-        for number, value in zip(numbers, made.values, strict=True):
-            kind = self._program.operations[number].kind
-            self._profile.operations.append(
-                Measurement(number, kind, start, seconds, made.thread, value.nbytes)
-            )
         self._live.add(numbers, made.values)
+        start, seconds = made.start - self._start, made.seconds / len(numbers)
+        for number in numbers:
+            kind, nbytes = self._program.operations[number].kind, self._live.sizes[number]
+            self._profile.operations.append(
+                Measurement(number, kind, start, seconds, made.thread, nbytes)
+            )
         self._live.finish(made.task)
         self._bar.update(len(numbers))
 
@@ -267,17 +267,15 @@ def _made(
     values: Values[W],
 ) -> Sequence[W]:
     """The values of one task."""
-    operations = [program.operations[number] for number in numbers]
-    match operations:
-        case [Mul(left=left, right=right)] if numbers[0] in plan.lazy_products:
-            return [backend.multiply_lazily(values[left], values[right])]
-        case [operation]:
-            return [applied(operation, program, backend, values)]
-        case [Rotate(operand=operand), *_]:
-            steps = [rotation.steps for rotation in operations if isinstance(rotation, Rotate)]
-            return backend.rotate_many(values[operand], steps)
-        case _:
-            raise AssertionError("only rotations are done together")
+    operation = program.operations[numbers[0]]
+    if len(numbers) > 1:
+        rotations = (program.operations[number] for number in numbers)
+        steps = [each.steps for each in rotations if isinstance(each, Rotate)]
+        return backend.rotate_many(values[operation.operands[0]], steps)
+    if numbers[0] in plan.lazy_products:
+        left, right = operation.operands
+        return [backend.multiply_lazily(values[left], values[right])]
+    return [applied(operation, program, backend, values)]
 
 
 class Values(Protocol[V_co]):

@@ -55,6 +55,11 @@ class LiveValues(Generic[S]):
     Args:
         plan: The tasks, which say who uses what.
 
+    Attributes:
+        nbytes: Bytes of the values that live now.
+        peak_bytes: The most that it was.
+        sizes: Bytes of every value so far, by number.
+
     Example:
         >>> from cloakwork.programs.slots import Input, Neg, Output
         >>> operations = (Input("x", 1), Neg(0), Output(1))
@@ -69,7 +74,7 @@ class LiveValues(Generic[S]):
     def __init__(self, plan: Schedule) -> None:
         self._plan = plan
         self._values: dict[int, S] = {}
-        self._sizes: dict[int, int] = {}
+        self.sizes: dict[int, int] = {}
         self._users_left = [len(users) for users in plan.users]
         for value in plan.outputs:
             self._users_left[value] += 1
@@ -83,7 +88,7 @@ class LiveValues(Generic[S]):
         """Take in the values that these operations have made."""
         for number, value in zip(numbers, values, strict=True):
             self._values[number] = value
-            self._sizes[number] = nbytes = value.nbytes
+            self.sizes[number] = nbytes = value.nbytes
             self.nbytes += nbytes
         self.peak_bytes = max(self.peak_bytes, self.nbytes)
         for number in numbers:
@@ -104,7 +109,7 @@ class LiveValues(Generic[S]):
 
     def _free(self, number: int) -> None:
         del self._values[number]
-        self.nbytes -= self._sizes[number]
+        self.nbytes -= self.sizes[number]
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,9 +78,13 @@ class Profile:
 
     def append(self, later: Profile) -> None:
         """Take in what a run measured that came after those so far."""
-        self.operations += [
-            each._replace(start=each.start + self.seconds) for each in later.operations
-        ]
+        before = self.seconds
+        # After nothing nothing moves; most profiles are of one run, whose operations may be many.
+        self.operations += (
+            [each._replace(start=each.start + before) for each in later.operations]
+            if before
+            else later.operations
+        )
         self.seconds += later.seconds
         self.peak_bytes = max(self.peak_bytes, later.peak_bytes)
 

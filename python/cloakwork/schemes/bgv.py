@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -62,7 +63,7 @@ class ByPrime:
     @property
     def nbytes(self) -> int:
         """Bytes of ciphertexts, or of evaluation keys."""
-        return sum(each.nbytes for each in self.by_prime)
+        return sum([each.nbytes for each in self.by_prime])
 
     def to_bytes(self) -> list[bytes]:
         """The bytes of each."""
@@ -163,7 +164,7 @@ class BgvBackend(Backend[ByPrime]):
     ) -> ByPrime:
         """What is computed under each prime, of a value and of further operands."""
         operands = zip(self._evaluators, value.by_prime, *others, strict=True)
-        return ByPrime(tuple(compute(*each) for each in operands))
+        return ByPrime(tuple(starmap(compute, operands)))
 
     def _scalars(self, constant: Integers) -> list[int]:
         """The one number of a constant modulo each prime."""
