@@ -168,7 +168,11 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
 
     def absolute(self) -> SparseDiagonals:
         """The same elements with the absolute values of their factors."""
-        return self if self._weights is None else self.weighted(np.abs(self._weights))
+        if self._weights is None:
+            return self
+        made = copy.copy(self)
+        made._weights = np.abs(self._weights)
+        return made
 
     def digest(self) -> bytes:
         """The same for the same elements under the same numbers.
