@@ -14,20 +14,21 @@ class Cloakwork:
 
     def __call__(self, *arguments: str) -> str:
         """What a command prints, which must succeed."""
-        done = self._done(*arguments)
+        done = self.done(*arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     def refusal(self, *arguments: str) -> str:
         """The one line that a command refuses its arguments by."""
-        done = self._done(*arguments)
+        done = self.done(*arguments)
         assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
         assert not done.stdout
         assert "Traceback" not in done.stderr
         assert done.stderr.count("\n") == 1, done.stderr
         return done.stderr
 
-    def _done(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def done(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """What a command ended with."""
         command = Path(sys.executable).with_name("cloakwork")
         return subprocess.run(
             [command, *arguments],

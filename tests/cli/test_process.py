@@ -1,15 +1,15 @@
-"""The command line by its real process: every family from source to results, and refusals."""
+"""The command line by its real process: every family from source to results."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import cloakwork as cw
-from cloakwork.cli.main import cloakwork as group
+from cloakwork.cli.commands import cloakwork as group
 from tests.cli.command import Cloakwork
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "boolean"
@@ -25,7 +25,6 @@ def distance(a, b):
     return sum((x - y) ** 2 for x, y in zip(a, b))
 
 ready = cw.compile(scores, (4, 8), (3, 8))
-number = 3
 """
 
 NETWORK = """
@@ -128,71 +127,10 @@ def test_inspect_says_what_each_file_is_and_no_secret(command: Cloakwork) -> Non
     assert f"program   {fingerprint}" in encrypted
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("compile", "none.py:p", "-o", "p"), "there is no file none.py"),
-        (("compile", "score.py:none", "-o", "p"), "score.py has no 'none'"),
-        (("compile", "score.py", "-o", "p"), "a file and a name in it"),
-        (("compile", "score.py:number", "-o", "p"), "expected a program, a circuit"),
-        (("compile", "score.py:scores", "-o", "p"), "expected --shape"),
-        (("compile", "score.py:distance", "-o", "p"), "expected --bits"),
-        (
-            ("compile", "broken.py:p", "-o", "p"),
-            "ZeroDivisionError: division by zero (broken.py:2)",
-        ),
-        (("compile", "score.py:scores", "--shape", "4x8", "--shape", "3x7", "-o", "p"), "matmul"),
-        (("explain", "none.cw"), "none.cw"),
-        (("explain", "score.py"), "score.py"),
-        (("encrypt", "c", "names.npz", "-o", "i"), "there is no port 'z'; expected x, w"),
-        (("encrypt", "c", "shape.npz", "-o", "i"), "(4, 8)"),
-        (("encrypt", "c", "large.npz", "-o", "i"), "bound"),
-        (("encrypt", "c", "in.txt", "-o", "i"), ".npz, .npy, .json, .csv"),
-        (("encrypt", "c", "bad.json", "-o", "i"), "bad.json"),
-        (("encrypt", "e", "in.npz", "-o", "i"), "expected a client file"),
-        (("run", "c", "i", "-o", "o"), "expected an evaluator"),
-        (("run", "e", "p.cw", "-o", "o"), "expected an encrypted values file"),
-        (("run", "e", "other", "-o", "o"), "key"),
-        (("decrypt", "c", "i"), "inputs"),
-        (("decrypt", "c", "cut"), "cut"),
-        (("decrypt", "c", "o", "-o", "nowhere/r.npy"), "nowhere/r.npy"),
-    ],
-)
-def test_every_refusal_is_one_line(made: Cloakwork, arguments: tuple[str, ...], words: str) -> None:
-    assert words in made.refusal(*arguments)
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Cloakwork:
-    """A folder with one of every file, and some that are damaged."""
-    folder = tmp_path_factory.mktemp("cli")
-    (folder / "score.py").write_text(SOURCE)
-    (folder / "broken.py").write_text("\nhalf = 1 / 0\n")
-    program = cw.compile(lambda x, w: x @ w.T, (4, 8), (3, 8))
-    x, w = np.ones((4, 8)), np.ones((3, 8))
-    client, evaluator = program.keygen()
-    program.save(folder / "p.cw")
-    client.save(folder / "c")
-    evaluator.save(folder / "e")
-    inputs = client.encrypt(x, w)
-    inputs.save(folder / "i")
-    evaluator.run(inputs).save(folder / "o")
-    program.keygen()[0].encrypt(x, w).save(folder / "other")
-    np.savez(folder / "in.npz", x=x, w=w)
-    np.savez(folder / "names.npz", x=x, z=w)
-    np.savez(folder / "shape.npz", x=x.T, w=w)
-    np.savez(folder / "large.npz", x=2 * x, w=w)
-    (folder / "in.txt").write_text("1")
-    (folder / "bad.json").write_text('{"x": [')
-    (folder / "cut").write_bytes((folder / "o").read_bytes()[:-100])
-    return Cloakwork(folder)
-
-
 @pytest.mark.parametrize("name", ["", *sorted(group.commands)])
-def test_help_fits_a_screen(name: str) -> None:
-    arguments = [name, "--help"] if name else ["--help"]
-    printed = CliRunner().invoke(group, arguments, prog_name="cloakwork").output
-    lines = printed.splitlines()
+def test_help_fits_a_screen(command: Cloakwork, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = command(*name.split(), "--help").splitlines()
     assert lines[0].startswith(f"Usage: cloakwork {name}".rstrip())
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
@@ -201,3 +139,12 @@ def test_help_fits_a_screen(name: str) -> None:
 def test_shells_complete_commands(command: Cloakwork) -> None:
     printed = command("--help")
     assert "_CLOAKWORK_COMPLETE=bash_source" in printed
+
+
+def test_an_interrupt_counts_while_commands_are_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt\n")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    done = Cloakwork(tmp_path).done("--help")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

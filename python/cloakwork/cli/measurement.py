@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork.cli.values import by_name
+from cloakwork.cli.result_files import by_name
 from cloakwork.errors import ResultOverflowError, ValueOutOfRangeError
 from cloakwork.explain.quantities import duration, size
 from cloakwork.programs.port import Port

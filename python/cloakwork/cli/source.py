@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import sysconfig
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import cloakwork
 from cloakwork.base.arguments import shown
-from cloakwork.cli.values import ENDINGS, read_samples
+from cloakwork.cli.input_files import ENDINGS, read_samples
 from cloakwork.errors import CloakworkError, InvalidArgumentError
 from cloakwork.frontends import boolean, nn
 from cloakwork.frontends.boolean import Circuit
@@ -22,6 +24,11 @@ from cloakwork.frontends.tensors.compile import compile as compile_function
 from cloakwork.runtime.program import Program
 
 _ACTION = "compile"
+# Where lines are not the user's.
+_PACKAGES = (
+    Path(cloakwork.__file__).parent,
+    *(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,7 @@ class Options:
     """What a user asks of a program; None where nothing was said.
 
     Args:
-        shapes: Shapes of the arguments of a function of tensors.
+        shape: Shapes of the arguments of a function of tensors.
         bound: The largest absolute value of any argument of one.
         bits: Bits of the results of a function of integers.
         sample: A file with a batch of inputs of a network.
@@ -43,7 +50,7 @@ class Options:
         insecure: Whether parameters below 128-bit security are allowed.
     """
 
-    shapes: Sequence[tuple[int, ...]] = ()
+    shape: Sequence[tuple[int, ...]] = ()
     bound: float | None = None
     bits: int | None = None
     sample: Path | None = None
@@ -55,9 +62,39 @@ class Options:
     public_inputs: bool = False
     insecure: bool = False
 
-    def given(self, *names: str) -> dict[str, Any]:
-        """Those of these that the user gave, by name."""
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+    def taken(self, source: str, kind: str, *names: str) -> dict[str, Any]:
+        """The options that a kind of source takes and the user gave, by name.
+
+        Raises:
+            InvalidArgumentError: The user gave others, which would change nothing.
+        """
+        given = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        }
+        others = [_flag(name) for name in given if name not in names]
+        if others:
+            expected = ", ".join(map(_flag, names)) or "no options"
+            raise InvalidArgumentError(
+                f"cannot {_ACTION} {source}: expected {expected} for {kind}, got "
+                f"{' and '.join(others)}; leave {' and '.join(others)} out"
+            )
+        return given
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def file_of(source: str, language: str) -> Path:
+    """The file of a source.
+
+    Example:
+        >>> str(file_of("Aes.hs:encrypt", "haskell"))
+        'Aes.hs'
+    """
+    return Path(source if language == "bristol" else source.rpartition(":")[0])
 
 
 def program_of(source: str, language: str, options: Options) -> Program:
@@ -69,30 +106,39 @@ def program_of(source: str, language: str, options: Options) -> Program:
         options: What is asked.
 
     Raises:
-        InvalidArgumentError: The file raises an error, it has no such name, the name stands for
-            nothing that compiles, or an option that it needs is missing.
+        InvalidArgumentError: The file or its function raises an error, it has no such name, the
+            name stands for nothing that compiles, an option that it needs is missing, or one is
+            given that it does not take.
         CloakworkError: It does not compile.
         OSError: The file cannot be read.
     """
     if language == "bristol":
-        return _circuit(boolean.from_bristol(source), options)
+        return _circuit(boolean.from_bristol(source), source, options)
     path, _, name = source.rpartition(":")
     if not path or not name:
         raise InvalidArgumentError(
             f"cannot {_ACTION} {source}: expected a file and a name in it, such as score.py:program"
         )
     if language == "haskell":
-        return _circuit(boolean.from_haskell(path, name), options)
+        return _circuit(boolean.from_haskell(path, name), source, options)
     if language == "verilog":
-        return _circuit(boolean.from_verilog(path, name), options)
+        return _circuit(boolean.from_verilog(path, name), source, options)
     found = getattr(_module(Path(path)), name, None)
     if found is None:
         raise InvalidArgumentError(f"cannot {_ACTION} {source}: {path} has no {name!r}")
-    return _compiled(found, source, options)
+    try:
+        return _compiled(found, source, options)
+    except CloakworkError:
+        raise
+    except (Exception, SystemExit) as error:
+        # Where none of the user's lines is to blame, Cloakwork is.
+        if _user_line(error) is None:
+            raise
+        raise _raised(source, error) from error
 
 
-def _circuit(circuit: Circuit, options: Options) -> Program:
-    return circuit.compile(**options.given("threads", "failure_bits"))
+def _circuit(circuit: Circuit, source: str, options: Options) -> Program:
+    return circuit.compile(**options.taken(source, "a circuit of bits", "threads", "failure_bits"))
 
 
 def _module(path: Path) -> ModuleType:
@@ -110,45 +156,75 @@ def _module(path: Path) -> ModuleType:
     except CloakworkError:
         raise
     except (Exception, SystemExit) as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        raise InvalidArgumentError(
-            f"cannot {_ACTION} {path}: it raises {type(error).__name__}: {error} "
-            f"({Path(place.filename).name}:{place.lineno})"
-        ) from error
+        raise _raised(path, error) from error
     return module
 
 
+def _raised(source: str | Path, error: BaseException) -> InvalidArgumentError:
+    """What an error of a user's code is told as."""
+    line = _user_line(error)
+    place = "" if line is None else f" ({line})"
+    return InvalidArgumentError(
+        f"cannot {_ACTION} {source}: it raises {type(error).__name__}: {error}{place}; mend the "
+        "file"
+    )
+
+
+def _user_line(error: BaseException) -> str | None:
+    """The last line that an error came through and that no package has."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        file = Path(frame.filename)
+        if file.is_file() and not any(file.is_relative_to(folder) for folder in _PACKAGES):
+            return f"{file.name}:{frame.lineno}"
+    return None
+
+
 def _compiled(found: Any, source: str, options: Options) -> Program:
-    insecure: dict[str, Any] = {"insecure": True} if options.insecure else {}
     if isinstance(found, Program):
+        options.taken(source, "a program that its file compiles")
         return found
     if isinstance(found, Circuit):
-        return _circuit(found, options)
+        return _circuit(found, source, options)
     if isinstance(found, CircuitFunction):
-        if options.bits is None:
-            raise InvalidArgumentError(
-                f"cannot {_ACTION} {source}: expected --bits, the bits of its results"
-            )
-        return found.compile(
-            **options.given("bits", "batch", "public_inputs", "key_budget", "failure_bits"),
-            **insecure,
-        )
+        return _function_of_integers(found, source, options)
     if _is_network(found):
-        return _network(found, source, options, insecure)
+        return _network(found, source, options)
     if callable(found):
-        if not options.shapes:
-            raise InvalidArgumentError(
-                f"cannot {_ACTION} {source}: expected --shape for each argument, such as "
-                "--shape 8x16"
-            )
-        bound = 1.0 if options.bound is None else options.bound
-        specs = [Spec(shape, bound) for shape in options.shapes]
-        asked = {**options.given("precision", "key_budget"), **insecure}
-        return compile_function(found, *specs, **asked)
+        return _function_of_tensors(found, source, options)
     raise InvalidArgumentError(
         f"cannot {_ACTION} {source}: expected a program, a circuit, a network or a function of "
         f"tensors, got {shown(found)}"
     )
+
+
+def _function_of_integers(found: CircuitFunction, source: str, options: Options) -> Program:
+    asked = options.taken(
+        source,
+        "a function of integers",
+        "bits",
+        "batch",
+        "public_inputs",
+        "key_budget",
+        "failure_bits",
+        "insecure",
+    )
+    if options.bits is None:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION} {source}: expected --bits, the bits of its results"
+        )
+    return found.compile(**asked)
+
+
+def _function_of_tensors(found: Any, source: str, options: Options) -> Program:
+    asked = options.taken(
+        source, "a function of tensors", "shape", "bound", "precision", "key_budget", "insecure"
+    )
+    shapes, bound = asked.pop("shape", ()), asked.pop("bound", 1.0)
+    if not shapes:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION} {source}: expected --shape for each argument, such as --shape 8x16"
+        )
+    return compile_function(found, *(Spec(shape, bound) for shape in shapes), **asked)
 
 
 def _is_network(found: Any) -> bool:
@@ -156,11 +232,14 @@ def _is_network(found: Any) -> bool:
     return torch is not None and isinstance(found, torch.nn.Module)
 
 
-def _network(found: Any, source: str, options: Options, insecure: Any) -> Program:
-    if options.sample is None:
+def _network(found: Any, source: str, options: Options) -> Program:
+    asked = options.taken(
+        source, "a network", "sample", "precision", "batch", "key_budget", "insecure"
+    )
+    sample = asked.pop("sample", None)
+    if sample is None:
         raise InvalidArgumentError(
             f"cannot {_ACTION} {source}: expected --sample, a file ({', '.join(ENDINGS)}) with a "
             "batch of inputs such as the network is to be run on"
         )
-    asked = options.given("precision", "batch", "key_budget")
-    return nn.compile(found, read_samples(options.sample), **asked, **insecure)
+    return nn.compile(found, read_samples(sample), **asked)

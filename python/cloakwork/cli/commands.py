@@ -1,0 +1,329 @@
+"""`cloakwork`: compile, explain, keygen, encrypt, run, decrypt, inspect, bench."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cloakwork.cli.main import INTERRUPTED
+from cloakwork.errors import CloakworkError
+
+REFUSED = 2
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_INSECURE = click.option(
+    "--insecure", is_flag=True, help="Allow parameters below 128-bit security, for tests."
+)
+_RESULT = click.option("-o", "--output", type=_FILE, required=True, help="Where to write.")
+
+
+def status_of(arguments: list[str] | None) -> int:
+    """Run the command line for its exit code; every refusal is one line on standard error."""
+    try:
+        status: int | None = cloakwork.main(arguments, prog_name="cloakwork", standalone_mode=False)
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "cloakwork"
+        return _refused(command, f"{error.format_message().rstrip('.')}; see {command} --help")
+    except click.ClickException as error:
+        return _refused("cloakwork", error.format_message())
+    except click.Abort:
+        return INTERRUPTED
+    except (CloakworkError, OSError) as error:
+        return _refused("cloakwork", str(error))
+    return status or 0
+
+
+def _refused(command: str, message: str) -> int:
+    click.echo(f"{command}: {' '.join(message.split())}", err=True)
+    return REFUSED
+
+
+@click.group(
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="cloakwork")
+@click.pass_context
+def cloakwork(context: click.Context) -> None:
+    """Run programs on data that whoever runs them cannot see.
+
+    \b
+    compile score.py:program -o p.cw; keygen p.cw --client c.key --evaluator e.key
+    encrypt c.key in.npz -o in.cw; run e.key in.cw -o out.cw; decrypt c.key out.cw
+
+    Completion in bash: eval "$(_CLOAKWORK_COMPLETE=bash_source cloakwork)"
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(REFUSED)
+
+
+def _shapes(
+    _context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]
+) -> tuple[tuple[int, ...], ...]:
+    return tuple(_shape(text) for text in texts)
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(size) for size in text.split("x"))
+    except ValueError as error:
+        raise click.BadParameter(f"expected sizes such as 8x16, got {text!r}") from error
+
+
+@cloakwork.command("compile")
+@click.argument("source")
+@click.option("--haskell", is_flag=True, help="SOURCE is FILE.hs:FUNCTION.")
+@click.option("--verilog", is_flag=True, help="SOURCE is FILE.v:MODULE.")
+@click.option("--bristol", is_flag=True, help="SOURCE is a Bristol file.")
+@click.option("--shape", multiple=True, callback=_shapes, help="Of each tensor, as 8x16.")
+@click.option("--bound", type=float, help="Largest absolute value of any tensor; 1.")
+@click.option("--bits", type=int, help="Bits of the results of a circuit of integers.")
+@click.option("--sample", type=_FILE, help="Inputs such as a network is to be run on.")
+@click.option("--batch", type=int, help="Evaluations that one run must hold.")
+@click.option("--precision", type=int, help="Bits after the binary point of real results.")
+@click.option("--key-budget", type=int, help="Bytes for all evaluation keys.")
+@click.option("--threads", type=int, help="Threads that a circuit over bits is to run on.")
+@click.option(
+    "--failure-bits",
+    type=int,
+    help="A bootstrap or bound on noise fails with 2^-BITS.",
+)
+@click.option("--public-inputs", is_flag=True, help="Let others encrypt integers by a public key.")
+@_RESULT
+@_INSECURE
+def compile_command(
+    source: str, output: Path, haskell: bool, verilog: bool, bristol: bool, **options: Any
+) -> None:
+    """Compile Python, Haskell, Verilog or Bristol into a program.
+
+    SOURCE is FILE.py:NAME by default, where NAME is a program, a circuit, a torch.nn.Module or a
+    function of tensors.
+    """
+    import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
+    from cloakwork.cli.source import Options, file_of, program_of  # noqa: PLC0415
+
+    flags = {"haskell": haskell, "verilog": verilog, "bristol": bristol}
+    languages = [language for language, given in flags.items() if given] or ["python"]
+    if len(languages) > 1:
+        raise click.UsageError(
+            "expected one of --haskell, --verilog and --bristol, got "
+            + " and ".join(f"--{language}" for language in languages)
+        )
+    asked = Options(**options)
+    read = [file_of(source, languages[0]), *([asked.sample] if asked.sample else [])]
+    require_separate({"--output": output}, read)
+    require_replaceable(output, cw.Program)
+    program = program_of(source, languages[0], asked)
+    program.save(output)
+    click.echo(program)
+
+
+@cloakwork.command()
+@click.argument("program", type=_FILE)
+@click.option("--plot", type=_FILE, help="Draw the plan into a file such as plan.png.")
+@_INSECURE
+def explain(program: Path, plot: Path | None, insecure: bool) -> None:
+    """Print what was planned and what it costs."""
+    import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.outputs import require_not_of_cloakwork  # noqa: PLC0415
+
+    if plot is not None:
+        require_not_of_cloakwork(plot)
+    loaded = cw.load(program, cw.Program, insecure=insecure)
+    if plot is not None:
+        cw.plot(loaded, plot)
+    click.echo(cw.explain(loaded))
+
+
+@cloakwork.command()
+@click.argument("program", type=_FILE)
+@click.option("--runs", type=int, default=1, show_default=True, help="How many runs.")
+@_INSECURE
+def estimate(program: Path, runs: int, insecure: bool) -> None:
+    """Print what runs take on this machine, before they are run."""
+    import cloakwork as cw  # noqa: PLC0415
+
+    click.echo(cw.estimate(cw.load(program, cw.Program, insecure=insecure), runs))
+
+
+@cloakwork.command()
+@click.argument("program", type=_FILE)
+@click.option("--client", type=_FILE, required=True, help="Where the secret key goes.")
+@click.option("--evaluator", type=_FILE, required=True, help="Where the evaluation keys go.")
+@click.option("--public-key", type=_FILE, help="Where a key goes with which others encrypt.")
+@click.option("--overwrite", is_flag=True, help="Replace keys that are there.")
+@_INSECURE
+def keygen(
+    program: Path,
+    client: Path,
+    evaluator: Path,
+    public_key: Path | None,
+    overwrite: bool,
+    insecure: bool,
+) -> None:
+    """Make a secret key and the evaluation keys that go with it."""
+    import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.outputs import (  # noqa: PLC0415
+        require_new_key,
+        require_replaceable,
+        require_separate,
+    )
+
+    kinds = {"--client": cw.Client, "--evaluator": cw.Evaluator, "--public-key": cw.Encryptor}
+    files = {"--client": client, "--evaluator": evaluator}
+    if public_key is not None:
+        files["--public-key"] = public_key
+    require_separate(files, [program])
+    for option, path in files.items():
+        require_replaceable(path, kinds[option])
+        if not overwrite:
+            require_new_key(path)
+    key_holder, runner = cw.load(program, cw.Program, insecure=insecure).keygen()
+    keys: dict[str, Any] = {"--client": key_holder, "--evaluator": runner}
+    if public_key is not None:
+        keys["--public-key"] = key_holder.public_key()
+    for option, path in files.items():
+        keys[option].save(path)
+
+
+@cloakwork.command()
+@click.argument("key", type=_FILE)
+@click.argument("inputs", type=_FILE)
+@_RESULT
+@_INSECURE
+def encrypt(key: Path, inputs: Path, output: Path, insecure: bool) -> None:
+    """Encrypt inputs with a client's key or a public one.
+
+    INPUTS is a .npz, .npy, .json or .csv with values by the names of the program's inputs.
+    """
+    import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.input_files import read_values  # noqa: PLC0415
+    from cloakwork.cli.key_files import load_encrypting  # noqa: PLC0415
+    from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
+
+    require_separate({"--output": output}, [key, inputs])
+    require_replaceable(output, cw.Encrypted)
+    key_holder = load_encrypting(key, insecure)
+    key_holder.encrypt(**read_values(inputs, key_holder.program.inputs)).save(output)
+
+
+@cloakwork.command()
+@click.argument("evaluator", type=_FILE)
+@click.argument("inputs", type=_FILE, nargs=-1, required=True)
+@click.option("--clear", type=_FILE, help="Inputs over bits that are not encrypted.")
+@click.option("--threads", type=int, help="Operations at once; all cores by default.")
+@click.option("--memory-limit", type=int, help="Bytes that the ciphertexts may take.")
+@click.option("--cache-bytes", type=int, help="Bytes that encoded layers may take.")
+@click.option("--profile", is_flag=True, help="Print what the run took.")
+@_RESULT
+@_INSECURE
+def run(
+    evaluator: Path, inputs: tuple[Path, ...], output: Path, clear: Path | None, **options: Any
+) -> None:
+    """Run a program on encrypted inputs."""
+    import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.input_files import read_values  # noqa: PLC0415
+    from cloakwork.cli.key_files import require_layers  # noqa: PLC0415
+    from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
+
+    require_separate({"--output": output}, [evaluator, *inputs, *([clear] if clear else [])])
+    require_replaceable(output, cw.Encrypted)
+    loaded = cw.load(evaluator, cw.Evaluator, insecure=options["insecure"])
+    if options["memory_limit"] is not None:
+        loaded.memory_limit = options["memory_limit"]
+    if options["cache_bytes"] is not None:
+        require_layers(loaded.program)
+        loaded.cache_bytes = options["cache_bytes"]
+    known = None if clear is None else read_values(clear, loaded.program.inputs)
+    profile = cw.Profile()
+    given = [cw.load(path, cw.Encrypted) for path in inputs]
+    loaded.run(given, known, threads=options["threads"], profile=profile).save(output)
+    if options["profile"]:
+        click.echo(cw.explain(loaded.program, profile))
+
+
+@cloakwork.command()
+@click.argument("client", type=_FILE)
+@click.argument("outputs", type=_FILE)
+@click.option(
+    "-o", "--output", type=_FILE, help="A .npz, .npy, .json or .csv; prints JSON without."
+)
+@_INSECURE
+def decrypt(client: Path, outputs: Path, output: Path | None, insecure: bool) -> None:
+    """Decrypt results with the client's key."""
+    import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.result_files import as_json, require_results_place, write_values  # noqa: PLC0415
+
+    if output is not None:
+        require_results_place(output, [client, outputs])
+    key_holder = cw.load(client, cw.Client, insecure=insecure)
+    result = key_holder.decrypt(cw.load(outputs, cw.Encrypted))
+    if output is None:
+        click.echo(as_json(result))
+    else:
+        write_values(output, result, key_holder.program.outputs)
+
+
+@cloakwork.command()
+@click.argument("program", type=_FILE)
+@click.argument("inputs", type=_FILE)
+@click.option(
+    "-o", "--output", type=_FILE, help="A .npz, .npy, .json or .csv; prints JSON without."
+)
+@click.option("--seed", type=int, help="Add modelled errors, drawn from this.")
+@_INSECURE
+def simulate(
+    program: Path, inputs: Path, output: Path | None, seed: int | None, insecure: bool
+) -> None:
+    """Run a program in the clear, to find mistakes."""
+    import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.input_files import read_values  # noqa: PLC0415
+    from cloakwork.cli.result_files import as_json, require_results_place, write_values  # noqa: PLC0415
+
+    if output is not None:
+        require_results_place(output, [program, inputs])
+    loaded = cw.load(program, cw.Program, insecure=insecure)
+    values = read_values(inputs, loaded.inputs)
+    if seed is None:
+        result = loaded.run_clear(**values)
+    else:
+        found = loaded.simulate(seed=seed, **values)
+        result = found.outputs
+        for report in found.outside:
+            click.echo(report, err=True)
+    if output is None:
+        click.echo(as_json(result))
+    else:
+        write_values(output, result, loaded.outputs)
+
+
+@cloakwork.command()
+@click.argument("file", type=_FILE)
+def inspect(file: Path) -> None:
+    """Print what a file is, but no secret.
+
+    Its kind, program, key, security and size.
+    """
+    from cloakwork.cli.inspection import inspected  # noqa: PLC0415
+
+    click.echo(inspected(file))
+
+
+@cloakwork.command()
+@click.argument("program", type=_FILE)
+@click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="To measure.")
+@click.option("--threads", type=int, help="Operations at once; all cores by default.")
+@_INSECURE
+def bench(program: Path, runs: int, threads: int | None, insecure: bool) -> None:
+    """Measure a program on random inputs.
+
+    Keys, encryption, runs and decryption are timed, and results compared with those in the clear.
+    """
+    import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.measurement import measured  # noqa: PLC0415
+
+    loaded = cw.load(program, cw.Program, insecure=insecure)
+    click.echo(measured(loaded, runs, threads))

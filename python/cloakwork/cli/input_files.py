@@ -1,0 +1,270 @@
+"""Inputs of programs from files: .npz, .npy, .json, .csv, by the program's ports."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.base.arguments import shown
+from cloakwork.errors import InputNameError, InvalidArgumentError, MalformedBytesError
+from cloakwork.programs.port import Port
+
+# Of each ending what its files hold, for the message of an error.
+_FORMS = {
+    ".npz": "what numpy.savez writes, an array for each input",
+    ".npy": "what numpy.save writes, the array of the only input",
+    ".json": "JSON, an object with the values by name or the value of the only input",
+    ".csv": "a table, a column for each input under its name or the rows of the only input",
+}
+ENDINGS = tuple(_FORMS)
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+class _UnfitError(Exception):
+    """What a file has instead of what its ending promises."""
+
+
+def read_values(path: Path, ports: Sequence[Port]) -> dict[str, Any]:
+    """The values of ports by name.
+
+    Args:
+        path: A file: .npz with an array for each port; .npy for a program of one port; .json with
+            the values by name, bytes in hexadecimal digits; .csv with a column for each port of
+            single elements and a row for each evaluation, or without names the one port's rows.
+        ports: What may be in it.
+
+    Raises:
+        InvalidArgumentError: The file has another ending.
+        MalformedBytesError: The file is damaged, not of its ending's form, or empty.
+        InputNameError: It has a name that no port has.
+        OSError: The file cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "in.json"
+        >>> _ = path.write_text('{"a": 3}')
+        >>> read_values(path, [Port("a", "integer")])
+        {'a': 3}
+    """
+    found = _parsed(path, ports)
+    if not isinstance(found, dict):
+        found = {_only(path, ports): found}
+    by_name = {port.name: port for port in ports}
+    for name in found:
+        if name not in by_name:
+            raise InputNameError(
+                f"cannot read {path}: there is no port {name!r}; expected {', '.join(by_name)}"
+            )
+    if ports and not found:
+        raise MalformedBytesError(
+            f"cannot read {path}: expected values for {', '.join(by_name)}, got none; name each "
+            "input with its value"
+        )
+    return {name: _taken(value, by_name[name], path) for name, value in found.items()}
+
+
+def read_samples(path: Path) -> Any:
+    """Batches of inputs of a network whose names are not known yet.
+
+    Args:
+        path: A file: .npz with an array for each input; .npy or .csv with the only input's; .json
+            with either.
+
+    Returns:
+        The batch of the only input, or batches by name.
+
+    Raises:
+        InvalidArgumentError: The file has another ending.
+        MalformedBytesError: The file is damaged, or not of its ending's form.
+        OSError: The file cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "in.json"
+        >>> _ = path.write_text('{"a": [[1, 2]], "b": [[3]]}')
+        >>> read_samples(path)
+        {'a': [[1, 2]], 'b': [[3]]}
+    """
+    found = _parsed(path, ())
+    if isinstance(found, dict) and len(found) == 1:
+        return next(iter(found.values()))
+    return found
+
+
+def require_ending(path: Path, action: str) -> str:
+    """The ending of a file of values, in small letters.
+
+    Args:
+        path: The file.
+        action: What the caller is about to do with it, for the message of an error.
+
+    Raises:
+        InvalidArgumentError: It has another ending.
+
+    Example:
+        >>> require_ending(Path("in.JSON"), "read")
+        '.json'
+    """
+    ending = path.suffix.lower()
+    if ending not in _FORMS:
+        raise InvalidArgumentError(
+            f"cannot {action} {path}: expected a name that ends in {', '.join(ENDINGS)}"
+        )
+    return ending
+
+
+def _parsed(path: Path, ports: Sequence[Port]) -> Any:
+    """The values of a file by name, or the value of the only input."""
+    ending = require_ending(path, "read")
+    data = path.read_bytes()
+    try:
+        return _READERS[ending](data, ports)
+    except _UnfitError as error:
+        got = str(error)
+    except MemoryError:
+        got = "more numbers than the memory holds"
+    except RecursionError:
+        got = "lists that are nested too deeply"
+    except UnicodeDecodeError:
+        got = "text that is not in UTF-8"
+    # Of damaged bytes numpy, zipfile, json and csv raise errors of many classes.
+    except Exception as error:
+        got = f"a file that is damaged or of another form ({type(error).__name__}: {error})"
+    raise MalformedBytesError(
+        f"cannot read {path}: expected {_FORMS[ending]}, got {got}; write the file anew"
+    )
+
+
+def _read_npz(data: bytes, _ports: Sequence[Port]) -> dict[str, Any]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+    except zipfile.BadZipFile as error:
+        raise _UnfitError("a file that is damaged or not an archive") from error
+    return {name.removesuffix(".npy"): _array(member) for name, member in members.items()}
+
+
+def _read_npy(data: bytes, _ports: Sequence[Port]) -> NDArray[Any]:
+    return _array(data)
+
+
+def _array(data: bytes) -> NDArray[Any]:
+    """What `numpy.save` wrote, all of its numbers being there."""
+    if not data.startswith(np.lib.format.MAGIC_PREFIX):
+        raise _UnfitError("bytes that are not an array of numpy")
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    if version not in _HEADERS:
+        raise _UnfitError(f"an array in version {version} of its format")
+    shape, _, dtype = _HEADERS[version](file)
+    if dtype.hasobject:
+        raise _UnfitError("an array of Python objects, where numbers are needed")
+    expected, found = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
+    if expected != found:
+        raise _UnfitError(f"an array of shape {shape} in {found} bytes, where it has {expected}")
+    file.seek(0)
+    array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    return array
+
+
+def _read_json(data: bytes, _ports: Sequence[Port]) -> Any:
+    return json.loads(_text(data), object_pairs_hook=_each_once)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    _require_distinct(names)
+    return dict(pairs)
+
+
+def _read_csv(data: bytes, ports: Sequence[Port]) -> Any:
+    rows = [row for row in csv.reader(io.StringIO(_text(data))) if row]
+    if not rows:
+        raise _UnfitError("no rows")
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            raise _UnfitError(f"{len(row)} cells in row {number}, {len(rows[0])} in row 1")
+    kinds = {port.name: port.kind for port in ports}
+    names = [cell.strip() for cell in rows[0]]
+    if not all(name in kinds for name in names):
+        kind = ports[0].kind if len(ports) == 1 else "real"
+        table = [[_cell(cell, kind, number) for cell in row] for number, row in enumerate(rows, 1)]
+        # A single row is the vector itself.
+        return table[0] if len(table) == 1 else table
+    _require_distinct(names)
+    if len(rows) == 1:
+        raise _UnfitError("a row of names, and no row of values")
+    found: dict[str, Any] = {}
+    for name, column in zip(names, zip(*rows[1:], strict=True), strict=True):
+        values = [_cell(cell, kinds[name], number) for number, cell in enumerate(column, 2)]
+        found[name] = values[0] if len(values) == 1 else values
+    return found
+
+
+_READERS: Mapping[str, Callable[[bytes, Sequence[Port]], Any]] = {
+    ".npz": _read_npz,
+    ".npy": _read_npy,
+    ".json": _read_json,
+    ".csv": _read_csv,
+}
+
+
+def _text(data: bytes) -> str:
+    """Text, without the mark that some programs put before it."""
+    return data.decode("utf-8-sig")
+
+
+def _require_distinct(names: Sequence[str]) -> None:
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise _UnfitError(f"the name {shown(name)} {times} times")
+
+
+def _cell(cell: str, kind: str, row: int) -> int | float | str:
+    text = cell.strip()
+    if kind == "bytes":
+        return text
+    try:
+        return int(text) if text.removeprefix("-").isdecimal() else float(text)
+    except ValueError as error:
+        what = "neither a number nor the name of an input" if row == 1 else "not a number"
+        raise _UnfitError(f"{shown(cell)} in row {row}, which is {what}") from error
+
+
+def _only(path: Path, ports: Sequence[Port]) -> str:
+    if len(ports) != 1:
+        raise InvalidArgumentError(
+            f"cannot read {path}: the program has {len(ports)} inputs, and the file names none of "
+            f"{', '.join(port.name for port in ports)}; write .npz or .json"
+        )
+    return ports[0].name
+
+
+def _taken(value: Any, port: Port, path: Path) -> Any:
+    """A value as clients take it: text of bytes in hexadecimal digits."""
+    if port.kind != "bytes":
+        return value
+    if isinstance(value, list):
+        return [_taken(each, port, path) for each in value]
+    if not isinstance(value, str):
+        return value
+    try:
+        return bytes.fromhex(value)
+    except ValueError as error:
+        raise MalformedBytesError(
+            f"cannot read {path}: expected two hexadecimal digits for each byte of {port.name}, "
+            f"got {shown(value)}"
+        ) from error

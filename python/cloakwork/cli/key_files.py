@@ -1,0 +1,58 @@
+"""Key files as commands take them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cloakwork.errors import InvalidArgumentError, MalformedBytesError
+from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.runtime import container
+from cloakwork.runtime.client import ENCRYPTOR_KIND, Client, Encryptor
+from cloakwork.runtime.client import KIND as CLIENT_KIND
+from cloakwork.runtime.load import load
+from cloakwork.runtime.program import Program
+
+
+def load_encrypting(path: Path, insecure: bool) -> Client | Encryptor:
+    """The client or the public key of a file, either of which encrypts.
+
+    Args:
+        path: The file.
+        insecure: Whether parameters below 128-bit security are allowed.
+
+    Raises:
+        MalformedBytesError: The file is damaged or holds something else.
+        InsecureParametersError: Its parameters fall short of 128-bit security.
+        OSError: The file cannot be opened.
+
+    Example:
+        >>> import tempfile
+        >>> import cloakwork as cw
+        >>> client, _ = cw.compile(lambda x: x.sum(), (4,)).keygen()
+        >>> path = Path(tempfile.mkdtemp()) / "k"
+        >>> client.public_key().save(path)
+        >>> type(load_encrypting(path, insecure=False)).__name__
+        'Encryptor'
+    """
+    kind = container.kind_of(path)
+    if kind == ENCRYPTOR_KIND:
+        return load(path, Encryptor, insecure=insecure)
+    if kind == CLIENT_KIND:
+        return load(path, Client, insecure=insecure)
+    raise MalformedBytesError(
+        f"cannot encrypt with {path}: expected a {CLIENT_KIND} or a {ENCRYPTOR_KIND}, which "
+        f"keygen writes, got the {kind} of this name"
+    )
+
+
+def require_layers(program: Program) -> None:
+    """Refuse to cache encoded layers of a program over bits, which has none.
+
+    Raises:
+        InvalidArgumentError: The program is over bits.
+    """
+    if isinstance(program.body, BootstrapProgram):
+        raise InvalidArgumentError(
+            f"cannot run {program.name}: a program over bits has no encoded layers; leave "
+            "--cache-bytes out"
+        )

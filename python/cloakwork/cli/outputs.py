@@ -1,0 +1,136 @@
+"""Where commands may write: not over what they read, a key, or a file of another kind."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from cloakwork.errors import InvalidArgumentError, MalformedBytesError
+from cloakwork.runtime import container
+from cloakwork.runtime.load import Saved
+
+
+def require_separate(outputs: Mapping[str, Path], inputs: Iterable[Path]) -> None:
+    """Refuse outputs that are inputs, or one another.
+
+    Args:
+        outputs: What a command is to write, by the options that name it.
+        inputs: What it reads.
+
+    Raises:
+        InvalidArgumentError: Two of them are one file.
+
+    Example:
+        >>> require_separate({"--client": Path("k"), "--evaluator": Path("./k")}, [])
+        Traceback (most recent call last):
+        cloakwork.errors.InvalidArgumentError: ... --client and --evaluator name one file; ...
+    """
+    read = list(inputs)
+    for option, path in outputs.items():
+        if any(_same(path, each) for each in read):
+            raise InvalidArgumentError(
+                f"cannot write {path}: {option} names a file that the command reads; name another"
+            )
+    for (option, path), (other, its_path) in itertools.combinations(outputs.items(), 2):
+        if _same(path, its_path):
+            raise InvalidArgumentError(
+                f"cannot write {path}: {option} and {other} name one file; give each its own"
+            )
+
+
+def require_replaceable(path: Path, kind: type[Saved]) -> None:
+    """Refuse to write one of Cloakwork's files over a file of another kind.
+
+    Args:
+        path: Where it goes; nothing is there yet, or an empty file, or a file of its kind.
+        kind: What is written.
+
+    Raises:
+        InvalidArgumentError: Something else is there.
+        OSError: Its folder does not exist, or what is there cannot be read.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> require_replaceable(Path(__file__), cw.Client)
+        Traceback (most recent call last):
+        cloakwork.errors.InvalidArgumentError: ... client file to replace, got a file that is ...
+    """
+    _require_place(path)
+    if _is_empty(path):
+        return
+    found = _kind(path)
+    if found != kind._kind:
+        raise InvalidArgumentError(
+            f"cannot write {path}: expected a new file, or an earlier {kind._kind} to replace, got "
+            f"{_described(found)}; name another file, or remove this one"
+        )
+
+
+def require_new_key(path: Path) -> None:
+    """Refuse to write a key where a file is.
+
+    Raises:
+        InvalidArgumentError: A file is there, and it is not empty.
+
+    Example:
+        >>> require_new_key(Path(__file__))
+        Traceback (most recent call last):
+        cloakwork.errors.InvalidArgumentError: ... and a key that is replaced is lost; ...
+    """
+    if not _is_empty(path):
+        raise InvalidArgumentError(
+            f"cannot write {path}: expected a new file, got {_described(_kind(path))}, and a key "
+            "that is replaced is lost; name another file, or give --overwrite"
+        )
+
+
+def require_not_of_cloakwork(path: Path) -> None:
+    """Refuse to write results or a picture over a program, a key or ciphertexts.
+
+    Raises:
+        InvalidArgumentError: Such a file is there, or what is there is not a file.
+        OSError: Its folder does not exist, or what is there cannot be read.
+    """
+    _require_place(path)
+    found = None if _is_empty(path) else _kind(path)
+    if found is not None:
+        raise InvalidArgumentError(
+            f"cannot write {path}: expected a new file, or an earlier one of the same use, got "
+            f"{_described(found)}; name another file, or remove this one"
+        )
+
+
+def _require_place(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"cannot write {path}: there is no folder {path.parent}; make it first"
+        )
+    if path.exists() and not path.is_file():
+        raise InvalidArgumentError(
+            f"cannot write {path}: expected the name of a file, got a folder or a device; name a "
+            "file"
+        )
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether nothing is there to lose; `mktemp` makes empty files."""
+    return not path.exists() or path.stat().st_size == 0
+
+
+def _kind(path: Path) -> str | None:
+    """What a file of Cloakwork's holds; None for other files."""
+    try:
+        return container.kind_of(path)
+    except MalformedBytesError:
+        return None
+
+
+def _described(kind: str | None) -> str:
+    return "a file that is not of Cloakwork" if kind is None else f"the {kind} of this name"
+
+
+def _same(path: Path, other: Path) -> bool:
+    if path.exists() and other.exists():
+        return path.samefile(other)
+    return path.resolve() == other.resolve()

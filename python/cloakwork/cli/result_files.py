@@ -1,0 +1,164 @@
+"""Results of programs as files: .npz, .npy, .json, .csv, by the program's ports."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.cli.input_files import require_ending
+from cloakwork.cli.outputs import require_not_of_cloakwork, require_separate
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.programs.port import Port
+
+
+def require_results_place(path: Path, inputs: Iterable[Path]) -> None:
+    """Refuse a file that no results can be written to, before they are computed.
+
+    Args:
+        path: Where the results go.
+        inputs: What the command reads.
+
+    Raises:
+        InvalidArgumentError: The file has another ending, is one of the inputs, or has a program, a
+            key or ciphertexts.
+        OSError: Its folder does not exist, or what is there cannot be read.
+    """
+    require_ending(path, "write")
+    require_separate({"--output": path}, inputs)
+    require_not_of_cloakwork(path)
+
+
+def write_values(path: Path, result: Any, ports: Sequence[Port]) -> None:
+    """Write what a program gave, by the names of its ports.
+
+    Args:
+        path: The file, of one of the endings that `read_values` reads; only its owner may read it.
+        result: What decrypting gave.
+        ports: The program's outputs.
+
+    Raises:
+        InvalidArgumentError: The file has another ending, or its form holds no such results.
+        OSError: The file cannot be written.
+    """
+    named = by_name(result, ports)
+    ending = require_ending(path, "write")
+    if ending == ".json":
+        data = (as_json(result) + "\n").encode()
+    elif ending == ".csv":
+        data = _csv(path, named).encode()
+    elif ending == ".npz":
+        data = _npz({name: _array(path, value) for name, value in named.items()})
+    elif len(named) > 1:
+        raise InvalidArgumentError(
+            f"cannot write {path}: expected one result, got {', '.join(named)}; write .npz or .json"
+        )
+    else:
+        data = _npy(_array(path, next(iter(named.values()))))
+    with open(path, "wb", opener=_private) as file:
+        file.write(data)
+
+
+def by_name(result: Any, ports: Sequence[Port]) -> dict[str, Any]:
+    """What a program gave, by the names of its ports.
+
+    Example:
+        >>> by_name((1.0, 2.0), [Port("result 1", "real"), Port("result 2", "real")])
+        {'result 1': 1.0, 'result 2': 2.0}
+    """
+    if isinstance(result, Mapping):
+        return dict(result)
+    if isinstance(result, tuple) and len(result) == len(ports):
+        return {port.name: value for port, value in zip(ports, result, strict=True)}
+    return {ports[0].name: result}
+
+
+def as_json(result: Any) -> str:
+    """What a program gave as JSON, in its own form; bytes in hexadecimal digits.
+
+    Example:
+        >>> as_json({"y": np.array([1, 2]), "z": b"ab"})
+        '{"y": [1, 2], "z": "6162"}'
+    """
+    return json.dumps(_plain(result))
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case np.ndarray() | np.generic():
+            return value.tolist()
+        case bytes():
+            return value.hex()
+        case Mapping():
+            return {name: _plain(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_plain(each) for each in value]
+        case _:
+            return value
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read, whoever might read it before."""
+    descriptor = os.open(path, flags, 0o600)
+    os.fchmod(descriptor, 0o600)
+    return descriptor
+
+
+def _npz(arrays: dict[str, Any]) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def _npy(array: NDArray[Any]) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def _array(path: Path, value: Any) -> NDArray[Any]:
+    if isinstance(value, bytes):
+        return np.frombuffer(value, dtype=np.uint8)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        # Lists of several lengths.
+        array = None
+    if array is None or array.dtype.kind == "O":
+        raise InvalidArgumentError(
+            f"cannot write {path}: expected results that make arrays, got a number of more than "
+            "64 bits, or lists of several lengths; write .json"
+        )
+    return array
+
+
+def _csv(path: Path, named: Mapping[str, Any]) -> str:
+    arrays = {name: _array(path, value) for name, value in named.items()}
+    text = io.StringIO()
+    writer = csv.writer(text)
+    if len(arrays) == 1:
+        (array,) = arrays.values()
+        if array.ndim > 2:
+            raise InvalidArgumentError(
+                f"cannot write {path}: a table has two axes, the result {array.ndim}; write .npy"
+            )
+        writer.writerows(np.atleast_2d(array).tolist())
+        return text.getvalue()
+    columns = {name: np.atleast_1d(array) for name, array in arrays.items()}
+    if (
+        any(column.ndim > 1 for column in columns.values())
+        or len({len(column) for column in columns.values()}) > 1
+    ):
+        raise InvalidArgumentError(
+            f"cannot write {path}: results of several shapes make no table; write .npz or .json"
+        )
+    writer.writerow(columns)
+    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    return text.getvalue()

@@ -1,0 +1,207 @@
+"""Every family's refusals on the command line, by its real process: one line, exit code 2."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cloakwork.cli.result_files import as_json
+from tests.cli.command import Cloakwork
+from tests.families import BITS, CIRCUITS, ENCRYPTED, NETWORKS, TENSORS, Family
+
+ADDER = Path(__file__).parents[2] / "examples" / "boolean" / "adder.txt"
+
+SOURCE = """
+import cloakwork as cw
+from beside import halved
+
+def scores(x, w):
+    return x @ w.T
+
+def raises(x):
+    return {}["missing"]
+
+def raises_beside(x):
+    return halved(x)
+
+@cw.circuit(a=cw.vector(3), b=cw.vector(3))
+def distance(a, b):
+    return sum((x - y) ** 2 for x, y in zip(a, b))
+
+@cw.circuit(a=cw.scalar())
+def raises_of_integers(a):
+    return a / 0 if a is None else [][1]
+
+ready = cw.compile(scores, (4, 8), (3, 8))
+number = 3
+"""
+BESIDE = """
+def halved(x):
+    raise OverflowError("of x")
+"""
+NETWORK = """
+import torch
+
+net = torch.nn.Sequential(torch.nn.Linear(8, 4)).eval()
+"""
+
+# Of each family inputs that it refuses, and what is said of them.
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    TENSORS.name: ({**TENSORS.arguments, "a": 2 * TENSORS.arguments["a"]}, "bound"),
+    NETWORKS.name: ({"input": NETWORKS.arguments["input"][:2]}, "(5,)"),
+    CIRCUITS.name: ({**CIRCUITS.arguments, "s": 0.5}, "expected 's' to hold integers"),
+    BITS.name: ({**BITS.arguments, "a": 8}, "expected 0 to 7, got 8"),
+}
+
+# Arguments, without --insecure, and words of the one line.
+ALL = (
+    ("keygen p.cw --client c --evaluator n", "or give --overwrite"),
+    ("encrypt c wrong.json -o n", ""),
+    ("encrypt c names.json -o n", "there is no port 'z'"),
+    ("encrypt c nothing.json -o n", "got none"),
+    ("encrypt e in.json -o n", "expected a client file or a public key file"),
+    ("run c i -o n", "expected an evaluator file, got a client file"),
+    ("run e other -o n", "key"),
+    ("run e i -o c", "an earlier encrypted values file to replace, got the client file"),
+    ("run e i i -o n", "twice"),
+    ("run e i -o n --threads 0", "threads"),
+    ("decrypt c i", "expected outputs, got inputs"),
+    ("decrypt c cut", "cut"),
+    ("simulate p.cw deep.json", "lists that are nested too deeply"),
+)
+# What no family makes a difference to.
+OF_FILES = (
+    ("keygen p.cw --client n --evaluator n", "--client and --evaluator name one file"),
+    ("keygen p.cw --client p.cw --evaluator n", "--client names a file that the command reads"),
+    ("encrypt k deep.json -o n", "lists that are nested too deeply"),
+    ("encrypt c in.json -o c", "--output names a file that the command reads"),
+    ("run e p.cw -o n", "expected an encrypted values file, got a program file"),
+    ("decrypt c o -o n.txt", "a name that ends in .npz, .npy, .json, .csv"),
+    ("decrypt c o -o nowhere/n.npy", "there is no folder nowhere"),
+    ("explain in.json", "in.json"),
+    ("explain p.cw --plot c", "got the client file"),
+    ("bench e", "expected a program file, got an evaluator file"),
+)
+INSECURE = (("run e i -o n", "128"),)
+OF_BITS = (
+    ("run e i -o n --cache-bytes 9", "leave --cache-bytes out"),
+    ("run e i -o n --clear deep.json", "lists that are nested too deeply"),
+)
+OF_SLOTS = (("run e i -o n --clear in.json", "programs over bits alone"),)
+
+COMPILE = (
+    ("none.py:p", "there is no file none.py"),
+    ("score.py:none", "score.py has no 'none'"),
+    ("score.py", "a file and a name in it"),
+    ("score.py:number", "expected a program, a circuit"),
+    ("score.py:ready --bound 2", "expected no options"),
+    ("broken.py:p", "ZeroDivisionError: division by zero (broken.py:2)"),
+    ("unclosed.py:p", "SyntaxError"),
+    ("score.py:scores", "expected --shape"),
+    ("score.py:scores --shape a", "expected sizes such as 8x16, got 'a'; see cloakwork compile"),
+    ("score.py:scores --shape 4x8 --bits 3", "leave --bits out"),
+    ("score.py:scores --shape 4x8 --sample s --threads 2", "leave --sample and --threads out"),
+    ("score.py:scores --shape 4x8 --shape 3x7", "matmul"),
+    ("score.py:raises --shape 4", "KeyError: 'missing' (score.py:9)"),
+    ("score.py:raises_beside --shape 4", "OverflowError: of x (beside.py:3)"),
+    ("score.py:distance", "expected --bits"),
+    ("score.py:distance --bits 8 --shape 3", "leave --shape out"),
+    ("score.py:raises_of_integers --bits 8", "(score.py:20)"),
+    ("net.py:net", "expected --sample"),
+    ("net.py:net --sample s.npy --shape 8", "leave --shape out"),
+    ("net.py:net --sample torn.npz", "damaged"),
+    ("--bristol adder.txt --bits 3", "leave --bits out"),
+    ("--bristol adder.txt --key-budget 3 --insecure", "leave --key-budget and --insecure out"),
+    ("--bristol adder.txt --haskell", "got --haskell and --bristol"),
+    ("--bristol score.py", "score.py"),
+)
+
+
+# Those in the tables of a family, besides ALL; without --insecure, which bits have no use for.
+MORE = {
+    TENSORS.name: (*OF_SLOTS, *OF_FILES),
+    NETWORKS.name: OF_SLOTS,
+    CIRCUITS.name: OF_SLOTS,
+    BITS.name: OF_BITS,
+}
+
+
+def of_families() -> Iterator[Any]:
+    for family in ENCRYPTED:
+        small = "" if family is BITS else " --insecure"
+        for line, words in (*ALL, *MORE[family.name]):
+            yield pytest.param(family, line + small, words, id=f"{family}: {line}")
+        for line, words in INSECURE if small else ():
+            yield pytest.param(family, line, words, id=f"{family}: {line}, insecure")
+
+
+@pytest.mark.parametrize(("family", "line", "words"), list(of_families()))
+def test_a_family_refuses_in_one_line(
+    made: dict[str, Cloakwork], family: Family, line: str, words: str
+) -> None:
+    command = made[family.name]
+    before = contents(command.folder)
+    refusal = command.refusal(*line.split())
+    assert (words or WRONG[family.name][1]) in refusal
+    assert contents(command.folder) == before
+
+
+@pytest.mark.parametrize(("line", "words"), COMPILE)
+def test_compile_refuses_in_one_line(sources: Cloakwork, line: str, words: str) -> None:
+    assert words in sources.refusal("compile", *line.split(), "-o", "n")
+    assert not (sources.folder / "n").exists()
+
+
+@pytest.mark.parametrize("line", ["", "none", "keygen", "explain p.cw more", "bench p --runs 0"])
+def test_wrong_usage_is_refused(tmp_path: Path, line: str) -> None:
+    done = Cloakwork(tmp_path).done(*line.split())
+    assert done.returncode == 2
+    assert "--help" in done.stderr
+    assert (done.stderr.count("\n") == 1) is bool(line)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cloakwork]:
+    """For each family a folder with one of every file, and some that are damaged."""
+    return {
+        family.name: filled(family, tmp_path_factory.mktemp(family.name)) for family in ENCRYPTED
+    }
+
+
+def filled(family: Family, folder: Path) -> Cloakwork:
+    client, evaluator = family.keys()
+    family.program.save(folder / "p.cw")
+    client.save(folder / "c")
+    evaluator.save(folder / "e")
+    client.public_key().save(folder / "k")
+    family.encrypted().save(folder / "i")
+    evaluator.run(family.encrypted()).save(folder / "o")
+    family.program.keygen()[0].encrypt(**family.arguments).save(folder / "other")
+    (folder / "cut").write_bytes((folder / "o").read_bytes()[:-100])
+    (folder / "in.json").write_text(as_json(family.arguments))
+    (folder / "wrong.json").write_text(as_json(WRONG[family.name][0]))
+    (folder / "names.json").write_text('{"z": 1}')
+    (folder / "nothing.json").write_text("{}")
+    (folder / "deep.json").write_text("[" * 100_000)
+    return Cloakwork(folder)
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Cloakwork:
+    folder = tmp_path_factory.mktemp("sources")
+    (folder / "score.py").write_text(SOURCE)
+    (folder / "beside.py").write_text(BESIDE)
+    (folder / "broken.py").write_text("\nhalf = 1 / 0\n")
+    (folder / "unclosed.py").write_text("p = (")
+    (folder / "net.py").write_text(NETWORK)
+    (folder / "torn.npz").write_bytes(b"PK\x03\x04")
+    shutil.copy(ADDER, folder)
+    return Cloakwork(folder)

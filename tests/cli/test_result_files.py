@@ -1,0 +1,60 @@
+"""Files of results: who may read them, and what their forms hold."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cloakwork.cli.input_files import read_values
+from cloakwork.cli.result_files import require_results_place, write_values
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.programs.port import Port
+
+PORTS = (Port("x", "real", shape=(3,)),)
+PAIR = (Port("a", "integer"), Port("b", "integer"))
+
+
+@pytest.mark.parametrize("ending", [".npz", ".npy", ".json", ".csv"])
+def test_results_are_read_back_and_by_their_owner_alone(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"r{ending}"
+    path.write_text("an earlier file that everyone may read, and longer than what follows" * 9)
+    path.chmod(0o644)
+    write_values(path, np.array([0.5, 1.5, 2.5]), PORTS)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(read_values(path, PORTS)["x"]) == [0.5, 1.5, 2.5]
+    path.unlink()
+    write_values(path, np.array([0.5, 1.5, 2.5]), PORTS)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("ending", "result", "words"),
+    [
+        (".npy", {"a": 1, "b": 2}, "expected one result, got a, b"),
+        (".npz", {"a": 1 << 70, "b": 2}, "a number of more than 64 bits"),
+        (".npz", {"a": [[1], [2, 3]], "b": 2}, "lists of several lengths"),
+        (".csv", {"a": [1, 2], "b": [1]}, "several shapes"),
+        (".txt", {"a": 1, "b": 2}, "expected a name that ends in"),
+    ],
+)
+def test_results_that_a_form_does_not_hold_are_refused(
+    tmp_path: Path, ending: str, result: Any, words: str
+) -> None:
+    with pytest.raises(InvalidArgumentError, match=words) as refusal:
+        write_values(tmp_path / f"r{ending}", result, PAIR)
+    assert f"r{ending}" in str(refusal.value)
+    assert not (tmp_path / f"r{ending}").exists()
+
+
+def test_places_are_refused_before_results_are_computed(tmp_path: Path) -> None:
+    require_results_place(tmp_path / "r.npy", [tmp_path / "c"])
+    with pytest.raises(InvalidArgumentError, match="expected a name that ends in"):
+        require_results_place(tmp_path / "r", [])
+    with pytest.raises(InvalidArgumentError, match="a file that the command reads"):
+        require_results_place(tmp_path / "r.npy", [tmp_path / "r.npy"])
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        require_results_place(tmp_path / "nowhere" / "r.npy", [])
