@@ -18,7 +18,7 @@ from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.strips import Strip, strips_of
 from cloakwork.explain.tensors import inputs_of, results_of
 from cloakwork.frontends.tensors.tensor import Tensor
-from cloakwork.plan.boolean.schedule import node_seconds
+from cloakwork.plan.boolean.modelled_seconds import node_seconds
 from cloakwork.plan.cost.tfhe import known_set
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.packing.scalar import ScalarPacking
