@@ -33,7 +33,7 @@ MODULES = {
     "clear_real": "ckks",
     "clear_rows": "ckks",
     "bgv": "bgv",
-    "bgv_noise": "bgv",
+    "bgv_estimates": "bgv",
     "bgv_plaintext": "bgv",
     "clear_integer": "bgv",
     "tfhe": "tfhe",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cloakwork import _native
 from cloakwork._native import BooleanCiphertexts, BooleanEvaluationKey
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.plan.boolean.schedule import node_seconds
+from cloakwork.plan.boolean.modelled_seconds import node_seconds
 from cloakwork.plan.cost.tfhe import BitCosts
 from cloakwork.programs.bootstraps import BOOTSTRAP, BootstrapProgram
 

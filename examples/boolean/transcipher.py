@@ -69,7 +69,7 @@ def step(name: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Play both parties and print what each did; the exit status is 1 if the offer is wrong."""
+    """Play client and evaluator, print what each did, and exit with 1 if the offer is wrong."""
     print("Time per step")
     with step("both: read AES and the rule from Haskell, chain them"):
         circuit, expand_key, offer = programs()

@@ -175,7 +175,8 @@ class InvalidArgumentError(CloakworkError, ValueError):
 class MalformedBytesError(CloakworkError, ValueError):
     """Bytes or a file do not hold an object of this version and kind.
 
-    Raised when something is loaded. Load the kind that was saved; a damaged file is lost.
+    Raised when something is loaded. Load the kind that was saved; copy a damaged file again, or
+    save it anew.
     """
 
 
@@ -365,7 +366,7 @@ class CircuitRecursionError(CloakworkError, RecursionError):
 
 
 class InputNameError(CloakworkError, LookupError):
-    """An input is missing, or the program has no input of that name.
+    """An input is missing or given twice, or the program has no input of that name.
 
     Raised when inputs are encrypted, run or read. The message has the names of the inputs.
     """
@@ -381,7 +382,7 @@ class NotPicklableError(CloakworkError, TypeError):
 class NotIntegerError(CloakworkError, TypeError):
     """A number is not an integer.
 
-    Raised when inputs of functions over integers are encrypted. Round or scale them first.
+    Raised when inputs of programs over integers or bits are encrypted. Round or scale them first.
     """
 
 

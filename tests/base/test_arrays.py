@@ -100,13 +100,18 @@ def test_bound_with_an_error() -> None:
         require_bound(np.array([-2.5]), 2.0, "decrypt", ADVICE, error=0.25)
 
 
+def test_too_few_right_bits_are_refused_with_what_to_do() -> None:
+    with pytest.raises(PrecisionLostError, match=r"expected 8 right bits .* is 1; ask for more"):
+        require_precision(np.array([1.0]), 2.0, 64.0, "decrypt", "ask for more")
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_nothing_that_is_not_finite_is_within_a_bound_or_precise(value: float) -> None:
     array = np.array([[0.0, value]])
     with pytest.raises(NotFiniteError, match=r"cannot decrypt: element \(0, 1\)"):
         require_bound(array, 1e307, "decrypt", ADVICE, error=1e307)
     with pytest.raises(NotFiniteError, match=r"cannot decrypt: element \(0, 1\)"):
-        require_precision(array, 52.0, 64.0, "decrypt")
+        require_precision(array, 52.0, 64.0, "decrypt", "ask for more")
 
 
 @pytest.mark.parametrize(
@@ -114,10 +119,10 @@ def test_nothing_that_is_not_finite_is_within_a_bound_or_precise(value: float) -
 )
 def test_right_bits_count_from_the_largest_number_or_1(largest: float, enough: float) -> None:
     array = np.array([0.0, -largest])
-    require_precision(array, enough, 64.0, "decrypt")
+    require_precision(array, enough, 64.0, "decrypt", "ask for more")
     for precision, right in ((enough - 0.1, 7), (enough - 7.9, 0), (enough - 99.0, 0)):
         with pytest.raises(PrecisionLostError, match=f"8 right bits or more, got {right}:"):
-            require_precision(array, precision, 64.0, "decrypt")
+            require_precision(array, precision, 64.0, "decrypt", "ask for more")
 
 
 @pytest.mark.parametrize(

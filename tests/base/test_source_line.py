@@ -2,12 +2,13 @@
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import cloakwork as cw
-from cloakwork.base.source_line import users_line
+from cloakwork.base.source_line import users_line, users_origin
 from cloakwork.programs.slots import Input, Output
 
 SESSION = cw.Session(depth=3, backend="clear", insecure=True, log_n=6)
@@ -26,6 +27,11 @@ def test_it_is_the_callers() -> None:
     assert found == line_above()
 
 
+def test_what_programs_hold_has_no_folders() -> None:
+    found = users_origin()
+    assert found == Path(line_above()).name
+
+
 def test_every_operation_knows_the_line_that_asked_for_it() -> None:
     x: Any = SESSION.encrypt(np.ones((5, 9)))
     y: Any = SESSION.encrypt(np.ones((9, 4)))
@@ -40,7 +46,7 @@ def test_every_operation_knows_the_line_that_asked_for_it() -> None:
     ]
     for ask in steps:
         result = ask()
-        expected = f"{__file__}:{inspect.getsourcelines(ask)[1]}"
+        expected = f"{Path(__file__).name}:{inspect.getsourcelines(ask)[1]}"
         program = result.program
         for operation, origin in zip(program.operations, program.origins, strict=True):
             if not isinstance(operation, Input | Output):

@@ -29,3 +29,17 @@ def test_the_glossary_is_read() -> None:
 def test_messages_are_read() -> None:
     places = {place.partition(":")[0] for place, _ in texts()}
     assert {"README.md", "python/cloakwork/errors.py", "crates/rlwe/src/error.rs"} <= places
+    assert {"crates/rlwe/src/chain/check.rs", "tools/find-clash", "examples/digits.py"} <= places
+
+
+def test_public_docstrings_are_read() -> None:
+    read = dict(texts())
+    assert "Encrypt inputs" in read["cloakwork.Client.encrypt"]
+    assert "Plan a function" in read["cloakwork.compile"]
+    assert {"cloakwork.nn.compile", "cloakwork.boolean.Circuit.compile"} <= read.keys()
+
+
+def test_what_there_is_not_is_said_as_everyone_says_it() -> None:
+    pattern = pattern_of(["are no", "is none"])
+    assert not pattern.search("There are no threads, there is none, and a value is None.")
+    assert pattern.search("they are no threads")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import cloakwork
 from tests.docs.blocks import PAGES, ROOT
 
 GLOSSARY = ROOT / "docs" / "words.md"
@@ -24,9 +27,13 @@ def unused_words() -> list[str]:
 
 
 def pattern_of(words: list[str]) -> re.Pattern[str]:
-    """Whole words, whatever stands between them."""
+    """Whole words, whatever stands between them.
+
+    That there are no threads, or that a value is None, is said in no better words.
+    """
     each = (r"\s+".join(map(re.escape, word.split())) for word in words)
-    return re.compile(rf"(?<![\w`])(?:{'|'.join(each)})(?!\w)", flags=re.IGNORECASE)
+    found = rf"(?<![\w`])(?<![Tt]here )(?!is None\b)(?i:{'|'.join(each)})(?!\w)"
+    return re.compile(found)
 
 
 def texts() -> Iterator[tuple[str, str]]:
@@ -36,11 +43,38 @@ def texts() -> Iterator[tuple[str, str]]:
             yield str(page.relative_to(ROOT)), page.read_text()
     for path in sorted(PACKAGE.rglob("*.py")):
         yield from _messages(path)
-    for path in sorted((ROOT / "crates").glob("*/src/error.rs")):
+    for path in sorted((ROOT / "examples").rglob("*.py")):
+        yield from _strings(path)
+    for path in (each for each in sorted((ROOT / "tools").iterdir()) if each.is_file()):
+        yield str(path.relative_to(ROOT)), path.read_text()
+    for path in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
         for number, line in enumerate(path.read_text().splitlines(), start=1):
             if not line.lstrip().startswith("//"):
                 for found in _RUST_STRING.finditer(line):
                     yield f"{path.relative_to(ROOT)}:{number}", found[1]
+    yield from _public_docstrings(cloakwork, "cloakwork")
+
+
+def _public_docstrings(owner: Any, place: str) -> Iterator[tuple[str, str]]:
+    """What `help` shows of what a module or a class offers, and of what these offer."""
+    if isinstance(owner, type):
+        own = [each for each in owner.__mro__ if each.__module__.startswith("cloakwork")]
+        names = sorted({name for each in own for name in vars(each) if not name.startswith("_")})
+    else:
+        names = getattr(owner, "__all__", [])
+    for name in names:
+        thing = getattr(owner, name)
+        if text := inspect.getdoc(thing):
+            yield f"{place}.{name}", text
+        if isinstance(thing, type) or inspect.ismodule(thing):
+            yield from _public_docstrings(thing, f"{place}.{name}")
+
+
+def _strings(path: Path) -> Iterator[tuple[str, str]]:
+    """Every string literal of a script, with docstrings."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield f"{path.relative_to(ROOT)}:{node.lineno}", node.value
 
 
 def _messages(path: Path) -> Iterator[tuple[str, str]]:

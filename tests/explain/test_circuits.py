@@ -38,7 +38,6 @@ def test_a_plan_is_told(program: cw.Program) -> None:
 
 
 def test_a_plan_is_drawn(program: cw.Program) -> None:
-    pytest.importorskip("matplotlib")
     figure = cw.plot(program)
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles[:3] == ["input 0", "input 1", "result 0"]
@@ -71,7 +70,6 @@ def test_numbers_that_may_be_anything_stay_so() -> None:
 
 
 def test_a_plan_is_written_to_a_file(program: cw.Program, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     figure = cw.plot(program, tmp_path / "plan.svg")
     assert len(figure.axes) == 5
     cw.plot(program, str(tmp_path / "plan.PNG"))

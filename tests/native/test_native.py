@@ -631,9 +631,10 @@ def test_the_environment_sets_the_number_of_threads() -> None:
     script = "from cloakwork import _native; print(_native.threads())"
     assert run_python(script, CLOAKWORK_THREADS="3").stdout == "3\n"
     assert int(run_python(script, CLOAKWORK_THREADS=" ").stdout) >= 1
-    refused = run_python(script, CLOAKWORK_THREADS="many")
-    assert "InvalidArgumentError" in refused.stderr
-    assert "CLOAKWORK_THREADS" in refused.stderr
+    for given in ("many", "-1", "0", "1025", "1.5"):
+        refused = run_python(script, CLOAKWORK_THREADS=given).stderr
+        assert "InvalidArgumentError" in refused
+        assert f'expected CLOAKWORK_THREADS to be a number from 1 to 1024, got "{given}"' in refused
 
 
 FORK = """

@@ -21,6 +21,7 @@ from cloakwork.errors import (
     NotFiniteError,
     NotIntegerError,
     NotRealError,
+    PrecisionLostError,
     ProgramMismatchError,
     ResultOverflowError,
     ShapeMismatchError,
@@ -142,11 +143,12 @@ REFUSALS: list[tuple[Family, dict[str, Any], type[CloakworkError], str]] = [
     (CIRCUITS, {"x": [[1, 2], [3, "4"]]}, NotIntegerError, "'x' to hold integers"),
     (CIRCUITS, {"x": [[1, 2], [3, 10]]}, ValueOutOfRangeError, "integers from -9 to 9, got 10"),
     (CIRCUITS, {"s": {10**5000}}, NotIntegerError, "got a set"),
+    (CIRCUITS, {"s": np.ma.masked}, NotIntegerError, "got an array with a mask"),
     (BITS, {"a": 8}, ValueOutOfRangeError, "expected 0 to 7, got 8"),
     (BITS, {"a": -1}, ValueOutOfRangeError, "got -1"),
-    (BITS, {"a": 0.5}, NotRealError, "'a'"),
-    (BITS, {"a": "1"}, NotRealError, "'a'"),
-    (BITS, {"a": None}, NotRealError, "'a'"),
+    (BITS, {"a": 0.5}, NotIntegerError, "'a'.* expected integers"),
+    (BITS, {"a": "1"}, NotIntegerError, "'a'.* expected integers"),
+    (BITS, {"a": None}, NotIntegerError, "'a'.* expected integers"),
     (BITS, {"a": [[1]]}, ShapeMismatchError, "'a'"),
 ]
 
@@ -172,6 +174,14 @@ def test_wrong_arguments_are_refused_alike_by_all(
         with pytest.raises(error, match=message) as refusal:
             act(**{**family.arguments, **wrong})
         assert str(refusal.value).startswith("cannot ")
+
+
+@every_family
+def test_something_is_encrypted(family: Family) -> None:
+    client, _ = family.keys()
+    names = ", ".join(family.arguments)
+    with pytest.raises(InputNameError, match=f"one or more of the inputs {names}, got none"):
+        client.encrypt()
 
 
 @every_family
@@ -305,6 +315,13 @@ def test_a_result_beyond_its_bound_is_refused() -> None:
         client.decrypt(evaluator.run(forged))
 
 
+def test_too_few_right_bits_are_refused_with_what_to_do() -> None:
+    client, evaluator = TENSORS.keys()
+    outputs = evaluator.run(TENSORS.encrypted())
+    with pytest.raises(PrecisionLostError, match=r"compile with more precision .* fewer statist"):
+        client.decrypt_for_others(outputs, statistical_bits=60, decryptions=1)
+
+
 def test_a_result_seen_to_overflow_is_refused() -> None:
     program = cw.circuit(x=cw.scalar(bits=17))(lambda x: x).compile(
         bits=16, log_n=11, insecure=True
@@ -323,7 +340,7 @@ def test_what_the_machine_cannot_hold_is_not_encrypted(
 ) -> None:
     client, _ = family.keys()
     monkeypatch.setattr("cloakwork.runtime.client.physical_bytes", lambda: 1000)
-    with pytest.raises(MemoryBudgetError, match="cannot encrypt for"):
+    with pytest.raises(MemoryBudgetError, match=r"up to 1000 bytes .*; encrypt fewer evaluations"):
         client.encrypt(**family.arguments)
 
 

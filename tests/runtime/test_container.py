@@ -80,6 +80,15 @@ def test_a_write_that_fails_leaves_nothing_behind(saved: Path) -> None:
     assert list(saved.parent.iterdir()) == [saved]
 
 
+def test_a_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    for path, kind in ((tmp_path / "none" / "file", FileNotFoundError), (tmp_path, OSError)):
+        with pytest.raises(kind) as refusal:
+            write(path, "note", {"pages": 3})
+        assert refusal.value.filename == str(path)
+        assert "partial" not in str(refusal.value)
+    assert not list(tmp_path.iterdir())
+
+
 def test_another_kind(saved: Path) -> None:
     with pytest.raises(MalformedBytesError, match="expected a client file, got a note"):
         read(saved, "client file")
@@ -89,7 +98,7 @@ def test_truncated(saved: Path) -> None:
     data = saved.read_bytes()
     for length in range(len(data)):
         saved.write_bytes(data[:length])
-        with pytest.raises(MalformedBytesError):
+        with pytest.raises(MalformedBytesError, match=r"got one cut off, .*; copy it again"):
             read(saved, "note")
 
 
@@ -102,6 +111,8 @@ def test_bytes_before_and_after_are_refused(saved: Path, before: bytes, after: b
 
 def test_damaged_bytes_are_refused_or_say_the_same() -> None:
     data = to_bytes("note", NOTE)
+    with pytest.raises(MalformedBytesError, match="got damaged ones; copy it again"):
+        read_bytes(data.replace(b"words", b"wordt", 1), "note")
     rng = random.Random(11)
     refused = 0
     for _ in range(1000):
@@ -176,8 +187,8 @@ NUMBERS: Record = {"array": "0.array", "of": "<f8", "shape": [3]}
         ({"shape": [10**30]}, 24, "has 24 bytes"),
         ({"shape": [0, 10**30]}, 0, "cannot read"),
         ({"shape": [1] * 99 + [3]}, 24, "cannot read"),
-        ({"shape": 3}, 24, "an entry of no kind"),
-        ({"order": "F"}, 24, "an entry of no kind"),
+        ({"shape": 3}, 24, "an entry of an unknown kind"),
+        ({"order": "F"}, 24, "an entry of an unknown kind"),
     ],
 )
 def test_strange_arrays_are_refused(
@@ -205,15 +216,15 @@ def nested(depth: int) -> object:
         ({"record": {}}, "1 members belong to nothing"),
         ({"record": {"a": {"bytes": "1"}}}, "cannot read"),
         ({"record": {"a": {"bytes": "0"}, "b": {"bytes": "0"}}}, "cannot read"),
-        ({"record": {"a": {"bytes": 0}}}, "an entry of no kind"),
+        ({"record": {"a": {"bytes": 0}}}, "an entry of an unknown kind"),
         ({"record": {"a": {"bytes": "header.json"}}}, "cannot read"),
-        ({"record": {"a": {}}}, "an entry of no kind"),
-        ({"record": {"a": {"bytes": "0", "array": "0"}}}, "an entry of no kind"),
-        ({"record": {"a": {"array": "0"}}}, "an entry of no kind"),
+        ({"record": {"a": {}}}, "an entry of an unknown kind"),
+        ({"record": {"a": {"bytes": "0", "array": "0"}}}, "an entry of an unknown kind"),
+        ({"record": {"a": {"array": "0"}}}, "an entry of an unknown kind"),
         ({"record": {"a": {"array": "0", "of": "<f8", "shape": [3]}}}, "has 5 bytes"),
         ({"record": {"a": [{"bytes": "0"}] * 2}}, "cannot read"),
         (nested(150), "more than 100 entries deep"),
-        ({"record": []}, "an entry of no kind"),
+        ({"record": []}, "an entry of an unknown kind"),
     ],
 )
 def test_strange_contents_are_refused(tmp_path: Path, content: object, reason: str) -> None:

@@ -103,7 +103,12 @@ fn default_threads() -> Result<usize> {
         Ok(asked) if !asked.trim().is_empty() => asked
             .trim()
             .parse()
-            .map_err(|_| refused(format!("{VARIABLE} is {asked:?}, expected a number"))),
+            .ok()
+            .filter(|n| (1..=MAX_THREADS).contains(n))
+            .ok_or_else(|| {
+                let expected = format!("a number from 1 to {MAX_THREADS}");
+                refused(format!("expected {VARIABLE} to be {expected}, got {asked:?}; unset it for one thread per core"))
+            }),
         _ => Ok(thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS))),
     }
 }

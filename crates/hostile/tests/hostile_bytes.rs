@@ -431,7 +431,7 @@ fn every_field_is_checked() {
         ("parameters", "ternary", 28, &counts(u16::MAX), "more bytes, got"),
         ("parameters", "ternary", 32, &counts(0), "expected 1 to 256 levels, got 0"),
         ("parameters", "ternary", 34, &counts(1), "expected a digit below 1, got 1"),
-        ("parameters", "ternary", 34, &counts(3), "the digits are no partition"),
+        ("parameters", "ternary", 34, &counts(3), "every prime in one digit"),
         ("parameters", "ternary", 36, &words(0), "that are 1 modulo 2^6, got 0"),
         ("parameters", "ternary", 36, &words(65 * 97), "that are 1 modulo 2^6, got 6305"),
         ("parameters", "ternary", 36, &most, "that are 1 modulo 2^6, got 4294967295"),

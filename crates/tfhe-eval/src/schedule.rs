@@ -3,6 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+use crate::bootstrap::MAX_BATCH;
 use crate::program::Program;
 use crate::{Error, Result};
 
@@ -164,9 +165,88 @@ impl Schedule {
             }
         }
     }
+
+    /// The most signals that are there at once in a run on one thread.
+    ///
+    /// Inputs stay, as the caller has them. Any other is there from when it is made until its last
+    /// use; the operands of a sum, until the sum is made.
+    fn peak_signals(&self, program: &Program) -> usize {
+        let mut live = Live {
+            program,
+            schedule: self,
+            waits: self.waits.clone(),
+            uses: self.uses.clone(),
+            signals: program.inputs(),
+            peak: program.inputs(),
+        };
+        let first = (0..program.nodes()).filter(|&node| self.needed[node] && self.waits[node] == 0);
+        let mut ready = BinaryHeap::new();
+        let mut reached: Vec<usize> = first.collect();
+        loop {
+            while let Some(node) = reached.pop() {
+                if program.is_bootstrap(node) {
+                    ready.push((self.priorities[node], Reverse(node)));
+                } else {
+                    live.make(node, &mut reached);
+                    live.release_operands(node);
+                }
+            }
+            let batch: Vec<usize> =
+                (0..MAX_BATCH).map_while(|_| ready.pop()).map(|(_, Reverse(node))| node).collect();
+            if batch.is_empty() {
+                return live.peak;
+            }
+            batch.iter().for_each(|&node| live.release_operands(node));
+            batch.iter().for_each(|&node| live.make(node, &mut reached));
+        }
+    }
+}
+
+/// The signals that are there at one point of a run.
+struct Live<'a> {
+    program: &'a Program,
+    schedule: &'a Schedule,
+    /// By node: the terms that are not there yet.
+    waits: Vec<u32>,
+    /// By signal: the uses to come.
+    uses: Vec<u32>,
+    signals: usize,
+    peak: usize,
+}
+
+impl Live<'_> {
+    /// Takes in what a node makes, and lists the nodes that can begin now.
+    fn make(&mut self, node: usize, reached: &mut Vec<usize>) {
+        for signal in self.program.made(node) {
+            self.signals += usize::from(self.uses[signal] > 0);
+            for &user in self.schedule.users(signal) {
+                let waits = &mut self.waits[user as usize];
+                *waits -= 1;
+                if *waits == 0 {
+                    reached.push(user as usize);
+                }
+            }
+        }
+        self.peak = self.peak.max(self.signals);
+    }
+
+    /// Lets go of what is used for the last time.
+    fn release_operands(&mut self, node: usize) {
+        for (signal, _) in self.program.terms(node) {
+            self.uses[signal] -= 1;
+            let made_here = signal >= self.program.inputs();
+            self.signals -= usize::from(made_here && self.uses[signal] == 0);
+        }
+    }
 }
 
 impl Program {
+    /// The most LWE ciphertexts that a run on one thread holds at once: inputs and outputs, and
+    /// what is made on the way until its last use.
+    pub fn peak_signals(&self) -> usize {
+        Schedule::new(self, &Costs::default()).peak_signals(self)
+    }
+
     /// How many bootstraps a run makes: those that an output depends on.
     pub fn bootstraps(&self) -> usize {
         Schedule::new(self, &Costs::default()).bootstraps
@@ -244,23 +324,48 @@ mod tests {
         assert_eq!(program().data_flow_seconds(&costs, 1), Ok(24.0));
     }
 
+    #[test]
+    fn signals_live_until_their_last_use() {
+        // The input stays; node 0 lives until node 1 has its sum, which lives until node 3.
+        assert_eq!(program().peak_signals(), 3);
+        assert_eq!(chain(9).peak_signals(), 2);
+        // Every one is an output, and stays.
+        assert_eq!(fan(8).peak_signals(), 9);
+    }
+
+    /// Each bootstrap uses the one before, and the last is the output.
+    fn chain(nodes: u32) -> Program {
+        of_bootstraps((0..nodes).collect(), vec![nodes])
+    }
+
+    /// Each bootstrap uses the input, and is an output.
+    fn fan(nodes: u32) -> Program {
+        of_bootstraps(vec![0; nodes as usize], (1..=nodes).collect())
+    }
+
+    /// One bootstrap of each of these signals.
+    fn of_bootstraps(term_signals: Vec<u32>, output_signals: Vec<u32>) -> Program {
+        let nodes = term_signals.len();
+        Program::new(ProgramArrays {
+            inputs: 1,
+            kinds: vec![1; nodes],
+            term_starts: (0..=nodes as u32).collect(),
+            term_signals,
+            term_weights: vec![1; nodes],
+            constants: vec![0; nodes],
+            message_bits: vec![1; nodes],
+            output_starts: (0..=nodes as u32).collect(),
+            tables: vec![0; nodes],
+            output_constants: vec![0; nodes],
+            output_signals,
+        })
+        .unwrap()
+    }
+
     /// Three bootstraps of inputs, the last of which feeds another.
     #[test]
     fn the_longest_way_begins_first() {
-        let program = Program::new(ProgramArrays {
-            inputs: 1,
-            kinds: vec![1; 4],
-            term_starts: vec![0, 1, 2, 3, 4],
-            term_signals: vec![0, 0, 0, 3],
-            term_weights: vec![1; 4],
-            constants: vec![0; 4],
-            message_bits: vec![1; 4],
-            output_starts: vec![0, 1, 2, 3, 4],
-            tables: vec![0; 4],
-            output_constants: vec![0; 4],
-            output_signals: vec![1, 2, 4],
-        })
-        .unwrap();
+        let program = of_bootstraps(vec![0, 0, 0, 3], vec![1, 2, 4]);
         for (threads, expected) in [(1, 4.0), (2, 2.0), (3, 2.0), (9, 2.0)] {
             let seconds = program.data_flow_seconds(&Costs::default(), threads).unwrap();
             assert_eq!(seconds, expected, "{threads}");

@@ -84,9 +84,20 @@ def optional(value: Any, kind: type[T], name: str, action: str) -> T | None:
     """
     if value is None or isinstance(value, kind):
         return value
+    wanted = with_article(kind.__qualname__)
     raise InvalidArgumentError(
-        f"cannot {action}: expected {name} to be a {kind.__qualname__} or None, got {shown(value)}"
+        f"cannot {action}: expected {name} to be {wanted} or None, got {shown(value)}"
     )
+
+
+def with_article(noun: str) -> str:
+    """A noun with its article.
+
+    Example:
+        >>> with_article("Event"), with_article("client file")
+        ('an Event', 'a client file')
+    """
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
 
 
 def file_path(value: Any, action: str) -> Path:
@@ -130,9 +141,9 @@ def shown(value: Any) -> str:
         text = repr(value)
     # Another's repr may raise anything, such as ValueError for a set of long integers.
     except Exception:
-        return f"a {type(value).__name__}"
+        return with_article(type(value).__name__)
     short = len(text) <= _SHOWN_CHARACTERS and "\n" not in text
-    return text if short else f"a {type(value).__name__}"
+    return text if short else with_article(type(value).__name__)
 
 
 def apart(limit: float, value: float) -> tuple[str, str]:

@@ -72,7 +72,10 @@ def _from_torch(tensor: Any) -> Any:
 def _require_finite(array: NDArray[np.float64], action: str) -> None:
     if not np.isfinite(array).all():
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise NotFiniteError(f"cannot {action}: element {index} is {array[index]}")
+        raise NotFiniteError(
+            f"cannot {action}: element {index} is {array[index]}, expected finite numbers; replace "
+            "such elements, or scale the data down"
+        )
 
 
 def require_bound(
@@ -109,7 +112,7 @@ def require_bound(
 
 
 def require_precision(
-    array: NDArray[np.float64], precision: float, bound: float, action: str
+    array: NDArray[np.float64], precision: float, bound: float, action: str, advice: str
 ) -> None:
     """Refuse an array too few bits of which are right.
 
@@ -121,13 +124,14 @@ def require_precision(
         precision: Bits after the binary point that are right.
         bound: The largest absolute value that any number may have.
         action: What the caller is about to do, for the message of an error.
+        advice: What to do, for the message, too.
 
     Raises:
         NotFiniteError: A NaN or an infinity.
         PrecisionLostError: Fewer than `MIN_RIGHT_BITS` bits are right.
 
     Example:
-        >>> require_precision(np.array([100.0]), 2.0, 128.0, "decrypt")
+        >>> require_precision(np.array([100.0]), 2.0, 128.0, "decrypt", "scale the data up")
     """
     _require_finite(array, action)
     largest = float(np.abs(array).max(initial=0.0))
@@ -137,9 +141,7 @@ def require_precision(
         raise PrecisionLostError(
             f"cannot {action}: expected {MIN_RIGHT_BITS} right bits or more, got "
             f"{max(0, math.floor(right))}: by its estimate the error may be "
-            f"2^{math.ceil(-precision)}, and the largest result is {largest:.3g}; ask the session "
-            "for more precision, give the inputs tighter bounds, scale small data up, or flood by "
-            "fewer bits"
+            f"2^{math.ceil(-precision)}, and the largest result is {largest:.3g}; {advice}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Which line of the user's program is running."""
+"""Which line of the user's program is running, as a message says it and as programs hold it."""
 
 from __future__ import annotations
 
@@ -33,6 +33,18 @@ def users_line() -> str:
             return ""
         frame = frame.f_back
     return ""
+
+
+def users_origin() -> str:
+    """Name and line of the file of `users_line`, without its folders.
+
+    Programs hold it, and whoever runs them reads it: folders tell who made them, and where.
+
+    Example:
+        >>> "/" in users_origin()
+        False
+    """
+    return Path(users_line()).name
 
 
 def users_line_in(traceback: TracebackType | None) -> str:

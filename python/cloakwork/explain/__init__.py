@@ -26,7 +26,7 @@ def explain(x: Program | Circuit | Tensor | Encrypted, profile: Profile | None =
         profile: What a run of the program took.
 
     Raises:
-        InvalidArgumentError: It is none of these.
+        InvalidArgumentError: It is something else, or the profile is of another program.
 
     Example:
         >>> import cloakwork as cw
@@ -49,6 +49,7 @@ def explain(x: Program | Circuit | Tensor | Encrypted, profile: Profile | None =
     from cloakwork.base.arguments import optional, shown
     from cloakwork.explain.bits import explain_bootstraps, explain_gates
     from cloakwork.explain.layers import explain_layers
+    from cloakwork.explain.own_profile import require_profile_of
     from cloakwork.explain.slots import explain_circuit, explain_slots, explain_tensor
     from cloakwork.frontends.boolean.circuit import Circuit
     from cloakwork.frontends.tensors.tensor import Tensor
@@ -61,6 +62,8 @@ def explain(x: Program | Circuit | Tensor | Encrypted, profile: Profile | None =
     from cloakwork.runtime.program import Program
 
     profile = optional(profile, Profile, "profile", "explain")
+    if isinstance(x, Program) and profile is not None:
+        require_profile_of(x.body, profile, "explain")
     match x:
         case Tensor():
             return explain_tensor(x)
@@ -98,7 +101,8 @@ def plot(
         profile: What a run of the program took.
 
     Raises:
-        InvalidArgumentError: It is none of these, or the path is of no kind that can be written.
+        InvalidArgumentError: It is something else, the profile is of another program, or the path
+            has an ending that cannot be written.
         MissingDependencyError: Matplotlib is not installed.
 
     Example:

@@ -12,7 +12,7 @@ from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.quantities import counted, duration, size
 from cloakwork.explain.work_levels_keys import counts
-from cloakwork.plan.boolean.schedule import data_flow_seconds
+from cloakwork.plan.boolean.modelled_seconds import data_flow_seconds
 from cloakwork.plan.cost.tfhe import measured_set
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.programs.slots import Input, Output, SlotProgram

@@ -1,4 +1,4 @@
-"""The stages of a plan: operations in a row that the planner wanted for one thing."""
+"""The stages of a plan: operations in a row that the planner uses for one thing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Stage:
 
 
 def stages_of(program: SlotProgram) -> list[Stage]:
-    """The stages of a program; inputs, constants and outputs are no work and in none.
+    """The stages of a program; inputs, constants and outputs take no work and are not in any.
 
     Drops of a level stand before the stage that they fall in, as a stage of their own.
 

@@ -11,7 +11,12 @@ import numpy as np
 from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import require_precision
 from cloakwork.base.machine import physical_bytes
-from cloakwork.errors import InvalidArgumentError, NoiseBudgetError, ValueOutOfRangeError
+from cloakwork.errors import (
+    InputNameError,
+    InvalidArgumentError,
+    NoiseBudgetError,
+    ValueOutOfRangeError,
+)
 from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.packing.results import arrays_in
 from cloakwork.programs.slots import SlotProgram
@@ -19,7 +24,7 @@ from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.program import Program
-from cloakwork.schemes.base import Flooding, flooding
+from cloakwork.schemes.base import Flooding, advice_on_precision, flooding
 
 if TYPE_CHECKING:
     from cloakwork.runtime.evaluator import Evaluator
@@ -28,13 +33,14 @@ KIND = "client file"
 ENCRYPTOR_KIND = "public key file"
 # Where a result may lie above its bound by the rounding of doubles.
 _ROUNDING = 2.0**-40
+_PRECISION_ADVICE = "compile with more precision or tighter bounds, or scale small data up"
 
 
 class _Encrypting(KeyHolder):
     """Holds a key that encrypts."""
 
     def encrypt(self, /, *args: Any, **named: Any) -> Encrypted:
-        """Encrypt inputs, packed as the program wants them.
+        """Encrypt inputs, packed as the program needs them.
 
         Args:
             args: The inputs in their order. What each is follows from its port: an array of real
@@ -45,13 +51,14 @@ class _Encrypting(KeyHolder):
                 bits, to be given in the clear.
 
         Raises:
-            InputNameError: There is no input of a name, or one is missing that lies beside others.
+            InputNameError: There is no input of a name, none is given, or one is missing that lies
+                beside others.
             ShapeMismatchError: A shape does not fit, or the numbers of evaluations differ.
             ValueOutOfRangeError: A number lies outside the range of its input, or one that comes
                 of it outside what a layer on the way is meant for; the message names the layer.
             NotFiniteError: There is a NaN or an infinity.
             NotRealError: Data are complex, text or objects.
-            NotIntegerError: A number is no integer.
+            NotIntegerError: A number is not an integer.
             MemoryBudgetError: The ciphertexts would take more memory than the machine has.
             InvalidArgumentError: There are too many arguments.
 
@@ -62,11 +69,19 @@ class _Encrypting(KeyHolder):
             ('x', 'w')
         """
         program, action = self.program, f"encrypt for {self.program.name}"
-        packed = program.pack(bound_arguments(program.inputs, args, named, action), action)
+        arguments = bound_arguments(program.inputs, args, named, action)
+        if program.inputs and not arguments:
+            names = ", ".join(port.name for port in program.inputs)
+            raise InputNameError(
+                f"cannot {action}: expected one or more of the inputs {names}, got none; run_clear "
+                "computes without encryption"
+            )
+        packed = program.pack(arguments, action)
         if isinstance(program.body, SlotProgram):
             largest = max(map(program.scheme.bytes_at, program.body.states), default=0)
             needed = largest * sum(map(len, packed.runs))
-            require_memory(needed, physical_bytes(), action)
+            advice = "encrypt fewer evaluations at once, or use a machine with more memory"
+            require_memory(needed, physical_bytes(), action, advice)
         runs = [
             program.scheme.encrypt(self._key, vectors, program.body, program.input_bounds)
             for vectors in packed.runs
@@ -143,7 +158,7 @@ class Client(_Encrypting):
             first axis.
 
         Raises:
-            InvalidArgumentError: They are no results.
+            InvalidArgumentError: They are not results.
             ProgramMismatchError: They are results of another program.
             KeyMismatchError: They were made with another key.
             ValueOutOfRangeError: A result exceeds its bound by more than its error.
@@ -236,8 +251,9 @@ class Client(_Encrypting):
         if program.error is not None and asked is None:
             error = program.error
         else:
+            advice = advice_on_precision(_PRECISION_ADVICE, asked)
             for array in arrays:
-                require_precision(array, -math.log2(error), bound, action)
+                require_precision(array, -math.log2(error), bound, action, advice)
         largest = max(float(np.abs(array).max(initial=0.0)) for array in arrays)
         if not largest <= bound * (1 + _ROUNDING) + error:
             raise ValueOutOfRangeError(

@@ -16,12 +16,13 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.base.arguments import file_path
+from cloakwork.base.arguments import file_path, with_article
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 
@@ -43,11 +44,20 @@ _END_BYTES = 22
 # What the zip and JSON readers raise on damaged bytes, the file itself being open.
 _OF_ZIP = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError)
 _DAMAGE = (*_OF_ZIP, LookupError, OverflowError, TypeError, ValueError)
+_ADVICE = "copy it again from where it was saved, or save it anew"
 
 
 def write(path: str | os.PathLike[str], kind: str, record: Record) -> None:
     """Write a container that only its owner may read; it appears at once or not at all."""
     target = file_path(path, "write")
+    try:
+        _replace(target, kind, record)
+    except OSError as error:
+        # It names the partial file, of which whoever gave the path knows nothing.
+        raise OSError(error.errno, error.strerror, str(target)) from None
+
+
+def _replace(target: Path, kind: str, record: Record) -> None:
     # Its name is no other's, so that two who write to one path do not meet; its mode is 0600.
     descriptor, partial = tempfile.mkstemp(suffix=".partial", dir=target.parent)
     try:
@@ -100,8 +110,9 @@ def kind_of(path: str | os.PathLike[str]) -> str:
 
 def _of_kind(kind: str, found: str, fields: Fields) -> Fields:
     if found != kind:
-        wanted, got = (f"{'an' if each[:1] in 'aeiou' else 'a'} {each}" for each in (kind, found))
-        raise MalformedBytesError(f"cannot read {fields.place}: expected {wanted}, got {got}")
+        raise MalformedBytesError(
+            f"cannot read {fields.place}: expected {with_article(kind)}, got {with_article(found)}"
+        )
     return fields
 
 
@@ -145,13 +156,17 @@ def _archive_in(file: BinaryIO, place: str) -> Iterator[zipfile.ZipFile]:
         # Zip readers skip bytes before the archive, and after it.
         if (first, file.read(len(_END))) != (_START, _END):
             raise MalformedBytesError(
-                "it is not an archive, or there are other bytes before or after it"
+                "expected an archive as cloakwork saves it, got one cut off, one with other bytes "
+                f"before or after it, or another file, of {size} bytes"
             )
         with zipfile.ZipFile(file) as archive:
             _require_sizes(archive, size)
             yield archive
+    except MalformedBytesError as error:
+        raise MalformedBytesError(f"cannot read {place}: {error}; {_ADVICE}") from error
     except _DAMAGE as error:
-        raise MalformedBytesError(f"cannot read {place}: {error}") from error
+        reason = "expected the bytes that were saved, got damaged ones"
+        raise MalformedBytesError(f"cannot read {place}: {reason}; {_ADVICE}") from error
 
 
 def _contents(file: BinaryIO, place: str) -> tuple[str, Fields]:
@@ -178,7 +193,7 @@ def _contents(file: BinaryIO, place: str) -> tuple[str, Fields]:
                 case list():
                     return [restored(each, depth + 1) for each in value]
                 case dict():
-                    raise MalformedBytesError("its header has an entry of no kind")
+                    raise MalformedBytesError("its header has an entry of an unknown kind")
                 case _:
                     return value
 

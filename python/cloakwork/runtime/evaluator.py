@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from time import perf_counter
 from typing import Any
@@ -69,6 +70,9 @@ class Evaluator(KeyHolder):
     def memory_limit(self) -> int:
         """Bytes that the ciphertexts of one run may take; by default all that the machine has.
 
+        A run whose prediction exceeds it raises MemoryBudgetError; one that may come close takes
+        one thread.
+
         Setting it raises InvalidArgumentError where it is no integer from 0 up.
         """
         return self._memory_limit
@@ -115,8 +119,8 @@ class Evaluator(KeyHolder):
             cancel: Set from another thread, it stops the run between operations.
 
         Raises:
-            InvalidArgumentError: They are no encrypted inputs, or an argument is invalid.
-            InputNameError: An input is missing, given twice, or none of the program's.
+            InvalidArgumentError: They are not encrypted inputs, or an argument is invalid.
+            InputNameError: An input is missing or given twice, or the program has no such input.
             ShapeMismatchError: The numbers of evaluations differ.
             ProgramMismatchError: They were encrypted for another program.
             KeyMismatchError: They were encrypted for another key.
@@ -198,18 +202,37 @@ class Evaluator(KeyHolder):
                 f"cannot {action}: expected as many evaluations of every input, got {counts}"
             )
         numbers = [*known, *(number for each in several for number in each.numbers())]
-        if sorted(numbers) != [*range(self.program.packing.vector_counts[0])]:
-            names = ", ".join(port.name for port in self.program.inputs)
-            twice = len(set(numbers)) < len(numbers)
-            raise InputNameError(
-                f"cannot {action}: expected each of the inputs {names or 'none'} once, encrypted "
-                f"or in the clear; {'an input is given twice' if twice else 'one is missing'}"
-            )
+        self._require_once(numbers, action)
         runs = [
             {number: value for part in of_run for number, value in part.items()}
             for of_run in zip(*parts, strict=True)
         ]
         return runs, several[0].count
+
+    def _require_once(self, numbers: Sequence[int], action: str) -> None:
+        """Refuse an input that is missing or given twice, by its name."""
+        times = Counter(numbers)
+        several = {number for number, count in times.items() if count > 1}
+        missing = set(range(self.program.packing.vector_counts[0])) - times.keys()
+        if not several and not missing:
+            return
+        names = self._names_within(several or missing)
+        all_names = ", ".join(port.name for port in self.program.inputs)
+        if several:
+            reason = f"got {names} twice; leave one of them out"
+        elif isinstance(self.program.body, SlotProgram):
+            reason = f"got none for {names}; encrypt it, too"
+        else:
+            reason = f"got none for {names}; encrypt it, too, or give it in the clear"
+        raise InputNameError(
+            f"cannot {action}: expected each of the inputs {all_names} once, {reason}"
+        )
+
+    def _names_within(self, numbers: Collection[int]) -> str:
+        """The inputs that these vectors hold, in the program's order."""
+        held = self.program.packing.held
+        within = {name for number in numbers for name in held[number]}
+        return ", ".join(port.name for port in self.program.inputs if port.name in within)
 
     def _run_bits(
         self,
@@ -220,6 +243,7 @@ class Evaluator(KeyHolder):
         profile: Profile,
         cancel: threading.Event | None,
     ) -> Sequence[Any]:
+        threads = self._threads_within_memory(threads)
         start = perf_counter()
         try:
             made: BitRun = self.program.scheme.run(
@@ -256,9 +280,7 @@ class Evaluator(KeyHolder):
                         f"numbers of absolute value up to {promised:g}, and it was encrypted with "
                         f"a bound of {value.bound:g}; encrypt it with the client of this program"
                     )
-        threads = threads_within(
-            self._memory_limit, self._peak_bytes, threads, f"run {program.name}"
-        )
+        threads = self._threads_within_memory(threads)
         return run(
             body,
             self._backend,
@@ -270,10 +292,18 @@ class Evaluator(KeyHolder):
             bounds=program.value_bounds if encrypts else None,
         )
 
+    def _threads_within_memory(self, threads: int | None) -> int | None:
+        action = f"run {self.program.name}"
+        return threads_within(self._memory_limit, self._peak_bytes, threads, action)
+
     @cached_property
     def _peak_bytes(self) -> int:
-        body: Any = self.program.body
-        return predicted_peak_bytes(body, self.program.scheme.bytes_at)
+        scheme = self.program.scheme
+        match self.program.body:
+            case SlotProgram() as body:
+                return predicted_peak_bytes(body, scheme.bytes_at)
+            case BootstrapProgram() as body:
+                return int(body.native.peak_signals() * scheme.value_bytes)
 
 
 def _bytes(value: Any, name: str) -> int:

@@ -14,16 +14,25 @@ from cloakwork.runtime.schedule import Schedule, schedule
 _SPREAD = 2
 
 
-def require_memory(needed: int, budget: int, action: str) -> None:
+def require_memory(needed: int, budget: int, action: str, advice: str) -> None:
     """Refuse what would take more memory than it may.
+
+    Args:
+        needed: Bytes.
+        budget: Bytes that are allowed.
+        action: What the caller is about to do, for the message of an error.
+        advice: What to do, for the message, too.
 
     Raises:
         MemoryBudgetError: The bytes needed exceed the budget.
+
+    Example:
+        >>> require_memory(100, 100, "run", "set memory_limit")
     """
     if needed > budget:
         raise MemoryBudgetError(
-            f"cannot {action}: its ciphertexts take {needed / 1e6:.0f} MB at once, "
-            f"{budget / 1e6:.0f} MB are allowed; split the tensor, or allow more by memory_limit"
+            f"cannot {action}: expected its ciphertexts to take up to {budget} bytes at once, and "
+            f"they take {needed}; {advice}"
         )
 
 
@@ -35,7 +44,8 @@ def threads_within(limit: int, peak: int, threads: int | None, action: str) -> i
     Raises:
         MemoryBudgetError: The bytes exceed the limit.
     """
-    require_memory(peak, limit, action)
+    advice = f"allow memory_limit={peak}, or compute it in smaller parts"
+    require_memory(peak, limit, action, advice)
     return 1 if peak * _SPREAD > limit else threads
 
 

@@ -46,7 +46,7 @@ class Profile:
     """What a run measures: hand it to the run, read it afterwards.
 
     A run that fails or is cancelled leaves what it has measured so far. Inputs, constants
-    and outputs are no work and are left out.
+    and outputs take no work and are left out.
 
     Args:
         operations: The operations in the order in which they finished.

@@ -397,7 +397,7 @@ class Program(Saved):
         """The program of a record, as far as the limits accept it.
 
         Raises:
-            MalformedBytesError: The record is of none.
+            MalformedBytesError: The record is of another kind.
             InsecureParametersError: Its parameters fall short of 128-bit security.
             NoiseBudgetError, NoiseExhaustedError: Noise would destroy results.
         """

@@ -51,7 +51,7 @@ def hoisting_groups(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
 class Schedule:
     """The tasks of a program, in program order: single operations and hoisting groups.
 
-    Inputs, constants and outputs are no tasks: there is nothing to compute.
+    Inputs, constants and outputs are not tasks: there is nothing to compute.
 
     Args:
         inputs: The numbers of the inputs.

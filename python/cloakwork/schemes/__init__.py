@@ -26,7 +26,7 @@ def read_scheme(fields: Fields, limits: ReadLimits) -> Any:
         limits: What is accepted.
 
     Raises:
-        MalformedBytesError: The record is of none.
+        MalformedBytesError: The record is of another kind.
         InvalidParametersError: Its ring is larger than accepted.
         InsecureParametersError: Its parameters fall short of 128-bit security, or it hides nothing.
     """

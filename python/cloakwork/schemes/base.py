@@ -135,6 +135,11 @@ def flooding(statistical_bits: object, decryptions: object, action: str) -> Floo
     )
 
 
+def advice_on_precision(advice: str, asked: Flooding | None) -> str:
+    """What to do where too few bits are right, with what flooding costs where it was asked."""
+    return f"{advice}, or ask for fewer statistical_bits or decryptions" if asked else advice
+
+
 @dataclass(frozen=True, slots=True)
 class Decrypted:
     """What values hold.
@@ -276,14 +281,14 @@ class Scheme(Protocol):
         """A key of a record: `secret_key`, `public_key` or `evaluation_keys`.
 
         Raises:
-            MalformedBytesError: The record is of none.
+            MalformedBytesError: The record is of another kind.
         """
 
     def read_value(self, fields: Fields, body: Any, number: int, role: str) -> Any:
         """A value of a record: input or output `number` of a body.
 
         Raises:
-            MalformedBytesError: The record is of none, or of one at another level.
+            MalformedBytesError: The record is of another kind, or at another level.
         """
 
     def to_record(self) -> Record:
@@ -294,7 +299,7 @@ class Scheme(Protocol):
         """The scheme of a record.
 
         Raises:
-            MalformedBytesError: The record is of none.
+            MalformedBytesError: The record is of another kind.
             InvalidParametersError: Its ring is larger than accepted.
             InsecureParametersError: Its parameters fall short of 128-bit security.
         """
@@ -321,7 +326,7 @@ class SlotScheme(Scheme, Protocol):
         """A value of a record, at whatever level.
 
         Raises:
-            MalformedBytesError: The record is of none.
+            MalformedBytesError: The record is of another kind.
         """
 
     def read_value(self, fields: Fields, body: SlotProgram, number: int, role: str) -> Any:

@@ -39,7 +39,7 @@ from cloakwork.schemes.base import (
     levels_of,
     require_failure,
 )
-from cloakwork.schemes.bgv_noise import BgvEstimates
+from cloakwork.schemes.bgv_estimates import BgvEstimates
 from cloakwork.schemes.bgv_plaintext import centred, encoded, encoded_transform, joined
 from cloakwork.schemes.clear_integer import ClearInteger, IntegerScheme
 from cloakwork.schemes.transform_cache import ciphertext_bytes

@@ -115,7 +115,7 @@ def require_bootstraps(body: object) -> None:
     """Refuse what is no bootstrap program.
 
     Raises:
-        InvalidProgramError: It is none.
+        InvalidProgramError: It is another program.
     """
     if not isinstance(body, BootstrapProgram):
         raise InvalidProgramError("cannot use the program: it has no bootstraps")

@@ -47,7 +47,7 @@ class _Step:
 
 
 class ClearGates:
-    """A gate program ready to run in the clear as often as wanted.
+    """A gate program ready to run in the clear any number of times.
 
     Args:
         program: The program.

@@ -1,7 +1,7 @@
 """TFHE: bits, on which bootstrap programs run; see `schemes.base.Scheme`.
 
 The values of a program are the ciphertexts of each input by the number of its port, every bit in
-all encodings that the program wants, and those of each output, every bit once.
+all encodings that the program uses, and those of each output, every bit once.
 """
 
 from __future__ import annotations

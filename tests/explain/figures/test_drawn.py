@@ -25,7 +25,6 @@ def titles(figure: Any) -> list[str]:
 
 
 def test_slots_graph_and_time_are_drawn(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     path = tmp_path / "plan.png"
     figure = cw.plot(product(SESSION), path)
     assert path.read_bytes().startswith(b"\x89PNG")
@@ -44,7 +43,6 @@ def test_slots_graph_and_time_are_drawn(tmp_path: Path) -> None:
 
 
 def test_measured_and_modelled_time_are_both_drawn() -> None:
-    pytest.importorskip("matplotlib")
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 
     session = cw.Session(depth=2, insecure=True, log_n=9)
@@ -58,18 +56,15 @@ def test_measured_and_modelled_time_are_both_drawn() -> None:
 
 
 def test_many_ciphertexts_and_many_tensors(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     figure = cw.plot(SESSION.encrypt(np.ones((100, 64))).sum(axis=0), tmp_path / "plan.svg")
     assert "8 ciphertexts of 1024 slots" in figure.axes[0].get_title(loc="right")
 
 
 def test_a_fresh_tensor_is_its_slots_alone() -> None:
-    pytest.importorskip("matplotlib")
     assert titles(cw.plot(SESSION.encrypt(1.0))) == ["tensor  ()"]
 
 
 def test_a_program_that_has_not_run_is_drawn() -> None:
-    pytest.importorskip("matplotlib")
 
     program = cw.compile(lambda x, y: x @ y, (4, 8), (8, 4), log_n=11, insecure=True)
     times = cw.plot(program).axes[-1]
@@ -78,7 +73,6 @@ def test_a_program_that_has_not_run_is_drawn() -> None:
 
 
 def test_nothing_to_do_is_drawn() -> None:
-    pytest.importorskip("matplotlib")
     assert titles(cw.plot(SESSION.encrypt(np.ones((2, 3))).T))[-2:] == ["graph", "time"]
 
 

@@ -137,8 +137,8 @@ def test_ports_can_be_named(tmp_path: Path) -> None:
     ("old", "new", "line", "reason"),
     [
         ("3 6", "3", 1, "expected the numbers of gates and wires, got 1"),
-        ("3 6", "3 x", 1, "expected a number, got 'x'"),
-        ("3 6", "3 -6", 1, "expected a number, got '-6'"),
+        ("3 6", "3 x", 1, "expected a number from 0 up, of up to 10 digits, got 'x'"),
+        ("3 6", "3 -6", 1, "expected a number from 0 up, of up to 10 digits, got '-6'"),
         ("3 6", "3 " + "6" * 50, 1, "expected a number"),
         ("3 6", "3 ६", 1, "expected a number"),
         ("3 6", "3 2", 3, "do not fit 2 wires"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import operator
 import re
 import statistics
 from typing import Any
@@ -41,6 +42,21 @@ def found(function: Any, **inputs: Any) -> Any:
     names = list(inspect.signature(function).parameters)
     made = cw.circuit(**{name: declared[name] for name in names})(function)
     return made(**{name: values[name] for name in names}, **inputs)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: operator.add(x, [1, 2]), [4, 5]),
+        (lambda x: operator.add([1, 2], x), [4, 5]),
+        (lambda x: x - (1, 2), [2, 1]),
+        (lambda x: (1, 2) - x, [-2, -1]),
+        (lambda x: x * [[1], [2]], [[3], [6]]),
+        (lambda x: [x, 5] * x, [9, 15]),
+    ],
+)
+def test_lists_are_vectors_beside_a_scalar_too(function: Any, expected: Any) -> None:
+    assert found(function) == expected
 
 
 parts = st.one_of(

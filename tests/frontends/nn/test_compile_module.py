@@ -257,7 +257,7 @@ def test_refuses_modules_by_the_layer(
         ({"costs": lambda _: 3}, errors.InvalidArgumentError, "gives Costs, got one that gives 3"),
         ({"costs": 3}, errors.InvalidArgumentError, "costs"),
         ({"log_n": 99}, errors.InvalidArgumentError, "log_n"),
-        ({"insecure": False}, errors.InvalidParametersError, "leave log_n out"),
+        ({"insecure": False}, errors.InsecureParametersError, "leave log_n out"),
     ],
 )
 def test_refuses_options_by_name(

@@ -398,6 +398,20 @@ def test_measured_costs_plan_the_same_function(
     assert np.abs(np.asarray(compiled.run(a, b)) - a @ b).max() < 1e-4
 
 
+def test_circuits_are_compiled_by_their_own_method() -> None:
+    square = cw.circuit(a=cw.scalar())(lambda a: a * a)
+    with pytest.raises(InvalidArgumentError, match=r"a function of tensors, .* compile\(bits=\)"):
+        cw.compile(square, (4,))
+
+
+def test_what_a_file_holds_has_no_folder_of_the_source(tmp_path: Path) -> None:
+    cw.compile(lambda x: (x * x).sum(), (4,), log_n=10, insecure=True).save(tmp_path / "program")
+    loaded = cw.load(tmp_path / "program", cw.Program, insecure=True)
+    assert isinstance(loaded.body, SlotProgram)
+    places = {origin.rpartition(":")[0] for origin in loaded.body.origins}
+    assert places - {""} == {Path(__file__).name}
+
+
 def test_costs_that_are_no_function_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="expected costs to be a function"):
         cw.compile(lambda x: x, (3,), costs=3)  # type: ignore[arg-type]

@@ -101,12 +101,20 @@ def test_a_result_that_may_wrap_unseen_is_refused() -> None:
     assert abs(s.decrypt(tight) - 32) < 1e-5
 
 
+def test_the_bound_that_is_too_small_is_the_one_to_change() -> None:
+    s = session(bound=4.0)
+    with pytest.raises(ValueOutOfRangeError, match=r"exceeds the bound 1; encrypt .* bound=2,"):
+        s.encrypt([2.0], bound=1)
+    with pytest.raises(ValueOutOfRangeError, match=r"exceeds the bound 1; .*Session\(bound=5\)"):
+        s.encrypt([5.0], bound=1)
+
+
 def test_a_result_without_a_right_bit_is_refused() -> None:
     s = cw.Session(depth=1, insecure=True, log_n=11)
     x = s.encrypt(np.full(4, 1e-12), bound=1e-12)
     with pytest.raises(PrecisionLostError, match="more precision"):
         s.decrypt(cw.einsum("i,->i", x, 1e12))
-    with pytest.raises(PrecisionLostError, match="flood by fewer bits"):
+    with pytest.raises(PrecisionLostError, match="or ask for fewer statistical_bits"):
         s.decrypt_for_others(s.encrypt([1.0, 2.0]), statistical_bits=60, decryptions=1)
     assert (
         np.abs(

@@ -17,7 +17,7 @@ from cloakwork.plan.boolean.cuts import with_fewer_ands
 from cloakwork.plan.boolean.emit import written_out
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.map import map_gates
-from cloakwork.plan.boolean.schedule import data_flow_seconds
+from cloakwork.plan.boolean.modelled_seconds import data_flow_seconds
 from cloakwork.plan.boolean.xag import network_of
 from cloakwork.plan.cost.tfhe import BitCosts
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of

@@ -88,6 +88,11 @@ impl BootstrapProgram {
         self.0.depth()
     }
 
+    /// The most LWE ciphertexts that a run on one thread holds at once.
+    fn peak_signals(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.0.peak_signals())
+    }
+
     /// Seconds of a run on so many threads by these costs: every node begins as soon as its operands
     /// are there and a thread is free, those first from which the longest path leads to an output.
     ///

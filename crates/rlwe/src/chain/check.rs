@@ -140,7 +140,7 @@ impl Chain {
             || count != all.len()
             || !members.into_iter().eq(all)
         {
-            return Err("the digits are no partition of the primes".into());
+            return Err("expected every prime in one digit, got one in none or in several".into());
         }
         for (number, digit) in self.digits.iter().enumerate() {
             let primes: Vec<u32> = digit.iter().map(|&p| self.q_primes[p]).collect();
@@ -189,8 +189,8 @@ mod tests {
             ("lacks a prime", |c| c.levels[3].primes.truncate(1)),
             ("expected a scale of", |c| c.levels[1].scale *= 1.0 + 1e-9),
             ("does not fit level 3", |c| c.levels[3].scale = f64::NAN),
-            ("no partition", |c| c.digits[0].truncate(1)),
-            ("no partition", |c| c.digits.push(Vec::new())),
+            ("every prime in one digit", |c| c.digits[0].truncate(1)),
+            ("every prime in one digit", |c| c.digits.push(Vec::new())),
             ("too few for", |c| c.p_primes.truncate(1)),
         ];
         for (expected, damage) in cases {

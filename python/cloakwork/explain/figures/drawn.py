@@ -15,10 +15,11 @@ from cloakwork.explain.figures.slots import draw_legend, draw_slots
 from cloakwork.explain.figures.time import draw_times
 from cloakwork.explain.graph import nodes_of, nodes_of_bootstraps, seconds_of_nodes
 from cloakwork.explain.modelled import modelled_seconds
+from cloakwork.explain.own_profile import require_profile_of
 from cloakwork.explain.strips import Strip, strips_of
 from cloakwork.explain.tensors import inputs_of, results_of
 from cloakwork.frontends.tensors.tensor import Tensor
-from cloakwork.plan.boolean.schedule import node_seconds
+from cloakwork.plan.boolean.modelled_seconds import node_seconds
 from cloakwork.plan.cost.tfhe import known_set
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.packing.scalar import ScalarPacking
@@ -62,6 +63,8 @@ def draw(figure: Figure, x: Program | Tensor, profile: Profile | None) -> None:
             raise InvalidArgumentError(
                 f"cannot plot: expected a program or an encrypted tensor, got {shown(x)}"
             )
+    if body is not None and profile is not None:
+        require_profile_of(body, profile, "plot")
     title = "a tensor, not computed" if body is None else body.title
     tensor_height = _TENSOR_HEIGHT if body is not None else 1.5 * _TENSOR_HEIGHT
     heights = [tensor_height] * len(tensors) + [_STRIP_HEIGHT] * len(strips)
@@ -124,7 +127,7 @@ def _draw_work(
 
 
 def _draw_strip(axes: Axes, strip: Strip) -> None:
-    """Draw the slots of one evaluation of a vector as boxes with what they hold."""
+    """Draw the slots of one evaluation of a vector with what they hold."""
     for place, name in enumerate(strip.names):
         colour = _COLOURS[strip.kind if name else ""]
         axes.barh(0, 1, left=place, height=1, color=colour, edgecolor="white")

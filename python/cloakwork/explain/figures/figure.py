@@ -41,7 +41,7 @@ def saved(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
     """The figure, written to a file where there is one; the ending of its name says as what.
 
     Raises:
-        InvalidArgumentError: It is no path, or its ending is none that matplotlib writes.
+        InvalidArgumentError: It is not a path, or matplotlib cannot write its ending.
         OSError: The file cannot be written.
     """
     if path is None:

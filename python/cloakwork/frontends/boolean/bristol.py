@@ -247,5 +247,7 @@ def _numbered(letter: str, widths: list[int]) -> list[Port]:
 
 def _integer(word: str) -> int:
     if not (word.isascii() and word.isdecimal() and len(word) <= _MAX_DIGITS):
-        raise BristolSyntaxError(f"expected a number, got {word[:20]!r}")
+        raise BristolSyntaxError(
+            f"expected a number from 0 up, of up to {_MAX_DIGITS} digits, got {word[:20]!r}"
+        )
     return int(word)

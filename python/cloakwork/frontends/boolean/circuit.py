@@ -98,7 +98,7 @@ class Circuit:
         """The program on ciphertexts that takes the least time here, and for which parameters.
 
         Costs are measured where this machine's are not known yet, which takes seconds; mapping
-        takes about a second for each thousand gates, and is kept in the user's cache. Another
+        takes about a second for each thousand gates, and is cached. Another
         number of threads, or a machine with other costs, may get another program: whoever
         exchanges ciphertexts shares one program's file.
 
@@ -272,7 +272,7 @@ def from_verilog(
     Raises:
         SequentialCircuitError: The design has registers, latches or memory that is written.
         VerilogError: Yosys refuses the design; or it has no outputs, a loop, a wire that nothing
-            drives, a port in both directions, or cells that are no gates.
+            drives, a port in both directions, or cells that are not gates.
         SynthesisTimeoutError: Yosys took too long.
         MissingDependencyError: There is no Yosys.
         InvalidArgumentError: `top` is no name of a module, or the time is not positive.

@@ -46,7 +46,7 @@ def refuses_change(self: object, *_: object) -> NoReturn:
 
 
 def refuse_number(value: Any) -> NoReturn:
-    """Refuse an operand that is no integer, nor made of integers.
+    """Refuse an operand that is neither an integer nor made of integers.
 
     Raises:
         NotIntegerError: Always.

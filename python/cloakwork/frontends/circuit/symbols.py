@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.source_line import users_line
+from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.frontends.circuit import refusals
 from cloakwork.frontends.circuit.indexing import taken
@@ -118,13 +118,15 @@ class Symbol:
         value = clear_integer(other)
         if value is not None:
             return self._made(make(self.number, self.builder.append(Integer(value))))
-        # Vectors and arrays take it from here; lists ask for a clear number of repetitions.
-        if isinstance(other, Vector | list | tuple | np.ndarray):
+        if isinstance(other, Vector | list | tuple):
+            return Vector([self._joined(item, make) for item in operand(other)])
+        # Arrays take it from here.
+        if isinstance(other, np.ndarray):
             return NotImplemented
         return refusals.refuse_number(other)
 
     def _made(self, operation: ScalarOperation) -> Symbol:
-        self.builder.origin = users_line()
+        self.builder.origin = users_origin()
         return Symbol(self.builder, self.builder.append(operation))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **settings: Any) -> Any:

@@ -72,13 +72,14 @@ def compile(
         CaptureError: The module does not take the sample, torch.export cannot follow the module,
             or a result does not depend on the inputs alone.
         NotFiniteError: Weights, samples or the numbers of a layer are NaN or infinite.
-        NotRealError: Weights or samples are no real numbers.
+        NotRealError: Weights or samples are not real numbers.
         InputNameError: Samples lack an input.
         ShapeMismatchError: The calibration data are not inputs of the network's shapes.
         ActivationFitError: No polynomial of an activation is as precise.
         LevelExhaustedError: The network is too deep; the message names the layer.
         InvalidParametersError: No parameters have the precision, or the headroom for numbers as
             large as a layer makes; the message names the layer.
+        InsecureParametersError: Those of the ring asked for fall short of 128-bit security.
         BoundOverflowError: Powers of a layer's numbers outgrow the moduli.
         KeyBudgetError: The fewest keys that will do take more than the budget.
         InvalidArgumentError: An option has a value that it does not take, or the batch does not

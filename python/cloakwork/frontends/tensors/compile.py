@@ -1,4 +1,4 @@
-"""Functions of encrypted tensors compiled: all steps planned together, run as often as wanted."""
+"""Functions of encrypted tensors compiled: all steps planned together, run any number of times."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def compile(
 ) -> Program:
     """Plan a function of encrypted tensors as one program.
 
-    The function is run once on stand-ins. Inputs are packed as the plan wants them, layouts
+    The function is run once on stand-ins. Inputs are packed as the plan needs them, layouts
     are chosen across all steps, levels are as low as they can be, and the parameters are the
     cheapest that are secure.
 
@@ -94,14 +94,14 @@ def compile(
         insecure: Whether parameters below 128-bit security are allowed, for tests.
         costs: What operations cost under given parameters. By default a model, so that every
             machine makes the same plan; `cloakwork.measured_costs` measures this machine,
-            which takes some seconds for each ring tried and is then kept in the user's cache.
+            which takes some seconds for each ring tried and is then cached.
 
     Raises:
         InvalidParametersError: No parameters have the depth and precision that are needed.
         InsecureParametersError: Those of the ring asked for fall short of 128-bit security.
         KeyBudgetError: The fewest keys that will do take more than the budget.
-        InvalidArgumentError: The function does not take or return tensors as it should, or
-            `costs` is no function.
+        InvalidArgumentError: The function does not take or return tensors as it should, or has a
+            `compile` of its own, or `costs` is not a function.
         ShapeMismatchError: Shapes do not fit.
 
     Example:
@@ -115,6 +115,11 @@ def compile(
         raise InvalidArgumentError(
             f"cannot {_ACTION}: expected costs to be a function of parameters such as "
             f"cloakwork.measured_costs, got {shown(costs)}"
+        )
+    if type(function).__module__.startswith("cloakwork.") and hasattr(function, "compile"):
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected a function of tensors, got {shown(function)}; circuits "
+            "have a method of their own, compile(bits=) over integers and compile() over bits"
         )
     precision = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
     rings = list(RINGS)

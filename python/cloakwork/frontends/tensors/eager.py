@@ -59,7 +59,9 @@ def computed(executor: Executor, node: Node, title: str) -> Tensor:
     ciphertext = executor.scheme.bytes_at(State(0))
     for each in in_order([node]):
         count = -(-math.prod(each.shape) // parameters.slots)
-        require_memory(count * ciphertext, executor.memory_limit, f"compute {title}")
+        needed = count * ciphertext
+        advice = f"allow memory_limit={needed} or more, or compute it in smaller parts"
+        require_memory(needed, executor.memory_limit, f"compute {title}", advice)
     lowered = _lowered(node, title, parameters)
     program = executor.fitted(lowered.program)
     inputs = [value for source, _ in lowered.inputs for value in source.tensor.values]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import real_array
-from cloakwork.base.source_line import users_line
+from cloakwork.base.source_line import users_origin
 from cloakwork.errors import (
     EinsumSyntaxError,
     InvalidArgumentError,
@@ -115,7 +115,7 @@ def _graph(
     steps: Sequence[Step],
 ) -> Node:
     """The steps as nodes; those of clear operands alone are done at once."""
-    origin = users_line()
+    origin = users_origin()
     made: list[Node | NDArray[np.float64]] = [
         each.node() if isinstance(each, TensorMethods) else each for each in operands
     ]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import real_array
-from cloakwork.base.source_line import users_line
+from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, ShapeMismatchError
 from cloakwork.frontends.tensors.numpy_protocol import (
     function_of_tensors,
@@ -156,7 +156,7 @@ class TensorMethods:
         return iter([self[number] for number in range(len(self))])
 
     def __neg__(self) -> Self:
-        return self._computed(Sum((self.node(),), (-1,), None, self.shape, users_line()), "-x")
+        return self._computed(Sum((self.node(),), (-1,), None, self.shape, users_origin()), "-x")
 
     def __pos__(self) -> Self:
         return self
@@ -200,7 +200,7 @@ class TensorMethods:
                 f"cannot raise to a power: expected at most {_LARGEST_POWER}, which takes "
                 f"{_LARGEST_POWER.bit_length() - 1} levels, got {shown(exponent)}"
             )
-        node = _power(self.node(), int(exponent), {1: self.node()}, users_line())
+        node = _power(self.node(), int(exponent), {1: self.node()}, users_origin())
         return self._computed(node, f"x ** {int(exponent)}")
 
     def __matmul__(self, other: Any) -> Self:
@@ -247,7 +247,7 @@ class TensorMethods:
         kept = "".join(label for number, label in enumerate(labels) if number not in gone)
         shape = tuple(size for number, size in enumerate(self.shape) if number not in gone)
         terms = (labels, *("" for _ in factors))
-        node: Node = Contract((self.node(), *factors), terms, kept, shape, users_line())
+        node: Node = Contract((self.node(), *factors), terms, kept, shape, users_origin())
         if keepdims:
             stretched = tuple(
                 1 if number in gone else size for number, size in enumerate(self.shape)
@@ -264,7 +264,7 @@ class TensorMethods:
         """The tensor with its axes in another order, as `numpy.transpose`; nothing moves.
 
         Raises:
-            InvalidArgumentError: The axes are no permutation.
+            InvalidArgumentError: The axes are not a permutation.
         """
         wanted: Any = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes
         wanted = () if wanted == (None,) else wanted
@@ -277,7 +277,7 @@ class TensorMethods:
         labels = _LABELS[: self.ndim]
         output = "".join(labels[number] for number in order)
         shape = tuple(self.shape[number] for number in order)
-        node = Contract((self.node(),), (labels,), output, shape, users_line())
+        node = Contract((self.node(),), (labels,), output, shape, users_origin())
         return self._computed(node, "transpose")
 
     def reshape(self, *shape: int | Sequence[int]) -> Self:
@@ -321,12 +321,12 @@ class TensorMethods:
             raise ShapeMismatchError(
                 f"cannot index a tensor of shape {self.shape}: nothing is left"
             )
-        return self._computed(Rearrange(self.node(), chosen, users_line()), "x[...]")
+        return self._computed(Rearrange(self.node(), chosen, users_origin()), "x[...]")
 
     def _added(self, other: Any, signs: tuple[int, int], title: str) -> Self:
         operand = _operand(other, "add")
         shape = _broadcast(self.shape, operand.shape, title)
-        origin = users_line()
+        origin = users_origin()
         if isinstance(operand, TensorMethods):
             _require_same_runner(self, operand)
             node = Sum((self.node(), operand.node()), signs, None, shape, origin)
@@ -348,7 +348,7 @@ class TensorMethods:
 
     def _multiple(self, factor: int) -> Self:
         """A small whole multiple, by additions."""
-        origin = users_line()
+        origin = users_origin()
         node = self.node()
         for bit in bin(abs(factor))[3:]:
             terms = (node, node, self.node()) if bit == "1" else (node, node)
@@ -389,7 +389,7 @@ class TensorMethods:
             if isinstance(each, TensorMethods):
                 _require_same_runner(self, each)
             nodes.append(each.node() if isinstance(each, TensorMethods) else each)
-        node = Contract(tuple(nodes), tuple(terms), output, shape, users_line())
+        node = Contract(tuple(nodes), tuple(terms), output, shape, users_origin())
         return self._computed(node, title)
 
     def _computed(self, node: Node, title: str) -> Self:
@@ -416,7 +416,7 @@ def _refuse(what: str) -> NoReturn:
 
 def _reshaped(node: Node, shape: tuple[int, ...]) -> Rearrange:
     count = math.prod(shape)
-    return Rearrange(node, np.arange(count, dtype=np.int64).reshape(shape), users_line())
+    return Rearrange(node, np.arange(count, dtype=np.int64).reshape(shape), users_origin())
 
 
 def _operand(other: Any, action: str) -> TensorMethods | NDArray[np.float64]:

@@ -45,7 +45,13 @@ from cloakwork.runtime.load import Saved
 from cloakwork.runtime.memory import predicted_peak_bytes, require_memory, threads_within
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes import read_scheme
-from cloakwork.schemes.base import Flooding, ReadLimits, SlotScheme, flooding
+from cloakwork.schemes.base import (
+    Flooding,
+    ReadLimits,
+    SlotScheme,
+    advice_on_precision,
+    flooding,
+)
 from cloakwork.schemes.ckks import Ckks, CkksBackend
 from cloakwork.schemes.clear_real import ClearReal
 
@@ -58,6 +64,10 @@ _LOG_N = range(5, 18)
 _MAX_BYTES = 2**63 - 1
 _ACTION = "make a session"
 _ADVICE = "make the session's bound, cw.Session(bound={}), as large"
+_OWN_ADVICE = "encrypt with a bound as large, bound={}"
+_PRECISION_ADVICE = (
+    "make the session with more precision, encrypt with tighter bounds, or scale small data up"
+)
 # Between calls the bar moves, and an interrupt from the keyboard is heard.
 _KEYS_PER_CALL = 8
 _MAX_CIPHERTEXTS = 1 << 20
@@ -292,11 +302,14 @@ class Session(_KeyHolder):
         """
         array = real_array(data, "encrypt")
         bound = self.bound if bound is None else self._tighter(bound)
-        require_bound(array, bound, "encrypt", _ADVICE)
+        # Where the session allows the numbers, it is the bound of this call that is too small.
+        within = float(np.abs(array).max(initial=0.0)) <= self.bound
+        require_bound(array, bound, "encrypt", _OWN_ADVICE if within else _ADVICE)
         layout = default_layout(array.shape, self.parameters.slots)
         level = self.parameters.levels
         needed = layout.ciphertexts * self._scheme.bytes_at(State(level))
-        require_memory(needed, self.memory_limit, f"encrypt shape {array.shape}")
+        advice = f"make the session with memory_limit={needed}, or split the array"
+        require_memory(needed, self.memory_limit, f"encrypt shape {array.shape}", advice)
         values = [
             self._scheme.encrypt_vector(self._secret, vector, level=level, bound=bound)
             for vector in layout.pack(array)
@@ -374,7 +387,8 @@ class Session(_KeyHolder):
         claims = [value.estimate for value in tensor.values] if tensor.encrypted else None
         found = self._scheme.decrypt(self._secret, tensor.values, None, claims, asked)
         array = tensor.layout.unpack(found.vectors)
-        require_precision(array, -math.log2(found.error), self.bound, "decrypt")
+        advice = advice_on_precision(_PRECISION_ADVICE, asked)
+        require_precision(array, -math.log2(found.error), self.bound, "decrypt", advice)
         require_bound(array, self.bound, "decrypt", _ADVICE, error=found.error)
         return array
 

@@ -1,4 +1,4 @@
-"""Costs of this machine, kept in the user's cache folder until the engine is built anew."""
+"""Costs of this machine, cached until the engine is built anew."""
 
 from __future__ import annotations
 

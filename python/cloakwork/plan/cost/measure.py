@@ -1,4 +1,4 @@
-"""Costs measured on this machine, once for each parameter set, and kept in the user's cache."""
+"""Costs measured on this machine, once for each parameter set, and cached."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def measured(parameters: Parameters) -> Costs:
     built or installed anew.
 
     Raises:
-        InvalidArgumentError: They are no parameters.
+        InvalidArgumentError: They are not parameters.
 
     Example:
         >>> import os

@@ -16,7 +16,11 @@ from functools import lru_cache
 import numpy as np
 
 from cloakwork._native import Parameters
-from cloakwork.errors import InvalidParametersError, LevelExhaustedError
+from cloakwork.errors import (
+    InsecureParametersError,
+    InvalidParametersError,
+    LevelExhaustedError,
+)
 from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.plan.networks.fit import checked_degrees
 from cloakwork.plan.networks.options import NetworkOptions
@@ -134,6 +138,7 @@ def require_levels(depths: Sequence[Depth], options: NetworkOptions, *, exact: b
     Raises:
         LevelExhaustedError: The network is too deep; the message names the first such layer.
         InvalidParametersError: The largest ring has no level of such a precision.
+        InsecureParametersError: The ring asked for has none at 128-bit security.
     """
     deepest = max(each.levels for each in depths)
     log_n = options.rings[-1]
@@ -142,7 +147,7 @@ def require_levels(depths: Sequence[Depth], options: NetworkOptions, *, exact: b
     except InvalidParametersError as refusal:
         available = _available_levels(deepest, options)
         if available is None:
-            raise InvalidParametersError(
+            raise refusal_kind(refusal, options)(
                 f"cannot compile {options.title} at a precision of {options.precision} bits: "
                 f"{refusal}; ask for less precision, or another ring"
             ) from refusal
@@ -154,6 +159,19 @@ def require_levels(depths: Sequence[Depth], options: NetworkOptions, *, exact: b
             f"and a precision of {options.precision} bits there are {available}; use activations "
             "of lower degree, fewer layers, less precision, or a larger ring"
         ) from refusal
+
+
+def refusal_kind(
+    refusal: InvalidParametersError, options: NetworkOptions
+) -> type[InvalidParametersError]:
+    """What a network is refused with that has no parameters: insecure ones, where it asks for a
+    ring that is too small.
+
+    Where the ring is free, the largest was tried, and no secure one would do.
+    """
+    asked = options.log_n is not None
+    insecure = asked and isinstance(refusal, InsecureParametersError)
+    return InsecureParametersError if insecure else InvalidParametersError
 
 
 @lru_cache(maxsize=256)

@@ -20,7 +20,13 @@ from cloakwork.plan.analysis.headroom import require_headroom
 from cloakwork.plan.cost.table import Costs, total_seconds
 from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.plan.networks.cheapest_packings import chosen_packings
-from cloakwork.plan.networks.depth import MIN_HEADROOM, Depth, parameters_of, require_levels
+from cloakwork.plan.networks.depth import (
+    MIN_HEADROOM,
+    Depth,
+    parameters_of,
+    refusal_kind,
+    require_levels,
+)
 from cloakwork.plan.networks.expected_errors import Run, exact_runs, expected_error
 from cloakwork.plan.networks.lower import LoweredNetwork, activation_ranges, lowered
 from cloakwork.plan.networks.options import NetworkOptions
@@ -128,14 +134,15 @@ def _refusal(
     for refusal in refusals:
         if isinstance(refusal, KeyBudgetError):
             return refusal
-    if not refusals:
+    of_parameters = [each for each in refusals if isinstance(each, InvalidParametersError)]
+    if not of_parameters:
         return InvalidArgumentError(
             f"cannot compile {options.title}: a batch of {options.batch} has more inputs than the "
             f"largest ring has slots; ask for fewer"
         )
-    return InvalidParametersError(
+    return refusal_kind(of_parameters[-1], options)(
         f"cannot compile {options.title} at a precision of {options.precision} bits: "
-        f"{refusals[-1]}; ask for less precision, or scale weights or inputs down"
+        f"{of_parameters[-1]}; ask for less precision, or scale weights or inputs down"
     )
 
 
@@ -214,7 +221,7 @@ def _precise(
         try:
             parameters = _parameters(network, scale_bits, headroom, log_n, options)
         except InvalidParametersError as refusal:
-            raise InvalidParametersError(f"{largest}: {refusal}") from refusal
+            raise refusal_kind(refusal, options)(f"{largest}: {refusal}") from refusal
         found = _within_key_budget(whole, network, packings, parameters, options)
         error = expected_error(found, runs, parameters)
         if not math.isfinite(error):

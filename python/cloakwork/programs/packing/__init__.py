@@ -2,7 +2,7 @@
 
 A packing knows the program's inputs and outputs by name. It turns arguments into vectors, those of
 a slot program's inputs or the bits of each port, and the vectors of results into what the user
-wants to see.
+sees.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Packing(ABC):
 
     @abstractmethod
     def unpack(self, runs: Sequence[Sequence[NDArray[Any]]], count: int | None) -> Any:
-        """The results of runs, in the form in which the user wants them."""
+        """The results of runs, in the form that the user gets."""
 
     def input_bounds(self) -> list[Vector] | None:
         """For each vector that goes in the largest absolute value of each slot, if known."""

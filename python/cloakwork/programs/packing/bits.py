@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cloakwork.base.arguments import shown
 from cloakwork.errors import ValueOutOfRangeError
 from cloakwork.programs.packing import Packing, evaluation_rows, object_array
-from cloakwork.programs.packing.fixed_point import not_real, scaled, unscaled
+from cloakwork.programs.packing.fixed_point import not_a_number, scaled, unscaled
 from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports
 
 Bits = NDArray[np.uint8]
@@ -47,7 +47,9 @@ class BitPacking(Packing):
         """The bits of one argument, a row per run, and whether it has a leading axis for runs."""
         action = f"give {port.name!r} its value"
         if isinstance(value, np.ma.MaskedArray):
-            raise not_real(port, "an array with a mask; give what stands for the values it hides")
+            raise not_a_number(
+                port, "an array with a mask; give what stands for the values it hides"
+            )
         numbers = _octets(value) if port.kind == "bytes" else value
         if not isinstance(numbers, np.ndarray):
             numbers = object_array(numbers, port.name, action)
@@ -116,10 +118,10 @@ def _octets(value: Any) -> Any:
 
 def _require_integers(port: Port, numbers: NDArray[Any]) -> None:
     if numbers.dtype.kind not in "iubO":
-        raise not_real(port, str(numbers.dtype))
+        raise not_a_number(port, str(numbers.dtype))
     for number in numbers.flat if numbers.dtype.kind == "O" else ():
         if not isinstance(number, int | np.integer | np.bool_):
-            raise not_real(port, f"an object of type {type(number).__name__}")
+            raise not_a_number(port, f"an object of type {type(number).__name__}")
 
 
 def _number(port: Port, number: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.errors import NotFiniteError, NotRealError
+from cloakwork.errors import NotFiniteError, NotIntegerError, NotRealError
 from cloakwork.programs.port import Port
 
 # Floats hold every number of so many bits.
@@ -20,7 +20,7 @@ _FLOAT_BITS = 53
 def scaled(port: Port, numbers: NDArray[Any]) -> NDArray[Any]:
     """The integers that stand for numbers: of the nearest that a port has, ties to even ones."""
     if numbers.dtype.kind not in "iubfO":
-        raise not_real(port, str(numbers.dtype))
+        raise not_a_number(port, str(numbers.dtype))
     made: list[int] = []
     if numbers.dtype.kind == "f" and numbers.dtype.itemsize <= np.dtype(np.float64).itemsize:
         with np.errstate(over="ignore"):
@@ -45,7 +45,7 @@ def _exact(port: Port, number: Any) -> Fraction:
     if isinstance(number, Rational):
         return Fraction(number)
     if not isinstance(number, float | np.floating | Decimal):
-        raise not_real(port, f"an object of type {type(number).__name__}")
+        raise not_a_number(port, f"an object of type {type(number).__name__}")
     try:
         return Fraction(*number.as_integer_ratio())
     except (OverflowError, ValueError) as error:
@@ -54,8 +54,10 @@ def _exact(port: Port, number: Any) -> Fraction:
         ) from error
 
 
-def not_real(port: Port, came: str) -> NotRealError:
-    """The error for what is no number of a port's kind."""
+def not_a_number(port: Port, came: str) -> NotRealError | NotIntegerError:
+    """The error for what is not a number of a port's kind."""
+    action = f"cannot give {port.name!r} its value"
+    if port.fraction:
+        return NotRealError(f"{action}: expected real numbers, got {came}")
     numbers = "bytes" if port.kind == "bytes" else "integers"
-    expected = "real numbers" if port.fraction else numbers
-    return NotRealError(f"cannot give {port.name!r} its value: expected {expected}, got {came}")
+    return NotIntegerError(f"{action}: expected {numbers}, got {came}")

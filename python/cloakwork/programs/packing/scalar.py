@@ -190,10 +190,14 @@ def one_evaluation(port: Port, value: Any, action: str) -> list[int]:
 
 def _integers(port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
     """An argument as Python's integers, an evaluation a row, and whether it has an axis of them."""
+    expected = f"cannot {action}: expected {port.name!r} to hold integers"
+    if isinstance(value, np.ma.MaskedArray):
+        raise NotIntegerError(
+            f"{expected}, got an array with a mask; give what stands for the values it hides"
+        )
     listed = value.tolist() if hasattr(value, "tolist") else value
     array = object_array(listed, port.name, action)
     rows, many = evaluation_rows(array, port.shape, port.name, action)
-    expected = f"cannot {action}: expected {port.name!r} to hold integers"
     low, high = port.low, port.high
     numbers: list[int] = []
     for each in rows.flat:
@@ -211,7 +215,7 @@ def _integers(port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
 
 
 def _require_bits(results: Sequence[int], bits: int) -> None:
-    """Refuse results that are no signed numbers of so many bits."""
+    """Refuse results that are not signed numbers of so many bits."""
     limit = 1 << bits - 1
     for number, value in enumerate(results):
         if not -limit <= value < limit:

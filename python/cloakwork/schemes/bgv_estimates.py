@@ -1,4 +1,4 @@
-"""Runs programs over integers on estimates of noise: what would happen to ciphertexts."""
+"""Runs programs over integers on estimates of ciphertexts, whose noise the engine bounds."""
 
 from __future__ import annotations
 
