@@ -258,15 +258,11 @@ def test_clear_inputs_that_are_refused(
 
 
 def test_a_run_with_nothing_encrypted_says_what_to_do() -> None:
-    client, evaluator = BITS.keys()
-    nothing = cw.Encrypted(client.program.fingerprint, "inputs", (), [{}], None, key_id(client), "")
+    _, evaluator = BITS.keys()
+    given = BITS.encrypted()
+    nothing = cw.Encrypted(given.program, "inputs", (), [{}], None, given.key_id, "")
     with pytest.raises(InvalidArgumentError, match="no input is encrypted; run_clear computes"):
         evaluator.run(nothing, BITS.arguments)
-
-
-def key_id(client: cw.Client) -> bytes:
-    """What the key of a client is known by, as its ciphertexts say."""
-    return client.encrypt(**BITS.arguments).key_id
 
 
 @every_family

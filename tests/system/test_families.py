@@ -367,7 +367,7 @@ def test_a_run_under_way_is_cancelled(family: Family) -> None:
 WEIGHTS = Weights()
 DEEP = network((16,), WEIGHTS.linear(16, 16), SQUARE, WEIGHTS.linear(8, 16))
 VECTORS = np.random.default_rng(5).uniform(-1, 1, (4, 16))
-DIGITS = np.random.default_rng(7).integers(-8, 8, (2, 8))
+DIGITS = [-7, 5, 3, -8, 7, 0, 2, -1]
 SQUARE_MATRIX = np.random.default_rng(6).uniform(-1, 1, (20, 20))
 
 
@@ -379,13 +379,13 @@ def budgeted_tensors(key_budget: int | None) -> cw.Program:
     return cw.compile(cubed, (20, 20), log_n=10, insecure=True, key_budget=key_budget)
 
 
-@cw.circuit(x=cw.vector(8, bits=4), y=cw.vector(8, bits=4))
-def convolved(x: Any, y: Any) -> Any:
-    return [sum(x[i] * y[k - i] for i in range(k + 1)) for k in range(8)]
+@cw.circuit(x=cw.vector(8, bits=4, layout=range(8)))
+def weighted(x: Any) -> Any:
+    return sum(x[0] * x[place] * place for place in range(1, 8))
 
 
 def budgeted_circuits(key_budget: int | None) -> cw.Program:
-    return convolved.compile(bits=16, effort=0.1, log_n=12, insecure=True, key_budget=key_budget)
+    return weighted.compile(bits=16, effort=0.1, log_n=12, insecure=True, key_budget=key_budget)
 
 
 def budgeted_networks(key_budget: int | None) -> cw.Program:
@@ -398,7 +398,7 @@ def budgeted_networks(key_budget: int | None) -> cw.Program:
     [
         (budgeted_tensors, [SQUARE_MATRIX], cubed(SQUARE_MATRIX)),
         (budgeted_networks, [VECTORS[0]], evaluate(DEEP, VECTORS[:1])[0]),
-        (budgeted_circuits, DIGITS.tolist(), np.convolve(*DIGITS)[:8].tolist()),
+        (budgeted_circuits, [DIGITS], sum(DIGITS[0] * each * k for k, each in enumerate(DIGITS))),
     ],
 )
 def test_keys_are_within_their_budget(
@@ -418,16 +418,15 @@ def test_keys_are_within_their_budget(
     assert evaluator.key_bytes == tight.key_bytes
     assert same(client.decrypt(evaluator.run(client.encrypt(*arguments))), expected, 2.0**-14)
     twin = tight.in_clear()
-    assert twin.key_bytes == 0
+    assert twin.key_bytes == tight.key_bytes
     assert same(twin.run(*arguments), expected, 2.0**-14)
     with pytest.raises(KeyBudgetError):
         compiled(int(fewest) - 1)
 
 
 def test_programs_over_bits_have_one_key_and_no_budget() -> None:
-    _, evaluator = BITS.keys()
     small, large = (mapped(greater(bits)).key_bytes for bits in (3, 8))
-    assert small == large == evaluator.key_bytes
+    assert small == large > 0
     compiled: Callable[..., Any] = Circuit(greater(3)).compile
     with pytest.raises(TypeError, match="key_budget"):
         compiled(key_budget=large)
