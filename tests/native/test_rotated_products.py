@@ -27,7 +27,7 @@ STEP = 32
 TERMS = 5
 RNG = np.random.default_rng(8)
 
-P = Parameters(levels=1, log_n=8, scale_bits=30, headroom_bits=12, word_bits=24, insecure=True)
+P = Parameters(levels=1, log_n=8, scale_bits=30, headroom_bits=11, word_bits=24, insecure=True)
 COUNT = P.slots // STEP
 ROTATIONS = {t * STEP: 1 for t in range(COUNT)}
 SECRET = SecretKey.generate(P)
