@@ -18,6 +18,7 @@ from cloakwork._native import BgvParameters, Parameters
 from cloakwork.base.arguments import integer
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError, MalformedBytesError, NoiseBudgetError
+from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.slots import Basis, Input, Output, SlotProgram, State
 
 
@@ -286,6 +287,13 @@ class Scheme(Protocol):
             MalformedBytesError: The record is of none, or of one at another level.
         """
 
+    def read_ciphertext(self, fields: Fields) -> Any:
+        """A value of a record from anywhere in a program: at whatever level, of whatever bits.
+
+        Raises:
+            MalformedBytesError: The record is of none.
+        """
+
     def to_record(self) -> Record:
         """The parameters as files hold them."""
 
@@ -304,7 +312,13 @@ class Scheme(Protocol):
 
 
 class SlotScheme(Scheme, Protocol):
-    """A scheme on whose values slot programs run."""
+    """A scheme on whose values slot programs run.
+
+    Attributes:
+        parameter_sets: Its parameters, in BGV those of each prime.
+    """
+
+    parameter_sets: Sequence[Parameters | BgvParameters]
 
     def backend(self, keys: Any, *, cache_bytes: int) -> Backend[Any]:
         """What a program runs on.
@@ -314,15 +328,11 @@ class SlotScheme(Scheme, Protocol):
             cache_bytes: Bytes that encoded linear transforms may take, to be used again.
         """
 
+    def held_keys(self, keys: Any) -> Sequence[KeyRequirements]:
+        """Which evaluation keys there are, under each parameter set."""
+
     def bytes_at(self, state: State) -> int:
         """Bytes of a value of degree 1 in a state, which is not that of a constant."""
-
-    def read_ciphertext(self, fields: Fields) -> Any:
-        """A value of a record, at whatever level.
-
-        Raises:
-            MalformedBytesError: The record is of none.
-        """
 
     def read_value(self, fields: Fields, body: SlotProgram, number: int, role: str) -> Any:
         """A value of a record, at the level that the program has it at."""
