@@ -22,10 +22,7 @@ from dataclasses import dataclass
 from cloakwork.runtime.cluster.network import Network
 from cloakwork.runtime.cluster.work import Work
 
-# Seconds of modelled work that a grain has at least, where it can: 20 tasks of Dask.
-_LEAST = 0.03
-# Grains that each lane is to have, and the seconds of one at most: what a killed worker costs.
-_GRAINS_PER_LANE = 6
+# Seconds of a grain at most, where its tasks allow: what a killed worker costs.
 _MOST = 4.0
 # Grains visited in search of a circle before a neighbour is given up.
 _SEARCHED = 2000
@@ -75,10 +72,12 @@ class Cut:
 
     Args:
         lanes: How many lanes there are.
+        pieces: About how many grains each was to have.
         grains: The grains.
     """
 
     lanes: int
+    pieces: int
     grains: tuple[Grain, ...]
 
     def messages(self) -> list[Message]:
@@ -91,23 +90,27 @@ class Cut:
         return [Message(*place, tuple(sorted(wanted[place]))) for place in sorted(wanted)]
 
 
-def cut(work: Work, lanes: int, network: Network) -> Cut:
+def cut(work: Work, lanes: int, pieces: int, network: Network) -> Cut:
     """Cut work for so many lanes.
 
     Args:
         work: The work.
         lanes: The lanes, all of which need not be used.
+        pieces: About how many grains each lane is to have, if they are neither long nor short.
         network: What tasks and moves cost.
 
     Example:
         >>> work = Work([1.0] * 2, [(0,), (0,)], [(1,), (2,)], [8] * 3, frozenset({0}), (1, 2))
-        >>> [(grain.lane, grain.results) for grain in cut(work, 2, Network()).grains]
+        >>> [(grain.lane, grain.results) for grain in cut(work, 2, 1, Network()).grains]
         [(0, (1,)), (1, (2,))]
     """
     tasks = work.needed_tasks()
     lane_of = _lanes(work, tasks, lanes, network)
-    groups = _groups(work, tasks, lane_of, lanes)
-    return _assembled(work, _Merging(work, groups).merged(), lanes)
+    total = sum(work.seconds[task] for task in tasks)
+    aim = min(max(total / (lanes * pieces), 2 * network.least_work), _MOST)
+    groups = _groups(work, tasks, lane_of, aim)
+    merged = _Merging(work, groups, network.least_work).merged()
+    return Cut(lanes, pieces, _grains(work, merged))
 
 
 @dataclass(slots=True)
@@ -162,9 +165,9 @@ def _end(
 
 
 def _groups(
-    work: Work, tasks: Sequence[int], lane_of: Mapping[int, int], lanes: int
+    work: Work, tasks: Sequence[int], lane_of: Mapping[int, int], aim: float
 ) -> list[_Group]:
-    """The tasks by lane and stage, long ones cut."""
+    """The tasks by lane and stage, in groups that take about as long as aimed at."""
     stage_of: dict[int, int] = {}
     together: dict[tuple[int, int], list[int]] = {}
     for task in tasks:
@@ -177,8 +180,6 @@ def _groups(
             default=0,
         )
         together.setdefault((stage_of[task], lane), []).append(task)
-    total = sum(work.seconds[task] for task in tasks)
-    aim = min(max(total / (lanes * _GRAINS_PER_LANE), 2 * _LEAST), _MOST)
     return [
         group
         for (_, lane), members in sorted(together.items())
@@ -206,15 +207,15 @@ def _pieces(work: Work, lane: int, tasks: Sequence[int], aim: float) -> list[_Gr
 class _Merging:
     """Groups, and which need values of which, while small ones join others."""
 
-    def __init__(self, work: Work, groups: Sequence[_Group]) -> None:
-        self._work = work
+    def __init__(self, work: Work, groups: Sequence[_Group], least: float) -> None:
+        self._least = least
         self._groups = dict(enumerate(groups))
         group_of = {task: number for number, group in self._groups.items() for task in group.tasks}
         # Bytes that each group needs of others, and the other way around.
         self._before: dict[int, dict[int, int]] = {number: {} for number in self._groups}
         self._after: dict[int, dict[int, int]] = {number: {} for number in self._groups}
         for number, group in self._groups.items():
-            for value in {each for task in group.tasks for each in work.needs[task]}:
+            for value in _used(work, group.tasks):
                 maker = work.makers.get(value)
                 if maker is not None and group_of[maker] != number:
                     self._link(group_of[maker], number, work.sizes[value])
@@ -228,7 +229,7 @@ class _Merging:
         small = [
             (group.seconds, number)
             for number, group in self._groups.items()
-            if group.seconds < _LEAST
+            if group.seconds < self._least
         ]
         heapq.heapify(small)
         while small:
@@ -236,7 +237,7 @@ class _Merging:
             if number not in self._groups or self._groups[number].seconds != seconds:
                 continue
             joined = self._joined(number)
-            if joined is not None and self._groups[joined].seconds < _LEAST:
+            if joined is not None and self._groups[joined].seconds < self._least:
                 heapq.heappush(small, (self._groups[joined].seconds, joined))
         return list(self._groups.values())
 
@@ -251,12 +252,18 @@ class _Merging:
             shared,
             key=lambda other: (self._groups[other].lane != own, -shared[other], other),
         )
+        if not options and len(self._groups) > 1:
+            # What neither needs nor is needed may join any, the one with the least to do first.
+            options = [min(self._groups.keys() - {number}, key=self._load)]
         for other in options:
             first, second = (number, other) if other in self._after[number] else (other, number)
             if not self._is_circle(first, second):
                 self._join(number, other)
                 return other
         return None
+
+    def _load(self, number: int) -> tuple[float, int]:
+        return self._groups[number].seconds, number
 
     def _is_circle(self, first: int, second: int) -> bool:
         """Whether a third group needs the first, and is needed by the second, on any way."""
@@ -290,34 +297,27 @@ class _Merging:
                 self._link(other, after, nbytes)
 
 
-def _assembled(work: Work, groups: Sequence[_Group], lanes: int) -> Cut:
-    """The cut of these groups, each after those that it needs, first tasks first."""
+def _grains(work: Work, groups: Sequence[_Group]) -> tuple[Grain, ...]:
+    """The groups as grains, each after those that it needs, first tasks first."""
     group_of = {task: number for number, group in enumerate(groups) for task in group.tasks}
     needs = [_needs(work, group, group_of, number) for number, group in enumerate(groups)]
     wanted = {value for of_group in needs for values in of_group.values() for value in values}
     results = set(work.results)
     order = _order(groups, needs)
     place = {number: where for where, number in enumerate(order)}
-    return Cut(
-        lanes,
-        tuple(
-            Grain(
-                groups[number].lane,
-                tuple(groups[number].tasks),
-                tuple(sorted(_used(work, groups[number].tasks) & work.inputs)),
-                tuple(
-                    sorted(
-                        (place[maker], tuple(sorted(values)))
-                        for maker, values in needs[number].items()
-                    )
-                ),
-                _made(work, groups[number].tasks, wanted),
-                _made(work, groups[number].tasks, results),
-                groups[number].seconds,
-            )
-            for number in order
-        ),
-    )
+
+    def grain(group: _Group, taken: Mapping[int, Sequence[int]]) -> Grain:
+        return Grain(
+            group.lane,
+            tuple(group.tasks),
+            tuple(sorted(_used(work, group.tasks) & work.inputs)),
+            tuple(sorted((place[maker], tuple(sorted(own))) for maker, own in taken.items())),
+            _made(work, group.tasks, wanted),
+            _made(work, group.tasks, results),
+            group.seconds,
+        )
+
+    return tuple(grain(groups[number], needs[number]) for number in order)
 
 
 def _used(work: Work, tasks: Iterable[int]) -> set[int]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# A task's work by what the scheduler takes for it: at 20 a twentieth is lost.
+_WORTH = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Network:
@@ -20,6 +23,11 @@ class Network:
     task_seconds: float = 1.5e-3
     message_seconds: float = 2e-3
     bytes_per_second: float = 4.5e8
+
+    @property
+    def least_work(self) -> float:
+        """Seconds of work that are worth a task of their own."""
+        return _WORTH * self.task_seconds
 
     def moving(self, nbytes: int) -> float:
         """Seconds of a message of so many bytes.

@@ -241,8 +241,11 @@ def _place(
     files.make()
     present = files.names()
     if _CUT in present:
-        lanes = files.read(_CUT, _CUT_KIND).integer("lanes", least=1, most=_MAX_LANES)
-        made = cut(work, lanes, Network())
+        fields = files.read(_CUT, _CUT_KIND)
+        lanes, pieces = (
+            fields.integer(name, least=1, most=_MAX_LANES) for name in ("lanes", "pieces")
+        )
+        made = cut(work, lanes, pieces, Network())
     else:
         made = best_cut(work, lanes, Network())
     orders = [order(job, grain, work.bytes_of(grain.gives)) for grain in made.grains]
@@ -256,7 +259,7 @@ def _place(
         if job.input_of(number) not in present:
             files.write(job.input_of(number), INPUT_KIND, record)
     if _CUT not in present:
-        files.write(_CUT, _CUT_KIND, {"lanes": made.lanes})
+        files.write(_CUT, _CUT_KIND, {"lanes": made.lanes, "pieces": made.pieces})
     return placed
 
 

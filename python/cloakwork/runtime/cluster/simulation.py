@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 from cloakwork.runtime.cluster.cut import Cut, cut
 from cloakwork.runtime.cluster.network import Network
 from cloakwork.runtime.cluster.work import Work
 
-# What a number of lanes must gain over half as many to be taken.
-_GAIN = 0.95
+# What a cut into more must gain to be taken, and the grains of a lane that are tried.
+_GAIN = 0.97
+_PIECES = (6, 12, 24)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,8 @@ def simulated(work: Work, made: Cut, network: Network) -> Simulated:
 
     Example:
         >>> work = Work([1.0] * 2, [(0,), (1,)], [(1,), (2,)], [8] * 3, frozenset({0}), (2,))
-        >>> simulated(work, cut(work, 1, Network(0.5, 0.0, 1e9)), Network(0.5, 0.0, 1e9))
+        >>> network = Network(task_seconds=0.5, message_seconds=0.0)
+        >>> simulated(work, cut(work, 1, 1, network), network)
         Simulated(seconds=3.0, moved_bytes=0, messages=0)
     """
     messages = made.messages()
@@ -55,17 +58,17 @@ def simulated(work: Work, made: Cut, network: Network) -> Simulated:
 def best_cut(work: Work, lanes: int, network: Network) -> Cut:
     """The cut for up to so many lanes that takes least by simulation.
 
-    Further lanes are taken only where they gain: a short program stays on one.
+    Further lanes, and more pieces, are taken only where they gain: a short program stays on one.
 
     Example:
         >>> work = Work([1e-3] * 2, [(0,), (0,)], [(1,), (2,)], [8] * 3, frozenset({0}), (1, 2))
         >>> best_cut(work, 8, Network()).lanes
         1
     """
-    best = cut(work, 1, network)
+    best = cut(work, 1, _PIECES[0], network)
     least = simulated(work, best, network).seconds
-    for count in _counts(lanes):
-        made = cut(work, count, network)
+    for count, pieces in product(_counts(lanes), _PIECES):
+        made = cut(work, count, pieces, network)
         seconds = simulated(work, made, network).seconds
         if seconds < _GAIN * least:
             best, least = made, seconds
@@ -74,5 +77,5 @@ def best_cut(work: Work, lanes: int, network: Network) -> Cut:
 
 def _counts(lanes: int) -> list[int]:
     """Powers of two from 2 up, and the lanes themselves."""
-    powers = [1 << bits for bits in range(1, lanes.bit_length())]
+    powers = {1 << bits for bits in range(1, lanes.bit_length())}
     return sorted({*(each for each in powers if each < lanes), lanes} - {1})
