@@ -97,10 +97,13 @@ def run_on_cluster(
         placed.append(_place(job, form.work, inputs, lanes, number * lanes, action))
     _require_memory(evaluator, form.work, placed, workers, action)
     _run(cluster, workers, placed, title, cancel, profile)
-    return [
-        form.outputs({**_opened(form, given), **_results(each, scheme)})
+    found = [
+        form.outputs({**_opened(form, given), **each.results(scheme)})
         for given, each in zip(runs, placed, strict=True)
     ]
+    for each in placed:
+        each.remove_kept()
+    return found
 
 
 def _opened(form: Form, given: Mapping[int, Any]) -> dict[int, Any]:
@@ -231,6 +234,19 @@ class _Placed:
     def missing(self) -> dict[int, bool]:
         """The places of the grains that are to be done, and whether files hold what they make."""
         return needed_grains(self.made, self.orders, self.job.files.names())
+
+    def results(self, scheme: Any) -> dict[int, Any]:
+        """The values that are results, read from their files."""
+        values: dict[int, Any] = {}
+        for each in self.orders:
+            if each.grain.results:
+                fields = self.job.files.read(each.results_file, VALUES_KIND)
+                values.update(read_values_file(fields, scheme))
+        return values
+
+    def remove_kept(self) -> None:
+        """Remove the files that results were made of; those that hold results stay."""
+        self.job.files.remove(("input-", "values-"))
 
 
 def _place(
@@ -417,14 +433,3 @@ def _fill(profile: Profile, receipts: Sequence[Receipt], lanes: Sequence[int]) -
         ]
         profile.peak_bytes = max(profile.peak_bytes, each.peak_bytes)
     profile.operations.sort(key=lambda measured: measured.start + measured.seconds)
-
-
-def _results(placed: _Placed, scheme: Any) -> dict[int, Any]:
-    """The results of a job, read from its files; what it kept to make them is removed."""
-    values: dict[int, Any] = {}
-    for each in placed.orders:
-        if each.grain.results:
-            fields = placed.job.files.read(each.results_file, VALUES_KIND)
-            values.update(read_values_file(fields, scheme))
-    placed.job.files.remove(("input-", "values-"))
-    return values
