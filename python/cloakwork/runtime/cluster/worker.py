@@ -41,16 +41,16 @@ class _Holder:
     found: tuple[Evaluator, Form] | None = None
 
 
-_holders: OrderedDict[tuple[str, str], _Holder] = OrderedDict()
+# By the names of files, which say what is in them.
+_holders: OrderedDict[str, _Holder] = OrderedDict()
 _choosing = threading.Lock()
 
 
 def evaluator_of(job: Job) -> tuple[Evaluator, Form]:
     """The evaluator of a job, whose file each process reads once."""
-    name = (job.folder.url, job.keys)
     with _choosing:
-        holder = _holders.setdefault(name, _Holder())
-        _holders.move_to_end(name)
+        holder = _holders.setdefault(job.keys, _Holder())
+        _holders.move_to_end(job.keys)
         while len(_holders) > _KEPT:
             _holders.popitem(last=False)
     with holder.reading:
