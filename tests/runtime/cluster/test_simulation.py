@@ -62,5 +62,5 @@ def test_long_work_of_equal_parts_takes_all_lanes() -> None:
 
 def test_a_slow_network_keeps_work_together() -> None:
     work = products(16, 0.01)
-    slow = Network(message_seconds=1.0, bytes_per_second=1e5)
+    slow = Network(message_seconds=1.0)
     assert best_cut(work, 8, slow).lanes == 1
