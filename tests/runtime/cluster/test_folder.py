@@ -73,7 +73,7 @@ def test_a_relative_path_is_the_same_from_anywhere(
 
 @pytest.mark.parametrize("place", [3, None, "", b"notes", "nothing://notes"])
 def test_what_is_no_place_is_refused(place: Any) -> None:
-    with pytest.raises(InvalidArgumentError, match="cannot take notes: .*folder"):
+    with pytest.raises(InvalidArgumentError, match=r"cannot take notes: .*folder"):
         Folder.at(place, "take notes")
 
 

@@ -17,6 +17,7 @@ from distributed.scheduler import KilledWorker
 from cloakwork.base.progress import Bar, progress_bar
 from cloakwork.base.record import Record
 from cloakwork.errors import (
+    CloakworkError,
     ClusterFolderError,
     ClusterLostError,
     InvalidArgumentError,
@@ -409,6 +410,8 @@ def _give_up(cluster: Any, futures: Sequence[Any]) -> None:
 def _named_losses(action: str) -> Iterator[None]:
     try:
         yield
+    except CloakworkError:
+        raise
     except (OSError, TimeoutError, distributed.client.FutureCancelledError) as error:
         raise ClusterLostError(
             f"cannot {action}: the cluster does not answer ({type(error).__name__}: {error}); "
