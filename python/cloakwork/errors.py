@@ -286,7 +286,7 @@ class ClusterFolderError(CloakworkError, OSError):
 
 
 class StorageFullError(CloakworkError, OSError):
-    """There is no room for a file.
+    """A disk has no space left for a file.
 
     Raised when something is saved for a cluster or by it. Free space or give another `folder`.
     """

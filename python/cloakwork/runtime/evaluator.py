@@ -150,7 +150,7 @@ class Evaluator(KeyHolder):
             ClusterLostError: The cluster has no workers, or was lost on the way.
             WorkerVersionError: A worker has another version of Cloakwork.
             ClusterFolderError: A worker does not see the folder.
-            StorageFullError: There is no room in the folder.
+            StorageFullError: There is no space left in the folder.
             MissingKeyError: The evaluation keys are those of a program that needs fewer.
 
         Example:
@@ -246,7 +246,7 @@ class Evaluator(KeyHolder):
     def _kept_in(self, folder: Folder, action: str) -> str:
         """The name of its file in a folder, written where it is not there."""
         if not folder.has(self._file_name):
-            folder.require_room(self.key_bytes, action)
+            folder.require_space(self.key_bytes, action)
             folder.write(self._file_name, KIND, self._record())
         return self._file_name
 

@@ -83,7 +83,9 @@ def test_a_full_disk_is_named(code: int, tmp_path: Path, monkeypatch: pytest.Mon
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(container, "_write_members", full)
-    with pytest.raises(StorageFullError, match=r"first: there is no room \(.*free space or give"):
+    with pytest.raises(
+        StorageFullError, match=r"first: there is no space left \(.*free space or give"
+    ):
         Folder(str(tmp_path)).write("first", KIND, {})
     assert list(tmp_path.iterdir()) == []
 
@@ -96,8 +98,10 @@ def test_other_failures_keep_their_names(tmp_path: Path) -> None:
 
 def test_room_is_asked_for_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=10**7))
-    Folder(str(tmp_path)).require_room(10**7, "run")
-    with pytest.raises(StorageFullError, match=r"cannot run: its files take 11 MB, .* for 10 MB"):
-        Folder(str(tmp_path)).require_room(11 * 10**6, "run")
-    # Nobody knows what an object store has room for.
-    Folder("memory://notes").require_room(10**20, "run")
+    Folder(str(tmp_path)).require_space(10**7, "run")
+    with pytest.raises(
+        StorageFullError, match=r"cannot run: its files take 11 MB, .* has 10 MB free"
+    ):
+        Folder(str(tmp_path)).require_space(11 * 10**6, "run")
+    # Nobody knows how much an object store holds.
+    Folder("memory://notes").require_space(10**20, "run")

@@ -251,7 +251,7 @@ def test_a_folder_without_room_is_refused(
 ) -> None:
     _, evaluator = TENSORS.keys()
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=1000))
-    with pytest.raises(StorageFullError, match=r"its files take .* MB, .* has room for 0 MB"):
+    with pytest.raises(StorageFullError, match=r"its files take .* MB, .* has 0 MB free"):
         evaluator.run(TENSORS.encrypted(), cluster=cluster, folder=tmp_path)
 
 

@@ -73,7 +73,7 @@ class Folder:
         """Write a file, which appears at once or not at all.
 
         Raises:
-            StorageFullError: There is no room for it.
+            StorageFullError: There is no space left for it.
         """
         files, path = _place(self.url)
         with _named_refusals(f"{self.url}/{name}"):
@@ -122,11 +122,11 @@ class Folder:
             if name.startswith(beginnings):
                 files.rm(f"{path}/{name}")
 
-    def require_room(self, nbytes: int, action: str) -> None:
-        """Refuse what a local folder has no room for; of others nobody knows.
+    def require_space(self, nbytes: int, action: str) -> None:
+        """Refuse what a local folder has no space for; of others nobody knows.
 
         Raises:
-            StorageFullError: There is less room.
+            StorageFullError: There is less space.
         """
         files, path = _place(self.url)
         if not isinstance(files, LocalFileSystem):
@@ -134,8 +134,8 @@ class Folder:
         free = shutil.disk_usage(path).free
         if nbytes > free:
             raise StorageFullError(
-                f"cannot {action}: its files take {nbytes / 1e6:.0f} MB, {self.url} has room for "
-                f"{free / 1e6:.0f} MB; free space or give another folder"
+                f"cannot {action}: its files take {nbytes / 1e6:.0f} MB, {self.url} has "
+                f"{free / 1e6:.0f} MB free; free space or give another folder"
             )
 
 
@@ -154,6 +154,6 @@ def _named_refusals(place: str) -> Iterator[None]:
         if error.errno not in _NO_ROOM:
             raise
         raise StorageFullError(
-            f"cannot write {place}: there is no room ({error.strerror}); free space or give "
+            f"cannot write {place}: there is no space left ({error.strerror}); free space or give "
             "another folder"
         ) from error

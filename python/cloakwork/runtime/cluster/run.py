@@ -271,7 +271,7 @@ def _place(
         return placed
     kept = sum(work.bytes_of(each.grain.gives) for each in orders if each.keeps)
     values = work.bytes_of(work.inputs) + kept + work.bytes_of(work.results)
-    files.require_room(values, action)
+    files.require_space(values, action)
     for number, record in inputs.items():
         if job.input_of(number) not in present:
             files.write(job.input_of(number), INPUT_KIND, record)

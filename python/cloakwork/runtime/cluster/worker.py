@@ -74,7 +74,7 @@ def done(order: Order, given: Sequence[Moved]) -> Moved:
     Raises:
         WorkerVersionError: This worker has another version than who asked.
         ClusterFolderError: The files of the run are not seen from here.
-        StorageFullError: There is no room for what it makes.
+        StorageFullError: There is no space left for what it makes.
         CloakworkError: An operation failed; a note names it, the program and the user's line.
     """
     require_version(order.job)
