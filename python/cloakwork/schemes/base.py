@@ -287,13 +287,6 @@ class Scheme(Protocol):
             MalformedBytesError: The record is of none, or of one at another level.
         """
 
-    def read_ciphertext(self, fields: Fields) -> Any:
-        """A value of a record from anywhere in a program: at whatever level, of whatever bits.
-
-        Raises:
-            MalformedBytesError: The record is of none.
-        """
-
     def to_record(self) -> Record:
         """The parameters as files hold them."""
 
@@ -315,10 +308,10 @@ class SlotScheme(Scheme, Protocol):
     """A scheme on whose values slot programs run.
 
     Attributes:
-        parameter_sets: Its parameters, in BGV those of each prime.
+        parameter_sets: Its parameters, `Parameters` or for each prime `BgvParameters`.
     """
 
-    parameter_sets: Sequence[Parameters | BgvParameters]
+    parameter_sets: Sequence[Any]
 
     def backend(self, keys: Any, *, cache_bytes: int) -> Backend[Any]:
         """What a program runs on.
@@ -329,10 +322,18 @@ class SlotScheme(Scheme, Protocol):
         """
 
     def held_keys(self, keys: Any) -> Sequence[KeyRequirements]:
-        """Which evaluation keys there are, under each parameter set."""
+        """Which evaluation keys there are, under each parameter set; nothing of clear schemes."""
+        return ()
 
     def bytes_at(self, state: State) -> int:
         """Bytes of a value of degree 1 in a state, which is not that of a constant."""
+
+    def read_ciphertext(self, fields: Fields) -> Any:
+        """A value of a record, at whatever level.
+
+        Raises:
+            MalformedBytesError: The record is of none.
+        """
 
     def read_value(self, fields: Fields, body: SlotProgram, number: int, role: str) -> Any:
         """A value of a record, at the level that the program has it at."""

@@ -22,7 +22,7 @@ def products(count: int, seconds: float) -> Work:
     inputs = range(count)
     made = range(count, 2 * count)
     sums = range(2 * count, 3 * count - 1)
-    needs = [(each,) for each in inputs]
+    needs: list[tuple[int, ...]] = [(each,) for each in inputs]
     needs += [(before, each) for before, each in zip([made[0], *sums], made[1:], strict=False)]
     gives = [(each,) for each in (*made, *sums)]
     taken = [seconds] * count + [seconds / 1000] * (count - 1)

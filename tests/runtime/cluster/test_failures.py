@@ -19,7 +19,7 @@ from distributed import Client
 import cloakwork as cw
 from cloakwork.errors import ClusterLostError
 from cloakwork.runtime.cluster import job as jobs
-from cloakwork.runtime.cluster import run as runs
+from cloakwork.runtime.cluster import placing
 from tests.runtime.cluster.local import FREE, holders, in_process, local_cluster, process_ids
 
 # Files of a run of many grains at which something breaks down: none, some, most.
@@ -29,7 +29,7 @@ STAGES = (0, 4, 10, 20)
 @pytest.fixture(autouse=True)
 def finely(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut short work into many grains, all of whose values are kept."""
-    monkeypatch.setattr(runs, "Network", lambda: FREE)
+    monkeypatch.setattr(placing, "Network", lambda: FREE)
     monkeypatch.setattr(jobs, "_WRITTEN_PER_SECOND", 1e15)
 
 

@@ -26,7 +26,10 @@ KIND = "note file"
 @pytest.fixture(params=["local", "memory"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
     """A new folder of a file system."""
-    places = {"local": tmp_path / "notes", "memory": f"memory://{tmp_path.name}/notes"}
+    places: dict[str, Any] = {
+        "local": tmp_path / "notes",
+        "memory": f"memory://{tmp_path.name}/notes",
+    }
     return Folder.at(places[request.param], "take notes")
 
 

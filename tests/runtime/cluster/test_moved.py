@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import pytest
-from distributed.protocol import deserialize, serialize
+from distributed.protocol.serialize import deserialize, serialize
 
 from cloakwork.errors import MalformedBytesError, NotPicklableError
 from cloakwork.runtime.cluster.forms import form_of

@@ -26,8 +26,10 @@ from cloakwork.errors import (
     WorkerVersionError,
 )
 from cloakwork.runtime import evaluator as evaluators
+from cloakwork.runtime.cluster import checks, placing
 from cloakwork.runtime.cluster import job as jobs
 from cloakwork.runtime.cluster import run as runs
+from cloakwork.runtime.cluster.job import own_version
 from cloakwork.runtime.evaluator import Evaluator
 from tests.families import ENCRYPTED, FAMILIES, NETWORKS, TENSORS, Family, same
 from tests.runtime.cluster.local import EXPECTED, FREE, holders, in_process, local_cluster, program
@@ -39,7 +41,7 @@ every_family = pytest.mark.parametrize("family", ENCRYPTED, ids=str)
 @pytest.fixture
 def finely(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut short work into many grains, all of whose values are kept."""
-    monkeypatch.setattr(runs, "Network", lambda: FREE)
+    monkeypatch.setattr(placing, "Network", lambda: FREE)
     monkeypatch.setattr(jobs, "_WRITTEN_PER_SECOND", 1e15)
 
 
@@ -130,14 +132,14 @@ def count_reads() -> None:
         counts.reads += 1
         return counts.read(kind, *args)
 
-    counted.counts = counts  # type: ignore[attr-defined]
-    Evaluator._of = classmethod(counted)  # type: ignore[method-assign, assignment]
+    setattr(Evaluator, "counts", counts)  # noqa: B010
+    setattr(Evaluator, "_of", classmethod(counted))  # noqa: B010
 
 
 def stop_counting() -> int:
     """How many this process has read since."""
-    counts = Evaluator._of.__func__.counts  # type: ignore[attr-defined]
-    Evaluator._of = classmethod(counts.read)  # type: ignore[method-assign]
+    counts = getattr(Evaluator, "counts")  # noqa: B009
+    setattr(Evaluator, "_of", classmethod(counts.read))  # noqa: B010
     return int(counts.reads)
 
 
@@ -175,7 +177,7 @@ def test_no_key_of_the_client_is_in_a_file_or_a_message(
         return await write(self, message, *args, **named)
 
     monkeypatch.setattr(TCP, "write", noted)
-    monkeypatch.setattr(runs._Placed, "remove_kept", lambda self: None)
+    monkeypatch.setattr(placing.Placed, "remove_kept", lambda self: None)
     client, evaluator = family.keys()
     evaluator.run(family.encrypted(), cluster=cluster, folder=tmp_path)
     secret = secret_bytes(client)
@@ -222,8 +224,8 @@ def test_a_worker_of_another_version_is_refused(
     monkeypatch: pytest.MonkeyPatch, cluster: Client
 ) -> None:
     _, evaluator = TENSORS.keys()
-    own = runs.own_version()
-    monkeypatch.setattr(runs, "own_version", lambda: "9.9")
+    own = own_version()
+    monkeypatch.setattr(checks, "own_version", lambda: "9.9")
     with pytest.raises(
         WorkerVersionError, match=rf"expected cloakwork 9\.9 everywhere, 3 of 3 .* has {own}"
     ):
@@ -259,8 +261,8 @@ def test_workers_without_memory_are_refused(
     monkeypatch: pytest.MonkeyPatch, cluster: Client
 ) -> None:
     _, evaluator = TENSORS.keys()
-    few = runs._Workers(("tcp://1.2.3.4:5",), 1000)
-    monkeypatch.setattr(runs, "_workers", lambda *args: few)
+    few = checks.Workers(("tcp://1.2.3.4:5",), ((1000, 1),))
+    monkeypatch.setattr(runs, "workers_of", lambda *args: few)
     with pytest.raises(MemoryBudgetError, match="start workers with fewer threads or a larger"):
         evaluator.run(TENSORS.encrypted(), cluster=cluster)
 
@@ -296,7 +298,7 @@ def test_what_a_task_raises_is_raised_by_name(
         relinearisation_level=None, rotations={}, conjugation_level=None
     )
     poor = Evaluator(evaluator.program, none, evaluator._key_id)
-    monkeypatch.setattr(runs, "_require_keys", lambda *args: None)
+    monkeypatch.setattr(runs, "require_keys", lambda *args: None)
     with pytest.raises(MissingKeyError) as raised:
         poor.run(TENSORS.encrypted(), cluster=cluster)
     assert any("operation %" in note for note in raised.value.__notes__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 from cloakwork.programs.bootstrap_parts import part_of as part_of_bits
 from cloakwork.programs.bootstraps import BootstrapProgram
@@ -55,20 +56,31 @@ class Form(Protocol):
 
 
 def form_of(program: Program) -> Form:
-    """The form of a program."""
-    if isinstance(program.body, SlotProgram):
-        return SlotForm(program, program.body)
-    return BitForm(program, program.body)
+    """The form of a program; made once for each program."""
+    made = _forms.get(program)
+    if made is None:
+        body = program.body
+        if isinstance(body, SlotProgram):
+            made = SlotForm(body, program.scheme, program.value_bounds)
+        else:
+            made = BitForm(body, program.scheme)
+        _forms[program] = made
+    return made
+
+
+_forms: WeakKeyDictionary[Program, Form] = WeakKeyDictionary()
 
 
 class SlotForm(Form):
     """Slot programs: a value is a ciphertext, a task what the executor does in one go."""
 
-    def __init__(self, program: Program, body: SlotProgram) -> None:
-        self._program = program
+    def __init__(
+        self, body: SlotProgram, scheme: Any, bounds: Sequence[float | None] | None
+    ) -> None:
         self._body = body
+        self._bounds = bounds
         self._plan = schedule(body)
-        self.work = slot_work(body, program.scheme)
+        self.work = slot_work(body, scheme)
 
     def inputs_of(self, values: Sequence[int]) -> list[int]:
         wanted = set(values)
@@ -94,7 +106,7 @@ class SlotForm(Form):
             [values[number] for number in part.inputs],
             threads=threads,
             profile=profile,
-            bounds=self._program.value_bounds,
+            bounds=self._bounds,
         )
         return dict(zip(wanted, made, strict=True))
 
@@ -105,10 +117,10 @@ class SlotForm(Form):
 class BitForm(Form):
     """Programs over bits: a value is an LWE ciphertext, a task a bootstrap or a sum."""
 
-    def __init__(self, program: Program, body: BootstrapProgram) -> None:
-        self._scheme = program.scheme
+    def __init__(self, body: BootstrapProgram, scheme: Any) -> None:
+        self._scheme = scheme
         self._body = body
-        self.work = bit_work(body, program.scheme.value_bytes)
+        self.work = bit_work(body, scheme.value_bytes)
 
     def inputs_of(self, values: Sequence[int]) -> list[int]:
         wanted = set(values)
