@@ -11,6 +11,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 from weakref import finalize
 
 from cloakwork.base.arguments import integer, optional, shown
@@ -228,8 +229,15 @@ class Evaluator(KeyHolder):
                 encrypted.append(values)
             else:
                 encrypted.append(program.scheme.with_clear(program.body, values, known))
-        place = Folder.at(self._own_folder if folder is None else folder, action)
-        return run_on_cluster(self, encrypted, cluster, place, profile, cancel)
+        if folder is not None:
+            given = Folder.at(folder, action)
+            return run_on_cluster(self, encrypted, cluster, given, given, profile, cancel)
+        own = Folder.at(self._own_folder, action)
+        jobs = own.within(uuid4().hex)
+        try:
+            return run_on_cluster(self, encrypted, cluster, own, jobs, profile, cancel)
+        finally:
+            jobs.remove_all()
 
     @cached_property
     def _own_folder(self) -> str:

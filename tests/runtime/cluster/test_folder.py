@@ -60,6 +60,9 @@ def test_folders_are_in_folders(folder: Folder) -> None:
     inner.write("first", KIND, {})
     assert inner.names() == {"first"}
     assert folder.names() == {"job"}
+    inner.remove_all()
+    inner.remove_all()
+    assert folder.names() == set()
 
 
 def test_a_file_that_is_not_seen_is_named(folder: Folder) -> None:

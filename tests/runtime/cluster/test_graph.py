@@ -13,7 +13,7 @@ from cloakwork.runtime.cluster.work import Work
 from tests.runtime.cluster.random_work import works
 from tests.runtime.cluster.test_cut import FREE
 
-JOB = Job("0" * 32, "evaluator-1", Folder("/jobs"), False, "1.0")
+JOB = Job("0" * 32, "evaluator-1", Folder("/jobs"), Folder("/jobs/0"), False, "1.0")
 
 
 def orders(work: Work, made: Cut) -> list[Order]:

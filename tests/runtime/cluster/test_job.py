@@ -10,7 +10,7 @@ from cloakwork.runtime.cluster.cut import Grain
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.job import Job, is_kept, job_digest, order
 
-JOB = Job("0" * 32, "evaluator-1", Folder("/jobs"), False, "1.0")
+JOB = Job("0" * 32, "evaluator-1", Folder("/jobs"), Folder("/jobs/0"), False, "1.0")
 GRAIN = Grain(0, (3, 4), (), (), (7,), (8,), seconds=2.0)
 
 

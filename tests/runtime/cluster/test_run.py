@@ -29,7 +29,9 @@ from cloakwork.runtime import evaluator as evaluators
 from cloakwork.runtime.cluster import checks, placing
 from cloakwork.runtime.cluster import job as jobs
 from cloakwork.runtime.cluster import run as runs
+from cloakwork.runtime.cluster.forms import form_of
 from cloakwork.runtime.cluster.job import own_version
+from cloakwork.runtime.cluster.simulation import best_cut, simulated
 from cloakwork.runtime.evaluator import Evaluator
 from tests.families import ENCRYPTED, FAMILIES, NETWORKS, TENSORS, Family, same
 from tests.runtime.cluster.local import EXPECTED, FREE, holders, in_process, local_cluster, program
@@ -87,6 +89,41 @@ def test_several_runs_go_side_by_side(cluster: Client) -> None:
     made = evaluator.run(sent, cluster=cluster)
     assert made.to_bytes() == evaluator.run(sent).to_bytes()
     assert (made.runs, made.count) == (2, 3)
+
+
+def forget_transfers(dask_worker: Any) -> None:
+    """Let a worker's log of what came to it begin anew."""
+    dask_worker.transfer_incoming_log.clear()
+
+
+def transferred(dask_worker: Any) -> int:
+    """Bytes of the values that came to a worker from others."""
+    return sum(each["total"] for each in dask_worker.transfer_incoming_log)
+
+
+@pytest.mark.usefixtures("finely")
+def test_what_moves_is_what_the_model_says(cluster: Client, tmp_path: Path) -> None:
+    _, evaluator = holders()
+    sent, _ = in_process()
+    connected: Any = cluster
+    connected.run(forget_transfers)
+    evaluator.run(sent, cluster=cluster, folder=tmp_path)
+    work = form_of(evaluator.program).work
+    modelled = simulated(work, best_cut(work, 2, FREE), FREE)
+    assert modelled.messages >= 4
+    assert sum(connected.run(transferred).values()) == pytest.approx(modelled.moved_bytes, rel=0.05)
+
+
+def test_a_run_without_a_folder_leaves_its_keys_alone(cluster: Client) -> None:
+    _, evaluator = TENSORS.keys()
+    evaluator.run(TENSORS.encrypted(), cluster=cluster)
+    (left,) = Path(evaluator._own_folder).iterdir()
+    assert left.name == evaluator._file_name
+    whole = cw.load(left, cw.Evaluator, insecure=True)
+    evaluator.run(TENSORS.encrypted(), cluster=cluster)
+    folder = Path(whole._own_folder)
+    del whole
+    assert not folder.exists()
 
 
 @pytest.mark.usefixtures("finely")

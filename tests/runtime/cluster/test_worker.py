@@ -34,7 +34,7 @@ def orders(family: Family, folder: Folder) -> list[Order]:
     """The grains of a program, with all of its files but theirs."""
     _, evaluator = family.keys()
     keys = evaluator._kept_in(folder, "test")
-    job = Job("0" * 32, keys, folder, True, own_version())
+    job = Job("0" * 32, keys, folder, folder.within("job"), True, own_version())
     job.files.make()
     (given,) = evaluator._values(family.encrypted(), "inputs", "test")
     for number, value in given.items():
@@ -119,7 +119,9 @@ def test_a_process_keeps_the_keys_of_two_evaluators(tmp_path: Path) -> None:
     keys = evaluator._kept_in(folder, "test")
     for number in range(4):
         (tmp_path / f"evaluator-{number}").write_bytes((tmp_path / keys).read_bytes())
-    jobs = [Job("0" * 32, f"evaluator-{each}", folder, True, own_version()) for each in range(4)]
+    jobs = [
+        Job("0" * 32, f"evaluator-{each}", folder, folder, True, own_version()) for each in range(4)
+    ]
     found = [worker.evaluator_of(job)[0] for job in jobs]
     assert len({id(each) for each in found}) == 4
     assert list(worker._holders) == ["evaluator-2", "evaluator-3"]

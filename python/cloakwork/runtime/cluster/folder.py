@@ -122,6 +122,12 @@ class Folder:
             if name.startswith(beginnings):
                 files.rm(f"{path}/{name}")
 
+    def remove_all(self) -> None:
+        """Remove the folder with all that is in it, where it is there."""
+        files, path = _place(self.url)
+        if files.exists(path):
+            files.rm(path, recursive=True)
+
     def require_space(self, nbytes: int, action: str) -> None:
         """Refuse what a local folder has no space for; of others nobody knows.
 

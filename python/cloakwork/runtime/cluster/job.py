@@ -28,7 +28,8 @@ class Job:
     Args:
         digest: 32 hexadecimal digits of program, keys and inputs.
         keys: The name of the evaluator's file.
-        folder: Where keys and the folders of jobs are.
+        folder: Where that is.
+        files: The folder of the job's own files.
         insecure: Whether the program's parameters may fall short of 128-bit security.
         version: The version of Cloakwork that asks for it.
     """
@@ -36,13 +37,9 @@ class Job:
     digest: str
     keys: str
     folder: Folder
+    files: Folder
     insecure: bool
     version: str
-
-    @property
-    def files(self) -> Folder:
-        """The folder of its files."""
-        return self.folder.within(self.digest)
 
     def input_of(self, number: int) -> str:
         """The file of an input."""

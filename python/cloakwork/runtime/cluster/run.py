@@ -29,6 +29,7 @@ def run_on_cluster(
     runs: Sequence[Mapping[int, Any]],
     cluster: distributed.Client,
     folder: Folder,
+    jobs: Folder,
     profile: Profile,
     cancel: threading.Event | None,
 ) -> list[list[Any]]:
@@ -38,7 +39,8 @@ def run_on_cluster(
         evaluator: A `runtime.evaluator.Evaluator`.
         runs: For each run its inputs by number, all encrypted.
         cluster: The client of the cluster.
-        folder: A folder that all machines see.
+        folder: A folder that all machines see, for the evaluator's file.
+        jobs: One for all else; what it has of an earlier attempt is taken from there.
         profile: Filled with what the runs took.
         cancel: Set from another thread, it stops the runs after the grains under way.
 
@@ -61,7 +63,7 @@ def run_on_cluster(
     for number, given in enumerate(runs):
         inputs = {each: scheme.dump(value) for each, value in given.items()}
         digest = job_digest(program.fingerprint, keys, inputs)
-        job = Job(digest, keys, folder, bool(scheme.insecure), own_version())
+        job = Job(digest, keys, folder, jobs.within(digest), bool(scheme.insecure), own_version())
         placed.append(place(job, form.work, inputs, lanes, number * lanes, action))
     cuts = [each.made for each in placed]
     require_memory(evaluator.key_bytes, form.work, cuts, workers, action)
