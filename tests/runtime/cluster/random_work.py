@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from cloakwork.runtime.cluster.work import Work
+
+# An example takes long to draw, and many more find nothing else.
+few = settings(max_examples=40)
 
 
 @st.composite

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cloakwork.runtime.cluster.cut import Cut, Message, cut
 from cloakwork.runtime.cluster.network import Network
 from cloakwork.runtime.cluster.work import Work
-from tests.runtime.cluster.random_work import works
+from tests.runtime.cluster.random_work import few, works
 
 # What tasks and moves cost next to nothing, so that work is cut as finely as it can be.
 FREE = Network(1e-9, 1e-9, 1e15)
@@ -29,6 +29,7 @@ def products(count: int, seconds: float) -> Work:
     return Work(taken, needs, gives, [10**6] * (3 * count), frozenset(inputs), (sums[-1],))
 
 
+@few
 @given(works(), LANES, PIECES, NETWORKS)
 def test_every_needed_task_is_done_once(
     work: Work, lanes: int, pieces: int, network: Network
@@ -43,6 +44,7 @@ def test_every_needed_task_is_done_once(
     )
 
 
+@few
 @given(works(), LANES, PIECES, NETWORKS)
 def test_a_grain_has_all_that_its_tasks_need(
     work: Work, lanes: int, pieces: int, network: Network
@@ -60,6 +62,7 @@ def test_a_grain_has_all_that_its_tasks_need(
             there.update(work.gives[task])
 
 
+@few
 @given(works(), LANES, PIECES, NETWORKS)
 def test_every_result_that_is_made_is_that_of_one_grain(
     work: Work, lanes: int, pieces: int, network: Network
@@ -69,6 +72,7 @@ def test_every_result_that_is_made_is_that_of_one_grain(
     assert sorted(results) == sorted(set(work.results) - work.inputs)
 
 
+@few
 @given(works(), LANES, PIECES, NETWORKS)
 def test_the_same_work_is_cut_the_same_way(
     work: Work, lanes: int, pieces: int, network: Network
@@ -76,6 +80,7 @@ def test_the_same_work_is_cut_the_same_way(
     assert cut(work, lanes, pieces, network) == cut(work, lanes, pieces, network)
 
 
+@few
 @given(works(), LANES, PIECES, NETWORKS)
 def test_messages_are_what_crosses_lanes(
     work: Work, lanes: int, pieces: int, network: Network

@@ -18,8 +18,8 @@ from distributed import Client
 
 import cloakwork as cw
 from cloakwork.errors import ClusterLostError
+from cloakwork.runtime.cluster import dispatch, placing
 from cloakwork.runtime.cluster import job as jobs
-from cloakwork.runtime.cluster import placing
 from tests.runtime.cluster.local import FREE, holders, in_process, local_cluster, process_ids
 
 # Files of a run of many grains at which something breaks down: none, some, most.
@@ -119,6 +119,23 @@ def test_a_run_whose_scheduler_was_killed_goes_on_where_it_was(files: int, tmp_p
     # What held results holds the same ones.
     left = {path: path.stat().st_mtime_ns for path in jobs_folder.glob("*/results-*")}
     assert {path: left[path] for path in kept if path in left}.items() <= kept.items()
+
+
+@pytest.mark.slow
+def test_a_cluster_whose_workers_are_gone_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, evaluator = holders()
+    sent, _ = in_process()
+    monkeypatch.setattr(dispatch, "_LOOK", 0.2)
+    monkeypatch.setattr(dispatch, "_LONELY", 1.0)
+    with local_cluster(1) as cluster:
+        client: Any = cluster
+        with (
+            at_stage(tmp_path, 1, lambda: client.cluster.scale(0)),
+            pytest.raises(ClusterLostError, match="the cluster has had no workers for 1 s"),
+        ):
+            evaluator.run(sent, cluster=cluster, folder=tmp_path)
 
 
 @pytest.mark.slow

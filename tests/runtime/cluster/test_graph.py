@@ -10,7 +10,7 @@ from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.graph import graph_of, needed_grains
 from cloakwork.runtime.cluster.job import Job, Order, order
 from cloakwork.runtime.cluster.work import Work
-from tests.runtime.cluster.random_work import works
+from tests.runtime.cluster.random_work import few, works
 from tests.runtime.cluster.test_cut import FREE
 
 JOB = Job("0" * 32, "evaluator-1", Folder("/jobs"), Folder("/jobs/0"), False, "1.0")
@@ -20,6 +20,7 @@ def orders(work: Work, made: Cut) -> list[Order]:
     return [order(JOB, grain, work.bytes_of(grain.gives)) for grain in made.grains]
 
 
+@few
 @given(works(), st.integers(1, 5))
 def test_every_task_has_what_it_needs(work: Work, lanes: int) -> None:
     made = cut(work, lanes, 6, FREE)
@@ -36,6 +37,7 @@ def test_every_task_has_what_it_needs(work: Work, lanes: int) -> None:
     assert len(graph.receipts) == len(made.grains)
 
 
+@few
 @given(works(), st.integers(1, 5))
 def test_nothing_is_done_where_all_results_are_there(work: Work, lanes: int) -> None:
     made = cut(work, lanes, 6, FREE)
@@ -46,6 +48,7 @@ def test_nothing_is_done_where_all_results_are_there(work: Work, lanes: int) -> 
     assert graph_of("test", made, given_orders, needed).tasks == {}
 
 
+@few
 @given(works(), st.integers(1, 5), st.data())
 def test_what_is_there_is_not_done_again(work: Work, lanes: int, data: st.DataObject) -> None:
     made = cut(work, lanes, 6, FREE)

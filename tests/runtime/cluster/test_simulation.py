@@ -12,12 +12,13 @@ from cloakwork.runtime.cluster.cut import cut
 from cloakwork.runtime.cluster.network import Network
 from cloakwork.runtime.cluster.simulation import best_cut, simulated
 from cloakwork.runtime.cluster.work import Work
-from tests.runtime.cluster.random_work import works
+from tests.runtime.cluster.random_work import few, works
 from tests.runtime.cluster.test_cut import products
 
 FREE = Network(0.0, 0.0, math.inf)
 
 
+@few
 @given(works(), st.integers(1, 8))
 def test_no_run_is_shorter_than_its_work_allows(work: Work, lanes: int) -> None:
     made = cut(work, lanes, 6, Network())
@@ -27,6 +28,7 @@ def test_no_run_is_shorter_than_its_work_allows(work: Work, lanes: int) -> None:
     assert found.seconds <= total * (1 + 1e-9)
 
 
+@few
 @given(works())
 def test_one_lane_takes_the_work_and_its_tasks(work: Work) -> None:
     network = Network()
@@ -39,6 +41,7 @@ def test_one_lane_takes_the_work_and_its_tasks(work: Work) -> None:
     assert (found.moved_bytes, found.messages) == (0, 0)
 
 
+@few
 @given(works(), st.integers(1, 8))
 def test_moved_bytes_are_those_of_the_messages(work: Work, lanes: int) -> None:
     made = cut(work, lanes, 6, Network())
@@ -46,6 +49,7 @@ def test_moved_bytes_are_those_of_the_messages(work: Work, lanes: int) -> None:
     assert found.moved_bytes == sum(work.bytes_of(each.values) for each in made.messages())
 
 
+@few
 @given(works(), st.integers(1, 8))
 def test_more_lanes_are_never_worse_by_the_model(work: Work, lanes: int) -> None:
     alone = simulated(work, best_cut(work, 1, Network()), Network())

@@ -24,6 +24,10 @@ from cloakwork.runtime.profile import Profile
 _RETRIES = 2
 # Seconds after which the wait looks whether the run was cancelled.
 _LONGEST_WAIT = 0.2
+# Seconds from one look for workers to the next, and without any until the cluster counts as lost:
+# one that is started again takes a few.
+_LOOK = 5.0
+_LONELY = 60.0
 
 
 def run_jobs(
@@ -57,7 +61,7 @@ def run_jobs(
         with progress_bar(title, total=len(futures), unit="grain") as bar:
             _show_dashboard(bar, cluster)
             try:
-                _wait(futures, title, cancel, bar)
+                _wait(futures, _Watch(cluster), title, cancel, bar)
                 with named_losses(f"finish {title}"):
                     found: list[Receipt] = cluster.gather(futures)
             except BaseException:
@@ -95,7 +99,40 @@ def _submitted(
     return futures
 
 
-def _wait(futures: Sequence[Any], title: str, cancel: threading.Event | None, bar: Bar) -> None:
+class _Watch:
+    """Looks now and then whether a cluster has workers still."""
+
+    def __init__(self, cluster: Any) -> None:
+        self._cluster = cluster
+        self._seen = self._looked = perf_counter()
+
+    def require_workers(self, title: str, so_far: str) -> None:
+        """Raise where there were none for long: their tasks would wait for ever.
+
+        Raises:
+            ClusterLostError: There were none.
+        """
+        now = perf_counter()
+        if now - self._looked < _LOOK:
+            return
+        self._looked = now
+        with named_losses(f"finish {title}"):
+            if self._cluster.scheduler_info(n_workers=-1)["workers"]:
+                self._seen = now
+        if now - self._seen >= _LONELY:
+            raise ClusterLostError(
+                f"cannot finish {title}: the cluster has had no workers for {now - self._seen:.0f} "
+                f"s, after {so_far}; start workers and run with the same folder"
+            )
+
+
+def _wait(
+    futures: Sequence[Any],
+    watch: _Watch,
+    title: str,
+    cancel: threading.Event | None,
+    bar: Bar,
+) -> None:
     """Wait until all have finished.
 
     Raises:
@@ -108,16 +145,16 @@ def _wait(futures: Sequence[Any], title: str, cancel: threading.Event | None, ba
         future.add_done_callback(ended.put)
     done = 0
     while done < len(futures):
+        so_far = f"{done} of {len(futures)} grains"
         if cancel is not None and cancel.is_set():
-            raise RunCancelledError(
-                f"cannot finish {title}: it was cancelled after {done} of {len(futures)} grains"
-            )
+            raise RunCancelledError(f"cannot finish {title}: it was cancelled after {so_far}")
         try:
             future = ended.get(timeout=_LONGEST_WAIT)
         except queue.Empty:
+            watch.require_workers(title, so_far)
             continue
         if future.status != "finished":
-            raise _failure(future, title, f"{done} of {len(futures)} grains were done")
+            raise _failure(future, title, so_far)
         done += 1
         bar.update(1)
 
@@ -142,7 +179,7 @@ def _failure(future: Any, title: str, so_far: str) -> BaseException:
 def _give_up(cluster: Any, futures: Sequence[Any]) -> None:
     """Let no further task start, if there is a cluster still."""
     with suppress(OSError, RuntimeError, TimeoutError):
-        cluster.cancel(list(futures), force=True)
+        cluster.cancel(list(futures))
 
 
 def _show_dashboard(bar: Bar, cluster: Any) -> None:
