@@ -84,7 +84,7 @@ def scheduler(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     with subprocess.Popen(command + options, stderr=subprocess.DEVNULL) as process:
         try:
             worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1"]
-            worker += ["--no-dashboard", "--scheduler-file", str(notes), "--death-timeout", "3"]
+            worker += ["--no-dashboard", "--scheduler-file", str(notes), "--death-timeout", "60"]
             with subprocess.Popen(worker, stderr=subprocess.DEVNULL) as hand:
                 try:
                     yield process, str(notes)
@@ -102,7 +102,7 @@ def test_a_run_whose_scheduler_was_killed_goes_on_where_it_was(files: int, tmp_p
     jobs_folder = tmp_path / "jobs"
     connect: Any = Client
     with scheduler(tmp_path) as (process, notes), connect(scheduler_file=notes) as client:
-        client.wait_for_workers(1)
+        client.wait_for_workers(1, timeout=60)
         with (
             at_stage(jobs_folder, files, process.kill),
             pytest.raises(ClusterLostError, match="run with the same folder"),
@@ -145,6 +145,6 @@ def test_a_worker_that_joins_takes_part(tmp_path: Path) -> None:
     with local_cluster(1) as cluster:
         client: Any = cluster
         client.cluster.scale(2)
-        client.wait_for_workers(2)
+        client.wait_for_workers(2, timeout=60)
         made = evaluator.run(sent, cluster=cluster, folder=tmp_path)
     assert made.to_bytes() == expected
