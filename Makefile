@@ -15,7 +15,7 @@ help:
 	@echo "make test       check format and types, run all tests but the slow ones"
 	@echo "make test-slow  run the slow tests: 128-bit parameters, large rings, programs over bits"
 	@echo "make lint       check format and types only"
-	@echo "make bench      measure the engine, einsum, programs over bits, circuits, networks"
+	@echo "make bench      measure the engine, einsum, bits, circuits, networks, clusters"
 	@echo "make wheel      build a wheel for any Linux and try it without Rust on every Python here"
 	@echo "make clean      remove what make has made"
 
@@ -62,6 +62,8 @@ bench: .venv/.native .venv/.dev .venv/.clash
 	@$(BIN)/python -m benchmarks.circuit
 	@echo "== measuring networks"
 	@$(BIN)/python -m benchmarks.nn
+	@echo "== measuring programs on a cluster"
+	@$(BIN)/python -m benchmarks.cluster
 
 # Zig links against a glibc of 2014, and nothing is compiled for this processor alone.
 wheel: .venv/.wheel-tools

@@ -31,8 +31,8 @@ from benchmarks.measurement import Row
 from cloakwork import _native
 from cloakwork._native import Parameters
 from cloakwork.plan.cost.measure import measured
-from cloakwork.plan.cost.table import total_seconds
 from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.costs import total_seconds
 from cloakwork.runtime.profile import Profile
 
 # A job of milliseconds is run more often than one of seconds: at most so often, and no further

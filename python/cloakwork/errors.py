@@ -264,6 +264,35 @@ class RunCancelledError(CloakworkError, RuntimeError):
     """
 
 
+class ClusterLostError(CloakworkError, ConnectionError):
+    """A cluster broke down, or its workers did one after the other, before a run had finished.
+
+    Raised when a program runs on a cluster. Mend the cluster and run again with the same `folder`:
+    what is done is found there.
+    """
+
+
+class WorkerVersionError(CloakworkError, RuntimeError):
+    """A worker of a cluster has another version of Cloakwork, or lacks it.
+
+    Raised when a program runs on a cluster. Install one version on all machines.
+    """
+
+
+class ClusterFolderError(CloakworkError, OSError):
+    """A worker of a cluster does not see the folder of a run, or a file in it.
+
+    Raised when a program runs on a cluster. Give a `folder` that all machines share.
+    """
+
+
+class StorageFullError(CloakworkError, OSError):
+    """A disk has no space left for a file.
+
+    Raised when something is saved for a cluster or by it. Free space or give another `folder`.
+    """
+
+
 class KeyBudgetError(CloakworkError, ValueError):
     """No plan of a program has evaluation keys within the bytes allowed.
 

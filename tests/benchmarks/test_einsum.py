@@ -32,11 +32,11 @@ from benchmarks.einsum.plans import (
 from benchmarks.einsum.targets import is_wrong, targets
 from benchmarks.measurement import Row
 from cloakwork.explain.work_levels_keys import counts
-from cloakwork.plan.cost.measure import modelled_for
 from cloakwork.plan.parameters.ckks import parameters_for
 from cloakwork.plan.passes.key_budget import powers_of_two_only
 from cloakwork.plan.passes.rotation_paths import powers_of_two
 from cloakwork.programs.slots import Add, Input, Mul, Output, Rescale, SlotProgram
+from cloakwork.runtime.costs import modelled_for
 
 NAMED = {job.name: job for job in JOBS}
 SMALL = replace(NAMED["matmul"], name="small matmul", shapes=((2, 4), (4, 4)))

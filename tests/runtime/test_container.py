@@ -48,6 +48,12 @@ def test_round_trip(saved: Path) -> None:
     assert to_bytes("note", NOTE) == to_bytes("note", NOTE)
 
 
+def test_bytes_do_not_depend_on_when_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = to_bytes("note", NOTE)
+    monkeypatch.setattr("time.localtime", lambda *_: (2030, 1, 2, 3, 4, 5, 0, 1, 0))
+    assert to_bytes("note", NOTE) == first
+
+
 @pytest.mark.parametrize("data", [None, "PK", bytearray(b"PK"), 3])
 def test_what_is_no_bytes(data: object) -> None:
     with pytest.raises(InvalidArgumentError, match="cannot read bytes: got"):

@@ -4,6 +4,7 @@ import gc
 import weakref
 
 from hypothesis import given
+from hypothesis import strategies as st
 
 from cloakwork.programs.slots import (
     Add,
@@ -17,7 +18,7 @@ from cloakwork.programs.slots import (
     Rotate,
     SlotProgram,
 )
-from cloakwork.runtime.schedule import hoisting_groups, schedule
+from cloakwork.runtime.schedule import hoisting_groups, part_of, schedule
 from tests.runtime.slot_programs import programs
 
 SLOTS = 256
@@ -118,3 +119,20 @@ def test_a_schedule_is_made_once_and_goes_with_its_program() -> None:
 
 def test_a_schedule_knows_which_products_wait() -> None:
     assert schedule(program(Input("x", 1), Mul(0, 0), Add(1, 1))).degrees == (1, 2, 2)
+
+
+@given(programs(slots=8, level=2, longest=60), st.integers(1, 5))
+def test_parts_of_a_schedule_fit_together(program: SlotProgram, size: int) -> None:
+    whole = schedule(program)
+    made = set(whole.inputs)
+    for start in range(0, len(whole.tasks), size):
+        tasks = range(start, min(start + size, len(whole.tasks)))
+        outputs = sorted(value for task in tasks for value in whole.tasks[task])
+        part = part_of(whole, tasks, outputs)
+        assert set(part.inputs) <= made
+        made.update(outputs)
+        assert part.tasks == whole.tasks[start : start + size]
+        for place, used in enumerate(part.operands):
+            assert all(place in part.users[value] for value in used)
+        assert sum(map(len, part.users)) == sum(len(set(used)) for used in part.operands)
+    assert made == set(whole.inputs) | {value for task in whole.tasks for value in task}

@@ -38,6 +38,11 @@ def progress_bar(title: str, *, total: int, unit: str) -> Bar:
     return _Bar(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False)
 
 
+def no_bar() -> Bar:
+    """A bar that shows nothing, whatever the terminal."""
+    return _SILENT
+
+
 def no_announcement(step: str) -> None:
     """Announce nothing."""
 

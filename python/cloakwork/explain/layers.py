@@ -9,9 +9,9 @@ from cloakwork.explain.modelled import costs_here
 from cloakwork.explain.quantities import duration, size
 from cloakwork.explain.work_levels_keys import counts
 from cloakwork.plan.analysis.memory import process_memory
-from cloakwork.plan.cost.table import Costs, seconds_of
 from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.slots import Input, Output, SlotProgram
+from cloakwork.runtime.costs import Costs, seconds_of
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.transform_cache import default_cache_bytes

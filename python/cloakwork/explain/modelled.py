@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from cloakwork._native import Parameters, ntt_seconds
-from cloakwork.plan.cost.measure import known, modelled_for
-from cloakwork.plan.cost.table import Costs, seconds_of
+from cloakwork.plan.cost.measure import known
 from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.costs import Costs, modelled_for, seconds_of
 
 _TRANSFORMS = 20
 

@@ -124,7 +124,7 @@ def _write_members(file: BinaryIO, kind: str, record: Record) -> None:
             nonlocal count
             name = f"{count}{ending}"
             count += 1
-            archive.writestr(name, data, compression)
+            archive.writestr(_undated(name), data, compression)
             return name
 
         def plain(value: Any) -> Any:
@@ -143,7 +143,12 @@ def _write_members(file: BinaryIO, kind: str, record: Record) -> None:
                     return value
 
         head = {"version": VERSION, "kind": kind, "content": plain(record)}
-        archive.writestr(_HEADER, json.dumps(head))
+        archive.writestr(_undated(_HEADER), json.dumps(head))
+
+
+def _undated(name: str) -> zipfile.ZipInfo:
+    """A member whose bytes do not depend on when they are written."""
+    return zipfile.ZipInfo(name)
 
 
 @contextmanager

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from time import perf_counter
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+from weakref import finalize
 
 from cloakwork.base.arguments import integer, optional, shown
 from cloakwork.base.machine import physical_bytes
+from cloakwork.base.record import digest_of
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
+    MissingDependencyError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
@@ -26,10 +32,15 @@ from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.memory import predicted_peak_bytes, threads_within
-from cloakwork.runtime.profile import Measurement, Profile
+from cloakwork.runtime.profile import Profile, bootstrap_measurements
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.base import BitRun
 from cloakwork.schemes.transform_cache import default_cache_bytes
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from cloakwork.runtime.cluster.folder import Folder
 
 KIND = "evaluator file"
 _MAX_BYTES = 2**63 - 1
@@ -107,8 +118,14 @@ class Evaluator(KeyHolder):
         threads: int | None = None,
         profile: Profile | None = None,
         cancel: threading.Event | None = None,
+        cluster: Client | None = None,
+        folder: str | os.PathLike[str] | None = None,
     ) -> Encrypted:
         """Run the program; on a terminal a bar shows how far it is.
+
+        On a cluster the results are the same, bit for bit, where all processors are of one kind.
+        Its workers read the evaluator's file once and each input where it is needed; a worker
+        that is lost costs the tasks that it was at.
 
         Args:
             inputs: What a client has encrypted, or several have for one key: each input once.
@@ -117,6 +134,10 @@ class Evaluator(KeyHolder):
                 threads.
             profile: Filled with what the run took.
             cancel: Set from another thread, it stops the run between operations.
+            cluster: The client of a cluster of Dask whose workers do the work.
+            folder: For a cluster a folder that all of its machines share, as a path or as a URL
+                of fsspec's. A run that is started anew with the same folder does what is missing
+                there. By default a temporary folder of this machine.
 
         Raises:
             InvalidArgumentError: They are not encrypted inputs, or an argument is invalid.
@@ -130,6 +151,12 @@ class Evaluator(KeyHolder):
             MemoryBudgetError: By prediction the run takes more memory than it may.
             RunCancelledError: The run was cancelled.
             MalformedBytesError: The ciphertexts are damaged.
+            MissingDependencyError: Dask's distributed is not installed.
+            ClusterLostError: The cluster has no workers, or was lost on the way.
+            WorkerVersionError: A worker has another version of Cloakwork.
+            ClusterFolderError: A worker does not see the folder.
+            StorageFullError: There is no space left in the folder.
+            MissingKeyError: The evaluation keys are those of a program that needs fewer.
 
         Example:
             >>> import cloakwork as cw
@@ -148,6 +175,19 @@ class Evaluator(KeyHolder):
         known = self._clear_inputs(clear, action)
         runs, count = self._given(inputs, known, action)
         profile.clear()
+        ports = [port.name for port in program.outputs]
+        if cluster is not None:
+            if threads is not None:
+                raise InvalidArgumentError(
+                    f"cannot {action}: threads are those of a run in this process; on a cluster "
+                    "each worker has its own"
+                )
+            by_workers = self._run_on(cluster, folder, runs, known, profile, cancel)
+            return self._encrypted(
+                "outputs", ports, [dict(enumerate(each)) for each in by_workers], count
+            )
+        if folder is not None:
+            raise InvalidArgumentError(f"cannot {action}: a folder is for runs on a cluster")
         made: list[dict[int, Any]] = []
         for values in runs:
             own = Profile()
@@ -160,7 +200,67 @@ class Evaluator(KeyHolder):
             finally:
                 # Of a run that fails, too, what was measured until then is told.
                 profile.append(own)
-        return self._encrypted("outputs", [port.name for port in program.outputs], made, count)
+        return self._encrypted("outputs", ports, made, count)
+
+    def _run_on(
+        self,
+        cluster: Client,
+        folder: str | os.PathLike[str] | None,
+        runs: Sequence[Mapping[int, Any]],
+        known: Mapping[int, Any],
+        profile: Profile,
+        cancel: threading.Event | None,
+    ) -> list[list[Any]]:
+        """The outputs of every run, made on a cluster."""
+        program = self.program
+        action = f"run {program.name} on a cluster"
+        if find_spec("distributed") is None:
+            raise MissingDependencyError(
+                f"cannot {action}: it takes Dask; install it by pip install 'cloakwork[cluster]'"
+            )
+        if not program.scheme.encrypts:
+            raise InvalidArgumentError(
+                f"cannot {action}: it is in the clear, where modelled errors follow the order of "
+                "operations; run it in this process"
+            )
+        from cloakwork.runtime.cluster.folder import Folder  # noqa: PLC0415
+        from cloakwork.runtime.cluster.run import run_on_cluster  # noqa: PLC0415
+
+        encrypted: list[Mapping[int, Any]] = []
+        for values in runs:
+            if isinstance(program.body, SlotProgram):
+                self._require_bounds([values[number] for number in sorted(values)])
+                encrypted.append(values)
+            else:
+                encrypted.append(program.scheme.with_clear(program.body, values, known))
+        if folder is not None:
+            given = Folder.at(folder, action)
+            return run_on_cluster(self, encrypted, cluster, given, given, profile, cancel)
+        own = Folder.at(self._own_folder, action)
+        jobs = own.within(uuid4().hex)
+        try:
+            return run_on_cluster(self, encrypted, cluster, own, jobs, profile, cancel)
+        finally:
+            jobs.remove_all()
+
+    @cached_property
+    def _own_folder(self) -> str:
+        """A folder for the clusters of this machine, which goes with the evaluator."""
+        folder = tempfile.mkdtemp(prefix="cloakwork-")
+        finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return folder
+
+    @cached_property
+    def _file_name(self) -> str:
+        """What its file is called where workers read it: by its content."""
+        return f"evaluator-{digest_of(self._record())[:32]}"
+
+    def _kept_in(self, folder: Folder, action: str) -> str:
+        """The name of its file in a folder, written where it is not there."""
+        if not folder.has(self._file_name):
+            folder.require_space(self.key_bytes, action)
+            folder.write(self._file_name, KIND, self._record())
+        return self._file_name
 
     def _clear_inputs(self, clear: Mapping[str, Any] | None, action: str) -> dict[int, Any]:
         """The bits of inputs that are given in the clear, by the numbers of their ports."""
@@ -251,12 +351,7 @@ class Evaluator(KeyHolder):
             )
         finally:
             profile.seconds = perf_counter() - start
-        sizes = np.diff(body.output_starts)[made.nodes] * self.program.scheme.value_bytes
-        columns = (made.nodes, made.starts, made.seconds, made.threads, sizes)
-        profile.operations += [
-            Measurement(node, "bootstrap", *measured)
-            for node, *measured in zip(*(each.tolist() for each in columns), strict=True)
-        ]
+        profile.operations += bootstrap_measurements(body, made, self.program.scheme.value_bytes)
         return made.outputs
 
     def _run_slots(
@@ -269,17 +364,7 @@ class Evaluator(KeyHolder):
     ) -> Sequence[Any]:
         program, encrypts = self.program, self.program.scheme.encrypts
         ordered = [values[number] for number in sorted(values)]
-        if encrypts and program.input_bounds is not None:
-            # What may be larger than the bounds that the whole program was planned by.
-            for number, (promised, value) in enumerate(
-                zip(program.input_bounds, ordered, strict=True)
-            ):
-                if value.bound > promised:
-                    raise ValueOutOfRangeError(
-                        f"cannot run {program.name}: expected ciphertext {number} to hold "
-                        f"numbers of absolute value up to {promised:g}, and it was encrypted with "
-                        f"a bound of {value.bound:g}; encrypt it with the client of this program"
-                    )
+        self._require_bounds(ordered)
         threads = self._threads_within_memory(threads)
         return run(
             body,
@@ -295,6 +380,19 @@ class Evaluator(KeyHolder):
     def _threads_within_memory(self, threads: int | None) -> int | None:
         action = f"run {self.program.name}"
         return threads_within(self._memory_limit, self._peak_bytes, threads, action)
+
+    def _require_bounds(self, ordered: Sequence[Any]) -> None:
+        """Refuse what may be larger than the bounds that the whole program was planned by."""
+        program = self.program
+        if not program.scheme.encrypts or program.input_bounds is None:
+            return
+        for number, (promised, value) in enumerate(zip(program.input_bounds, ordered, strict=True)):
+            if value.bound > promised:
+                raise ValueOutOfRangeError(
+                    f"cannot run {program.name}: expected ciphertext {number} to hold "
+                    f"numbers of absolute value up to {promised:g}, and it was encrypted with "
+                    f"a bound of {value.bound:g}; encrypt it with the client of this program"
+                )
 
     @cached_property
     def _peak_bytes(self) -> int:

@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from cloakwork import _native
 from cloakwork.base.arguments import integer, optional
-from cloakwork.base.progress import Bar, progress_bar
+from cloakwork.base.progress import Bar, no_bar, progress_bar
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
 from cloakwork.programs.slots import Constant, Operation, Rotate, SlotProgram
 from cloakwork.runtime.memory import LiveValues, Stored
@@ -96,19 +96,52 @@ def run(
     threads = integer(threads, "threads", action, least=1, most=_MAX_THREADS)
     profile = optional(profile, Profile, "profile", action) or Profile()
     cancel = optional(cancel, threading.Event, "cancel", action)
-    threads = min(threads, len(plan.tasks))
     with progress_bar(program.title, total=sum(map(len, plan.tasks)), unit="operation") as bar:
         execution = _Execution(program, plan, backend, inputs, bounds, profile, cancel, bar)
-        try:
-            if threads > 1:
-                work_on_threads(execution, plan, threads)
-            else:
-                for task in range(len(plan.tasks)):
-                    execution.require_wanted()
-                    execution.take_in(execution.make(task, 0))
-            return execution.outputs()
-        finally:
-            execution.close()
+        return _outputs(execution, plan, threads)
+
+
+def run_part(
+    program: SlotProgram,
+    part: Schedule,
+    backend: Backend[V],
+    inputs: Sequence[V],
+    *,
+    threads: int,
+    profile: Profile,
+    bounds: Sequence[float | None] | None = None,
+) -> list[V]:
+    """Run some tasks of a program without a bar, and return the values that they are run for.
+
+    Args:
+        program: The program.
+        part: The tasks; see `runtime.schedule.part_of`.
+        backend: Where they run.
+        inputs: One value for each input of the part, in order.
+        threads: How many operations may run at once.
+        profile: Filled with what the run took.
+        bounds: Of all operations of the program; see `run`.
+
+    Raises:
+        CloakworkError: An operation failed; a note names it, the program and the user's line.
+    """
+    execution = _Execution(program, part, backend, inputs, bounds, profile, None, no_bar())
+    return _outputs(execution, part, threads)
+
+
+def _outputs(execution: _Execution[V], plan: Schedule, threads: int) -> list[V]:
+    """Do all tasks of a run, and give its results."""
+    threads = min(threads, len(plan.tasks))
+    try:
+        if threads > 1:
+            work_on_threads(execution, plan, threads)
+        else:
+            for task in range(len(plan.tasks)):
+                execution.require_wanted()
+                execution.take_in(execution.make(task, 0))
+        return execution.outputs()
+    finally:
+        execution.close()
 
 
 def run_in_order(

@@ -145,13 +145,25 @@ def predicted_peak_bytes(program: SlotProgram, bytes_at: Callable[[State], int])
         300
     """
     plan = schedule(program)
-    sizes = [
-        _Size(0 if state.level is None else bytes_at(state) * (degree + 1) // 2)
-        for state, degree in zip(program.states, plan.degrees, strict=True)
-    ]
+    sizes = [_Size(nbytes) for nbytes in value_bytes(program, bytes_at)]
     live: LiveValues[_Size] = LiveValues(plan)
     live.add(plan.inputs, [sizes[number] for number in plan.inputs])
     for task, numbers in enumerate(plan.tasks):
         live.add(numbers, [sizes[number] for number in numbers])
         live.finish(task)
     return live.peak_bytes
+
+
+def value_bytes(program: SlotProgram, bytes_at: Callable[[State], int]) -> list[int]:
+    """Bytes of the value of every operation; see `predicted_peak_bytes`.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input, Mul, Output
+        >>> operations = (Input("x", 1), Mul(0, 0), Output(1))
+        >>> value_bytes(SlotProgram("", 4, operations, (None,) * 3), lambda state: 100)
+        [100, 150, 150]
+    """
+    return [
+        0 if state.level is None else bytes_at(state) * (degree + 1) // 2
+        for state, degree in zip(program.states, schedule(program).degrees, strict=True)
+    ]

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cloakwork.programs.bootstraps import BootstrapProgram
 
 
 class Measurement(NamedTuple):
@@ -25,6 +29,24 @@ class Measurement(NamedTuple):
     seconds: float
     thread: int
     nbytes: int
+
+
+def bootstrap_measurements(
+    body: BootstrapProgram, run: Any, bytes_of_bit: int
+) -> list[Measurement]:
+    """The measurements of a run of a program over bits.
+
+    Args:
+        body: The program.
+        run: A `schemes.base.BitRun`, whose nodes are the program's.
+        bytes_of_bit: Bytes of an LWE ciphertext.
+    """
+    sizes = np.diff(body.output_starts)[run.nodes] * bytes_of_bit
+    columns = (run.nodes, run.starts, run.seconds, run.threads, sizes)
+    return [
+        Measurement(node, "bootstrap", *measured)
+        for node, *measured in zip(*(each.tolist() for each in columns), strict=True)
+    ]
 
 
 class Total(NamedTuple):

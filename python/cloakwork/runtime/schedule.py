@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 from cloakwork.programs.slots import Constant, Input, Output, Rotate, SlotProgram
@@ -91,6 +92,38 @@ def schedule(program: SlotProgram) -> Schedule:
     if made is None:
         made = _schedules[program] = _scheduled(program)
     return made
+
+
+def part_of(plan: Schedule, tasks: Sequence[int], outputs: Sequence[int]) -> Schedule:
+    """Some tasks of a schedule as one of their own: what it needs of others are its inputs.
+
+    Args:
+        plan: The schedule.
+        tasks: The numbers of the tasks, rising.
+        outputs: The values that outlive their users, all made by these tasks.
+
+    Example:
+        >>> from cloakwork.programs.slots import Neg
+        >>> operations = (Input("x", 1), Neg(0), Neg(1), Neg(2), Output(3))
+        >>> whole = schedule(SlotProgram("", 8, operations, (None,) * 5))
+        >>> part = part_of(whole, [1, 2], [3])
+        >>> part.inputs, part.tasks, part.outputs
+        ((1,), ((2,), (3,)), (3,))
+    """
+    made = {value for task in tasks for value in plan.tasks[task]}
+    needed = {value for task in tasks for value in plan.operands[task]}
+    users: list[list[int]] = [[] for _ in plan.users]
+    for place, task in enumerate(tasks):
+        for value in plan.operands[task]:
+            users[value].append(place)
+    return replace(
+        plan,
+        inputs=tuple(sorted(needed - made)),
+        tasks=tuple(plan.tasks[task] for task in tasks),
+        operands=tuple(plan.operands[task] for task in tasks),
+        users=tuple(map(tuple, users)),
+        outputs=tuple(outputs),
+    )
 
 
 def _scheduled(program: SlotProgram) -> Schedule:

@@ -18,6 +18,7 @@ from cloakwork._native import BgvParameters, Parameters
 from cloakwork.base.arguments import integer
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError, MalformedBytesError, NoiseBudgetError
+from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.slots import Basis, Input, Output, SlotProgram, State
 
 
@@ -309,7 +310,13 @@ class Scheme(Protocol):
 
 
 class SlotScheme(Scheme, Protocol):
-    """A scheme on whose values slot programs run."""
+    """A scheme on whose values slot programs run.
+
+    Attributes:
+        parameter_sets: Its parameters, `Parameters` or for each prime `BgvParameters`.
+    """
+
+    parameter_sets: Sequence[Any]
 
     def backend(self, keys: Any, *, cache_bytes: int) -> Backend[Any]:
         """What a program runs on.
@@ -318,6 +325,10 @@ class SlotScheme(Scheme, Protocol):
             keys: The evaluation keys.
             cache_bytes: Bytes that encoded linear transforms may take, to be used again.
         """
+
+    def held_keys(self, keys: Any) -> Sequence[KeyRequirements]:
+        """Which evaluation keys there are, under each parameter set; nothing of clear schemes."""
+        return ()
 
     def bytes_at(self, state: State) -> int:
         """Bytes of a value of degree 1 in a state, which is not that of a constant."""

@@ -27,7 +27,7 @@ from cloakwork._native import (
     BgvSecretKey,
 )
 from cloakwork.base.record import Fields, Record
-from cloakwork.programs.keys import required_keys
+from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.programs.slots import DropLevel, Input, Integers, Rescale, SlotProgram, State
 from cloakwork.programs.vectors import uniform_integer
@@ -256,6 +256,11 @@ class Bgv(IntegerScheme):
                 for each in secret.by_prime
             )
         )
+
+    def held_keys(self, keys: ByPrime) -> list[KeyRequirements]:
+        return [
+            KeyRequirements(each.relinearisation_level, each.rotations()) for each in keys.by_prime
+        ]
 
     def encrypt(
         self, key: ByPrime, vectors: Mapping[int, NDArray[Any]], body: SlotProgram, bounds: Any

@@ -185,6 +185,9 @@ class Ckks(RealScheme):
             conjugation_level=None,
         )
 
+    def held_keys(self, keys: EvaluationKeys) -> list[KeyRequirements]:
+        return [KeyRequirements(keys.relinearisation_level, keys.rotations())]
+
     def encrypt_vector(
         self, key: SecretKey | PublicKey, vector: Vector, *, level: int, bound: float | None
     ) -> Ciphertext:

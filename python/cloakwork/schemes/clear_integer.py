@@ -131,7 +131,7 @@ class IntegerScheme(SlotScheme):
     """
 
     def __init__(self, parameter_sets: Sequence[BgvParameters]) -> None:
-        self.parameter_sets = tuple(parameter_sets)
+        self.parameter_sets: tuple[BgvParameters, ...] = tuple(parameter_sets)
 
     def require_fitting(self, body: SlotProgram) -> None:
         """Refuse what is no slot program over integers, has other slots or more levels.

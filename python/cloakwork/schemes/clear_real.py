@@ -224,6 +224,7 @@ class RealScheme(SlotScheme):
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
+        self.parameter_sets = (parameters,)
 
     def require_fitting(self, body: SlotProgram) -> None:
         """Refuse what is no slot program over reals, or has other slots or more levels."""

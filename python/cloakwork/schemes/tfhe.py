@@ -23,6 +23,7 @@ from cloakwork._native import (
 from cloakwork.base.progress import progress_bar
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError, MalformedBytesError
+from cloakwork.programs.bootstrap_parts import BootstrapPart
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.schemes.base import (
     BitRun,
@@ -158,12 +159,8 @@ class Tfhe(Scheme):
             KeyMismatchError, ParametersMismatchError: An input was encrypted otherwise.
             RunCancelledError: `cancel` was set.
         """
-        if not values:
-            raise InvalidArgumentError(
-                f"cannot run {body.title}: no input is encrypted; run_clear computes in the clear"
-            )
         program = body.native
-        inputs = _in_order(body, values, clear)
+        inputs = _in_order(self.with_clear(body, values, clear), body)
         with progress_bar(body.title, total=program.bootstraps, unit="bootstrap") as bar:
             made, times = key.run_timed(
                 program,
@@ -184,8 +181,7 @@ class Tfhe(Scheme):
         self, fields: Fields, body: BootstrapProgram, number: int, role: str
     ) -> BooleanCiphertexts:
         """Ciphertexts of a record: those of an input or output of a program."""
-        value = BooleanCiphertexts.from_bytes(fields.data("data"))
-        self._require_own(value.parameters, fields)
+        value = self.read_ciphertext(fields)
         inputs = role == "inputs"
         wanted = len(body.signals_of(number)) if inputs else body.outputs[number].bits
         if len(value) != wanted:
@@ -193,6 +189,53 @@ class Tfhe(Scheme):
                 f"cannot read {fields.place}: expected {wanted} ciphertexts, got {len(value)}"
             )
         return value
+
+    def read_ciphertext(self, fields: Fields) -> BooleanCiphertexts:
+        """Ciphertexts of a record, however many."""
+        value = BooleanCiphertexts.from_bytes(fields.data("data"))
+        self._require_own(value.parameters, fields)
+        return value
+
+    def with_clear(
+        self,
+        body: BootstrapProgram,
+        values: Mapping[int, BooleanCiphertexts],
+        clear: Mapping[int, Bits],
+    ) -> dict[int, BooleanCiphertexts]:
+        """The ciphertexts of all inputs by port; those of clear inputs hide nothing.
+
+        Raises:
+            InvalidArgumentError: No input is encrypted.
+        """
+        if not values:
+            raise InvalidArgumentError(
+                f"cannot run {body.title}: no input is encrypted; run_clear computes in the clear"
+            )
+        first = next(iter(values.values()))
+        known = {
+            number: first.trivial(*body.encoded_bits(number, bits))
+            for number, bits in clear.items()
+        }
+        return {**values, **known}
+
+    def run_part(
+        self,
+        key: BooleanEvaluationKey,
+        part: BootstrapPart,
+        inputs: BooleanCiphertexts,
+        *,
+        threads: int,
+    ) -> BitRun:
+        """Run some nodes of a program without a bar; the outputs are those of the part, together.
+
+        Args:
+            key: The evaluation key.
+            part: The nodes; see `programs.bootstrap_parts`.
+            inputs: The signals that the part needs, in order.
+            threads: On how many threads.
+        """
+        made, times = key.run_timed(part.native, inputs, threads=threads)
+        return BitRun([made], *times)
 
     def _require_own(self, parameters: BooleanParameters, fields: Fields) -> None:
         if parameters.name != self.parameters.name:
@@ -228,11 +271,10 @@ _KEYS: Mapping[str, Any] = {
 
 
 def _in_order(
-    body: BootstrapProgram, values: Mapping[int, BooleanCiphertexts], clear: Mapping[int, Bits]
+    values: Mapping[int, BooleanCiphertexts], body: BootstrapProgram
 ) -> BooleanCiphertexts:
-    """The ciphertexts of all inputs in the order of the program's."""
+    """The ciphertexts of all inputs, by port, in the order of the program's."""
     first, *others = values.values()
-    known = [first.trivial(*body.encoded_bits(number, bits)) for number, bits in clear.items()]
-    order = np.concatenate([body.signals_of(number) for number in (*values, *clear)])
-    together = first.concatenate([*others, *known]) if others or known else first
+    order = np.concatenate([body.signals_of(number) for number in values])
+    together = first.concatenate(others) if others else first
     return together.select(np.argsort(order).tolist())

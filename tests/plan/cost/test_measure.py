@@ -12,7 +12,7 @@ from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.cost import cache as cost_cache
 from cloakwork.plan.cost import measure as measured_cost
 from cloakwork.plan.cost.measure import identity, measured
-from cloakwork.plan.cost.table import Costs, modelled
+from cloakwork.runtime.costs import Costs, modelled
 
 PARAMETERS = Parameters(levels=4, log_n=9, insecure=True)
 FLAT = Parameters(levels=0, log_n=9, insecure=True)

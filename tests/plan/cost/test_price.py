@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cloakwork._native import Parameters
 from cloakwork.plan.cost.bgv import Limbs, counted_costs, expected_limbs
-from cloakwork.plan.cost.measure import comparable, modelled_for
 from cloakwork.plan.cost.price import price
 from cloakwork.programs.slots import Input, Rotate
+from cloakwork.runtime.costs import comparable, modelled_for
 
 
 def test_rotations_of_one_value_share_its_decomposition() -> None:

@@ -5,8 +5,8 @@ from dataclasses import fields
 import pytest
 
 from cloakwork._native import Parameters
-from cloakwork.plan.cost.table import LevelCosts
 from cloakwork.plan.cost.timing import operation_seconds, run_seconds
+from cloakwork.runtime.costs import LevelCosts
 
 # What needs a level below.
 LEVELLED = {

@@ -17,13 +17,13 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.explain.layers import layers_of
-from cloakwork.plan.cost.measure import modelled_for
 from cloakwork.plan.networks.compile_graph import compile_graph
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.costs import modelled_for
 
 PRECISION = 16
 

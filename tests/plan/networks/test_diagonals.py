@@ -6,7 +6,6 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cloakwork.plan.cost.table import modelled
 from cloakwork.plan.networks.diagonals import (
     ClearMatrix,
     append_product,
@@ -18,6 +17,7 @@ from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.places import Places
 from cloakwork.programs.slots import Builder, Input, Linear, Output, Rotate, SlotProgram
+from cloakwork.runtime.costs import modelled
 from cloakwork.runtime.simulate import results
 
 COSTS = modelled([1, 2], special_limbs=1)

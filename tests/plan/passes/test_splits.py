@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cloakwork.plan.cost.table import Costs, modelled
 from cloakwork.plan.passes.splits import split_by_cost
 from cloakwork.programs.bsgs import split
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.slots import Input, Linear, Output, Rescale, SlotProgram
+from cloakwork.runtime.costs import Costs, modelled
 from cloakwork.runtime.executor import run
 from cloakwork.schemes.clear_real import ClearBackend, ClearKey
 

@@ -10,9 +10,8 @@ from cloakwork._native import Parameters
 from cloakwork.base.progress import announced_steps
 from cloakwork.errors import MissingDependencyError
 from cloakwork.frontends.nn.capture import capture
-from cloakwork.plan.cost.measure import comparable
-from cloakwork.plan.cost.table import Costs
 from cloakwork.plan.networks.options import NetworkOptions
+from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program
 
 if TYPE_CHECKING:

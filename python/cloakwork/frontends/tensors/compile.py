@@ -15,8 +15,6 @@ from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidArgumentError, InvalidParametersError, ShapeMismatchError
 from cloakwork.frontends.tensors.tracing import traced
 from cloakwork.plan.analysis.precision import predicted_precision
-from cloakwork.plan.cost.measure import comparable
-from cloakwork.plan.cost.table import Costs
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.plan.passes.key_budget import within_key_budget
@@ -25,6 +23,7 @@ from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.packing.tensor import PlacedInput, TensorPacking
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import Output, SlotProgram
+from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.ckks import Ckks
 

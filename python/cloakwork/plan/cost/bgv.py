@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from cloakwork.plan.cost.table import Costs, LevelCosts
+from cloakwork.runtime.costs import Costs, LevelCosts
 
 # In transforms (NTTs) of one limb: what a multiply-accumulate takes in a basis conversion and, with
 # its loads of key, in an inner product; a product, and a sum, of limbs.

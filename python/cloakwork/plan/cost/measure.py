@@ -7,25 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork._native import BgvParameters, Parameters, threads
+from cloakwork._native import Parameters, threads
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 from cloakwork.plan.cost import cache as cost_cache
-from cloakwork.plan.cost.table import Costs, LevelCosts, modelled
 from cloakwork.plan.cost.timing import operation_seconds, run_seconds
+from cloakwork.runtime.costs import Costs, LevelCosts, modelled_for
 
 _VERSION = 2
-
-
-def modelled_for(parameters: Parameters | BgvParameters) -> Costs:
-    """Costs in units of one transform by the limbs of a parameter set; see `modelled`."""
-    limbs = [parameters.prime_count(level) for level in range(parameters.levels + 1)]
-    return modelled(limbs, parameters.key_prime_count - limbs[-1])
-
-
-def comparable(parameters: Parameters) -> Costs:
-    """Modelled costs in a unit that is the same for every ring."""
-    return modelled_for(parameters).scaled(parameters.n * parameters.log_n)
 
 
 def measured(parameters: Parameters) -> Costs:

@@ -1,6 +1,6 @@
 """Prices in units of one rotation, for choosing between plans before parameters are known.
 
-Whoever knows the parameters prices by `plan.cost.table`.
+Whoever knows the parameters prices by `runtime.costs`.
 """
 
 from __future__ import annotations

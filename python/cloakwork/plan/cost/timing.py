@@ -63,7 +63,7 @@ def run_seconds(parameters: Parameters) -> float:
 
 
 def operation_seconds(parameters: Parameters, level: int) -> dict[str, float]:
-    """CPU seconds of each kind of operation at a level, as `plan.cost.table.LevelCosts` names them.
+    """CPU seconds of each kind of operation at a level, as `runtime.costs.LevelCosts` names them.
 
     Programs of one kind of operation each are run as any program is, and what a run takes
     besides is taken off: what an operation costs the executor is in its price, and its memory

@@ -6,13 +6,13 @@ from math import prod
 
 import numpy as np
 
-from cloakwork.plan.cost.table import Costs
 from cloakwork.plan.networks.choose import Prices, cheapest
 from cloakwork.plan.networks.convolution_packings import ImageGrid, image_grids, plain
 from cloakwork.plan.networks.diagonals import product_cost
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of
 from cloakwork.plan.networks.stages import Activation, CiphertextProduct
 from cloakwork.programs.places import Places
+from cloakwork.runtime.costs import Costs
 
 
 def chosen_packings(

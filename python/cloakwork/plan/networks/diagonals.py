@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.plan.cost.table import Costs
 from cloakwork.programs.bsgs import cheapest_split
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.places import Places
 from cloakwork.programs.slots import Add, Builder, Linear, Rescale, Rotate
+from cloakwork.runtime.costs import Costs
 
 _Indices = NDArray[np.int64]
 
@@ -73,7 +73,7 @@ def product_cost(
         level: The level of the operand.
 
     Example:
-        >>> from cloakwork.plan.cost.table import modelled
+        >>> from cloakwork.runtime.costs import modelled
         >>> matrix = ClearMatrix(*np.divmod(np.arange(32), 16), np.ones(32))
         >>> wide, narrow = Places(16, np.arange(16)), Places(16, np.arange(2))
         >>> cost = product_cost(matrix, wide, narrow, modelled([1, 2], 1), level=1)

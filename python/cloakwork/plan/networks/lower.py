@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cloakwork.plan.cost.table import Costs
 from cloakwork.plan.networks.diagonals import append_product, folded
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of
 from cloakwork.plan.networks.stages import (
@@ -33,6 +32,7 @@ from cloakwork.programs.slots import (
     SlotProgram,
     Sub,
 )
+from cloakwork.runtime.costs import Costs
 
 
 @dataclass(frozen=True, slots=True)

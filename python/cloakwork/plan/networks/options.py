@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, positive, shown, truth
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.plan.cost.measure import comparable
-from cloakwork.plan.cost.table import Costs
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.layout import power_of_two
+from cloakwork.runtime.costs import Costs, comparable
 
 _ACTION = "compile a network"
 _MAX_BATCH = 1 << 15

@@ -17,7 +17,6 @@ from cloakwork.errors import (
     KeyBudgetError,
 )
 from cloakwork.plan.analysis.headroom import require_headroom
-from cloakwork.plan.cost.table import Costs, total_seconds
 from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.plan.networks.cheapest_packings import chosen_packings
 from cloakwork.plan.networks.depth import (
@@ -38,6 +37,7 @@ from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import element_bounds
 from cloakwork.programs.places import Places
 from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.costs import Costs, total_seconds
 from cloakwork.runtime.program import bounds_of_values
 
 # Headroom above the bounds of values, within which a result beyond its bound is still recognised.

@@ -24,7 +24,6 @@ from cloakwork.errors import (
 from cloakwork.plan.circuits.levels import SWITCHINGS, Chain, levelled, lowest_levels, switches
 from cloakwork.plan.circuits.to_slots import SlotPlan, slot_plan
 from cloakwork.plan.cost.bgv import Limbs, counted_costs, expected_limbs
-from cloakwork.plan.cost.table import total_seconds
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.plan.passes.rotate_sums import with_rotate_sums, without_rotate_sums
@@ -32,6 +31,7 @@ from cloakwork.programs.ir.vectors import LaneProgram
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.packing.scalar import capacity
 from cloakwork.programs.slots import Input, SlotProgram
+from cloakwork.runtime.costs import total_seconds
 from cloakwork.runtime.estimates import estimated_results
 from cloakwork.schemes.bgv import Bgv
 

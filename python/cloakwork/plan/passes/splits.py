@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from cloakwork.plan.cost.table import Costs
 from cloakwork.programs.bsgs import cheapest_split
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.slots import Linear, SlotProgram
+from cloakwork.runtime.costs import Costs
 
 
 def split_by_cost(program: SlotProgram, costs: Costs) -> SlotProgram:
@@ -23,7 +23,7 @@ def split_by_cost(program: SlotProgram, costs: Costs) -> SlotProgram:
         costs: What operations cost at each level.
 
     Example:
-        >>> from cloakwork.plan.cost.table import modelled
+        >>> from cloakwork.runtime.costs import modelled
         >>> from cloakwork.programs.slots import Input, Output, Rescale
         >>> ones = {d: np.ones(64) for d in range(16)}
         >>> operations = (Input("x", 1), Linear(0, ones, 16), Rescale(1), Output(2))

@@ -21,8 +21,6 @@ from cloakwork.errors import (
     LevelExhaustedError,
 )
 from cloakwork.plan.analysis.precision import predicted_precision
-from cloakwork.plan.cost.measure import comparable
-from cloakwork.plan.cost.table import Costs, total_seconds
 from cloakwork.plan.parameters.ckks import parameters_for
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
@@ -31,6 +29,7 @@ from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.ir.tensors import Contract, Node, Source
 from cloakwork.programs.slots import SlotProgram, Vector
+from cloakwork.runtime.costs import Costs, comparable, total_seconds
 
 # Above every level that a program can end up with; the true ones follow from its depth.
 _TOP = 200

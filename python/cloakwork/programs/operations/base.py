@@ -211,7 +211,7 @@ class Operation:
 
         Args:
             context: Where it stands.
-            costs: The costs of each level; see `plan.cost.table.Costs`.
+            costs: The costs of each level; see `runtime.costs.Costs`.
         """
         return 0.0
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from cloakwork._native import BgvParameters, Parameters
 from cloakwork.base.record import Fields
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 from cloakwork.programs.slots import Add, Mul, Neg, Rotate, SlotProgram, Sub
@@ -127,6 +128,17 @@ def _modelled_level(limbs: int, key_limbs: int) -> LevelCosts:
         diagonal=4.0 * key_limbs,
         drop_level=3.0 * limbs,
     )
+
+
+def modelled_for(parameters: Parameters | BgvParameters) -> Costs:
+    """Costs in units of one transform by the limbs of a parameter set; see `modelled`."""
+    limbs = [parameters.prime_count(level) for level in range(parameters.levels + 1)]
+    return modelled(limbs, parameters.key_prime_count - limbs[-1])
+
+
+def comparable(parameters: Parameters) -> Costs:
+    """Modelled costs in a unit that is the same for every ring."""
+    return modelled_for(parameters).scaled(parameters.n * parameters.log_n)
 
 
 def seconds_of(program: SlotProgram, costs: Costs) -> list[float]:

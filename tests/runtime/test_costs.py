@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
-from cloakwork.plan.cost.table import Costs, LevelCosts, modelled, seconds_of, total_seconds
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -27,6 +26,7 @@ from cloakwork.programs.slots import (
     Rotate,
     Sub,
 )
+from cloakwork.runtime.costs import Costs, LevelCosts, modelled, seconds_of, total_seconds
 
 KINDS = [field.name for field in fields(LevelCosts)]
 # A distinct price for each kind and level, so that a mix-up shows.

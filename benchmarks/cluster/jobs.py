@@ -1,0 +1,67 @@
+"""The programs that are measured on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import cloakwork as cw
+from benchmarks.nn.cases import random_case
+from benchmarks.nn.jobs import PRECISION
+from benchmarks.nn.networks import lenet
+from cloakwork.plan.networks.compile_graph import compile_graph
+from cloakwork.plan.networks.options import NetworkOptions
+
+_SEED = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A program, what it is given, and what comes out in the clear."""
+
+    program: cw.Program
+    arguments: tuple[Any, ...]
+    expected: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A program that is measured.
+
+    Args:
+        name: What the report calls it.
+        make: Compiles it.
+    """
+
+    name: str
+    make: Callable[[], Case]
+
+
+def _rows(a: Any, b: Any) -> Any:
+    """Products of all rows of one matrix with those of another, after a product of elements."""
+    return (a * b) @ (a + b).T
+
+
+def _products() -> Case:
+    generator = np.random.default_rng(_SEED)
+    a, b = (generator.uniform(-1, 1, (64, 64)) for _ in range(2))
+    spec = cw.Spec((64, 64))
+    return Case(cw.compile(_rows, spec, spec), (a, b), _rows(a, b))
+
+
+def _lenet(images: int) -> Case:
+    """A LeNet of random weights on images of noise, one a run."""
+    graph = lenet()
+    case = random_case(graph, images)
+    program = compile_graph(graph, case.samples, NetworkOptions(title="LeNet", precision=PRECISION))
+    return Case(program, (case.inputs,), case.expected)
+
+
+JOBS = (
+    Job("einsum, 64 x 64", _products),
+    Job("LeNet, 1 image", lambda: _lenet(1)),
+    Job("LeNet, 4 images", lambda: _lenet(4)),
+)

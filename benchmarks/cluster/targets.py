@@ -1,0 +1,22 @@
+"""What programs on a cluster are to reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchmarks.cluster.evaluate import Evaluation
+from benchmarks.target import Target
+
+_OVERHEAD_PERCENT = 15.0
+# Of programs whose runs are apart from one another.
+_SPEED_UP = 1.75
+
+
+def targets(evaluations: Sequence[Evaluation]) -> Iterator[Target]:
+    """Every target for what was measured."""
+    for each in evaluations:
+        what = f"{each.job}, overhead of one worker, percent"
+        yield Target(what, _OVERHEAD_PERCENT, 100 * each.overhead)
+        if each.runs > 1:
+            what = f"{each.job}, two workers by one"
+            yield Target(what, _SPEED_UP, each.speed_up, at_most=False)

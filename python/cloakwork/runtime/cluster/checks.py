@@ -1,0 +1,183 @@
+"""What a cluster has to be before a program runs on it; what it is not is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import distributed
+
+from cloakwork.errors import (
+    CloakworkError,
+    ClusterFolderError,
+    ClusterLostError,
+    InvalidArgumentError,
+    MemoryBudgetError,
+    MissingKeyError,
+    WorkerVersionError,
+)
+from cloakwork.programs.keys import required_keys
+from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.cluster.cut import Cut
+from cloakwork.runtime.cluster.folder import Folder
+from cloakwork.runtime.cluster.job import own_version
+from cloakwork.runtime.cluster.work import Work
+
+
+@contextmanager
+def named_losses(action: str) -> Iterator[None]:
+    """Name what a client of Dask raises where its cluster does not answer.
+
+    Raises:
+        ClusterLostError: It does not.
+    """
+    try:
+        yield
+    except CloakworkError:
+        raise
+    except (OSError, TimeoutError, distributed.client.FutureCancelledError) as error:
+        raise ClusterLostError(
+            f"cannot {action}: the cluster does not answer ({type(error).__name__}: {error}); "
+            "connect to one again and run with the same folder"
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """The workers of a cluster.
+
+    Args:
+        addresses: The address of each lane's: a worker has a lane for each of its threads, and
+            lanes beside each other are on different workers as far as there are any.
+        limits: For each worker whose memory is limited its bytes and its threads.
+    """
+
+    addresses: tuple[str, ...]
+    limits: tuple[tuple[int, int], ...] = ()
+
+
+def workers_of(cluster: Any, action: str) -> Workers:
+    """The workers that there are.
+
+    Raises:
+        ClusterLostError: There are none.
+    """
+    with named_losses(action):
+        found = cluster.scheduler_info(n_workers=-1)["workers"]
+    if not found:
+        raise ClusterLostError(
+            f"cannot {action}: the cluster has no workers; wait for them by "
+            "client.wait_for_workers(2)"
+        )
+    threads = sorted(
+        (thread, address) for address, each in found.items() for thread in range(each["nthreads"])
+    )
+    limits = (
+        (each["memory_limit"], each["nthreads"]) for each in found.values() if each["memory_limit"]
+    )
+    return Workers(tuple(address for _, address in threads), tuple(limits))
+
+
+def require_client(cluster: Any, action: str) -> None:
+    """Refuse what is not a client that waits for results.
+
+    Raises:
+        InvalidArgumentError: It is something else.
+    """
+    if not isinstance(cluster, distributed.Client) or cluster.asynchronous:
+        raise InvalidArgumentError(
+            f"cannot {action}: expected cluster to be a distributed.Client that is not "
+            f"asynchronous, got {cluster!r:.60}"
+        )
+
+
+def require_versions(cluster: Any, action: str) -> None:
+    """Refuse a cluster with other versions of this package.
+
+    Raises:
+        WorkerVersionError: A worker or the scheduler has another, or lacks it.
+    """
+
+    # It goes by what it does, not by its name: a worker may have no module of this name.
+    def version() -> str:
+        from importlib import metadata  # noqa: PLC0415
+
+        try:
+            return metadata.version("cloakwork")
+        except metadata.PackageNotFoundError:
+            return "not installed"
+
+    own = own_version()
+    with named_losses(action):
+        found = {**cluster.run(version), "the scheduler": cluster.run_on_scheduler(version)}
+    others = {place: each for place, each in found.items() if each != own}
+    if others:
+        place, other = min(others.items())
+        raise WorkerVersionError(
+            f"cannot {action}: expected cloakwork {own} everywhere, {len(others)} of {len(found)} "
+            f"have another, {place} has {other}; install one version on all machines"
+        )
+
+
+def require_keys(evaluator: Any, action: str) -> None:
+    """Refuse an evaluator whose keys are fewer than its program needs.
+
+    Raises:
+        MissingKeyError: They are.
+    """
+    body = evaluator.program.body
+    if not isinstance(body, SlotProgram):
+        return
+    needed = required_keys(body)
+    for held in evaluator.program.scheme.held_keys(evaluator._key):
+        missing = needed.beyond(held)
+        if missing:
+            steps = ", ".join(map(str, list(missing.rotations)[:5]))
+            what = f"rotations by {steps}" if steps else "products"
+            raise MissingKeyError(
+                f"cannot {action}: the evaluation keys lack {len(missing)} of {len(needed)} keys, "
+                f"of {what}; make the evaluator by client.evaluator() for this very program"
+            )
+
+
+def require_folder(cluster: Any, folder: Folder, name: str, action: str) -> None:
+    """Refuse a folder in which a worker does not see a file.
+
+    Raises:
+        ClusterFolderError: One does not.
+    """
+    with named_losses(action):
+        found = cluster.run(Folder.has, folder, name)
+    blind = sorted(address for address, sees in found.items() if not sees)
+    if blind:
+        raise ClusterFolderError(
+            f"cannot {action}: {len(blind)} of {len(found)} workers, {blind[0]} among them, see "
+            f"no file {name} in {folder.url}; give a folder that all machines share, such as "
+            "folder='s3://bucket/jobs'"
+        )
+
+
+def require_memory(
+    key_bytes: int, work: Work, cuts: Sequence[Cut], workers: Workers, action: str
+) -> None:
+    """Refuse grains that take more memory than a worker has, when all its threads are at one.
+
+    Raises:
+        MemoryBudgetError: They do.
+    """
+    peaks = (
+        work.peak_bytes(grain.tasks, (*grain.gives, *grain.results))
+        for cut in cuts
+        for grain in cut.grains
+    )
+    largest = max(peaks, default=0)
+    for limit, threads in workers.limits:
+        needed = key_bytes + threads * largest
+        if needed > limit:
+            raise MemoryBudgetError(
+                f"cannot {action}: keys and a task for each thread take {needed / 1e6:.0f} MB, a "
+                f"worker of {threads} threads has {limit / 1e6:.0f} MB; start workers with fewer "
+                "threads or a larger memory_limit"
+            )

@@ -1,0 +1,107 @@
+"""The tasks of Dask that a job is: grains, what is sent between them, and their receipts."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from cloakwork.runtime.cluster.cut import Cut
+from cloakwork.runtime.cluster.job import Order
+from cloakwork.runtime.cluster.worker import Send, done, receipt
+
+Key: TypeAlias = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A job as Dask takes it.
+
+    Args:
+        tasks: The tasks by key, which name the job and so what they make.
+        lanes: The lane that each is meant for.
+        places: The place in the cut of each, by which they are done first.
+        receipts: The keys of the receipts, one for each grain that is to be done.
+    """
+
+    tasks: Mapping[Key, Any]
+    lanes: Mapping[Key, int]
+    places: Mapping[Key, int]
+    receipts: Sequence[Key]
+
+
+def graph_of(title: str, made: Cut, orders: Sequence[Order], needed: Mapping[int, bool]) -> Graph:
+    """The tasks for the results that are missing.
+
+    Args:
+        title: What Dask's dashboard calls them.
+        made: The cut.
+        orders: The order for every grain.
+        needed: The places of the grains that are to be done; see `needed_grains`.
+    """
+    job = orders[0].job.digest if orders else ""
+    tasks: dict[Key, Any] = {}
+    lanes: dict[Key, int] = {}
+    places: dict[Key, int] = {}
+
+    def add(key: Key, task: Any, place: int) -> None:
+        tasks[key] = task
+        lanes[key] = made.grains[place].lane
+        places[key] = place
+
+    for place, is_done in needed.items():
+        grain = made.grains[place]
+        given: list[Key] = []
+        if not is_done:
+            given = [_source(title, job, made, maker, grain.lane) for maker, _ in grain.needs]
+        add(_grain(title, job, place), (done, orders[place], given), place)
+        add(_receipt(title, job, place), (receipt, _grain(title, job, place)), place)
+    for each in made.messages():
+        if each.grain in needed:
+            key = _message(title, job, each.grain, each.lane)
+            add(key, (Send(each.values), _grain(title, job, each.grain)), each.grain)
+    return Graph(tasks, lanes, places, [_receipt(title, job, place) for place in needed])
+
+
+def needed_grains(made: Cut, orders: Sequence[Order], present: Container[str]) -> dict[int, bool]:
+    """The places of the grains that missing results take, and whether files hold what each makes.
+
+    Those whose files are there need no other grains.
+
+    Args:
+        made: The cut.
+        orders: The order for every grain.
+        present: The names of the files that there are.
+    """
+    left = [
+        place
+        for place, each in enumerate(orders)
+        if each.grain.results and each.results_file not in present
+    ]
+    needed: dict[int, bool] = {}
+    while left:
+        place = left.pop()
+        if place not in needed:
+            needed[place] = orders[place].is_done(present)
+            if not needed[place]:
+                left += [maker for maker, _ in made.grains[place].needs]
+    return dict(sorted(needed.items()))
+
+
+def _source(title: str, job: str, made: Cut, maker: int, lane: int) -> Key:
+    """What a grain on a lane takes of another: all of one on its lane, else what is sent."""
+    if made.grains[maker].lane == lane:
+        return _grain(title, job, maker)
+    return _message(title, job, maker, lane)
+
+
+def _grain(title: str, job: str, place: int) -> Key:
+    return (f"{title}-{job}", place)
+
+
+def _message(title: str, job: str, place: int, lane: int) -> Key:
+    return (f"{title} sends-{job}", place, lane)
+
+
+def _receipt(title: str, job: str, place: int) -> Key:
+    return (f"{title} receipts-{job}", place)

@@ -1,0 +1,17 @@
+"""What Dask is to be set to where programs run, before workers and scheduler start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# Ciphertexts do not compress. Tasks stand on the workers where what they need is, or will be, so
+# that a task stolen by another worker is one whose values have to move. Values leave a worker's
+# memory for its disk only by the files that runs keep.
+SETTINGS: Mapping[str, Any] = {
+    "distributed.comm.compression": None,
+    "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+}

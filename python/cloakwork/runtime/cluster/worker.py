@@ -1,0 +1,176 @@
+"""What a worker of a cluster does: it reads the keys once, and does grains."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from time import time
+from typing import Any
+
+from distributed import get_worker
+
+from cloakwork import _native
+from cloakwork.base.record import Fields
+from cloakwork.errors import MalformedBytesError, WorkerVersionError
+from cloakwork.runtime.cluster.forms import Form, form_of
+from cloakwork.runtime.cluster.job import (
+    INPUT_KIND,
+    VALUES_KIND,
+    Job,
+    Order,
+    own_version,
+    values_record,
+)
+from cloakwork.runtime.cluster.moved import Moved, Receipt
+from cloakwork.runtime.evaluator import KIND, Evaluator
+from cloakwork.runtime.profile import Profile
+from cloakwork.schemes.base import ReadLimits
+
+# Evaluators that a process keeps; with one more, the one used longest ago goes.
+_KEPT = 2
+_MAX_VALUES = 1 << 26
+
+
+@dataclass(slots=True)
+class _Holder:
+    """An evaluator's place, to be filled by the first who needs it."""
+
+    reading: threading.Lock = field(default_factory=threading.Lock)
+    found: tuple[Evaluator, Form] | None = None
+
+
+# By the names of files, which say what is in them.
+_holders: OrderedDict[str, _Holder] = OrderedDict()
+_choosing = threading.Lock()
+
+
+def evaluator_of(job: Job) -> tuple[Evaluator, Form]:
+    """The evaluator of a job, whose file each process reads once."""
+    with _choosing:
+        holder = _holders.setdefault(job.keys, _Holder())
+        _holders.move_to_end(job.keys)
+        while len(_holders) > _KEPT:
+            _holders.popitem(last=False)
+    with holder.reading:
+        if holder.found is None:
+            limits = ReadLimits(insecure=job.insecure, max_log_n=17)
+            evaluator = Evaluator._of(job.folder.read(job.keys, KIND), limits)
+            holder.found = evaluator, form_of(evaluator.program)
+        return holder.found
+
+
+def done(order: Order, given: Sequence[Moved]) -> Moved:
+    """Do a grain, or find it done: a task of Dask.
+
+    Args:
+        order: The grain.
+        given: What the grains before it made.
+
+    Returns:
+        What it makes for others; its results are in their file.
+
+    Raises:
+        WorkerVersionError: This worker has another version than who asked.
+        ClusterFolderError: The files of the run are not seen from here.
+        StorageFullError: There is no space left for what it makes.
+        CloakworkError: An operation failed; a note names it, the program and the user's line.
+    """
+    require_version(order.job)
+    start = time()
+    evaluator, form = evaluator_of(order.job)
+    scheme = evaluator.program.scheme
+    kept = kept_values(order, scheme)
+    if kept is not None:
+        return Moved(kept, scheme, Receipt(start, (), 0))
+    values: dict[int, Any] = {}
+    for each in given:
+        values.update(each.values(scheme))
+    values.update(_inputs(order, evaluator, form))
+    profile = Profile()
+    wanted = tuple(sorted({*order.grain.gives, *order.grain.results}))
+    made = form.made(evaluator, order.grain.tasks, wanted, values, _threads(), profile)
+    gives = {number: made[number] for number in order.grain.gives}
+    results = {number: made[number] for number in order.grain.results}
+    files = order.job.files
+    if order.keeps:
+        files.write(order.values_file, VALUES_KIND, values_record(gives, scheme))
+    if results:
+        files.write(order.results_file, VALUES_KIND, values_record(results, scheme))
+    return Moved(gives, scheme, Receipt(start, tuple(profile.operations), profile.peak_bytes))
+
+
+def require_version(job: Job) -> None:
+    """Refuse to work for another version.
+
+    Raises:
+        WorkerVersionError: It is another.
+    """
+    if own_version() != job.version:
+        raise WorkerVersionError(
+            f"cannot work for cloakwork {job.version}: this worker has cloakwork {own_version()}; "
+            "install one version on all machines of the cluster"
+        )
+
+
+def kept_values(order: Order, scheme: Any) -> Mapping[int, Any] | None:
+    """What a grain makes for others, read from files; None where not all is there."""
+    files = order.job.files
+    wanted = [order.results_file] if order.grain.results else []
+    wanted += [order.values_file] if order.keeps else []
+    if not wanted or not order.is_done({name for name in wanted if files.has(name)}):
+        return None
+    if not order.grain.gives:
+        return {}
+    return read_values_file(files.read(order.values_file, VALUES_KIND), scheme)
+
+
+def read_values_file(fields: Fields, scheme: Any) -> dict[int, Any]:
+    """The values of a file by number.
+
+    Raises:
+        MalformedBytesError: The file is damaged.
+    """
+    numbers = fields.value("numbers", tuple[int, ...])
+    values = list(fields.several("values", most=_MAX_VALUES))
+    if len(numbers) != len(values):
+        raise MalformedBytesError(f"cannot read {fields.place}: a value is missing")
+    return {
+        number: scheme.read_ciphertext(each) for number, each in zip(numbers, values, strict=True)
+    }
+
+
+def _inputs(order: Order, evaluator: Evaluator, form: Form) -> dict[int, Any]:
+    """The inputs that a grain works on, read from their files."""
+    program, found = evaluator.program, {}
+    for number in form.inputs_of(order.grain.inputs):
+        fields = order.job.files.read(order.job.input_of(number), INPUT_KIND)
+        given = program.scheme.read_value(fields, program.body, number, "inputs")
+        found.update(form.opened(number, given))
+    return found
+
+
+def _threads() -> int:
+    """The threads of one grain, so that all that are done at a time take the engine's."""
+    return max(1, _native.threads() // get_worker().state.nthreads)
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Some of the values that a grain has made, for another lane: a task of Dask.
+
+    Args:
+        values: The numbers of the values.
+    """
+
+    values: tuple[int, ...]
+
+    def __call__(self, made: Moved) -> Moved:
+        """Those values."""
+        return made.only(self.values)
+
+
+def receipt(made: Moved) -> Receipt:
+    """What a grain took, without what it made: a task of Dask."""
+    return made.receipt

@@ -1,0 +1,129 @@
+"""What a worker does by itself: files that it reads and writes, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cloakwork.errors import ClusterFolderError, MalformedBytesError, WorkerVersionError
+from cloakwork.runtime.cluster import worker
+from cloakwork.runtime.cluster.cut import cut
+from cloakwork.runtime.cluster.folder import Folder
+from cloakwork.runtime.cluster.forms import form_of
+from cloakwork.runtime.cluster.job import INPUT_KIND, VALUES_KIND, Job, Order, order, own_version
+from cloakwork.runtime.cluster.network import Network
+from cloakwork.runtime.cluster.worker import Send, done, read_values_file, receipt
+from tests.families import ENCRYPTED, TENSORS, Family
+
+FREE = Network(1e-7, 1e-7, 1e12)
+every_family = pytest.mark.parametrize("family", ENCRYPTED, ids=str)
+
+
+@pytest.fixture(autouse=True)
+def in_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process be a worker of one thread that has read no keys."""
+    here = SimpleNamespace(state=SimpleNamespace(nthreads=1))
+    monkeypatch.setattr(worker, "get_worker", lambda: here)
+    monkeypatch.setattr(worker, "_holders", type(worker._holders)())
+
+
+def orders(family: Family, folder: Folder) -> list[Order]:
+    """The grains of a program, with all of its files but theirs."""
+    _, evaluator = family.keys()
+    keys = evaluator._kept_in(folder, "test")
+    job = Job("0" * 32, keys, folder, folder.within("job"), True, own_version())
+    job.files.make()
+    (given,) = evaluator._values(family.encrypted(), "inputs", "test")
+    for number, value in given.items():
+        job.files.write(job.input_of(number), INPUT_KIND, family.program.scheme.dump(value))
+    made = cut(form_of(family.program).work, 2, 6, FREE)
+    return [order(job, grain, 0) for grain in made.grains]
+
+
+def all_done(of_program: list[Order]) -> list[Any]:
+    """What each grain makes, one after the other."""
+    found: list[Any] = []
+    for each in of_program:
+        given = [found[maker].only(values) for maker, values in each.grain.needs]
+        found.append(done(each, given))
+    return found
+
+
+@every_family
+def test_grains_one_after_the_other_are_the_program(family: Family, tmp_path: Path) -> None:
+    client, evaluator = family.keys()
+    of_program = orders(family, Folder(str(tmp_path)))
+    all_done(of_program)
+    files, scheme = of_program[0].job.files, family.program.scheme
+    values: dict[int, Any] = {}
+    for each in of_program:
+        if each.grain.results:
+            values.update(read_values_file(files.read(each.results_file, VALUES_KIND), scheme))
+    (expected,) = client._values(evaluator.run(family.encrypted()), "outputs", "test")
+    made = form_of(family.program).outputs(values)
+    assert [scheme.dump(each) for each in made] == [scheme.dump(e) for e in expected.values()]
+
+
+@every_family
+def test_what_files_hold_is_not_done_again(family: Family, tmp_path: Path) -> None:
+    of_program = orders(family, Folder(str(tmp_path)))
+    first = all_done(of_program)
+    scheme = family.program.scheme
+    for each, made in zip(of_program, first, strict=True):
+        again = done(each, [])
+        assert receipt(again).operations == ()
+        assert receipt(made).operations or family.name == "bits"
+        kept, known = again.values(scheme), made.values(scheme)
+        assert kept.keys() == known.keys()
+        assert all(scheme.dump(kept[number]) == scheme.dump(known[number]) for number in known)
+
+
+def test_some_values_are_sent(tmp_path: Path) -> None:
+    of_program = orders(TENSORS, Folder(str(tmp_path)))
+    scheme = TENSORS.program.scheme
+    for each, made in zip(of_program, all_done(of_program), strict=True):
+        assert Send(each.grain.gives[:1])(made).values(scheme).keys() == {*each.grain.gives[:1]}
+
+
+def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = orders(TENSORS, Folder(str(tmp_path)))[0]
+    monkeypatch.setattr(worker, "own_version", lambda: "0.0.1")
+    with pytest.raises(WorkerVersionError, match=r"this worker has cloakwork 0\.0\.1; install one"):
+        done(first, [])
+
+
+@pytest.mark.parametrize("what", ["evaluator-*", "*/input-*"])
+def test_a_file_that_is_missing_is_named(what: str, tmp_path: Path) -> None:
+    first = orders(TENSORS, Folder(str(tmp_path)))[0]
+    for path in tmp_path.glob(what):
+        path.unlink()
+    with pytest.raises(ClusterFolderError, match="give a folder that all machines"):
+        done(first, [])
+
+
+@pytest.mark.parametrize("what", ["evaluator-*", "*/input-*"])
+def test_a_damaged_file_is_refused(what: str, tmp_path: Path) -> None:
+    first = orders(TENSORS, Folder(str(tmp_path)))[0]
+    for path in tmp_path.glob(what):
+        path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(MalformedBytesError):
+        done(first, [])
+
+
+def test_a_process_keeps_the_keys_of_two_evaluators(tmp_path: Path) -> None:
+    _, evaluator = TENSORS.keys()
+    folder = Folder(str(tmp_path))
+    keys = evaluator._kept_in(folder, "test")
+    for number in range(4):
+        (tmp_path / f"evaluator-{number}").write_bytes((tmp_path / keys).read_bytes())
+    jobs = [
+        Job("0" * 32, f"evaluator-{each}", folder, folder, True, own_version()) for each in range(4)
+    ]
+    found = [worker.evaluator_of(job)[0] for job in jobs]
+    assert len({id(each) for each in found}) == 4
+    assert list(worker._holders) == ["evaluator-2", "evaluator-3"]
+    assert worker.evaluator_of(jobs[3])[0] is found[3]
+    assert worker.evaluator_of(jobs[0])[0] is not found[0]
