@@ -112,6 +112,15 @@ class _Size:
     nbytes: int
 
 
+def _bytes(state: State, degree: int, bytes_at: Callable[[State], int]) -> int:
+    if state.level is None:
+        return 0
+    if state.products:
+        # Four polynomials each, for the two of a ciphertext.
+        return 2 * state.products * bytes_at(state)
+    return bytes_at(state) * (degree + 1) // 2
+
+
 def predicted_peak_bytes(program: SlotProgram, bytes_at: Callable[[State], int]) -> int:
     """The most bytes that the values of a program take at once, run in program order.
 
@@ -131,7 +140,7 @@ def predicted_peak_bytes(program: SlotProgram, bytes_at: Callable[[State], int])
     """
     plan = schedule(program)
     sizes = [
-        _Size(0 if state.level is None else bytes_at(state) * (degree + 1) // 2)
+        _Size(_bytes(state, degree, bytes_at))
         for state, degree in zip(program.states, plan.degrees, strict=True)
     ]
     live: LiveValues[_Size] = LiveValues(plan)

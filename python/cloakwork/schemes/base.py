@@ -87,6 +87,15 @@ class Backend(Protocol[V]):
         """A polynomial of every slot, rescaled as often as its degree asks."""
         raise InvalidProgramError("cannot run polynomial: programs over integers have none")
 
+    def rotated_products(self, left: Sequence[V], right: Sequence[V], step: int) -> V:
+        """The products of two lists under all rotations; see `programs.operations.products`."""
+
+    def add_products(self, left: V, right: V) -> V:
+        """The sums of rotated products, each of one with each of the other."""
+
+    def switch_product(self, products: V, steps: int) -> V:
+        """Of rotated products the one under a rotation, as a vector; over reals not rescaled."""
+
     def rescale(self, value: V) -> V:
         """The same numbers one level down, over reals at that level's scale."""
 

@@ -117,6 +117,17 @@ class CkksBackend(Backend[Ciphertext]):
     ) -> Ciphertext:
         return self._evaluator.polynomial(value, coefficients, basis)
 
+    def rotated_products(
+        self, left: Sequence[Ciphertext], right: Sequence[Ciphertext], step: int
+    ) -> Any:
+        return self._evaluator.rotated_products(left, right, step)
+
+    def add_products(self, left: Any, right: Any) -> Any:
+        return self._evaluator.add_rotated_products(left, right)
+
+    def switch_product(self, products: Any, steps: int) -> Ciphertext:
+        return self._evaluator.switch_product(products, steps // products.step)
+
     def rescale(self, value: Ciphertext) -> Ciphertext:
         return self._evaluator.relinearize_and_rescale(value)
 

@@ -14,13 +14,18 @@ from cloakwork.plan.cost import cache as cost_cache
 from cloakwork.plan.cost.table import Costs, LevelCosts, modelled
 from cloakwork.plan.cost.timing import operation_seconds, run_seconds
 
-_VERSION = 2
+_VERSION = 3
 
 
 def modelled_for(parameters: Parameters | BgvParameters) -> Costs:
     """Costs in units of one transform by the limbs of a parameter set; see `modelled`."""
     limbs = [parameters.prime_count(level) for level in range(parameters.levels + 1)]
-    return modelled(limbs, parameters.key_prime_count - limbs[-1])
+    return modelled(
+        limbs,
+        parameters.key_prime_count - limbs[-1],
+        log_n=parameters.log_n,
+        word_bits=getattr(parameters, "word_bits", 31),
+    )
 
 
 def comparable(parameters: Parameters) -> Costs:
