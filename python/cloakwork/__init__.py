@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cloakwork.frontends.circuit.compile_function import circuit
     from cloakwork.frontends.circuit.inputs import matrix, scalar, vector
     from cloakwork.frontends.circuit.selection import select
+    from cloakwork.frontends.matmul.compile_matmul import compile_matmul
     from cloakwork.frontends.tensors.compile import Spec, compile
     from cloakwork.frontends.tensors.einsum import einsum
     from cloakwork.frontends.tensors.session import Session, SessionEvaluator
@@ -46,6 +47,7 @@ _PLACES = {
     "boolean": "frontends",
     "circuit": "frontends.circuit.compile_function",
     "compile": "frontends.tensors.compile",
+    "compile_matmul": "frontends.matmul.compile_matmul",
     "einsum": "frontends.tensors.einsum",
     "estimate": "explain.estimate",
     "load": "runtime.load",
@@ -73,6 +75,7 @@ __all__ = [
     "boolean",
     "circuit",
     "compile",
+    "compile_matmul",
     "einsum",
     "errors",
     "estimate",

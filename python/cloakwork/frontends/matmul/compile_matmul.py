@@ -1,0 +1,158 @@
+"""Products of two encrypted matrices compiled to programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cloakwork._native import Parameters
+from cloakwork.base.arguments import integer, shown, truth
+from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+from cloakwork.frontends.tensors.compile import Spec
+from cloakwork.plan.cost.measure import comparable
+from cloakwork.plan.cost.table import Costs
+from cloakwork.plan.matmul.choose import Choice, Options, cheapest_choice
+from cloakwork.plan.matmul.lower import entered, given_out, multiplied
+from cloakwork.plan.matmul.product import Product
+from cloakwork.plan.parameters.ckks import SCALE_BITS
+from cloakwork.plan.parameters.rings import RINGS
+from cloakwork.programs.matrices import BlockLayout, Role
+from cloakwork.programs.packing.matrix import MatrixPacking, MatrixPlace, PlacedMatrix
+from cloakwork.programs.packing.results import Leaf
+from cloakwork.programs.port import Port
+from cloakwork.programs.slots import Builder
+from cloakwork.runtime.program import Program
+from cloakwork.schemes.ckks import Ckks
+
+_ACTION = "compile a matrix product"
+_MAX_BYTES = 2**63 - 1
+
+
+def compile_matmul(
+    left: Spec | tuple[int, ...],
+    right: Spec | tuple[int, ...],
+    *,
+    precision: int = 8,
+    memory_limit: int | None = None,
+    key_budget: int | None = None,
+    log_n: int | None = None,
+    insecure: bool = False,
+    costs: Callable[[Parameters], Costs] = comparable,
+) -> Program:
+    """Plan the product of two encrypted matrices, or of batches of them, as one program.
+
+    The matrices lie in blocks; clear modular matrix products do the work, and keys are switched
+    once for each ciphertext of the result; see `plan.matmul`. Of batches the axes before the last
+    two are the same for both.
+
+    Args:
+        left: Shape, or shape and bound, of the left matrices.
+        right: Those of the right ones.
+        precision: Bits after the binary point that results have even with every number at its
+            bound. The plan has as many more as take no more primes.
+        memory_limit: Bytes that the ciphertexts of a run may take; by default any.
+        key_budget: Bytes for all evaluation keys; the fewer, the more ciphertexts.
+        log_n: Base-2 logarithm of the ring degree; by default the cheapest.
+        insecure: Whether parameters below 128-bit security are allowed, for tests.
+        costs: What operations cost under given parameters; see `cloakwork.compile`.
+
+    Returns:
+        A program with the inputs `a` and `b` and one result.
+
+    Raises:
+        ShapeMismatchError: The matrices do not fit one another.
+        InvalidParametersError: No parameters have the precision for results of this size.
+        InsecureParametersError: Those of the ring asked for fall short of 128-bit security.
+        KeyBudgetError: The fewest keys take more than the budget.
+        MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
+        InvalidArgumentError: `costs` is no function, or a number is out of range.
+
+    Example:
+        >>> import numpy as np
+        >>> import cloakwork as cw
+        >>> program = cw.compile_matmul((24, 16), (16, 8))
+        >>> a, b = np.ones((24, 16)), np.ones((16, 8))
+        >>> bool(np.allclose(program.run_clear(a, b), a @ b))
+        True
+    """
+    if not callable(costs):
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected costs to be a function of parameters such as "
+            f"cloakwork.measured_costs, got {shown(costs)}"
+        )
+    specs = [each if isinstance(each, Spec) else Spec(each) for each in (left, right)]
+    shapes = [spec.shape for spec in specs]
+    product = product_of(*shapes)
+    options = Options(
+        (specs[0].bound, specs[1].bound),
+        integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1]),
+        truth(insecure, "insecure", _ACTION),
+        _limit(memory_limit, "memory_limit"),
+        _limit(key_budget, "key_budget"),
+        costs,
+    )
+    rings: Sequence[int] = RINGS
+    if log_n is not None:
+        rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
+    title = f"matmul {_sizes(shapes[0])} by {_sizes(shapes[1])}"
+    choice = cheapest_choice(title, product, options, rings)
+    return _program(title, product, choice, specs)
+
+
+def product_of(left: tuple[int, ...], right: tuple[int, ...]) -> Product:
+    """The product of matrices of these shapes.
+
+    Raises:
+        ShapeMismatchError: They do not fit one another.
+
+    Example:
+        >>> product_of((5, 2, 3), (5, 3, 4))
+        Product(batch=5, rows=2, inner=3, columns=4)
+    """
+    fit = len(left) == len(right) >= 2 and left[:-2] == right[:-2] and left[-1] == right[-2]
+    if not fit:
+        raise ShapeMismatchError(
+            f"cannot {_ACTION}: expected shapes such as (m, k) and (k, n) with equal axes before "
+            f"the last two, got {left} and {right}"
+        )
+    return Product(math.prod(left[:-2]), left[-2], left[-1], right[-1])
+
+
+def _program(title: str, product: Product, choice: Choice, specs: Sequence[Spec]) -> Program:
+    blocks = choice.blocks
+    roles: tuple[Role, Role] = ("left", "right")
+    operands = [
+        BlockLayout(blocks, role, shape)
+        for role, shape in zip(roles, (product.left_shape, product.right_shape), strict=True)
+    ]
+    result = BlockLayout(blocks, "product", product.shape)
+    builder = Builder(title, blocks.slots)
+    left, right = (entered(builder, name, each, 1) for name, each in zip("ab", operands, strict=True))
+    made = multiplied(builder, left, right, result, rescales=True)
+    given_out(builder, made, result)
+    inputs = tuple(
+        Port(name, "real", 0, spec.shape, -spec.bound, spec.bound)
+        for name, spec in zip("ab", specs, strict=True)
+    )
+    shape = (*specs[0].shape[:-1], specs[1].shape[-1])
+    bound = product.bound(blocks, (specs[0].bound, specs[1].bound))
+    outputs = (Port("result", "real", 0, shape, -bound, bound),)
+    placed = tuple(
+        PlacedMatrix(number, _in_order(layout, spec.shape))
+        for number, (layout, spec) in enumerate(zip(operands, specs, strict=True))
+    )
+    packing = MatrixPacking(inputs, outputs, placed, (_in_order(result, shape),), Leaf(0))
+    return Program(Ckks(choice.parameters), builder.finish(), packing)
+
+
+def _limit(value: Any, name: str) -> int | None:
+    return None if value is None else integer(value, name, _ACTION, least=0, most=_MAX_BYTES)
+
+
+def _in_order(layout: BlockLayout, shape: tuple[int, ...]) -> MatrixPlace:
+    return MatrixPlace(layout, tuple(range(len(shape))), shape)
+
+
+def _sizes(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))
