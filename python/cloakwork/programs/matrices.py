@@ -317,7 +317,7 @@ class BlockLayout:
         return by_row.swapaxes(1, 2).reshape(count, -1)
 
     @cached_property
-    def _lanes(self) -> tuple[NDArray[np.int64], ...]:
+    def _lanes(self) -> tuple[NDArray[Any], ...]:
         """Of each lane the matrix of the batch, (a, c) and so on, and whether it is in use."""
         blocks = self.blocks
         lanes = np.arange(blocks.lanes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from cloakwork._native import BgvEstimate, BgvParameters
 from cloakwork.programs.slots import Integers
@@ -80,6 +81,18 @@ class BgvEstimates(Backend[BgvEstimate]):
         noise = value.relinearize()
         transform = encoded_transform(self._parameters, diagonals, noise.level, baby_steps)
         return noise.linear_transform(transform)
+
+    def rotated_products(
+        self, left: Sequence[BgvEstimate], right: Sequence[BgvEstimate], step: int
+    ) -> BgvEstimate:
+        """Any of the products."""
+        return reduce(BgvEstimate.add, map(BgvEstimate.multiply_lazily, left, right))
+
+    def add_products(self, left: BgvEstimate, right: BgvEstimate) -> BgvEstimate:
+        return left.add(right)
+
+    def switch_product(self, products: BgvEstimate, steps: int) -> BgvEstimate:
+        return products.relinearize().rotate()
 
     def rescale(self, value: BgvEstimate) -> BgvEstimate:
         return value.relinearize_and_switch()

@@ -7,6 +7,7 @@ came with a ciphertext: neither for the precision of a result nor for the noise 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -76,6 +77,18 @@ class CkksEstimates(Backend[CkksEstimate]):
         self, value: CkksEstimate, coefficients: Sequence[float], basis: Basis
     ) -> CkksEstimate:
         return value.polynomial(coefficients, basis)
+
+    def rotated_products(
+        self, left: Sequence[CkksEstimate], right: Sequence[CkksEstimate], step: int
+    ) -> CkksEstimate:
+        """Any of the products."""
+        return reduce(CkksEstimate.add, map(CkksEstimate.multiply_lazily, left, right))
+
+    def add_products(self, left: CkksEstimate, right: CkksEstimate) -> CkksEstimate:
+        return left.add(right)
+
+    def switch_product(self, products: CkksEstimate, steps: int) -> CkksEstimate:
+        return products.relinearize().rotate(1)
 
     def rescale(self, value: CkksEstimate) -> CkksEstimate:
         return value.relinearize_and_rescale()

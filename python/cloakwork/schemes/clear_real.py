@@ -19,7 +19,14 @@ from cloakwork._native import Parameters
 from cloakwork.base.record import Fields, Record
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import Basis, SlotProgram, State, Vector, polynomial_depth
-from cloakwork.schemes.base import Backend, Decrypted, ReadLimits, SlotScheme, levels_of, require_slots
+from cloakwork.schemes.base import (
+    Backend,
+    Decrypted,
+    ReadLimits,
+    SlotScheme,
+    levels_of,
+    require_slots,
+)
 from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
 from cloakwork.schemes.clear import ClearScheme, NoKey
 from cloakwork.schemes.clear_products import rotated_products

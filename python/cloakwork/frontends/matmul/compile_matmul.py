@@ -9,23 +9,21 @@ from typing import Any
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
-from cloakwork.frontends.tensors.compile import Spec
 from cloakwork.plan.cost.measure import comparable
 from cloakwork.plan.cost.table import Costs
 from cloakwork.plan.matmul.choose import Choice, Options, cheapest_choice
-from cloakwork.plan.matmul.lower import entered, given_out, multiplied
+from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.product import Product
+from cloakwork.plan.matmul.program import product_program
+from cloakwork.plan.matmul.recognise import MatrixView
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
-from cloakwork.programs.matrices import BlockLayout, Role
-from cloakwork.programs.packing.matrix import MatrixPacking, MatrixPlace, PlacedMatrix
-from cloakwork.programs.packing.results import Leaf
 from cloakwork.programs.port import Port
-from cloakwork.programs.slots import Builder
+from cloakwork.programs.spec import Spec
 from cloakwork.runtime.program import Program
-from cloakwork.schemes.ckks import Ckks
 
 _ACTION = "compile a matrix product"
+_NAMES = ("a", "b")
 _MAX_BYTES = 2**63 - 1
 
 
@@ -120,38 +118,20 @@ def product_of(left: tuple[int, ...], right: tuple[int, ...]) -> Product:
 
 
 def _program(title: str, product: Product, choice: Choice, specs: Sequence[Spec]) -> Program:
-    blocks = choice.blocks
-    roles: tuple[Role, Role] = ("left", "right")
-    operands = [
-        BlockLayout(blocks, role, shape)
-        for role, shape in zip(roles, (product.left_shape, product.right_shape), strict=True)
-    ]
-    result = BlockLayout(blocks, "product", product.shape)
-    builder = Builder(title, blocks.slots)
-    left, right = (entered(builder, name, each, 1) for name, each in zip("ab", operands, strict=True))
-    made = multiplied(builder, left, right, result, rescales=True)
-    given_out(builder, made, result)
-    inputs = tuple(
-        Port(name, "real", 0, spec.shape, -spec.bound, spec.bound)
-        for name, spec in zip("ab", specs, strict=True)
-    )
     shape = (*specs[0].shape[:-1], specs[1].shape[-1])
-    bound = product.bound(blocks, (specs[0].bound, specs[1].bound))
-    outputs = (Port("result", "real", 0, shape, -bound, bound),)
-    placed = tuple(
-        PlacedMatrix(number, _in_order(layout, spec.shape))
-        for number, (layout, spec) in enumerate(zip(operands, specs, strict=True))
-    )
-    packing = MatrixPacking(inputs, outputs, placed, (_in_order(result, shape),), Leaf(0))
-    return Program(Ckks(choice.parameters), builder.finish(), packing)
+    shapes = (specs[0].shape, specs[1].shape, shape)
+    one, other, result = (MatrixView(tuple(range(len(each))), each) for each in shapes)
+    planned = planned_product(title, product, choice, _NAMES, (one, other, result))
+    inputs = [
+        Port(name, "real", 0, spec.shape, -spec.bound, spec.bound)
+        for name, spec in zip(_NAMES, specs, strict=True)
+    ]
+    bound = product.bound(choice.blocks, (specs[0].bound, specs[1].bound))
+    return product_program(planned, inputs, (0, 1), bound)
 
 
 def _limit(value: Any, name: str) -> int | None:
     return None if value is None else integer(value, name, _ACTION, least=0, most=_MAX_BYTES)
-
-
-def _in_order(layout: BlockLayout, shape: tuple[int, ...]) -> MatrixPlace:
-    return MatrixPlace(layout, tuple(range(len(shape))), shape)
 
 
 def _sizes(shape: tuple[int, ...]) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from cloakwork._native import Parameters
 from cloakwork.errors import (
-    InsecureParametersError,
     InvalidParametersError,
     KeyBudgetError,
     MemoryBudgetError,
@@ -57,9 +56,7 @@ class Choice:
     cost: float
 
 
-def cheapest_choice(
-    title: str, product: Product, options: Options, rings: Sequence[int]
-) -> Choice:
+def cheapest_choice(title: str, product: Product, options: Options, rings: Sequence[int]) -> Choice:
     """The cheapest way within the memory and the keys that are allowed.
 
     Args:
@@ -145,14 +142,11 @@ def _priced(
     costs = options.costs(parameters)
     top, bottom = costs.at(1), costs.at(0)
     return [
-        Choice(each, parameters, product.cost(each, top, bottom) + costs.run)
-        for each in candidates
+        Choice(each, parameters, product.cost(each, top, bottom) + costs.run) for each in candidates
     ]
 
 
-def _affordable(
-    title: str, product: Product, found: Sequence[Choice], options: Options
-) -> Choice:
+def _affordable(title: str, product: Product, found: Sequence[Choice], options: Options) -> Choice:
     """The cheapest whose keys and ciphertexts are not too many."""
     within = found
     if options.key_budget is not None:

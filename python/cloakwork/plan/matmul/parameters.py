@@ -73,9 +73,9 @@ def product_parameters(
     while True:
         if scale > SCALE_BITS[-1] or headroom > _HEADROOM_BITS[-1]:
             raise InvalidParametersError(
-                f"cannot make parameters: results up to {bounds[2]:g} with {precision:g} bits "
-                f"after the point need a scale of {scale} bits and {headroom:.0f} bits of headroom, "
-                f"at most {SCALE_BITS[-1]} and {_HEADROOM_BITS[-1]} work; ask for less of either"
+                f"cannot make parameters: results up to {bounds[2]:g} at precision={precision:g} "
+                f"need a scale of {scale} bits and {headroom:.0f} bits of headroom, at most "
+                f"{SCALE_BITS[-1]} and {_HEADROOM_BITS[-1]} work; ask for less of either"
             )
         parameters = _made(scale, headroom, log_n, insecure)
         lacking = precision - predicted_precision(sketch, known, parameters)

@@ -107,9 +107,8 @@ class RotatedProducts(Operation):
 
     def seconds(self, context: Context, costs: Any) -> float:
         prices, terms = costs.at(context.level), len(self.left)
-        taken: float = (
-            prices.gathering * 2 * terms
-            + prices.rotated_term * terms * (context.slots // self.step)
+        taken: float = prices.gathering * 2 * terms + prices.rotated_term * terms * (
+            context.slots // self.step
         )
         return taken
 
@@ -246,9 +245,7 @@ class SwitchProduct(OfOne):
 
     def deviation(self, at: Errors) -> float:
         """Two key switches share one division."""
-        return math.hypot(
-            at.before[0], at.model.switching(at.scale), at.model.rotation(at.scale)
-        )
+        return math.hypot(at.before[0], at.model.switching(at.scale), at.model.rotation(at.scale))
 
 
 def _shortened(numbers: Sequence[int]) -> str:
