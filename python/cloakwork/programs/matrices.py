@@ -86,7 +86,7 @@ class Blocks:
     def __post_init__(self) -> None:
         sizes = (getattr(self, each) for each in self.__slots__)
         if not all(1 <= size <= MAX_SLOTS for size in sizes) or self.rows > _MAX_ROWS:
-            self._refuse(f"expected sizes from 1 up to {MAX_SLOTS}, got {self}")
+            self._refuse(f"expected sizes from 1 up to {MAX_SLOTS}, got {self!r}")
         if self.slots % self.side:
             self._refuse(f"{self.side} rotations do not divide {self.slots} slots")
         if self.used_lanes > self.lanes:
