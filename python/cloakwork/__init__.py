@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cloakwork.frontends.circuit.compile_function import circuit
     from cloakwork.frontends.circuit.inputs import matrix, scalar, vector
     from cloakwork.frontends.circuit.selection import select
+    from cloakwork.frontends.matmul.compile_integer_matmul import compile_integer_matmul
     from cloakwork.frontends.matmul.compile_matmul import compile_matmul
     from cloakwork.frontends.tensors.compile import compile
     from cloakwork.frontends.tensors.einsum import einsum
@@ -48,6 +49,7 @@ _PLACES = {
     "boolean": "frontends",
     "circuit": "frontends.circuit.compile_function",
     "compile": "frontends.tensors.compile",
+    "compile_integer_matmul": "frontends.matmul.compile_integer_matmul",
     "compile_matmul": "frontends.matmul.compile_matmul",
     "einsum": "frontends.tensors.einsum",
     "estimate": "explain.estimate",
@@ -76,6 +78,7 @@ __all__ = [
     "boolean",
     "circuit",
     "compile",
+    "compile_integer_matmul",
     "compile_matmul",
     "einsum",
     "errors",

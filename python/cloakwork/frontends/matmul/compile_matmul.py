@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, shown, truth
-from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.frontends.matmul.shapes import NAMES, limit, product_of, sizes, whole_views
 from cloakwork.plan.cost.measure import comparable
 from cloakwork.plan.cost.table import Costs
 from cloakwork.plan.matmul.choose import Choice, Options, cheapest_choice
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.product import Product
 from cloakwork.plan.matmul.program import product_program
-from cloakwork.plan.matmul.recognise import MatrixView
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.port import Port
@@ -23,8 +21,6 @@ from cloakwork.programs.spec import Spec
 from cloakwork.runtime.program import Program
 
 _ACTION = "compile a matrix product"
-_NAMES = ("a", "b")
-_MAX_BYTES = 2**63 - 1
 
 
 def compile_matmul(
@@ -81,58 +77,30 @@ def compile_matmul(
         )
     specs = [each if isinstance(each, Spec) else Spec(each) for each in (left, right)]
     shapes = [spec.shape for spec in specs]
-    product = product_of(*shapes)
+    product = product_of(*shapes, _ACTION)
     options = Options(
         (specs[0].bound, specs[1].bound),
         integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1]),
         truth(insecure, "insecure", _ACTION),
-        _limit(memory_limit, "memory_limit"),
-        _limit(key_budget, "key_budget"),
+        limit(memory_limit, "memory_limit", _ACTION),
+        limit(key_budget, "key_budget", _ACTION),
         costs,
     )
     rings: Sequence[int] = RINGS
     if log_n is not None:
         rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
-    title = f"matmul {_sizes(shapes[0])} by {_sizes(shapes[1])}"
+    title = f"matmul {sizes(shapes[0])} by {sizes(shapes[1])}"
     choice = cheapest_choice(title, product, options, rings)
     return _program(title, product, choice, specs)
-
-
-def product_of(left: tuple[int, ...], right: tuple[int, ...]) -> Product:
-    """The product of matrices of these shapes.
-
-    Raises:
-        ShapeMismatchError: They do not fit one another.
-
-    Example:
-        >>> product_of((5, 2, 3), (5, 3, 4))
-        Product(batch=5, rows=2, inner=3, columns=4)
-    """
-    fit = len(left) == len(right) >= 2 and left[:-2] == right[:-2] and left[-1] == right[-2]
-    if not fit:
-        raise ShapeMismatchError(
-            f"cannot {_ACTION}: expected shapes such as (m, k) and (k, n) with equal axes before "
-            f"the last two, got {left} and {right}"
-        )
-    return Product(math.prod(left[:-2]), left[-2], left[-1], right[-1])
 
 
 def _program(title: str, product: Product, choice: Choice, specs: Sequence[Spec]) -> Program:
     shape = (*specs[0].shape[:-1], specs[1].shape[-1])
     shapes = (specs[0].shape, specs[1].shape, shape)
-    one, other, result = (MatrixView(tuple(range(len(each))), each) for each in shapes)
-    planned = planned_product(title, product, choice, _NAMES, (one, other, result))
+    planned = planned_product(title, product, choice.blocks, NAMES, whole_views(*shapes))
     inputs = [
         Port(name, "real", 0, spec.shape, -spec.bound, spec.bound)
-        for name, spec in zip(_NAMES, specs, strict=True)
+        for name, spec in zip(NAMES, specs, strict=True)
     ]
     bound = product.bound(choice.blocks, (specs[0].bound, specs[1].bound))
-    return product_program(planned, inputs, (0, 1), bound)
-
-
-def _limit(value: Any, name: str) -> int | None:
-    return None if value is None else integer(value, name, _ACTION, least=0, most=_MAX_BYTES)
-
-
-def _sizes(shape: tuple[int, ...]) -> str:
-    return " x ".join(map(str, shape))
+    return product_program(planned, choice.parameters, inputs, (0, 1), bound)

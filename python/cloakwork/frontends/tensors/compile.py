@@ -113,7 +113,7 @@ def _product_program(
 ) -> Program:
     """The program of a contraction that is planned as a product of matrices."""
     left, right = (graph.sources.index(each) for each in plan.contraction.sources)
-    program = product_program(plan.planned, inputs, (left, right), plan.bound)
+    program = product_program(plan.planned, plan.parameters, inputs, (left, right), plan.bound)
     _require_more_than_noise(program.outputs, task.title, task.precision)
     return program
 

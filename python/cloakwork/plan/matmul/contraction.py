@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cloakwork._native import Parameters
 from cloakwork.errors import InvalidParametersError, KeyBudgetError
 from cloakwork.plan.matmul.choose import Options, cheapest_choice
 from cloakwork.plan.matmul.planned import PlannedProduct, planned_product
@@ -23,6 +24,7 @@ class ContractionPlan:
     Args:
         contraction: What it is.
         planned: The plan.
+        parameters: What it runs under.
         bound: What no number of the result exceeds.
         cost: What a run costs.
         least_other: What a plan by products of slots costs at the least: those alone.
@@ -30,6 +32,7 @@ class ContractionPlan:
 
     contraction: MatrixContraction
     planned: PlannedProduct
+    parameters: Parameters
     bound: float
     cost: float
     least_other: float
@@ -72,7 +75,7 @@ def contraction_plan(
     planned = planned_product(
         task.title,
         product,
-        choice,
+        choice.blocks,
         [each.name for each in contraction.sources],
         (*contraction.operands, contraction.result),
         contraction.origin,
@@ -82,6 +85,7 @@ def contraction_plan(
     return ContractionPlan(
         contraction,
         planned,
+        choice.parameters,
         product.bound(choice.blocks, bounds),
         planned.cost(costs),
         product.multiplications / slots * costs.at(1).product,

@@ -13,6 +13,7 @@ from cloakwork.programs.slots import (
     Add,
     Builder,
     Input,
+    Numbers,
     Output,
     Rescale,
     Rotate,
@@ -66,7 +67,7 @@ def product_parameters(
     """
     headroom = max(_HEADROOM_BITS[0], math.log2(bounds[2]) + _SPARE_BITS)
     scale = max(SCALE_BITS[0], math.ceil(precision) + _LEAST_NOISE_BITS)
-    sketch = _sketch(terms, lane_sums, log_n)
+    sketch = product_sketch(terms, lane_sums, log_n)
     # Of both operands once, of the rotated products nothing, and of all that follows.
     known: list[float | None] = [bounds[0], bounds[1], None]
     known += [bounds[2]] * (len(sketch.operations) - len(known))
@@ -122,12 +123,28 @@ def _primes(parameters: Parameters) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=64)
-def _sketch(terms: int, lane_sums: int, log_n: int) -> SlotProgram:
-    """A program whose errors are those of any result of the product."""
-    builder = Builder("product", 1 << log_n - 1)
-    left, right = (builder.append(Input(name, 1)) for name in "ab")
+def product_sketch(
+    terms: int, lane_sums: int, log_n: int, numbers: Numbers = "real"
+) -> SlotProgram:
+    """A program whose errors, or noise, are those of any result of a product.
+
+    Args:
+        terms: Vectors of each operand that are summed.
+        lane_sums: Rotations after the product that sum shares of the inner index.
+        log_n: Base-2 logarithm of the ring degree.
+        numbers: What is multiplied.
+
+    Example:
+        >>> len(product_sketch(3, 1, 12).operations)
+        8
+    """
+    is_real = numbers == "real"
+    builder = Builder("product", 1 << log_n - 1, numbers)
+    left, right = (builder.append(Input(name, int(is_real))) for name in "ab")
     products = builder.append(RotatedProducts((left,) * terms, (right,) * terms, builder.slots))
-    value = builder.append(Rescale(builder.append(SwitchProduct(products, 0))))
+    value = builder.append(SwitchProduct(products, 0))
+    if is_real:
+        value = builder.append(Rescale(value))
     for _ in range(lane_sums):
         value = builder.append(Add(value, builder.append(Rotate(value, 1))))
     builder.append(Output(value))

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cloakwork._native import Parameters
 from cloakwork.plan.cost.table import Costs, total_seconds
-from cloakwork.plan.matmul.choose import Choice
 from cloakwork.plan.matmul.lower import entered, given_out, multiplied
 from cloakwork.plan.matmul.product import Product
 from cloakwork.plan.matmul.recognise import MatrixView
-from cloakwork.programs.matrices import BlockLayout
+from cloakwork.programs.matrices import BlockLayout, Blocks
 from cloakwork.programs.packing.matrix import MatrixPlace
-from cloakwork.programs.slots import Builder, SlotProgram
+from cloakwork.programs.slots import Builder, Numbers, SlotProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +20,11 @@ class PlannedProduct:
 
     Args:
         program: The program.
-        parameters: What it runs under.
         operands: Where the left and the right tensor lie.
         result: Where the result lies.
     """
 
     program: SlotProgram
-    parameters: Parameters
     operands: tuple[MatrixPlace, MatrixPlace]
     result: MatrixPlace
 
@@ -45,34 +41,37 @@ class PlannedProduct:
 def planned_product(
     title: str,
     product: Product,
-    choice: Choice,
+    blocks: Blocks,
     names: Sequence[str],
     views: tuple[MatrixView, MatrixView, MatrixView],
     origin: str = "",
+    numbers: Numbers = "real",
 ) -> PlannedProduct:
     """The program of a product by one way to multiply.
 
     Args:
         title: What is computed, in the user's words.
         product: The product.
-        choice: The way.
+        blocks: How slots are shared out.
         names: Of the left and the right tensor.
         views: How the left, the right tensor and the result are seen as matrices.
         origin: The user's line.
+        numbers: What is multiplied.
     """
-    blocks = choice.blocks
+    is_real = numbers == "real"
     left = BlockLayout(blocks, "left", product.left_shape)
     right = BlockLayout(blocks, "right", product.right_shape)
     result = BlockLayout(blocks, "product", product.shape)
-    builder = Builder(title, blocks.slots)
+    builder = Builder(title, blocks.slots, numbers)
     builder.origin = origin
     one, other = (
-        entered(builder, name, each, 1) for name, each in zip(names, (left, right), strict=True)
+        entered(builder, name, each, int(is_real))
+        for name, each in zip(names, (left, right), strict=True)
     )
-    made = multiplied(builder, one, other, result, rescales=True)
+    made = multiplied(builder, one, other, result, rescales=is_real)
     given_out(builder, made, result)
     places = [
         MatrixPlace(layout, view.order, view.sizes)
         for layout, view in zip((left, right, result), views, strict=True)
     ]
-    return PlannedProduct(builder.finish(), choice.parameters, (places[0], places[1]), places[2])
+    return PlannedProduct(builder.finish(), (places[0], places[1]), places[2])

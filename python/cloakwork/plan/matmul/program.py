@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cloakwork._native import BgvParameters, Parameters
 from cloakwork.plan.matmul.planned import PlannedProduct
-from cloakwork.programs.packing.matrix import MatrixPacking, PlacedMatrix
+from cloakwork.programs.packing.matrix import IntegerMatrixPacking, MatrixPacking, PlacedMatrix
 from cloakwork.programs.packing.results import Leaf
 from cloakwork.programs.port import Port
 from cloakwork.runtime.program import Program
+from cloakwork.schemes.bgv import Bgv
 from cloakwork.schemes.ckks import Ckks
 
 
 def product_program(
-    planned: PlannedProduct, inputs: Sequence[Port], arguments: tuple[int, int], bound: float
+    planned: PlannedProduct,
+    parameters: Parameters,
+    inputs: Sequence[Port],
+    arguments: tuple[int, int],
+    bound: float,
 ) -> Program:
     """The program of a planned product of reals.
 
     Args:
         planned: The plan.
+        parameters: What it runs under.
         inputs: The arguments of the program.
         arguments: Which of them the left and the right tensor are.
         bound: What no number of the result exceeds.
@@ -26,4 +33,29 @@ def product_program(
     placed = tuple(map(PlacedMatrix, arguments, planned.operands))
     result = Port("result", "real", 0, planned.result.shape, -bound, bound)
     packing = MatrixPacking(tuple(inputs), (result,), placed, (planned.result,), Leaf(0))
-    return Program(Ckks(planned.parameters), planned.program, packing)
+    return Program(Ckks(parameters), planned.program, packing)
+
+
+def integer_product_program(
+    planned: PlannedProduct,
+    parameter_sets: Sequence[BgvParameters],
+    ports: tuple[Port, Port, Port],
+    *,
+    modulus: int | None,
+    public_inputs: bool,
+) -> Program:
+    """The program of a planned product of integers.
+
+    Args:
+        planned: The plan.
+        parameter_sets: The parameters of every plaintext modulus.
+        ports: The left and the right tensor, and the result.
+        modulus: What results are modulo; None where they are integers.
+        public_inputs: Whether inputs may be encrypted by a public key.
+    """
+    left, right, result = ports
+    placed = tuple(map(PlacedMatrix, (0, 1), planned.operands))
+    packing = IntegerMatrixPacking(
+        (left, right), (result,), placed, (planned.result,), Leaf(0), modulus
+    )
+    return Program(Bgv(parameter_sets, public_inputs=public_inputs), planned.program, packing)

@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.record import Limits
 from cloakwork.errors import NotIntegerError, ValueOutOfRangeError
 from cloakwork.programs.matrices import BlockLayout
 from cloakwork.programs.packing import Packing, evaluation_rows, object_array
@@ -140,6 +141,7 @@ class IntegerMatrixPacking(Packing):
         placed: The tensors that go in, in the order of the program's inputs.
         results: Where each result lies.
         form: The one result, or a tuple.
+        modulus: What results are modulo, the nearest to 0; None where they are integers.
     """
 
     kind: ClassVar[str] = "integer matrices"
@@ -150,6 +152,7 @@ class IntegerMatrixPacking(Packing):
     placed: tuple[PlacedMatrix, ...]
     results: tuple[MatrixPlace, ...]
     form: Form
+    modulus: Annotated[int, Limits(2, MAX_INTEGER)] | None = None
 
     def __post_init__(self) -> None:
         for ports, what in ((self.inputs, "inputs"), (self.outputs, "outputs")):
@@ -200,6 +203,9 @@ class IntegerMatrixPacking(Packing):
         for port, place in zip(self.outputs, self.results, strict=True):
             last = first + place.ciphertexts
             array = np.stack([place.unpack(vectors[first:last]) for vectors in runs])
+            if self.modulus is not None:
+                half = self.modulus // 2
+                array = (array + half) % self.modulus - half
             array = array.astype(np.int64 if port.bound <= MAX_INTEGER else object)
             found.append(array[0] if count is None else array[:count])
             first = last
