@@ -16,6 +16,7 @@ from cloakwork.plan.matmul.product import Product
 from cloakwork.plan.matmul.program import product_program
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
+from cloakwork.programs.packing.matrix import PlacedMatrix
 from cloakwork.programs.port import Port
 from cloakwork.programs.spec import Spec
 from cloakwork.runtime.program import Program
@@ -103,4 +104,7 @@ def _program(title: str, product: Product, choice: Choice, specs: Sequence[Spec]
         for name, spec in zip(NAMES, specs, strict=True)
     ]
     bound = product.bound(choice.blocks, (specs[0].bound, specs[1].bound))
-    return product_program(planned, choice.parameters, inputs, (0, 1), bound)
+    placed = list(map(PlacedMatrix, range(len(NAMES)), planned.operands))
+    return product_program(
+        planned.program, choice.parameters, inputs, placed, planned.result, bound
+    )

@@ -15,13 +15,14 @@ from cloakwork.frontends.tensors.tracing import Traced, traced
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.cost.measure import comparable
 from cloakwork.plan.cost.table import Costs
-from cloakwork.plan.matmul.contraction import ContractionPlan, contraction_plan
+from cloakwork.plan.matmul.matrix_plan import MatrixPlan, matrix_plan
 from cloakwork.plan.matmul.program import product_program
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan, slot_bounds
 from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.packing.matrix import PlacedMatrix
 from cloakwork.programs.packing.tensor import PlacedInput, TensorPacking
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import Output, SlotProgram
@@ -93,7 +94,7 @@ def compile(
         Port(source.name, "real", 0, spec.shape, -spec.bound, spec.bound)
         for source, spec in zip(graph.sources, described, strict=True)
     )
-    blocks = contraction_plan(task, rings, key_budget)
+    blocks = matrix_plan(task, rings, key_budget)
     if blocks is not None and blocks.is_certain:
         return _product_program(blocks, graph, inputs, task)
     plan, body = _within_key_budget(task, rings, key_budget)
@@ -109,11 +110,13 @@ def compile(
 
 
 def _product_program(
-    plan: ContractionPlan, graph: Traced, inputs: Sequence[Port], task: Task
+    plan: MatrixPlan, graph: Traced, inputs: Sequence[Port], task: Task
 ) -> Program:
-    """The program of a contraction that is planned as a product of matrices."""
-    left, right = (graph.sources.index(each) for each in plan.contraction.sources)
-    program = product_program(plan.planned, plan.parameters, inputs, (left, right), plan.bound)
+    """The program of what is planned as products of matrices."""
+    placed = [PlacedMatrix(graph.sources.index(source), place) for source, place in plan.operands]
+    program = product_program(
+        plan.program, plan.parameters, inputs, placed, plan.result, plan.bound
+    )
     _require_more_than_noise(program.outputs, task.title, task.precision)
     return program
 

@@ -6,34 +6,41 @@ from collections.abc import Sequence
 
 from cloakwork._native import BgvParameters, Parameters
 from cloakwork.plan.matmul.planned import PlannedProduct
-from cloakwork.programs.packing.matrix import IntegerMatrixPacking, MatrixPacking, PlacedMatrix
+from cloakwork.programs.packing.matrix import (
+    IntegerMatrixPacking,
+    MatrixPacking,
+    MatrixPlace,
+    PlacedMatrix,
+)
 from cloakwork.programs.packing.results import Leaf
 from cloakwork.programs.port import Port
+from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.bgv import Bgv
 from cloakwork.schemes.ckks import Ckks
 
 
 def product_program(
-    planned: PlannedProduct,
+    body: SlotProgram,
     parameters: Parameters,
     inputs: Sequence[Port],
-    arguments: tuple[int, int],
+    placed: Sequence[PlacedMatrix],
+    result: MatrixPlace,
     bound: float,
 ) -> Program:
-    """The program of a planned product of reals.
+    """The program of planned products of matrices of reals.
 
     Args:
-        planned: The plan.
+        body: The operations.
         parameters: What it runs under.
         inputs: The arguments of the program.
-        arguments: Which of them the left and the right tensor are.
+        placed: The tensors that go in, in order: which arguments they are, and where they lie.
+        result: Where the result lies.
         bound: What no number of the result exceeds.
     """
-    placed = tuple(map(PlacedMatrix, arguments, planned.operands))
-    result = Port("result", "real", 0, planned.result.shape, -bound, bound)
-    packing = MatrixPacking(tuple(inputs), (result,), placed, (planned.result,), Leaf(0))
-    return Program(Ckks(parameters), planned.program, packing)
+    port = Port("result", "real", 0, result.shape, -bound, bound)
+    packing = MatrixPacking(tuple(inputs), (port,), tuple(placed), (result,), Leaf(0))
+    return Program(Ckks(parameters), body, packing)
 
 
 def integer_product_program(

@@ -45,7 +45,7 @@ class MatrixContraction:
 
 
 @dataclass(frozen=True, slots=True)
-class _Turned:
+class Turned:
     """A node, and which of its axes each axis of what is made of it is."""
 
     node: Node
@@ -65,11 +65,11 @@ def matrix_contraction(results: Sequence[Node]) -> MatrixContraction | None:
     """
     if len(results) != 1:
         return None
-    turned = _turned(results[0])
-    if not isinstance(turned.node, Contract) or len(turned.node.operands) != 2:
+    outer = turned(results[0])
+    if not isinstance(outer.node, Contract) or len(outer.node.operands) != 2:
         return None
-    contraction = turned.node
-    operands = [_turned(each) for each in contraction.operands if not isinstance(each, np.ndarray)]
+    contraction = outer.node
+    operands = [turned(each) for each in contraction.operands if not isinstance(each, np.ndarray)]
     sources = [each.node for each in operands if isinstance(each.node, Source)]
     sizes = _label_sizes(contraction)
     if len(sources) != 2 or sizes is None:
@@ -91,12 +91,12 @@ def matrix_contraction(results: Sequence[Node]) -> MatrixContraction | None:
         _view(one, batch + rows + inner, operands[0].axes, sizes),
         _view(other, batch + inner + columns, operands[1].axes, sizes),
     )
-    placed = np.argsort(turned.axes).tolist()
+    placed = np.argsort(outer.axes).tolist()
     result = _view(output, batch + rows + columns, tuple(placed), sizes)
     return MatrixContraction(product, (sources[0], sources[1]), views, result, contraction.origin)
 
 
-def _turned(node: Node) -> _Turned:
+def turned(node: Node) -> Turned:
     """A node without the transposes that end in it."""
     axes = tuple(range(len(node.shape)))
     while isinstance(node, Contract) and len(node.operands) == 1:
@@ -108,7 +108,7 @@ def _turned(node: Node) -> _Turned:
             break
         axes = tuple(labels.index(output[axis]) for axis in axes)
         node = inner
-    return _Turned(node, axes)
+    return Turned(node, axes)
 
 
 def _label_sizes(contraction: Contract) -> Mapping[str, int] | None:

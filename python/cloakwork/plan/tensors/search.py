@@ -162,7 +162,7 @@ def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: fl
     together = [layout.ciphertexts for _, layout in lowered.inputs]
     program = lowest_levels(simplified(lowered.program), together=together)
     known = value_bounds(program, slot_bounds(lowered, task.bounds))
-    parameters = _parameters(task, program, known, log_n)
+    parameters = parameters_of(task, program, known, log_n)
     costs = task.costs(parameters)
     program = split_by_cost(program, costs)
     cost = total_seconds(program, costs)
@@ -178,10 +178,21 @@ def slot_bounds(lowered: Lowered, bounds: Mapping[Source, float]) -> list[Vector
     ]
 
 
-def _parameters(
+def parameters_of(
     task: Task, program: SlotProgram, bounds: Sequence[float | None], log_n: int
 ) -> Parameters:
-    """Parameters at which every result has its precision, whatever errors grow to on the way."""
+    """Parameters at which every result has its precision, whatever errors grow to on the way.
+
+    Args:
+        task: What is planned.
+        program: Its program.
+        bounds: The largest absolute value of each of its values.
+        log_n: Base-2 logarithm of the ring degree.
+
+    Raises:
+        InvalidParametersError: There are none with such scales.
+        InsecureParametersError: The ring is too small for 128-bit security.
+    """
     # Only its power of two counts; so more plans share their parameters.
     largest = _power_of_two(max([1.0, *(bound for bound in bounds if bound is not None)]))
     depth = depth_of(program)
