@@ -145,10 +145,10 @@ def _operations(draw: st.DrawFn, states: Sequence[State], slots: int) -> Operati
     if kind is RotatedProducts:
         partners = [n for n in encrypted if states[n] == state]
         operands = st.lists(st.sampled_from(partners), min_size=1, max_size=3)
-        left = draw(operands)
-        right = [draw(st.sampled_from(partners)) for _ in left]
+        u = draw(operands)
+        v = [draw(st.sampled_from(partners)) for _ in u]
         step = draw(st.sampled_from([n for n in range(1, slots + 1) if slots % n == 0]))
-        return RotatedProducts(tuple(left), tuple(right), step)
+        return RotatedProducts(tuple(u), tuple(v), step)
     if kind is Rotate:
         return Rotate(first, draw(st.integers(1, slots - 1)))
     if kind is Linear:

@@ -337,12 +337,12 @@ class BlockLayout:
 
         def inner(term: NDArray[Any]) -> NDArray[Any]:
             start, place = np.divmod(term, blocks.run)
-            index = (start * blocks.shares + b) * blocks.run + place
+            index: NDArray[Any] = (start * blocks.shares + b) * blocks.run + place
             return index * blocks.inner_parts + part % blocks.inner_parts
 
         def column(block: NDArray[Any]) -> NDArray[Any]:
-            block = (block * blocks.wide + c) * blocks.column_parts
-            return (block + part % blocks.column_parts) * blocks.side + h
+            first: NDArray[Any] = (block * blocks.wide + c) * blocks.column_parts
+            return (first + part % blocks.column_parts) * blocks.side + h
 
         matrix = group * blocks.batch + e
         match self.role:

@@ -77,7 +77,7 @@ def compile_matmul(
             f"cloakwork.measured_costs, got {shown(costs)}"
         )
     specs = [each if isinstance(each, Spec) else Spec(each) for each in (left, right)]
-    shapes = [spec.shape for spec in specs]
+    shapes = specs[0].shape, specs[1].shape
     product = product_of(*shapes, _ACTION)
     options = Options(
         (specs[0].bound, specs[1].bound),

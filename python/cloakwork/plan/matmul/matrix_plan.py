@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cloakwork._native import Parameters
@@ -21,7 +21,7 @@ from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contractio
 from cloakwork.plan.matmul.spine import Spine, spines
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
-from cloakwork.plan.tensors.search import Plan, Task, parameters_of
+from cloakwork.plan.tensors.search import Plan, Task, parameters_of, require_levels
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.ir.tensors import Source
 from cloakwork.programs.keys import required_keys
@@ -89,13 +89,8 @@ def matrix_plan(task: Task, rings: Sequence[int], key_budget: int | None) -> Mat
     contraction = matrix_contraction(task.results)
     if contraction is not None:
         return _of_contraction(contraction, task, rings, key_budget)
-    found = [
-        plan
-        for spine in spines(task.results)
-        if spine.multiplications > _IN_ONE_PRODUCT
-        for plan in _of_chain(spine, task, rings, key_budget)
-    ]
-    return min(found, key=lambda plan: plan.cost, default=None)
+    chains = [each for each in spines(task.results) if each.multiplications > _IN_ONE_PRODUCT]
+    return _of_chains(chains, task, rings, key_budget) if chains else None
 
 
 def _of_contraction(
@@ -133,33 +128,38 @@ def _of_contraction(
     )
 
 
-def _of_chain(
-    spine: Spine, task: Task, rings: Sequence[int], key_budget: int | None
-) -> Iterator[MatrixPlan]:
+def _of_chains(
+    chains: Sequence[Spine], task: Task, rings: Sequence[int], key_budget: int | None
+) -> MatrixPlan | None:
+    """The cheapest of several orders of a chain, in the smallest ring that serves it."""
     for log_n in rings:
-        geometry = _cheapest_geometry(spine, log_n)
-        if geometry is None:
+        found = _cheapest_way(chains, log_n)
+        if found is None:
             continue
+        spine, geometry = found
         try:
+            require_levels(spine.least_depth, task, log_n)
             plan = _chain_in_ring(spine, geometry, task, log_n)
         except InvalidParametersError:
             continue
         keys = required_keys(plan.program).nbytes(plan.parameters.evaluation_key_bytes)
         if key_budget is None or keys <= key_budget:
-            yield plan
             # Larger rings do the same for more.
-            return
+            return plan
+    return None
 
 
-def _cheapest_geometry(spine: Spine, log_n: int) -> Geometry | None:
+def _cheapest_way(chains: Sequence[Spine], log_n: int) -> tuple[Spine, Geometry] | None:
+    """The order and the geometry of the least modelled cost."""
     limbs, special = _TYPICAL_LIMBS
     prices: LevelCosts = modelled([limbs], special, log_n=log_n).at(0)
-    found = [
-        each
-        for each in geometries(spine, 1 << log_n - 1)
-        if each.side * _results(spine, each) <= _MOST_MASKS
+    ways = [
+        (spine, geometry)
+        for spine in chains
+        for geometry in geometries(spine, 1 << log_n - 1)
+        if geometry.side * _results(spine, geometry) <= _MOST_MASKS
     ]
-    return min(found, key=lambda each: chain_cost(spine, each, prices), default=None)
+    return min(ways, key=lambda way: chain_cost(*way, prices), default=None)
 
 
 def _results(spine: Spine, geometry: Geometry) -> int:

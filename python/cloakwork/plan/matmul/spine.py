@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.plan.matmul.recognise import MatrixView, turned
 from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum, operand_nodes
@@ -103,6 +104,11 @@ class Spine:
         columns = self.first.shape[1]
         products = [step.factor.shape for step in self.steps if isinstance(step, Times)]
         return sum(rows * inner * columns for rows, inner in products)
+
+    @property
+    def least_depth(self) -> int:
+        """Levels that it takes at least: one a product, and one between any two."""
+        return 2 * sum(isinstance(step, Times) for step in self.steps) - 1
 
     @property
     def is_linear(self) -> bool:
@@ -245,7 +251,7 @@ def is_slotwise(node: Node) -> bool:
             return False
 
 
-def _uniform(array: np.ndarray) -> bool:  # type: ignore[type-arg]
+def _uniform(array: NDArray[np.float64]) -> bool:
     return bool((array == array.flat[0]).all())
 
 

@@ -178,6 +178,15 @@ def slot_bounds(lowered: Lowered, bounds: Mapping[Source, float]) -> list[Vector
     ]
 
 
+def require_levels(depth: int, task: Task, log_n: int) -> None:
+    """Refuse a ring in which so many levels are not secure, whatever the numbers.
+
+    Raises:
+        InvalidParametersError: They are not.
+    """
+    _known_parameters(depth, task.precision, bound=1.0, log_n=log_n, insecure=task.insecure)
+
+
 def parameters_of(
     task: Task, program: SlotProgram, bounds: Sequence[float | None], log_n: int
 ) -> Parameters:
