@@ -43,6 +43,7 @@ mod _native {
         bgv::noise::{BgvNoise, BgvNoiseModel},
         bgv::parameters::BgvParameters,
         bgv::plaintext::BgvPlaintext,
+        bgv::rotated_products::BgvRotatedProducts,
         ckks::ciphertext::Ciphertext,
         ckks::estimate::CkksEstimate,
         ckks::evaluator::Evaluator,
@@ -50,6 +51,7 @@ mod _native {
         ckks::linear_transform::LinearTransform,
         ckks::parameters::Parameters,
         ckks::plaintext::{Decrypted, Plaintext},
+        ckks::rotated_products::RotatedProducts,
         security::max_log_qp,
         tfhe::keys::{
             BooleanCiphertexts, BooleanEvaluationKey, BooleanPublicKey, BooleanSecretKey,

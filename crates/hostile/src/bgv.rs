@@ -41,8 +41,9 @@ impl Bench {
         let steps = Split::choose(&DIAGONALS, slots, Some(4)).rotations().into_iter();
         EvaluationKeysRequest {
             relinearisation_level: Some(top),
-            rotations: steps.chain([1, 2]).map(|k| (k, top)).collect(),
+            rotations: steps.chain([1, 2, slots as i64 / 2]).map(|k| (k, top)).collect(),
             conjugation_level: Some(top),
+            rotated_products: vec![(slots as i64 / 2, top)],
             ..Default::default()
         }
     }
@@ -76,6 +77,14 @@ impl Bench {
         }
         for rotated in e.rotate_hoisted(x, &[2, 1, 0]).into_iter().flatten() {
             let _ = self.decrypt(&rotated);
+        }
+        let step = self.parameters.slots() / 2;
+        for products in e.rotated_products(&[x, x], &[x, x], step) {
+            for t in 0..products.count() {
+                let switched =
+                    [e.switch_product(&products, t), e.switch_product_and_modulus(&products, t)];
+                switched.iter().flatten().for_each(|result| drop(self.decrypt(result)));
+            }
         }
     }
 

@@ -55,8 +55,9 @@ impl Bench {
         let steps = Split::choose(&DIAGONALS, slots, Some(4)).rotations().into_iter();
         EvaluationKeysRequest {
             relinearisation_level: Some(top),
-            rotations: steps.chain([1, 2]).map(|k| (k, top)).collect(),
+            rotations: steps.chain([1, 2, slots as i64 / 2]).map(|k| (k, top)).collect(),
             conjugation_level: Some(top),
+            rotated_products: vec![(slots as i64 / 2, top)],
             ..Default::default()
         }
     }
@@ -99,6 +100,16 @@ impl Bench {
         }
         for rotated in evaluator.rotate_hoisted(x, &[2, 1, 0]).into_iter().flatten() {
             let _ = self.decrypt(&rotated);
+        }
+        let step = self.parameters.slots() / 2;
+        for products in evaluator.rotated_products(&[x, x], &[x, x], step) {
+            for t in 0..products.count() {
+                let switched = [
+                    evaluator.switch_product(&products, t),
+                    evaluator.switch_product_and_rescale(&products, t),
+                ];
+                switched.iter().flatten().for_each(|result| drop(self.decrypt(result)));
+            }
         }
     }
 

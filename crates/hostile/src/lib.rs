@@ -72,7 +72,7 @@ const fn rlwe(
     fingerprint: fn() -> [u8; 16],
     body: fn(&[u8]) -> Outcome,
 ) -> Target {
-    Target { name, magic: *b"CLWK", version: 4, kind, fingerprint, feed: Feed::Whole, body }
+    Target { name, magic: *b"CLWK", version: 5, kind, fingerprint, feed: Feed::Whole, body }
 }
 
 const fn tfhe(name: &'static str, kind: u16, body: fn(&[u8]) -> Outcome) -> Target {

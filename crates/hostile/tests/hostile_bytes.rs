@@ -89,7 +89,13 @@ fn made(target: &str) -> Vec<(&'static str, Vec<u8>)> {
                 conjugation_level: Some(1),
                 ..Default::default()
             };
+            let products = EvaluationKeysRequest {
+                rotations: vec![(8, 2), (4, 1)],
+                rotated_products: vec![(0, 2), (8, 2), (4, 1)],
+                ..Default::default()
+            };
             vec![
+                ("products", keys(products).to_bytes()),
                 ("none", EvaluationKeys::none(secret).to_bytes()),
                 ("relinearisation", keys(relinearisation).to_bytes()),
                 ("every", keys(every).to_bytes()),
@@ -190,6 +196,7 @@ fn made_of_bgv(target: &str) -> Vec<(&'static str, Vec<u8>)> {
                 relinearisation_level: Some(2),
                 rotations: vec![(1, 2), (2, 1)],
                 conjugation_level: Some(2),
+                rotated_products: vec![(1, 2), (8, 1)],
                 ..Default::default()
             };
             let none = EvaluationKeys::none(secret);
@@ -440,7 +447,8 @@ fn every_field_is_checked() {
         ("evaluation_keys", "every", 16, &[7], "0 or 1 for a relinearisation key, got 7"),
         ("evaluation_keys", "every", 17, &words(3), "a level of at most 2, got 3"),
         ("evaluation_keys", "relinearisation", 53, &most, "expected residues below"),
-        ("evaluation_keys", "none", 17, &most, "expected 4 more bytes, got 0"),
+        ("evaluation_keys", "none", 17, &most, "expected a Galois element that is odd"),
+        ("evaluation_keys", "none", 21, &most, "expected 4 more bytes, got 0"),
         ("ciphertext", "fresh", 16, &most, "a level of at most 2"),
         ("ciphertext", "sparse", 16, &words(2), "more bytes, got"),
         ("ciphertext", "fresh", 20, &words(0), "a power of two of at most 16 slots, got 0"),
@@ -504,16 +512,23 @@ fn galois_elements_are_odd_and_rise() {
     let _turn = alone();
     let target = &TARGETS[3];
     corpus(target);
-    let request = EvaluationKeysRequest { rotations: vec![(1, 0), (2, 0)], ..Default::default() };
-    let bytes = small().secret.evaluation_keys(&request).unwrap().to_bytes();
-    let body = &bytes[HEADER..];
-    let key = (body.len() - 21) / 2;
-    let cases = [(21, 1), (21, 6), (21, 64), (21, 65), (21 + key, 5), (21 + key, 3)];
-    for (at, element) in cases {
-        let mut body = body.to_vec();
-        body[at..at + 4].copy_from_slice(&u32::to_le_bytes(element));
-        let refusal = said((target.body)(&target.sealed(&body)).expect_err("an element"));
-        assert!(refusal.contains(&format!("got {element}")), "{refusal}");
+    let both = vec![(1, 0), (2, 0)];
+    let requests = [
+        EvaluationKeysRequest { rotations: both.clone(), ..Default::default() },
+        EvaluationKeysRequest { rotated_products: both, ..Default::default() },
+    ];
+    // Of two lists of keys, each behind its length, one is empty.
+    for (request, first) in requests.into_iter().zip([21, 25]) {
+        let bytes = small().secret.evaluation_keys(&request).unwrap().to_bytes();
+        let body = &bytes[HEADER..];
+        let second = first + (body.len() - 25) / 2;
+        let cases = [(first, 1), (first, 6), (first, 64), (first, 65), (second, 5), (second, 3)];
+        for (at, element) in cases {
+            let mut body = body.to_vec();
+            body[at..at + 4].copy_from_slice(&u32::to_le_bytes(element));
+            let refusal = said((target.body)(&target.sealed(&body)).expect_err("an element"));
+            assert!(refusal.contains(&format!("got {element}")), "{refusal}");
+        }
     }
 }
 

@@ -41,7 +41,7 @@ impl Bench {
             relinearisation_level: Some(top),
             rotations: moves.map(|k| (k, top)).collect(),
             conjugation_level: Some(top),
-            automorphisms: Vec::new(),
+            ..Default::default()
         };
         let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap());
         Self { parameters, secret, evaluator }

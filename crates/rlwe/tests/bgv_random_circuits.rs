@@ -50,7 +50,7 @@ impl Bench {
             relinearisation_level: Some(top),
             rotations: ROTATIONS.map(|k| (k, top)).to_vec(),
             conjugation_level: Some(top),
-            automorphisms: Vec::new(),
+            ..Default::default()
         };
         let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap());
         Self { parameters, secret, evaluator }

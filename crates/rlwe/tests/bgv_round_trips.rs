@@ -47,7 +47,7 @@ fn everything_comes_back(literal: ParametersLiteral) {
         relinearisation_level: Some(top),
         rotations: vec![(1, top), (-3, 0)],
         conjugation_level: Some(1),
-        automorphisms: Vec::new(),
+        ..Default::default()
     };
     let keys = original.evaluation_keys(&request).unwrap();
     let bytes = keys.to_bytes();

@@ -16,7 +16,7 @@ fn keys(secret: &SecretKey) -> Result<EvaluationKeys> {
         relinearisation_level: Some(top),
         rotations: [1, 2, 4].map(|step| (step, top)).to_vec(),
         conjugation_level: Some(top),
-        automorphisms: Vec::new(),
+        ..Default::default()
     })
 }
 

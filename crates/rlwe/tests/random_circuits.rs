@@ -57,7 +57,7 @@ impl Bench {
             relinearisation_level: Some(top),
             rotations: steps.map(|k| (k.rem_euclid(slots as i64), top)).collect(),
             conjugation_level: Some(top),
-            automorphisms: Vec::new(),
+            ..Default::default()
         };
         let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap());
         let public = secret.public_key().unwrap();

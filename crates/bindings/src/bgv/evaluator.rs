@@ -7,6 +7,7 @@ use crate::bgv::ciphertext::BgvCiphertext;
 use crate::bgv::keys::BgvEvaluationKeys;
 use crate::bgv::linear_transform::BgvLinearTransform;
 use crate::bgv::plaintext::BgvPlaintext;
+use crate::bgv::rotated_products::BgvRotatedProducts;
 use crate::engine;
 use crate::numbers::Number;
 
@@ -256,6 +257,59 @@ impl BgvEvaluator {
     ) -> PyResult<BgvCiphertext> {
         let (a, transform) = (&ciphertext.get().0, &transform.get().0);
         engine::run(py, || self.0.linear_transform(a, transform)).map(BgvCiphertext)
+    }
+
+    /// For every t below slots of a row / step the sum over j of left[j], rotated by t * step, times
+    /// right[j]; no key is switched, none is needed.
+    ///
+    /// Args:
+    ///     left: Ciphertexts of one level and correction factor.
+    ///     right: As many, of the same level and correction factor.
+    ///     step: A power of two up to the slots of a row.
+    fn rotated_products(
+        &self,
+        py: Python<'_>,
+        left: Vec<Bound<'_, BgvCiphertext>>,
+        right: Vec<Bound<'_, BgvCiphertext>>,
+        step: Number<usize>,
+    ) -> PyResult<BgvRotatedProducts> {
+        let [left, right] =
+            [&left, &right].map(|side| side.iter().map(|a| &a.get().0).collect::<Vec<_>>());
+        engine::run(py, || self.0.rotated_products(&left, &right, step.0)).map(BgvRotatedProducts)
+    }
+
+    /// The products of both pairs of lists, added up.
+    fn add_rotated_products(
+        &self,
+        py: Python<'_>,
+        a: Bound<'_, BgvRotatedProducts>,
+        b: Bound<'_, BgvRotatedProducts>,
+    ) -> PyResult<BgvRotatedProducts> {
+        let (a, b) = (&a.get().0, &b.get().0);
+        engine::run(py, || self.0.add_rotated_products(a, b)).map(BgvRotatedProducts)
+    }
+
+    /// The product at a rotation by t steps as a ciphertext: by the Galois key and the product key
+    /// of that rotation, by the relinearisation key for t = 0.
+    fn switch_product(
+        &self,
+        py: Python<'_>,
+        products: Bound<'_, BgvRotatedProducts>,
+        t: Number<usize>,
+    ) -> PyResult<BgvCiphertext> {
+        let products = &products.get().0;
+        engine::run(py, || self.0.switch_product(products, t.0)).map(BgvCiphertext)
+    }
+
+    /// `switch_product`, one level down in the same division.
+    fn switch_product_and_modulus(
+        &self,
+        py: Python<'_>,
+        products: Bound<'_, BgvRotatedProducts>,
+        t: Number<usize>,
+    ) -> PyResult<BgvCiphertext> {
+        let products = &products.get().0;
+        engine::run(py, || self.0.switch_product_and_modulus(products, t.0)).map(BgvCiphertext)
     }
 
     fn __repr__(&self) -> String {

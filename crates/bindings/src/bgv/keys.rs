@@ -66,19 +66,23 @@ impl BgvSecretKey {
     ///     relinearisation_level: The highest level of a product of ciphertexts.
     ///     rotations: The highest level of each rotation.
     ///     row_swap_level: The highest level at which rows are swapped.
-    #[pyo3(signature = (*, relinearisation_level, rotations, row_swap_level))]
+    ///     rotated_products: As of `SecretKey.evaluation_keys`.
+    #[pyo3(signature = (*, relinearisation_level, rotations, row_swap_level, rotated_products=None))]
     fn evaluation_keys(
         &self,
         py: Python<'_>,
         relinearisation_level: Option<Number<usize>>,
         rotations: Bound<'_, PyMapping>,
         row_swap_level: Option<Number<usize>>,
+        rotated_products: Option<Bound<'_, PyMapping>>,
     ) -> PyResult<BgvEvaluationKeys> {
+        let rotated_products = rotated_products.as_ref().map(levels_by).transpose()?;
         let request = keys::EvaluationKeysRequest {
             relinearisation_level: relinearisation_level.map(|level| level.0),
             rotations: levels_by(&rotations)?,
             conjugation_level: row_swap_level.map(|level| level.0),
-            automorphisms: Vec::new(),
+            rotated_products: rotated_products.unwrap_or_default(),
+            ..Default::default()
         };
         engine::run(py, || self.0.evaluation_keys(&request)).map(BgvEvaluationKeys::new)
     }
@@ -186,6 +190,11 @@ impl BgvEvaluationKeys {
     /// Rotations that there are keys for, with the level of each.
     fn rotations(&self) -> BTreeMap<i64, usize> {
         self.lock().rotations()
+    }
+
+    /// Rotations of which rotated products can be switched: see `EvaluationKeys.rotated_products`.
+    fn rotated_products(&self) -> BTreeMap<i64, usize> {
+        self.lock().rotated_products()
     }
 
     /// The level of the relinearisation key, if there is one.

@@ -9,3 +9,4 @@ pub mod linear_transform;
 pub mod noise;
 pub mod parameters;
 pub mod plaintext;
+pub mod rotated_products;

@@ -143,6 +143,12 @@ impl BgvNoiseModel {
         BgvNoise(self.model.rotation())
     }
 
+    /// What the switch of a rotated product adds, as a rule.
+    #[getter]
+    fn product_switching(&self) -> BgvNoise {
+        BgvNoise(self.model.product_switching())
+    }
+
     /// Of any plaintext.
     #[getter]
     fn message(&self) -> BgvNoise {
@@ -163,6 +169,17 @@ impl BgvNoiseModel {
     /// After a division by primes of so many bits, and rounding.
     fn divided(&self, noise: Bound<'_, BgvNoise>, bits: Real) -> BgvNoise {
         BgvNoise(self.model.divided(noise.get().0, bits.0))
+    }
+
+    /// Of a sum of so many products of ciphertexts of these noises, as `rotated_products` makes
+    /// them: worst messages add up, errors of inputs, which are independent, do so by their squares.
+    fn products(
+        &self,
+        left: Bound<'_, BgvNoise>,
+        right: Bound<'_, BgvNoise>,
+        terms: Number<usize>,
+    ) -> BgvNoise {
+        BgvNoise(self.model.typical_products(left.get().0, right.get().0, terms.0))
     }
 
     /// How many switches by so many bits each leave most headroom for a product.

@@ -22,6 +22,8 @@ use crate::{bytes, engine, errors};
 ///     digits: Key-switching digits; by default those that rotate fastest.
 ///     failure_bits: Each bound on noise, an encryption's, a rounding's or a key switch's, fails
 ///         with a chance below 2^-failure_bits, 40 to 128; by default 40.
+///     word_bits: Bits of the largest prime of any level, 20 to 30; by default 30. Rotated
+///         products are fastest up to 24.
 ///     insecure: Whether less than 128-bit security is allowed.
 ///
 /// Raises:
@@ -33,7 +35,7 @@ pub struct BgvParameters(pub bgv::Parameters);
 #[pymethods]
 impl BgvParameters {
     #[new]
-    #[pyo3(signature = (*, levels, plaintext_modulus=None, level_bits=None, base_bits=None, log_n=None, digits=None, failure_bits=None, insecure=false))]
+    #[pyo3(signature = (*, levels, plaintext_modulus=None, level_bits=None, base_bits=None, log_n=None, digits=None, failure_bits=None, word_bits=Number(30), insecure=false))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -44,6 +46,7 @@ impl BgvParameters {
         log_n: Option<Number<u32>>,
         digits: Option<Number<usize>>,
         failure_bits: Option<Real>,
+        word_bits: Number<u32>,
         insecure: bool,
     ) -> PyResult<Self> {
         let literal = ParametersLiteral {
@@ -54,6 +57,7 @@ impl BgvParameters {
             base_bits: base_bits.map(|x| x.0),
             digits: digits.map(|x| x.0),
             failure_bits: failure_bits.map(|x| x.0),
+            word_bits: word_bits.0,
             secret: SecretDistribution::Ternary,
             insecure,
         };
@@ -100,6 +104,12 @@ impl BgvParameters {
     #[getter]
     fn failure_bits(&self) -> f64 {
         self.0.failure_bits()
+    }
+
+    /// Bits of the largest prime of any level.
+    #[getter]
+    fn word_bits(&self) -> u32 {
+        self.0.word_bits()
     }
 
     /// log2 of the largest modulus, key-switching primes included.

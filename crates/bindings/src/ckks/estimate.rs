@@ -214,6 +214,37 @@ impl CkksEstimate {
         result(py, self.0.flooded(flooding(statistical_bits, decryptions)))
     }
 
+    /// What `Evaluator.rotated_products` makes of two lists.
+    #[staticmethod]
+    fn rotated_products(
+        py: Python<'_>,
+        left: Vec<Bound<'_, CkksEstimate>>,
+        right: Vec<Bound<'_, CkksEstimate>>,
+    ) -> PyResult<Self> {
+        let [left, right] =
+            [&left, &right].map(|side| side.iter().map(|a| &a.get().0).collect::<Vec<_>>());
+        result(py, ckks::Estimate::rotated_products(&left, &right))
+    }
+
+    /// The sum of rotated products.
+    fn add_rotated_products(
+        &self,
+        py: Python<'_>,
+        other: Bound<'_, CkksEstimate>,
+    ) -> PyResult<Self> {
+        result(py, self.0.add_rotated_products(&other.get().0))
+    }
+
+    /// One of the rotated products as a ciphertext.
+    fn switch_product(&self, py: Python<'_>) -> PyResult<Self> {
+        result(py, self.0.switch_product())
+    }
+
+    /// One of the rotated products as a ciphertext, one level down.
+    fn switch_product_and_rescale(&self, py: Python<'_>) -> PyResult<Self> {
+        result(py, self.0.switch_product_and_rescale())
+    }
+
     fn __repr__(&self) -> String {
         format!("CkksEstimate({})", self.0)
     }

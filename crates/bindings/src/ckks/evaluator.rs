@@ -8,6 +8,7 @@ use crate::ckks::keys::EvaluationKeys;
 use crate::ckks::linear_transform::LinearTransform;
 use crate::ckks::plaintext::Plaintext;
 use crate::ckks::polynomial::Basis;
+use crate::ckks::rotated_products::RotatedProducts;
 use crate::engine;
 use crate::numbers::{Number, Real};
 
@@ -280,6 +281,59 @@ impl Evaluator {
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
         engine::run(py, || self.0.inner_sum(a, length.0, stride.0)).map(Ciphertext)
+    }
+
+    /// For every t below slots / step the sum over j of left[j], rotated by t * step, times
+    /// right[j]; no key is switched, none is needed.
+    ///
+    /// Args:
+    ///     left: Ciphertexts of one level and scale.
+    ///     right: As many, of the same level and scale.
+    ///     step: A power of two up to the slots.
+    fn rotated_products(
+        &self,
+        py: Python<'_>,
+        left: Vec<Bound<'_, Ciphertext>>,
+        right: Vec<Bound<'_, Ciphertext>>,
+        step: Number<usize>,
+    ) -> PyResult<RotatedProducts> {
+        let [left, right] =
+            [&left, &right].map(|side| side.iter().map(|a| &a.get().0).collect::<Vec<_>>());
+        engine::run(py, || self.0.rotated_products(&left, &right, step.0)).map(RotatedProducts)
+    }
+
+    /// The products of both pairs of lists, added up.
+    fn add_rotated_products(
+        &self,
+        py: Python<'_>,
+        a: Bound<'_, RotatedProducts>,
+        b: Bound<'_, RotatedProducts>,
+    ) -> PyResult<RotatedProducts> {
+        let (a, b) = (&a.get().0, &b.get().0);
+        engine::run(py, || self.0.add_rotated_products(a, b)).map(RotatedProducts)
+    }
+
+    /// The product at a rotation by t steps as a ciphertext: by the Galois key and the product key
+    /// of that rotation, by the relinearisation key for t = 0.
+    fn switch_product(
+        &self,
+        py: Python<'_>,
+        products: Bound<'_, RotatedProducts>,
+        t: Number<usize>,
+    ) -> PyResult<Ciphertext> {
+        let products = &products.get().0;
+        engine::run(py, || self.0.switch_product(products, t.0)).map(Ciphertext)
+    }
+
+    /// `switch_product` and `rescale` in one division.
+    fn switch_product_and_rescale(
+        &self,
+        py: Python<'_>,
+        products: Bound<'_, RotatedProducts>,
+        t: Number<usize>,
+    ) -> PyResult<Ciphertext> {
+        let products = &products.get().0;
+        engine::run(py, || self.0.switch_product_and_rescale(products, t.0)).map(Ciphertext)
     }
 
     fn __repr__(&self) -> String {

@@ -97,7 +97,10 @@ impl SecretKey {
     ///     rotations: The highest level of each rotation.
     ///     conjugation_level: The highest level of a conjugation.
     ///     automorphisms: The highest level of each other automorphism, by Galois element.
-    #[pyo3(signature = (*, relinearisation_level, rotations, conjugation_level, automorphisms=None))]
+    ///     rotated_products: The highest level at which rotated products are switched, by rotation
+    ///         in slots: 0 takes the relinearisation key, any other one of `rotations` too.
+    #[pyo3(signature = (*, relinearisation_level, rotations, conjugation_level, automorphisms=None, rotated_products=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn evaluation_keys(
         &self,
         py: Python<'_>,
@@ -105,13 +108,16 @@ impl SecretKey {
         rotations: Bound<'_, PyMapping>,
         conjugation_level: Option<Number<usize>>,
         automorphisms: Option<Bound<'_, PyMapping>>,
+        rotated_products: Option<Bound<'_, PyMapping>>,
     ) -> PyResult<EvaluationKeys> {
         let automorphisms = automorphisms.as_ref().map(levels_by).transpose()?;
+        let rotated_products = rotated_products.as_ref().map(levels_by).transpose()?;
         let request = keys::EvaluationKeysRequest {
             relinearisation_level: relinearisation_level.map(|level| level.0),
             rotations: levels_by(&rotations)?,
             conjugation_level: conjugation_level.map(|level| level.0),
             automorphisms: automorphisms.unwrap_or_default(),
+            rotated_products: rotated_products.unwrap_or_default(),
         };
         engine::run(py, || self.0.evaluation_keys(&request)).map(EvaluationKeys::new)
     }
@@ -215,6 +221,12 @@ impl EvaluationKeys {
     /// Rotations that there are keys for, with the level of each.
     fn rotations(&self) -> BTreeMap<i64, usize> {
         self.lock().rotations()
+    }
+
+    /// Rotations of which rotated products can be switched, that by 0 by the relinearisation key,
+    /// with the level of each.
+    fn rotated_products(&self) -> BTreeMap<i64, usize> {
+        self.lock().rotated_products()
     }
 
     /// The level of the relinearisation key, if there is one.

@@ -8,3 +8,4 @@ pub mod linear_transform;
 pub mod parameters;
 pub mod plaintext;
 pub mod polynomial;
+pub mod rotated_products;

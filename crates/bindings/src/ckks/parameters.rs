@@ -17,6 +17,8 @@ use crate::{bytes, engine, errors};
 ///     headroom_bits: Bits that level 0 has beyond the scale; by default 10.
 ///     log_n: log2 of the ring degree; by default the smallest that is secure.
 ///     digits: Key-switching digits; by default those that rotate fastest.
+///     word_bits: Bits of the largest prime of any level, 20 to 30; by default 30. Rotated
+///         products are fastest up to 24.
 ///     secret_weight: Non-zero coefficients of a secret; by default a uniform ternary one.
 ///     insecure: Whether less than 128-bit security is allowed.
 ///
@@ -29,7 +31,7 @@ pub struct Parameters(pub ckks::Parameters);
 #[pymethods]
 impl Parameters {
     #[new]
-    #[pyo3(signature = (*, levels, scale_bits=Real(40.0), headroom_bits=Real(10.0), log_n=None, digits=None, secret_weight=None, insecure=false))]
+    #[pyo3(signature = (*, levels, scale_bits=Real(40.0), headroom_bits=Real(10.0), log_n=None, digits=None, word_bits=Number(30), secret_weight=None, insecure=false))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -38,6 +40,7 @@ impl Parameters {
         headroom_bits: Real,
         log_n: Option<Number<u32>>,
         digits: Option<Number<usize>>,
+        word_bits: Number<u32>,
         secret_weight: Option<Number<usize>>,
         insecure: bool,
     ) -> PyResult<Self> {
@@ -47,6 +50,7 @@ impl Parameters {
             scale_bits: scale_bits.0,
             headroom_bits: headroom_bits.0,
             digits: digits.map(|x| x.0),
+            word_bits: word_bits.0,
             secret: secret_weight
                 .map_or(SecretDistribution::Ternary, |x| SecretDistribution::FixedWeight(x.0)),
             insecure,
@@ -88,6 +92,12 @@ impl Parameters {
     #[getter]
     fn headroom_bits(&self) -> f64 {
         self.0.headroom_bits()
+    }
+
+    /// Bits of the largest prime of any level.
+    #[getter]
+    fn word_bits(&self) -> u32 {
+        self.0.word_bits()
     }
 
     /// log2 of the modulus of the top level.

@@ -299,7 +299,7 @@ impl Estimate {
         Self { degree: 1, ..whole }.divided(below, 1).checked(operation)
     }
 
-    fn level_below(&self, operation: &'static str) -> Result<usize> {
+    pub(super) fn level_below(&self, operation: &'static str) -> Result<usize> {
         let exhausted = Error::LevelExhausted { operation, needed: 1, available: 0 };
         self.level.checked_sub(1).ok_or(exhausted)
     }
@@ -415,7 +415,7 @@ impl Estimate {
     }
 
     /// After a division by the primes that leave between it and a lower level, and rounding.
-    fn divided(&self, level: usize, degree: usize) -> Self {
+    pub(super) fn divided(&self, level: usize, degree: usize) -> Self {
         let t = self.parameters.t();
         let ratio = self.parameters.switching_factor(self.level, level);
         let shrunk = self.noise.scaled(self.modulus_bits(level) - self.modulus_bits(self.level));

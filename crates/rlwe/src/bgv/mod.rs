@@ -23,6 +23,7 @@ mod linear_transform;
 mod noise;
 mod parameters;
 mod plaintext;
+mod rotated_products;
 mod rotation;
 pub(crate) mod slots;
 mod switching;
@@ -37,3 +38,4 @@ pub use noise::{CANONICAL_FACTOR_BITS, LEAST_FAILURE_BITS, MOST_FAILURE_BITS, No
 pub(crate) use parameters::Design;
 pub use parameters::{Parameters, ParametersLiteral};
 pub use plaintext::Plaintext;
+pub use rotated_products::RotatedProducts;

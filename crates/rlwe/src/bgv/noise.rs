@@ -102,6 +102,15 @@ impl Noise {
         )
     }
 
+    /// Of one of two, whichever it is.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self::new(
+            self.canonical_bits.max(other.canonical_bits),
+            self.length_bits.max(other.length_bits),
+            self.coefficient_bits.max(other.coefficient_bits),
+        )
+    }
+
     /// log2 of the modulus that holds it.
     pub fn needed_bits(self) -> f64 {
         self.coefficient_bits - CAPACITY.log2()
@@ -218,6 +227,12 @@ impl NoiseModel {
         self.key_switching(&[-TYPICAL_DIGIT_MARGIN; 2]).plus(self.rounding(1))
     }
 
+    /// What the switch of a rotated product adds, as a rule, as [`Self::rotation`]: two key switches
+    /// and one rounding.
+    pub fn product_switching(&self) -> Noise {
+        self.rotation().plus(self.key_switching(&[-TYPICAL_DIGIT_MARGIN; 2]))
+    }
+
     /// Of a message whose slots hold different numbers, as a rule: its coefficients are like
     /// random ones, of deviation t / sqrt(12), and so close to a Gaussian at every root.
     pub fn mask(&self) -> Noise {
@@ -243,6 +258,61 @@ impl NoiseModel {
     /// After a division by primes of so many bits, and rounding.
     pub fn divided(&self, noise: Noise, bits: f64) -> Noise {
         noise.scaled(-bits).plus(self.rounding(1))
+    }
+
+    /// Of a sum of so many products of ciphertexts of these noises, the key-switching primes having
+    /// so many bits.
+    ///
+    /// Messages may be the worst in every term, and of what operations have made nothing better is
+    /// known: they add up. The errors of encryptions are independent, where no ciphertext comes
+    /// twice on one side: of what they take part in the squares add up.
+    ///
+    /// ```
+    /// use rlwe::SecretDistribution::Ternary;
+    /// use rlwe::bgv::NoiseModel;
+    /// let model = NoiseModel::new(13, 65537, Ternary, 40.0)?;
+    /// let (fresh, rounded) = (model.encryption(), model.rounding(1));
+    /// let one = fresh.times(fresh).coefficient_bits;
+    /// assert!(model.products(fresh, fresh, 4096, 30.0).coefficient_bits < one + 8.0);
+    /// let one = rounded.times(rounded).coefficient_bits;
+    /// assert_eq!(model.products(rounded, rounded, 4096, 30.0).coefficient_bits, one + 12.0);
+    /// # Ok::<(), rlwe::Error>(())
+    /// ```
+    pub fn products(&self, left: Noise, right: Noise, terms: usize, special_bits: f64) -> Noise {
+        let bits = (terms as f64).log2();
+        let worst = left.times(right).scaled(bits);
+        let errors = [left, right].map(|noise| self.encryption_error(noise, special_bits));
+        let [Some(left), Some(right)] = errors else { return worst };
+        let messages = self.message().times(self.message()).scaled(bits);
+        let error_of = |of: Noise, by: Noise| self.times_error(of, by);
+        let mixed = error_of(self.message(), left).plus(error_of(self.message(), right));
+        // Half a bit more, as both sides may hold one ciphertext, whose error is then squared.
+        let of_errors = error_of(left, right).scaled(0.5);
+        messages.plus(mixed.plus(of_errors).scaled(bits / 2.0))
+    }
+
+    /// [`Self::products`] where the key-switching primes are not known yet.
+    pub fn typical_products(&self, left: Noise, right: Noise, terms: usize) -> Noise {
+        self.products(left, right, terms, LEAST_SPECIAL_BITS)
+    }
+
+    /// The error of a noise that is that of an encryption.
+    fn encryption_error(&self, noise: Noise, special_bits: f64) -> Option<Noise> {
+        if noise == self.encryption() {
+            return Some(self.gaussian(ERROR_DEVIATION));
+        }
+        let deviation = noise::public_encryption(self.n, self.secret, special_bits);
+        (noise == self.public_encryption(special_bits)).then(|| self.product(deviation))
+    }
+
+    /// Of a polynomial times an error that is independent of it: a coefficient is a sum of the
+    /// error's, weighted by those of the polynomial.
+    fn times_error(&self, of: Noise, error: Noise) -> Noise {
+        let product = of.times(error);
+        // At a root an error is complex, a coefficient of it is real.
+        let spread = error.canonical_bits - (self.n as f64).log2() / 2.0 + 0.5;
+        let coefficient = of.length_bits + error.coefficient_bits.max(spread);
+        Noise::new(product.canonical_bits, product.length_bits, coefficient)
     }
 
     /// How many switches by so many bits each leave most headroom for a product: as far as the

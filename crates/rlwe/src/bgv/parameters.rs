@@ -15,7 +15,7 @@ use crate::core::SecretDistribution;
 use crate::core::literal::Literal;
 use crate::ring::embedding::Embedding;
 use crate::ring::modulus::Modulus;
-use crate::ring::primes::ntt_primes;
+use crate::ring::primes::{WORD_BITS, ntt_primes};
 use crate::security::{MAX_SECURE_LOG_N, MIN_SECURE_LOG_N};
 use crate::{Error, Result};
 
@@ -37,7 +37,7 @@ const LEVEL_MARGIN_BITS: f64 = 4.0;
 /// assert!(parameters.is_secure());
 /// # Ok::<(), rlwe::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ParametersLiteral {
     /// The ring degree as log2, 5 to 17; `None` takes the smallest secure one that fits.
     pub log_n: Option<u32>,
@@ -54,10 +54,31 @@ pub struct ParametersLiteral {
     pub digits: Option<usize>,
     /// Each bound on noise fails with a chance below 2^-so many, from 40 to 128; `None` takes 40.
     pub failure_bits: Option<f64>,
+    /// Bits of the largest prime of any level, 20 to 30: with fewer levels take more primes, and
+    /// rotated products less time for each.
+    pub word_bits: u32,
     /// How secret keys are drawn.
     pub secret: SecretDistribution,
     /// Allows parameters that the security table does not cover.
     pub insecure: bool,
+}
+
+impl Default for ParametersLiteral {
+    /// No levels, and all else for the best.
+    fn default() -> Self {
+        Self {
+            log_n: None,
+            levels: 0,
+            plaintext_modulus: None,
+            level_bits: None,
+            base_bits: None,
+            digits: None,
+            failure_bits: None,
+            word_bits: WORD_BITS,
+            secret: SecretDistribution::Ternary,
+            insecure: false,
+        }
+    }
 }
 
 /// A compiled BGV parameter set, shared by reference: [`core::Parameters`], plaintext modulus and
@@ -261,6 +282,7 @@ impl ParametersLiteral {
             headroom_bits,
             digits: self.digits,
             avoided: Some(modulus),
+            word_bits: self.word_bits,
             secret: self.secret,
             insecure: self.insecure,
         };

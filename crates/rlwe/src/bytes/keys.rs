@@ -128,17 +128,20 @@ impl EvaluationKeys {
         let relinearisation: usize =
             self.relinearisation.iter().map(|key| switching_length(key)).sum();
         let galois: usize = self.galois.values().map(|key| 4 + switching_length(key)).sum();
-        let length = size_of::<KeyId>() + 1 + relinearisation + 4 + galois;
+        let products: usize = self.products.values().map(|key| 4 + switching_length(key)).sum();
+        let length = size_of::<KeyId>() + 1 + relinearisation + 4 + galois + 4 + products;
         seal(EVALUATION_KEYS, &self.parameters, length, |bytes| {
             bytes.extend_from_slice(&self.id);
             bytes.push(u8::from(self.relinearisation.is_some()));
             if let Some(key) = &self.relinearisation {
                 write_switching(bytes, key);
             }
-            bytes.extend_from_slice(&(self.galois.len() as u32).to_le_bytes());
-            for (&element, key) in &self.galois {
-                bytes.extend_from_slice(&(element as u32).to_le_bytes());
-                write_switching(bytes, key);
+            for keys in [&self.galois, &self.products] {
+                bytes.extend_from_slice(&(keys.len() as u32).to_le_bytes());
+                for (&element, key) in keys {
+                    bytes.extend_from_slice(&(element as u32).to_le_bytes());
+                    write_switching(bytes, key);
+                }
             }
         })
     }
@@ -169,23 +172,33 @@ impl EvaluationKeys {
             true => Some(read_switching(&mut reader, parameters)?),
             false => None,
         };
-        let mut galois = BTreeMap::new();
-        let mut last = 1;
-        for _ in 0..reader.u32()? {
-            let element = reader.u32()? as usize;
-            if element.is_multiple_of(2) || element <= last || element >= 2 * parameters.n() {
-                let reason = format!(
-                    "expected a Galois element that is odd, above {last} and below {}, got {element}",
-                    2 * parameters.n()
-                );
-                return Err(reader.malformed(reason).into());
-            }
-            last = element;
-            galois.insert(element, read_switching(&mut reader, parameters)?);
-        }
+        let galois = read_by_element(&mut reader, parameters)?;
+        let products = read_by_element(&mut reader, parameters)?;
         reader.end()?;
-        Ok(Self { parameters: parameters.clone(), id, relinearisation, galois })
+        Ok(Self { parameters: parameters.clone(), id, relinearisation, galois, products })
     }
+}
+
+/// Keys by Galois element, in rising order.
+fn read_by_element(
+    reader: &mut Reader<'_>,
+    parameters: &Parameters,
+) -> Result<BTreeMap<usize, Arc<SwitchingKey>>> {
+    let mut keys = BTreeMap::new();
+    let mut last = 1;
+    for _ in 0..reader.u32()? {
+        let element = reader.u32()? as usize;
+        if element.is_multiple_of(2) || element <= last || element >= 2 * parameters.n() {
+            let reason = format!(
+                "expected a Galois element that is odd, above {last} and below {}, got {element}",
+                2 * parameters.n()
+            );
+            return Err(reader.malformed(reason).into());
+        }
+        last = element;
+        keys.insert(element, read_switching(reader, parameters)?);
+    }
+    Ok(keys)
 }
 
 fn switching_length(key: &SwitchingKey) -> usize {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::pool::SMALLEST_BITS;
 use super::{
     Chain, MAX_HEADROOM_BITS, MAX_LOG_N, MAX_LOG_Q, MAX_SCALE_BITS, MIN_HEADROOM_BITS, MIN_LOG_N,
-    MIN_SCALE_BITS, digits, log2_product,
+    MIN_SCALE_BITS, MIN_WORD_BITS, digits, log2_product,
 };
 use crate::ring::primes::{WORD_BITS, is_prime};
 use crate::{Error, Result};
@@ -15,7 +15,7 @@ const MAX_LEVELS: usize = 256;
 /// Primes that leave or join in one rescaling; chains that are made here have half as many.
 const MAX_MOVING: usize = 8;
 /// How far scales may lie from 20 to 60 bits, and moduli above what was asked of them.
-const SLACK_BITS: f64 = 8.0;
+pub(super) const SLACK_BITS: f64 = 8.0;
 /// How near a scale comes to what the level above makes of it, as a part of itself.
 const SCALE_TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
 
@@ -23,6 +23,15 @@ const SCALE_TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
 pub(crate) fn check_nominal_bits(scale_bits: f64, headroom_bits: f64) -> Result<()> {
     check_range("scale_bits", scale_bits, MIN_SCALE_BITS, MAX_SCALE_BITS)?;
     check_range("headroom_bits", headroom_bits, MIN_HEADROOM_BITS, MAX_HEADROOM_BITS)
+}
+
+pub(super) fn check_word_bits(word_bits: u32) -> Result<()> {
+    if (MIN_WORD_BITS..=WORD_BITS).contains(&word_bits) {
+        return Ok(());
+    }
+    Err(Error::InvalidParameters(format!(
+        "word_bits must lie between {MIN_WORD_BITS} and {WORD_BITS}, got {word_bits}"
+    )))
 }
 
 pub(super) fn check_log_n(log_n: u32) -> Result<()> {
@@ -169,6 +178,7 @@ mod tests {
             digits: Some(2),
             max_log_qp: None,
             avoided: None,
+            word_bits: WORD_BITS,
         };
         Chain::new(&request).unwrap()
     }

@@ -37,6 +37,8 @@ pub const MIN_SCALE_BITS: f64 = 20.0;
 pub const MAX_SCALE_BITS: f64 = 60.0;
 /// The least headroom of level 0 over the scale, in bits.
 pub const MIN_HEADROOM_BITS: f64 = 2.0;
+/// The least of the bits that words may be held to.
+pub const MIN_WORD_BITS: u32 = 20;
 /// The largest headroom of level 0 over the scale, in bits.
 pub const MAX_HEADROOM_BITS: f64 = 60.0;
 
@@ -55,6 +57,7 @@ const MAX_LOG_Q: f64 = 4096.0;
 ///     digits: None,
 ///     max_log_qp: Some(430.0),
 ///     avoided: None,
+///     word_bits: 30,
 /// };
 /// let chain = Chain::new(&request)?;
 /// assert_eq!(chain.levels.len(), 7);
@@ -79,6 +82,9 @@ pub struct ChainRequest {
     pub max_log_qp: Option<f64>,
     /// A prime that stays out of the chain: the plaintext modulus of BGV.
     pub avoided: Option<u32>,
+    /// The primes of all levels are below 2^`word_bits`, 20 to 30; key-switching primes may be
+    /// larger. Products of matrices take shorter words: see [`Chain::word_bits`].
+    pub word_bits: u32,
 }
 
 /// The primes of one level and its scale.
@@ -152,6 +158,7 @@ impl Chain {
     ///     digits: Some(3),
     ///     max_log_qp: Some(430.0),
     ///     avoided: None,
+    ///     word_bits: 30,
     /// };
     /// assert_eq!(Chain::max_levels(&request)?, 6);
     /// # Ok::<(), rlwe::Error>(())
@@ -182,6 +189,12 @@ impl Chain {
     /// The largest level, from which as many rescalings lead down to level 0.
     pub fn max_level(&self) -> usize {
         self.levels.len().saturating_sub(1)
+    }
+
+    /// Bits of the largest prime of any level: rotated products are fastest up to 24, need three
+    /// times the work from 27 on, and are exact whatever it is.
+    pub fn word_bits(&self) -> u32 {
+        self.q_primes.iter().map(|&p| u32::BITS - p.leading_zeros()).max().unwrap_or(0)
     }
 
     /// log2 of the modulus of the top level.
@@ -231,6 +244,7 @@ impl ChainRequest {
         let invalid = |what: String| Err(Error::InvalidParameters(what));
         check::check_log_n(self.log_n)?;
         check_nominal_bits(self.scale_bits, self.headroom_bits)?;
+        check::check_word_bits(self.word_bits)?;
         if self.digits == Some(0) {
             return invalid("digits must be at least 1, got 0".into());
         }
@@ -265,7 +279,8 @@ impl ChainRequest {
             };
         }
         let mut pool = PrimePool::new(self.log_n, self.avoided);
-        let moduli = Moduli::find(self, &pool).ok_or_else(|| self.too_few_primes())?;
+        let words = pool.below(self.word_bits);
+        let moduli = Moduli::find(self, &words).ok_or_else(|| self.too_few_primes())?;
         pool.take(&moduli.chosen);
         self.with_digits(&mut pool, moduli)
     }
@@ -365,10 +380,20 @@ mod tests {
 
     use super::*;
     use crate::parallel;
+    use crate::ring::primes::WORD_BITS;
 
     fn request(log_n: u32, levels: usize, scale_bits: f64) -> ChainRequest {
         let (digits, max_log_qp, avoided) = (None, None, None);
-        ChainRequest { log_n, levels, scale_bits, headroom_bits: 10.0, digits, max_log_qp, avoided }
+        ChainRequest {
+            log_n,
+            levels,
+            scale_bits,
+            headroom_bits: 10.0,
+            digits,
+            max_log_qp,
+            avoided,
+            word_bits: WORD_BITS,
+        }
     }
 
     fn product(chain: &Chain, positions: &[usize]) -> BigInt {
@@ -475,6 +500,56 @@ mod tests {
                 _ => 3,
             };
             assert!(spare <= allowed, "{case}: {spare} limbs to spare");
+        }
+    }
+
+    #[test]
+    fn one_product_fits_three_short_words() {
+        let asked = ChainRequest {
+            headroom_bits: 11.0,
+            word_bits: 24,
+            max_log_qp: max_log_qp(12),
+            ..request(12, 1, 30.0)
+        };
+        let chain = Chain::new(&asked).unwrap();
+        check_chain(&chain, &asked);
+        check_scales(&chain);
+        assert_eq!((chain.q_primes.len(), chain.p_primes.len()), (3, 1));
+        assert_eq!((chain.word_bits(), chain.digits.len()), (24, 3));
+        assert!(chain.log_qp() < 102.0);
+        assert!((chain.levels[1].scale.log2() - 30.0).abs() < 0.05);
+        assert!((chain.levels[0].scale.log2() - 36.0).abs() < 0.05);
+        // Level 0 has the headroom beyond its own scale.
+        assert!(chain.levels[0].log_q >= chain.levels[0].scale.log2() + 10.9);
+    }
+
+    #[test]
+    fn short_words_carry_any_scale() {
+        let words: [(u32, &[u32]); 3] = [(12, &[22, 24, 26, 28]), (13, &[24, 28]), (14, &[24, 26])];
+        for (log_n, words) in words {
+            for &word_bits in words {
+                for (levels, scale_bits) in [(1, 28.0), (1, 48.0), (2, 36.0), (3, 30.0), (4, 40.0)]
+                {
+                    let asked = ChainRequest { word_bits, ..request(log_n, levels, scale_bits) };
+                    let chain = Chain::new(&asked).unwrap();
+                    let case = format!("{asked:?}");
+                    check_chain(&chain, &asked);
+                    check_scales(&chain);
+                    assert!(chain.word_bits() <= word_bits, "{case}");
+                    let limbs = chain.q_primes.len() as f64;
+                    let least = (chain.log_q() / f64::from(word_bits)).ceil();
+                    assert!(limbs <= least + 2.0, "{case}: {limbs} limbs for {least}");
+                    for level in &chain.levels[1..levels] {
+                        assert!((level.scale.log2() - scale_bits).abs() < 0.25, "{case}");
+                    }
+                    let rise = chain.levels[0].scale.log2() - scale_bits;
+                    assert!((-0.25..=10.25).contains(&rise), "{case}: {rise} bits");
+                }
+            }
+        }
+        for word_bits in [0, 19, 31, u32::MAX] {
+            let refused = Chain::new(&ChainRequest { word_bits, ..request(12, 1, 30.0) });
+            assert!(matches!(refused, Err(Error::InvalidParameters(_))));
         }
     }
 

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ring::primes::WORD_BITS;
 
+use super::check::SLACK_BITS;
 use super::pattern::{Demand, MAX_TERMINALS, Pattern};
 use super::pool::{BIT, Bits, Fit, PrimePool, bits, to_f64};
-use super::{ChainRequest, Level};
+use super::{ChainRequest, Level, MAX_SCALE_BITS};
 
 /// A chain with a scale further away is not taken at all.
 const SCALE_LIMIT: Bits = BIT;
@@ -22,7 +23,9 @@ const LEVELS_RANKED: usize = 16;
 /// them only headroom.
 const LIFT: (Bits, Bits) = (-BIT, 5 * BIT);
 const NO_LIFT: (Bits, Bits) = (0, 0);
-const WORD: Bits = WORD_BITS as Bits * BIT;
+/// How far the scale of level 0 may lie above the others where words are shorter than the engine's:
+/// one word may leave for a scale of more, and nothing is lost by it.
+const GROUND: Bits = 10 * BIT;
 
 /// What is demanded of patterns, in turn: ever less, and worth ever less effort.
 struct Attempt {
@@ -79,7 +82,7 @@ impl Moduli {
             if good_enough(&nearest) {
                 return nearest;
             }
-            let demand = demand(request, pool, &attempt)?;
+            let Some(demand) = demand(request, pool, &attempt) else { continue };
             for (pattern, terminals) in cheapest_patterns(&demand, request.levels, pool, &choices) {
                 let bound = nearest.as_ref().map_or(SCALE_LIMIT, |best| best.deviation);
                 let found = Self::realise(pool.clone(), &demand, bound, &pattern, terminals);
@@ -113,25 +116,26 @@ impl Moduli {
         };
         let mut scales = vec![scale];
         let mut dropped: Vec<Vec<usize>> = Vec::new();
-        for pair in rungs.windows(2).rev() {
+        for (level, pair) in rungs.windows(2).enumerate().rev() {
             let [below, above] = pair else { continue };
+            let aim = demand.scale + if level == 0 { pattern.ground } else { 0 };
             let mut leaving = in_pool(above.terminals & !below.terminals);
             let joining = in_pool(below.terminals & !above.terminals);
-            let wanted = bits(2.0 * scale.log2()) - demand.scale + pool.total(&joining)
-                - pool.total(&leaving);
+            let wanted =
+                bits(2.0 * scale.log2()) - aim + pool.total(&joining) - pool.total(&leaving);
             let fulls = pool.sum_near(above.fulls, wanted, Fit::Nearest)?;
             pool.take(&fulls);
             leaving.extend(&fulls);
             dropped.push(fulls);
             scale = scale * scale * (pool.product(&joining) as f64 / pool.product(&leaving) as f64);
             scales.push(scale);
-            deviation = deviation.max((bits(scale.log2()) - demand.scale).abs());
+            deviation = deviation.max((bits(scale.log2()) - aim).abs());
             if deviation >= bound {
                 return None;
             }
         }
         let ground = rungs.first()?;
-        let missing = demand.base - pool.total(&in_pool(ground.terminals));
+        let missing = demand.base + pattern.ground - pool.total(&in_pool(ground.terminals));
         dropped.push(pool.sum_near(ground.fulls, missing, Fit::NotBelow)?);
         scales.reverse();
         dropped.reverse();
@@ -202,7 +206,7 @@ fn neighbours(pool: &PrimePool, set: &[usize], step: Bits) -> Vec<Vec<usize>> {
 
 fn demand(request: &ChainRequest, pool: &PrimePool, attempt: &Attempt) -> Option<Demand> {
     let sizes = pool.sizes();
-    let limbs = request.least_log_q() as usize / 29 + 2;
+    let limbs = request.least_log_q() as usize / (request.word_bits as usize - 1) + 2;
     let largest = sizes.get(sizes.len().checked_sub(limbs)?..)?;
     let (per_bit, most) = match attempt.supply {
         Supply::Ample => (24, *largest.first()?),
@@ -210,9 +214,10 @@ fn demand(request: &ChainRequest, pool: &PrimePool, attempt: &Attempt) -> Option
     };
     let below = |bound: Bits| sizes.partition_point(|&size| size < bound);
     let least = *sizes.iter().find(|&&size| below(size + BIT) - below(size) >= per_bit)?;
-    // No word prime has quite 30 bits, so scales of just one or two words may be missed a little.
-    let asked = bits(request.scale_bits);
-    let whole_words = (asked + WORD - 1) / WORD;
+    // No word prime has quite all bits, so scales of just one or two words may be missed a little.
+    let (asked, word) = (bits(request.scale_bits), Bits::from(request.word_bits) * BIT);
+    let whole_words = (asked + word - 1) / word;
+    let highest = bits(MAX_SCALE_BITS + SLACK_BITS - 1.0) - asked;
     Some(Demand {
         scale: asked.min(whole_words * most),
         base: bits(request.scale_bits + request.headroom_bits),
@@ -220,6 +225,7 @@ fn demand(request: &ChainRequest, pool: &PrimePool, attempt: &Attempt) -> Option
         smallest: *sizes.first()?,
         slack: attempt.slack,
         lift: attempt.lift.0..=attempt.lift.1,
+        ground: if request.word_bits < WORD_BITS { GROUND.min(highest) } else { 0 },
     })
 }
 

@@ -41,6 +41,9 @@ pub(super) struct Demand {
     /// so where two primes are too large together and one is too small, its scale must
     /// yield.
     pub(super) lift: RangeInclusive<Bits>,
+    /// How far the primes that leave for level 0 may fall short of the scale. What they lack, the
+    /// scale of level 0 and its modulus have more: the modulus of the level above is the same.
+    pub(super) ground: Bits,
 }
 
 /// One level: its terminals as a bit mask, and how many full primes it has more than
@@ -60,6 +63,8 @@ pub(super) struct Pattern {
     pub(super) rungs: Vec<Rung>,
     /// By how much the scale of the top level exceeds the others.
     pub(super) lift: Bits,
+    /// By how much that of level 0 does.
+    pub(super) ground: Bits,
 }
 
 /// A rescaling: the subset it starts from, the one it leads to, the full primes it drops.
@@ -89,7 +94,8 @@ impl Demand {
         let sizes: Vec<Bits> = (0..=everything).map(|subset| total(subset, terminals)).collect();
         let missed_at_top = -2 * self.lift.end()..=-2 * self.lift.start();
         let from_top: Vec<Step> = self.steps_from(everything, &sizes, missed_at_top).collect();
-        if from_top.is_empty() && levels > 0 {
+        let may_rise = self.ground > 0;
+        if from_top.is_empty() && (levels > 1 || levels == 1 && !may_rise) {
             return None;
         }
         let steps: Vec<Step> =
@@ -98,22 +104,35 @@ impl Demand {
         // A full prime that leaves below some level stands in every level from there up.
         let full_weight = |level: usize| top_weight - level as i64 + top_weight;
 
-        let mut ground = [None; SUBSETS];
-        for (subset, &size) in sizes.iter().enumerate() {
-            let missing = (self.base - size).max(0);
+        let on_ground = |subset: usize, base: Bits| {
+            let size = sizes[subset];
+            let missing = (base - size).max(0);
             let fulls = (missing + self.full.end() - 1) / self.full.end();
-            let excess = size + fulls * self.smallest.max(missing / fulls.max(1)) - self.base;
+            let excess = size + fulls * self.smallest.max(missing / fulls.max(1)) - base;
             let limbs = fulls * BIT + excess.max(0) / 4;
             let cost = limbs * full_weight(0) + limbs_of(subset) * BIT;
-            let footing = Footing { cost, fulls: fulls as usize, below: subset, missed: 0 };
-            ground[subset] = Some(footing);
+            Footing { cost, fulls: fulls as usize, below: subset, missed: 0 }
+        };
+        let to_ground = self.steps_to_ground(everything, levels, &sizes);
+        let mut ground = [None; SUBSETS];
+        for (subset, footing) in ground.iter_mut().enumerate().take(sizes.len()) {
+            *footing = Some(on_ground(subset, self.base));
         }
         let mut ladder = vec![ground];
         for level in 1..=levels {
             let mut here: [Option<Footing>; SUBSETS] = [None; SUBSETS];
-            for step in if level == levels { &from_top } else { &steps } {
+            let steps = match &to_ground {
+                Some(steps) if level == 1 => steps,
+                _ if level == levels => &from_top,
+                _ => &steps,
+            };
+            for step in steps {
                 let Some(below) = ladder[level - 1][step.below] else { continue };
-                let cost = below.cost + step.cost + step.fulls as i64 * BIT * full_weight(level);
+                let rise = if level == 1 { self.rise(step.missed) } else { 0 };
+                let below = if rise > 0 { on_ground(step.below, self.base + rise) } else { below };
+                // What level 0 gains by it is not missed.
+                let step_cost = step.cost - rise;
+                let cost = below.cost + step_cost + step.fulls as i64 * BIT * full_weight(level);
                 if here[step.above].is_none_or(|best| cost < best.cost) {
                     let Step { fulls, below, missed, .. } = *step;
                     here[step.above] = Some(Footing { cost, fulls, below, missed });
@@ -124,16 +143,46 @@ impl Demand {
 
         let mut subset = everything;
         let top = ladder[levels][everything]?;
-        let lift = if top.missed.abs() > self.slack { -top.missed / 2 } else { 0 };
+        let rises = levels == 1 && self.rise(top.missed) > 0;
+        let lift = if top.missed.abs() > self.slack && !rises { -top.missed / 2 } else { 0 };
         let cost = top.cost + (limbs_of(everything) * BIT + cost_of_lift(lift)) * top_weight;
+        let mut ground = 0;
         let mut rungs = Vec::with_capacity(ladder.len());
-        for footings in ladder.iter().rev() {
-            let footing = footings[subset]?;
+        for (level, footings) in ladder.iter().enumerate().rev() {
+            let footing = match level {
+                0 => on_ground(subset, self.base + ground),
+                _ => footings[subset]?,
+            };
+            if level == 1 {
+                ground = self.rise(footing.missed);
+            }
             rungs.push(Rung { terminals: subset, fulls: footing.fulls });
             subset = footing.below;
         }
         rungs.reverse();
-        Some(Pattern { cost, rungs, lift })
+        Some(Pattern { cost, rungs, lift, ground })
+    }
+
+    /// By how much level 0 rises above the scale where what leaves for it falls short by so much.
+    fn rise(&self, missed: Bits) -> Bits {
+        if self.ground > 0 && missed > self.slack { missed } else { 0 }
+    }
+
+    /// The rescalings to level 0, if it may rise.
+    fn steps_to_ground(
+        &self,
+        everything: usize,
+        levels: usize,
+        sizes: &[Bits],
+    ) -> Option<Vec<Step>> {
+        if self.ground == 0 {
+            return None;
+        }
+        // That from the top may miss the scale by being too large as well.
+        let (first, least) = if levels == 1 { (everything, -2 * self.lift.end()) } else { (0, 0) };
+        let steps = (first..=everything)
+            .flat_map(|above| self.steps_from(above, sizes, least..=self.ground));
+        Some(steps.collect())
     }
 
     /// The rescalings from a subset, with `leeway` for what leaves to fall short of the scale.
@@ -193,6 +242,7 @@ mod tests {
             smallest: 16 * BIT,
             slack: 0,
             lift: 0..=0,
+            ground: 0,
         }
     }
 
@@ -213,6 +263,15 @@ mod tests {
         let pattern = demand(30).pattern(&[], 5).unwrap();
         assert!(pattern.rungs[1..].iter().all(|rung| rung.fulls == 1));
         assert_eq!(pattern.rungs[0].fulls, 2);
+    }
+
+    #[test]
+    fn level_0_rises_where_one_word_leaves_for_less_than_the_scale() {
+        let short = Demand { full: 22 * BIT..=24 * BIT, base: 42 * BIT, ..demand(30) };
+        assert!(short.pattern(&[], 1).is_none());
+        let pattern = Demand { ground: 8 * BIT, ..short }.pattern(&[], 1).unwrap();
+        assert_eq!((pattern.ground, pattern.lift), (6 * BIT, 0));
+        assert_eq!(pattern.rungs.iter().map(|rung| rung.fulls).collect::<Vec<_>>(), [2, 1]);
     }
 
     #[test]

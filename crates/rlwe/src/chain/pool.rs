@@ -54,6 +54,16 @@ impl PrimePool {
         Self { primes, sizes, taken }
     }
 
+    /// Those below 2^`word_bits`, each at the index that it has here.
+    pub(super) fn below(&self, word_bits: u32) -> Self {
+        let count = self.primes.partition_point(|&p| p >> word_bits == 0);
+        Self {
+            primes: self.primes[..count].to_vec(),
+            sizes: self.sizes[..count].to_vec(),
+            taken: self.taken[..count].to_vec(),
+        }
+    }
+
     pub(super) fn prime(&self, index: usize) -> u32 {
         self.primes[index]
     }

@@ -229,7 +229,7 @@ impl Estimate {
         Err(Error::DegreeMismatch { operation, expected, actual: self.degree })
     }
 
-    fn check_operand(&self, other: &Self, operation: &'static str) -> Result<()> {
+    pub(super) fn check_operand(&self, other: &Self, operation: &'static str) -> Result<()> {
         self.parameters.check_same(&other.parameters, operation)?;
         if self.level != other.level {
             let (expected, actual) = (self.level, other.level);
@@ -353,7 +353,7 @@ impl Estimate {
         self.rescaled_to(self.rescaled_scale()?)
     }
 
-    fn rescaled_to(&self, scale: f64) -> Result<Self> {
+    pub(super) fn rescaled_to(&self, scale: f64) -> Result<Self> {
         let (parameters, level, operation) = (&self.parameters, self.level - 1, "rescale");
         parameters.check_scale(level, scale, operation)?;
         parameters.check_headroom(level, scale, self.bound, operation)?;

@@ -14,6 +14,7 @@ mod linear_transform;
 pub(crate) mod parameters;
 mod plaintext;
 mod polynomial;
+mod rotated_products;
 mod rotation;
 pub mod rounding;
 
@@ -28,5 +29,6 @@ pub use linear_transform::{Diagonals, LinearTransform};
 pub use parameters::{Parameters, ParametersLiteral};
 pub use plaintext::Plaintext;
 pub use polynomial::{Polynomial, PolynomialBasis};
+pub use rotated_products::RotatedProducts;
 pub use rotation::inner_sum_rotations;
 pub use rustfft::num_complex::Complex64;

@@ -9,6 +9,7 @@ use crate::core;
 use crate::core::SecretDistribution;
 use crate::core::literal::Literal;
 use crate::ring::embedding::Embedding;
+use crate::ring::primes::WORD_BITS;
 use crate::{Error, Result};
 
 /// What keeps objects of CKKS apart from those of BGV under the same chain.
@@ -36,6 +37,9 @@ pub struct ParametersLiteral {
     pub headroom_bits: f64,
     /// The key-switching digits, at most; `None` takes the number with the cheapest rotation.
     pub digits: Option<usize>,
+    /// Bits of the largest prime of any level, 20 to 30: with fewer levels take more primes, and
+    /// rotated products less time for each.
+    pub word_bits: u32,
     /// How secret keys are drawn.
     pub secret: SecretDistribution,
     /// Allows parameters that the security table does not cover.
@@ -51,6 +55,7 @@ impl Default for ParametersLiteral {
             scale_bits: 40.0,
             headroom_bits: 10.0,
             digits: None,
+            word_bits: WORD_BITS,
             secret: SecretDistribution::Ternary,
             insecure: false,
         }
@@ -98,6 +103,7 @@ impl Parameters {
             headroom_bits,
             digits: literal.digits,
             avoided: None,
+            word_bits: literal.word_bits,
             secret,
             insecure: literal.insecure,
         }

@@ -79,6 +79,8 @@ pub(crate) fn mod_up<'a>(
     level: usize,
     whole: &'a Poly,
 ) -> Decomposition<'a> {
+    #[cfg(test)]
+    counts::DECOMPOSITIONS.set(counts::DECOMPOSITIONS.get() + 1);
     let ring = parameters.ring();
     let coefficients = ring.unnormalised_coefficients(whole, &whole.basis);
     let digits = parameters.digits(level);
@@ -132,6 +134,30 @@ impl Decomposition<'_> {
             inner_products::inner_product(ring.modulus(position), terms, terms.tile, limbs);
         });
         sums
+    }
+
+    /// Adds [`Self::switch`] to `sums`, over Q P, the automorphism of the key applied to both.
+    pub(crate) fn add_switched_then_permuted(
+        &self,
+        parameters: &Parameters,
+        key: &SwitchingKey,
+        automorphism: &Automorphism,
+        sums: &mut [Poly; 2],
+    ) {
+        let ring = parameters.ring();
+        let places = key.places(parameters.digits(self.level));
+        for_each_pair(sums, |position, limbs| {
+            let digits = self.limbs(parameters, position);
+            let terms = digit_terms(ring, &digits, key, &places, position);
+            inner_products::add_inner_product_permuted(
+                ring.modulus(position),
+                terms,
+                terms.tile,
+                None,
+                automorphism,
+                limbs,
+            );
+        });
     }
 
     /// Two polynomials modulo Q that encrypt the whole under each key's secret, `addend` added to
@@ -310,6 +336,16 @@ fn digit_terms<'a>(
     let key_digits = key.halves.count() / 2;
     let tile = TILE.min(ring.n());
     DigitTerms { digits, key: key.halves.limb(position), key_digits, places, tile }
+}
+
+/// How often the expensive parts ran on this thread, for tests of what an operation costs.
+#[cfg(test)]
+pub(crate) mod counts {
+    use std::cell::Cell;
+
+    thread_local! {
+        pub(crate) static DECOMPOSITIONS: Cell<usize> = const { Cell::new(0) };
+    }
 }
 
 /// Runs `work` on the limbs of two polynomials over the same basis, prime by prime.

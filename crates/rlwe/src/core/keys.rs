@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 
 use super::literal::SecretDistribution;
 use super::parameters::{Digit, Parameters};
+use super::rotated_products::ProductKeys;
 use crate::parallel;
 use crate::ring::automorphism::{
     Automorphism, conjugation_element, inverse_element, rotation_element,
@@ -55,8 +56,8 @@ pub struct SwitchingKey {
     pub(crate) halves: Bundle,
 }
 
-/// What an evaluator holds: a relinearisation key and Galois keys, each for a level and
-/// those below it. None of it decrypts. Cloning shares the keys.
+/// What an evaluator holds: a relinearisation key, Galois keys and product keys, each for a level
+/// and those below it. None of it decrypts. Cloning shares the keys.
 #[derive(Clone)]
 pub struct EvaluationKeys {
     pub(crate) parameters: Parameters,
@@ -64,6 +65,9 @@ pub struct EvaluationKeys {
     pub(crate) relinearisation: Option<Arc<SwitchingKey>>,
     /// By Galois element.
     pub(crate) galois: BTreeMap<usize, Arc<SwitchingKey>>,
+    /// From the product of the secret and its image under X -> X^g to the secret, by g; that of 1
+    /// is the relinearisation key.
+    pub(crate) products: BTreeMap<usize, Arc<SwitchingKey>>,
 }
 
 /// Which evaluation keys to make, and for which level each.
@@ -88,6 +92,14 @@ pub struct EvaluationKeysRequest {
     /// Any other automorphisms X -> X^g, by odd g below 2N, each with the highest level at
     /// which it is used.
     pub automorphisms: Vec<(usize, usize)>,
+    /// Rotations in slots of the left side of rotated products, each with the highest level at
+    /// which such a product is switched. A rotation by 0 takes the relinearisation key, any other a
+    /// Galois key too, which is asked for among `rotations`.
+    ///
+    /// The key of a rotation takes the product of the secret and its rotation to the secret: like
+    /// a relinearisation key it encrypts a function of the secret under the secret itself, and
+    /// rests on the same assumption of circular security.
+    pub rotated_products: Vec<(i64, usize)>,
 }
 
 impl SecretKey {
@@ -171,11 +183,10 @@ impl SecretKey {
     /// [`Error::LevelMismatch`] for a level above the chain, [`Error::Randomness`].
     pub fn evaluation_keys(&self, request: &EvaluationKeysRequest) -> Result<EvaluationKeys> {
         let log_n = self.parameters.log_n();
-        let mut levels: BTreeMap<usize, usize> = BTreeMap::new();
-        for &(rotation, level) in &request.rotations {
-            let entry = levels.entry(rotation_element(log_n, rotation)).or_insert(level);
-            *entry = level.max(*entry);
-        }
+        let mut levels = highest_levels(log_n, &request.rotations);
+        let mut of_products = highest_levels(log_n, &request.rotated_products);
+        // None is below every level.
+        let relinearisation_level = request.relinearisation_level.max(of_products.remove(&1));
         if let Some(level) = request.conjugation_level {
             levels.insert(conjugation_element(log_n), level);
         }
@@ -185,11 +196,11 @@ impl SecretKey {
             *entry = level.max(*entry);
         }
         levels.remove(&1);
-        let requested = levels.values().chain(&request.relinearisation_level);
+        let requested = levels.values().chain(of_products.values()).chain(&relinearisation_level);
         for &level in requested {
             self.parameters.check_level(level, "make evaluation keys")?;
         }
-        let relinearisation = match request.relinearisation_level {
+        let relinearisation = match relinearisation_level {
             Some(level) => Some(Arc::new(self.relinearisation_key(level)?)),
             None => None,
         };
@@ -197,11 +208,16 @@ impl SecretKey {
             .shared()
             .map(|(element, level)| Ok((element, Arc::new(self.galois_key(element, level)?))))
             .collect::<Result<_>>()?;
+        let products = parallel::over(Vec::from_iter(of_products))
+            .shared()
+            .map(|(element, level)| Ok((element, Arc::new(self.product_key(element, level)?))))
+            .collect::<Result<_>>()?;
         Ok(EvaluationKeys {
             parameters: self.parameters.clone(),
             id: self.id,
             relinearisation,
             galois,
+            products,
         })
     }
 
@@ -217,6 +233,15 @@ impl SecretKey {
         let inverse = Automorphism::new(log_n, inverse_element(log_n, element));
         let target = SecretPoly(self.parameters.ring().permute(&inverse, &self.values.0));
         self.switching_key(&self.values, &target, level)
+    }
+
+    /// From s g(s) to s.
+    fn product_key(&self, element: usize, level: usize) -> Result<SwitchingKey> {
+        let ring = self.parameters.ring();
+        let automorphism = Automorphism::new(self.parameters.log_n(), element);
+        let mut product = SecretPoly(ring.permute(&automorphism, &self.values.0));
+        ring.mul_montgomery(&mut product.0, &self.values.0);
+        self.switching_key(&product, &self.values, level)
     }
 
     fn switching_key(
@@ -280,6 +305,28 @@ pub(crate) fn check_element(log_n: u32, element: usize, operation: &'static str)
     Err(Error::InvalidArgument { operation, reason })
 }
 
+/// The highest level asked of each rotation, by its Galois element.
+fn highest_levels(log_n: u32, rotations: &[(i64, usize)]) -> BTreeMap<usize, usize> {
+    let mut levels = BTreeMap::new();
+    for &(rotation, level) in rotations {
+        let entry = levels.entry(rotation_element(log_n, rotation)).or_insert(level);
+        *entry = level.max(*entry);
+    }
+    levels
+}
+
+/// Adds keys by Galois element; of two for one the higher stays.
+fn extend_by_element(
+    keys: &mut BTreeMap<usize, Arc<SwitchingKey>>,
+    others: BTreeMap<usize, Arc<SwitchingKey>>,
+) {
+    for (element, key) in others {
+        if keys.get(&element).is_none_or(|own| own.level < key.level) {
+            keys.insert(element, key);
+        }
+    }
+}
+
 /// Every prime of the parameters.
 pub(crate) fn every_prime(parameters: &Parameters) -> Basis {
     parameters.key_basis(parameters.max_level())
@@ -339,6 +386,7 @@ impl EvaluationKeys {
             id: secret.id,
             relinearisation: None,
             galois: BTreeMap::new(),
+            products: BTreeMap::new(),
         }
     }
 
@@ -352,7 +400,7 @@ impl EvaluationKeys {
         &self.parameters
     }
 
-    /// Adds the keys of `other`; of two keys for one automorphism the higher stays.
+    /// Adds the keys of `other`; of two keys for one purpose the higher stays.
     ///
     /// # Errors
     /// [`Error::ParametersMismatch`], [`Error::KeyMismatch`].
@@ -366,17 +414,15 @@ impl EvaluationKeys {
         {
             self.relinearisation = Some(key);
         }
-        for (element, key) in other.galois {
-            if self.galois.get(&element).is_none_or(|own| own.level < key.level) {
-                self.galois.insert(element, key);
-            }
-        }
+        extend_by_element(&mut self.galois, other.galois);
+        extend_by_element(&mut self.products, other.products);
         Ok(())
     }
 
     /// Bytes in memory, both halves expanded.
     pub fn nbytes(&self) -> usize {
-        let keys = self.relinearisation.iter().chain(self.galois.values());
+        let by_element = self.galois.values().chain(self.products.values());
+        let keys = self.relinearisation.iter().chain(by_element);
         keys.map(|key| key.nbytes()).sum()
     }
 
@@ -393,17 +439,27 @@ impl EvaluationKeys {
 
     /// Rotations in `0..slots` that there are keys for, with the level of each.
     pub fn rotations(&self) -> BTreeMap<i64, usize> {
-        let log_n = self.parameters.log_n();
-        let slots = self.parameters.slots() as i64;
-        let mut element = 1usize;
-        let mut rotations = BTreeMap::new();
-        for k in 0..slots {
-            if let Some(key) = self.galois.get(&element) {
-                rotations.insert(k, key.level);
-            }
-            element = element * 5 % (2 << log_n);
-        }
-        rotations
+        self.by_rotation(|element| self.galois.get(&element))
+    }
+
+    /// Rotations in `0..slots` of which there are product keys, with the level of each. That of
+    /// the rotation by 0 is the relinearisation key.
+    pub fn rotated_products(&self) -> BTreeMap<i64, usize> {
+        self.by_rotation(|element| match element {
+            1 => self.relinearisation.as_ref(),
+            _ => self.products.get(&element),
+        })
+    }
+
+    fn by_rotation<'a>(
+        &self,
+        key: impl Fn(usize) -> Option<&'a Arc<SwitchingKey>>,
+    ) -> BTreeMap<i64, usize> {
+        let elements = std::iter::successors(Some(1usize), |element| {
+            Some(element * 5 % (2 << self.parameters.log_n()))
+        });
+        let rotations = (0..self.parameters.slots() as i64).zip(elements);
+        rotations.filter_map(|(k, element)| Some((k, key(element)?.level))).collect()
     }
 
     pub(crate) fn relinearisation_key(
@@ -413,6 +469,28 @@ impl EvaluationKeys {
     ) -> Result<&SwitchingKey> {
         let missing = || Error::MissingKey { operation, key: "relinearisation key".into(), level };
         self.relinearisation.as_deref().filter(|key| key.level >= level).ok_or_else(missing)
+    }
+
+    /// The keys that a product at a rotation is switched by.
+    pub(crate) fn product_keys(
+        &self,
+        rotation: i64,
+        level: usize,
+        operation: &'static str,
+    ) -> Result<ProductKeys<'_>> {
+        let element = rotation_element(self.parameters.log_n(), rotation);
+        if element == 1 {
+            let product = self.relinearisation_key(level, operation)?;
+            return Ok(ProductKeys { rotation: None, product });
+        }
+        let name = || format!("Galois key for a rotation by {rotation}");
+        let galois = self.galois_key(element, level, operation, name)?;
+        let found = self.products.get(&element).map(Arc::as_ref);
+        let product = found.filter(|key| key.level >= level).ok_or_else(|| {
+            let key = format!("product key for a rotation by {rotation}");
+            Error::MissingKey { operation, key, level }
+        })?;
+        Ok(ProductKeys { rotation: Some((element, galois)), product })
     }
 
     /// The key of a Galois element that serves `level`.
@@ -442,6 +520,11 @@ impl fmt::Debug for PublicKey {
 
 impl fmt::Debug for EvaluationKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EvaluationKeys({} Galois keys, {})", self.galois.len(), self.parameters)
+        let (galois, products) = (self.galois.len(), self.products.len());
+        write!(
+            f,
+            "EvaluationKeys({galois} Galois keys, {products} product keys, {})",
+            self.parameters
+        )
     }
 }

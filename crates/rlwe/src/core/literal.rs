@@ -65,6 +65,8 @@ pub(crate) struct Literal {
     pub(crate) digits: Option<usize>,
     /// A prime that stays out of the chain: the plaintext modulus of BGV.
     pub(crate) avoided: Option<u32>,
+    /// Bits of the largest prime of any level, at most.
+    pub(crate) word_bits: u32,
     /// How secret keys are drawn.
     pub(crate) secret: SecretDistribution,
     /// Allows parameters that the security table does not cover.
@@ -183,6 +185,7 @@ impl Literal {
             digits: self.digits,
             max_log_qp: if self.insecure { None } else { max_log_qp(log_n) },
             avoided: self.avoided,
+            word_bits: self.word_bits,
         }
     }
 }
@@ -190,6 +193,7 @@ impl Literal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ring::primes::WORD_BITS;
 
     fn literal(log_n: Option<u32>, levels: usize) -> Literal {
         Literal {
@@ -199,6 +203,7 @@ mod tests {
             headroom_bits: 10.0,
             digits: None,
             avoided: None,
+            word_bits: WORD_BITS,
             secret: SecretDistribution::Ternary,
             insecure: false,
         }

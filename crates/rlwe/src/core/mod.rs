@@ -9,6 +9,7 @@ pub mod keys;
 pub(crate) mod literal;
 pub(crate) mod noise;
 pub(crate) mod parameters;
+pub(crate) mod rotated_products;
 pub(crate) mod tensor_product;
 
 pub use bsgs::Split;

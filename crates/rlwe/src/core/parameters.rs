@@ -134,6 +134,11 @@ impl Parameters {
         if self.is_secure() { "128-bit secure" } else { "INSECURE" }
     }
 
+    /// Bits of the largest prime of any level: see [`Chain::word_bits`].
+    pub fn word_bits(&self) -> u32 {
+        self.0.chain.word_bits()
+    }
+
     /// log2 of the modulus of a level.
     pub fn log_q(&self, level: usize) -> Result<f64> {
         Ok(self.0.ring.bits(self.basis(level, "measure a modulus")?))

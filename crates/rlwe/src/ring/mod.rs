@@ -10,6 +10,7 @@ pub mod embedding;
 pub(crate) mod inner_products;
 pub(crate) mod kernels;
 pub(crate) mod lanes;
+pub(crate) mod matrix_product;
 pub(crate) mod mixed_radix;
 pub(crate) mod modulus;
 pub(crate) mod poly;

@@ -1,0 +1,719 @@
+//! Exact products of matrices of residues, in doubles.
+//!
+//! A double holds every whole number up to 2^53, and machines multiply doubles faster than words.
+//! Residues are centred, so that their products stay below h^2 in magnitude, where h = (q - 1) / 2.
+//! A sum that starts at a reduced number, below q, and takes in `terms` of them is exact as long as
+//!
+//! ```text
+//!   terms h^2 + 2 q <= 2^53:   128 terms at 24 bits, 512 at 23, 2048 at 22, 8192 at 21
+//! ```
+//!
+//! whatever their order, and whether or not a product and a sum are rounded together. Then
+//! x - q round(x / q) brings it below q again, in registers: the quotient may be off by one, and
+//! the 2 q above are what keeps its product with q exact.
+//!
+//! From 27 bits on too few terms would go between two reductions. There residues are cut into
+//! halves x = 2^15 x1 + x0, centred too, and three products of half the size make one (Karatsuba
+//! and Ofman 1962): x1 y1, x0 y0 and (x1 + x0)(y1 + y0), of which 2^23 terms are exact.
+//!
+//! The loops are those of every fast matrix product (Goto and van de Geijn 2008): both operands
+//! are packed in the order in which a tile of sums, held in registers, reads them.
+
+#[cfg(target_arch = "x86_64")]
+use pulp::x86::{V3, V4};
+use pulp::{Scalar, Simd};
+
+use super::modulus::Modulus;
+
+/// Every whole number up to this one is a double.
+const EXACT: u64 = 1 << 53;
+/// Fewer terms than these between two reductions are slower than three products of halves.
+const FEWEST_TERMS: usize = 8;
+/// Bits of the lower half of a residue.
+const HALF_BITS: u32 = 15;
+/// No half, and no sum of two, exceeds 2^15 in magnitude.
+const LARGEST_HALF: u64 = 1 << HALF_BITS;
+/// Terms that are packed together: those of a column of tiles stay in the first-level cache.
+pub(crate) const DEPTH: usize = 128;
+/// Terms that are packed side by side, so that what is written is longer than a line of the cache
+/// and what is read stays in few of its ways.
+const TERMS_AT_ONCE: usize = 4;
+/// Added to a double below 2^51 and taken off again, it rounds to a whole number.
+const ROUNDING: f64 = 3.0 * (1u64 << 51) as f64;
+/// Packed doubles begin at a line of the cache, as no load is to cross one.
+const LINE_BYTES: usize = 64;
+
+/// How many products of numbers up to `largest` may be added to a number below `q`, and the sum
+/// reduced, all of it exactly.
+pub(crate) fn terms_between_reductions(q: u32, largest: u64) -> usize {
+    ((EXACT - 2 * u64::from(q)) / (largest * largest)) as usize
+}
+
+/// What the sums are computed with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Instructions {
+    #[cfg(target_arch = "x86_64")]
+    Avx512(V4),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(V3),
+    Plain,
+}
+
+impl Instructions {
+    /// The widest of this machine.
+    pub(crate) fn widest() -> Self {
+        match pulp::Arch::new() {
+            #[cfg(target_arch = "x86_64")]
+            pulp::Arch::V4(simd) => Self::Avx512(simd),
+            #[cfg(target_arch = "x86_64")]
+            pulp::Arch::V3(simd) => Self::Avx2(simd),
+            _ => Self::Plain,
+        }
+    }
+
+    /// Rows and columns of the tile of sums that registers hold.
+    fn tile(self) -> (usize, usize) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => (8, 16),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => (4, 8),
+            Self::Plain => (4, 4),
+        }
+    }
+
+    /// Runs `kernel` with these instructions, on tiles of R rows and V vectors.
+    fn run(self, kernel: impl TileKernel) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(simd) => simd.vectorize(
+                #[inline(always)]
+                || kernel.run::<V4, 8, 2>(simd),
+            ),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(simd) => simd.vectorize(
+                #[inline(always)]
+                || kernel.run::<V3, 4, 2>(simd),
+            ),
+            Self::Plain => kernel.run::<Scalar, 4, 4>(Scalar),
+        }
+    }
+}
+
+/// A computation on tiles, compiled once for every instruction set.
+trait TileKernel {
+    /// Must be `#[inline(always)]`: it inherits the instruction set of its caller.
+    fn run<S: Simd, const R: usize, const V: usize>(self, simd: S);
+}
+
+/// How residues modulo a prime become doubles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Parts {
+    /// One product makes theirs.
+    Whole,
+    /// Upper half, lower half, sum of both: three products do.
+    Halves,
+}
+
+/// Products of matrices modulo a prime, on tiles of this machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MatrixProduct {
+    instructions: Instructions,
+    modulus: Modulus,
+    parts: Parts,
+    terms: usize,
+}
+
+impl MatrixProduct {
+    pub(crate) fn new(instructions: Instructions, modulus: Modulus) -> Self {
+        let half = u64::from(modulus.q / 2);
+        let terms = terms_between_reductions(modulus.q, half);
+        if terms >= FEWEST_TERMS {
+            return Self { instructions, modulus, parts: Parts::Whole, terms };
+        }
+        let terms = terms_between_reductions(modulus.q, LARGEST_HALF);
+        Self { instructions, modulus, parts: Parts::Halves, terms }
+    }
+
+    fn planes(self) -> usize {
+        match self.parts {
+            Parts::Whole => 1,
+            Parts::Halves => 3,
+        }
+    }
+
+    /// Columns of a tile.
+    pub(crate) fn tile_columns(self) -> usize {
+        self.instructions.tile().1
+    }
+
+    /// Left operands of as many products, not packed yet.
+    pub(crate) fn left_panel(self, products: usize, rows: usize) -> Panel {
+        Panel::new(self.instructions.tile().0, rows, self.planes(), products)
+    }
+
+    /// Right operands of as many products, not packed yet.
+    pub(crate) fn right_panel(self, products: usize, columns: usize) -> Panel {
+        Panel::new(self.instructions.tile().1, columns, self.planes(), products)
+    }
+
+    /// As many matrices of sums, all of them zero.
+    pub(crate) fn sums(self, products: usize, rows: usize, columns: usize) -> Sums {
+        let (tile_rows, tile_columns) = self.instructions.tile();
+        let tiles = rows.div_ceil(tile_rows) * columns.div_ceil(tile_columns);
+        let plane = tiles * tile_rows * tile_columns;
+        let planes = self.planes();
+        Sums {
+            rows,
+            tile_rows,
+            tile_columns,
+            column_tiles: columns.div_ceil(tile_columns),
+            plane,
+            planes,
+            doubles: Aligned::new(products * planes * plane),
+        }
+    }
+
+    /// Packs residues of one or more terms, in each term as many for each product, from place
+    /// `start` of each product on.
+    pub(crate) fn pack(self, panel: &mut Panel, start: usize, terms: &[&[u32]]) {
+        self.instructions.run(Pack { product: self, panel, start, terms });
+    }
+
+    /// Adds to every product's sums, from row `first_row` on, which begins a tile, the products
+    /// of its first `terms` packed terms. The sums are reduced before and afterwards.
+    pub(crate) fn add_products(
+        self,
+        left: &Panel,
+        right: &Panel,
+        terms: usize,
+        first_row: usize,
+        sums: &mut Sums,
+    ) {
+        self.instructions.run(AddProducts { product: self, left, right, terms, first_row, sums });
+    }
+
+    /// The residues of a column of tiles of one product: those of row `r` as row `places[r]` of
+    /// `to`, whose rows are as wide as a tile.
+    pub(crate) fn residues(
+        self,
+        sums: &Sums,
+        product: usize,
+        column_tile: usize,
+        places: &[u32],
+        to: &mut [u32],
+    ) {
+        self.instructions.run(Residues {
+            product: self,
+            sums,
+            index: product,
+            column_tile,
+            places,
+            to,
+        });
+    }
+}
+
+/// Doubles that begin at a line of the cache.
+#[derive(Debug)]
+struct Aligned {
+    memory: Vec<f64>,
+    start: usize,
+    length: usize,
+}
+
+impl Aligned {
+    /// So many zeros.
+    fn new(length: usize) -> Self {
+        let memory = vec![0.0; length + LINE_BYTES / size_of::<f64>()];
+        let offset = memory.as_ptr().align_offset(LINE_BYTES);
+        // Where it cannot be told, loads are slower and as right.
+        let start = offset.min(LINE_BYTES / size_of::<f64>());
+        Self { memory, start, length }
+    }
+
+    fn get(&self) -> &[f64] {
+        &self.memory[self.start..][..self.length]
+    }
+
+    fn get_mut(&mut self) -> &mut [f64] {
+        &mut self.memory[self.start..][..self.length]
+    }
+}
+
+/// The operands on one side of several products, of up to [`DEPTH`] terms, packed: product by
+/// product, part by part of the residues, tile by tile, term by term.
+#[derive(Debug)]
+pub(crate) struct Panel {
+    tile: usize,
+    products: usize,
+    /// Doubles of one part of one operand.
+    plane: usize,
+    planes: usize,
+    doubles: Aligned,
+}
+
+impl Panel {
+    fn new(tile: usize, places: usize, planes: usize, products: usize) -> Self {
+        let plane = places.div_ceil(tile) * tile * DEPTH;
+        Self { tile, products, plane, planes, doubles: Aligned::new(products * planes * plane) }
+    }
+}
+
+/// Sums of several products: product by product, part by part, tile by tile, those of one row of
+/// tiles after one another.
+#[derive(Debug)]
+pub(crate) struct Sums {
+    rows: usize,
+    tile_rows: usize,
+    tile_columns: usize,
+    column_tiles: usize,
+    /// Doubles of one part of one product.
+    plane: usize,
+    planes: usize,
+    doubles: Aligned,
+}
+
+impl Sums {
+    pub(crate) fn clear(&mut self) {
+        self.doubles.get_mut().fill(0.0);
+    }
+
+    /// Whether these serve products that are made of as many parts.
+    pub(crate) fn fit(&self, product: MatrixProduct) -> bool {
+        self.planes == product.planes()
+    }
+
+    /// The doubles of a row of tiles' one row begin here, within a part.
+    fn place(&self, row: usize, column_tile: usize) -> usize {
+        let tile = row / self.tile_rows * self.column_tiles + column_tile;
+        (tile * self.tile_rows + row % self.tile_rows) * self.tile_columns
+    }
+}
+
+struct Pack<'a> {
+    product: MatrixProduct,
+    panel: &'a mut Panel,
+    start: usize,
+    terms: &'a [&'a [u32]],
+}
+
+impl Pack<'_> {
+    /// Writes `number` of every residue to a part.
+    #[inline(always)]
+    fn write<const TILE: usize>(&mut self, part: usize, number: impl Fn(u32) -> f64) {
+        let Self { panel, start, terms, .. } = self;
+        let (plane, planes) = (panel.plane, panel.planes);
+        let each = terms[0].len() / panel.products;
+        let is_whole = start.is_multiple_of(TILE) && each.is_multiple_of(TILE);
+        for (group, terms) in terms.chunks(TERMS_AT_ONCE).enumerate() {
+            let first = group * TERMS_AT_ONCE;
+            let operands = panel.doubles.get_mut().chunks_exact_mut(planes * plane);
+            for (product, operand) in operands.enumerate() {
+                let plane = &mut operand[part * plane..][..plane];
+                let words = product * each..(product + 1) * each;
+                if !is_whole {
+                    for (term, residues) in (first..).zip(terms) {
+                        for (place, &x) in (*start..).zip(&residues[words.clone()]) {
+                            let (tile, place) = (place / TILE, place % TILE);
+                            plane[(tile * DEPTH + term) * TILE + place] = number(x);
+                        }
+                    }
+                    continue;
+                }
+                let tiles = plane.chunks_exact_mut(TILE * DEPTH).skip(*start / TILE);
+                for (tile, from) in tiles.zip(words.step_by(TILE)) {
+                    let tile = tile[first * TILE..].as_chunks_mut::<TILE>().0;
+                    for (to, residues) in tile.iter_mut().zip(terms) {
+                        let residues = residues[from..].first_chunk().expect("a whole tile");
+                        *to = residues.map(&number);
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn write_parts<const TILE: usize>(mut self) {
+        let q = self.product.modulus.q as i32;
+        let centred = |x: u32| x as i32 - if x as i32 > q / 2 { q } else { 0 };
+        let upper = |x: i32| (x + (1 << (HALF_BITS - 1))) >> HALF_BITS;
+        match self.product.parts {
+            Parts::Whole => self.write::<TILE>(0, |x| f64::from(centred(x))),
+            Parts::Halves => {
+                let lower = |x: i32| x - (upper(x) << HALF_BITS);
+                self.write::<TILE>(0, |x| f64::from(upper(centred(x))));
+                self.write::<TILE>(1, |x| f64::from(lower(centred(x))));
+                self.write::<TILE>(2, |x| f64::from(upper(centred(x)) + lower(centred(x))));
+            }
+        }
+    }
+}
+
+impl TileKernel for Pack<'_> {
+    #[inline(always)]
+    fn run<S: Simd, const R: usize, const V: usize>(self, _: S) {
+        // The tiles of one side are as high as a tile of sums, of the other as wide.
+        match self.panel.tile {
+            16 => self.write_parts::<16>(),
+            8 => self.write_parts::<8>(),
+            _ => self.write_parts::<4>(),
+        }
+    }
+}
+
+/// x - q round(x / q).
+#[derive(Clone, Copy)]
+struct Reduction<S: Simd> {
+    q: S::f64s,
+    inverse: S::f64s,
+    rounding: S::f64s,
+}
+
+impl<S: Simd> Reduction<S> {
+    #[inline(always)]
+    fn new(simd: S, q: u32) -> Self {
+        Self {
+            q: simd.splat_f64s(f64::from(q)),
+            inverse: simd.splat_f64s(1.0 / f64::from(q)),
+            rounding: simd.splat_f64s(ROUNDING),
+        }
+    }
+
+    #[inline(always)]
+    fn apply(self, simd: S, x: S::f64s) -> S::f64s {
+        let shifted = simd.mul_add_e_f64s(x, self.inverse, self.rounding);
+        let quotient = simd.sub_f64s(shifted, self.rounding);
+        simd.negate_mul_add_e_f64s(self.q, quotient, x)
+    }
+}
+
+struct AddProducts<'a> {
+    product: MatrixProduct,
+    left: &'a Panel,
+    right: &'a Panel,
+    terms: usize,
+    first_row: usize,
+    sums: &'a mut Sums,
+}
+
+impl TileKernel for AddProducts<'_> {
+    #[inline(always)]
+    fn run<S: Simd, const R: usize, const V: usize>(self, simd: S) {
+        let Self { product, left, right, terms, first_row, sums } = self;
+        let reduction = Reduction::new(simd, product.modulus.q);
+        let column_tiles = sums.column_tiles;
+        let length = R * sums.tile_columns;
+        let (plane, skipped) = (sums.plane, sums.place(first_row, 0));
+        let lefts = left.doubles.get().chunks_exact(left.plane);
+        let rights = right.doubles.get().chunks_exact(right.plane);
+        let sums = sums.doubles.get_mut().chunks_exact_mut(plane);
+        for ((left, right), sums) in lefts.zip(rights).zip(sums) {
+            let left = left.as_chunks::<R>().0;
+            let right = bytemuck::cast_slice::<f64, S::f64s>(right).as_chunks::<V>().0;
+            let sums = &mut sums[skipped..];
+            for (column, right) in right.chunks_exact(DEPTH).enumerate() {
+                for (row, left) in left.chunks_exact(DEPTH).enumerate() {
+                    let sums = &mut sums[(row * column_tiles + column) * length..][..length];
+                    let sums = bytemuck::cast_slice_mut::<f64, S::f64s>(sums);
+                    let (left, right) = (&left[..terms], &right[..terms]);
+                    add_tile::<S, R, V>(simd, reduction, product.terms, left, right, sums);
+                }
+            }
+        }
+    }
+}
+
+/// Adds products to one tile of sums, of R rows of V vectors.
+#[inline(always)]
+fn add_tile<S: Simd, const R: usize, const V: usize>(
+    simd: S,
+    reduction: Reduction<S>,
+    run: usize,
+    left: &[[f64; R]],
+    right: &[[S::f64s; V]],
+    sums: &mut [S::f64s],
+) {
+    let mut totals = [[simd.splat_f64s(0.0); V]; R];
+    for (totals, sums) in totals.iter_mut().zip(sums.as_chunks::<V>().0) {
+        *totals = *sums;
+    }
+    for (left, right) in left.chunks(run).zip(right.chunks(run)) {
+        for (x, y) in left.iter().zip(right) {
+            for row in 0..R {
+                let x = simd.splat_f64s(x[row]);
+                for vector in 0..V {
+                    totals[row][vector] = simd.mul_add_e_f64s(x, y[vector], totals[row][vector]);
+                }
+            }
+        }
+        for totals in &mut totals {
+            for total in totals {
+                *total = reduction.apply(simd, *total);
+            }
+        }
+    }
+    for (totals, sums) in totals.iter().zip(sums.as_chunks_mut::<V>().0) {
+        *sums = *totals;
+    }
+}
+
+struct Residues<'a> {
+    product: MatrixProduct,
+    sums: &'a Sums,
+    index: usize,
+    column_tile: usize,
+    places: &'a [u32],
+    to: &'a mut [u32],
+}
+
+impl TileKernel for Residues<'_> {
+    #[inline(always)]
+    fn run<S: Simd, const R: usize, const V: usize>(self, _: S) {
+        let Self { product, sums, index, column_tile, places, to } = self;
+        let q = f64::from(product.modulus.q);
+        let inverse = 1.0 / q;
+        let reduced = |x: f64| x - q * ((x * inverse + ROUNDING) - ROUNDING);
+        let canonical = |x: f64| (x + if x < 0.0 { q } else { 0.0 }) as i32 as u32;
+        let width = sums.tile_columns;
+        let matrix = &sums.doubles.get()[index * sums.planes * sums.plane..];
+        debug_assert_eq!(places.len(), sums.rows);
+        for (row, &place) in places.iter().enumerate() {
+            let from = sums.place(row, column_tile);
+            let part = |part: usize| &matrix[part * sums.plane + from..][..width];
+            let to = &mut to[place as usize * width..][..width];
+            match product.parts {
+                Parts::Whole => {
+                    for (to, &x) in to.iter_mut().zip(part(0)) {
+                        *to = canonical(x);
+                    }
+                }
+                Parts::Halves => {
+                    let shift = f64::from(1u32 << HALF_BITS);
+                    let parts = part(0).iter().zip(part(1)).zip(part(2));
+                    for (to, ((&upper, &lower), &both)) in to.iter_mut().zip(parts) {
+                        let middle = reduced(shift * upper + (both - upper - lower));
+                        *to = canonical(reduced(shift * middle + lower));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ring::primes::ntt_primes;
+
+    /// All that this machine has.
+    fn instructions() -> Vec<Instructions> {
+        let mut all = vec![Instructions::Plain];
+        #[cfg(target_arch = "x86_64")]
+        {
+            all.extend(V3::try_new().map(Instructions::Avx2));
+            all.extend(V4::try_new().map(Instructions::Avx512));
+        }
+        all
+    }
+
+    /// Matrices of so many rows, `terms` of them.
+    struct Matrix {
+        width: usize,
+        residues: Vec<u32>,
+    }
+
+    impl Matrix {
+        fn new(terms: usize, width: usize, residue: impl FnMut() -> u32) -> Self {
+            let residues = std::iter::repeat_with(residue).take(terms * width).collect();
+            Self { width, residues }
+        }
+
+        fn terms(&self) -> usize {
+            self.residues.len() / self.width
+        }
+
+        fn at(&self, term: usize, place: usize) -> u32 {
+            self.residues[term * self.width + place]
+        }
+    }
+
+    fn by_definition(q: Modulus, left: &Matrix, right: &Matrix) -> Vec<u32> {
+        let entry = |row, column| {
+            let products = (0..left.terms())
+                .map(|term| u128::from(left.at(term, row)) * u128::from(right.at(term, column)));
+            (products.sum::<u128>() % u128::from(q.q)) as u32
+        };
+        let rows = 0..left.width;
+        rows.flat_map(|row| (0..right.width).map(move |column| (row, column)))
+            .map(|(row, column)| entry(row, column))
+            .collect()
+    }
+
+    fn by_tiles(product: MatrixProduct, left: &Matrix, right: &Matrix) -> Vec<u32> {
+        let mut panels = (product.left_panel(1, left.width), product.right_panel(1, right.width));
+        let mut sums = product.sums(1, left.width, right.width);
+        for start in (0..left.terms()).step_by(DEPTH) {
+            let terms = DEPTH.min(left.terms() - start);
+            for (panel, matrix) in [(&mut panels.0, left), (&mut panels.1, right)] {
+                // In two pieces, as polynomials come.
+                let cut = matrix.width / 3;
+                for piece in [0..cut, cut..matrix.width] {
+                    let rows = matrix.residues.chunks_exact(matrix.width).skip(start).take(terms);
+                    let rows: Vec<&[u32]> = rows.map(|row| &row[piece.clone()]).collect();
+                    if !piece.is_empty() {
+                        product.pack(panel, piece.start, &rows);
+                    }
+                }
+            }
+            product.add_products(&panels.0, &panels.1, terms, 0, &mut sums);
+        }
+        let mut found = vec![0; left.width * right.width];
+        let (width, rows) = (product.tile_columns(), left.width);
+        let mut column = vec![0; rows * width];
+        let places: Vec<u32> = (0..rows as u32).collect();
+        for tile in 0..right.width.div_ceil(width) {
+            product.residues(&sums, 0, tile, &places, &mut column);
+            for (row, from) in column.chunks_exact(width).enumerate() {
+                let start = row * right.width + tile * width;
+                let count = width.min(right.width - tile * width);
+                found[start..start + count].copy_from_slice(&from[..count]);
+            }
+        }
+        found
+    }
+
+    fn check(q: Modulus, left: &Matrix, right: &Matrix) {
+        let expected = by_definition(q, left, right);
+        for instructions in instructions() {
+            let product = MatrixProduct::new(instructions, q);
+            let found = by_tiles(product, left, right);
+            let shape = (left.width, left.terms(), right.width);
+            assert!(found == expected, "{shape:?} modulo {}, {product:?}", q.q);
+        }
+    }
+
+    /// The largest and the smallest prime of so many bits.
+    fn primes(bits: u32) -> [Modulus; 2] {
+        let mut primes = ntt_primes(6, 1 << (bits - 1)..1 << bits);
+        let [smallest, largest] = [primes.next(), primes.next_back()];
+        [smallest, largest].map(|q| Modulus::new(q.unwrap() as u32))
+    }
+
+    fn random(seed: u64) -> impl FnMut() -> u64 {
+        let mut state = seed;
+        move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state >> 33
+        }
+    }
+
+    #[test]
+    fn the_bound_holds_and_no_more_would() {
+        for bits in 14..=30 {
+            for q in primes(bits) {
+                let product = MatrixProduct::new(Instructions::Plain, q);
+                let largest = match product.parts {
+                    Parts::Whole => u64::from(q.q / 2),
+                    Parts::Halves => LARGEST_HALF,
+                };
+                let reached = |terms: u64| terms * largest * largest + 2 * u64::from(q.q);
+                let terms = product.terms as u64;
+                assert!(reached(terms) <= EXACT && reached(terms + 1) > EXACT);
+                assert_eq!(product.parts == Parts::Whole, bits <= 26, "{bits} bits");
+            }
+        }
+        let counts = [24, 23, 22, 21].map(|bits| {
+            let q: u32 = (1 << bits) - 1;
+            terms_between_reductions(q, u64::from(q / 2))
+        });
+        assert_eq!(counts, [128, 512, 2048, 8192]);
+    }
+
+    #[test]
+    fn extreme_residues_of_either_sign_are_exact() {
+        for bits in [14, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30] {
+            for q in primes(bits) {
+                let bound = MatrixProduct::new(Instructions::Plain, q).terms.min(2 * DEPTH);
+                let (plus, minus) = (q.q / 2, q.q / 2 + 1);
+                for terms in [1, bound, bound + 1, DEPTH, DEPTH + 1, 3 * DEPTH + 5] {
+                    for [x, y] in [[plus, plus], [plus, minus], [minus, minus], [q.q - 1, 1]] {
+                        check(q, &Matrix::new(terms, 9, || x), &Matrix::new(terms, 17, || y));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sums that come to the last number that is exact in every partial sum, and then turn round.
+    #[test]
+    fn no_order_of_signs_is_inexact() {
+        for bits in [24, 25, 26, 30] {
+            let [_, q] = primes(bits);
+            let (plus, minus) = (q.q / 2, q.q / 2 + 1);
+            let mut count = 0;
+            let signs = Matrix::new(300, 1, || {
+                count += 1;
+                if count <= 128 || count % 3 == 0 { plus } else { minus }
+            });
+            check(q, &signs, &Matrix::new(300, 1, || plus));
+            check(q, &Matrix::new(300, 1, || minus), &signs);
+        }
+    }
+
+    #[test]
+    fn a_thousand_shapes_are_exact() {
+        let mut random = random(7);
+        for index in 0..1000 {
+            let bits = 20 + (index % 11) as u32;
+            let q = primes(bits)[index % 2];
+            let mut up_to = |most: u64| 1 + (random() % most) as usize;
+            let (rows, terms, columns) = (up_to(40), up_to(160), up_to(40));
+            let mut residue = || match random() % 8 {
+                0 => q.q / 2,
+                1 => q.q / 2 + 1,
+                2 => 0,
+                _ => q.reduce(random()),
+            };
+            let left = Matrix::new(terms, rows, &mut residue);
+            check(q, &left, &Matrix::new(terms, columns, &mut residue));
+        }
+    }
+
+    #[test]
+    #[ignore = "a measurement"]
+    fn speed() {
+        for bits in [24, 30] {
+            let [_, q] = primes(bits);
+            for instructions in instructions() {
+                let product = MatrixProduct::new(instructions, q);
+                let (rows, columns) = (512, 512);
+                let mut random = random(3);
+                let (mut left, mut right) =
+                    (product.left_panel(1, rows), product.right_panel(1, columns));
+                let words: Vec<u32> = (0..512 * DEPTH).map(|_| q.reduce(random())).collect();
+                let words: Vec<&[u32]> = words.chunks(512).collect();
+                let mut packing = f64::INFINITY;
+                for _ in 0..5 {
+                    let start = std::time::Instant::now();
+                    product.pack(&mut left, 0, &words);
+                    product.pack(&mut right, 0, &words);
+                    let each = start.elapsed().as_secs_f64() / (2 * DEPTH * 512) as f64;
+                    packing = packing.min(each);
+                }
+                let mut sums = product.sums(1, rows, columns);
+                let mut best = f64::INFINITY;
+                for _ in 0..30 {
+                    let start = std::time::Instant::now();
+                    product.add_products(&left, &right, DEPTH, 0, &mut sums);
+                    best = best.min(start.elapsed().as_secs_f64());
+                }
+                let rate = (rows * columns * DEPTH) as f64 / best / 1e9;
+                println!(
+                    "{bits} {instructions:?} {rate:.1} GMAC/s, packing {:.2} ns",
+                    packing * 1e9
+                );
+            }
+        }
+    }
+}
