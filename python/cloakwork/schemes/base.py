@@ -87,13 +87,13 @@ class Backend(Protocol[V]):
         """A polynomial of every slot, rescaled as often as its degree asks."""
         raise InvalidProgramError("cannot run polynomial: programs over integers have none")
 
-    def rotated_products(self, left: Sequence[V], right: Sequence[V], step: int) -> V:
+    def rotated_products(self, left: Sequence[V], right: Sequence[V], step: int) -> Any:
         """The products of two lists under all rotations; see `programs.operations.products`."""
 
-    def add_products(self, left: V, right: V) -> V:
+    def add_products(self, left: Any, right: Any) -> Any:
         """The sums of rotated products, each of one with each of the other."""
 
-    def switch_product(self, products: V, steps: int) -> V:
+    def switch_product(self, products: Any, steps: int) -> V:
         """Of rotated products the one under a rotation, as a vector; over reals not rescaled."""
 
     def rescale(self, value: V) -> V:

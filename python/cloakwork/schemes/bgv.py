@@ -274,6 +274,7 @@ class Bgv(IntegerScheme):
                     relinearisation_level=needed.relinearisation_level,
                     rotations=needed.rotations,
                     row_swap_level=None,
+                    rotated_products=needed.rotated_products,
                 )
                 for each in secret.by_prime
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 
 from cloakwork._native import BgvEstimate, BgvParameters
 from cloakwork.programs.slots import Integers
@@ -86,13 +85,13 @@ class BgvEstimates(Backend[BgvEstimate]):
         self, left: Sequence[BgvEstimate], right: Sequence[BgvEstimate], step: int
     ) -> BgvEstimate:
         """Any of the products."""
-        return reduce(BgvEstimate.add, map(BgvEstimate.multiply_lazily, left, right))
+        return BgvEstimate.rotated_products(left, right)
 
     def add_products(self, left: BgvEstimate, right: BgvEstimate) -> BgvEstimate:
-        return left.add(right)
+        return left.add_rotated_products(right)
 
     def switch_product(self, products: BgvEstimate, steps: int) -> BgvEstimate:
-        return products.relinearize().rotate()
+        return products.switch_product()
 
     def rescale(self, value: BgvEstimate) -> BgvEstimate:
         return value.relinearize_and_switch()

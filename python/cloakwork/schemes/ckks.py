@@ -22,6 +22,7 @@ from cloakwork._native import (
     Evaluator,
     Parameters,
     PublicKey,
+    RotatedProducts,
     SecretKey,
 )
 from cloakwork.base.record import Fields
@@ -119,13 +120,13 @@ class CkksBackend(Backend[Ciphertext]):
 
     def rotated_products(
         self, left: Sequence[Ciphertext], right: Sequence[Ciphertext], step: int
-    ) -> Any:
+    ) -> RotatedProducts:
         return self._evaluator.rotated_products(left, right, step)
 
-    def add_products(self, left: Any, right: Any) -> Any:
+    def add_products(self, left: RotatedProducts, right: RotatedProducts) -> RotatedProducts:
         return self._evaluator.add_rotated_products(left, right)
 
-    def switch_product(self, products: Any, steps: int) -> Ciphertext:
+    def switch_product(self, products: RotatedProducts, steps: int) -> Ciphertext:
         return self._evaluator.switch_product(products, steps // products.step)
 
     def rescale(self, value: Ciphertext) -> Ciphertext:
@@ -194,6 +195,7 @@ class Ckks(RealScheme):
             relinearisation_level=needed.relinearisation_level,
             rotations=needed.rotations,
             conjugation_level=None,
+            rotated_products=needed.rotated_products,
         )
 
     def encrypt_vector(

@@ -7,7 +7,6 @@ came with a ciphertext: neither for the precision of a result nor for the noise 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 
 import numpy as np
 
@@ -82,13 +81,13 @@ class CkksEstimates(Backend[CkksEstimate]):
         self, left: Sequence[CkksEstimate], right: Sequence[CkksEstimate], step: int
     ) -> CkksEstimate:
         """Any of the products."""
-        return reduce(CkksEstimate.add, map(CkksEstimate.multiply_lazily, left, right))
+        return CkksEstimate.rotated_products(left, right)
 
     def add_products(self, left: CkksEstimate, right: CkksEstimate) -> CkksEstimate:
-        return left.add(right)
+        return left.add_rotated_products(right)
 
     def switch_product(self, products: CkksEstimate, steps: int) -> CkksEstimate:
-        return products.relinearize().rotate(1)
+        return products.switch_product()
 
     def rescale(self, value: CkksEstimate) -> CkksEstimate:
         return value.relinearize_and_rescale()

@@ -24,7 +24,7 @@ def modelled_for(parameters: Parameters | BgvParameters) -> Costs:
         limbs,
         parameters.key_prime_count - limbs[-1],
         log_n=parameters.log_n,
-        word_bits=getattr(parameters, "word_bits", 31),
+        word_bits=parameters.word_bits,
     )
 
 

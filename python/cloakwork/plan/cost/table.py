@@ -20,7 +20,7 @@ from cloakwork.runtime.degrees import degrees
 # What a diagonal takes that is encoded already, of one that is not.
 _KEPT_SHARE = 0.1
 # Words of which doubles hold sums of products.
-EXACT_WORD_BITS = 24
+_EXACT_WORD_BITS = 24
 # Clear products of such words that take as long as a transform, for each coefficient of a limb and
 # each of the log N layers of the transform.
 _MULTIPLICATIONS = 2.4
@@ -112,7 +112,7 @@ class Costs:
 
 
 def modelled(
-    limbs: Sequence[int], special_limbs: int, *, log_n: int = 14, word_bits: int = 31
+    limbs: Sequence[int], special_limbs: int, *, log_n: int = 14, word_bits: int = 30
 ) -> Costs:
     """Costs in units of one transform (NTT) of one limb, by counting limbs.
 
@@ -123,7 +123,7 @@ def modelled(
     Rotated products of words that a double holds the products of are one product of doubles, and
     of longer words three (Karatsuba). Log N of the ring says how many of them a transform takes.
     """
-    products = 1 if word_bits <= EXACT_WORD_BITS else 3
+    products = 1 if word_bits <= _EXACT_WORD_BITS else 3
     term = 4 * products / (_MULTIPLICATIONS * log_n)
     return Costs(tuple(_modelled_level(count, count + special_limbs, term) for count in limbs))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from cloakwork.plan.cost.bgv import counted_costs
 from cloakwork.plan.matmul.parameters import product_sketch, require_ring
 from cloakwork.plan.matmul.product import Product, families
 from cloakwork.plan.parameters.bgv import limbs_of, plaintext_moduli
+from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS
 from cloakwork.programs.matrices import Blocks
 from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.runtime.estimates import estimated_results
@@ -161,12 +161,11 @@ def _parameter_sets(
     sketch = product_sketch(terms, lane_sums, log_n, "integer")
     moduli = options.moduli(log_n)
     model = BgvNoiseModel(log_n, moduli[-1], public_inputs=options.public_inputs)
-    squared = model.fresh.times(model.fresh)
-    # Terms are added up as independent ones at least, as the same ones at most.
-    least, most = (squared.scaled(share * math.log2(terms)).needed_bits for share in (0.5, 1.0))
-    bits = max(least, _LEVEL_BITS / 2)
+    products = model.products(model.fresh, model.fresh, terms).plus(model.product_switching)
+    bits = max(products.needed_bits, _LEVEL_BITS / 2)
+    most = bits + 2 * _STEP_BITS * (1 + lane_sums)
     refusal: Exception | None = None
-    while bits <= most + 2 * _STEP_BITS * (1 + lane_sums):
+    while bits <= most:
         try:
             sets = tuple(_made(each, bits, log_n, insecure=options.insecure) for each in moduli)
             estimated_results(Bgv(sets, public_inputs=options.public_inputs), sketch)
@@ -190,5 +189,6 @@ def _made(modulus: int, bits: float, log_n: int, *, insecure: bool) -> BgvParame
         level_bits=level_bits,
         base_bits=bits,
         log_n=log_n,
+        word_bits=EXACT_WORD_BITS,
         insecure=insecure,
     )

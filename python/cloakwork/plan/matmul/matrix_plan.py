@@ -19,6 +19,7 @@ from cloakwork.plan.matmul.choose import Options, cheapest_choice
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contraction
 from cloakwork.plan.matmul.spine import Spine, spines
+from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.search import Plan, Task, parameters_of, require_levels
@@ -173,7 +174,7 @@ def _chain_in_ring(spine: Spine, geometry: Geometry, task: Task, log_n: int) -> 
     lowered = lowered_chain(task.title, spine, geometry)
     program = lowest_levels(simplified(lowered.program))
     known = value_bounds(program, bounds_in(lowered, task.bounds))
-    parameters = parameters_of(task, program, known, log_n)
+    parameters = parameters_of(task, program, known, log_n, EXACT_WORD_BITS)
     bound = max(
         known[number] or 0.0
         for number, operation in enumerate(program.operations)

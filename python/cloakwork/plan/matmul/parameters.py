@@ -8,7 +8,7 @@ from functools import lru_cache
 from cloakwork._native import Parameters
 from cloakwork.errors import InsecureParametersError, InvalidParametersError
 from cloakwork.plan.analysis.precision import predicted_precision
-from cloakwork.plan.parameters.ckks import SCALE_BITS
+from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS, SCALE_BITS
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -22,8 +22,6 @@ from cloakwork.programs.slots import (
     SwitchProduct,
 )
 
-# Bits of the primes: doubles hold sums of many products of so long words.
-WORD_BITS = 24
 # Where the search for a scale begins, above the precision.
 _LEAST_NOISE_BITS = 10
 # Half of a modulus is for signs, and half of that for noticing what outgrows it; and a little.
@@ -91,6 +89,7 @@ def _made(scale: float, headroom: float, log_n: int, insecure: bool) -> Paramete
         scale_bits=float(scale),
         headroom_bits=headroom,
         log_n=log_n,
+        word_bits=EXACT_WORD_BITS,
         insecure=insecure,
     )
 

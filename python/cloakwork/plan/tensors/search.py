@@ -23,7 +23,7 @@ from cloakwork.errors import (
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.cost.measure import comparable
 from cloakwork.plan.cost.table import Costs, total_seconds
-from cloakwork.plan.parameters.ckks import parameters_for
+from cloakwork.plan.parameters.ckks import LONGEST_WORD_BITS, parameters_for
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.passes.splits import split_by_cost
@@ -188,7 +188,11 @@ def require_levels(depth: int, task: Task, log_n: int) -> None:
 
 
 def parameters_of(
-    task: Task, program: SlotProgram, bounds: Sequence[float | None], log_n: int
+    task: Task,
+    program: SlotProgram,
+    bounds: Sequence[float | None],
+    log_n: int,
+    word_bits: int = LONGEST_WORD_BITS,
 ) -> Parameters:
     """Parameters at which every result has its precision, whatever errors grow to on the way.
 
@@ -197,6 +201,7 @@ def parameters_of(
         program: Its program.
         bounds: The largest absolute value of each of its values.
         log_n: Base-2 logarithm of the ring degree.
+        word_bits: Bits of the primes at most.
 
     Raises:
         InvalidParametersError: There are none with such scales.
@@ -216,6 +221,7 @@ def parameters_of(
                 bound=largest,
                 log_n=log_n,
                 insecure=task.insecure,
+                word_bits=word_bits,
             )
         except InsecureParametersError:
             raise

@@ -159,7 +159,7 @@ class AddProducts(Operation):
 
     def state_after(self, context: Context) -> State:
         first, second = context.states
-        self.require(bool(first.products), "its operands are no rotated products")
+        self.require(bool(first.products), "its operands are vectors, not rotated products")
         self.require(first == second, f"its operands differ: {first} and {second}")
         return first
 
@@ -197,7 +197,7 @@ class SwitchProduct(OfOne):
 
     def state_after(self, context: Context) -> State:
         state = context.states[0]
-        self.require(bool(state.products), "its operand is no rotated products")
+        self.require(bool(state.products), "its operand is a vector, not rotated products")
         self.require_integer(self.steps, "its number of steps")
         step = context.slots // state.products
         one_of_them = 0 <= self.steps < context.slots and self.steps % step == 0
