@@ -129,6 +129,9 @@ class CkksBackend(Backend[Ciphertext]):
     def switch_product(self, products: RotatedProducts, steps: int) -> Ciphertext:
         return self._evaluator.switch_product(products, steps // products.step)
 
+    def switch_product_and_rescale(self, products: RotatedProducts, steps: int) -> Ciphertext:
+        return self._evaluator.switch_product_and_rescale(products, steps // products.step)
+
     def rescale(self, value: Ciphertext) -> Ciphertext:
         return self._evaluator.relinearize_and_rescale(value)
 

@@ -89,6 +89,9 @@ class CkksEstimates(Backend[CkksEstimate]):
     def switch_product(self, products: CkksEstimate, steps: int) -> CkksEstimate:
         return products.switch_product()
 
+    def switch_product_and_rescale(self, products: CkksEstimate, steps: int) -> CkksEstimate:
+        return products.switch_product_and_rescale()
+
     def rescale(self, value: CkksEstimate) -> CkksEstimate:
         return value.relinearize_and_rescale()
 

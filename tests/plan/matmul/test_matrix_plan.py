@@ -58,13 +58,3 @@ def test_chains_take_two_levels_a_product_at_the_most() -> None:
     assert plan is not None
     assert depth_of(plan.program) == 3
     assert [each.name for each, _ in plan.operands] in (["c", "b", "a"], ["a", "b", "c"])
-
-
-def test_the_shorter_order_of_a_chain_is_taken() -> None:
-    """A vector-like end makes products from its side cheap."""
-    a, b, c = Source("a", (64, 64)), Source("b", (64, 64)), Source("c", (64, 2))
-    first = Contract((a, b), ("ik", "kj"), "ij", (64, 64))
-    task = task_of(Contract((first, c), ("ik", "kj"), "ij", (64, 2)), [a, b, c], 0.1)
-    plan = matrix_plan(task, RINGS, None)
-    assert plan is not None
-    assert plan.operands[0][0] is c
