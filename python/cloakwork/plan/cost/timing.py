@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from cloakwork._native import Parameters
+from cloakwork.plan.cost.table import WIDE_ROTATIONS
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.slots import (
@@ -47,7 +48,7 @@ _ENOUGH_SECONDS = 0.1
 _BOUND = 2.0**-10
 # Of rotated products.
 _FEW_TERMS, _MANY_TERMS = 8, 64
-_FEW_ROTATIONS, _MANY_ROTATIONS = 2, 8
+_FEW_ROTATIONS, _MANY_ROTATIONS = WIDE_ROTATIONS, 4 * WIDE_ROTATIONS
 # A linear transform of so many rotations, counting the one by 0. Few, as keys are the most
 # that timing takes of memory.
 _BABY = 4
@@ -203,18 +204,20 @@ def _rotated_products(timing: _Timing, rescale: float) -> dict[str, float]:
         )
     )
     switched = timing.of(_products_of(_FEW_TERMS, _FEW_ROTATIONS, 1 + _REPEATS))
+    narrow = [timing.of(_products_of(terms, 2, 1)) for terms in (_FEW_TERMS, _MANY_TERMS)]
     term = (wide - long) / (_MANY_TERMS * (_MANY_ROTATIONS - _FEW_ROTATIONS))
     operand = (long - few) / (_MANY_TERMS - _FEW_TERMS) - _FEW_ROTATIONS * term
     return {
         "gathering": operand / 2,
         "rotated_term": term,
+        "narrow_term": (narrow[1] - narrow[0]) / (_MANY_TERMS - _FEW_TERMS),
         "product_switch": (switched - few) / _REPEATS - rescale,
     }
 
 
 def _products_of(terms: int, rotations: int, switches: int) -> _Body:
     def body(builder: Builder) -> None:
-        step = builder.slots // rotations
+        step = max(1, builder.slots // rotations)
         products = builder.append(RotatedProducts((0,) * terms, (1,) * terms, step))
         for _ in range(switches):
             builder.append(Rescale(builder.append(SwitchProduct(products, 0))))

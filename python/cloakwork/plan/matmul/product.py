@@ -80,7 +80,7 @@ class Product:
             bottom: Costs at the level of the results.
         """
         found = self.counts(blocks)
-        each = top.gathering * 2 * found.terms + top.rotated_term * found.terms * blocks.side
+        each = top.rotated_products(found.terms, blocks.side)
         output = top.product_switch + (top.rescale if top is not bottom else 0.0)
         output += len(blocks.lane_sums()) * (bottom.rotation + bottom.addition)
         handled = _HANDLING * (

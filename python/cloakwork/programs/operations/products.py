@@ -106,9 +106,8 @@ class RotatedProducts(Operation):
         return backend.rotated_products(values[:terms], values[terms:], self.step)
 
     def seconds(self, context: Context, costs: Any) -> float:
-        prices, terms = costs.at(context.level), len(self.left)
-        taken: float = prices.gathering * 2 * terms + prices.rotated_term * terms * (
-            context.slots // self.step
+        taken: float = costs.at(context.level).rotated_products(
+            len(self.left), context.slots // self.step
         )
         return taken
 
