@@ -137,6 +137,6 @@ def test_a_large_matrix_is_packed_by_arrays() -> None:
 def test_layouts_say_what_they_are() -> None:
     layout = BlockLayout(Blocks(2048, side=64, tall=8, wide=4), "product", (1, 512, 256))
     assert str(layout) == (
-        "diagonal pair of 512 x 256, 64 rows of 32 lanes for 8 row blocks x 4 column blocks"
+        "diagonal pair of 512 x 256, 64 rows of 32 slots for 8 row blocks x 4 column blocks"
     )
     assert "3 matrices" in str(BlockLayout(Blocks(4, side=2), "left", (3, 2, 2)))

@@ -90,7 +90,7 @@ class Blocks:
         if self.slots % self.side:
             self._refuse(f"{self.side} rotations do not divide {self.slots} slots")
         if self.used_lanes > self.lanes:
-            self._refuse(f"{self.used_lanes} parts do not fit {self.lanes} lanes")
+            self._refuse(f"{self.used_lanes} parts do not fit the {self.lanes} slots of a row")
         if self.inner_parts * self.column_parts > 2:
             self._refuse("a slot has two halves")
         if self.shares > 1 and self.shares * self.wide > self.step:
@@ -154,10 +154,10 @@ class Blocks:
             )
             if count > 1
         ]
-        lanes = f"{self.lanes} lanes"
+        places = f"{self.lanes} slots"
         if shared:
-            lanes += f" for {' x '.join(shared)}"
-        return f"{self.side} rows of {lanes}"
+            places += f" for {' x '.join(shared)}"
+        return f"{self.side} rows of {places}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,14 +111,15 @@ def filled(parameters: Parameters) -> Parameters:
             )
         except InvalidParametersError:
             continue
-        if _primes(tried) == _primes(best):
+        if _takes_no_more(tried, best):
             best = tried
     return best
 
 
-def _primes(parameters: Parameters) -> tuple[int, ...]:
-    counts = (parameters.prime_count(level) for level in range(parameters.levels + 1))
-    return *counts, parameters.key_prime_count, parameters.evaluation_key_bytes(parameters.levels)
+def _takes_no_more(tried: Parameters, best: Parameters) -> bool:
+    """Whether each level has as many primes, and key switching no more."""
+    alike = all(tried.prime_count(level) == best.prime_count(level) for level in (0, 1))
+    return alike and tried.key_prime_count <= best.key_prime_count
 
 
 @lru_cache(maxsize=64)
