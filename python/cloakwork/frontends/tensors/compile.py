@@ -10,7 +10,7 @@ from typing import Any
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS
-from cloakwork.errors import InvalidArgumentError, InvalidParametersError
+from cloakwork.errors import InvalidArgumentError, InvalidParametersError, KeyBudgetError
 from cloakwork.frontends.tensors.tracing import Traced, traced
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.cost.measure import comparable
@@ -97,7 +97,12 @@ def compile(
     blocks = matrix_plan(task, rings, key_budget)
     if blocks is not None and blocks.is_certain:
         return _product_program(blocks, graph, inputs, task)
-    plan, body = _within_key_budget(task, rings, key_budget)
+    try:
+        plan, body = _within_key_budget(task, rings, key_budget)
+    except (InvalidParametersError, KeyBudgetError):
+        if blocks is None:
+            raise
+        return _product_program(blocks, graph, inputs, task)
     if blocks is not None and blocks.is_better_than(plan):
         return _product_program(blocks, graph, inputs, task)
     placed = tuple(
