@@ -163,7 +163,8 @@ class BgvBackend(Backend[ByPrime]):
         )
 
     def add_products(self, left: ByPrime, right: ByPrime) -> ByPrime:
-        return self._each(BgvEvaluator.add_rotated_products, left, right.by_prime)
+        pairs = zip(self._evaluators, left.by_prime, right.by_prime, strict=True)
+        return ByPrime(tuple(each.add_rotated_products(a, b) for each, a, b in pairs))
 
     def switch_product(self, products: ByPrime, steps: int) -> ByPrime:
         return ByPrime(

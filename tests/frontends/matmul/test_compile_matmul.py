@@ -35,7 +35,7 @@ def test_products_of_any_shape_are_right_in_the_clear(
     np.testing.assert_allclose(program.run_clear(a, b), a @ b, atol=1e-11)
 
 
-@pytest.mark.parametrize("size", [64, 256, 512])
+@pytest.mark.parametrize("size", [256, 512])
 def test_a_product_spends_what_is_promised(size: int) -> None:
     program = cw.compile_matmul((size, size), (size, size))
     body = program.body

@@ -160,7 +160,7 @@ def _cheapest_way(chains: Sequence[Spine], log_n: int) -> tuple[Spine, Geometry]
         for geometry in geometries(spine, 1 << log_n - 1)
         if geometry.side * _results(spine, geometry) <= _MOST_MASKS
     ]
-    return min(ways, key=lambda way: chain_cost(*way, prices), default=None)
+    return min(ways, key=lambda way: chain_cost(way[0], way[1], prices), default=None)
 
 
 def _results(spine: Spine, geometry: Geometry) -> int:
