@@ -42,6 +42,7 @@ MODULES = {
     "clear_gates": "tfhe",
     "base": "",
     "clear": "",
+    "clear_products": "",
     "transform_cache": "",
 }
 

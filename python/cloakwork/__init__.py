@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from cloakwork.frontends.circuit.compile_function import circuit
     from cloakwork.frontends.circuit.inputs import matrix, scalar, vector
     from cloakwork.frontends.circuit.selection import select
-    from cloakwork.frontends.tensors.compile import Spec, compile
+    from cloakwork.frontends.matmul.compile_integer_matmul import compile_integer_matmul
+    from cloakwork.frontends.matmul.compile_matmul import compile_matmul
+    from cloakwork.frontends.tensors.compile import compile
     from cloakwork.frontends.tensors.einsum import einsum
     from cloakwork.frontends.tensors.session import Session, SessionEvaluator
     from cloakwork.frontends.tensors.tensor import Tensor
     from cloakwork.plan.cost.measure import measured as measured_costs
     from cloakwork.programs.port import Port
+    from cloakwork.programs.spec import Spec
     from cloakwork.runtime.client import Client, Encryptor
     from cloakwork.runtime.encrypted import Encrypted
     from cloakwork.runtime.evaluator import Evaluator
@@ -41,11 +44,13 @@ _PLACES = {
     "Program": "runtime.program",
     "Session": "frontends.tensors.session",
     "SessionEvaluator": "frontends.tensors.session",
-    "Spec": "frontends.tensors.compile",
+    "Spec": "programs.spec",
     "Tensor": "frontends.tensors.tensor",
     "boolean": "frontends",
     "circuit": "frontends.circuit.compile_function",
     "compile": "frontends.tensors.compile",
+    "compile_integer_matmul": "frontends.matmul.compile_integer_matmul",
+    "compile_matmul": "frontends.matmul.compile_matmul",
     "einsum": "frontends.tensors.einsum",
     "estimate": "explain.estimate",
     "load": "runtime.load",
@@ -73,6 +78,8 @@ __all__ = [
     "boolean",
     "circuit",
     "compile",
+    "compile_integer_matmul",
+    "compile_matmul",
     "einsum",
     "errors",
     "estimate",

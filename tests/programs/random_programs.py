@@ -8,8 +8,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 from cloakwork.programs.layout import Axis, Layout
+from cloakwork.programs.matrices import BlockLayout, Blocks
 from cloakwork.programs.slots import (
     Add,
+    AddProducts,
+    AnyLayout,
     Builder,
     Constant,
     DropLevel,
@@ -22,10 +25,12 @@ from cloakwork.programs.slots import (
     Polynomial,
     Rescale,
     Rotate,
+    RotatedProducts,
     RotateSum,
     SlotProgram,
     State,
     Sub,
+    SwitchProduct,
     Vector,
     polynomial_depth,
 )
@@ -41,6 +46,7 @@ ORIGINS = ["", "here.py:1", 'say "%0" # x\n']
 # Those that long programs need most come twice.
 KINDS: list[type[Operation]] = [Add, Sub, Mul, Neg, Rotate, Linear, Polynomial, Rescale]
 KINDS += [Mul, Rotate, Rescale, DropLevel, Constant]
+KINDS += [RotatedProducts, AddProducts, SwitchProduct, SwitchProduct]
 
 # Few enough that squares of sums of squares stay far from overflow.
 MAX_LEVEL = 4
@@ -81,7 +87,7 @@ def vectors(slots: int) -> st.SearchStrategy[Vector]:
     return pattern.map(lambda numbers: np.resize(np.array(numbers), slots))
 
 
-def layouts(slots: int) -> list[Layout | None]:
+def layouts(slots: int) -> list[AnyLayout | None]:
     """A few layouts of this many slots."""
     return [
         None,
@@ -90,6 +96,8 @@ def layouts(slots: int) -> list[Layout | None]:
         Layout(slots, (Axis(2, -1, "i", tile=2),), offset=1, garbage=True),
         Layout(slots, (Axis(2, 1, "i"),), garbage=True),
         Layout(slots, (Axis(1, 0, "two words"), Axis(1, 0)), (Axis(2, slots // 2, "garbage"),)),
+        BlockLayout(Blocks(slots, side=2, rows=2, inner_parts=2), "right", (1, 3, 2)),
+        BlockLayout(Blocks(slots, side=slots, rows=2, tall=2), "product", (1, 3, 2)),
     ]
 
 
@@ -104,13 +112,17 @@ def _operations(draw: st.DrawFn, states: Sequence[State], slots: int) -> Operati
     if kind is Constant:
         return Constant(draw(vectors(slots)))
     numbers = range(len(states))
-    encrypted = [n for n in numbers if states[n].level is not None]
+    products = [n for n in numbers if states[n].products]
+    encrypted = [n for n in numbers if states[n].level is not None and n not in products]
     candidates = {
         Mul: [n for n in encrypted if _is_ready(states[n], 1)],
         Linear: [n for n in encrypted if _is_ready(states[n], 1)],
         Polynomial: [n for n in encrypted if _is_ready(states[n], 1)],
         DropLevel: [n for n in encrypted if _is_ready(states[n], 1)],
         Rescale: [n for n in encrypted if states[n].waiting],
+        RotatedProducts: [n for n in encrypted if _is_ready(states[n], 1)],
+        AddProducts: products,
+        SwitchProduct: products,
     }.get(kind, encrypted)
     if not candidates:
         return None
@@ -124,6 +136,19 @@ def _operations(draw: st.DrawFn, states: Sequence[State], slots: int) -> Operati
         if kind is Add:
             return Add(left, right)
         return Sub(left, right) if kind is Sub else Mul(left, right)
+    if kind is AddProducts:
+        partners = [n for n in products if states[n] == state]
+        return AddProducts(first, draw(st.sampled_from(partners)))
+    if kind is SwitchProduct:
+        step = slots // state.products
+        return SwitchProduct(first, step * draw(st.integers(0, state.products - 1)))
+    if kind is RotatedProducts:
+        partners = [n for n in encrypted if states[n] == state]
+        operands = st.lists(st.sampled_from(partners), min_size=1, max_size=3)
+        u = draw(operands)
+        v = [draw(st.sampled_from(partners)) for _ in u]
+        step = draw(st.sampled_from([n for n in range(1, slots + 1) if slots % n == 0]))
+        return RotatedProducts(tuple(u), tuple(v), step)
     if kind is Rotate:
         return Rotate(first, draw(st.integers(1, slots - 1)))
     if kind is Linear:
@@ -175,8 +200,10 @@ def _facts_of(operation: Operation) -> tuple[object, ...]:
             return (*numbers, name, level)
         case Constant(vector=vector):
             return (*numbers, vector.tobytes())
-        case Rotate(steps=steps):
+        case Rotate(steps=steps) | SwitchProduct(steps=steps):
             return (*numbers, steps)
+        case RotatedProducts(step=step):
+            return (*numbers, step)
         case RotateSum(added=added, subtracted=subtracted):
             return (*numbers, added, subtracted)
         case Linear(diagonals=diagonals, baby_steps=baby_steps):
@@ -189,8 +216,10 @@ def _facts_of(operation: Operation) -> tuple[object, ...]:
             return numbers
 
 
-def _axis_names(layout: Layout | None) -> list[str]:
-    return [] if layout is None else [axis.name for axis in layout.axes + layout.replicas]
+def _axis_names(layout: AnyLayout | None) -> list[str]:
+    if not isinstance(layout, Layout):
+        return []
+    return [axis.name for axis in layout.axes + layout.replicas]
 
 
 def damage(text: str, rng: random.Random) -> str:

@@ -19,8 +19,8 @@ from cloakwork.errors import CloakworkError, InvalidArgumentError
 from cloakwork.frontends import boolean, nn
 from cloakwork.frontends.boolean import Circuit
 from cloakwork.frontends.circuit.compile_function import CircuitFunction
-from cloakwork.frontends.tensors.compile import Spec
 from cloakwork.frontends.tensors.compile import compile as compile_function
+from cloakwork.programs.spec import Spec
 from cloakwork.runtime.program import Program
 
 _ACTION = "compile"

@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.programs.layout import Layout, positions
+from cloakwork.programs.layout import positions
+from cloakwork.programs.matrices import EMPTY, GARBAGE, BlockLayout
+from cloakwork.programs.slots import AnyLayout
 
-# What a slot holds: an element by its place in the tensor from 0 up, or one of these.
-EMPTY = -1
-GARBAGE = -2
+# What a slot holds: an element by its place in the tensor from 0 up, or one of the last two.
+__all__ = ["EMPTY", "GARBAGE", "slot_elements"]
 
 
-def slot_elements(layout: Layout, ciphertexts: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def slot_elements(
+    layout: AnyLayout, ciphertexts: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """What every slot of the first ciphertexts holds.
 
     Args:
@@ -29,6 +32,9 @@ def slot_elements(layout: Layout, ciphertexts: int) -> tuple[NDArray[np.int64], 
         >>> elements.tolist(), copies.tolist()
         ([[0, 1, 0, 1]], [[False, False, True, True]])
     """
+    if isinstance(layout, BlockLayout):
+        elements = layout.elements(np.arange(ciphertexts))
+        return elements, np.broadcast_to(layout.is_copy(), elements.shape) & (elements >= 0)
     held = np.full(
         (ciphertexts, layout.slots), GARBAGE if layout.garbage else EMPTY, dtype=np.int64
     )

@@ -16,9 +16,8 @@ from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_of
 from cloakwork.explain.work_levels_keys import WIDTH, fact, memory_lines, time_lines, total_lines
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.plan.circuits.ranges import fits
-from cloakwork.programs.layout import Layout
 from cloakwork.programs.packing.scalar import ScalarPacking
-from cloakwork.programs.slots import SlotProgram
+from cloakwork.programs.slots import AnyLayout, SlotProgram
 from cloakwork.runtime.profile import Profile
 
 _SHOWN_TENSORS = 12
@@ -100,7 +99,7 @@ def _tensors(tensors: Sequence[ProgramTensor]) -> list[str]:
     return lines + [f"  and {more} more"] * (more > 0)
 
 
-def _tensor(name: str, layout: Layout) -> list[str]:
+def _tensor(name: str, layout: AnyLayout) -> list[str]:
     head = textwrap.wrap(f"  {name}  {layout.shape}  {layout}", WIDTH, subsequent_indent=" " * 4)
     return head + [f"    {line}" for line in picture(layout)]
 

@@ -20,6 +20,7 @@ from cloakwork.programs.slots import (
     Polynomial,
     Rescale,
     Rotate,
+    RotatedProducts,
     SlotProgram,
 )
 
@@ -136,6 +137,8 @@ def _kind_told(program: SlotProgram, kind: str, numbers: Sequence[int]) -> str:
             return "; ".join(told)
         case Polynomial(coefficients=coefficients, basis=basis):
             return f"polynomial of degree {len(coefficients) - 1} ({basis})"
+        case RotatedProducts(left=left, step=step):
+            return f"{program.slots // step} rotated products of {counted(len(left), 'term')}"
         case DropLevel(level=level):
             return f"drop to level {level}"
         case _:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cloakwork.programs.layout import Layout
-from cloakwork.programs.slots import Input, Output, SlotProgram
+from cloakwork.programs.slots import AnyLayout, Input, Output, SlotProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +20,14 @@ class ProgramTensor:
 
     name: str
     values: tuple[int, ...]
-    layout: Layout | None
+    layout: AnyLayout | None
 
 
 def inputs_of(program: SlotProgram) -> list[ProgramTensor]:
     """The tensors that go in; ciphertexts `x.0`, `x.1`, ... of one layout are one tensor.
 
     Example:
-        >>> from cloakwork.programs.layout import Axis
+        >>> from cloakwork.programs.layout import Axis, Layout
         >>> layout = Layout(4, (Axis(6, 1, tile=4),))
         >>> program = SlotProgram("", 4, (Input("x.0", 1), Input("x.1", 1)), (layout,) * 2)
         >>> [(each.name, each.values) for each in inputs_of(program)]
@@ -50,7 +49,7 @@ def inputs_of(program: SlotProgram) -> list[ProgramTensor]:
     return found
 
 
-def _stem(name: str, layout: Layout | None) -> tuple[str, int]:
+def _stem(name: str, layout: AnyLayout | None) -> tuple[str, int]:
     """The name of the tensor and the number of its ciphertext; tensors of one have none."""
     stem, _, tile = name.rpartition(".")
     if layout is None or layout.ciphertexts == 1 or not (stem and tile.isdecimal()):

@@ -35,6 +35,8 @@ def total_lines(program: SlotProgram, scheme: Any) -> list[str]:
     needed = required_keys(program)
     steps = sorted((signed(steps, program.slots) for steps in needed.rotations), key=abs)
     keys = [f"{counted(len(steps), 'rotation')} (by {listed(steps)})"] if steps else []
+    products = len(needed.rotated_products)
+    keys += [f"{counted(products, 'product key')} (of the same)"] if products else []
     keys += ["relinearisation"] if needed.relinearisation_level is not None else []
     keys += [size(scheme.key_bytes(program))] if needed else []
     return [

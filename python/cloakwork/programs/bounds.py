@@ -37,7 +37,8 @@ def value_bounds(
         ceilings: What no slot of these values exceeds, by their numbers, for other reasons.
 
     Returns:
-        For each operation the largest bound of any slot of its value; None for a constant.
+        For each operation the largest bound of any slot of its value; None for a constant, and for
+        rotated products, which are no vector.
 
     Raises:
         InvalidArgumentError: The inputs do not fit the program in number or length, or
@@ -73,7 +74,8 @@ def value_bounds(
         if number in ceilings:
             made = np.minimum(made, ceilings[number])
         slots[number] = made
-        bounds.append(None if isinstance(operation, Constant) else float(made.max()))
+        is_vector = not isinstance(operation, Constant) and not program.states[number].products
+        bounds.append(float(made.max()) if is_vector else None)
         for value in (number, *operation.operands):
             if last_use.get(value, number) == number:
                 slots.pop(value, None)

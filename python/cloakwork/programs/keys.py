@@ -16,27 +16,27 @@ class KeyRequirements:
     Args:
         relinearisation_level: Level of the relinearisation key, None for no key.
         rotations: Level of the Galois key of each rotation.
+        rotated_products: Level of the product key of each rotation: from the secret key times the
+            rotated one to the secret key. That of no rotation is the relinearisation key.
     """
 
     relinearisation_level: int | None = None
     rotations: Mapping[int, int] = field(default_factory=dict)
+    rotated_products: Mapping[int, int] = field(default_factory=dict)
 
     def beyond(self, held: KeyRequirements) -> KeyRequirements:
         """What of this demand the keys held do not serve.
 
         Example:
-            >>> KeyRequirements(2, {1: 2, 4: 1}).beyond(KeyRequirements(2, {1: 1, 4: 3}))
-            KeyRequirements(relinearisation_level=None, rotations={1: 2})
+            >>> KeyRequirements(2, {1: 2, 4: 1}).beyond(KeyRequirements(2, {1: 1, 4: 3})).rotations
+            {1: 2}
         """
         wanted, had = self.relinearisation_level, held.relinearisation_level
         served = wanted is None or (had is not None and had >= wanted)
         return KeyRequirements(
             None if served else wanted,
-            {
-                steps: level
-                for steps, level in self.rotations.items()
-                if held.rotations.get(steps, -1) < level
-            },
+            _beyond(self.rotations, held.rotations),
+            _beyond(self.rotated_products, held.rotated_products),
         )
 
     def joined(self, other: KeyRequirements) -> KeyRequirements:
@@ -46,10 +46,11 @@ class KeyRequirements:
             for level in (self.relinearisation_level, other.relinearisation_level)
             if level is not None
         ]
-        rotations = dict(self.rotations)
-        for steps, level in other.rotations.items():
-            rotations[steps] = max(level, rotations.get(steps, -1))
-        return KeyRequirements(max(levels, default=None), rotations)
+        return KeyRequirements(
+            max(levels, default=None),
+            _joined(self.rotations, other.rotations),
+            _joined(self.rotated_products, other.rotated_products),
+        )
 
     def parts(self, size: int) -> Iterator[KeyRequirements]:
         """Demands of at most so many keys each that make up this one.
@@ -63,10 +64,14 @@ class KeyRequirements:
         rotations = iter(self.rotations.items())
         while part := dict(islice(rotations, size)):
             yield KeyRequirements(None, part)
+        products = iter(self.rotated_products.items())
+        while part := dict(islice(products, size)):
+            yield KeyRequirements(None, {}, part)
 
     def __len__(self) -> int:
         """How many keys."""
-        return (self.relinearisation_level is not None) + len(self.rotations)
+        of_rotations = len(self.rotations) + len(self.rotated_products)
+        return (self.relinearisation_level is not None) + of_rotations
 
     def nbytes(self, key_bytes_at: Callable[[int], int]) -> int:
         """Bytes of the keys, given those of one key at each level.
@@ -75,13 +80,24 @@ class KeyRequirements:
             >>> KeyRequirements(2, {1: 2, 4: 1}).nbytes(lambda level: 10 * level)
             50
         """
-        levels = list(self.rotations.values())
+        levels = [*self.rotations.values(), *self.rotated_products.values()]
         if self.relinearisation_level is not None:
             levels.append(self.relinearisation_level)
         return sum(key_bytes_at(level) for level in levels)
 
     def __bool__(self) -> bool:
-        return self.relinearisation_level is not None or bool(self.rotations)
+        return bool(len(self))
+
+
+def _beyond(wanted: Mapping[int, int], held: Mapping[int, int]) -> dict[int, int]:
+    return {steps: level for steps, level in wanted.items() if held.get(steps, -1) < level}
+
+
+def _joined(one: Mapping[int, int], other: Mapping[int, int]) -> dict[int, int]:
+    levels = dict(one)
+    for steps, level in other.items():
+        levels[steps] = max(level, levels.get(steps, -1))
+    return levels
 
 
 def required_keys(program: SlotProgram, numbers: Iterable[int] | None = None) -> KeyRequirements:
@@ -93,11 +109,13 @@ def required_keys(program: SlotProgram, numbers: Iterable[int] | None = None) ->
 
     Example:
         >>> from cloakwork.programs.slots import Input, Output, Rotate
-        >>> required_keys(SlotProgram("", 8, (Input("x", 3), Rotate(0, 2), Output(1)), (None,) * 3))
-        KeyRequirements(relinearisation_level=None, rotations={2: 3})
+        >>> program = SlotProgram("", 8, (Input("x", 3), Rotate(0, 2), Output(1)), (None,) * 3)
+        >>> required_keys(program).rotations
+        {2: 3}
     """
     relinearisation: int | None = None
     rotations: dict[int, int] = {}
+    products: dict[int, int] = {}
     for number in range(len(program.operations)) if numbers is None else numbers:
         operation, level = program.operations[number], program.states[number].level
         if level is None:
@@ -107,4 +125,6 @@ def required_keys(program: SlotProgram, numbers: Iterable[int] | None = None) ->
             relinearisation = max(product, relinearisation or 0)
         for step in operation.rotations(program.slots):
             rotations[step] = max(level, rotations.get(step, -1))
-    return KeyRequirements(relinearisation, rotations)
+        for step in operation.product_rotations(program.slots):
+            products[step] = max(level, products.get(step, -1))
+    return KeyRequirements(relinearisation, rotations, products)

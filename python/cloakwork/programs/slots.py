@@ -9,21 +9,26 @@ slot i + k held (to the left, cyclic); `Linear` computes the sum over d of
 diagonal d times its operand rotated by d. Levels are explicit. Over reals a product
 (`Mul`, `Linear`) has the square of the scale until a `Rescale` takes it one level down. Integers
 have no scale: there a `Rescale` is modulus switching, which reduces noise.
+
+The value of `RotatedProducts` is no vector but several products at once, whose keys are not
+switched; `SwitchProduct` makes a vector of one of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.layout import MAX_SLOTS, Layout
+from cloakwork.programs.matrices import BlockLayout
 from cloakwork.programs.operations import (
     Add,
+    AddProducts,
     Constant,
     Context,
     DropLevel,
@@ -36,9 +41,11 @@ from cloakwork.programs.operations import (
     Polynomial,
     Rescale,
     Rotate,
+    RotatedProducts,
     RotateSum,
     State,
     Sub,
+    SwitchProduct,
 )
 from cloakwork.programs.operations.base import (
     DTYPES,
@@ -56,6 +63,8 @@ __all__ = [
     "MAX_INTEGER",
     "MAX_LEVEL",
     "Add",
+    "AddProducts",
+    "AnyLayout",
     "Basis",
     "Builder",
     "Constant",
@@ -73,12 +82,18 @@ __all__ = [
     "Rescale",
     "Rotate",
     "RotateSum",
+    "RotatedProducts",
     "SlotProgram",
     "State",
     "Sub",
+    "SwitchProduct",
     "Vector",
     "polynomial_depth",
 ]
+
+
+# Of tensors by strides, and of matrices in blocks.
+AnyLayout: TypeAlias = Layout | BlockLayout
 
 
 def _context(
@@ -104,6 +119,11 @@ def _context(
             raise InvalidProgramError(
                 f"cannot use {operation.kind}: %{len(states)} names a value that comes later, "
                 f"%{number}"
+            )
+        if states[number].products and not operation.takes_products:
+            raise InvalidProgramError(
+                f"cannot use {operation.kind}: %{number} is {states[number].products} rotated "
+                "products and no vector; take one of them by switch_product"
             )
     of_operands = [operations[number] for number in operation.operands]
     return Context(
@@ -161,7 +181,7 @@ class SlotProgram:
     title: str
     slots: int
     operations: tuple[Operation, ...]
-    layouts: tuple[Layout | None, ...]
+    layouts: tuple[AnyLayout | None, ...]
     origins: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
     numbers: Numbers = "real"
@@ -177,7 +197,7 @@ class SlotProgram:
             raise InvalidProgramError("cannot make the program: expected a layout per operation")
         for layout in self.layouts:
             if layout is not None and (
-                not isinstance(layout, Layout) or layout.slots != self.slots
+                not isinstance(layout, AnyLayout) or layout.slots != self.slots
             ):
                 raise InvalidProgramError(
                     f"cannot make the program: expected layouts of {self.slots} slots, got {layout}"
@@ -241,14 +261,14 @@ class Builder:
         self.numbers = numbers
         self._constants: dict[bytes, int] = {}
         self._operations: list[Operation] = []
-        self._layouts: list[Layout | None] = []
+        self._layouts: list[AnyLayout | None] = []
         self._states: list[State] = []
         self._origins: list[str] = []
         self._stages: list[str] = []
         self.origin = ""
         self.stage = ""
 
-    def append(self, operation: Operation, layout: Layout | None = None) -> int:
+    def append(self, operation: Operation, layout: AnyLayout | None = None) -> int:
         """Add an operation and return the number of its value.
 
         Raises:

@@ -24,15 +24,16 @@ A program over integers says so after its slots, by the line `numbers integer`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, get_args
 
 from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.layout import Axis, Layout
+from cloakwork.programs.matrices import BlockLayout, Blocks, Role
 from cloakwork.programs.operations import OPERATIONS
-from cloakwork.programs.slots import Builder, SlotProgram
+from cloakwork.programs.slots import AnyLayout, Builder, SlotProgram
 from cloakwork.programs.tokens import Tokens, program_lines, quote
 from cloakwork.programs.vectors import DistinctVectors, read_vector, vector_text
 
@@ -43,6 +44,9 @@ _FIRST_LINE = "cloakwork slot program 1"
 
 # The most that every version of numpy can index.
 _MAX_AXES = 32
+# A batch of matrices has a number of them, rows and columns.
+_MATRIX_AXES = 3
+_BLOCKS = tuple(each.name for each in fields(Blocks) if each.name != "slots")
 
 
 def to_text(program: SlotProgram) -> str:
@@ -160,12 +164,35 @@ def operation_lines(program: SlotProgram, naming: Naming) -> list[str]:
     return lines
 
 
-def _layout(layout: Layout) -> str:
+def _layout(layout: AnyLayout) -> str:
+    if isinstance(layout, BlockLayout):
+        blocks = [f"{name} {getattr(layout.blocks, name)}" for name in _BLOCKS]
+        return f"layout {layout.role} {_sizes(layout.shape)} {' '.join(blocks)}"
     words = [f"layout {_axes(layout.axes)}"]
     words += [f"copies {_axes(layout.replicas)}"] if layout.replicas else []
     words += [f"at {layout.offset}"] if layout.offset else []
     words += ["garbage"] if layout.garbage else []
     return " ".join(words)
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    return f"[{', '.join(map(str, sizes))}]"
+
+
+def _read_blocks(tokens: Tokens, role: Role, slots: int) -> BlockLayout:
+    tokens.expect("[")
+    shape = [tokens.integer()]
+    while tokens.accept(","):
+        shape.append(tokens.integer())
+    tokens.expect("]")
+    if len(shape) != _MATRIX_AXES:
+        raise InvalidProgramError(f"expected {_MATRIX_AXES} sizes of matrices, got {len(shape)}")
+    found: dict[str, int] = {}
+    for name in _BLOCKS:
+        tokens.expect(name)
+        found[name] = tokens.integer()
+    batch, rows, columns = shape
+    return BlockLayout(Blocks(slots, **found), role, (batch, rows, columns))
 
 
 def _axes(axes: Sequence[Axis]) -> str:
@@ -198,7 +225,10 @@ def _expect_number(tokens: Tokens, prefix: str, number: int) -> None:
     tokens.expect("=")
 
 
-def _read_layout(tokens: Tokens, slots: int) -> Layout:
+def _read_layout(tokens: Tokens, slots: int) -> AnyLayout:
+    for role in get_args(Role):
+        if tokens.accept(role):
+            return _read_blocks(tokens, role, slots)
     axes = _read_axes(tokens)
     replicas = _read_axes(tokens) if tokens.accept("copies") else ()
     if len(axes) + len(replicas) > _MAX_AXES:

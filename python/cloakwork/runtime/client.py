@@ -19,12 +19,12 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.packing.results import arrays_in
-from cloakwork.programs.slots import SlotProgram
+from cloakwork.programs.slots import SlotProgram, State
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.program import Program
-from cloakwork.schemes.base import Flooding, advice_on_precision, flooding
+from cloakwork.schemes.base import Flooding, advice_on_precision, flooding, levels_of
 
 if TYPE_CHECKING:
     from cloakwork.runtime.evaluator import Evaluator
@@ -78,7 +78,8 @@ class _Encrypting(KeyHolder):
             )
         packed = program.pack(arguments, action)
         if isinstance(program.body, SlotProgram):
-            largest = max(map(program.scheme.bytes_at, program.body.states), default=0)
+            levels = levels_of(program.body, "inputs")
+            largest = max((program.scheme.bytes_at(State(level)) for level in levels), default=0)
             needed = largest * sum(map(len, packed.runs))
             advice = "encrypt fewer evaluations at once, or use a machine with more memory"
             require_memory(needed, physical_bytes(), action, advice)

@@ -20,6 +20,13 @@ from cloakwork.runtime.degrees import degrees
 
 # What a diagonal takes that is encoded already, of one that is not.
 _KEPT_SHARE = 0.1
+# Words of which doubles hold sums of products.
+_EXACT_WORD_BITS = 24
+# Clear products of such words that take as long as a transform, for each coefficient of a limb and
+# each of the log N layers of the transform.
+_MULTIPLICATIONS = 2.7
+# Rotations from which clear matrix products fill the registers.
+WIDE_ROTATIONS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +37,10 @@ class LevelCosts:
     of two ciphertexts and not relinearised, an addition of two of degree 1. An encoding is that of
     a constant by itself; plaintext products and diagonals include theirs. A linear transform takes
     beside `linear` a baby step for each rotation of its operand, a giant step for each rotation of
-    a sum of its diagonals, and the diagonals.
+    a sum of its diagonals, and the diagonals. Rotated products take a gathering for each of their
+    operands and a rotated term for each pair of operands and each rotation; a product switch makes
+    a vector of one of them. Below `WIDE_ROTATIONS` rotations a narrow term is all that a pair of
+    operands takes.
     """
 
     rotation: float
@@ -46,6 +56,26 @@ class LevelCosts:
     giant_step: float
     diagonal: float
     drop_level: float
+    gathering: float
+    rotated_term: float
+    narrow_term: float
+    product_switch: float
+
+    def rotated_products(self, terms: int, rotations: int) -> float:
+        """What rotated products take, until they are switched.
+
+        Args:
+            terms: Pairs of operands.
+            rotations: Rotations, for each of which there is a product.
+
+        Example:
+            >>> costs = modelled([2], 1).at(0)
+            >>> costs.rotated_products(4, 64) > 2 * costs.rotated_products(4, 16)
+            True
+        """
+        if rotations < WIDE_ROTATIONS:
+            return self.narrow_term * terms
+        return (2 * self.gathering + self.rotated_term * rotations) * terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +132,25 @@ class Costs:
         return costs
 
 
-def modelled(limbs: Sequence[int], special_limbs: int) -> Costs:
+def modelled(
+    limbs: Sequence[int], special_limbs: int, *, log_n: int = 14, word_bits: int = 30
+) -> Costs:
     """Costs in units of one transform (NTT) of one limb, by counting limbs.
 
     Key switching works on the limbs of a level and the special ones. The factors are the
     engine's, rounded: a rotation is 10 transforms per limb, and half of that is shared with
     further rotations of the same value. Limbs are given for each level, from level 0 up.
+
+    Rotated products of words that a double holds the products of are one product of doubles, and
+    of longer words three (Karatsuba). Log N of the ring says how many of them a transform takes.
     """
-    return Costs(tuple(_modelled_level(count, count + special_limbs) for count in limbs))
+    products = 1 if word_bits <= _EXACT_WORD_BITS else 3
+    term = 4 * products / (_MULTIPLICATIONS * log_n)
+    return Costs(tuple(_modelled_level(count, count + special_limbs, term) for count in limbs))
 
 
-def _modelled_level(limbs: int, key_limbs: int) -> LevelCosts:
+def _modelled_level(limbs: int, key_limbs: int, term: float) -> LevelCosts:
+    """Costs at a level, given the transforms that a rotated term takes of each limb."""
     return LevelCosts(
         rotation=10.0 * key_limbs,
         hoisted_rotation=5.0 * key_limbs,
@@ -127,13 +165,23 @@ def _modelled_level(limbs: int, key_limbs: int) -> LevelCosts:
         giant_step=10.0 * key_limbs,
         diagonal=4.0 * key_limbs,
         drop_level=3.0 * limbs,
+        gathering=1.3 * limbs,
+        rotated_term=term * limbs,
+        narrow_term=15.0 * limbs,
+        # Two decompositions and one division, done together with those of a rescale.
+        product_switch=6.0 * key_limbs,
     )
 
 
 def modelled_for(parameters: Parameters | BgvParameters) -> Costs:
     """Costs in units of one transform by the limbs of a parameter set; see `modelled`."""
     limbs = [parameters.prime_count(level) for level in range(parameters.levels + 1)]
-    return modelled(limbs, parameters.key_prime_count - limbs[-1])
+    return modelled(
+        limbs,
+        parameters.key_prime_count - limbs[-1],
+        log_n=parameters.log_n,
+        word_bits=parameters.word_bits,
+    )
 
 
 def comparable(parameters: Parameters) -> Costs:

@@ -12,7 +12,13 @@ from cloakwork import _native
 from cloakwork.base.arguments import integer, optional
 from cloakwork.base.progress import Bar, no_bar, progress_bar
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
-from cloakwork.programs.slots import Constant, Operation, Rotate, SlotProgram
+from cloakwork.programs.slots import (
+    Constant,
+    Operation,
+    Rotate,
+    SlotProgram,
+    SwitchProduct,
+)
 from cloakwork.runtime.memory import LiveValues, Stored
 from cloakwork.runtime.profile import Measurement, Profile
 from cloakwork.runtime.schedule import Schedule, schedule
@@ -269,12 +275,16 @@ class _Execution(Generic[V]):
         # Whoever keeps an error keeps the run with it, but need not keep its values.
         self._live.clear()
 
+    def _kind(self, number: int) -> str:
+        return self._program.operations[number].kind
+
     def _place(self, numbers: Sequence[int]) -> str:
         first, *others = numbers
         origin = self._program.origins[first]
         place = f"in {self._program.title}, operation {self._program.line(first)}"
         if others:
-            place += f" and {len(others)} more rotations made with it"
+            what = "rotations made" if len({*map(self._kind, numbers)}) == 1 else "done"
+            place += f" and {len(others)} more {what} with it"
         return f"{place}, from {origin}" if origin else place
 
 
@@ -302,13 +312,26 @@ def _made(
     """The values of one task."""
     operation = program.operations[numbers[0]]
     if len(numbers) > 1:
-        rotations = (program.operations[number] for number in numbers)
-        steps = [each.steps for each in rotations if isinstance(each, Rotate)]
-        return backend.rotate_many(values[operation.operands[0]], steps)
+        return _made_together([program.operations[number] for number in numbers], backend, values)
     if numbers[0] in plan.lazy_products:
         left, right = operation.operands
         return [backend.multiply_lazily(values[left], values[right])]
     return [applied(operation, program, backend, values)]
+
+
+def _made_together(
+    operations: Sequence[Operation], backend: Backend[W], values: Values[W]
+) -> Sequence[W]:
+    match operations:
+        case [SwitchProduct(operand=operand, steps=turned), _]:
+            # Nothing else uses what is not rescaled; the result stands for it as well.
+            rescaled = backend.switch_product_and_rescale(values[operand], turned)
+            return [rescaled, rescaled]
+        case [Rotate(operand=operand), *_]:
+            steps = [rotation.steps for rotation in operations if isinstance(rotation, Rotate)]
+            return backend.rotate_many(values[operand], steps)
+        case _:
+            raise AssertionError("only rotations, or a switch and a rescale, are done together")
 
 
 class Values(Protocol[V_co]):

@@ -164,6 +164,15 @@ def value_bytes(program: SlotProgram, bytes_at: Callable[[State], int]) -> list[
         [100, 150, 150]
     """
     return [
-        0 if state.level is None else bytes_at(state) * (degree + 1) // 2
+        _bytes(state, degree, bytes_at)
         for state, degree in zip(program.states, schedule(program).degrees, strict=True)
     ]
+
+
+def _bytes(state: State, degree: int, bytes_at: Callable[[State], int]) -> int:
+    if state.level is None:
+        return 0
+    if state.products:
+        # Four polynomials each, for the two of a ciphertext.
+        return 2 * state.products * bytes_at(state)
+    return bytes_at(state) * (degree + 1) // 2

@@ -26,6 +26,7 @@ from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.packing import Packed, Packing, bound_arguments
 from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.packing.bits import BitPacking
+from cloakwork.programs.packing.matrix import IntegerMatrixPacking, MatrixPacking
 from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.packing.tensor import TensorPacking
 from cloakwork.programs.port import Port, signature
@@ -47,7 +48,15 @@ Body: TypeAlias = SlotProgram | BootstrapProgram
 
 KIND = "program file"
 _PACKINGS: Mapping[str, type[Packing]] = {
-    each.kind: each for each in (TensorPacking, BatchPacking, ScalarPacking, BitPacking)
+    each.kind: each
+    for each in (
+        TensorPacking,
+        MatrixPacking,
+        IntegerMatrixPacking,
+        BatchPacking,
+        ScalarPacking,
+        BitPacking,
+    )
 }
 # What a record says beside what the program computes.
 _NO_MEANING: Record = {"ranges": [], "error": None, "threads": None}
@@ -307,7 +316,7 @@ class Program(Saved):
         seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
         arguments = bound_arguments(self.inputs, args, named, "simulate")
         unranged = self.in_clear(seed)
-        if isinstance(self.packing, TensorPacking | BatchPacking):
+        if isinstance(self.packing, TensorPacking | MatrixPacking | BatchPacking):
             inputs = tuple(replace(port, low=None, high=None) for port in self.inputs)
             packing = replace(self.packing, inputs=inputs)
             unranged = replace(unranged, packing=packing, ranges=())
@@ -466,6 +475,10 @@ def _is_packed(body: Body, packing: Packing) -> bool:
         case BootstrapProgram(), BitPacking():
             return (packing.inputs, packing.outputs) == (body.inputs, body.outputs)
         case SlotProgram(numbers="real"), TensorPacking():
+            slots = packing.results[0].slots
+        case SlotProgram(numbers="real"), MatrixPacking():
+            slots = packing.results[0].slots
+        case SlotProgram(numbers="integer"), IntegerMatrixPacking():
             slots = packing.results[0].slots
         case SlotProgram(numbers="real"), BatchPacking():
             slots = packing.width * packing.output_places[0].slots

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
-from cloakwork.programs.slots import Constant, Input, Output, Rotate, SlotProgram
+from cloakwork.programs.slots import (
+    Constant,
+    Input,
+    Output,
+    Rescale,
+    Rotate,
+    SlotProgram,
+    SwitchProduct,
+)
 from cloakwork.runtime.degrees import degrees, multiplies_ciphertexts
 
 # Rotations of one value that are made at once: each holds a value until it is due.
@@ -48,9 +57,29 @@ def hoisting_groups(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(group) for group in groups if len(group) > 1)
 
 
+def rescaled_products(program: SlotProgram) -> tuple[tuple[int, int], ...]:
+    """The products that are switched and rescaled at once: those that nothing else uses.
+
+    Example:
+        >>> from cloakwork.programs.slots import RotatedProducts
+        >>> operations = (
+        ...     Input("x", 1), RotatedProducts((0,), (0,), 2), SwitchProduct(1, 2), Rescale(2))
+        >>> rescaled_products(SlotProgram("", 4, operations, (None,) * 4))
+        ((2, 3),)
+    """
+    uses = Counter(operand for each in program.operations for operand in each.operands)
+    return tuple(
+        (operation.operand, number)
+        for number, operation in enumerate(program.operations)
+        if isinstance(operation, Rescale)
+        and uses[operation.operand] == 1
+        and isinstance(program.operations[operation.operand], SwitchProduct)
+    )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Schedule:
-    """The tasks of a program, in program order: single operations and hoisting groups.
+    """The tasks of a program, in program order: single operations and those done together.
 
     Inputs, constants and outputs are not tasks: there is nothing to compute.
 
@@ -127,7 +156,11 @@ def part_of(plan: Schedule, tasks: Sequence[int], outputs: Sequence[int]) -> Sch
 
 
 def _scheduled(program: SlotProgram) -> Schedule:
-    groups = {number: group for group in hoisting_groups(program) for number in group}
+    groups: dict[int, tuple[int, ...]] = {
+        number: group
+        for group in (*hoisting_groups(program), *rescaled_products(program))
+        for number in group
+    }
     tasks: list[tuple[int, ...]] = []
     used: list[tuple[int, ...]] = []
     sources: list[int] = []

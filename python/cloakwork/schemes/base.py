@@ -39,9 +39,10 @@ _MAX_DECRYPTIONS = 1 << 62
 class Backend(Protocol[V]):
     """What a backend computes on values V; one method per operation of the program.
 
-    Two are the same in a cheaper way: `multiply_lazily` leaves the product to be
-    relinearised by the rescale or rotation that follows, and `rotate_many` makes several
-    rotations of one value. Several threads call the methods at once.
+    Three are the same in a cheaper way: `multiply_lazily` leaves the product to be
+    relinearised by the rescale or rotation that follows, `rotate_many` makes several
+    rotations of one value, and `switch_product_and_rescale` does one operation after the other.
+    Several threads call the methods at once.
     """
 
     def bounded(self, value: V, bound: float) -> V:
@@ -87,6 +88,19 @@ class Backend(Protocol[V]):
     def polynomial(self, value: V, coefficients: Sequence[float], basis: Basis) -> V:
         """A polynomial of every slot, rescaled as often as its degree asks."""
         raise InvalidProgramError("cannot run polynomial: programs over integers have none")
+
+    def rotated_products(self, left: Sequence[V], right: Sequence[V], step: int) -> Any:
+        """The products of two lists under all rotations; see `programs.operations.products`."""
+
+    def add_products(self, left: Any, right: Any) -> Any:
+        """The sums of rotated products, each of one with each of the other."""
+
+    def switch_product(self, products: Any, steps: int) -> V:
+        """Of rotated products the one under a rotation, as a vector; over reals not rescaled."""
+
+    def switch_product_and_rescale(self, products: Any, steps: int) -> V:
+        """What `switch_product` makes, rescaled; some backends do both at once for less."""
+        return self.rescale(self.switch_product(products, steps))
 
     def rescale(self, value: V) -> V:
         """The same numbers one level down, over reals at that level's scale."""

@@ -152,6 +152,29 @@ class BgvBackend(Backend[ByPrime]):
         value = self._each(BgvEvaluator.relinearize, value)
         return self._each(BgvEvaluator.linear_transform, value, transforms)
 
+    def rotated_products(
+        self, left: Sequence[ByPrime], right: Sequence[ByPrime], step: int
+    ) -> ByPrime:
+        lists = [zip(*(each.by_prime for each in values), strict=True) for values in (left, right)]
+        return ByPrime(
+            tuple(
+                evaluator.rotated_products(u, v, step)
+                for evaluator, u, v in zip(self._evaluators, *lists, strict=True)
+            )
+        )
+
+    def add_products(self, left: ByPrime, right: ByPrime) -> ByPrime:
+        pairs = zip(self._evaluators, left.by_prime, right.by_prime, strict=True)
+        return ByPrime(tuple(each.add_rotated_products(a, b) for each, a, b in pairs))
+
+    def switch_product(self, products: ByPrime, steps: int) -> ByPrime:
+        return ByPrime(
+            tuple(
+                evaluator.switch_product(each, steps // each.step)
+                for evaluator, each in zip(self._evaluators, products.by_prime, strict=True)
+            )
+        )
+
     def rescale(self, value: ByPrime) -> ByPrime:
         """The same numbers one level down, with less noise."""
         return self._each(BgvEvaluator.relinearize_and_switch, value)
@@ -218,6 +241,7 @@ class Bgv(IntegerScheme):
         for number, operation in enumerate(body.operations):
             additions += isinstance(operation, Input | Rescale | DropLevel)
             additions += len(operation.rotations(body.slots))
+            additions += len(operation.product_rotations(body.slots))
             additions += operation.relinearisation_level(body.context(number)) is not None
         chances = [2.0**-each.failure_bits for each in self.parameter_sets]
         return math.log2(3 * additions * math.fsum(chances)) if additions else -math.inf
@@ -252,6 +276,7 @@ class Bgv(IntegerScheme):
                     relinearisation_level=needed.relinearisation_level,
                     rotations=needed.rotations,
                     row_swap_level=None,
+                    rotated_products=needed.rotated_products,
                 )
                 for each in secret.by_prime
             )

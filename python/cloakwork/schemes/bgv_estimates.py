@@ -81,6 +81,18 @@ class BgvEstimates(Backend[BgvEstimate]):
         transform = encoded_transform(self._parameters, diagonals, noise.level, baby_steps)
         return noise.linear_transform(transform)
 
+    def rotated_products(
+        self, left: Sequence[BgvEstimate], right: Sequence[BgvEstimate], step: int
+    ) -> BgvEstimate:
+        """Any of the products."""
+        return BgvEstimate.rotated_products(left, right)
+
+    def add_products(self, left: BgvEstimate, right: BgvEstimate) -> BgvEstimate:
+        return left.add_rotated_products(right)
+
+    def switch_product(self, products: BgvEstimate, steps: int) -> BgvEstimate:
+        return products.switch_product()
+
     def rescale(self, value: BgvEstimate) -> BgvEstimate:
         return value.relinearize_and_switch()
 

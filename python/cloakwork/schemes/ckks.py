@@ -22,6 +22,7 @@ from cloakwork._native import (
     Evaluator,
     Parameters,
     PublicKey,
+    RotatedProducts,
     SecretKey,
 )
 from cloakwork.base.record import Fields
@@ -117,6 +118,20 @@ class CkksBackend(Backend[Ciphertext]):
     ) -> Ciphertext:
         return self._evaluator.polynomial(value, coefficients, basis)
 
+    def rotated_products(
+        self, left: Sequence[Ciphertext], right: Sequence[Ciphertext], step: int
+    ) -> RotatedProducts:
+        return self._evaluator.rotated_products(left, right, step)
+
+    def add_products(self, left: RotatedProducts, right: RotatedProducts) -> RotatedProducts:
+        return self._evaluator.add_rotated_products(left, right)
+
+    def switch_product(self, products: RotatedProducts, steps: int) -> Ciphertext:
+        return self._evaluator.switch_product(products, steps // products.step)
+
+    def switch_product_and_rescale(self, products: RotatedProducts, steps: int) -> Ciphertext:
+        return self._evaluator.switch_product_and_rescale(products, steps // products.step)
+
     def rescale(self, value: Ciphertext) -> Ciphertext:
         return self._evaluator.relinearize_and_rescale(value)
 
@@ -183,6 +198,7 @@ class Ckks(RealScheme):
             relinearisation_level=needed.relinearisation_level,
             rotations=needed.rotations,
             conjugation_level=None,
+            rotated_products=needed.rotated_products,
         )
 
     def held_keys(self, keys: EvaluationKeys) -> list[KeyRequirements]:

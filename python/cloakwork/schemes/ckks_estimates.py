@@ -77,6 +77,21 @@ class CkksEstimates(Backend[CkksEstimate]):
     ) -> CkksEstimate:
         return value.polynomial(coefficients, basis)
 
+    def rotated_products(
+        self, left: Sequence[CkksEstimate], right: Sequence[CkksEstimate], step: int
+    ) -> CkksEstimate:
+        """Any of the products."""
+        return CkksEstimate.rotated_products(left, right)
+
+    def add_products(self, left: CkksEstimate, right: CkksEstimate) -> CkksEstimate:
+        return left.add_rotated_products(right)
+
+    def switch_product(self, products: CkksEstimate, steps: int) -> CkksEstimate:
+        return products.switch_product()
+
+    def switch_product_and_rescale(self, products: CkksEstimate, steps: int) -> CkksEstimate:
+        return products.switch_product_and_rescale()
+
     def rescale(self, value: CkksEstimate) -> CkksEstimate:
         return value.relinearize_and_rescale()
 

@@ -22,7 +22,10 @@ from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.programs.slots import MAX_INTEGER, Integers, SlotProgram, State
 from cloakwork.schemes.base import Backend, ReadLimits, SlotScheme, levels_of, require_slots
 from cloakwork.schemes.clear import ClearScheme, NoKey
+from cloakwork.schemes.clear_products import rotated_products
 
+# Up to here every integer is a double.
+_MAX_FLOAT_INTEGER = 1 << 53
 # Of an integer in a file.
 _MAX_DIGITS = 4000
 # Of one program.
@@ -115,6 +118,29 @@ class ClearIntegersBackend(Backend[ClearIntegers]):
             for steps, diagonal in diagonals.items()
         ]
         return reduce(self.add, terms)
+
+    def rotated_products(
+        self, left: Sequence[ClearIntegers], right: Sequence[ClearIntegers], step: int
+    ) -> ClearIntegers:
+        """The products, one after the other along a first axis."""
+        u, v = (np.stack([each.slots for each in values]) for values in (left, right))
+        level = left[0].level
+        largest = [max(each.largest for each in values) for values in (left, right)]
+        bound = len(left) * largest[0] * largest[1]
+        if bound <= _MAX_FLOAT_INTEGER:
+            # No sum leaves what a double holds, and products of doubles are fast.
+            products = rotated_products(u.astype(np.float64), v.astype(np.float64), step)
+            return ClearIntegers(products.astype(np.int64), level)
+        if bound <= MAX_INTEGER:
+            return ClearIntegers(rotated_products(u, v, step), level)
+        return exact(rotated_products(u.astype(object), v.astype(object), step), level)
+
+    def add_products(self, left: ClearIntegers, right: ClearIntegers) -> ClearIntegers:
+        return self.add(left, right)
+
+    def switch_product(self, products: ClearIntegers, steps: int) -> ClearIntegers:
+        number = steps * len(products.slots) // products.slots.shape[-1]
+        return ClearIntegers(products.slots[number], products.level)
 
     def rescale(self, value: ClearIntegers) -> ClearIntegers:
         return ClearIntegers(value.slots, value.level - 1)

@@ -19,9 +19,17 @@ from cloakwork._native import Parameters
 from cloakwork.base.record import Fields, Record
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import Basis, SlotProgram, State, Vector, polynomial_depth
-from cloakwork.schemes.base import Backend, ReadLimits, SlotScheme, levels_of, require_slots
+from cloakwork.schemes.base import (
+    Backend,
+    Decrypted,
+    ReadLimits,
+    SlotScheme,
+    levels_of,
+    require_slots,
+)
 from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
 from cloakwork.schemes.clear import ClearScheme, NoKey
+from cloakwork.schemes.clear_products import rotated_products
 
 # Numbers may outgrow a double on the way; whoever decrypts refuses what becomes of them.
 _outgrowing = np.errstate(over="ignore", invalid="ignore")
@@ -148,6 +156,24 @@ class ClearBackend(Backend[ClearVector]):
         return self._with_error(
             made, lambda noise, scale: noise.polynomial(scale, coefficients, basis, value.slots)
         )
+
+    @_outgrowing
+    def rotated_products(
+        self, left: Sequence[ClearVector], right: Sequence[ClearVector], step: int
+    ) -> ClearVector:
+        """The products, a row each."""
+        u, v = (np.stack([each.slots for each in values]) for values in (left, right))
+        return ClearVector(rotated_products(u, v, step), left[0].level, waiting=True)
+
+    def add_products(self, left: ClearVector, right: ClearVector) -> ClearVector:
+        return self.add(left, right)
+
+    def switch_product(self, products: ClearVector, steps: int) -> ClearVector:
+        row = products.slots[steps * len(products.slots) // products.slots.shape[-1]]
+        taken = self._with_error(
+            ClearVector(row, products.level, waiting=True), NoiseModel.switching
+        )
+        return self._with_error(taken, NoiseModel.rotation)
 
     def rescale(self, value: ClearVector) -> ClearVector:
         return self._with_error(ClearVector(value.slots, value.level - 1), NoiseModel.rounding)
@@ -289,6 +315,17 @@ class ClearReal(ClearScheme, RealScheme):
         self, key: ClearKey, vector: Vector, *, level: int, bound: float | None
     ) -> ClearVector:
         return key.encrypt(vector, level=level)
+
+    def decrypt(
+        self,
+        secret: NoKey,
+        values: Sequence[ClearVector],
+        body: Any,
+        expected: Any = None,
+        flooding: Any = None,
+    ) -> Decrypted:
+        """The real parts of the vectors."""
+        return Decrypted([np.real(value.slots) for value in values], self.error)
 
     def backend(self, keys: NoKey, *, cache_bytes: int) -> ClearBackend:
         return ClearBackend(self.noise)

@@ -19,6 +19,10 @@ LEVELLED = {
     "giant_step",
     "diagonal",
     "drop_level",
+    "gathering",
+    "rotated_term",
+    "narrow_term",
+    "product_switch",
 }
 
 

@@ -22,6 +22,7 @@ from cloakwork.programs.slots import (
     Polynomial,
     Rescale,
     Rotate,
+    RotatedProducts,
     SlotProgram,
     polynomial_depth,
 )
@@ -62,7 +63,7 @@ def least_levels(program: SlotProgram, floor: int) -> list[int]:
             taken = 0
             if isinstance(operation, Output):
                 has_changed |= raised(number, floor)
-            elif isinstance(operation, Mul | Linear):
+            elif isinstance(operation, Mul | Linear | RotatedProducts):
                 has_changed |= raised(number, 1)
             elif isinstance(operation, Rescale):
                 taken = 1

@@ -21,9 +21,8 @@ from cloakwork.explain.tensors import inputs_of, results_of
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.plan.boolean.modelled_seconds import node_seconds
 from cloakwork.plan.cost.tfhe import known_set
-from cloakwork.programs.layout import Layout
 from cloakwork.programs.packing.scalar import ScalarPacking
-from cloakwork.programs.slots import SlotProgram
+from cloakwork.programs.slots import AnyLayout, SlotProgram
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.program import Body, Program
 from cloakwork.schemes.tfhe import Tfhe
@@ -44,7 +43,7 @@ _LONGEST_NAME = 8
 def draw(figure: Figure, x: Program | Tensor, profile: Profile | None) -> None:
     """Draw a program, or a tensor and the program that made it; see `explain.plot`."""
     profile = optional(profile, Profile, "profile", "plot")
-    tensors: Sequence[tuple[str, Layout]] = ()
+    tensors: Sequence[tuple[str, AnyLayout]] = ()
     strips: Sequence[Strip] = ()
     left_out = ""
     match x:
@@ -82,7 +81,7 @@ def draw(figure: Figure, x: Program | Tensor, profile: Profile | None) -> None:
         _draw_work(axes[-2], axes[-1], body, x.scheme, profile)
 
 
-def _tensors(program: SlotProgram) -> tuple[list[tuple[str, Layout]], str]:
+def _tensors(program: SlotProgram) -> tuple[list[tuple[str, AnyLayout]], str]:
     """Tensors that go in and come out, and what is left out of them."""
     inputs, results = (
         [(each.name, each.layout) for each in tensors if each.layout is not None]

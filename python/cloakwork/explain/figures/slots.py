@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from cloakwork.explain.slot_image import EMPTY, GARBAGE, slot_elements
-from cloakwork.programs.layout import Layout
+from cloakwork.programs.slots import AnyLayout
 
 _MAX_CIPHERTEXTS = 8
 _ROW = 512
@@ -19,7 +19,7 @@ _PALE = 0.55
 _COLOURS = colormaps["viridis"]
 
 
-def draw_slots(axes: Axes, name: str, layout: Layout) -> None:
+def draw_slots(axes: Axes, name: str, layout: AnyLayout) -> None:
     """Draw the slots of the first ciphertexts in rows of 512, coloured by element.
 
     Args:
@@ -34,8 +34,9 @@ def draw_slots(axes: Axes, name: str, layout: Layout) -> None:
     image[copies] += _PALE * (1 - image[copies])
     image[held == EMPTY] = _EMPTY_COLOUR
     image[held == GARBAGE] = _GARBAGE_COLOUR
-    width = _ROW if layout.slots % _ROW == 0 else layout.slots
-    rows = layout.slots // width
+    slots = held.shape[1]
+    width = _ROW if slots % _ROW == 0 else slots
+    rows = slots // width
     axes.imshow(
         image.reshape(shown * rows, width, 3),
         aspect="auto",
@@ -50,13 +51,13 @@ def draw_slots(axes: Axes, name: str, layout: Layout) -> None:
         axes.set_yticks([0.5 + number for number in range(shown)], [str(n) for n in range(shown)])
         axes.set_ylabel("ciphertext", fontsize=8)
     else:
-        axes.set_yticks([0.5 / rows, 1 - 0.5 / rows], ["0", str(layout.slots - width)])
+        axes.set_yticks([0.5 / rows, 1 - 0.5 / rows], ["0", str(slots - width)])
         axes.set_ylabel("row from slot", fontsize=8)
     axes.tick_params(labelsize=8, length=2)
     axes.set_xlim(0, width)
 
 
-def _facts(layout: Layout, shown: int) -> str:
+def _facts(layout: AnyLayout, shown: int) -> str:
     count = layout.ciphertexts
     ciphertexts = (
         f"{count} ciphertexts of {layout.slots} slots" if count > 1 else (f"{layout.slots} slots")

@@ -4,68 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from cloakwork._native import Parameters
-from cloakwork.base.arguments import integer, positive, shown, truth
+from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS
-from cloakwork.errors import InvalidArgumentError, InvalidParametersError, ShapeMismatchError
-from cloakwork.frontends.tensors.tracing import traced
+from cloakwork.errors import InvalidArgumentError, InvalidParametersError, KeyBudgetError
+from cloakwork.frontends.tensors.tracing import Traced, traced
 from cloakwork.plan.analysis.precision import predicted_precision
+from cloakwork.plan.matmul.matrix_plan import MatrixPlan, matrix_plan
+from cloakwork.plan.matmul.program import product_program
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan, slot_bounds
 from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.packing.matrix import PlacedMatrix
 from cloakwork.programs.packing.tensor import PlacedInput, TensorPacking
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import Output, SlotProgram
+from cloakwork.programs.spec import Spec
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.ckks import Ckks
 
 _ACTION = "compile"
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """What is known of an encrypted argument before there is any: its shape and its bound.
-
-    Args:
-        shape: The shape.
-        bound: The largest absolute value of any element. It is public.
-
-    Raises:
-        ShapeMismatchError: A dimension is no whole number from 1 on.
-        InvalidArgumentError: The bound is no positive number.
-
-    Example:
-        >>> Spec((2, 3))
-        Spec(shape=(2, 3), bound=1.0)
-    """
-
-    shape: tuple[int, ...]
-    bound: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", _shape(self.shape))
-        object.__setattr__(self, "bound", positive(self.bound, "bound", "describe a tensor"))
-
-
-def _shape(shape: Any) -> tuple[int, ...]:
-    whole = isinstance(shape, tuple | list) and all(
-        isinstance(size, int | np.integer) and not isinstance(size, bool) and size >= 1
-        for size in shape
-    )
-    if not whole:
-        raise ShapeMismatchError(
-            f"cannot describe a tensor: expected a tuple of whole numbers from 1 on, got "
-            f"{shown(shape)}"
-        )
-    return tuple(int(size) for size in shape)
 
 
 def compile(
@@ -130,18 +94,40 @@ def compile(
     title = getattr(function, "__name__", "function")
     bounds = {source: spec.bound for source, spec in zip(graph.sources, described, strict=True)}
     task = Task(title, graph.results, bounds, precision, insecure, costs)
-    plan, body = _within_key_budget(task, rings, key_budget)
-    placed = tuple(
-        PlacedInput(graph.sources.index(source), layout) for source, layout in plan.lowered.inputs
-    )
     inputs = tuple(
         Port(source.name, "real", 0, spec.shape, -spec.bound, spec.bound)
         for source, spec in zip(graph.sources, described, strict=True)
+    )
+    blocks = matrix_plan(task, rings, key_budget)
+    if blocks is not None and blocks.is_certain:
+        return _product_program(blocks, graph, inputs, task)
+    try:
+        plan, body = _within_key_budget(task, rings, key_budget)
+    except (InvalidParametersError, KeyBudgetError):
+        if blocks is None:
+            raise
+        return _product_program(blocks, graph, inputs, task)
+    if blocks is not None and blocks.is_better_than(plan):
+        return _product_program(blocks, graph, inputs, task)
+    placed = tuple(
+        PlacedInput(graph.sources.index(source), layout) for source, layout in plan.lowered.inputs
     )
     outputs = _results(plan, body, task)
     _require_more_than_noise(outputs, title, precision)
     packing = TensorPacking(inputs, outputs, placed, tuple(plan.lowered.outputs), graph.form)
     return Program(Ckks(plan.parameters), body, packing)
+
+
+def _product_program(
+    plan: MatrixPlan, graph: Traced, inputs: Sequence[Port], task: Task
+) -> Program:
+    """The program of what is planned as products of matrices."""
+    placed = [PlacedMatrix(graph.sources.index(source), place) for source, place in plan.operands]
+    program = product_program(
+        plan.program, plan.parameters, inputs, placed, plan.result, plan.bound
+    )
+    _require_more_than_noise(program.outputs, task.title, task.precision)
+    return program
 
 
 def _within_key_budget(

@@ -506,7 +506,9 @@ class SessionEvaluator(_KeyHolder):
     def fitted(self, program: SlotProgram) -> SlotProgram:
         """The program, its rotations made of those that there are keys for."""
         keys = self._keys
-        held = KeyRequirements(keys.relinearisation_level, keys.rotations())
+        held = KeyRequirements(
+            keys.relinearisation_level, keys.rotations(), keys.rotated_products()
+        )
         if not required_keys(program).beyond(held):
             return program
         # Where the keys do not reach, it is the program itself that names what is missing.

@@ -13,6 +13,10 @@ _CONVERSION = 0.1
 _INNER_PRODUCT = 0.35
 _PRODUCT = 0.3
 _SUM = 0.15
+# Of rotated products: an operand's words put in order, and a term of each of the four products.
+_GATHERING = 1.3
+_ROTATED_TERM = 0.125
+_NARROW_TERM = 15.0
 # What every call into the engine takes besides, in transforms of a ring of this degree.
 _CALL = 2.5
 _CALL_LOG_N = 12
@@ -90,6 +94,10 @@ def _level_costs(limbs: Limbs, count: int, call: float) -> LevelCosts:
         giant_step=rotation,
         diagonal=plaintext_product,
         drop_level=2 * _SUM * count + call,
+        gathering=_GATHERING * count,
+        rotated_term=_ROTATED_TERM * count,
+        narrow_term=_NARROW_TERM * count,
+        product_switch=2 * rotation - _division(limbs, count) + call,
     )
 
 

@@ -22,9 +22,12 @@ from cloakwork.programs.slots import (
     Mul,
     Rescale,
     Rotate,
+    RotatedProducts,
     SlotProgram,
+    SwitchProduct,
     Vector,
 )
+from cloakwork.runtime.costs import WIDE_ROTATIONS
 from cloakwork.runtime.executor import run
 from cloakwork.schemes.ckks import Ckks
 
@@ -43,6 +46,9 @@ _MOST_RUNS = 9
 _ENOUGH_SECONDS = 0.1
 # Small, so that no sum or product outgrows what a ciphertext can hold.
 _BOUND = 2.0**-10
+# Of rotated products.
+_FEW_TERMS, _MANY_TERMS = 8, 64
+_FEW_ROTATIONS, _MANY_ROTATIONS = WIDE_ROTATIONS, 4 * WIDE_ROTATIONS
 # A linear transform of so many rotations, counting the one by 0. Few, as keys are the most
 # that timing takes of memory.
 _BABY = 4
@@ -100,6 +106,7 @@ def operation_seconds(parameters: Parameters, level: int) -> dict[str, float]:
     if level:
         seconds |= _products(timing, besides, addition)
         seconds |= _transforms(timing, besides + seconds["rescale"])
+        seconds |= _rotated_products(timing, seconds["rescale"])
     # A difference of two noisy times may come out as nothing, which no operation takes.
     least = max(addition, few / _MANY) / _REPEATS
     return {kind: max(each, least) for kind, each in seconds.items()}
@@ -112,6 +119,7 @@ class _Timing:
         scheme = Ckks(parameters)
         secret = scheme.secret_key()
         # At level 0 there are no products.
+        # Of rotated products the one that is not rotated, which the relinearisation key serves.
         needed = KeyRequirements(level or None, dict.fromkeys(rotations, level))
         self._level = level
         self._backend = scheme.backend(scheme.keys_for(secret, needed), cache_bytes=0)
@@ -180,6 +188,41 @@ def _transforms(timing: _Timing, besides: float) -> dict[str, float]:
         "giant_step": (giants - one) / (_GIANT - 1) - diagonal,
         "diagonal": diagonal,
     }
+
+
+def _rotated_products(timing: _Timing, rescale: float) -> dict[str, float]:
+    """Few and many terms and rotations tell what each takes; a switch is one more of one product.
+
+    The product that is not rotated takes what the others do: two key switches and a division.
+    """
+    few, long, wide = (
+        timing.of(_products_of(terms, rotations, 1))
+        for terms, rotations in (
+            (_FEW_TERMS, _FEW_ROTATIONS),
+            (_MANY_TERMS, _FEW_ROTATIONS),
+            (_MANY_TERMS, _MANY_ROTATIONS),
+        )
+    )
+    switched = timing.of(_products_of(_FEW_TERMS, _FEW_ROTATIONS, 1 + _REPEATS))
+    narrow = [timing.of(_products_of(terms, 2, 1)) for terms in (_FEW_TERMS, _MANY_TERMS)]
+    term = (wide - long) / (_MANY_TERMS * (_MANY_ROTATIONS - _FEW_ROTATIONS))
+    operand = (long - few) / (_MANY_TERMS - _FEW_TERMS) - _FEW_ROTATIONS * term
+    return {
+        "gathering": operand / 2,
+        "rotated_term": term,
+        "narrow_term": (narrow[1] - narrow[0]) / (_MANY_TERMS - _FEW_TERMS),
+        "product_switch": (switched - few) / _REPEATS - rescale,
+    }
+
+
+def _products_of(terms: int, rotations: int, switches: int) -> _Body:
+    def body(builder: Builder) -> None:
+        step = max(1, builder.slots // rotations)
+        products = builder.append(RotatedProducts((0,) * terms, (1,) * terms, step))
+        for _ in range(switches):
+            builder.append(Rescale(builder.append(SwitchProduct(products, 0))))
+
+    return body
 
 
 def _additions(count: int) -> _Body:

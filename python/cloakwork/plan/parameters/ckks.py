@@ -12,6 +12,9 @@ _NOISE_BITS = 18
 # Bits above the bound within which a result that breaks it is still seen for what it is;
 # beyond them it wraps around the modulus, and nothing could tell it from a right one.
 _WATCH_BITS = 16
+# Bits of the engine's primes at most, and of those of which doubles hold sums of products.
+LONGEST_WORD_BITS = 30
+EXACT_WORD_BITS = 24
 # Scales that the engine has.
 SCALE_BITS = range(20, 61)
 
@@ -24,6 +27,7 @@ def parameters_for(
     slots: int | None = None,
     insecure: bool = False,
     log_n: int | None = None,
+    word_bits: int = LONGEST_WORD_BITS,
 ) -> Parameters:
     """Parameters for a depth and a precision.
 
@@ -34,6 +38,7 @@ def parameters_for(
         slots: Slots at least; by default what is secure for the rest.
         insecure: Whether parameters below 128-bit security are allowed.
         log_n: Base-2 logarithm of the ring degree; by default the smallest that is secure.
+        word_bits: Bits of the primes at most.
 
     Raises:
         InvalidParametersError: No parameter set serves what is asked.
@@ -55,6 +60,7 @@ def parameters_for(
             scale_bits=scale_bits,
             headroom_bits=magnitude + 2 + _WATCH_BITS,
             log_n=log_n,
+            word_bits=word_bits,
             insecure=insecure,
         )
 

@@ -21,7 +21,7 @@ from cloakwork.errors import (
     LevelExhaustedError,
 )
 from cloakwork.plan.analysis.precision import predicted_precision
-from cloakwork.plan.parameters.ckks import parameters_for
+from cloakwork.plan.parameters.ckks import LONGEST_WORD_BITS, parameters_for
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.passes.splits import split_by_cost
@@ -161,7 +161,7 @@ def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: fl
     together = [layout.ciphertexts for _, layout in lowered.inputs]
     program = lowest_levels(simplified(lowered.program), together=together)
     known = value_bounds(program, slot_bounds(lowered, task.bounds))
-    parameters = _parameters(task, program, known, log_n)
+    parameters = parameters_of(task, program, known, log_n)
     costs = task.costs(parameters)
     program = split_by_cost(program, costs)
     cost = total_seconds(program, costs)
@@ -177,10 +177,35 @@ def slot_bounds(lowered: Lowered, bounds: Mapping[Source, float]) -> list[Vector
     ]
 
 
-def _parameters(
-    task: Task, program: SlotProgram, bounds: Sequence[float | None], log_n: int
+def require_levels(depth: int, task: Task, log_n: int) -> None:
+    """Refuse a ring in which so many levels are not secure, whatever the numbers.
+
+    Raises:
+        InvalidParametersError: They are not.
+    """
+    _known_parameters(depth, task.precision, bound=1.0, log_n=log_n, insecure=task.insecure)
+
+
+def parameters_of(
+    task: Task,
+    program: SlotProgram,
+    bounds: Sequence[float | None],
+    log_n: int,
+    word_bits: int = LONGEST_WORD_BITS,
 ) -> Parameters:
-    """Parameters at which every result has its precision, whatever errors grow to on the way."""
+    """Parameters at which every result has its precision, whatever errors grow to on the way.
+
+    Args:
+        task: What is planned.
+        program: Its program.
+        bounds: The largest absolute value of each of its values.
+        log_n: Base-2 logarithm of the ring degree.
+        word_bits: Bits of the primes at most.
+
+    Raises:
+        InvalidParametersError: There are none with such scales.
+        InsecureParametersError: The ring is too small for 128-bit security.
+    """
     # Only its power of two counts; so more plans share their parameters.
     largest = _power_of_two(max([1.0, *(bound for bound in bounds if bound is not None)]))
     depth = depth_of(program)
@@ -195,6 +220,7 @@ def _parameters(
                 bound=largest,
                 log_n=log_n,
                 insecure=task.insecure,
+                word_bits=word_bits,
             )
         except InsecureParametersError:
             raise

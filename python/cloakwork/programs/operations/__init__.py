@@ -8,6 +8,7 @@ from cloakwork.programs.operations.edges import Constant, Input, Output
 from cloakwork.programs.operations.levels import DropLevel, Rescale
 from cloakwork.programs.operations.linear import Linear
 from cloakwork.programs.operations.polynomials import Polynomial
+from cloakwork.programs.operations.products import AddProducts, RotatedProducts, SwitchProduct
 from cloakwork.programs.operations.rotations import Rotate, RotateSum
 
 OPERATIONS: Mapping[str, type[Operation]] = {
@@ -23,6 +24,9 @@ OPERATIONS: Mapping[str, type[Operation]] = {
         RotateSum,
         Linear,
         Polynomial,
+        RotatedProducts,
+        AddProducts,
+        SwitchProduct,
         Rescale,
         DropLevel,
         Output,
@@ -32,6 +36,7 @@ OPERATIONS: Mapping[str, type[Operation]] = {
 __all__ = [
     "OPERATIONS",
     "Add",
+    "AddProducts",
     "Constant",
     "Context",
     "DropLevel",
@@ -45,6 +50,8 @@ __all__ = [
     "Rescale",
     "Rotate",
     "RotateSum",
+    "RotatedProducts",
     "State",
     "Sub",
+    "SwitchProduct",
 ]

@@ -45,10 +45,13 @@ class State:
     Args:
         level: Level of the value; a clear one has none.
         waiting: Whether it is a product that is not rescaled.
+        products: How many products it stands for that wait for their key switch, see
+            `programs.operations.products`; 0 where it is a vector.
     """
 
     level: int | None
     waiting: bool = False
+    products: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ class Operation:
         over: What programs that have it compute with.
         commutes: Whether the order of its operands does not count.
         degree: What it does with operands of degree 2, see `runtime.degrees`.
+        takes_products: Whether its operands are rotated products; those of others are vectors.
     """
 
     __slots__ = ()
@@ -125,6 +129,7 @@ class Operation:
     over: ClassVar[tuple[Numbers, ...]] = ("real", "integer")
     commutes: ClassVar[bool] = False
     degree: ClassVar[Degree] = "keeps"
+    takes_products: ClassVar[bool] = False
 
     @property
     def operands(self) -> tuple[int, ...]:
@@ -200,6 +205,10 @@ class Operation:
 
     def rotations(self, slots: int) -> tuple[int, ...]:
         """The steps of the Galois keys that it needs, at the level of its value."""
+        return ()
+
+    def product_rotations(self, slots: int) -> tuple[int, ...]:
+        """The steps of the product keys that it needs, at the level of its value."""
         return ()
 
     def relinearisation_level(self, context: Context) -> int | None:

@@ -1,0 +1,1 @@
+"""Products of encrypted matrices: reals by CKKS, integers by BGV."""

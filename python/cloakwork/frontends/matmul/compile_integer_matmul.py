@@ -1,0 +1,121 @@
+"""Products of two encrypted matrices of integers compiled to programs, exact or modulo a prime."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from cloakwork.base.arguments import integer, truth
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.frontends.matmul.shapes import NAMES, limit, product_of, sizes, whole_views
+from cloakwork.plan.matmul.integers import IntegerProductOptions, cheapest_integer_choice
+from cloakwork.plan.matmul.planned import planned_product
+from cloakwork.plan.matmul.program import integer_product_program
+from cloakwork.plan.parameters.rings import RINGS
+from cloakwork.programs.packing.scalar import MAX_BITS
+from cloakwork.programs.port import Port
+from cloakwork.programs.slots import MAX_INTEGER
+from cloakwork.programs.spec import Spec
+from cloakwork.runtime.program import Program
+
+_ACTION = "compile a product of integer matrices"
+# The engine's largest plaintext modulus is below.
+_MAX_MODULUS = 1 << 30
+
+
+def compile_integer_matmul(
+    left: Spec | tuple[int, ...],
+    right: Spec | tuple[int, ...],
+    *,
+    modulus: int | None = None,
+    public_inputs: bool = False,
+    key_budget: int | None = None,
+    log_n: int | None = None,
+    insecure: bool = False,
+) -> Program:
+    """Plan the product of two encrypted matrices of integers, or of batches, as one program.
+
+    Results are exact: they are computed modulo as many primes as their bounds need, or modulo the
+    one that is given.
+
+    Args:
+        left: Shape, or shape and bound, of the left matrices.
+        right: Those of the right ones.
+        modulus: A prime that results are modulo, as the representatives nearest to 0; by default
+            results are integers.
+        public_inputs: Whether inputs may be encrypted by a public key, whose noise is greater.
+        key_budget: Bytes for all evaluation keys; the fewer, the more ciphertexts.
+        log_n: Base-2 logarithm of the ring degree; by default the cheapest.
+        insecure: Whether parameters below 128-bit security are allowed, for tests.
+
+    Returns:
+        A program with the inputs `a` and `b` and one result.
+
+    Raises:
+        ShapeMismatchError: The matrices do not fit one another.
+        InvalidParametersError: No ring has a modulus that holds the noise, or the prime is not 1
+            modulo 2N for any.
+        InsecureParametersError: The ring asked for falls short of 128-bit security.
+        KeyBudgetError: The fewest keys take more than the budget.
+        InvalidArgumentError: A bound is no integer, or results may have too many bits.
+
+    Example:
+        >>> import numpy as np
+        >>> import cloakwork as cw
+        >>> program = cw.compile_integer_matmul(cw.Spec((2, 3), bound=9), cw.Spec((3, 2), bound=9))
+        >>> a = np.arange(6).reshape(2, 3)
+        >>> program.run_clear(a, a.T).tolist()
+        [[5, 14], [14, 50]]
+    """
+    specs = [each if isinstance(each, Spec) else Spec(each) for each in (left, right)]
+    product = product_of(specs[0].shape, specs[1].shape, _ACTION)
+    bounds = [_whole(spec.bound) for spec in specs]
+    bound = product.inner * bounds[0] * bounds[1]
+    bits = None
+    if modulus is not None:
+        modulus = integer(modulus, "modulus", _ACTION, least=2, most=_MAX_MODULUS)
+        bound = modulus // 2
+    else:
+        bits = bound.bit_length() + 1
+        if bits > MAX_BITS:
+            raise InvalidArgumentError(
+                f"cannot {_ACTION}: its results have up to {bits} bits, and a result has up to "
+                f"{MAX_BITS}; give tighter bounds, or multiply in parts"
+            )
+    options = IntegerProductOptions(
+        bits,
+        modulus,
+        truth(insecure, "insecure", _ACTION),
+        truth(public_inputs, "public_inputs", _ACTION),
+        limit(key_budget, "key_budget", _ACTION),
+    )
+    rings: Sequence[int] = RINGS
+    if log_n is not None:
+        rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
+    title = f"matmul {sizes(specs[0].shape)} by {sizes(specs[1].shape)}"
+    choice = cheapest_integer_choice(title, product, options, rings)
+    shape = (*specs[0].shape[:-1], specs[1].shape[-1])
+    shapes = (specs[0].shape, specs[1].shape, shape)
+    planned = planned_product(
+        title, product, choice.blocks, NAMES, whole_views(*shapes), numbers="integer"
+    )
+    names = (*NAMES, "result")
+    one, other, result = (
+        Port(name, "integer", 0, each, -largest, largest)
+        for name, each, largest in zip(names, shapes, (*bounds, bound), strict=True)
+    )
+    return integer_product_program(
+        planned,
+        choice.parameter_sets,
+        (one, other, result),
+        modulus=modulus,
+        public_inputs=options.public_inputs,
+    )
+
+
+def _whole(bound: float) -> int:
+    if bound != math.floor(bound) or bound > MAX_INTEGER:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected bounds that are integers of up to 63 bits, got {bound:g}"
+        )
+    return int(bound)

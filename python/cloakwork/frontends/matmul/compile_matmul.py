@@ -1,0 +1,109 @@
+"""Products of two encrypted matrices compiled to programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cloakwork._native import Parameters
+from cloakwork.base.arguments import integer, shown, truth
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.frontends.matmul.shapes import NAMES, limit, product_of, sizes, whole_views
+from cloakwork.plan.matmul.choose import Choice, Options, cheapest_choice
+from cloakwork.plan.matmul.planned import planned_product
+from cloakwork.plan.matmul.product import Product
+from cloakwork.plan.matmul.program import product_program
+from cloakwork.plan.parameters.ckks import SCALE_BITS
+from cloakwork.plan.parameters.rings import RINGS
+from cloakwork.programs.packing.matrix import PlacedMatrix
+from cloakwork.programs.port import Port
+from cloakwork.programs.spec import Spec
+from cloakwork.runtime.costs import Costs, comparable
+from cloakwork.runtime.program import Program
+
+_ACTION = "compile a matrix product"
+
+
+def compile_matmul(
+    left: Spec | tuple[int, ...],
+    right: Spec | tuple[int, ...],
+    *,
+    precision: int = 7,
+    memory_limit: int | None = None,
+    key_budget: int | None = None,
+    log_n: int | None = None,
+    insecure: bool = False,
+    costs: Callable[[Parameters], Costs] = comparable,
+) -> Program:
+    """Plan the product of two encrypted matrices, or of batches of them, as one program.
+
+    The matrices lie in blocks; clear modular matrix products do the work, and keys are switched
+    once for each ciphertext of the result; see `plan.matmul`. Of batches the axes before the last
+    two are the same for both.
+
+    Args:
+        left: Shape, or shape and bound, of the left matrices.
+        right: Those of the right ones.
+        precision: Bits after the binary point that results have even with every number at its
+            bound. The plan has as many more as take no more primes.
+        memory_limit: Bytes that the ciphertexts of a run may take; by default any.
+        key_budget: Bytes for all evaluation keys; the fewer, the more ciphertexts.
+        log_n: Base-2 logarithm of the ring degree; by default the cheapest.
+        insecure: Whether parameters below 128-bit security are allowed, for tests.
+        costs: What operations cost under given parameters; see `cloakwork.compile`.
+
+    Returns:
+        A program with the inputs `a` and `b` and one result.
+
+    Raises:
+        ShapeMismatchError: The matrices do not fit one another.
+        InvalidParametersError: No parameters have the precision for results of this size.
+        InsecureParametersError: Those of the ring asked for fall short of 128-bit security.
+        KeyBudgetError: The fewest keys take more than the budget.
+        MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
+        InvalidArgumentError: `costs` is no function, or a number is out of range.
+
+    Example:
+        >>> import numpy as np
+        >>> import cloakwork as cw
+        >>> program = cw.compile_matmul((24, 16), (16, 8))
+        >>> a, b = np.ones((24, 16)), np.ones((16, 8))
+        >>> bool(np.allclose(program.run_clear(a, b), a @ b))
+        True
+    """
+    if not callable(costs):
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected costs to be a function of parameters such as "
+            f"cloakwork.measured_costs, got {shown(costs)}"
+        )
+    specs = [each if isinstance(each, Spec) else Spec(each) for each in (left, right)]
+    shapes = specs[0].shape, specs[1].shape
+    product = product_of(*shapes, _ACTION)
+    options = Options(
+        (specs[0].bound, specs[1].bound),
+        integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1]),
+        truth(insecure, "insecure", _ACTION),
+        limit(memory_limit, "memory_limit", _ACTION),
+        limit(key_budget, "key_budget", _ACTION),
+        costs,
+    )
+    rings: Sequence[int] = RINGS
+    if log_n is not None:
+        rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
+    title = f"matmul {sizes(shapes[0])} by {sizes(shapes[1])}"
+    choice = cheapest_choice(title, product, options, rings)
+    return _program(title, product, choice, specs)
+
+
+def _program(title: str, product: Product, choice: Choice, specs: Sequence[Spec]) -> Program:
+    shape = (*specs[0].shape[:-1], specs[1].shape[-1])
+    shapes = (specs[0].shape, specs[1].shape, shape)
+    planned = planned_product(title, product, choice.blocks, NAMES, whole_views(*shapes))
+    inputs = [
+        Port(name, "real", 0, spec.shape, -spec.bound, spec.bound)
+        for name, spec in zip(NAMES, specs, strict=True)
+    ]
+    bound = product.bound(choice.blocks, (specs[0].bound, specs[1].bound))
+    placed = list(map(PlacedMatrix, range(len(NAMES)), planned.operands))
+    return product_program(
+        planned.program, choice.parameters, inputs, placed, planned.result, bound
+    )

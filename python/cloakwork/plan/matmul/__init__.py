@@ -1,0 +1,1 @@
+"""Plans products of encrypted matrices as rotated products of blocks."""

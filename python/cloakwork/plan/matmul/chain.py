@@ -1,0 +1,325 @@
+"""Plans chains of products of matrices: each product stays where it is and is the next operand.
+
+A product lies as a diagonal pair: slot h * step + l of vector t holds C[h + t, h] of the block of
+lane l. The next product W C wants C as its right operand, row i of a block in a vector,
+
+    v_i = sum over t of e_(i - t) * D_t,    e_r = 1 in the slots with h = r, else 0,
+
+d masks for each vector and no key switch: one level. What is a function of every number by itself
+is computed on the vectors D_t as they are.
+
+The blocks of columns stay in the lanes that the first product gives them. Its blocks of rows are
+the shares of the inner index of the second product, whose sum leaves garbage in all other lanes;
+the masks clear it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.plan.matmul.lower import entered, given_out, multiplied
+from cloakwork.plan.matmul.product import Product
+from cloakwork.plan.matmul.spine import Factor, Slotwise, Spine, Times
+from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum
+from cloakwork.programs.layout import power_of_two
+from cloakwork.programs.matrices import BlockLayout, Blocks
+from cloakwork.programs.packing.matrix import MatrixPlace
+from cloakwork.programs.slots import (
+    Add,
+    Builder,
+    DropLevel,
+    Mul,
+    Neg,
+    Rescale,
+    SlotProgram,
+    Sub,
+)
+from cloakwork.runtime.costs import LevelCosts
+
+# Above every level that a chain can end up with; the true ones follow from its depth.
+_TOP = 200
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredChain:
+    """A chain as a program, levels not yet lowered.
+
+    Args:
+        program: The program.
+        sources: For each operand in order its tensor's number among the sources, and its place.
+        result: Where the result lies.
+    """
+
+    program: SlotProgram
+    sources: tuple[tuple[Source, MatrixPlace], ...]
+    result: MatrixPlace
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """How the products of a chain lie in slots.
+
+    Args:
+        slots: Slots of a ciphertext.
+        side: d, the rotations of every product.
+        tall: Blocks of rows of the first product in a ciphertext.
+        wide: Blocks of columns of all products.
+        halves: Whether two inner indices of the first product share a slot. Functions that are not
+            linear need the other half empty.
+    """
+
+    slots: int
+    side: int
+    tall: int
+    wide: int
+    halves: bool
+
+    def blocks(self, product: int) -> Blocks:
+        """Those of a product of the chain, counted from 0.
+
+        Example:
+            >>> Geometry(64, 8, tall=2, wide=4, halves=True).blocks(1).shares
+            2
+        """
+        if product == 0:
+            parts = 1 + self.halves
+            return Blocks(self.slots, self.side, tall=self.tall, wide=self.wide, inner_parts=parts)
+        shares = self.tall if product == 1 else 1
+        return Blocks(self.slots, self.side, shares=shares, wide=self.wide, run=self.side)
+
+
+def geometries(spine: Spine, slots: int) -> Iterator[Geometry]:
+    """Ways to lay out a chain that may be worth taking.
+
+    Example:
+        >>> a, b = (Factor(Source(name, (64, 64)), False) for name in "ab")
+        >>> chain = Spine(a, (Times(b, ""), Times(b, "")), transposed=False)
+        >>> Geometry(2048, 16, tall=4, wide=4, halves=True) in set(geometries(chain, 2048))
+        True
+    """
+    first = next(step.factor for step in spine.steps if isinstance(step, Times))
+    rows, columns = first.shape[0], spine.first.shape[1]
+    side = 1
+    while side <= min(slots, power_of_two(max(rows, columns))):
+        lanes = slots // side
+        widest = min(lanes, power_of_two(-(-columns // side)))
+        tallest = power_of_two(-(-rows // side))
+        wide = 1
+        while wide <= widest:
+            tall = 1
+            while tall <= min(tallest, lanes // wide):
+                yield Geometry(slots, side, tall, wide, spine.is_linear)
+                tall *= 2
+            wide *= 2
+        side *= 2
+
+
+def chain_cost(spine: Spine, geometry: Geometry, prices: LevelCosts) -> float:
+    """What a chain costs in a geometry, every operation at one level.
+
+    Args:
+        spine: The chain.
+        geometry: How it lies.
+        prices: The costs of a level in the middle.
+    """
+    total, products = 0.0, 0
+    columns = spine.first.shape[1]
+    grid = 1
+    for step in spine.steps:
+        if isinstance(step, Slotwise):
+            total += grid * (prices.product + prices.relinearisation + prices.rescale)
+            continue
+        blocks = geometry.blocks(products)
+        rows, inner = step.factor.shape
+        product = Product(1, rows, inner, columns)
+        if products:
+            each = geometry.side * (prices.plaintext_product + prices.addition) + prices.rescale
+            total += grid * each
+        found = product.counts(blocks)
+        total += product.cost(blocks, prices, prices) + found.products * prices.rescale
+        grid, products = found.products, products + 1
+    return total
+
+
+def lowered_chain(title: str, spine: Spine, geometry: Geometry) -> LoweredChain:
+    """The program of a chain in a geometry.
+
+    Args:
+        title: What is computed, in the user's words.
+        spine: The chain.
+        geometry: How it lies.
+    """
+    work = _Work(Builder(title, geometry.slots), geometry, spine.first.shape[1])
+    value = _Value(spine.first)
+    for step in spine.steps:
+        value = work.times(step, value) if isinstance(step, Times) else work.function(step, value)
+    layout = value.layout
+    assert layout is not None
+    given_out(work.builder, value.values, layout)
+    _, rows, columns = layout.shape
+    order = (1, 0) if spine.transposed else (0, 1)
+    result = MatrixPlace(layout, order, (rows, columns))
+    return LoweredChain(work.builder.finish(), tuple(work.sources), result)
+
+
+class _Value:
+    """A matrix of the chain: from outside, or its vectors and where they lie."""
+
+    def __init__(
+        self,
+        factor: Factor | None,
+        values: NDArray[np.int64] | None = None,
+        layout: BlockLayout | None = None,
+        products: int = 0,
+    ) -> None:
+        self.factor = factor
+        self.values = np.empty(0, dtype=np.int64) if values is None else values
+        self.layout = layout
+        self.products = products
+
+
+class _Work:
+    """The program so far."""
+
+    def __init__(self, builder: Builder, geometry: Geometry, columns: int) -> None:
+        self.builder = builder
+        self.sources: list[tuple[Source, MatrixPlace]] = []
+        self._geometry = geometry
+        self._columns = columns
+
+    def times(self, step: Times, before: _Value) -> _Value:
+        """A factor times the matrix before."""
+        builder, blocks = self.builder, self._geometry.blocks(before.products)
+        rows, inner = step.factor.shape
+        builder.origin = step.origin
+        if before.factor is not None:
+            right = self._enter(before.factor, blocks, "right", _TOP)
+        else:
+            right = self._as_right_operand(before, blocks, inner)
+        level = builder.level(int(right.flat[0]))
+        left = self._enter(step.factor, blocks, "left", level)
+        layout = BlockLayout(blocks, "product", (1, rows, self._columns))
+        values = multiplied(builder, left, right, layout, rescales=True)
+        return _Value(None, values, layout, before.products + 1)
+
+    def function(self, step: Slotwise, before: _Value) -> _Value:
+        """A function of every number of the matrix before."""
+        self.builder.stage = "function of each number"
+        made = [
+            _Function(self.builder, step.of, value).of(step.node)
+            for value in before.values.ravel().tolist()
+        ]
+        values = np.array(made).reshape(before.values.shape)
+        return _Value(None, values, before.layout, before.products)
+
+    def _enter(self, factor: Factor, blocks: Blocks, role: str, level: int) -> NDArray[np.int64]:
+        rows, columns = factor.shape
+        layout = BlockLayout(blocks, "left" if role == "left" else "right", (1, rows, columns))
+        view = factor.view
+        self.sources.append((factor.source, MatrixPlace(layout, view.order, view.sizes)))
+        return entered(self.builder, factor.source.name, layout, level)
+
+    def _as_right_operand(self, before: _Value, blocks: Blocks, inner: int) -> NDArray[np.int64]:
+        """The rows of each block of a product, every one in a vector of its own."""
+        builder, side = self.builder, blocks.side
+        assert before.layout is not None
+        builder.stage = f"rows of blocks, by {side} masks each"
+        layout = BlockLayout(blocks, "right", (1, inner, self._columns))
+        masks = [builder.constant(mask) for mask in _row_masks(before.layout)]
+        _, tall, wide, _ = before.values.shape
+        rows = np.empty((1, tall * side, wide), dtype=np.int64)
+        for block, place, column in np.ndindex(tall, side, wide):
+            terms = [
+                builder.append(
+                    Mul(int(before.values[0, block, column, t]), masks[(place - t) % side])
+                )
+                for t in range(side)
+            ]
+            total, *others = terms
+            for each in others:
+                total = builder.append(Add(total, each))
+            rows[0, block * side + place, column] = builder.append(Rescale(total), layout)
+        # Blocks of the product that are more than the next one's terms hold nothing.
+        return rows[:, : layout.grid[1]]
+
+
+def _row_masks(layout: BlockLayout) -> list[NDArray[np.float64]]:
+    """For each row of lanes 1 in the lanes that hold something, 0 elsewhere."""
+    blocks = layout.blocks
+    lanes = np.arange(blocks.step)
+    held = lanes < blocks.used_lanes
+    if layout.garbage:
+        held &= lanes // blocks.wide % blocks.shares == 0
+    masks = np.zeros((blocks.side, blocks.side, blocks.step))
+    masks[np.arange(blocks.side), np.arange(blocks.side)] = held
+    return list(masks.reshape(blocks.side, blocks.slots))
+
+
+class _Function:
+    """Evaluates a graph of slotwise operations on one vector."""
+
+    def __init__(self, builder: Builder, argument: Node, value: int) -> None:
+        self._builder = builder
+        self._made: dict[int, int] = {id(argument): value}
+
+    def of(self, node: Node) -> int:
+        """The value of a node."""
+        if id(node) not in self._made:
+            self._made[id(node)] = self._computed(node)
+        return self._made[id(node)]
+
+    def _computed(self, node: Node) -> int:
+        builder = self._builder
+        match node:
+            case Contract(operands=(one, other)):
+                if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+                    number, factor = (one, other) if isinstance(one, np.ndarray) else (other, one)
+                    assert isinstance(number, np.ndarray)
+                    assert not isinstance(factor, np.ndarray)
+                    clear = builder.constant(np.full(builder.slots, float(number.flat[0])))
+                    return builder.append(Rescale(builder.append(Mul(self.of(factor), clear))))
+                left, right = self._level(self.of(one), self.of(other))
+                return builder.append(Rescale(builder.append(Mul(left, right))))
+            case Sum():
+                return self._sum(node)
+            case _:
+                raise AssertionError("only slotwise nodes are functions of numbers")
+
+    def _sum(self, node: Sum) -> int:
+        builder = self._builder
+        total = None
+        for term, sign in zip(node.terms, node.signs, strict=True):
+            value = self.of(term)
+            if total is None:
+                total = value if sign > 0 else builder.append(Neg(value))
+                continue
+            left, right = self._level(total, value)
+            total = builder.append((Add if sign > 0 else Sub)(left, right))
+        assert total is not None
+        if node.constant is not None:
+            number = float(node.constant.flat[0])
+            clear = builder.constant(np.full(builder.slots, number))
+            total = builder.append(Add(total, clear))
+        return total
+
+    def _level(self, left: int, right: int) -> tuple[int, int]:
+        builder = self._builder
+        level = min(builder.level(left), builder.level(right))
+        one, other = (
+            each if builder.level(each) == level else builder.append(DropLevel(each, level))
+            for each in (left, right)
+        )
+        return one, other
+
+
+def bounds_in(lowered: LoweredChain, bounds: Mapping[Source, float]) -> list[NDArray[np.float64]]:
+    """For each input vector the largest absolute value of each slot."""
+    return [
+        bounds[source] * vector
+        for source, place in lowered.sources
+        for vector in place.layout.fullness()
+    ]

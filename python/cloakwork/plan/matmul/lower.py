@@ -1,0 +1,95 @@
+"""Lowering: products of matrices in blocks as operations of a slot program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.programs.matrices import BlockLayout, Blocks, Role
+from cloakwork.programs.slots import (
+    Add,
+    Builder,
+    Input,
+    Output,
+    Rescale,
+    Rotate,
+    RotatedProducts,
+    SwitchProduct,
+)
+
+
+def entered(builder: Builder, name: str, layout: BlockLayout, level: int) -> NDArray[np.int64]:
+    """The vectors of an operand as inputs: their numbers, in the layout's grid."""
+    builder.stage = "input"
+    count = layout.ciphertexts
+    names = [name] if count == 1 else [f"{name}.{number}" for number in range(count)]
+    numbers = [builder.append(Input(each, level), layout) for each in names]
+    return np.array(numbers).reshape(layout.grid)
+
+
+def multiplied(
+    builder: Builder,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    layout: BlockLayout,
+    *,
+    rescales: bool,
+) -> NDArray[np.int64]:
+    """The vectors of a product of two operands that lie in the same blocks.
+
+    Args:
+        builder: Where the operations go.
+        left: The numbers of the left operand's vectors, in its grid.
+        right: Those of the right operand's.
+        layout: The product's.
+        rescales: Whether products are rescaled, as those of reals are.
+
+    Returns:
+        The numbers of the product's vectors, in its grid.
+    """
+    made = np.empty(layout.grid, dtype=np.int64)
+    for group, tall, wide in np.ndindex(*layout.grid[:-1]):
+        builder.stage = f"products of {layout.blocks.side} rotations"
+        products = builder.append(
+            RotatedProducts(
+                tuple(left[group, tall].tolist()),
+                tuple(right[group, :, wide].tolist()),
+                layout.blocks.step,
+            )
+        )
+        builder.stage = "switch keys"
+        for rotation in range(layout.blocks.side):
+            made[group, tall, wide, rotation] = _vector(
+                builder, products, rotation, layout, rescales=rescales
+            )
+    return made
+
+
+def _vector(
+    builder: Builder, products: int, rotation: int, layout: BlockLayout, *, rescales: bool
+) -> int:
+    blocks = layout.blocks
+    sums = blocks.lane_sums()
+    value = builder.append(
+        SwitchProduct(products, rotation * blocks.step), None if rescales or sums else layout
+    )
+    if rescales:
+        value = builder.append(Rescale(value), None if sums else layout)
+    for steps in sums:
+        turned = builder.append(Rotate(value, steps))
+        value = builder.append(Add(value, turned), layout if steps == sums[-1] else None)
+    return value
+
+
+def given_out(builder: Builder, values: NDArray[np.int64], layout: BlockLayout) -> None:
+    """Make results of the vectors of a product."""
+    builder.stage = "output"
+    for value in values.ravel().tolist():
+        builder.append(Output(value), layout)
+
+
+def operand(blocks: Blocks, role: Role, shape: Any) -> BlockLayout:
+    """Where a batch of matrices of a shape lies."""
+    return BlockLayout(blocks, role, tuple(shape))

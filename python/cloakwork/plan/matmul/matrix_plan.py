@@ -1,0 +1,206 @@
+"""Plans tensor operations that are products of matrices, one or several in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cloakwork._native import Parameters
+from cloakwork.errors import InvalidParametersError, KeyBudgetError
+from cloakwork.plan.matmul.chain import (
+    Geometry,
+    bounds_in,
+    chain_cost,
+    geometries,
+    lowered_chain,
+)
+from cloakwork.plan.matmul.choose import Options, cheapest_choice
+from cloakwork.plan.matmul.planned import planned_product
+from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contraction
+from cloakwork.plan.matmul.spine import Spine, spines
+from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS
+from cloakwork.plan.passes.levels import lowest_levels
+from cloakwork.plan.passes.simplify import simplified
+from cloakwork.plan.tensors.search import Plan, Task, parameters_of, require_levels
+from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.ir.tensors import Source
+from cloakwork.programs.keys import required_keys
+from cloakwork.programs.packing.matrix import MatrixPlace
+from cloakwork.programs.slots import Input, Output, SlotProgram
+from cloakwork.runtime.costs import LevelCosts, modelled, total_seconds
+
+# So few numbers are multiplied in the slots of one ciphertext.
+_IN_ONE_PRODUCT = 1 << 11
+# Beyond, products of slots are so many that to plan them takes longer than blocks to run.
+_MOST_BY_SLOTS = 1 << 20
+# Limbs that geometries of a chain are compared by, before its parameters are known.
+_TYPICAL_LIMBS = (6, 2)
+# Masks of a program, whose operations are planned one by one.
+_MOST_MASKS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPlan:
+    """Tensor operations planned as products of matrices.
+
+    Args:
+        program: The program.
+        parameters: What it runs under.
+        operands: The tensors that go in, in order, and where they lie.
+        result: Where the result lies.
+        bound: What no number of the result exceeds.
+        cost: What a run costs.
+        least_other: What a plan by products of slots costs at the least: those alone.
+        multiplications: Of numbers, in the clear.
+    """
+
+    program: SlotProgram
+    parameters: Parameters
+    operands: tuple[tuple[Source, MatrixPlace], ...]
+    result: MatrixPlace
+    bound: float
+    cost: float
+    least_other: float
+    multiplications: int
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether no plan by products of slots is to be looked for: none costs less or is small."""
+        return self.cost <= self.least_other or self.multiplications >= _MOST_BY_SLOTS
+
+    def is_better_than(self, other: Plan) -> bool:
+        """Whether it costs less than a plan by products of slots, in ciphertexts as well."""
+        edges = _edges(other.lowered.program)
+        return self.cost < other.cost and _edges(self.program) <= edges
+
+
+def _edges(program: SlotProgram) -> int:
+    """Ciphertexts that go in and come out."""
+    return sum(isinstance(each, Input | Output) for each in program.operations)
+
+
+def matrix_plan(task: Task, rings: Sequence[int], key_budget: int | None) -> MatrixPlan | None:
+    """The cheapest plan found; None where the task is no such product or nothing serves it.
+
+    Args:
+        task: What is to be planned.
+        rings: Base-2 logarithms of the ring degrees that may be taken, upwards.
+        key_budget: Bytes that evaluation keys may take; None for any.
+    """
+    contraction = matrix_contraction(task.results)
+    if contraction is not None:
+        return _of_contraction(contraction, task, rings, key_budget)
+    chains = [each for each in spines(task.results) if each.multiplications > _IN_ONE_PRODUCT]
+    return _of_chains(chains, task, rings, key_budget) if chains else None
+
+
+def _of_contraction(
+    contraction: MatrixContraction, task: Task, rings: Sequence[int], key_budget: int | None
+) -> MatrixPlan | None:
+    product = contraction.product
+    if product.multiplications <= _IN_ONE_PRODUCT:
+        return None
+    left, right = contraction.sources
+    bounds = (task.bounds[left], task.bounds[right])
+    options = Options(
+        bounds, task.precision, task.insecure, key_budget=key_budget, costs=task.costs
+    )
+    try:
+        choice = cheapest_choice(task.title, product, options, rings)
+    except (InvalidParametersError, KeyBudgetError):
+        # The other way may do; where not, it says why.
+        return None
+    planned = planned_product(
+        task.title,
+        product,
+        choice.blocks,
+        [each.name for each in contraction.sources],
+        (*contraction.operands, contraction.result),
+        contraction.origin,
+    )
+    return _plan(
+        planned.program,
+        choice.parameters,
+        tuple(zip(contraction.sources, planned.operands, strict=True)),
+        planned.result,
+        product.bound(choice.blocks, bounds),
+        product.multiplications,
+        task,
+    )
+
+
+def _of_chains(
+    chains: Sequence[Spine], task: Task, rings: Sequence[int], key_budget: int | None
+) -> MatrixPlan | None:
+    """The cheapest of several orders of a chain, in the smallest ring that serves it."""
+    for log_n in rings:
+        found = _cheapest_way(chains, log_n)
+        if found is None:
+            continue
+        spine, geometry = found
+        try:
+            require_levels(spine.least_depth, task, log_n)
+            plan = _chain_in_ring(spine, geometry, task, log_n)
+        except InvalidParametersError:
+            continue
+        keys = required_keys(plan.program).nbytes(plan.parameters.evaluation_key_bytes)
+        if key_budget is None or keys <= key_budget:
+            # Larger rings do the same for more.
+            return plan
+    return None
+
+
+def _cheapest_way(chains: Sequence[Spine], log_n: int) -> tuple[Spine, Geometry] | None:
+    """The order and the geometry of the least modelled cost."""
+    limbs, special = _TYPICAL_LIMBS
+    prices: LevelCosts = modelled([limbs], special, log_n=log_n).at(0)
+    ways = [
+        (spine, geometry)
+        for spine in chains
+        for geometry in geometries(spine, 1 << log_n - 1)
+        if geometry.side * _results(spine, geometry) <= _MOST_MASKS
+    ]
+    return min(ways, key=lambda way: chain_cost(way[0], way[1], prices), default=None)
+
+
+def _results(spine: Spine, geometry: Geometry) -> int:
+    """Vectors of the last product, about as many as of the others."""
+    rows, columns = spine.shape
+    blocks = geometry.blocks(1)
+    return -(-rows // blocks.left_rows) * -(-columns // blocks.right_columns) * blocks.side
+
+
+def _chain_in_ring(spine: Spine, geometry: Geometry, task: Task, log_n: int) -> MatrixPlan:
+    lowered = lowered_chain(task.title, spine, geometry)
+    program = lowest_levels(simplified(lowered.program))
+    known = value_bounds(program, bounds_in(lowered, task.bounds))
+    parameters = parameters_of(task, program, known, log_n, EXACT_WORD_BITS)
+    bound = max(
+        known[number] or 0.0
+        for number, operation in enumerate(program.operations)
+        if isinstance(operation, Output)
+    )
+    return _plan(
+        program,
+        parameters,
+        lowered.sources,
+        lowered.result,
+        bound,
+        spine.multiplications,
+        task,
+    )
+
+
+def _plan(
+    program: SlotProgram,
+    parameters: Parameters,
+    operands: tuple[tuple[Source, MatrixPlace], ...],
+    result: MatrixPlace,
+    bound: float,
+    multiplications: int,
+    task: Task,
+) -> MatrixPlan:
+    costs = task.costs(parameters)
+    least = multiplications / parameters.slots * costs.at(1).product
+    cost = total_seconds(program, costs)
+    return MatrixPlan(program, parameters, operands, result, bound, cost, least, multiplications)

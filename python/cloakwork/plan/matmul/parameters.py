@@ -1,0 +1,158 @@
+"""Which parameters serve a product of matrices of reals."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from cloakwork._native import Parameters
+from cloakwork.errors import InsecureParametersError, InvalidParametersError
+from cloakwork.plan.analysis.precision import predicted_precision
+from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS, SCALE_BITS
+from cloakwork.programs.slots import (
+    Add,
+    Builder,
+    Input,
+    Numbers,
+    Output,
+    Rescale,
+    Rotate,
+    RotatedProducts,
+    SlotProgram,
+    SwitchProduct,
+)
+
+# Where the search for a scale begins, above the precision.
+_LEAST_NOISE_BITS = 10
+# Half of a modulus is for signs, and half of that for noticing what outgrows it; and a little.
+_SPARE_BITS = 2.05
+# Steps towards the largest scale, each tried once.
+_SCALE_STEPS = (4.0, 2.0, 1.0, 0.5)
+_HEADROOM_BITS = range(2, 61)
+
+_known_parameters = lru_cache(maxsize=256)(Parameters)
+
+
+def product_parameters(
+    terms: int,
+    lane_sums: int,
+    bounds: tuple[float, float, float],
+    *,
+    precision: float,
+    log_n: int,
+    insecure: bool,
+) -> Parameters:
+    """The parameters with the shortest modulus that a product of matrices takes.
+
+    Args:
+        terms: Vectors of each operand that are summed.
+        lane_sums: Rotations after the product that sum shares of the inner index.
+        bounds: The largest absolute value of a slot of the left vectors, of the right ones, and of
+            the products.
+        precision: Bits after the binary point that results should have.
+        log_n: Base-2 logarithm of the ring degree.
+        insecure: Whether parameters below 128-bit security are allowed.
+
+    Raises:
+        InvalidParametersError: There are none with these scales and this headroom.
+        InsecureParametersError: The ring is too small for 128-bit security.
+
+    Example:
+        >>> found = product_parameters(
+        ...     256, 0, (1.0, 1.0, 512.0), precision=12, log_n=12, insecure=False)
+        >>> found.levels, found.slots
+        (1, 2048)
+    """
+    headroom = max(_HEADROOM_BITS[0], math.log2(bounds[2]) + _SPARE_BITS)
+    scale = max(SCALE_BITS[0], math.ceil(precision) + _LEAST_NOISE_BITS)
+    sketch = product_sketch(terms, lane_sums, log_n)
+    # Of both operands once, of the rotated products nothing, and of all that follows.
+    known: list[float | None] = [bounds[0], bounds[1], None]
+    known += [bounds[2]] * (len(sketch.operations) - len(known))
+    while True:
+        if scale > SCALE_BITS[-1] or headroom > _HEADROOM_BITS[-1]:
+            raise InvalidParametersError(
+                f"cannot make parameters: results up to {bounds[2]:g} at precision={precision:g} "
+                f"need a scale of {scale} bits and {headroom:.0f} bits of headroom, at most "
+                f"{SCALE_BITS[-1]} and {_HEADROOM_BITS[-1]} work; ask for less of either"
+            )
+        parameters = _made(scale, headroom, log_n, insecure)
+        lacking = precision - predicted_precision(sketch, known, parameters)
+        if lacking <= 0:
+            return parameters
+        scale += math.ceil(lacking)
+
+
+def _made(scale: float, headroom: float, log_n: int, insecure: bool) -> Parameters:
+    return _known_parameters(
+        levels=1,
+        scale_bits=float(scale),
+        headroom_bits=headroom,
+        log_n=log_n,
+        word_bits=EXACT_WORD_BITS,
+        insecure=insecure,
+    )
+
+
+def filled(parameters: Parameters) -> Parameters:
+    """The parameters with the largest scale that takes no more primes: precision for nothing.
+
+    Example:
+        >>> filled(Parameters(levels=1, scale_bits=27, headroom_bits=12, log_n=12)).scale_bits
+        30.0
+    """
+    best = parameters
+    for step in _SCALE_STEPS:
+        if best.scale_bits + step > SCALE_BITS[-1]:
+            continue
+        try:
+            tried = _made(
+                best.scale_bits + step, best.headroom_bits, best.log_n, parameters.insecure
+            )
+        except InvalidParametersError:
+            continue
+        if _takes_no_more(tried, best):
+            best = tried
+    return best
+
+
+def _takes_no_more(tried: Parameters, best: Parameters) -> bool:
+    """Whether each level has as many primes, and key switching no more."""
+    alike = all(tried.prime_count(level) == best.prime_count(level) for level in (0, 1))
+    return alike and tried.key_prime_count <= best.key_prime_count
+
+
+@lru_cache(maxsize=64)
+def product_sketch(
+    terms: int, lane_sums: int, log_n: int, numbers: Numbers = "real"
+) -> SlotProgram:
+    """A program whose errors, or noise, are those of any result of a product.
+
+    Args:
+        terms: Vectors of each operand that are summed.
+        lane_sums: Rotations after the product that sum shares of the inner index.
+        log_n: Base-2 logarithm of the ring degree.
+        numbers: What is multiplied.
+
+    Example:
+        >>> len(product_sketch(3, 1, 12).operations)
+        8
+    """
+    is_real = numbers == "real"
+    builder = Builder("product", 1 << log_n - 1, numbers)
+    left, right = (builder.append(Input(name, int(is_real))) for name in "ab")
+    products = builder.append(RotatedProducts((left,) * terms, (right,) * terms, builder.slots))
+    value = builder.append(SwitchProduct(products, 0))
+    if is_real:
+        value = builder.append(Rescale(value))
+    for _ in range(lane_sums):
+        value = builder.append(Add(value, builder.append(Rotate(value, 1))))
+    builder.append(Output(value))
+    return builder.finish()
+
+
+def require_ring(refusal: Exception | None, title: str) -> InvalidParametersError:
+    """The error where no ring serves."""
+    insecure = isinstance(refusal, InsecureParametersError)
+    kind = InsecureParametersError if insecure else InvalidParametersError
+    return kind(f"cannot compile {title}: {refusal}")

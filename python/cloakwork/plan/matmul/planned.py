@@ -1,0 +1,77 @@
+"""The program of a product of two encrypted matrices, and where these lie in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cloakwork.plan.matmul.lower import entered, given_out, multiplied
+from cloakwork.plan.matmul.product import Product
+from cloakwork.plan.matmul.recognise import MatrixView
+from cloakwork.programs.matrices import BlockLayout, Blocks
+from cloakwork.programs.packing.matrix import MatrixPlace
+from cloakwork.programs.slots import Builder, Numbers, SlotProgram
+from cloakwork.runtime.costs import Costs, total_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedProduct:
+    """A planned product.
+
+    Args:
+        program: The program.
+        operands: Where the left and the right tensor lie.
+        result: Where the result lies.
+    """
+
+    program: SlotProgram
+    operands: tuple[MatrixPlace, MatrixPlace]
+    result: MatrixPlace
+
+    @property
+    def ciphertexts(self) -> int:
+        """How many go in and come out."""
+        return sum(each.ciphertexts for each in (*self.operands, self.result))
+
+    def cost(self, costs: Costs) -> float:
+        """What a run takes, in the unit of the costs."""
+        return total_seconds(self.program, costs)
+
+
+def planned_product(
+    title: str,
+    product: Product,
+    blocks: Blocks,
+    names: Sequence[str],
+    views: tuple[MatrixView, MatrixView, MatrixView],
+    origin: str = "",
+    numbers: Numbers = "real",
+) -> PlannedProduct:
+    """The program of a product by one way to multiply.
+
+    Args:
+        title: What is computed, in the user's words.
+        product: The product.
+        blocks: How slots are shared out.
+        names: Of the left and the right tensor.
+        views: How the left, the right tensor and the result are seen as matrices.
+        origin: The user's line.
+        numbers: What is multiplied.
+    """
+    is_real = numbers == "real"
+    left = BlockLayout(blocks, "left", product.left_shape)
+    right = BlockLayout(blocks, "right", product.right_shape)
+    result = BlockLayout(blocks, "product", product.shape)
+    builder = Builder(title, blocks.slots, numbers)
+    builder.origin = origin
+    one, other = (
+        entered(builder, name, each, int(is_real))
+        for name, each in zip(names, (left, right), strict=True)
+    )
+    made = multiplied(builder, one, other, result, rescales=is_real)
+    given_out(builder, made, result)
+    places = [
+        MatrixPlace(layout, view.order, view.sizes)
+        for layout, view in zip((left, right, result), views, strict=True)
+    ]
+    return PlannedProduct(builder.finish(), (places[0], places[1]), places[2])

@@ -1,0 +1,131 @@
+"""What a product of two batches of matrices is asked to be, and what blocks of it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cloakwork.programs.layout import power_of_two
+from cloakwork.programs.matrices import Blocks, Counts, counts
+from cloakwork.runtime.costs import LevelCosts
+
+# What a vector costs that is encrypted or decrypted, and sent, in additions to it.
+_HANDLING = 12.0
+# What a key costs that is made, sent and held, in rotations.
+_KEY = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Matrices of `rows` x `inner` times matrices of `inner` x `columns`.
+
+    Args:
+        batch: How many pairs.
+        rows: Rows of the left ones.
+        inner: The inner dimension.
+        columns: Columns of the right ones.
+
+    Example:
+        >>> Product(1, 512, 256, 128).counts(Blocks(2048, side=64, tall=8, wide=2)).left
+        256
+    """
+
+    batch: int
+    rows: int
+    inner: int
+    columns: int
+
+    @property
+    def left_shape(self) -> tuple[int, int, int]:
+        """Of the left matrices."""
+        return self.batch, self.rows, self.inner
+
+    @property
+    def right_shape(self) -> tuple[int, int, int]:
+        """Of the right matrices."""
+        return self.batch, self.inner, self.columns
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of the products."""
+        return self.batch, self.rows, self.columns
+
+    @property
+    def multiplications(self) -> int:
+        """Of numbers, in the clear."""
+        return self.batch * self.rows * self.inner * self.columns
+
+    def counts(self, blocks: Blocks) -> Counts:
+        """The blocks of its matrices."""
+        return counts(blocks, *self.left_shape, self.columns)
+
+    def bound(self, blocks: Blocks, bounds: tuple[float, float]) -> float:
+        """What no number of the results exceeds, nor of what is summed to them.
+
+        Args:
+            blocks: How it is computed.
+            bounds: Of the numbers of both operands.
+        """
+        summed = self.inner
+        if blocks.shares > 1:
+            summed = self.counts(blocks).terms * blocks.inner
+        return summed * bounds[0] * bounds[1]
+
+    def cost(self, blocks: Blocks, top: LevelCosts, bottom: LevelCosts) -> float:
+        """What it costs: its operations, and to handle vectors and keys.
+
+        Args:
+            blocks: How it is computed.
+            top: Costs at the level of the operands.
+            bottom: Costs at the level of the results.
+        """
+        found = self.counts(blocks)
+        each = top.rotated_products(found.terms, blocks.side)
+        output = top.product_switch + (top.rescale if top is not bottom else 0.0)
+        output += len(blocks.lane_sums()) * (bottom.rotation + bottom.addition)
+        handled = _HANDLING * (
+            top.addition * (found.left + found.right) + bottom.addition * found.products
+        )
+        keys = _KEY * top.rotation * (2 * blocks.side - 1 + len(blocks.lane_sums()))
+        return found.groups * each + found.products * output + handled + keys
+
+
+def families(product: Product, slots: int, rows: int, parts: int) -> Iterator[Blocks]:
+    """Ways to share out the lanes of a ciphertext that may be worth taking.
+
+    Args:
+        product: What is computed.
+        slots: Slots of a row.
+        rows: Rows of slots.
+        parts: Inner indices that share a slot.
+
+    Example:
+        >>> found = list(families(Product(1, 512, 512, 512), 2048, 1, 2))
+        >>> Blocks(2048, side=64, tall=8, wide=4, inner_parts=2) in found
+        True
+    """
+    side = 1
+    while side <= min(slots, power_of_two(max(product.rows, product.columns))):
+        lanes = rows * slots // side
+        tallest = power_of_two(-(-product.rows // side))
+        widest = power_of_two(-(-product.columns // side))
+        most = power_of_two(product.batch)
+        longest = power_of_two(-(-product.inner // parts))
+        for batch in _doubling(min(most, lanes)):
+            for tall in _doubling(min(tallest, lanes // batch)):
+                for wide in _doubling(min(widest, lanes // (batch * tall))):
+                    left = lanes // (batch * tall * wide)
+                    for shares in _doubling(min(longest, left)):
+                        if shares > 1 and shares * wide > slots // side:
+                            break
+                        yield Blocks(
+                            slots, side, rows, batch, tall, shares, wide, inner_parts=parts
+                        )
+        side *= 2
+
+
+def _doubling(most: int) -> Iterator[int]:
+    size = 1
+    while size <= most:
+        yield size
+        size *= 2

@@ -1,0 +1,291 @@
+"""Finds chains of products of matrices among tensor operations, functions of slots between them.
+
+A chain is a spine X_0, X_1, ... of matrices: each is a matrix from outside times the one before,
+W X, or the same function of every number of the one before. What is multiplied from the right is a
+chain of transposes: (X W)^T = W^T X^T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.plan.matmul.recognise import MatrixView, turned
+from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum, operand_nodes
+
+_MATRIX_AXES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A matrix from outside.
+
+    Args:
+        source: The tensor.
+        transposed: Whether its transpose is meant.
+    """
+
+    source: Source
+    transposed: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        rows, columns = self.source.shape
+        return (columns, rows) if self.transposed else (rows, columns)
+
+    @property
+    def view(self) -> MatrixView:
+        """How the tensor is seen as this matrix."""
+        return MatrixView((1, 0) if self.transposed else (0, 1), self.shape)
+
+    @property
+    def flipped(self) -> Factor:
+        """The transpose."""
+        return Factor(self.source, not self.transposed)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The next matrix is a factor times the one before.
+
+    Args:
+        factor: The factor.
+        origin: The user's line.
+    """
+
+    factor: Factor
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Slotwise:
+    """The next matrix has a function of each number of the one before.
+
+    Args:
+        node: What is computed.
+        of: The node of the matrix before.
+    """
+
+    node: Node
+    of: Node
+
+
+Step: TypeAlias = Times | Slotwise
+
+
+@dataclass(frozen=True, slots=True)
+class Spine:
+    """A chain of products of matrices.
+
+    Args:
+        first: The matrix that it begins with.
+        steps: What becomes of it.
+        transposed: Whether the result is the transpose of the last matrix.
+    """
+
+    first: Factor
+    steps: tuple[Step, ...]
+    transposed: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the last matrix."""
+        products = [step.factor for step in self.steps if isinstance(step, Times)]
+        return products[-1].shape[0], self.first.shape[1]
+
+    @property
+    def multiplications(self) -> int:
+        """Of numbers by products, in the clear."""
+        columns = self.first.shape[1]
+        products = [step.factor.shape for step in self.steps if isinstance(step, Times)]
+        return sum(rows * inner * columns for rows, inner in products)
+
+    @property
+    def least_depth(self) -> int:
+        """Levels that it takes at least: one a product, and one between any two."""
+        return 2 * sum(isinstance(step, Times) for step in self.steps) - 1
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether there are products alone."""
+        return all(isinstance(step, Times) for step in self.steps)
+
+
+def spines(results: Sequence[Node]) -> list[Spine]:
+    """The chains that a graph of one result may be computed as; none where it is no chain.
+
+    Products alone may be taken from the left or from the right.
+
+    Example:
+        >>> a, b, c = (Source(name, (3, 3)) for name in "abc")
+        >>> product = Contract((a, b), ("ik", "kj"), "ij", (3, 3))
+        >>> found = spines([Contract((product, c), ("ik", "kj"), "ij", (3, 3))])
+        >>> [(each.first.source.name, each.transposed) for each in found]
+        [('c', False), ('a', True)]
+    """
+    if len(results) != 1 or len(results[0].shape) != _MATRIX_AXES:
+        return []
+    factors = _factors(results[0], transposed=False)
+    if factors is not None:
+        origin = results[0].origin if isinstance(results[0], Contract) else ""
+        return [] if len(factors) < 2 else _both_ways(factors, origin)
+    found = (_spine(results[0], transposed=each) for each in (False, True))
+    return [
+        Spine(first, tuple(steps), transposed)
+        for transposed, each in zip((False, True), found, strict=True)
+        if each is not None
+        for first, steps in [each]
+    ]
+
+
+def _both_ways(factors: Sequence[Factor], origin: str) -> list[Spine]:
+    from_right = tuple(Times(each, origin) for each in reversed(factors[:-1]))
+    from_left = tuple(Times(each.flipped, origin) for each in factors[1:])
+    return [
+        Spine(factors[-1], from_right, transposed=False),
+        Spine(factors[0].flipped, from_left, transposed=True),
+    ]
+
+
+def _factors(node: Node, *, transposed: bool) -> list[Factor] | None:
+    """The matrices that a node is the product of; None where there is anything else."""
+    inner, flipped = _flat(node)
+    transposed ^= flipped
+    if isinstance(inner, Source):
+        return [Factor(inner, transposed)] if len(inner.shape) == _MATRIX_AXES else None
+    pair = _pair(inner)
+    if pair is None:
+        return None
+    made: list[Factor] = []
+    for operand, turned_over in reversed(pair) if transposed else pair:
+        found = _factors(operand, transposed=transposed ^ turned_over)
+        if found is None:
+            return None
+        made += found
+    return made
+
+
+def _spine(node: Node, *, transposed: bool) -> tuple[Factor, list[Step]] | None:
+    """The chain that ends in a node, or in its transpose."""
+    inner, flipped = _flat(node)
+    transposed ^= flipped
+    if isinstance(inner, Source):
+        return None
+    pair = _pair(inner)
+    if pair is None:
+        return _through_function(inner, transposed=transposed)
+    (left, left_turned), (right, right_turned) = pair
+    if transposed:
+        (left, left_turned), (right, right_turned) = (
+            (right, not right_turned),
+            (left, not left_turned),
+        )
+    factors = [
+        _factors(each, transposed=flip)
+        for each, flip in ((left, left_turned), (right, right_turned))
+    ]
+    if factors[0] is None or len(factors[0]) > 1:
+        return None
+    assert isinstance(inner, Contract)
+    step = Times(factors[0][0], inner.origin)
+    if factors[1] is not None and len(factors[1]) == 1:
+        return factors[1][0], [step]
+    before = _spine(right, transposed=right_turned)
+    return None if before is None else (before[0], [*before[1], step])
+
+
+def _through_function(node: Node, *, transposed: bool) -> tuple[Factor, list[Step]] | None:
+    of = _argument(node)
+    if of is None:
+        return None
+    before = _spine(of, transposed=transposed)
+    return None if before is None else (before[0], [*before[1], Slotwise(node, of)])
+
+
+def _argument(node: Node) -> Node | None:
+    """The one product of matrices that a node is a function of slot by slot."""
+    found: Node | None = None
+    waiting = [node]
+    seen: set[int] = set()
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if _pair(each) is not None:
+            if found is not None and found is not each:
+                return None
+            found = each
+        elif is_slotwise(each):
+            waiting += operand_nodes(each)
+        else:
+            return None
+    return found
+
+
+def is_slotwise(node: Node) -> bool:
+    """Whether a node works on each number by itself, with numbers in the clear that are all equal.
+
+    Example:
+        >>> x = Source("x", (2, 2))
+        >>> is_slotwise(Contract((x, x), ("ij", "ij"), "ij", (2, 2)))
+        True
+    """
+    match node:
+        case Contract(operands=operands, labels=labels, output=output):
+            distinct = len(set(output)) == len(output)
+            whole = all(
+                names == output if not isinstance(each, np.ndarray) else _uniform(each)
+                for each, names in zip(operands, labels, strict=True)
+            )
+            return distinct and whole and len(operands) == 2
+        case Sum(terms=terms, constant=constant, shape=shape):
+            alike = all(each.shape == shape for each in terms)
+            return alike and (constant is None or _uniform(constant))
+        case Rearrange() | Source():
+            return False
+
+
+def _uniform(array: NDArray[np.float64]) -> bool:
+    return bool((array == array.flat[0]).all())
+
+
+def _flat(node: Node) -> tuple[Node, bool]:
+    """A node without transposes, and whether they transpose."""
+    found = turned(node)
+    return found.node, found.axes == (1, 0)
+
+
+def _pair(node: Node) -> tuple[tuple[Node, bool], tuple[Node, bool]] | None:
+    """The left and the right operand of a product of two matrices, and whether each is transposed.
+
+    None of what is no such product.
+    """
+    if not isinstance(node, Contract) or len(node.operands) != 2:
+        return None
+    one, other = node.operands
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return None
+    terms, output = node.labels, node.output
+    shapes = [len(each.shape) for each in (one, other)]
+    inner = set(terms[0]) & set(terms[1]) - set(output)
+    whole = shapes == [2, 2] and len(inner) == 1 and len(set(output)) == 2
+    if not whole or any(len(set(each)) < len(each) for each in terms):
+        return None
+    if {*terms[0], *terms[1]} != {*output, *inner} or set(terms[0]) == set(terms[1]):
+        return None
+    sizes = dict(zip(terms[0], one.shape, strict=True))
+    if any(
+        sizes.get(label, size) != size for label, size in zip(terms[1], other.shape, strict=True)
+    ):
+        return None
+    pairs = [(one, terms[0]), (other, terms[1])]
+    if output[0] not in terms[0]:
+        pairs.reverse()
+    (left, of_left), (right, of_right) = pairs
+    return (left, of_left[0] != output[0]), (right, of_right[1] != output[1])

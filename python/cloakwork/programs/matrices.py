@@ -1,0 +1,444 @@
+"""Where matrices lie for products by rotated products; see `programs.operations.products`.
+
+A vector of n slots is cut into d rows of lanes, slot h * n/d + l for row h and lane l; where a
+ciphertext has two rows of slots (BGV), both have these lanes. Lanes are shared out among the
+matrices of a batch (their number modulo p0), blocks of rows of the left matrix (p1), shares of the
+inner index (p2) and blocks of columns of the right matrix (p3), lane ((e p1 + a) p2 + b) p3 + c:
+
+    left     vector (I, j)     holds  A[(I p1 + a) d + h, inner(j, b)],  the same for every c
+    right    vector (j, J)     holds  B[inner(j, b), (J p3 + c) d + h],  the same for every a
+    product  vector (I, J, t)  holds  C[(I p1 + a) d + (h + t mod d), (J p3 + c) d + h]
+
+The product's is called a diagonal pair, as each vector holds two parts of a diagonal of a block,
+above and below. With p2 > 1 its lanes but those of b = 0 hold anything once the shares are summed.
+
+Real numbers leave half of a complex slot free. Either two inner indices share it, k and k + 1 as
+real part and imaginary part (negative on the left), so that the real part of a product is the sum
+over both; or two blocks of columns of the right matrix, and the product's, do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.base.record import Limits
+from cloakwork.errors import InvalidLayoutError, ShapeMismatchError, SlotMismatchError
+from cloakwork.programs.layout import MAX_SLOTS
+from cloakwork.programs.port import MAX_SIZE
+
+Role: TypeAlias = Literal["left", "right", "product"]
+_Size: TypeAlias = Annotated[int, Limits(1, MAX_SLOTS)]
+_Extent: TypeAlias = Annotated[int, Limits(1, MAX_SIZE)]
+_Half: TypeAlias = Annotated[int, Limits(1, 2)]
+# Of a vector in a ciphertext that has two rows.
+_MAX_ROWS = 2
+
+# A slot without an element.
+EMPTY = -1
+# A slot that may hold anything.
+GARBAGE = -2
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """How the slots of a ciphertext are shared out for products of matrices.
+
+    Args:
+        slots: Slots of a row.
+        side: d, the rotations of a product; a divisor of the slots.
+        rows: Rows of slots, one or two.
+        batch: p0, matrices of a batch that share a ciphertext.
+        tall: p1, blocks of rows of the left matrix.
+        shares: p2, shares of the inner index.
+        wide: p3, blocks of columns of the right matrix.
+        run: Inner indices in a row that one share has.
+        inner_parts: Inner indices that share a slot as its real and imaginary part.
+        column_parts: Blocks of columns of the right matrix that do.
+
+    Raises:
+        InvalidLayoutError: The parts do not fit the lanes, or both halves of slots are given away
+            twice.
+
+    Example:
+        >>> blocks = Blocks(2048, side=64, tall=8, wide=4, inner_parts=2)
+        >>> blocks.lanes, blocks.left_rows, blocks.right_columns, blocks.inner
+        (32, 512, 256, 2)
+    """
+
+    slots: _Size
+    side: _Size
+    rows: Annotated[int, Limits(1, _MAX_ROWS)] = 1
+    batch: _Size = 1
+    tall: _Size = 1
+    shares: _Size = 1
+    wide: _Size = 1
+    run: _Size = 1
+    inner_parts: _Half = 1
+    column_parts: _Half = 1
+
+    def __post_init__(self) -> None:
+        sizes = (getattr(self, each) for each in self.__slots__)
+        if not all(1 <= size <= MAX_SLOTS for size in sizes) or self.rows > _MAX_ROWS:
+            self._refuse(f"expected sizes from 1 up to {MAX_SLOTS}, got {self!r}")
+        if self.slots % self.side:
+            self._refuse(f"{self.side} rotations do not divide {self.slots} slots")
+        if self.used_lanes > self.lanes:
+            self._refuse(f"{self.used_lanes} parts do not fit the {self.lanes} slots of a row")
+        if self.inner_parts * self.column_parts > 2:
+            self._refuse("a slot has two halves")
+        if self.shares > 1 and self.shares * self.wide > self.step:
+            self._refuse("shares of the inner index lie in two rows of slots")
+
+    def _refuse(self, reason: str) -> None:
+        raise InvalidLayoutError(f"cannot lay out blocks of matrices: {reason}")
+
+    @property
+    def step(self) -> int:
+        """Slots from one row of lanes to the next, in one row of slots."""
+        return self.slots // self.side
+
+    @property
+    def lanes(self) -> int:
+        """Lanes in all rows of slots."""
+        return self.rows * self.step
+
+    @property
+    def used_lanes(self) -> int:
+        """Lanes that hold something."""
+        return self.batch * self.tall * self.shares * self.wide
+
+    @property
+    def left_rows(self) -> int:
+        """Rows of the left matrix in a ciphertext."""
+        return self.side * self.tall
+
+    @property
+    def right_columns(self) -> int:
+        """Columns of the right matrix in a ciphertext."""
+        return self.side * self.wide * self.column_parts
+
+    @property
+    def inner(self) -> int:
+        """Inner indices in a ciphertext."""
+        return self.shares * self.inner_parts
+
+    @property
+    def parts(self) -> int:
+        """Numbers in a slot of an operand."""
+        return self.inner_parts * self.column_parts
+
+    def lane_sums(self) -> tuple[int, ...]:
+        """The rotations that sum the shares of the inner index, one after the other.
+
+        Example:
+            >>> Blocks(2048, side=8, shares=4, wide=16).lane_sums()
+            (16, 32)
+        """
+        return tuple(self.wide << bit for bit in range((self.shares - 1).bit_length()))
+
+    def __str__(self) -> str:
+        shared = [
+            f"{count} {name}"
+            for count, name in (
+                (self.batch, "of a batch"),
+                (self.tall, "row blocks"),
+                (self.shares, "shares"),
+                (self.wide, "column blocks"),
+            )
+            if count > 1
+        ]
+        places = f"{self.lanes} slots"
+        if shared:
+            places += f" for {' x '.join(shared)}"
+        return f"{self.side} rows of {places}"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Blocks of two matrices, and what their product takes.
+
+    Args:
+        batches: Groups of matrices of a batch.
+        tall: Blocks of rows of the left matrix.
+        terms: Vectors along the inner index.
+        wide: Blocks of columns of the right matrix.
+        side: Rotations.
+    """
+
+    batches: int
+    tall: int
+    terms: int
+    wide: int
+    side: int
+
+    @property
+    def left(self) -> int:
+        """Vectors of the left matrices."""
+        return self.batches * self.tall * self.terms
+
+    @property
+    def right(self) -> int:
+        """Vectors of the right matrices."""
+        return self.batches * self.terms * self.wide
+
+    @property
+    def groups(self) -> int:
+        """Rotated products."""
+        return self.batches * self.tall * self.wide
+
+    @property
+    def products(self) -> int:
+        """Vectors of the products."""
+        return self.groups * self.side
+
+
+def counts(blocks: Blocks, batch: int, rows: int, inner: int, columns: int) -> Counts:
+    """The blocks of matrices of `rows` x `inner` and `inner` x `columns`, a batch of them.
+
+    Example:
+        >>> blocks = Blocks(2048, side=64, tall=8, wide=4, inner_parts=2)
+        >>> found = counts(blocks, 1, 512, 512, 512)
+        >>> found.left, found.right, found.groups, found.products
+        (256, 512, 2, 128)
+    """
+    runs = -(-inner // (blocks.inner * blocks.run))
+    return Counts(
+        -(-batch // blocks.batch),
+        -(-rows // blocks.left_rows),
+        runs * blocks.run,
+        -(-columns // blocks.right_columns),
+        blocks.side,
+    )
+
+
+@dataclass(frozen=True)
+class BlockLayout:
+    """Where a batch of matrices lies as an operand of a product, or as a product.
+
+    Args:
+        blocks: How slots are shared out.
+        role: Which of the three it is.
+        shape: Matrices, rows and columns.
+
+    Example:
+        >>> layout = BlockLayout(Blocks(4, side=2, wide=2), "right", (1, 1, 4))
+        >>> layout.pack(np.array([[[1.0, 2.0, 3.0, 4.0]]]))[0].tolist()
+        [1.0, 3.0, 2.0, 4.0]
+    """
+
+    blocks: Blocks
+    role: Role
+    shape: tuple[_Extent, _Extent, _Extent]
+
+    def __post_init__(self) -> None:
+        if min(self.shape) < 1 or math.prod(self.shape) > MAX_SIZE:
+            raise InvalidLayoutError(
+                f"cannot lay out matrices of shape {self.shape}: expected sizes from 1 on and up "
+                f"to {MAX_SIZE} elements"
+            )
+
+    @property
+    def slots(self) -> int:
+        """Slots of a row of a vector."""
+        return self.blocks.slots
+
+    @property
+    def parts(self) -> int:
+        """Numbers in a slot."""
+        return self.blocks.column_parts if self.role == "product" else self._operand_parts
+
+    @property
+    def _operand_parts(self) -> int:
+        return self.blocks.inner_parts if self.role == "left" else self.blocks.parts
+
+    @property
+    def garbage(self) -> bool:
+        """Whether slots without an element may hold anything."""
+        return self.role == "product" and self.blocks.shares > 1
+
+    @cached_property
+    def grid(self) -> tuple[int, ...]:
+        """Vectors by group of the batch, and along each index of the role."""
+        blocks, (batch, rows, columns) = self.blocks, self.shape
+        match self.role:
+            case "left":
+                found = counts(blocks, batch, rows, columns, 1)
+                return found.batches, found.tall, found.terms
+            case "right":
+                found = counts(blocks, batch, 1, rows, columns)
+                return found.batches, found.terms, found.wide
+            case _:
+                found = counts(blocks, batch, rows, 1, columns)
+                return found.batches, found.tall, found.wide, blocks.side
+
+    @property
+    def ciphertexts(self) -> int:
+        """How many vectors there are."""
+        return math.prod(self.grid)
+
+    def elements(self, numbers: NDArray[np.int64], part: int = 0) -> NDArray[np.int64]:
+        """The element, counted in C order, in each slot of some vectors.
+
+        Args:
+            numbers: The vectors.
+            part: Which of the numbers in a slot.
+
+        Returns:
+            For each vector and slot, rows of slots one after the other, the element, `EMPTY` or
+            `GARBAGE`.
+
+        Example:
+            >>> pair = BlockLayout(Blocks(4, side=2, tall=2), "product", (1, 4, 2))
+            >>> pair.elements(np.array([0, 1])).tolist()
+            [[0, 4, 3, 7], [2, 6, 1, 5]]
+        """
+        blocks, (_, rows, columns) = self.blocks, self.shape
+        matrix, row, column = self._coordinates(np.unravel_index(numbers, self.grid), part)
+        elements = (matrix * rows + row) * columns + column
+        _, _, shares, used = self._lanes
+        for coordinate, size in zip((matrix, row, column), self.shape, strict=True):
+            # Mostly all are inside, and coordinates are far fewer than slots.
+            if coordinate.max() >= size:
+                elements = np.where(coordinate < size, elements, EMPTY)
+        if not used.all():
+            elements = np.where(used, elements, EMPTY)
+        if self.garbage:
+            elements = np.where(shares > 0, GARBAGE, elements)
+        # Rows of slots come first, then rows of lanes, then lanes.
+        count = len(numbers)
+        by_row = elements.reshape(count, blocks.side, blocks.rows, blocks.step)
+        return by_row.swapaxes(1, 2).reshape(count, -1)
+
+    @cached_property
+    def _lanes(self) -> tuple[NDArray[Any], ...]:
+        """Of each lane the matrix of the batch, (a, c) and so on, and whether it is in use."""
+        blocks = self.blocks
+        lanes = np.arange(blocks.lanes)
+        rest, c = np.divmod(lanes, blocks.wide)
+        rest, b = np.divmod(rest, blocks.shares)
+        e, a = np.divmod(rest, blocks.tall)
+        return e, np.stack([a, c]), b, e < blocks.batch
+
+    def _coordinates(
+        self, vectors: Sequence[NDArray[Any]], part: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Matrix, row and column in each lane of each row of lanes of vectors."""
+        blocks = self.blocks
+        e, (a, c), b, _ = self._lanes
+        group, first, second, *rotation = (each[:, np.newaxis, np.newaxis] for each in vectors)
+        h = np.arange(blocks.side)[:, np.newaxis]
+
+        def inner(term: NDArray[Any]) -> NDArray[Any]:
+            start, place = np.divmod(term, blocks.run)
+            index: NDArray[Any] = (start * blocks.shares + b) * blocks.run + place
+            return index * blocks.inner_parts + part % blocks.inner_parts
+
+        def column(block: NDArray[Any]) -> NDArray[Any]:
+            first: NDArray[Any] = (block * blocks.wide + c) * blocks.column_parts
+            return (first + part % blocks.column_parts) * blocks.side + h
+
+        matrix = group * blocks.batch + e
+        match self.role:
+            case "left":
+                return matrix, (first * blocks.tall + a) * blocks.side + h, inner(second)
+            case "right":
+                return matrix, inner(first), column(second)
+            case _:
+                turned = (h + rotation[0]) % blocks.side
+                row = (first * blocks.tall + a) * blocks.side + turned
+                return matrix, row, column(second)
+
+    def is_copy(self) -> NDArray[np.bool_]:
+        """For each slot of a vector whether it holds what another slot holds as well."""
+        blocks = self.blocks
+        _, (a, c), _, _ = self._lanes
+        copies = np.zeros(blocks.lanes, dtype=bool)
+        if self.role != "product":
+            copies = (c if self.role == "left" else a) > 0
+        by_row = np.broadcast_to(copies, (blocks.side, blocks.lanes))
+        return by_row.reshape(blocks.side, blocks.rows, blocks.step).swapaxes(0, 1).reshape(-1)
+
+    def fullness(self) -> list[NDArray[np.float64]]:
+        """For each vector how large the absolute value in each slot is where elements are 1.
+
+        No more than one block of rows and of columns is looked at: others may be emptier.
+        """
+        _, *along = self.grid
+        terms = {"left": along[-1], "right": along[0]}.get(self.role, 1)
+        # All but the last run of inner indices fill their vectors alike.
+        first_ragged = max(0, terms - self.blocks.run)
+        seen = [0, *range(first_ragged, terms)]
+        stride = along[1] if self.role == "right" else 1
+        numbers = np.array(seen) * stride
+        held = sum((self.elements(numbers, part) >= 0).astype(float) for part in range(self.parts))
+        full, *ragged = np.sqrt(held)
+        of_terms = [full] * first_ragged + ragged
+        if self.role == "right":
+            repeated = [vector for vector in of_terms for _ in range(along[1])]
+        else:
+            repeated = of_terms * math.prod(along[:-1])
+        return repeated * self.grid[0]
+
+    def pack(self, matrices: NDArray[Any]) -> NDArray[Any]:
+        """The vectors of matrices, a row each; zero where there is no element.
+
+        Complex where slots hold two numbers: the imaginary parts of left operands are negative.
+
+        Raises:
+            ShapeMismatchError: The matrices have another shape.
+        """
+        if matrices.shape != self.shape:
+            raise ShapeMismatchError(
+                f"cannot pack: expected shape {self.shape}, got {matrices.shape}"
+            )
+        # What is EMPTY or GARBAGE takes one of the zeros at the end.
+        flat = np.concatenate([matrices.ravel(), np.zeros(2, dtype=matrices.dtype)])
+        numbers = np.arange(self.ciphertexts)
+        parts = [flat[self.elements(numbers, part)] for part in range(self.parts)]
+        if len(parts) == 1:
+            return parts[0]
+        made = np.empty(parts[0].shape, dtype=np.complex128)
+        made.real = parts[0]
+        np.multiply(parts[1], -1.0 if self.role == "left" else 1.0, out=made.imag)
+        return made
+
+    def unpack(self, vectors: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The matrices of their vectors.
+
+        Raises:
+            SlotMismatchError: There are too few or too many, or one has another number of slots.
+        """
+        length = self.blocks.rows * self.slots
+        if len(vectors) != self.ciphertexts or {each.size for each in vectors} != {length}:
+            raise SlotMismatchError(
+                f"cannot unpack: expected {self.ciphertexts} vector(s) of {length} slots, got "
+                f"{len(vectors)} of {sorted({each.size for each in vectors})}"
+            )
+        stacked = np.stack([each.reshape(-1) for each in vectors])
+        numbers = np.arange(self.ciphertexts)
+        halves = (stacked,) if stacked.dtype.kind != "c" else (stacked.real, stacked.imag)
+        found = np.empty(math.prod(self.shape), dtype=halves[0].dtype)
+        for part in range(self.parts):
+            elements = self.elements(numbers, part)
+            held = elements >= 0
+            sign = -1 if part and self.role == "left" else 1
+            found[elements[held]] = sign * halves[part][held]
+        return found.reshape(self.shape)
+
+    def tensor_text(self) -> str:
+        """The matrices in words."""
+        batch, rows, columns = self.shape
+        matrices = f"{rows} x {columns}"
+        return f"{batch} matrices of {matrices}" if batch > 1 else matrices
+
+    def __str__(self) -> str:
+        name = "diagonal pair" if self.role == "product" else f"{self.role} blocks"
+        halves = f", {self.parts} numbers a slot" if self.parts > 1 else ""
+        return f"{name} of {self.tensor_text()}, {self.blocks}{halves}"

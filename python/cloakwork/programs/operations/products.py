@@ -1,0 +1,255 @@
+"""Rotated products: sums of products under many rotations at once, whose keys are switched late.
+
+Of vectors u_1, ..., u_K and v_1, ..., v_K of n slots and a step that divides n
+
+    P_t[s] = sum over j of u_j[s + t * step] * v_j[s],    t = 0, ..., d - 1,    d = n / step,
+
+with slots counted cyclically. With s = h * step + l, for row h and lane l, and matrices
+U_l[h, j] = u_j[h * step + l] and V_l[j, h] = v_j[h * step + l], they are the generalised diagonals
+of one matrix product in each lane:
+
+    P_t[h * step + l] = (U_l V_l)[h + t mod d, h].
+
+On ciphertexts all d of them are four clear matrix products modulo each prime, on the words that a
+ciphertext consists of; keys are switched once for each P_t that is taken, after the sum over j:
+two decompositions and one division.
+
+Source: the four products are those of Park, "Ciphertext-Ciphertext Matrix Multiplication: Fast for
+Large Matrices", EUROCRYPT 2025, and of Cheon, Kang and Lee (eprint 2025/1957); here they are taken
+of slots, without transposing ciphertexts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.programs.operations.base import (
+    Context,
+    Degree,
+    Errors,
+    OfOne,
+    Operation,
+    State,
+    Vector,
+)
+from cloakwork.programs.tokens import Tokens
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RotatedProducts(Operation):
+    """The products P_0, ..., P_(d-1) of two lists of vectors; see the module.
+
+    `SwitchProduct` makes vectors of them, and nothing but that and `AddProducts` works on them.
+    """
+
+    kind: ClassVar[str] = "rotated_products"
+    degree: ClassVar[Degree] = "needs 1"
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    step: int
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return self.left + self.right
+
+    def with_operands(self, numbers: Sequence[int]) -> Self:
+        terms = len(self.left)
+        return replace(self, left=tuple(numbers[:terms]), right=tuple(numbers[terms:]))
+
+    def state_after(self, context: Context) -> State:
+        terms = len(self.left)
+        self.require(terms == len(self.right) > 0, "its lists are not equally long, or empty")
+        self.require_integer(self.step, "its step")
+        fits = self.step > 0 and context.slots % self.step == 0
+        self.require(fits, f"its step {self.step} does not divide {context.slots} slots")
+        is_real = context.numbers == "real"
+        first = context.states[0]
+        level = self.require_ready(first, levels=int(is_real))
+        alike = all(state == first for state in context.states)
+        self.require(alike, "its operands are not at one level, all of them ready")
+        return State(level, waiting=is_real, products=context.slots // self.step)
+
+    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
+        return (self.step,)
+
+    def text(self, naming: Any) -> str:
+        return f"step {self.step}"
+
+    @classmethod
+    def read(cls, tokens: Tokens, named: Any) -> Operation:
+        numbers: list[int] = []
+        while tokens.peek().startswith("%"):
+            numbers.append(tokens.numbered("%"))
+        tokens.expect("step")
+        # An odd one too many makes the lists unequal, which is not legal.
+        terms = len(numbers) // 2
+        return cls(tuple(numbers[:terms]), tuple(numbers[terms:]), tokens.integer())
+
+    def summary(self) -> str:
+        return f"step {self.step}"
+
+    def line(self, number: int) -> str:
+        left, right = (_shortened(each) for each in (self.left, self.right))
+        return f"%{number} = {self.kind} ({left}) ({right}) {self.summary()}"
+
+    def compute(
+        self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
+    ) -> Any:
+        terms = len(self.left)
+        return backend.rotated_products(values[:terms], values[terms:], self.step)
+
+    def seconds(self, context: Context, costs: Any) -> float:
+        taken: float = costs.at(context.level).rotated_products(
+            len(self.left), context.slots // self.step
+        )
+        return taken
+
+    def counts(self, context: Context) -> Mapping[str, int]:
+        return {"rotated term": len(self.left) * (context.slots // self.step)}
+
+    def bound(self, slots: Sequence[Vector]) -> Vector:
+        """One vector that bounds each of the products: whatever the rotation, the lane stays."""
+        terms = len(self.left)
+        left, right = (
+            np.stack(each).reshape(terms, -1, self.step) for each in (slots[:terms], slots[terms:])
+        )
+        products: Vector = np.einsum("jl,jhl->hl", left.max(axis=1), right).ravel()
+        return products
+
+    def deviation(self, at: Errors) -> float:
+        """Errors of different terms are independent: they add up as squares."""
+        terms = len(self.left)
+        squares = 0.0
+        for j in range(terms):
+            one, other = at.before[j], at.before[terms + j]
+            reached, others = at.reached[j], at.reached[terms + j]
+            squares += (one * others + other * reached + one * other) ** 2
+        return math.sqrt(squares)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AddProducts(Operation):
+    """The sums of two values of `RotatedProducts` with one step: each P_t of one and the other."""
+
+    kind: ClassVar[str] = "add_products"
+    commutes: ClassVar[bool] = True
+    takes_products: ClassVar[bool] = True
+
+    left: int
+    right: int
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.left, self.right)
+
+    def with_operands(self, numbers: Sequence[int]) -> Self:
+        return type(self)(*numbers)
+
+    @classmethod
+    def read(cls, tokens: Tokens, named: Any) -> Self:
+        return cls(tokens.numbered("%"), tokens.numbered("%"))
+
+    def state_after(self, context: Context) -> State:
+        first, second = context.states
+        self.require(bool(first.products), "its operands are vectors, not rotated products")
+        self.require(first == second, f"its operands differ: {first} and {second}")
+        return first
+
+    def compute(
+        self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
+    ) -> Any:
+        return backend.add_products(*values)
+
+    def seconds(self, context: Context, costs: Any) -> float:
+        # Of four polynomials for the two of a ciphertext.
+        taken: float = 2 * costs.at(context.level).addition * context.states[0].products
+        return taken
+
+    def counts(self, context: Context) -> Mapping[str, int]:
+        return {"addition": context.states[0].products}
+
+    def bound(self, slots: Sequence[Vector]) -> Vector:
+        return slots[0] + slots[1]
+
+    def deviation(self, at: Errors) -> float:
+        return math.hypot(*at.before)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SwitchProduct(OfOne):
+    """One of the rotated products as a vector: P_t for `steps` = t times their step.
+
+    Over reals it is not rescaled, as all products.
+    """
+
+    kind: ClassVar[str] = "switch_product"
+    takes_products: ClassVar[bool] = True
+
+    steps: int
+
+    def state_after(self, context: Context) -> State:
+        state = context.states[0]
+        self.require(bool(state.products), "its operand is a vector, not rotated products")
+        self.require_integer(self.steps, "its number of steps")
+        step = context.slots // state.products
+        one_of_them = 0 <= self.steps < context.slots and self.steps % step == 0
+        self.require(one_of_them, f"{self.steps} is no multiple of {step} below {context.slots}")
+        return State(state.level, state.waiting)
+
+    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
+        return (self.steps,)
+
+    def text(self, naming: Any) -> str:
+        return f"by {self.steps}"
+
+    @classmethod
+    def read(cls, tokens: Tokens, named: Any) -> Operation:
+        operand = tokens.numbered("%")
+        tokens.expect("by")
+        return cls(operand, tokens.integer())
+
+    def summary(self) -> str:
+        return f"by {self.steps}"
+
+    def compute(
+        self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
+    ) -> Any:
+        return backend.switch_product(values[0], self.steps)
+
+    def rotations(self, slots: int) -> tuple[int, ...]:
+        return (self.steps,) if self.steps else ()
+
+    def product_rotations(self, slots: int) -> tuple[int, ...]:
+        return (self.steps,) if self.steps else ()
+
+    def relinearisation_level(self, context: Context) -> int | None:
+        return None if self.steps else context.level
+
+    def seconds(self, context: Context, costs: Any) -> float:
+        taken: float = costs.at(context.level).product_switch
+        return taken
+
+    def counts(self, context: Context) -> Mapping[str, int]:
+        return {"product switch": 1}
+
+    def bound(self, slots: Sequence[Vector]) -> Vector:
+        return slots[0]
+
+    def deviation(self, at: Errors) -> float:
+        """Two key switches share one division."""
+        return math.hypot(at.before[0], at.model.switching(at.scale), at.model.rotation(at.scale))
+
+
+def _shortened(numbers: Sequence[int]) -> str:
+    """The numbers of values, runs of neighbours by their ends."""
+    is_run = len(numbers) > 2 and [*numbers] == [*range(numbers[0], numbers[-1] + 1)]
+    if is_run:
+        return f"%{numbers[0]} to %{numbers[-1]}"
+    return " ".join(f"%{number}" for number in numbers)

@@ -1,0 +1,223 @@
+"""Tensors that lie as batches of matrices in blocks, of reals and of integers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.base.record import Limits
+from cloakwork.errors import NotIntegerError, ValueOutOfRangeError
+from cloakwork.programs.matrices import BlockLayout
+from cloakwork.programs.packing import Packing, evaluation_rows, object_array
+from cloakwork.programs.packing.results import Form, filled
+from cloakwork.programs.packing.tensor import RealPacking
+from cloakwork.programs.port import Port, distinct_ports
+from cloakwork.programs.slots import MAX_INTEGER, Vector
+
+
+@dataclass(frozen=True)
+class MatrixPlace:
+    """Where a tensor lies, seen as a batch of matrices.
+
+    Args:
+        layout: The layout of the matrices.
+        order: The axes of the tensor, those of the batch, of rows and of columns in turn.
+        sizes: The sizes of the axes in that order.
+
+    Example:
+        >>> from cloakwork.programs.matrices import Blocks
+        >>> layout = BlockLayout(Blocks(4, side=2, wide=2), "right", (1, 2, 3))
+        >>> place = MatrixPlace(layout, (1, 0), (2, 3))
+        >>> place.pack(np.arange(6.0).reshape(3, 2))[0].tolist()
+        [0.0, 4.0, 2.0, 0.0]
+    """
+
+    layout: BlockLayout
+    order: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def slots(self) -> int:
+        """Slots of a row of a vector."""
+        return self.layout.slots
+
+    @property
+    def ciphertexts(self) -> int:
+        """How many vectors there are."""
+        return self.layout.ciphertexts
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the tensor."""
+        return tuple(self.sizes[self.order.index(axis)] for axis in range(len(self.order)))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the order is one of all axes, and the sizes are those of the matrices."""
+        axes = sorted(self.order) == [*range(len(self.sizes))]
+        return axes and math.prod(self.sizes) == math.prod(self.layout.shape)
+
+    def pack(self, tensor: NDArray[Any]) -> NDArray[Any]:
+        """The vectors of a tensor, a row each."""
+        return self.layout.pack(tensor.transpose(self.order).reshape(self.layout.shape))
+
+    def unpack(self, vectors: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The tensor of its vectors."""
+        matrices = self.layout.unpack(vectors).reshape(self.sizes)
+        return matrices.transpose(np.argsort(self.order))
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedMatrix:
+    """Which argument a tensor is that goes in, and where it lies; one may go in twice."""
+
+    argument: int
+    place: MatrixPlace
+
+
+@dataclass(frozen=True)
+class MatrixPacking(RealPacking):
+    """How real arguments of products of matrices lie in ciphertexts, and their results.
+
+    Args:
+        inputs: The arguments, of kind `real` with their ranges.
+        outputs: The results.
+        placed: The tensors that go in, in the order of the program's inputs.
+        results: Where each result lies.
+        form: The one result, or a tuple.
+    """
+
+    kind: ClassVar[str] = "matrices"
+    contents: ClassVar[str] = "matrices"
+    advice: ClassVar[str] = "make the bound of its Spec, cw.Spec(shape, bound={}), as large"
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    placed: tuple[PlacedMatrix, ...]
+    results: tuple[MatrixPlace, ...]
+    form: Form
+
+    def __post_init__(self) -> None:
+        known = all(0 <= each.argument < len(self.inputs) for each in self.placed)
+        self._require(known, "a tensor is of no argument")
+        inputs = [(self.inputs[each.argument], each.place) for each in self.placed]
+        self._place(inputs, self.results)
+        for port, place in (*self.tensors_in, *self.tensors_out):
+            fits = place.is_whole and port.shape == place.shape
+            self._require(fits, f"{port.name!r:.40} has another shape")
+
+    def _packed(self, place: MatrixPlace, rows: NDArray[np.float64]) -> list[Vector]:
+        return list(place.pack(rows[0]))
+
+    def _unpacked(self, place: MatrixPlace, vectors: Sequence[Vector]) -> NDArray[np.float64]:
+        return place.unpack(vectors)[np.newaxis]
+
+    def input_bounds(self) -> list[Vector] | None:
+        if any(math.isinf(port.bound) for port in self.inputs):
+            return None
+        bounds: list[Vector] = []
+        for port, place in self.tensors_in:
+            scaled: dict[int, Vector] = {}
+            for vector in place.layout.fullness():
+                if id(vector) not in scaled:
+                    scaled[id(vector)] = port.bound * vector
+                bounds.append(scaled[id(vector)])
+        return bounds
+
+
+@dataclass(frozen=True)
+class IntegerMatrixPacking(Packing):
+    """How integer arguments of products of matrices lie in ciphertexts, and their results.
+
+    Args:
+        inputs: The arguments, of kind `integer` with their ranges.
+        outputs: The results, with the ranges of what may come out.
+        placed: The tensors that go in, in the order of the program's inputs.
+        results: Where each result lies.
+        form: The one result, or a tuple.
+        modulus: What results are modulo, the nearest to 0; None where they are integers.
+    """
+
+    kind: ClassVar[str] = "integer matrices"
+    contents: ClassVar[str] = "matrices of integers"
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    placed: tuple[PlacedMatrix, ...]
+    results: tuple[MatrixPlace, ...]
+    form: Form
+    modulus: Annotated[int, Limits(2, MAX_INTEGER)] | None = None
+
+    def __post_init__(self) -> None:
+        for ports, what in ((self.inputs, "inputs"), (self.outputs, "outputs")):
+            distinct_ports(ports, ("integer",), what)
+        known = all(0 <= each.argument < len(self.inputs) for each in self.placed)
+        self._require(known, "a tensor is of no argument")
+        for port in self.inputs:
+            ranged = port.low is not None and port.high is not None
+            self._require(ranged, f"{port.name!r:.40} has no range")
+        self._require(len(self.outputs) == len(self.results) > 0, "a result has no places")
+        for port, place in (*self._tensors_in, *zip(self.outputs, self.results, strict=True)):
+            fits = place.is_whole and port.shape == place.shape
+            self._require(fits, f"{port.name!r:.40} has another shape")
+
+    @cached_property
+    def _tensors_in(self) -> list[tuple[Port, MatrixPlace]]:
+        return [(self.inputs[each.argument], each.place) for each in self.placed]
+
+    def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[np.int64], bool]:
+        array = np.asarray(value)
+        if array.dtype.kind not in "iub":
+            array = object_array(value, port.name, action)
+            if not all(isinstance(each, int) for each in array.flat):
+                raise NotIntegerError(f"cannot {action}: expected {port.name!r} to hold integers")
+        rows, many = evaluation_rows(array, port.shape, port.name, action)
+        assert port.low is not None
+        assert port.high is not None
+        low, high = rows.min(), rows.max()
+        if low < port.low or high > port.high:
+            raise ValueOutOfRangeError(
+                f"cannot {action}: expected {port.name!r} to hold integers from {port.low} to "
+                f"{port.high}, got {low} to {high}; compile with a larger bound"
+            )
+        return rows.astype(np.int64), many
+
+    def _vectors(self, rows: Mapping[str, NDArray[np.int64]]) -> list[NDArray[Any]]:
+        return [
+            vector.reshape(place.layout.blocks.rows, -1)
+            for port, place in self._tensors_in
+            if port.name in rows
+            for vector in place.pack(rows[port.name][0])
+        ]
+
+    def unpack(self, runs: Sequence[Sequence[NDArray[Any]]], count: int | None) -> Any:
+        """Arrays of int64, or of Python's integers where results may be larger."""
+        found: list[NDArray[Any]] = []
+        first = 0
+        for port, place in zip(self.outputs, self.results, strict=True):
+            last = first + place.ciphertexts
+            array = np.stack([place.unpack(vectors[first:last]) for vectors in runs])
+            if self.modulus is not None:
+                half = self.modulus // 2
+                array = (array + half) % self.modulus - half
+            array = array.astype(np.int64 if port.bound <= MAX_INTEGER else object)
+            found.append(array[0] if count is None else array[:count])
+            first = last
+        return filled(self.form, found)
+
+    @property
+    def held(self) -> list[tuple[str]]:
+        return [(port.name,) for port, place in self._tensors_in for _ in range(place.ciphertexts)]
+
+    @property
+    def vector_counts(self) -> tuple[int, int]:
+        return (
+            sum(place.ciphertexts for _, place in self._tensors_in),
+            sum(place.ciphertexts for place in self.results),
+        )

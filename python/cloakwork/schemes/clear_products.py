@@ -1,0 +1,37 @@
+"""Rotated products in the clear: what `programs.operations.products` means, by matrix products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def rotated_products(left: NDArray[Any], right: NDArray[Any], step: int) -> NDArray[Any]:
+    """The sums over j of left j, rotated by t times the step, times right j.
+
+    Args:
+        left: The vectors of the left list along the first axis, slots along the last; rows of
+            slots between them are rotated each by itself.
+        right: Those of the right list.
+        step: It divides the slots.
+
+    Returns:
+        The products for t = 0, 1, ... along the first axis.
+
+    Example:
+        >>> u, v = np.array([[1, 2, 3, 4]]), np.array([[10, 10, 1, 1]])
+        >>> rotated_products(u, v, 2).tolist()
+        [[10, 20, 3, 4], [30, 40, 1, 2]]
+    """
+    terms, *rows, slots = left.shape
+    turns = slots // step
+    # A matrix of each lane: rows of slots and lanes are what products are taken in.
+    u, v = (each.reshape(terms, -1, turns, step) for each in (left, right))
+    lanes = u.transpose(1, 3, 2, 0) @ v.transpose(1, 3, 0, 2)
+    own = np.arange(turns)
+    rotated = (own[:, np.newaxis] + own) % turns
+    # Axes: row of slots, lane, rotation t, h.
+    products = lanes[:, :, rotated, own]
+    return np.ascontiguousarray(products.transpose(2, 0, 3, 1)).reshape(turns, *rows, slots)

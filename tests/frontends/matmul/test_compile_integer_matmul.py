@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cloakwork as cw
+from cloakwork.errors import (
+    InvalidArgumentError,
+    InvalidParametersError,
+    NotIntegerError,
+    ValueOutOfRangeError,
+)
+
+SIDE = st.integers(1, 60)
+
+
+@settings(max_examples=20)
+@given(st.sampled_from([(), (3,)]), SIDE, SIDE, SIDE, st.integers(0, 2**32))
+def test_products_of_any_shape_are_exact_in_the_clear(
+    batch: tuple[int, ...], rows: int, inner: int, columns: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    a = rng.integers(-99, 100, (*batch, rows, inner))
+    b = rng.integers(-99, 100, (*batch, inner, columns))
+    specs = [cw.Spec(each.shape, bound=99) for each in (a, b)]
+    program = cw.compile_integer_matmul(*specs, log_n=10, insecure=True)
+    np.testing.assert_array_equal(program.run_clear(a, b), a @ b)
+
+
+# Primes that are 1 modulo 2^13.
+@pytest.mark.parametrize("modulus", [1032193, 268582913])
+def test_results_modulo_a_prime_are_the_nearest_to_zero(modulus: int) -> None:
+    rng = np.random.default_rng(modulus)
+    half = modulus // 2
+    a, b = (rng.integers(-half, half + 1, (8, 8)) for _ in range(2))
+    spec = cw.Spec((8, 8), bound=half)
+    program = cw.compile_integer_matmul(spec, spec, modulus=modulus, log_n=12, insecure=True)
+    found = program.run_clear(a, b)
+    expected = a.astype(object) @ b.astype(object)
+    assert ((found - expected) % modulus == 0).all()
+    assert np.abs(found).max() <= half
+
+
+def test_results_of_many_bits_take_several_primes() -> None:
+    spec = cw.Spec((4, 4), bound=1 << 20)
+    program = cw.compile_integer_matmul(spec, spec, log_n=11, insecure=True)
+    assert len(program.scheme.parameter_sets) == 2
+    a = np.full((4, 4), 1 << 20)
+    np.testing.assert_array_equal(program.run_clear(a, -a), a @ -a)
+
+
+def test_wrong_use_is_refused() -> None:
+    program = cw.compile_integer_matmul((2, 2), (2, 2), log_n=10, insecure=True)
+    ones = np.ones((2, 2), dtype=int)
+    with pytest.raises(ValueOutOfRangeError, match="from -1 to 1"):
+        program.run_clear(ones, 2 * ones)
+    with pytest.raises(NotIntegerError, match="'a'"):
+        program.run_clear(0.5 * ones, ones)
+    with pytest.raises(InvalidArgumentError, match="bounds that are integers"):
+        cw.compile_integer_matmul(cw.Spec((2, 2), bound=1.5), (2, 2))
+    wide = cw.Spec((32, 32), bound=2.0**32)
+    with pytest.raises(InvalidArgumentError, match="71 bits"):
+        cw.compile_integer_matmul(wide, wide)
+    with pytest.raises(InvalidParametersError):
+        cw.compile_integer_matmul((2, 2), (2, 2), modulus=101)

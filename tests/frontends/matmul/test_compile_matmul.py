@@ -1,0 +1,112 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cloakwork as cw
+from cloakwork.errors import (
+    InvalidArgumentError,
+    KeyBudgetError,
+    MemoryBudgetError,
+    ShapeMismatchError,
+    ValueOutOfRangeError,
+)
+from cloakwork.programs.keys import required_keys
+from cloakwork.programs.operations import Output, Rescale, RotatedProducts, SwitchProduct
+from cloakwork.programs.slots import SlotProgram
+
+SIDE = st.one_of(st.integers(1, 8), st.integers(9, 150))
+
+
+def random_matrices(*shapes: tuple[int, ...]) -> list[np.ndarray]:
+    rng = np.random.default_rng(sum(map(sum, shapes)))
+    return [rng.uniform(-1, 1, shape) for shape in shapes]
+
+
+@settings(max_examples=40)
+@given(st.sampled_from([(), (), (3,), (2, 3)]), SIDE, SIDE, SIDE)
+def test_products_of_any_shape_are_right_in_the_clear(
+    batch: tuple[int, ...], rows: int, inner: int, columns: int
+) -> None:
+    a, b = random_matrices((*batch, rows, inner), (*batch, inner, columns))
+    program = cw.compile_matmul(a.shape, b.shape, log_n=10, insecure=True)
+    np.testing.assert_allclose(program.run_clear(a, b), a @ b, atol=1e-11)
+
+
+@pytest.mark.parametrize("size", [256, 512])
+def test_a_product_spends_what_is_promised(size: int) -> None:
+    program = cw.compile_matmul((size, size), (size, size))
+    body = program.body
+    assert isinstance(body, SlotProgram)
+    outputs = sum(isinstance(each, Output) for each in body.operations)
+    switches = [each for each in body.operations if isinstance(each, SwitchProduct)]
+    rescales = sum(isinstance(each, Rescale) for each in body.operations)
+    products = [each for each in body.operations if isinstance(each, RotatedProducts)]
+    # Two decompositions and one division for each result are the engine's, in a switch.
+    assert len(switches) == rescales == outputs
+    rotations = body.slots // products[0].step
+    assert len(required_keys(body)) == 2 * rotations - 1
+    assert {state.level for state in body.states} == {0, 1}
+    terms = sum(len(each.left) for each in products) * rotations
+    assert 4 * 2 * body.slots * terms <= 4.4 * size**3
+    if size == 512:
+        assert outputs <= 128
+
+
+def test_programs_are_saved_and_explained(tmp_path: Path) -> None:
+    a, b = random_matrices((100, 60), (60, 70))
+    program = cw.compile_matmul(a.shape, b.shape)
+    program.save(tmp_path / "program")
+    again = cw.load(tmp_path / "program", cw.Program)
+    assert again.fingerprint == program.fingerprint
+    np.testing.assert_array_equal(again.run_clear(a, b), program.run_clear(a, b))
+    told = cw.explain(program)
+    assert "left blocks of 100 x 60" in told
+    assert "diagonal pair of 100 x 70" in told
+    assert "product switches" in told
+    assert cw.estimate(program).operations["rotated term"] > 0
+
+
+def test_modelled_errors_stay_below_what_is_promised() -> None:
+    a, b = random_matrices((64, 300), (300, 64))
+    program = cw.compile_matmul(a.shape, b.shape)
+    worst = np.abs(program.simulate(a, b).outputs - a @ b).max()
+    assert 0 < worst < 2**-7
+    ones = np.ones_like(a), np.ones_like(b)
+    assert np.abs(program.simulate(*ones).outputs - 300).max() < 2**-7
+
+
+def test_inputs_beyond_their_bound_are_refused_before_they_are_encrypted() -> None:
+    program = cw.compile_matmul(cw.Spec((8, 8), bound=2.0), (8, 8))
+    with pytest.raises(ValueOutOfRangeError, match="'b'"):
+        program.run_clear(np.full((8, 8), 2.0), np.full((8, 8), 1.5))
+
+
+def test_several_evaluations_are_several_runs() -> None:
+    a, b = random_matrices((3, 10, 12), (12, 9))
+    program = cw.compile_matmul((10, 12), (12, 9), log_n=10, insecure=True)
+    np.testing.assert_allclose(program.run_clear(a, b), a @ b, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [((2, 3), (2, 3)), ((3,), (3, 2)), ((2, 2, 3), (3, 3, 2)), ((2, 3), (1, 3, 2))],
+)
+def test_shapes_that_do_not_fit_are_refused(shapes: tuple[tuple[int, ...], ...]) -> None:
+    with pytest.raises(ShapeMismatchError, match="expected shapes such as"):
+        cw.compile_matmul(*shapes)
+
+
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="precision"):
+        cw.compile_matmul((2, 2), (2, 2), precision=-1)
+    with pytest.raises(InvalidArgumentError, match="costs"):
+        cw.compile_matmul((2, 2), (2, 2), costs=3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="memory_limit"):
+        cw.compile_matmul((2, 2), (2, 2), memory_limit=-1)
+    with pytest.raises(KeyBudgetError):
+        cw.compile_matmul((64, 64), (64, 64), key_budget=1000)
+    with pytest.raises(MemoryBudgetError):
+        cw.compile_matmul((64, 64), (64, 64), memory_limit=1000)

@@ -1,0 +1,148 @@
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cloakwork.plan.matmul.chain import Geometry, bounds_in, geometries, lowered_chain
+from cloakwork.plan.matmul.spine import Spine, Times, spines
+from cloakwork.plan.passes.levels import depth_of, lowest_levels
+from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum
+from cloakwork.programs.slots import Output, Rotate
+from cloakwork.runtime.simulate import results
+
+SLOTS = 64
+
+
+def product(one: Node, other: Node) -> Contract:
+    shape = (one.shape[0], other.shape[1])
+    return Contract((one, other), ("ik", "kj"), "ij", shape)
+
+
+def transpose(node: Node) -> Contract:
+    return Contract((node,), ("ij",), "ji", node.shape[::-1])
+
+
+def square(node: Node) -> Contract:
+    return Contract((node, node), ("ij", "ij"), "ij", node.shape)
+
+
+def matrices(*shapes: tuple[int, int]) -> list[Source]:
+    return [Source(f"x{number}", shape) for number, shape in enumerate(shapes)]
+
+
+def run_chain(spine: Spine, geometry: Geometry, arrays: dict[Source, Any]) -> tuple[Any, int]:
+    """The result of a chain in a geometry, and the levels that it takes."""
+    lowered = lowered_chain("chain", spine, geometry)
+    program = lowest_levels(lowered.program)
+    inputs = [v for source, place in lowered.sources for v in place.pack(arrays[source])]
+    found = [each.real for each in results(program, inputs)]
+    bounds = value_bounds(program, bounds_in(lowered, dict.fromkeys(arrays, 1.0)))
+    largest = max(
+        bounds[number] or 0.0
+        for number, operation in enumerate(program.operations)
+        if isinstance(operation, Output)
+    )
+    assert max(np.abs(each).max() for each in found) <= largest * (1 + 1e-9)
+    return lowered.result.unpack(found), depth_of(program)
+
+
+SIZES = st.integers(1, 30)
+
+
+@settings(max_examples=60)
+@given(st.data(), st.lists(SIZES, min_size=3, max_size=5), st.integers(0, 2**32))
+def test_chains_are_right_in_every_geometry(
+    data: st.DataObject, sizes: list[int], seed: int
+) -> None:
+    factors = matrices(*pairwise(sizes))
+    rng = np.random.default_rng(seed)
+    arrays = {each: rng.uniform(-1, 1, each.shape) for each in factors}
+    node: Node = factors[0]
+    expected = arrays[factors[0]]
+    for each in factors[1:]:
+        node, expected = product(node, each), expected @ arrays[each]
+    found = spines([node])
+    assert len(found) == 2
+    spine = data.draw(st.sampled_from(found))
+    geometry = data.draw(st.sampled_from(list(geometries(spine, SLOTS))))
+    made, levels = run_chain(spine, geometry, arrays)
+    np.testing.assert_allclose(made, expected, atol=1e-9)
+    # A product, and the masks before each further one.
+    assert levels == 2 * (len(factors) - 1) - 1
+
+
+Function = Callable[[Any], Any]
+
+
+@settings(max_examples=40)
+@given(st.data(), st.tuples(SIZES, SIZES, SIZES, SIZES), st.booleans(), st.integers(0, 2**32))
+def test_functions_of_numbers_stand_between_products(
+    data: st.DataObject, sizes: tuple[int, int, int, int], flipped: bool, seed: int
+) -> None:
+    rows, inner, columns, out = sizes
+    w, x, v = matrices((rows, inner), (inner, columns), (out, rows))
+    rng = np.random.default_rng(seed)
+    arrays = {each: rng.uniform(-1, 1, each.shape) for each in (w, x, v)}
+    hidden = product(w, x)
+    # y^2 - y / 2 + 1.
+    half = Contract((hidden, np.array(0.5)), ("ij", ""), "ij", hidden.shape)
+    active = Sum((square(hidden), half), (1, -1), np.ones(hidden.shape), hidden.shape)
+    last: Node = product(v, active)
+    clear = arrays[w] @ arrays[x]
+    expected = arrays[v] @ (clear**2 - clear / 2 + 1)
+    if flipped:
+        last = product(transpose(active), transpose(v))
+        expected = expected.T
+    (spine,) = spines([last])
+    assert spine.transposed == flipped
+    assert not spine.is_linear
+    geometry = data.draw(st.sampled_from(list(geometries(spine, SLOTS))))
+    made, _ = run_chain(spine, geometry, arrays)
+    np.testing.assert_allclose(made, expected, atol=1e-8)
+
+
+def test_what_follows_a_product_moves_nothing() -> None:
+    w, x, v = matrices((16, 16), (16, 16), (16, 16))
+    (spine,) = spines([product(v, square(product(w, x)))])
+    geometry = Geometry(SLOTS, 8, tall=1, wide=2, halves=False)
+    program = lowered_chain("chain", spine, geometry).program
+    assert not any(isinstance(each, Rotate) for each in program.operations)
+
+
+A, B, C = matrices((4, 4), (4, 4), (4, 4))
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        A,
+        transpose(A),
+        square(A),
+        product(square(A), B),
+        product(product(A, B), product(square(B), C)),
+        product(square(product(A, B)), square(product(B, C))),
+        Sum((product(A, B), product(B, C)), (1, 1), None, (4, 4)),
+        Sum((product(A, B),), (1,), np.arange(16.0).reshape(4, 4), (4, 4)),
+        Contract((A, A), ("ij", "ij"), "", ()),
+    ],
+)
+def test_what_is_no_chain_is_left_alone(node: Node) -> None:
+    assert spines([node]) == []
+
+
+def test_transposes_are_looked_through() -> None:
+    found = spines([transpose(product(transpose(product(A, B)), C))])
+    # (B^T A^T C)^T = C^T A B.
+    names = [
+        [
+            each.first.source.name,
+            *(step.factor.source.name for step in each.steps if isinstance(step, Times)),
+        ]
+        for each in found
+    ]
+    assert names == [["x1", "x0", "x2"], ["x2", "x0", "x1"]]

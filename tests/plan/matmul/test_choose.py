@@ -1,0 +1,100 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cloakwork.errors import InvalidParametersError, KeyBudgetError, MemoryBudgetError
+from cloakwork.plan.matmul.choose import Choice, Options, cheapest_choice
+from cloakwork.plan.matmul.product import Product, families
+from cloakwork.schemes.transform_cache import ciphertext_bytes
+
+RINGS = range(12, 17)
+OPTIONS = Options((1.0, 1.0), 8)
+
+
+def chosen(product: Product, options: Options = OPTIONS) -> Choice:
+    return cheapest_choice("product", product, options, RINGS)
+
+
+def terms_of(product: Product, choice: Choice) -> int:
+    """Clear multiplications for each limb: four of every word of a term."""
+    found = product.counts(choice.blocks)
+    return 4 * choice.parameters.n * found.groups * found.terms * found.side
+
+
+@pytest.mark.parametrize("size", [256, 512, 1024, 2048, 4096])
+def test_multiples_of_blocks_waste_nothing(size: int) -> None:
+    product = Product(1, size, size, size)
+    assert terms_of(product, chosen(product)) <= 4.4 * product.multiplications
+
+
+@pytest.mark.parametrize("size", [64, 128])
+def test_small_multiples_leave_half_of_the_slots_rather_than_few_rotations(size: int) -> None:
+    product = Product(1, size, size, size)
+    choice = chosen(product)
+    assert terms_of(product, choice) <= 8 * product.multiplications
+
+
+@settings(max_examples=6)
+@given(*(st.integers(256, 700) for _ in range(3)))
+def test_other_sizes_waste_less_than_half(rows: int, inner: int, columns: int) -> None:
+    product = Product(1, rows, inner, columns)
+    assert terms_of(product, chosen(product)) <= 8 * product.multiplications
+
+
+def test_512_has_few_results_and_keys() -> None:
+    product = Product(1, 512, 512, 512)
+    choice = chosen(product)
+    assert choice.parameters.n == 1 << 12
+    assert not choice.parameters.insecure
+    assert choice.parameters.prime_count(1) == 3
+    assert choice.blocks.shares == 1
+    found = product.counts(choice.blocks)
+    assert found.products <= 128
+    assert found.left + found.right <= 1024
+
+
+def test_key_budgets_are_kept_or_refused() -> None:
+    product = Product(1, 512, 512, 512)
+    free = chosen(product)
+    each = free.parameters.evaluation_key_bytes(1)
+    few = chosen(product, Options((1.0, 1.0), 8, key_budget=15 * each))
+    assert 2 * few.blocks.side - 1 <= 15
+    assert few.blocks.side < free.blocks.side
+    with pytest.raises(KeyBudgetError, match="allow key_budget="):
+        chosen(product, Options((1.0, 1.0), 8, key_budget=each // 2))
+
+
+def test_memory_limits_are_kept_or_refused() -> None:
+    product = Product(1, 512, 512, 512)
+    limit = 90 << 20
+    choice = chosen(product, Options((1.0, 1.0), 8, memory_limit=limit))
+    found = product.counts(choice.blocks)
+    at_top, at_bottom = (ciphertext_bytes(choice.parameters, level) for level in (1, 0))
+    assert (found.left + found.right) * at_top + found.products * at_bottom <= limit
+    with pytest.raises(MemoryBudgetError, match="memory_limit"):
+        chosen(product, Options((1.0, 1.0), 8, memory_limit=1 << 20))
+
+
+def test_worst_cases_have_headroom() -> None:
+    for inner, bound in ((512, 1.0), (4096, 1.0), (64, 100.0)):
+        product = Product(1, 64, inner, 64)
+        parameters = chosen(product, Options((bound, bound), 8)).parameters
+        # A quarter of the modulus is for results, as the engine asks it.
+        assert inner * bound * bound < 2 ** (parameters.headroom_bits - 2)
+
+
+def test_results_that_no_modulus_holds_are_refused() -> None:
+    with pytest.raises(InvalidParametersError, match="headroom"):
+        chosen(Product(1, 64, 64, 64), Options((1e9, 1e9), 8))
+
+
+@given(
+    st.builds(Product, st.integers(1, 9), *(st.integers(1, 200) for _ in range(3))),
+    st.integers(1, 2),
+)
+def test_families_fit_their_lanes(product: Product, rows: int) -> None:
+    found = list(families(product, 256, rows, 1))
+    assert found
+    assert len(set(found)) == len(found)
+    for blocks in found:
+        assert blocks.used_lanes <= blocks.lanes == rows * blocks.step

@@ -1,0 +1,60 @@
+import pytest
+
+from cloakwork.plan.matmul.matrix_plan import MatrixPlan, matrix_plan
+from cloakwork.plan.passes.levels import depth_of
+from cloakwork.plan.tensors.search import Task, cheapest_plan
+from cloakwork.programs.ir.tensors import Contract, Node, Source
+from cloakwork.programs.slots import Input, Output, SlotProgram
+from cloakwork.runtime.costs import comparable
+
+RINGS = range(12, 17)
+
+
+def task_of(result: Node, sources: list[Source], bound: float = 1.0) -> Task:
+    return Task("task", [result], dict.fromkeys(sources, bound), 20, False, comparable)
+
+
+def product_of(size: int) -> Task:
+    a, b = (Source(name, (size, size)) for name in "ab")
+    return task_of(Contract((a, b), ("ik", "kj"), "ij", (size, size)), [a, b])
+
+
+def edges(program: SlotProgram) -> int:
+    return sum(isinstance(each, Input | Output) for each in program.operations)
+
+
+def taken(task: Task) -> MatrixPlan | None:
+    """The plan by blocks where `compile` takes it."""
+    plan = matrix_plan(task, RINGS, None)
+    if plan is None or plan.is_certain:
+        return plan
+    return plan if plan.is_better_than(cheapest_plan(task, RINGS)) else None
+
+
+# What the products of slots take, in and out.
+@pytest.mark.parametrize(("size", "most"), [(16, 3), (32, 17), (64, 132)])
+def test_small_products_have_no_more_ciphertexts(size: int, most: int) -> None:
+    plan = taken(product_of(size))
+    assert plan is None or edges(plan.program) <= most
+
+
+@pytest.mark.parametrize("size", [128, 256])
+def test_large_products_are_planned_without_looking_for_others(size: int) -> None:
+    plan = matrix_plan(product_of(size), RINGS, None)
+    assert plan is not None
+    assert plan.is_certain
+    assert len(plan.program.operations) < 4 * size
+
+
+def test_a_key_budget_that_nothing_fits_leaves_it_to_others() -> None:
+    assert matrix_plan(product_of(64), RINGS, 1000) is None
+
+
+def test_chains_take_two_levels_a_product_at_the_most() -> None:
+    a, b, c = (Source(name, (48, 48)) for name in "abc")
+    first = Contract((a, b), ("ik", "kj"), "ij", (48, 48))
+    task = task_of(Contract((first, c), ("ik", "kj"), "ij", (48, 48)), [a, b, c], 0.1)
+    plan = matrix_plan(task, RINGS, None)
+    assert plan is not None
+    assert depth_of(plan.program) == 3
+    assert [each.name for each, _ in plan.operands] in (["c", "b", "a"], ["a", "b", "c"])
