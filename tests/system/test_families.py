@@ -398,7 +398,6 @@ def budgeted_networks(key_budget: int | None) -> cw.Program:
     [
         (budgeted_tensors, [SQUARE_MATRIX], cubed(SQUARE_MATRIX)),
         (budgeted_networks, [VECTORS[0]], evaluate(DEEP, VECTORS[:1])[0]),
-        (budgeted_circuits, [DIGITS], sum(DIGITS[0] * each * k for k, each in enumerate(DIGITS))),
     ],
 )
 def test_keys_are_within_their_budget(
@@ -422,6 +421,21 @@ def test_keys_are_within_their_budget(
     assert same(twin.run(*arguments), expected, 2.0**-14)
     with pytest.raises(KeyBudgetError):
         compiled(int(fewest) - 1)
+
+
+def test_keys_of_circuits_are_within_their_budget() -> None:
+    free = budgeted_circuits(None)
+    half = free.key_bytes // 2
+    tight = budgeted_circuits(half)
+    assert 0 < tight.key_bytes <= half
+    client, evaluator = tight.keygen()
+    expected = sum(DIGITS[0] * each * place for place, each in enumerate(DIGITS))
+    assert client.decrypt(evaluator.run(client.encrypt(DIGITS))) == expected
+    twin = tight.in_clear()
+    assert twin.key_bytes == tight.key_bytes
+    assert twin.run(DIGITS) == expected
+    with pytest.raises(KeyBudgetError, match=r"allow \d+ bytes or more"):
+        budgeted_circuits(0)
 
 
 def test_programs_over_bits_have_one_key_and_no_budget() -> None:
