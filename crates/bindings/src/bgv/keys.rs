@@ -78,7 +78,7 @@ impl BgvSecretKey {
             relinearisation_level: relinearisation_level.map(|level| level.0),
             rotations: levels_by(&rotations)?,
             conjugation_level: row_swap_level.map(|level| level.0),
-            automorphisms: Vec::new(),
+            ..Default::default()
         };
         engine::run(py, || self.0.evaluation_keys(&request)).map(BgvEvaluationKeys::new)
     }

@@ -97,7 +97,12 @@ impl SecretKey {
     ///     rotations: The highest level of each rotation.
     ///     conjugation_level: The highest level of a conjugation.
     ///     automorphisms: The highest level of each other automorphism, by Galois element.
-    #[pyo3(signature = (*, relinearisation_level, rotations, conjugation_level, automorphisms=None))]
+    ///     encapsulation_weight: The weight of the sparse secret under which bootstrapping raises
+    ///         the modulus; by default there are no keys for that.
+    ///
+    /// Raises:
+    ///     InsecureParametersError: The sparse secret is less secure than the parameters.
+    #[pyo3(signature = (*, relinearisation_level, rotations, conjugation_level, automorphisms=None, encapsulation_weight=None))]
     fn evaluation_keys(
         &self,
         py: Python<'_>,
@@ -105,6 +110,7 @@ impl SecretKey {
         rotations: Bound<'_, PyMapping>,
         conjugation_level: Option<Number<usize>>,
         automorphisms: Option<Bound<'_, PyMapping>>,
+        encapsulation_weight: Option<Number<usize>>,
     ) -> PyResult<EvaluationKeys> {
         let automorphisms = automorphisms.as_ref().map(levels_by).transpose()?;
         let request = keys::EvaluationKeysRequest {
@@ -112,6 +118,7 @@ impl SecretKey {
             rotations: levels_by(&rotations)?,
             conjugation_level: conjugation_level.map(|level| level.0),
             automorphisms: automorphisms.unwrap_or_default(),
+            encapsulation_weight: encapsulation_weight.map(|weight| weight.0),
         };
         engine::run(py, || self.0.evaluation_keys(&request)).map(EvaluationKeys::new)
     }

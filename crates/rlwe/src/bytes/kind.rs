@@ -17,7 +17,7 @@ pub(super) const BGV_PLAINTEXT: Kind = Kind { number: 9, name: "a BGV plaintext"
 
 pub(super) const FORMAT: Format = Format {
     magic: *b"CLWK",
-    version: 4,
+    version: 5,
     kinds: &[
         PARAMETERS,
         SECRET_KEY,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
+use super::encapsulation::EncapsulationKeys;
 use super::literal::SecretDistribution;
 use super::parameters::{Digit, Parameters};
 use crate::parallel;
@@ -64,6 +65,8 @@ pub struct EvaluationKeys {
     pub(crate) relinearisation: Option<Arc<SwitchingKey>>,
     /// By Galois element.
     pub(crate) galois: BTreeMap<usize, Arc<SwitchingKey>>,
+    /// For raising the modulus under a sparse secret.
+    pub(crate) encapsulation: Option<Arc<EncapsulationKeys>>,
 }
 
 /// Which evaluation keys to make, and for which level each.
@@ -88,6 +91,8 @@ pub struct EvaluationKeysRequest {
     /// Any other automorphisms X -> X^g, by odd g below 2N, each with the highest level at
     /// which it is used.
     pub automorphisms: Vec<(usize, usize)>,
+    /// The weight of a sparse secret under which the modulus is raised, as bootstrapping does.
+    pub encapsulation_weight: Option<usize>,
 }
 
 impl SecretKey {
@@ -168,7 +173,8 @@ impl SecretKey {
     /// The keys of `request`, for a given set of secrets made in parallel.
     ///
     /// # Errors
-    /// [`Error::LevelMismatch`] for a level above the chain, [`Error::Randomness`].
+    /// [`Error::LevelMismatch`] for a level above the chain, [`Error::Randomness`];
+    /// [`Error::InsecureParameters`] for a sparse secret that is less secure than the parameters.
     pub fn evaluation_keys(&self, request: &EvaluationKeysRequest) -> Result<EvaluationKeys> {
         let log_n = self.parameters.log_n();
         let mut levels: BTreeMap<usize, usize> = BTreeMap::new();
@@ -197,11 +203,16 @@ impl SecretKey {
             .shared()
             .map(|(element, level)| Ok((element, Arc::new(self.galois_key(element, level)?))))
             .collect::<Result<_>>()?;
+        let encapsulation = match request.encapsulation_weight {
+            Some(weight) => Some(Arc::new(self.encapsulation_keys(weight)?)),
+            None => None,
+        };
         Ok(EvaluationKeys {
             parameters: self.parameters.clone(),
             id: self.id,
             relinearisation,
             galois,
+            encapsulation,
         })
     }
 
@@ -219,7 +230,7 @@ impl SecretKey {
         self.switching_key(&self.values, &target, level)
     }
 
-    fn switching_key(
+    pub(super) fn switching_key(
         &self,
         from: &SecretPoly,
         to: &SecretPoly,
@@ -339,6 +350,7 @@ impl EvaluationKeys {
             id: secret.id,
             relinearisation: None,
             galois: BTreeMap::new(),
+            encapsulation: None,
         }
     }
 
@@ -371,13 +383,20 @@ impl EvaluationKeys {
                 self.galois.insert(element, key);
             }
         }
+        self.encapsulation = self.encapsulation.take().or(other.encapsulation);
         Ok(())
     }
 
     /// Bytes in memory, both halves expanded.
     pub fn nbytes(&self) -> usize {
         let keys = self.relinearisation.iter().chain(self.galois.values());
-        keys.map(|key| key.nbytes()).sum()
+        let encapsulation = self.encapsulation.iter().map(|keys| keys.nbytes()).sum::<usize>();
+        keys.map(|key| key.nbytes()).sum::<usize>() + encapsulation
+    }
+
+    /// The weight of the sparse secret under which the modulus is raised, if there are keys for it.
+    pub fn encapsulation_weight(&self) -> Option<usize> {
+        self.encapsulation.as_deref().map(|keys| keys.weight)
     }
 
     /// The level of the relinearisation key, if there is one.
@@ -413,6 +432,17 @@ impl EvaluationKeys {
     ) -> Result<&SwitchingKey> {
         let missing = || Error::MissingKey { operation, key: "relinearisation key".into(), level };
         self.relinearisation.as_deref().filter(|key| key.level >= level).ok_or_else(missing)
+    }
+
+    /// The keys for raising the modulus.
+    pub(crate) fn encapsulation(&self, operation: &'static str) -> Result<&EncapsulationKeys> {
+        let level = self.parameters.max_level();
+        let missing = || Error::MissingKey {
+            operation,
+            key: "encapsulation keys, for raising the modulus,".into(),
+            level,
+        };
+        self.encapsulation.as_deref().ok_or_else(missing)
     }
 
     /// The key of a Galois element that serves `level`.

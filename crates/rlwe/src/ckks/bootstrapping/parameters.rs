@@ -1,0 +1,312 @@
+//! Parameters for bootstrapping.
+
+use std::f64::consts::TAU;
+use std::fmt;
+use std::sync::Arc;
+
+use super::cosine::cosine;
+use super::overflow::{log2_failure, most_overflows};
+use crate::chain::{Chain, ChainRequest};
+use crate::ckks::parameters::Parameters;
+use crate::ckks::polynomial::Polynomial;
+use crate::core::SecretDistribution;
+use crate::security::{SPARSE_WEIGHT, max_log_qp};
+use crate::{Error, Result};
+
+/// What the range of the reduction has beyond overflows and messages: noise of CoeffsToSlots.
+const RANGE_MARGIN: f64 = 1.0 / 64.0;
+/// The polynomial is nearer to the cosine than the sine to its argument, by so many bits.
+const POLYNOMIAL_MARGIN_BITS: f64 = 3.0;
+
+/// What a person asks of parameters for bootstrapping.
+///
+/// ```text
+///   level 0            base_bits: what values are reduced modulo
+///   SlotsToCoeffs      levels of scale_bits
+///   the program        `levels` of scale_bits, which a refreshed ciphertext has left
+///   EvalMod            levels of reduction_bits
+///   CoeffsToSlots      levels of transform_bits
+/// ```
+///
+/// ```
+/// use rlwe::ckks::{BootstrappingLiteral, BootstrappingParameters};
+/// let literal = BootstrappingLiteral { log_n: 10, insecure: true, ..Default::default() };
+/// let parameters = BootstrappingParameters::new(literal)?;
+/// assert_eq!((parameters.input_level(), parameters.output_level()), (3, 13));
+/// # Ok::<(), rlwe::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct BootstrappingLiteral {
+    /// The ring degree as log2.
+    pub log_n: u32,
+    /// The levels that a refreshed ciphertext has for a program, those of SlotsToCoeffs left out.
+    pub levels: usize,
+    /// log2 of the scale of these levels.
+    pub scale_bits: f64,
+    /// log2 of the modulus of level 0.
+    pub base_bits: f64,
+    /// No slot may exceed this in absolute value where a ciphertext is refreshed.
+    pub bound: f64,
+    /// log2 of the modulus of level 0 over the largest message at the bound: a message at the bound
+    /// is off by `(2 pi / ratio)^2 / 6` of itself, as its sine is.
+    pub ratio_bits: f64,
+    /// Factors of SlotsToCoeffs, a level each.
+    pub slots_to_coefficients: usize,
+    /// Factors of CoeffsToSlots, a level each.
+    pub coefficients_to_slots: usize,
+    /// What each level of CoeffsToSlots divides by, in bits.
+    pub transform_bits: f64,
+    /// What each level of EvalMod divides by, in bits.
+    pub reduction_bits: f64,
+    /// Double angles of the cosine, a level each.
+    pub double_angles: usize,
+    /// The key-switching digits, at most; `None` takes the number with the cheapest rotation.
+    pub digits: Option<usize>,
+    /// Nonzero coefficients of the sparse secret under which the modulus is raised.
+    pub sparse_weight: usize,
+    /// Allows parameters that the security tables do not cover.
+    pub insecure: bool,
+}
+
+impl Default for BootstrappingLiteral {
+    /// Those of N = 2^16: 2^15 slots with an error of about 2^-24, 10 levels of 40 bits.
+    fn default() -> Self {
+        Self {
+            log_n: 16,
+            levels: 10,
+            scale_bits: 40.0,
+            base_bits: 54.0,
+            bound: 1.0,
+            ratio_bits: 14.0,
+            slots_to_coefficients: 3,
+            coefficients_to_slots: 4,
+            transform_bits: 50.0,
+            reduction_bits: 59.7,
+            double_angles: 2,
+            digits: Some(3),
+            sparse_weight: SPARSE_WEIGHT,
+            insecure: false,
+        }
+    }
+}
+
+impl BootstrappingLiteral {
+    /// The set for a ring of degree 2^`log_n`, 128-bit secure.
+    ///
+    /// | log_n | slots | levels | error at the bound |
+    /// |---|---|---|---|
+    /// | 15 | 2^14 | 4 of 30 bits | about 2^-15 |
+    /// | 16 | 2^15 | 10 of 40 bits | about 2^-24 |
+    /// | 17 | 2^16 | 40 of 40 bits | about 2^-24 |
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameters`] for another ring.
+    pub fn of_ring(log_n: u32) -> Result<Self> {
+        match log_n {
+            15 => Ok(Self {
+                log_n,
+                levels: 4,
+                scale_bits: 30.0,
+                base_bits: 36.0,
+                ratio_bits: 9.5,
+                coefficients_to_slots: 3,
+                transform_bits: 43.0,
+                reduction_bits: 49.0,
+                digits: Some(6),
+                ..Self::default()
+            }),
+            16 => Ok(Self::default()),
+            17 => Ok(Self { log_n, levels: 40, ..Self::default() }),
+            _ => Err(Error::InvalidParameters(format!(
+                "there are bootstrapping parameters for log_n = 15, 16 and 17, got {log_n}"
+            ))),
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let invalid = |what: String| Err(Error::InvalidParameters(what));
+        if !(self.bound.is_finite() && self.bound > 0.0) {
+            return invalid(format!("bound must be positive and finite, got {}", self.bound));
+        }
+        if !(2.0..=30.0).contains(&self.ratio_bits) {
+            return invalid(format!(
+                "ratio_bits must lie between 2 and 30, got {}",
+                self.ratio_bits
+            ));
+        }
+        for (name, count) in [
+            ("slots_to_coefficients", self.slots_to_coefficients),
+            ("coefficients_to_slots", self.coefficients_to_slots),
+        ] {
+            if !(1..=16).contains(&count) {
+                return invalid(format!("{name} must lie between 1 and 16, got {count}"));
+            }
+        }
+        if self.double_angles > 8 {
+            return invalid(format!("double_angles must be at most 8, got {}", self.double_angles));
+        }
+        Ok(())
+    }
+
+    fn request(&self) -> ChainRequest {
+        ChainRequest {
+            log_n: self.log_n,
+            levels: self.slots_to_coefficients + self.levels,
+            scale_bits: self.scale_bits,
+            headroom_bits: self.base_bits - self.scale_bits,
+            digits: self.digits,
+            max_log_qp: if self.insecure { None } else { max_log_qp(self.log_n) },
+            avoided: None,
+        }
+    }
+}
+
+/// A compiled set: CKKS parameters whose chain has the levels of a bootstrapping on top, and what
+/// the circuit there computes. Cloning is cheap.
+#[derive(Clone)]
+pub struct BootstrappingParameters(Arc<Tables>);
+
+struct Tables {
+    literal: BootstrappingLiteral,
+    parameters: Parameters,
+    most_overflows: usize,
+    cosine: Polynomial,
+}
+
+impl BootstrappingParameters {
+    /// Compiles `literal`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameters`] for a request out of range, and [`Error::InsecureParameters`]
+    /// for one that is not 128-bit secure, or whose sparse secret is not, and does not say that it
+    /// may be insecure.
+    pub fn new(literal: BootstrappingLiteral) -> Result<Self> {
+        literal.check()?;
+        let request = literal.request();
+        request.check()?;
+        if !literal.insecure && request.max_log_qp.is_none() {
+            return Err(Error::InsecureParameters(format!(
+                "log_n = {} lies outside the security table; take 15, 16 or 17, or set insecure",
+                literal.log_n
+            )));
+        }
+        let part = (-literal.ratio_bits).exp2();
+        let most_overflows = most_overflows(literal.sparse_weight, 1 << literal.log_n, part);
+        let range = range(most_overflows, part);
+        let width = TAU * range / f64::from(1u32 << literal.double_angles);
+        let cosine = cosine(width, polynomial_error(&literal))?;
+        let reduction = vec![literal.reduction_bits; cosine.depth() + literal.double_angles];
+        let transform = vec![literal.transform_bits; literal.coefficients_to_slots];
+        let chain = Chain::stacked(&request, &[reduction, transform].concat())?;
+        let nominal = [request.scale_bits, request.headroom_bits];
+        let secret = SecretDistribution::Ternary;
+        let parameters = Parameters::of_chain(literal.log_n, chain, secret, nominal)?;
+        parameters.check_encapsulation(literal.sparse_weight)?;
+        Ok(Self(Arc::new(Tables { literal, parameters, most_overflows, cosine })))
+    }
+
+    /// The CKKS parameters.
+    pub fn parameters(&self) -> &Parameters {
+        &self.0.parameters
+    }
+
+    /// What was asked for.
+    pub fn literal(&self) -> &BootstrappingLiteral {
+        &self.0.literal
+    }
+
+    /// The least level of a ciphertext that is to be refreshed.
+    pub fn input_level(&self) -> usize {
+        self.0.literal.slots_to_coefficients
+    }
+
+    /// The level of a refreshed ciphertext.
+    pub fn output_level(&self) -> usize {
+        self.0.literal.slots_to_coefficients + self.0.literal.levels
+    }
+
+    /// The modulus that a refreshed ciphertext has above that of [`Self::input_level`], in bits:
+    /// what a program can use up before the next refreshing.
+    pub fn bits_left(&self) -> f64 {
+        let levels = &self.0.parameters.chain().levels;
+        levels[self.output_level()].log_q - levels[self.input_level()].log_q
+    }
+
+    /// A refreshing goes wrong by an overflow with a chance below 2^-so many.
+    pub fn failure_bits(&self) -> f64 {
+        let Tables { literal, most_overflows, .. } = &*self.0;
+        let part = (-literal.ratio_bits).exp2();
+        -log2_failure(literal.sparse_weight, 1 << literal.log_n, *most_overflows, part)
+    }
+
+    /// How many moduli of level 0 a coefficient is from its message, at most.
+    pub fn most_overflows(&self) -> usize {
+        self.0.most_overflows
+    }
+
+    /// Where EvalMod begins.
+    pub(super) fn reduction_level(&self) -> usize {
+        self.0.parameters.max_level() - self.0.literal.coefficients_to_slots
+    }
+
+    /// The cosine of [`Self::range`] with the angle divided by 2^double_angles.
+    pub(super) fn cosine(&self) -> &Polynomial {
+        &self.0.cosine
+    }
+
+    /// What t - 1/4 is divided by to lie in [-1, 1].
+    pub(super) fn range(&self) -> f64 {
+        range(self.0.most_overflows, (-self.0.literal.ratio_bits).exp2())
+    }
+
+    /// The modulus of level 0.
+    pub(super) fn base(&self) -> f64 {
+        let chain = self.0.parameters.chain();
+        chain.levels[0].primes.iter().map(|&p| f64::from(chain.q_primes[p])).product()
+    }
+
+    /// The scale of values in coefficients, for a ciphertext of canonical scale.
+    pub(super) fn base_scale(&self) -> f64 {
+        self.base() / self.0.literal.ratio_bits.exp2() / self.0.literal.bound
+    }
+
+    /// How far a value at the bound is off by being the sine of an angle.
+    pub(super) fn sine_error(&self) -> f64 {
+        sine_error(&self.0.literal) * self.0.literal.bound
+    }
+}
+
+fn range(most_overflows: usize, part: f64) -> f64 {
+    most_overflows as f64 + 0.25 + part + RANGE_MARGIN
+}
+
+/// As a part of the bound.
+fn sine_error(literal: &BootstrappingLiteral) -> f64 {
+    (TAU * (-literal.ratio_bits).exp2()).powi(2) / 6.0
+}
+
+/// How near the polynomial must come to the cosine: double angles and the ratio enlarge its error.
+fn polynomial_error(literal: &BootstrappingLiteral) -> f64 {
+    let angle = TAU * (-literal.ratio_bits).exp2();
+    let enlarged = 4f64.powi(literal.double_angles as i32);
+    sine_error(literal) * (-POLYNOMIAL_MARGIN_BITS).exp2() * angle / enlarged
+}
+
+impl fmt::Display for BootstrappingParameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}, refreshed from level {} to level {}, bound {}",
+            self.0.parameters,
+            self.input_level(),
+            self.output_level(),
+            self.0.literal.bound,
+        )
+    }
+}
+
+impl fmt::Debug for BootstrappingParameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BootstrappingParameters({self})")
+    }
+}
