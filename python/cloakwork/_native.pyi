@@ -28,6 +28,8 @@ __all__ = [
     "BooleanPublicKey",
     "BooleanSecretKey",
     "BootstrapProgram",
+    "Bootstrapping",
+    "BootstrappingParameters",
     "Ciphertext",
     "CkksEstimate",
     "Decrypted",
@@ -151,6 +153,7 @@ class CkksEstimate:
     def polynomial(
         self, coefficients: Sequence[float], basis: Literal["monomial", "chebyshev"]
     ) -> CkksEstimate: ...
+    def bootstrap(self, bootstrapping: Bootstrapping) -> CkksEstimate: ...
     def flooded(self, *, statistical_bits: int, decryptions: int) -> CkksEstimate: ...
 
 @final
@@ -197,7 +200,9 @@ class SecretKey:
         rotations: Mapping[int, int],
         conjugation_level: int | None,
         automorphisms: Mapping[int, int] | None = None,
+        encapsulation_weight: int | None = None,
     ) -> EvaluationKeys: ...
+    def bootstrapping_keys(self, bootstrapping: Bootstrapping) -> EvaluationKeys: ...
     @property
     def key_id(self) -> bytes: ...
     def to_bytes(self) -> bytes: ...
@@ -221,6 +226,8 @@ class EvaluationKeys:
     def relinearisation_level(self) -> int | None: ...
     @property
     def conjugation_level(self) -> int | None: ...
+    @property
+    def encapsulation_weight(self) -> int | None: ...
     @property
     def nbytes(self) -> int: ...
     @property
@@ -286,6 +293,70 @@ class LinearTransform:
     def nbytes(self) -> int: ...
 
 @final
+class BootstrappingParameters:
+    def __new__(
+        cls,
+        log_n: int,
+        *,
+        levels: int | None = None,
+        scale_bits: float | None = None,
+        base_bits: float | None = None,
+        bound: float | None = None,
+        ratio_bits: float | None = None,
+        slots_to_coefficients: int | None = None,
+        coefficients_to_slots: int | None = None,
+        transform_bits: float | None = None,
+        reduction_bits: float | None = None,
+        double_angles: int | None = None,
+        digits: int | None = None,
+        sparse_weight: int | None = None,
+        insecure: bool = False,
+    ) -> Self: ...
+    @property
+    def parameters(self) -> Parameters: ...
+    @property
+    def input_level(self) -> int: ...
+    @property
+    def output_level(self) -> int: ...
+    @property
+    def bits_left(self) -> float: ...
+    @property
+    def bound(self) -> float: ...
+    @property
+    def failure_bits(self) -> float: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(
+        data: bytes, *, insecure: bool = False, max_log_n: int = ...
+    ) -> BootstrappingParameters: ...
+
+@final
+class Bootstrapping:
+    def __new__(
+        cls,
+        parameters: BootstrappingParameters,
+        *,
+        slots: int,
+        packing: Literal["complex", "real"],
+    ) -> Self: ...
+    @staticmethod
+    def streamed(
+        parameters: BootstrappingParameters,
+        *,
+        slots: int,
+        packing: Literal["complex", "real"],
+    ) -> Bootstrapping: ...
+    @property
+    def slots(self) -> int: ...
+    @property
+    def input_level(self) -> int: ...
+    @property
+    def reduction_level(self) -> int: ...
+    def rotations(self) -> dict[int, int]: ...
+    @property
+    def nbytes(self) -> int: ...
+
+@final
 class Evaluator:
     def __new__(cls, keys: EvaluationKeys) -> Self: ...
     def add(self, a: Ciphertext, b: Ciphertext) -> Ciphertext: ...
@@ -323,6 +394,7 @@ class Evaluator:
         basis: Literal["monomial", "chebyshev"],
     ) -> Ciphertext: ...
     def inner_sum(self, ciphertext: Ciphertext, length: int, stride: int) -> Ciphertext: ...
+    def bootstrap(self, ciphertext: Ciphertext, bootstrapping: Bootstrapping) -> Ciphertext: ...
 
 @final
 class BgvParameters:

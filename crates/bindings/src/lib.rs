@@ -43,6 +43,7 @@ mod _native {
         bgv::noise::{BgvNoise, BgvNoiseModel},
         bgv::parameters::BgvParameters,
         bgv::plaintext::BgvPlaintext,
+        ckks::bootstrapping::{Bootstrapping, BootstrappingParameters},
         ckks::ciphertext::Ciphertext,
         ckks::estimate::CkksEstimate,
         ckks::evaluator::Evaluator,

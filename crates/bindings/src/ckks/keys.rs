@@ -16,7 +16,7 @@ use crate::{bytes, engine, errors};
 
 /// The key that decrypts; wiped from memory when freed, never printed.
 #[pyclass(frozen, module = "cloakwork._native")]
-pub struct SecretKey(keys::SecretKey);
+pub struct SecretKey(pub keys::SecretKey);
 
 #[pymethods]
 impl SecretKey {
@@ -196,7 +196,7 @@ impl PublicKey {
 pub struct EvaluationKeys(Mutex<keys::EvaluationKeys>);
 
 impl EvaluationKeys {
-    fn new(keys: keys::EvaluationKeys) -> Self {
+    pub fn new(keys: keys::EvaluationKeys) -> Self {
         Self(Mutex::new(keys))
     }
 
@@ -234,6 +234,13 @@ impl EvaluationKeys {
     #[getter]
     fn conjugation_level(&self) -> Option<usize> {
         self.lock().conjugation_level()
+    }
+
+    /// The weight of the sparse secret under which bootstrapping raises the modulus, if there are
+    /// keys for that.
+    #[getter]
+    fn encapsulation_weight(&self) -> Option<usize> {
+        self.lock().encapsulation_weight()
     }
 
     /// Bytes in memory.

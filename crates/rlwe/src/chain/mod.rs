@@ -28,6 +28,7 @@ pub(crate) use check::check_nominal_bits;
 pub(crate) use digits::MARGIN_BITS;
 use moduli::Moduli;
 use pool::{Bits, Fit, PrimePool};
+pub(crate) use stack::RESCALE_BITS;
 
 /// The least and largest ring degree, as log2.
 pub const MIN_LOG_N: u32 = 5;

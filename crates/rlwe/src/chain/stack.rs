@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::ring::primes::WORD_BITS;
 
 /// The least and the most that rescaling from an upper level may divide by, in bits.
-const RESCALE_BITS: std::ops::RangeInclusive<f64> = 20.0..=100.0;
+pub(crate) const RESCALE_BITS: std::ops::RangeInclusive<f64> = 20.0..=100.0;
 /// How far a modulus may miss its size.
 const TOLERANCE_BITS: f64 = 0.25;
 

@@ -12,16 +12,19 @@
 //! For r = 2 the degree stays below 64 up to a range of 18, so that polynomial and double angles
 //! take eight levels: r = 3 would save products and cost a level.
 
-use crate::Result;
 use crate::ckks::polynomial::{Polynomial, PolynomialBasis};
+use crate::{Error, Result};
 
 /// Points at which the cosine is looked at: far more than its degree, so that nothing is aliased.
 const POINTS: usize = 512;
 
+/// Where a series is not cut off by then, the function or the precision is out of reach.
+const MAX_DEGREE: usize = POINTS / 2 - 32;
+
 /// cos(`width` u) on [-1, 1], off by less than `error` there: the polynomial of least degree.
 ///
 /// # Errors
-/// Those of [`Polynomial::new`].
+/// [`Error::InvalidParameters`] where none comes so near in double precision.
 pub(super) fn cosine(width: f64, error: f64) -> Result<Polynomial> {
     let coefficients = chebyshev_coefficients(|u| (width * u).cos());
     // What is cut off is at most the sum of its coefficients.
@@ -30,7 +33,14 @@ pub(super) fn cosine(width: f64, error: f64) -> Result<Polynomial> {
         rest += coefficient.abs();
         rest > error
     });
-    Polynomial::new(&coefficients[..=cut.unwrap_or(0)], PolynomialBasis::Chebyshev)
+    let degree = cut.unwrap_or(0);
+    if degree > MAX_DEGREE {
+        return Err(Error::InvalidParameters(format!(
+            "no polynomial comes within 2^{:.1} of a cosine of {width:.0}; lower ratio_bits or the weight of the sparse secret, or take more double angles",
+            error.log2()
+        )));
+    }
+    Polynomial::new(&coefficients[..=degree], PolynomialBasis::Chebyshev)
 }
 
 /// The first Chebyshev coefficients of an even function, every second of which is zero.
@@ -64,6 +74,13 @@ mod tests {
                 assert!(off.abs() < error + 1e-14, "{width} at {u}: {off:e}");
             }
             assert!(polynomial.coefficients().iter().skip(1).step_by(2).all(|&c| c == 0.0));
+        }
+    }
+
+    #[test]
+    fn what_double_precision_cannot_reach_is_refused() {
+        for (width, error) in [(22.4, 1e-17), (1e4, 1e-6)] {
+            assert!(matches!(cosine(width, error), Err(Error::InvalidParameters(_))));
         }
     }
 

@@ -21,7 +21,7 @@ const BOUND_SLACK: f64 = 1e-9;
 impl Evaluator {
     /// The same values at [`BootstrappingParameters::output_level`], however low the level was.
     ///
-    /// The level of a must be at least [`BootstrappingParameters::input_level`]; what it has beyond
+    /// The level of a must be at least [`Bootstrapping::input_level`]; what it has beyond
     /// that is given up. Precision is that of [`Estimate::bootstrap`]. A coefficient overflows with
     /// a chance below 2^-[`BootstrappingParameters::failure_bits`], and then every slot is wrong.
     ///
@@ -38,7 +38,7 @@ impl Evaluator {
     }
 
     fn refreshed(&self, a: &Ciphertext, bootstrapping: &Bootstrapping) -> Result<Vec<Poly>> {
-        let level = bootstrapping.slots_to_coefficients.len();
+        let level = bootstrapping.input_level();
         let mut value = match a.level() > level {
             true => self.align(a, level, a.parameters().scale(level)?)?,
             false => a.clone(),
@@ -163,7 +163,7 @@ impl Estimate {
             let (expected, actual) = (*slots, self.slots);
             return Err(Error::SlotMismatch { operation: BOOTSTRAP, expected, actual });
         }
-        let level = bootstrapping.slots_to_coefficients.len();
+        let level = bootstrapping.input_level();
         if self.level < level {
             let (needed, available) = (level, self.level);
             return Err(Error::LevelExhausted { operation: BOOTSTRAP, needed, available });

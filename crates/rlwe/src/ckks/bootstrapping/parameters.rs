@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::cosine::cosine;
 use super::overflow::{log2_failure, most_overflows};
-use crate::chain::{Chain, ChainRequest};
+use crate::chain::{Chain, ChainRequest, RESCALE_BITS};
 use crate::ckks::parameters::Parameters;
 use crate::ckks::polynomial::Polynomial;
 use crate::core::SecretDistribution;
@@ -15,6 +15,10 @@ use crate::{Error, Result};
 
 /// What the range of the reduction has beyond overflows and messages: noise of CoeffsToSlots.
 const RANGE_MARGIN: f64 = 1.0 / 64.0;
+/// No chain has more levels.
+const MAX_LEVELS: usize = 256;
+/// No secret that is called sparse has more coefficients.
+const MAX_SPARSE_WEIGHT: usize = 256;
 /// The polynomial is nearer to the cosine than the sine to its argument, by so many bits.
 const POLYNOMIAL_MARGIN_BITS: f64 = 3.0;
 
@@ -59,7 +63,7 @@ pub struct BootstrappingLiteral {
     /// What each level of EvalMod divides by, in bits.
     pub reduction_bits: f64,
     /// Double angles of the cosine, a level each.
-    pub double_angles: usize,
+    pub double_angles: u32,
     /// The key-switching digits, at most; `None` takes the number with the cheapest rotation.
     pub digits: Option<usize>,
     /// Nonzero coefficients of the sparse secret under which the modulus is raised.
@@ -69,7 +73,7 @@ pub struct BootstrappingLiteral {
 }
 
 impl Default for BootstrappingLiteral {
-    /// Those of N = 2^16: 2^15 slots with an error of about 2^-24, 10 levels of 40 bits.
+    /// Those of N = 2^16: 2^15 slots with a mean error of 2^-24, 10 levels of 40 bits.
     fn default() -> Self {
         Self {
             log_n: 16,
@@ -93,11 +97,11 @@ impl Default for BootstrappingLiteral {
 impl BootstrappingLiteral {
     /// The set for a ring of degree 2^`log_n`, 128-bit secure.
     ///
-    /// | log_n | slots | levels | error at the bound |
+    /// | log_n | slots | levels | mean error |
     /// |---|---|---|---|
-    /// | 15 | 2^14 | 4 of 30 bits | about 2^-15 |
+    /// | 15 | 2^14 | 3 of 30 bits | about 2^-15 |
     /// | 16 | 2^15 | 10 of 40 bits | about 2^-24 |
-    /// | 17 | 2^16 | 40 of 40 bits | about 2^-24 |
+    /// | 17 | 2^16 | 40 of 40 bits | about 2^-22 |
     ///
     /// # Errors
     /// [`Error::InvalidParameters`] for another ring.
@@ -105,18 +109,26 @@ impl BootstrappingLiteral {
         match log_n {
             15 => Ok(Self {
                 log_n,
-                levels: 4,
+                levels: 3,
                 scale_bits: 30.0,
-                base_bits: 36.0,
+                base_bits: 35.5,
                 ratio_bits: 9.5,
+                slots_to_coefficients: 2,
                 coefficients_to_slots: 3,
-                transform_bits: 43.0,
-                reduction_bits: 49.0,
-                digits: Some(6),
+                transform_bits: 51.0,
+                reduction_bits: 51.0,
+                digits: None,
                 ..Self::default()
             }),
             16 => Ok(Self::default()),
-            17 => Ok(Self { log_n, levels: 40, ..Self::default() }),
+            17 => Ok(Self {
+                log_n,
+                levels: 40,
+                base_bits: 53.0,
+                ratio_bits: 13.0,
+                reduction_bits: 59.0,
+                ..Self::default()
+            }),
             _ => Err(Error::InvalidParameters(format!(
                 "there are bootstrapping parameters for log_n = 15, 16 and 17, got {log_n}"
             ))),
@@ -142,10 +154,58 @@ impl BootstrappingLiteral {
                 return invalid(format!("{name} must lie between 1 and 16, got {count}"));
             }
         }
+        for (name, bits) in
+            [("transform_bits", self.transform_bits), ("reduction_bits", self.reduction_bits)]
+        {
+            if !RESCALE_BITS.contains(&bits) {
+                let (least, most) = (RESCALE_BITS.start(), RESCALE_BITS.end());
+                return invalid(format!("{name} must lie between {least} and {most}, got {bits}"));
+            }
+        }
+        if self.levels > MAX_LEVELS {
+            return invalid(format!("levels must be at most {MAX_LEVELS}, got {}", self.levels));
+        }
+        if self.sparse_weight == 0 || self.sparse_weight > MAX_SPARSE_WEIGHT {
+            return invalid(format!(
+                "sparse_weight must lie between 1 and {MAX_SPARSE_WEIGHT}, got {}",
+                self.sparse_weight
+            ));
+        }
         if self.double_angles > 8 {
             return invalid(format!("double_angles must be at most 8, got {}", self.double_angles));
         }
         Ok(())
+    }
+
+    /// The part of the modulus of level 0 that messages take.
+    fn part(&self) -> f64 {
+        (-self.ratio_bits).exp2()
+    }
+
+    fn most_overflows(&self) -> usize {
+        most_overflows(self.sparse_weight, 1 << self.log_n, self.part())
+    }
+
+    /// What t - 1/4 is divided by to lie in [-1, 1].
+    fn range(&self) -> f64 {
+        self.most_overflows() as f64 + 0.25 + self.part() + RANGE_MARGIN
+    }
+
+    fn cosine(&self) -> Result<Polynomial> {
+        let width = TAU * self.range() / f64::from(1u32 << self.double_angles);
+        cosine(width, self.polynomial_error())
+    }
+
+    /// How far a message at the bound is off by being a sine, as a part of the bound.
+    fn sine_error(&self) -> f64 {
+        (TAU * self.part()).powi(2) / 6.0
+    }
+
+    /// How near the polynomial must come to the cosine: double angles and the ratio enlarge its
+    /// error.
+    fn polynomial_error(&self) -> f64 {
+        let enlarged = 4f64.powi(self.double_angles as i32);
+        self.sine_error() * (-POLYNOMIAL_MARGIN_BITS).exp2() * TAU * self.part() / enlarged
     }
 
     fn request(&self) -> ChainRequest {
@@ -190,18 +250,35 @@ impl BootstrappingParameters {
                 literal.log_n
             )));
         }
-        let part = (-literal.ratio_bits).exp2();
-        let most_overflows = most_overflows(literal.sparse_weight, 1 << literal.log_n, part);
-        let range = range(most_overflows, part);
-        let width = TAU * range / f64::from(1u32 << literal.double_angles);
-        let cosine = cosine(width, polynomial_error(&literal))?;
-        let reduction = vec![literal.reduction_bits; cosine.depth() + literal.double_angles];
+        let cosine = literal.cosine()?;
+        let reduction =
+            vec![literal.reduction_bits; cosine.depth() + literal.double_angles as usize];
         let transform = vec![literal.transform_bits; literal.coefficients_to_slots];
         let chain = Chain::stacked(&request, &[reduction, transform].concat())?;
-        let nominal = [request.scale_bits, request.headroom_bits];
+        Self::of_chain(literal, chain)
+    }
+
+    /// The set of a chain that was made for `literal`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameters`] for one that was not, and those of
+    /// [`core::Parameters::check_encapsulation`](crate::core::Parameters::check_encapsulation).
+    pub(crate) fn of_chain(literal: BootstrappingLiteral, chain: Chain) -> Result<Self> {
+        literal.check()?;
+        let cosine = literal.cosine()?;
+        let upper = cosine.depth() + literal.double_angles as usize + literal.coefficients_to_slots;
+        let expected = literal.slots_to_coefficients + literal.levels + upper;
+        if chain.max_level() != expected {
+            return Err(Error::InvalidParameters(format!(
+                "a bootstrapping of these numbers takes a chain of {expected} levels, got {}",
+                chain.max_level()
+            )));
+        }
+        let nominal = [literal.scale_bits, literal.base_bits - literal.scale_bits];
         let secret = SecretDistribution::Ternary;
         let parameters = Parameters::of_chain(literal.log_n, chain, secret, nominal)?;
         parameters.check_encapsulation(literal.sparse_weight)?;
+        let most_overflows = literal.most_overflows();
         Ok(Self(Arc::new(Tables { literal, parameters, most_overflows, cosine })))
     }
 
@@ -235,8 +312,7 @@ impl BootstrappingParameters {
     /// A refreshing goes wrong by an overflow with a chance below 2^-so many.
     pub fn failure_bits(&self) -> f64 {
         let Tables { literal, most_overflows, .. } = &*self.0;
-        let part = (-literal.ratio_bits).exp2();
-        -log2_failure(literal.sparse_weight, 1 << literal.log_n, *most_overflows, part)
+        -log2_failure(literal.sparse_weight, 1 << literal.log_n, *most_overflows, literal.part())
     }
 
     /// How many moduli of level 0 a coefficient is from its message, at most.
@@ -244,8 +320,8 @@ impl BootstrappingParameters {
         self.0.most_overflows
     }
 
-    /// Where EvalMod begins.
-    pub(super) fn reduction_level(&self) -> usize {
+    /// The level that EvalMod begins at: that of products and of the conjugation.
+    pub fn reduction_level(&self) -> usize {
         self.0.parameters.max_level() - self.0.literal.coefficients_to_slots
     }
 
@@ -256,7 +332,7 @@ impl BootstrappingParameters {
 
     /// What t - 1/4 is divided by to lie in [-1, 1].
     pub(super) fn range(&self) -> f64 {
-        range(self.0.most_overflows, (-self.0.literal.ratio_bits).exp2())
+        self.0.literal.range()
     }
 
     /// The modulus of level 0.
@@ -272,24 +348,8 @@ impl BootstrappingParameters {
 
     /// How far a value at the bound is off by being the sine of an angle.
     pub(super) fn sine_error(&self) -> f64 {
-        sine_error(&self.0.literal) * self.0.literal.bound
+        self.0.literal.sine_error() * self.0.literal.bound
     }
-}
-
-fn range(most_overflows: usize, part: f64) -> f64 {
-    most_overflows as f64 + 0.25 + part + RANGE_MARGIN
-}
-
-/// As a part of the bound.
-fn sine_error(literal: &BootstrappingLiteral) -> f64 {
-    (TAU * (-literal.ratio_bits).exp2()).powi(2) / 6.0
-}
-
-/// How near the polynomial must come to the cosine: double angles and the ratio enlarge its error.
-fn polynomial_error(literal: &BootstrappingLiteral) -> f64 {
-    let angle = TAU * (-literal.ratio_bits).exp2();
-    let enlarged = 4f64.powi(literal.double_angles as i32);
-    sine_error(literal) * (-POLYNOMIAL_MARGIN_BITS).exp2() * angle / enlarged
 }
 
 impl fmt::Display for BootstrappingParameters {

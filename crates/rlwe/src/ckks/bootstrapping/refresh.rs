@@ -140,6 +140,12 @@ impl Bootstrapping {
         self.packing
     }
 
+    /// The least level of a ciphertext that is to be refreshed: fewer slots than
+    /// [`BootstrappingParameters::input_level`] has factors for may take fewer.
+    pub fn input_level(&self) -> usize {
+        self.slots_to_coefficients.len()
+    }
+
     /// Bytes in memory.
     pub fn nbytes(&self) -> usize {
         self.transforms().map(LinearTransform::nbytes).sum()
@@ -221,7 +227,7 @@ impl BootstrappingParameters {
         let last = self.output_level();
         let angle = TAU * self.base_scale() / self.base();
         let mut scales = vec![parameters.scale(last)? / angle];
-        for level in last + 1..=last + self.literal().double_angles {
+        for level in last + 1..=last + self.literal().double_angles as usize {
             let below = scales[scales.len() - 1];
             scales.push((below * parameters.rescale_factor(level)?).sqrt());
         }
