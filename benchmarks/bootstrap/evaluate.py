@@ -141,5 +141,7 @@ def _values(
     real = generator.uniform(-1.0, 1.0, slots)
     if packing == "real":
         return real.astype(np.complex128)
-    values = np.sqrt(0.5) * (real + 1j * generator.uniform(-1.0, 1.0, slots))
-    return values.astype(np.complex128)
+    values: npt.NDArray[np.complex128] = np.empty(slots, dtype=np.complex128)
+    values.real = real * np.sqrt(0.5)
+    values.imag = generator.uniform(-1.0, 1.0, slots) * np.sqrt(0.5)
+    return values

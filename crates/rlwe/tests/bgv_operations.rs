@@ -42,6 +42,7 @@ impl Bench {
             rotations: moves.map(|k| (k, top)).collect(),
             conjugation_level: Some(top),
             automorphisms: Vec::new(),
+            ..EvaluationKeysRequest::default()
         };
         let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap());
         Self { parameters, secret, evaluator }

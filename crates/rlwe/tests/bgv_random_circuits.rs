@@ -51,6 +51,7 @@ impl Bench {
             rotations: ROTATIONS.map(|k| (k, top)).to_vec(),
             conjugation_level: Some(top),
             automorphisms: Vec::new(),
+            ..EvaluationKeysRequest::default()
         };
         let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap());
         Self { parameters, secret, evaluator }

@@ -48,6 +48,7 @@ fn everything_comes_back(literal: ParametersLiteral) {
         rotations: vec![(1, top), (-3, 0)],
         conjugation_level: Some(1),
         automorphisms: Vec::new(),
+        ..EvaluationKeysRequest::default()
     };
     let keys = original.evaluation_keys(&request).unwrap();
     let bytes = keys.to_bytes();

@@ -17,6 +17,7 @@ fn keys(secret: &SecretKey) -> Result<EvaluationKeys> {
         rotations: [1, 2, 4].map(|step| (step, top)).to_vec(),
         conjugation_level: Some(top),
         automorphisms: Vec::new(),
+        ..EvaluationKeysRequest::default()
     })
 }
 

@@ -62,6 +62,7 @@ impl Bench {
             rotations: moves.map(|k| (k.rem_euclid(slots as i64), top)).collect(),
             conjugation_level: Some(top),
             automorphisms: vec![(conjugate_rotation(&parameters), top)],
+            ..EvaluationKeysRequest::default()
         };
         let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap());
         Self { parameters, secret, evaluator, slots }

@@ -58,6 +58,7 @@ impl Bench {
             rotations: steps.map(|k| (k.rem_euclid(slots as i64), top)).collect(),
             conjugation_level: Some(top),
             automorphisms: Vec::new(),
+            ..EvaluationKeysRequest::default()
         };
         let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap());
         let public = secret.public_key().unwrap();

@@ -79,6 +79,7 @@ fn everything_comes_back(literal: ParametersLiteral) {
         rotations: vec![(1, top), (-3, 0)],
         conjugation_level: Some(1),
         automorphisms: vec![(3, 1)],
+        ..EvaluationKeysRequest::default()
     };
     let keys = original.evaluation_keys(&request).unwrap();
     let bytes = keys.to_bytes();

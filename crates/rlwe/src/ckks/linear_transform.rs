@@ -299,10 +299,12 @@ impl Evaluator {
         let baby_keys = keys.steps(&split.baby_steps, a.level(), APPLY)?;
         let giant_keys = keys.steps(&split.giant_steps, a.level(), APPLY)?;
 
-        let babies = keys.baby_steps(a.level(), &a.polys, &baby_keys);
         let sums = match &transform.diagonals {
-            Storage::Encoded(giants) => keys.inner_sums(a.level(), giants, &babies),
+            Storage::Encoded(giants) => {
+                keys.sums_of_diagonals(a.level(), &a.polys, &baby_keys, giants)
+            }
             Storage::Streamed(diagonals) => {
+                let babies = keys.baby_steps(a.level(), &a.polys, &baby_keys);
                 let mut sums = Vec::with_capacity(split.giant_steps.len());
                 for &step in &split.giant_steps {
                     let giant = transform.encode(diagonals, step)?;
@@ -311,7 +313,6 @@ impl Evaluator {
                 sums
             }
         };
-        drop(babies);
         Ok(keys.giant_steps(a.level(), sums, &giant_keys))
     }
 }

@@ -49,7 +49,7 @@ fn chebyshev_coefficients(function: impl Fn(f64) -> f64) -> Vec<f64> {
     let samples: Vec<f64> =
         (0..POINTS).map(|j| function((turn * (2 * j + 1) as f64).cos())).collect();
     let coefficient = |degree: usize| -> f64 {
-        if degree % 2 == 1 {
+        if !degree.is_multiple_of(2) {
             return 0.0;
         }
         // Angles are reduced as whole numbers, which is exact.

@@ -62,7 +62,7 @@ mod tests {
         let mut sum = 0.0;
         let mut choose = 1.0;
         for i in 0..=reach.floor() as usize {
-            let sign = if i % 2 == 0 { 1.0 } else { -1.0 };
+            let sign = if i.is_multiple_of(2) { 1.0 } else { -1.0 };
             sum += sign * choose * (reach - i as f64).powi(terms as i32);
             choose *= (terms - i) as f64 / (i + 1) as f64;
         }

@@ -105,7 +105,8 @@ fn messages_at_the_bound_in_every_slot_are_within_the_estimate() {
         let bench = Bench::new(literal, 128, Packing::Complex);
         for turn in turns.clone() {
             bench.check(&[turn * bound; 128], 3);
-            let alternating = |i: usize| if i % 2 == 0 { turn * bound } else { -turn * bound };
+            let alternating =
+                |i: usize| if i.is_multiple_of(2) { turn * bound } else { -turn * bound };
             bench.check(&(0..128).map(alternating).collect::<Vec<_>>(), 3);
             let mut single = vec![Complex64::ZERO; 128];
             single[77] = turn * bound;
