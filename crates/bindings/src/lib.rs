@@ -44,6 +44,7 @@ mod _native {
         bgv::parameters::BgvParameters,
         bgv::plaintext::BgvPlaintext,
         bgv::rotated_products::BgvRotatedProducts,
+        ckks::bootstrapping::{Bootstrapping, BootstrappingParameters},
         ckks::ciphertext::Ciphertext,
         ckks::estimate::CkksEstimate,
         ckks::evaluator::Evaluator,

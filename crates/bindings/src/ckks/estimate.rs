@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use rlwe::ckks::{self, Complex64, Encoding, Flooding, Polynomial};
 
+use crate::ckks::bootstrapping::Bootstrapping;
 use crate::ckks::linear_transform::LinearTransform;
 use crate::ckks::parameters::Parameters;
 use crate::ckks::polynomial::Basis;
@@ -201,6 +202,12 @@ impl CkksEstimate {
         let coefficients: Vec<f64> = coefficients.into_iter().map(|x| x.0).collect();
         let polynomial = Polynomial::new(&coefficients, basis.0);
         result(py, polynomial.and_then(|polynomial| self.0.polynomial(&polynomial)))
+    }
+
+    /// A refreshing; a streamed bootstrapping is enough, of which nothing is encoded.
+    fn bootstrap(&self, py: Python<'_>, bootstrapping: Bound<'_, Bootstrapping>) -> PyResult<Self> {
+        let bootstrapping = &bootstrapping.get().0;
+        engine::run(py, || self.0.bootstrap(bootstrapping)).map(Self)
     }
 
     /// What `SecretKey.decrypt_flooded` gives: its precision is what is left.

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use rlwe::ckks::{self, Complex64};
 
+use crate::ckks::bootstrapping::Bootstrapping;
 use crate::ckks::ciphertext::Ciphertext;
 use crate::ckks::keys::EvaluationKeys;
 use crate::ckks::linear_transform::LinearTransform;
@@ -334,6 +335,23 @@ impl Evaluator {
     ) -> PyResult<Ciphertext> {
         let products = &products.get().0;
         engine::run(py, || self.0.switch_product_and_rescale(products, t.0)).map(Ciphertext)
+    }
+
+    /// The same numbers at the level of a refreshed ciphertext, however low the level was.
+    ///
+    /// Raises:
+    ///     LevelExhaustedError: The level is below the one that refreshing begins at.
+    ///     ValueOutOfRangeError: By the bound of the ciphertext a number may exceed that of the
+    ///         parameters.
+    ///     MissingKeyError: A key of `SecretKey.bootstrapping_keys` is missing.
+    fn bootstrap(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        bootstrapping: Bound<'_, Bootstrapping>,
+    ) -> PyResult<Ciphertext> {
+        let (a, bootstrapping) = (&ciphertext.get().0, &bootstrapping.get().0);
+        engine::run(py, || self.0.bootstrap(a, bootstrapping)).map(Ciphertext)
     }
 
     fn __repr__(&self) -> String {

@@ -16,7 +16,7 @@ use crate::{bytes, engine, errors};
 
 /// The key that decrypts; wiped from memory when freed, never printed.
 #[pyclass(frozen, module = "cloakwork._native")]
-pub struct SecretKey(keys::SecretKey);
+pub struct SecretKey(pub keys::SecretKey);
 
 #[pymethods]
 impl SecretKey {
@@ -99,7 +99,12 @@ impl SecretKey {
     ///     automorphisms: The highest level of each other automorphism, by Galois element.
     ///     rotated_products: The highest level at which rotated products are switched, by rotation
     ///         in slots: 0 takes the relinearisation key, any other one of `rotations` too.
-    #[pyo3(signature = (*, relinearisation_level, rotations, conjugation_level, automorphisms=None, rotated_products=None))]
+    ///     encapsulation_weight: The weight of the sparse secret under which bootstrapping raises
+    ///         the modulus; by default there are no keys for that.
+    ///
+    /// Raises:
+    ///     InsecureParametersError: The sparse secret is less secure than the parameters.
+    #[pyo3(signature = (*, relinearisation_level, rotations, conjugation_level, automorphisms=None, rotated_products=None, encapsulation_weight=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn evaluation_keys(
         &self,
@@ -109,6 +114,7 @@ impl SecretKey {
         conjugation_level: Option<Number<usize>>,
         automorphisms: Option<Bound<'_, PyMapping>>,
         rotated_products: Option<Bound<'_, PyMapping>>,
+        encapsulation_weight: Option<Number<usize>>,
     ) -> PyResult<EvaluationKeys> {
         let automorphisms = automorphisms.as_ref().map(levels_by).transpose()?;
         let rotated_products = rotated_products.as_ref().map(levels_by).transpose()?;
@@ -118,6 +124,7 @@ impl SecretKey {
             conjugation_level: conjugation_level.map(|level| level.0),
             automorphisms: automorphisms.unwrap_or_default(),
             rotated_products: rotated_products.unwrap_or_default(),
+            encapsulation_weight: encapsulation_weight.map(|weight| weight.0),
         };
         engine::run(py, || self.0.evaluation_keys(&request)).map(EvaluationKeys::new)
     }
@@ -195,7 +202,7 @@ impl PublicKey {
 pub struct EvaluationKeys(Mutex<keys::EvaluationKeys>);
 
 impl EvaluationKeys {
-    fn new(keys: keys::EvaluationKeys) -> Self {
+    pub fn new(keys: keys::EvaluationKeys) -> Self {
         Self(Mutex::new(keys))
     }
 
@@ -239,6 +246,13 @@ impl EvaluationKeys {
     #[getter]
     fn conjugation_level(&self) -> Option<usize> {
         self.lock().conjugation_level()
+    }
+
+    /// The weight of the sparse secret under which bootstrapping raises the modulus, if there are
+    /// keys for that.
+    #[getter]
+    fn encapsulation_weight(&self) -> Option<usize> {
+        self.lock().encapsulation_weight()
     }
 
     /// Bytes in memory.

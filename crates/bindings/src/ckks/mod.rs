@@ -1,5 +1,6 @@
 //! CKKS.
 
+pub mod bootstrapping;
 pub mod ciphertext;
 pub mod estimate;
 pub mod evaluator;

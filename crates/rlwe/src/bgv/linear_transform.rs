@@ -163,9 +163,7 @@ impl Evaluator {
         let (keys, split) = (&self.keys, &transform.split);
         let baby_keys = keys.steps(&split.baby_steps, a.level(), operation)?;
         let giant_keys = keys.steps(&split.giant_steps, a.level(), operation)?;
-        let babies = keys.baby_steps(a.level(), &a.polys, &baby_keys);
-        let sums = keys.inner_sums(a.level(), &transform.giants, &babies);
-        drop(babies);
+        let sums = keys.sums_of_diagonals(a.level(), &a.polys, &baby_keys, &transform.giants);
         let total = keys.giant_steps(a.level(), sums, &giant_keys);
         let lattice = self.parameters();
         let division = lattice.division_by_special(a.level());

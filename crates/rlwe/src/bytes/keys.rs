@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 use super::kind::{EVALUATION_KEYS, PUBLIC_KEY, SECRET_KEY, open_under, seal};
 use super::{reader, residues};
 use crate::Result;
+use crate::core::encapsulation::{EncapsulationKeys, encapsulation_basis};
 use crate::core::keys::{
     EvaluationKeys, KeyId, PublicKey, SecretKey, SwitchingKey, every_prime, expand_half, key_digits,
 };
@@ -129,7 +130,10 @@ impl EvaluationKeys {
             self.relinearisation.iter().map(|key| switching_length(key)).sum();
         let galois: usize = self.galois.values().map(|key| 4 + switching_length(key)).sum();
         let products: usize = self.products.values().map(|key| 4 + switching_length(key)).sum();
-        let length = size_of::<KeyId>() + 1 + relinearisation + 4 + galois + 4 + products;
+        let encapsulation: usize =
+            self.encapsulation.iter().map(|keys| encapsulation_length(keys)).sum();
+        let by_element = 4 + galois + 4 + products;
+        let length = size_of::<KeyId>() + 1 + relinearisation + by_element + 1 + encapsulation;
         seal(EVALUATION_KEYS, &self.parameters, length, |bytes| {
             bytes.extend_from_slice(&self.id);
             bytes.push(u8::from(self.relinearisation.is_some()));
@@ -142,6 +146,10 @@ impl EvaluationKeys {
                     bytes.extend_from_slice(&(element as u32).to_le_bytes());
                     write_switching(bytes, key);
                 }
+            }
+            bytes.push(u8::from(self.encapsulation.is_some()));
+            if let Some(keys) = &self.encapsulation {
+                write_encapsulation(bytes, keys);
             }
         })
     }
@@ -174,8 +182,19 @@ impl EvaluationKeys {
         };
         let galois = read_by_element(&mut reader, parameters)?;
         let products = read_by_element(&mut reader, parameters)?;
+        let encapsulation = match reader.flag("encapsulation keys")? {
+            true => Some(read_encapsulation(&mut reader, parameters)?),
+            false => None,
+        };
         reader.end()?;
-        Ok(Self { parameters: parameters.clone(), id, relinearisation, galois, products })
+        Ok(Self {
+            parameters: parameters.clone(),
+            id,
+            relinearisation,
+            galois,
+            products,
+            encapsulation,
+        })
     }
 }
 
@@ -227,4 +246,38 @@ fn read_switching(reader: &mut Reader<'_>, parameters: &Parameters) -> Result<Ar
     }
     let halves = Bundle::new(parameters.n(), &basis, &halves);
     Ok(Arc::new(SwitchingKey { level, seed, digits, halves }))
+}
+
+fn encapsulation_length(keys: &EncapsulationKeys) -> usize {
+    let half = keys.to_sparse[0].words().len() * 4;
+    4 + size_of::<Seed>() + half + switching_length(&keys.from_sparse)
+}
+
+fn write_encapsulation(bytes: &mut Vec<u8>, keys: &EncapsulationKeys) {
+    bytes.extend_from_slice(&(keys.weight as u32).to_le_bytes());
+    bytes.extend_from_slice(&keys.seed.0);
+    residues::write(bytes, &keys.to_sparse[0]);
+    write_switching(bytes, &keys.from_sparse);
+}
+
+fn read_encapsulation(
+    reader: &mut Reader<'_>,
+    parameters: &Parameters,
+) -> Result<Arc<EncapsulationKeys>> {
+    let weight = reader.u32()? as usize;
+    if let Err(refusal) = parameters.check_encapsulation(weight) {
+        return Err(reader.malformed(refusal.to_string()).into());
+    }
+    let seed = Seed(reader.array()?);
+    let basis = encapsulation_basis(parameters);
+    let first = residues::poly(reader, parameters, &basis)?;
+    let to_sparse = [first, expand_half(parameters, &seed, 0, &basis)?];
+    let from_sparse = Arc::unwrap_or_clone(read_switching(reader, parameters)?);
+    if from_sparse.level != parameters.max_level() {
+        let (expected, actual) = (parameters.max_level(), from_sparse.level);
+        let reason =
+            format!("expected the key of a sparse secret at level {expected}, got {actual}");
+        return Err(reader.malformed(reason).into());
+    }
+    Ok(Arc::new(EncapsulationKeys { weight, seed, to_sparse, from_sparse }))
 }

@@ -14,6 +14,8 @@ pub(super) const PLAINTEXT: Kind = Kind { number: 6, name: "a plaintext" };
 pub(super) const BGV_PARAMETERS: Kind = Kind { number: 7, name: "BGV parameters" };
 pub(super) const BGV_CIPHERTEXT: Kind = Kind { number: 8, name: "a BGV ciphertext" };
 pub(super) const BGV_PLAINTEXT: Kind = Kind { number: 9, name: "a BGV plaintext" };
+pub(super) const BOOTSTRAPPING_PARAMETERS: Kind =
+    Kind { number: 10, name: "bootstrapping parameters" };
 
 pub(super) const FORMAT: Format = Format {
     magic: *b"CLWK",
@@ -28,6 +30,7 @@ pub(super) const FORMAT: Format = Format {
         BGV_PARAMETERS,
         BGV_CIPHERTEXT,
         BGV_PLAINTEXT,
+        BOOTSTRAPPING_PARAMETERS,
     ],
 };
 

@@ -5,6 +5,8 @@
 //!   8  how secrets are drawn: 0, 0 ternary; 1, weight of fixed weight
 //!  16  scale and headroom that were asked for, in bits, doubles
 //!  12  of BGV: the plaintext modulus, failure bits, a double
+//!  52  of bootstrapping: levels, factors of both transforms, double angles, sparse weight; bound,
+//!      ratio, sizes of the levels of CoeffsToSlots and of EvalMod, doubles
 //!   8  numbers of primes, of key-switching primes, of levels, of digits, 2 bytes each
 //!      primes, then key-switching primes, 4 bytes each
 //!      for each prime the number of its digit, 2 bytes
@@ -13,9 +15,10 @@
 
 use envelope::{Kind, Reader};
 
-use super::kind::{BGV_PARAMETERS, FORMAT, PARAMETERS, seal};
+use super::kind::{BGV_PARAMETERS, BOOTSTRAPPING_PARAMETERS, FORMAT, PARAMETERS, seal};
 use crate::bgv::{self, Design};
 use crate::chain::{Chain, Level, MAX_LOG_N, MIN_LOG_N};
+use crate::ckks::{BootstrappingLiteral, BootstrappingParameters};
 use crate::core::literal::{check_weight, require_secure};
 use crate::core::{self, SecretDistribution};
 use crate::{Error, Result, ckks};
@@ -119,6 +122,97 @@ impl bgv::Parameters {
         let design =
             Design { log_n, secret, plaintext_modulus, failure_bits, level_bits, headroom_bits };
         check_fingerprint(BGV_PARAMETERS, fingerprint, Self::of_chain(chain, design)?)
+    }
+}
+
+impl BootstrappingParameters {
+    /// The bytes of primes, levels and digits, and of what the circuit is.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let literal = self.literal();
+        let counts = [
+            literal.levels as u32,
+            literal.slots_to_coefficients as u32,
+            literal.coefficients_to_slots as u32,
+            literal.double_angles,
+            literal.sparse_weight as u32,
+        ];
+        let sizes =
+            [literal.bound, literal.ratio_bits, literal.transform_bits, literal.reduction_bits];
+        let own: Vec<u8> = counts
+            .iter()
+            .flat_map(|count| count.to_le_bytes())
+            .chain(sizes.iter().flat_map(|size| size.to_le_bytes()))
+            .collect();
+        let parameters = self.parameters();
+        let nominal = [parameters.scale_bits(), parameters.headroom_bits()];
+        write(BOOTSTRAPPING_PARAMETERS, parameters, nominal, &own)
+    }
+
+    /// The parameters that [`Self::to_bytes`] stored: see [`ckks::Parameters::from_bytes`].
+    ///
+    /// # Errors
+    /// Those of [`ckks::Parameters::from_bytes`].
+    ///
+    /// ```
+    /// use rlwe::bytes::ReadLimits;
+    /// use rlwe::ckks::{BootstrappingLiteral, BootstrappingParameters};
+    /// let literal = BootstrappingLiteral { log_n: 8, insecure: true, ..Default::default() };
+    /// let parameters = BootstrappingParameters::new(literal)?;
+    /// let limits = ReadLimits { insecure: true, ..ReadLimits::default() };
+    /// let read = BootstrappingParameters::from_bytes(&parameters.to_bytes(), &limits)?;
+    /// assert_eq!(read.parameters(), parameters.parameters());
+    /// assert_eq!(read.input_level(), parameters.input_level());
+    /// # Ok::<(), rlwe::Error>(())
+    /// ```
+    pub fn from_bytes(bytes: &[u8], limits: &ReadLimits) -> Result<Self> {
+        let (fingerprint, mut reader) = FORMAT.open(BOOTSTRAPPING_PARAMETERS, bytes)?;
+        let ring = read_ring(&mut reader, limits)?;
+        let mut counts = [0; 5];
+        for count in &mut counts {
+            *count = reader.u32()?;
+        }
+        let mut sizes = [0.0; 4];
+        for size in &mut sizes {
+            *size = reader.f64()?;
+        }
+        let chain = read_chain(reader, &ring, limits)?;
+        let [levels, slots_to_coefficients, coefficients_to_slots, double_angles, sparse_weight] =
+            counts;
+        let [bound, ratio_bits, transform_bits, reduction_bits] = sizes;
+        let [scale_bits, headroom_bits] = ring.nominal;
+        let malformed = |reason: String| Error::from(BOOTSTRAPPING_PARAMETERS.malformed(reason));
+        if ring.secret != SecretDistribution::Ternary {
+            return Err(malformed(format!(
+                "expected a uniform ternary secret, got a {}",
+                ring.secret
+            )));
+        }
+        let literal = BootstrappingLiteral {
+            log_n: ring.log_n,
+            levels: levels as usize,
+            scale_bits,
+            base_bits: scale_bits + headroom_bits,
+            bound,
+            ratio_bits,
+            slots_to_coefficients: slots_to_coefficients as usize,
+            coefficients_to_slots: coefficients_to_slots as usize,
+            transform_bits,
+            reduction_bits,
+            double_angles,
+            digits: Some(chain.digits.len()),
+            sparse_weight: sparse_weight as usize,
+            insecure: limits.insecure,
+        };
+        let parameters = Self::of_chain(literal, chain).map_err(|refusal| match refusal {
+            Error::InvalidParameters(reason) => malformed(reason),
+            other => other,
+        })?;
+        check_fingerprint_of(
+            BOOTSTRAPPING_PARAMETERS,
+            fingerprint,
+            parameters.parameters().fingerprint(),
+        )?;
+        Ok(parameters)
     }
 }
 
@@ -250,9 +344,12 @@ fn check_fingerprint<T: std::ops::Deref<Target = core::Parameters>>(
     stored: [u8; 16],
     parameters: T,
 ) -> Result<T> {
-    let made = parameters.fingerprint();
+    check_fingerprint_of(kind, stored, parameters.fingerprint()).map(|()| parameters)
+}
+
+fn check_fingerprint_of(kind: Kind, stored: [u8; 16], made: [u8; 16]) -> Result<()> {
     if stored == made {
-        return Ok(parameters);
+        return Ok(());
     }
     let [stored, made] = [stored, made].map(u128::from_be_bytes);
     let reason =

@@ -6,7 +6,7 @@ use super::pool::{BIT, Bits};
 
 /// How far log P stays above the largest digit: an error of deviation 3.2 per digit,
 /// divided by 2^4, is below the rounding of the division itself.
-pub(super) const MARGIN_BITS: f64 = 4.0;
+pub(crate) const MARGIN_BITS: f64 = 4.0;
 pub(super) const MARGIN: Bits = 4 * BIT;
 
 /// Splits primes in order into at most `count` runs so that the largest is least.

@@ -17,6 +17,7 @@ mod digits;
 mod moduli;
 mod pattern;
 mod pool;
+mod stack;
 
 use std::ops::Range;
 
@@ -24,8 +25,10 @@ use crate::error::{Error, Result};
 use crate::security::{MAX_SECURE_LOG_N, max_log_qp};
 
 pub(crate) use check::check_nominal_bits;
+pub(crate) use digits::MARGIN_BITS;
 use moduli::Moduli;
 use pool::{Bits, Fit, PrimePool};
+pub(crate) use stack::RESCALE_BITS;
 
 /// The least and largest ring degree, as log2.
 pub const MIN_LOG_N: u32 = 5;

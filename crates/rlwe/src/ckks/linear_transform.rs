@@ -58,6 +58,8 @@ enum Storage {
     Streamed(Diagonals),
 }
 
+const APPLY: &str = "apply a linear transform";
+
 /// Diagonals by their index; each of as many entries as there are slots.
 pub type Diagonals = BTreeMap<i64, Vec<Complex64>>;
 
@@ -170,6 +172,11 @@ impl LinearTransform {
         self.split.rotations()
     }
 
+    /// The parameters of the ciphertexts that it transforms.
+    pub fn parameters(&self) -> &Parameters {
+        &self.encoding.parameters
+    }
+
     /// The level of the ciphertexts that it transforms.
     pub fn level(&self) -> usize {
         self.encoding.level
@@ -178,6 +185,11 @@ impl LinearTransform {
     /// The number of slots of the ciphertexts that it transforms.
     pub fn slots(&self) -> usize {
         self.encoding.slots
+    }
+
+    /// The scale that a ciphertext's is multiplied by.
+    pub fn scale(&self) -> f64 {
+        self.encoding.scale
     }
 
     /// The number of diagonals.
@@ -269,17 +281,30 @@ impl Evaluator {
         a: &Ciphertext,
         transform: &LinearTransform,
     ) -> Result<Ciphertext> {
-        let operation = "apply a linear transform";
-        self.check(a, operation)?;
+        self.check(a, APPLY)?;
         let estimate = a.estimate.linear_transform(transform)?;
-        let (keys, split) = (&self.keys, &transform.split);
-        let baby_keys = keys.steps(&split.baby_steps, a.level(), operation)?;
-        let giant_keys = keys.steps(&split.giant_steps, a.level(), operation)?;
+        let total = self.transformed(a, transform)?;
+        let division = self.parameters().division_by_special(a.level());
+        let polys = division.apply_to_all(self.parameters().ring(), total.each_ref());
+        Ok(a.with(estimate, polys))
+    }
 
-        let babies = keys.baby_steps(a.level(), &a.polys, &baby_keys);
+    /// P times the transform of a ciphertext at the transform's level, modulo Q P, held divided.
+    pub(super) fn transformed(
+        &self,
+        a: &Ciphertext,
+        transform: &LinearTransform,
+    ) -> Result<[Poly; 2]> {
+        let (keys, split) = (&self.keys, &transform.split);
+        let baby_keys = keys.steps(&split.baby_steps, a.level(), APPLY)?;
+        let giant_keys = keys.steps(&split.giant_steps, a.level(), APPLY)?;
+
         let sums = match &transform.diagonals {
-            Storage::Encoded(giants) => keys.inner_sums(a.level(), giants, &babies),
+            Storage::Encoded(giants) => {
+                keys.sums_of_diagonals(a.level(), &a.polys, &baby_keys, giants)
+            }
             Storage::Streamed(diagonals) => {
+                let babies = keys.baby_steps(a.level(), &a.polys, &baby_keys);
                 let mut sums = Vec::with_capacity(split.giant_steps.len());
                 for &step in &split.giant_steps {
                     let giant = transform.encode(diagonals, step)?;
@@ -288,11 +313,7 @@ impl Evaluator {
                 sums
             }
         };
-        drop(babies);
-        let total = keys.giant_steps(a.level(), sums, &giant_keys);
-        let division = self.parameters().division_by_special(a.level());
-        let polys = division.apply_to_all(self.parameters().ring(), total.each_ref());
-        Ok(a.with(estimate, polys))
+        Ok(keys.giant_steps(a.level(), sums, &giant_keys))
     }
 }
 
@@ -306,10 +327,9 @@ impl Estimate {
     /// [`Error::LevelMismatch`], [`Error::SlotMismatch`], [`Error::ScaleOutOfRange`],
     /// [`Error::DegreeMismatch`], [`Error::ParametersMismatch`].
     pub fn linear_transform(&self, transform: &LinearTransform) -> Result<Self> {
-        let operation = "apply a linear transform";
-        self.check_degree(1, operation)?;
+        self.check_degree(1, APPLY)?;
         let encoding = &transform.encoding;
-        let transformed = self.times(encoding, transform.row_sum, operation)?;
+        let transformed = self.times(encoding, transform.row_sum, APPLY)?;
         let parameters = &self.parameters;
         let spread = transform.row_squares.sqrt();
         let switching = parameters.key_switching_deviation(self.level);

@@ -2,6 +2,7 @@
 //!
 //! Cheon, Kim, Kim, Song 2017, in residue number systems with hybrid key switching.
 
+mod bootstrapping;
 mod ciphertext;
 mod coefficients;
 mod combination;
@@ -19,6 +20,9 @@ mod rotation;
 pub mod rounding;
 
 pub use crate::core::Split;
+pub use bootstrapping::{
+    Bootstrapping, BootstrappingLiteral, BootstrappingParameters, OVERFLOW_FAILURE_BITS, Packing,
+};
 pub use ciphertext::Ciphertext;
 pub use encoding::Encoding;
 pub use encryption::Decrypted;

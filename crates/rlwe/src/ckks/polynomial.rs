@@ -180,7 +180,7 @@ impl Estimate {
 
 /// What the evaluation of a polynomial asks of that which it is evaluated on: ciphertexts, or
 /// estimates of them.
-trait Arithmetic {
+pub(super) trait Arithmetic {
     type Value: Clone;
 
     fn estimate<'a>(&self, a: &'a Self::Value) -> &'a Estimate;
@@ -247,7 +247,7 @@ impl Arithmetic for Evaluator {
     }
 }
 
-struct OnEstimates;
+pub(super) struct OnEstimates;
 
 impl Arithmetic for OnEstimates {
     type Value = Estimate;
@@ -289,6 +289,17 @@ impl Arithmetic for OnEstimates {
     fn bound(&self, a: &mut Estimate, bound: f64) {
         *a = a.bounded(bound);
     }
+}
+
+/// A polynomial of a value, at `level` and `scale`.
+pub(super) fn evaluate_to<A: Arithmetic>(
+    arithmetic: &A,
+    value: &A::Value,
+    polynomial: &Polynomial,
+    level: usize,
+    scale: f64,
+) -> Result<A::Value> {
+    Powers::evaluate(arithmetic, value, polynomial, level, scale)
 }
 
 /// Powers of one value, and what is made of them.

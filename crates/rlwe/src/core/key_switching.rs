@@ -17,8 +17,9 @@
 
 use rayon::prelude::*;
 
+use super::automorphism::Step;
 use super::keys::SwitchingKey;
-use super::parameters::Parameters;
+use super::parameters::{Digit, Parameters};
 use crate::parallel;
 use crate::ring::automorphism::Automorphism;
 use crate::ring::buffers;
@@ -46,6 +47,18 @@ struct KeyedAutomorphism<'a> {
     automorphism: Automorphism,
 }
 
+impl<'a> KeyedAutomorphism<'a> {
+    fn new(
+        parameters: &Parameters,
+        digits: &[Digit],
+        element: usize,
+        key: &'a SwitchingKey,
+    ) -> Self {
+        let automorphism = Automorphism::new(parameters.log_n(), element);
+        Self { key, places: key.places(digits), automorphism }
+    }
+}
+
 /// What is added up of a decomposition.
 pub(crate) struct Automorphisms<'a> {
     added: Vec<KeyedAutomorphism<'a>>,
@@ -62,14 +75,52 @@ impl<'a> Automorphisms<'a> {
     ) -> Self {
         let digits = parameters.digits(level);
         let [added, subtracted] = [added, subtracted].map(|steps| {
-            let one = |&(element, key): &(usize, &'a SwitchingKey)| KeyedAutomorphism {
-                key,
-                places: key.places(digits),
-                automorphism: Automorphism::new(parameters.log_n(), element),
+            let one = |&(element, key): &(usize, &'a SwitchingKey)| {
+                KeyedAutomorphism::new(parameters, digits, element, key)
             };
             steps.iter().map(one).collect()
         });
         Self { added, subtracted }
+    }
+}
+
+/// Rotations of one ciphertext, to be made prime by prime; none for a rotation by 0.
+pub(crate) struct KeyedRotations<'a>(Vec<Option<KeyedAutomorphism<'a>>>);
+
+impl<'a> KeyedRotations<'a> {
+    pub(crate) fn new(parameters: &Parameters, level: usize, steps: &[Step<'a>]) -> Self {
+        let digits = parameters.digits(level);
+        let one = |&(element, key): &(usize, &'a SwitchingKey)| {
+            KeyedAutomorphism::new(parameters, digits, element, key)
+        };
+        Self(steps.iter().map(|step| step.as_ref().map(one)).collect())
+    }
+
+    /// P times every rotation modulo one prime of Q P, two limbs each, into `limbs`.
+    pub(crate) fn write(
+        &self,
+        parameters: &Parameters,
+        decomposition: &Decomposition<'_>,
+        polys: &[Poly],
+        position: usize,
+        limbs: &mut [u32],
+    ) {
+        let n = parameters.n();
+        // A product with P is zero modulo P, and as it is held divided is nothing elsewhere.
+        let own = polys[0].basis.contains(position);
+        let addend = own.then(|| polys[0].limb(position));
+        let sums = PermutedSums::new(decomposition, parameters, position, addend);
+        for (rotation, pair) in self.0.iter().zip(limbs.chunks_exact_mut(2 * n)) {
+            let (first, second) = pair.split_at_mut(n);
+            match rotation {
+                Some(one) => sums.write_one(one, [first, second]),
+                None if own => {
+                    first.copy_from_slice(polys[0].limb(position));
+                    second.copy_from_slice(polys[1].limb(position));
+                }
+                None => pair.fill(0),
+            }
+        }
     }
 }
 
@@ -338,16 +389,6 @@ fn digit_terms<'a>(
     DigitTerms { digits, key: key.halves.limb(position), key_digits, places, tile }
 }
 
-/// How often the expensive parts ran on this thread, for tests of what an operation costs.
-#[cfg(test)]
-pub(crate) mod counts {
-    use std::cell::Cell;
-
-    thread_local! {
-        pub(crate) static DECOMPOSITIONS: Cell<usize> = const { Cell::new(0) };
-    }
-}
-
 /// Runs `work` on the limbs of two polynomials over the same basis, prime by prime.
 pub(crate) fn for_each_pair(polys: &mut [Poly; 2], work: impl Fn(usize, [&mut [u32]; 2]) + Sync) {
     let [first, second] = polys;
@@ -356,4 +397,14 @@ pub(crate) fn for_each_pair(polys: &mut [Poly; 2], work: impl Fn(usize, [&mut [u
         .zip(second.par_limbs_mut())
         .shared()
         .for_each(|((position, first), (_, second))| work(position, [first, second]));
+}
+
+/// How often the expensive parts ran on this thread, for tests of what an operation costs.
+#[cfg(test)]
+pub(crate) mod counts {
+    use std::cell::Cell;
+
+    thread_local! {
+        pub(crate) static DECOMPOSITIONS: Cell<usize> = const { Cell::new(0) };
+    }
 }

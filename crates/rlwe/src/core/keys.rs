@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
+use super::encapsulation::EncapsulationKeys;
 use super::literal::SecretDistribution;
 use super::parameters::{Digit, Parameters};
 use super::rotated_products::ProductKeys;
@@ -68,6 +69,8 @@ pub struct EvaluationKeys {
     /// From the product of the secret and its image under X -> X^g to the secret, by g; that of 1
     /// is the relinearisation key.
     pub(crate) products: BTreeMap<usize, Arc<SwitchingKey>>,
+    /// For raising the modulus under a sparse secret.
+    pub(crate) encapsulation: Option<Arc<EncapsulationKeys>>,
 }
 
 /// Which evaluation keys to make, and for which level each.
@@ -100,6 +103,8 @@ pub struct EvaluationKeysRequest {
     /// a relinearisation key it encrypts a function of the secret under the secret itself, and
     /// rests on the same assumption of circular security.
     pub rotated_products: Vec<(i64, usize)>,
+    /// The weight of a sparse secret under which the modulus is raised, as bootstrapping does.
+    pub encapsulation_weight: Option<usize>,
 }
 
 impl SecretKey {
@@ -180,7 +185,8 @@ impl SecretKey {
     /// The keys of `request`, for a given set of secrets made in parallel.
     ///
     /// # Errors
-    /// [`Error::LevelMismatch`] for a level above the chain, [`Error::Randomness`].
+    /// [`Error::LevelMismatch`] for a level above the chain, [`Error::Randomness`];
+    /// [`Error::InsecureParameters`] for a sparse secret that is less secure than the parameters.
     pub fn evaluation_keys(&self, request: &EvaluationKeysRequest) -> Result<EvaluationKeys> {
         let log_n = self.parameters.log_n();
         let mut levels = highest_levels(log_n, &request.rotations);
@@ -212,12 +218,17 @@ impl SecretKey {
             .shared()
             .map(|(element, level)| Ok((element, Arc::new(self.product_key(element, level)?))))
             .collect::<Result<_>>()?;
+        let encapsulation = match request.encapsulation_weight {
+            Some(weight) => Some(Arc::new(self.encapsulation_keys(weight)?)),
+            None => None,
+        };
         Ok(EvaluationKeys {
             parameters: self.parameters.clone(),
             id: self.id,
             relinearisation,
             galois,
             products,
+            encapsulation,
         })
     }
 
@@ -244,7 +255,7 @@ impl SecretKey {
         self.switching_key(&product, &self.values, level)
     }
 
-    fn switching_key(
+    pub(super) fn switching_key(
         &self,
         from: &SecretPoly,
         to: &SecretPoly,
@@ -387,6 +398,7 @@ impl EvaluationKeys {
             relinearisation: None,
             galois: BTreeMap::new(),
             products: BTreeMap::new(),
+            encapsulation: None,
         }
     }
 
@@ -416,6 +428,7 @@ impl EvaluationKeys {
         }
         extend_by_element(&mut self.galois, other.galois);
         extend_by_element(&mut self.products, other.products);
+        self.encapsulation = self.encapsulation.take().or(other.encapsulation);
         Ok(())
     }
 
@@ -423,7 +436,13 @@ impl EvaluationKeys {
     pub fn nbytes(&self) -> usize {
         let by_element = self.galois.values().chain(self.products.values());
         let keys = self.relinearisation.iter().chain(by_element);
-        keys.map(|key| key.nbytes()).sum()
+        let encapsulation = self.encapsulation.iter().map(|keys| keys.nbytes()).sum::<usize>();
+        keys.map(|key| key.nbytes()).sum::<usize>() + encapsulation
+    }
+
+    /// The weight of the sparse secret under which the modulus is raised, if there are keys for it.
+    pub fn encapsulation_weight(&self) -> Option<usize> {
+        self.encapsulation.as_deref().map(|keys| keys.weight)
     }
 
     /// The level of the relinearisation key, if there is one.
@@ -491,6 +510,17 @@ impl EvaluationKeys {
             Error::MissingKey { operation, key, level }
         })?;
         Ok(ProductKeys { rotation: Some((element, galois)), product })
+    }
+
+    /// The keys for raising the modulus.
+    pub(crate) fn encapsulation(&self, operation: &'static str) -> Result<&EncapsulationKeys> {
+        let level = self.parameters.max_level();
+        let missing = || Error::MissingKey {
+            operation,
+            key: "encapsulation keys, for raising the modulus,".into(),
+            level,
+        };
+        self.encapsulation.as_deref().ok_or_else(missing)
     }
 
     /// The key of a Galois element that serves `level`.

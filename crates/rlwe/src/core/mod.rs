@@ -3,6 +3,7 @@
 
 pub(crate) mod automorphism;
 pub(crate) mod bsgs;
+pub(crate) mod encapsulation;
 pub(crate) mod encryption_of_zero;
 pub(crate) mod key_switching;
 pub mod keys;

@@ -297,6 +297,19 @@ impl Ring {
         self.scale(a, |q| q.r);
     }
 
+    /// a *= X^(N/2), which is the imaginary unit in every slot.
+    pub(crate) fn mul_imaginary(&self, a: &mut Poly) {
+        a.par_limbs_mut().shared().for_each(|(position, limb)| {
+            let prime = &self.primes[position];
+            let mut unit = buffers::take(limb.len());
+            unit.fill(0);
+            unit[limb.len() / 2] = prime.modulus.r;
+            prime.forward(&mut unit);
+            kernels::mul_montgomery(prime.modulus, limb, &unit);
+            buffers::give(unit);
+        });
+    }
+
     /// N times the coefficients of a modulo the primes of `basis`.
     pub(crate) fn unnormalised_coefficients(&self, a: &Poly, basis: &Basis) -> Poly {
         let mut coefficients = self.unwritten(basis);

@@ -1,0 +1,301 @@
+use super::*;
+use crate::Error;
+use crate::ckks::{Ciphertext, Complex64, Encoding, Evaluator};
+use crate::core::keys::{EvaluationKeys, EvaluationKeysRequest, SecretKey};
+
+/// Uniform numbers in [-1, 1), the same on every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+
+    /// Numbers in the unit disc, or on the real line.
+    fn vector(&mut self, length: usize, packing: Packing) -> Vec<Complex64> {
+        let mut one = || match packing {
+            Packing::Complex => {
+                Complex64::new(self.next(), self.next()) * std::f64::consts::FRAC_1_SQRT_2
+            }
+            Packing::Real => self.next().into(),
+        };
+        (0..length).map(|_| one()).collect()
+    }
+}
+
+struct Bench {
+    bootstrapping: Bootstrapping,
+    secret: SecretKey,
+    evaluator: Evaluator,
+}
+
+/// Estimates may be this much too careful, in bits.
+const SLACK_BITS: f64 = 7.0;
+
+impl Bench {
+    fn new(literal: BootstrappingLiteral, slots: usize, packing: Packing) -> Self {
+        let parameters = BootstrappingParameters::new(literal).unwrap();
+        let bootstrapping = Bootstrapping::new(&parameters, slots, packing).unwrap();
+        let secret = SecretKey::generate(parameters.parameters()).unwrap();
+        let evaluator = Evaluator::new(secret.evaluation_keys(&bootstrapping.keys()).unwrap());
+        Self { bootstrapping, secret, evaluator }
+    }
+
+    fn small(log_n: u32, slots: usize, packing: Packing) -> Self {
+        Self::new(small(log_n), slots, packing)
+    }
+
+    fn encrypt(&self, values: &[Complex64], level: usize, bound: f64) -> Ciphertext {
+        let parameters = self.bootstrapping.parameters().parameters();
+        let encoding = Encoding::at(level).within(bound);
+        self.secret.encrypt(&parameters.encode(values, encoding).unwrap()).unwrap()
+    }
+
+    /// The worst error of a refreshed ciphertext, in bits, after it was held against the estimate.
+    fn check(&self, values: &[Complex64], level: usize) -> f64 {
+        let bound = self.bootstrapping.parameters().literal().bound;
+        let spent = self.encrypt(values, level, bound);
+        let fresh = self.evaluator.bootstrap(&spent, &self.bootstrapping).unwrap();
+        let estimate = spent.estimate().bootstrap(&self.bootstrapping).unwrap();
+        assert_eq!(*fresh.estimate(), estimate);
+        let parameters = self.bootstrapping.parameters();
+        assert_eq!(fresh.level(), parameters.output_level());
+        let canonical = parameters.parameters().scale(fresh.level()).unwrap();
+        assert!((fresh.scale() / canonical - 1.0).abs() < 2f64.powi(-40));
+        let decrypted = self.secret.decrypt(&fresh, &estimate).unwrap().decode().unwrap();
+        let errors = decrypted.iter().zip(values).map(|(a, b)| (a - b).norm());
+        let measured = -errors.fold(0.0, f64::max).log2();
+        let precision = fresh.precision();
+        assert!(measured >= precision, "{measured:.2} bits, estimated {precision:.2}");
+        measured
+    }
+}
+
+fn small(log_n: u32) -> BootstrappingLiteral {
+    BootstrappingLiteral { log_n, levels: 2, insecure: true, ..Default::default() }
+}
+
+#[test]
+fn every_number_of_slots_is_refreshed() {
+    for packing in [Packing::Complex, Packing::Real] {
+        for log_slots in 0..8 {
+            let slots = 1 << log_slots;
+            let bench = Bench::small(8, slots, packing);
+            let numbers = &mut Numbers(log_slots as u64);
+            let least = bench.bootstrapping.input_level();
+            for level in [least, least + 2] {
+                let measured = bench.check(&numbers.vector(slots, packing), level);
+                let spent = bench.encrypt(&vec![Complex64::ONE; slots], level, 1.0);
+                let estimate = spent.estimate().bootstrap(&bench.bootstrapping).unwrap();
+                let slack = measured - estimate.precision();
+                // The worst of a few slots is no worst case.
+                assert!(slots < 16 || slack < SLACK_BITS, "{slots} slots: {slack:.1} bits off");
+            }
+        }
+    }
+}
+
+#[test]
+fn messages_at_the_bound_in_every_slot_are_within_the_estimate() {
+    let turns = [1.0, -1.0].map(Complex64::from).into_iter().chain([Complex64::I]);
+    for bound in [1.0, 1000.0] {
+        // A bound beyond 1 takes its bits from the scale of level 0.
+        let literal = BootstrappingLiteral { bound, ..small(8) };
+        let bench = Bench::new(literal, 128, Packing::Complex);
+        for turn in turns.clone() {
+            bench.check(&[turn * bound; 128], 3);
+            let alternating =
+                |i: usize| if i.is_multiple_of(2) { turn * bound } else { -turn * bound };
+            bench.check(&(0..128).map(alternating).collect::<Vec<_>>(), 3);
+            let mut single = vec![Complex64::ZERO; 128];
+            single[77] = turn * bound;
+            bench.check(&single, 3);
+        }
+    }
+}
+
+#[test]
+fn a_refreshed_ciphertext_is_refreshed_again_after_its_levels() {
+    let bench = Bench::small(8, 128, Packing::Complex);
+    let values = Numbers(3).vector(128, Packing::Complex);
+    let mut value = bench.encrypt(&values, 3, 1.0);
+    let mut expected = values;
+    for _ in 0..3 {
+        value = bench.evaluator.bootstrap(&value, &bench.bootstrapping).unwrap();
+        while value.level() > bench.bootstrapping.input_level() {
+            let square = bench.evaluator.multiply_lazily(&value, &value).unwrap();
+            value = bench.evaluator.relinearize_and_rescale(&square).unwrap();
+            expected.iter_mut().for_each(|x| *x = *x * *x);
+        }
+        // Products of doubles stay within the bound but for their rounding.
+        value = value.with_bound(1.0).unwrap();
+    }
+    let decrypted = bench.secret.decrypt(&value, value.estimate()).unwrap().decode().unwrap();
+    let errors = decrypted.iter().zip(&expected).map(|(a, b)| (a - b).norm());
+    assert!(errors.fold(0.0, f64::max) < (-value.precision()).exp2());
+}
+
+#[test]
+fn imaginary_parts_of_a_real_packing_are_dropped() {
+    let bench = Bench::small(8, 32, Packing::Real);
+    let values = Numbers(8).vector(32, Packing::Complex);
+    let spent = bench.encrypt(&values, 3, 1.0);
+    let fresh = bench.evaluator.bootstrap(&spent, &bench.bootstrapping).unwrap();
+    let decrypted = bench.secret.decrypt(&fresh, fresh.estimate()).unwrap().decode().unwrap();
+    for (actual, expected) in decrypted.iter().zip(&values) {
+        assert!((actual - expected.re).norm() < (-fresh.precision()).exp2());
+    }
+}
+
+#[test]
+fn transforms_that_are_streamed_give_the_same() {
+    let bench = Bench::small(7, 64, Packing::Complex);
+    let parameters = bench.bootstrapping.parameters();
+    let streamed = Bootstrapping::streamed(parameters, 64, Packing::Complex).unwrap();
+    assert_eq!(streamed.keys(), bench.bootstrapping.keys());
+    let spent = bench.encrypt(&Numbers(2).vector(64, Packing::Complex), 3, 1.0);
+    let refreshed = |bootstrapping| bench.evaluator.bootstrap(&spent, bootstrapping).unwrap();
+    assert_eq!(refreshed(&streamed), refreshed(&bench.bootstrapping));
+}
+
+#[test]
+fn what_cannot_be_refreshed_is_refused_by_name() {
+    let bench = Bench::small(7, 64, Packing::Complex);
+    let values = vec![Complex64::ONE; 64];
+    let bootstrap = |a: &Ciphertext| bench.evaluator.bootstrap(a, &bench.bootstrapping);
+    let too_large = bench.encrypt(&values, 3, 1.001);
+    assert!(matches!(bootstrap(&too_large), Err(Error::ValueOutOfRange { bound, .. })
+        if (bound - 1.0).abs() < 1e-9));
+    let too_low = bench.encrypt(&values, 2, 1.0);
+    assert!(matches!(bootstrap(&too_low), Err(Error::LevelExhausted { needed: 3, .. })));
+    let other_slots = bench.encrypt(&values[..32], 3, 1.0);
+    assert!(matches!(bootstrap(&other_slots), Err(Error::SlotMismatch { expected: 64, .. })));
+    let spent = bench.encrypt(&values, 3, 1.0);
+    let square = bench.evaluator.multiply_lazily(&spent, &spent).unwrap();
+    assert!(matches!(bootstrap(&square), Err(Error::DegreeMismatch { .. })));
+    let other = Bench::new(BootstrappingLiteral { levels: 3, ..small(7) }, 64, Packing::Complex);
+    let spent = other.encrypt(&values, 3, 1.0);
+    assert!(matches!(bootstrap(&spent), Err(Error::ParametersMismatch { .. })));
+}
+
+#[test]
+fn every_key_is_needed_and_missed_by_name() {
+    let bench = Bench::small(7, 32, Packing::Complex);
+    let spent = bench.encrypt(&[Complex64::ONE; 32], 3, 1.0);
+    let every = bench.bootstrapping.keys();
+    let without_rotation = |index: usize| {
+        let mut request = every.clone();
+        request.rotations.retain(|(rotation, _)| *rotation != every.rotations[index].0);
+        request
+    };
+    let fewer = (0..every.rotations.len()).map(without_rotation).chain([
+        EvaluationKeysRequest { relinearisation_level: None, ..every.clone() },
+        EvaluationKeysRequest { conjugation_level: None, ..every.clone() },
+        EvaluationKeysRequest { encapsulation_weight: None, ..every.clone() },
+    ]);
+    for request in fewer {
+        let evaluator = Evaluator::new(bench.secret.evaluation_keys(&request).unwrap());
+        let refused = evaluator.bootstrap(&spent, &bench.bootstrapping);
+        assert!(matches!(refused, Err(Error::MissingKey { .. })), "{request:?}");
+    }
+}
+
+#[test]
+fn keys_return_from_bytes() {
+    let bench = Bench::small(7, 64, Packing::Complex);
+    let keys = bench.evaluator.keys();
+    let bytes = keys.to_bytes();
+    let parameters = bench.bootstrapping.parameters().parameters();
+    let read = EvaluationKeys::from_bytes(parameters, &bytes).unwrap();
+    assert_eq!(read.to_bytes(), bytes);
+    assert_eq!(read.encapsulation_weight(), Some(32));
+    let spent = bench.encrypt(&[Complex64::I; 64], 3, 1.0);
+    let refreshed = Evaluator::new(read).bootstrap(&spent, &bench.bootstrapping).unwrap();
+    assert_eq!(refreshed, bench.evaluator.bootstrap(&spent, &bench.bootstrapping).unwrap());
+}
+
+#[test]
+fn literals_out_of_range_are_refused() {
+    let refused = |literal: BootstrappingLiteral| {
+        let refusal = BootstrappingParameters::new(literal.clone());
+        assert!(matches!(refusal, Err(Error::InvalidParameters(_))), "{literal:?}: {refusal:?}");
+    };
+    for wrong in [f64::NAN, f64::INFINITY, 0.0, -1.0] {
+        refused(BootstrappingLiteral { bound: wrong, ..small(7) });
+        refused(BootstrappingLiteral { ratio_bits: wrong, ..small(7) });
+        refused(BootstrappingLiteral { reduction_bits: wrong, ..small(7) });
+        refused(BootstrappingLiteral { transform_bits: wrong, ..small(7) });
+        refused(BootstrappingLiteral { base_bits: wrong, ..small(7) });
+    }
+    refused(BootstrappingLiteral { slots_to_coefficients: 0, ..small(7) });
+    refused(BootstrappingLiteral { coefficients_to_slots: 17, ..small(7) });
+    refused(BootstrappingLiteral { double_angles: 9, ..small(7) });
+    refused(BootstrappingLiteral { sparse_weight: 0, ..small(7) });
+    refused(BootstrappingLiteral { sparse_weight: 129, ..small(7) });
+    refused(BootstrappingLiteral { levels: 1000, ..small(7) });
+    // More precision than the numbers of the machine have.
+    refused(BootstrappingLiteral { ratio_bits: 22.0, base_bits: 62.0, ..small(7) });
+    for log_n in [7, 14] {
+        let insecure = BootstrappingLiteral { insecure: false, ..small(log_n) };
+        let refusal = BootstrappingParameters::new(insecure);
+        assert!(matches!(refusal, Err(Error::InsecureParameters(_))), "{log_n}");
+    }
+}
+
+#[test]
+fn the_sets_of_the_rings_are_secure_and_leave_what_they_say() {
+    for (log_n, bits) in [(15, 89.0), (16, 380.0), (17, 1590.0)] {
+        let literal = BootstrappingLiteral::of_ring(log_n).unwrap();
+        let parameters = BootstrappingParameters::new(literal).unwrap();
+        assert!(parameters.parameters().is_secure());
+        assert!(parameters.bits_left() >= bits, "{log_n}: {}", parameters.bits_left());
+        assert!(parameters.failure_bits() >= OVERFLOW_FAILURE_BITS);
+    }
+    assert!(matches!(BootstrappingLiteral::of_ring(14), Err(Error::InvalidParameters(_))));
+}
+
+#[test]
+fn a_sparse_secret_that_is_not_in_the_table_is_refused() {
+    for literal in [
+        BootstrappingLiteral { sparse_weight: 31, ..Default::default() },
+        BootstrappingLiteral { base_bits: 62.0, ..Default::default() },
+    ] {
+        let refusal = BootstrappingParameters::new(literal);
+        assert!(matches!(refusal, Err(Error::InsecureParameters(_))), "{refusal:?}");
+    }
+}
+
+/// The sets of the rings, in a ring that is small.
+fn offered() -> impl Iterator<Item = BootstrappingLiteral> {
+    (15..=17).map(|log_n| {
+        let set = BootstrappingLiteral::of_ring(log_n).unwrap();
+        BootstrappingLiteral { log_n: 8, levels: set.levels.min(3), insecure: true, ..set }
+    })
+}
+
+/// Refreshes so often, of every set, in every packing.
+fn refresh_often(count: usize) {
+    for literal in offered() {
+        for (slots, packing) in
+            [(128, Packing::Complex), (128, Packing::Real), (16, Packing::Complex)]
+        {
+            let bench = Bench::new(literal.clone(), slots, packing);
+            let numbers = &mut Numbers(slots as u64);
+            for _ in 0..count {
+                bench.check(&numbers.vector(slots, packing), 3);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_set_refreshes_in_a_small_ring() {
+    refresh_often(5);
+}
+
+#[test]
+#[ignore = "slow: a thousand refreshings of each set, two minutes"]
+fn every_set_refreshes_a_thousand_times_in_a_small_ring() {
+    refresh_often(334);
+}

@@ -1,0 +1,109 @@
+"""Bootstrapping through the bindings: it refreshes, and refuses by name what it cannot."""
+
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from cloakwork import _native
+from cloakwork._native import Bootstrapping, BootstrappingParameters, Evaluator, SecretKey
+from cloakwork.errors import (
+    InsecureParametersError,
+    InvalidArgumentError,
+    InvalidParametersError,
+    LevelExhaustedError,
+    MalformedBytesError,
+    MissingKeyError,
+    ValueOutOfRangeError,
+)
+
+PARAMETERS = BootstrappingParameters(8, levels=2, insecure=True)
+SLOTS = 32
+
+
+@pytest.fixture(scope="module")
+def secret() -> SecretKey:
+    return SecretKey.generate(PARAMETERS.parameters)
+
+
+@pytest.mark.parametrize("packing", ["complex", "real"])
+def test_a_spent_ciphertext_is_refreshed(
+    secret: SecretKey, packing: Literal["complex", "real"]
+) -> None:
+    bootstrapping = Bootstrapping(PARAMETERS, slots=SLOTS, packing=packing)
+    evaluator = Evaluator(secret.bootstrapping_keys(bootstrapping))
+    values = np.linspace(-1, 1, SLOTS).astype(np.complex128)
+    if packing == "complex":
+        values *= 1j
+    level = bootstrapping.input_level
+    spent = secret.encrypt(PARAMETERS.parameters.encode(values, level=level, bound=1.0))
+    fresh = evaluator.bootstrap(spent, bootstrapping)
+    assert fresh.level == PARAMETERS.output_level
+    streamed = Bootstrapping.streamed(PARAMETERS, slots=SLOTS, packing=packing)
+    estimate = spent.estimate.bootstrap(streamed)
+    assert fresh.estimate == estimate
+    decrypted = secret.decrypt(fresh, estimate).decode()
+    assert np.abs(decrypted - values).max() < 2.0**-fresh.precision
+    assert fresh.precision > 20
+
+
+def test_parameters_return_from_bytes_and_bytes_do_not_decide_on_security() -> None:
+    data = PARAMETERS.to_bytes()
+    read = BootstrappingParameters.from_bytes(data, insecure=True)
+    assert read.to_bytes() == data
+    assert read.parameters.fingerprint == PARAMETERS.parameters.fingerprint
+    assert (read.input_level, read.output_level, read.bound) == (3, 5, 1.0)
+    with pytest.raises(InsecureParametersError):
+        BootstrappingParameters.from_bytes(data)
+    for length in range(0, len(data), 7):
+        with pytest.raises(MalformedBytesError):
+            BootstrappingParameters.from_bytes(data[:length], insecure=True)
+
+
+def test_damaged_parameters_are_refused_or_other_parameters() -> None:
+    data = bytearray(PARAMETERS.to_bytes())
+    for place in range(len(data)):
+        damaged = bytes([*data[:place], data[place] ^ 0x55, *data[place + 1 :]])
+        with pytest.raises((MalformedBytesError, InvalidParametersError)):
+            BootstrappingParameters.from_bytes(damaged, insecure=True)
+
+
+def test_secure_sets_exist_for_three_rings() -> None:
+    for log_n, least in ((15, 89), (16, 380), (17, 1590)):
+        parameters = BootstrappingParameters(log_n)
+        assert not parameters.parameters.insecure
+        assert parameters.bits_left >= least
+        assert parameters.failure_bits >= 64
+    with pytest.raises(InvalidParametersError):
+        BootstrappingParameters(14)
+    with pytest.raises(InsecureParametersError):
+        BootstrappingParameters(16, sparse_weight=16)
+
+
+def test_wrong_use_is_refused_by_name(secret: SecretKey) -> None:
+    bootstrapping = Bootstrapping(PARAMETERS, slots=SLOTS, packing="real")
+    evaluator = Evaluator(secret.bootstrapping_keys(bootstrapping))
+    encode = PARAMETERS.parameters.encode
+    ones = np.ones(SLOTS)
+    spent = secret.encrypt(encode(ones, level=3, bound=1.0))
+    with pytest.raises(ValueOutOfRangeError):
+        evaluator.bootstrap(secret.encrypt(encode(ones, level=3, bound=2.0)), bootstrapping)
+    with pytest.raises(LevelExhaustedError):
+        evaluator.bootstrap(secret.encrypt(encode(ones, level=1, bound=1.0)), bootstrapping)
+    bare = Evaluator(
+        secret.evaluation_keys(relinearisation_level=None, rotations={}, conjugation_level=None)
+    )
+    with pytest.raises(MissingKeyError):
+        bare.bootstrap(spent, bootstrapping)
+    with pytest.raises(InvalidArgumentError, match="'complex' or 'real'"):
+        Bootstrapping(PARAMETERS, slots=SLOTS, packing="imaginary")  # type: ignore[arg-type]
+
+
+def test_keys_are_those_that_are_used(secret: SecretKey) -> None:
+    bootstrapping = Bootstrapping.streamed(PARAMETERS, slots=SLOTS, packing="real")
+    keys = secret.bootstrapping_keys(bootstrapping)
+    assert keys.rotations() == {k % 128: level for k, level in bootstrapping.rotations().items()}
+    assert keys.relinearisation_level == keys.conjugation_level == bootstrapping.reduction_level
+    assert keys.encapsulation_weight == 32
+    read = _native.EvaluationKeys.from_bytes(PARAMETERS.parameters, keys.to_bytes())
+    assert read.encapsulation_weight == 32
