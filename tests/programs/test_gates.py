@@ -102,13 +102,6 @@ def test_illegal_ports_are_refused(kind: str, width: int, shape: Any, reason: st
         Port("p", kind, width, shape)  # type: ignore[arg-type]
 
 
-def test_a_port_has_a_name() -> None:
-    with pytest.raises(
-        InvalidProgramError, match="cannot make the port '': expected a name of one"
-    ):
-        Port("", "bits", 1)
-
-
 def test_gate_programs_have_no_ports_of_numbers() -> None:
     with pytest.raises(InvalidProgramError, match=r"its inputs to be of .*, got 'x' of kind real"):
         GateBuilder("t", (Port("x", "real"),))
