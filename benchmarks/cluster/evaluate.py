@@ -38,7 +38,9 @@ class Evaluation:
         n: Ring degree.
         runs: Runs of the program that the inputs are.
         seconds: Of all runs in this process, on one thread.
-        by_workers: The same by numbers of workers, of one thread each.
+        cpu_seconds: The same of CPU.
+        by_workers: Seconds by numbers of workers, of one thread each.
+        cpu_by_workers: Seconds of CPU of this process and the workers, by numbers of these.
         grains: Grains of one run by numbers of workers.
         moved_bytes: Bytes between workers in one run by numbers of workers, by the model.
         equal: Whether all results have the same bytes.
@@ -49,7 +51,9 @@ class Evaluation:
     n: int
     runs: int
     seconds: float
+    cpu_seconds: float
     by_workers: Mapping[int, float]
+    cpu_by_workers: Mapping[int, float]
     grains: Mapping[int, int]
     moved_bytes: Mapping[int, int]
     equal: bool
@@ -59,6 +63,11 @@ class Evaluation:
     def overhead(self) -> float:
         """What one worker takes longer than this process, as a part of it."""
         return self.by_workers[1] / self.seconds - 1
+
+    @property
+    def cpu_overhead(self) -> float:
+        """What one worker takes more of CPU, this process included, whatever else runs."""
+        return self.cpu_by_workers[1] / self.cpu_seconds - 1
 
     @property
     def speed_up(self) -> float:
@@ -73,8 +82,11 @@ class Evaluation:
     def rows(self) -> Iterator[Row]:
         """Every figure."""
         yield Row(self.job, self.n, 0, 1, "in one process", "s", self.seconds)
+        yield Row(self.job, self.n, 0, 1, "in one process", "CPU s", self.cpu_seconds)
         for count, seconds in self.by_workers.items():
             yield Row(self.job, self.n, 0, count, "on workers of one thread", "s", seconds)
+            cpu = self.cpu_by_workers[count]
+            yield Row(self.job, self.n, 0, count, "on workers of one thread", "CPU s", cpu)
             yield Row(self.job, self.n, 0, count, "grains", "", self.grains[count])
             yield Row(self.job, self.n, 0, count, "moved", "bytes", self.moved_bytes[count])
 
@@ -108,12 +120,13 @@ def evaluate(job: Job, clusters: Mapping[int, Client], repetitions: int) -> Eval
     case = job.make()
     client, evaluator = case.program.keygen()
     sent = client.encrypt(*case.arguments)
-    expected, seconds = _measured(partial(evaluator.run, sent, threads=1), repetitions)
+    expected, here = _measured(partial(evaluator.run, sent, threads=1), repetitions)
     with tempfile.TemporaryDirectory() as folder:
         found = {
             count: _measured(
                 partial(evaluator.run, sent, cluster=cluster, folder=folder),
                 repetitions,
+                cluster,
                 partial(_forget, Path(folder)),
             )
             for count, cluster in clusters.items()
@@ -125,8 +138,9 @@ def evaluate(job: Job, clusters: Mapping[int, Client], repetitions: int) -> Eval
         job.name,
         scheme.parameters.n,
         sent.runs,
-        seconds,
-        {count: taken for count, (_, taken) in found.items()},
+        *here,
+        {count: taken[0] for count, (_, taken) in found.items()},
+        {count: taken[1] for count, (_, taken) in found.items()},
         {count: len(cut.grains) for count, cut in cuts.items()},
         {count: simulated(work, cut, Network()).moved_bytes for count, cut in cuts.items()},
         all(made.to_bytes() == expected.to_bytes() for made, _ in found.values()),
@@ -135,18 +149,36 @@ def evaluate(job: Job, clusters: Mapping[int, Client], repetitions: int) -> Eval
 
 
 def _measured(
-    run: Callable[[], cw.Encrypted], repetitions: int, forget: Callable[[], None] = lambda: None
-) -> tuple[cw.Encrypted, float]:
-    """What a run makes, and the median of its seconds where it finds nothing of runs before it."""
+    run: Callable[[], cw.Encrypted],
+    repetitions: int,
+    cluster: Any = None,
+    forget: Callable[[], None] = lambda: None,
+) -> tuple[cw.Encrypted, tuple[float, float]]:
+    """What a run makes, and the medians of its seconds and of those of CPU.
+
+    Args:
+        run: The run.
+        repetitions: How often it is measured, after a first time that is not.
+        cluster: The cluster on which it runs, whose workers' CPU counts.
+        forget: Removes what runs before it have left.
+    """
     made = run()
-    taken: list[float] = []
+    taken: list[tuple[float, float]] = []
     for _ in range(repetitions):
         forget()
-        start = time.perf_counter()
+        cpu, start = _cpu_seconds(cluster), time.perf_counter()
         run()
-        taken.append(time.perf_counter() - start)
+        seconds = time.perf_counter() - start
+        taken.append((seconds, _cpu_seconds(cluster) - cpu))
     forget()
-    return made, statistics.median(taken)
+    seconds, cpu = (statistics.median(each) for each in zip(*taken, strict=True))
+    return made, (seconds, cpu)
+
+
+def _cpu_seconds(cluster: Any) -> float:
+    """Seconds of CPU that this process and the workers have taken."""
+    workers: dict[str, float] = {} if cluster is None else cluster.run(time.process_time)
+    return time.process_time() + sum(workers.values())
 
 
 def _forget(folder: Path) -> None:

@@ -9,7 +9,7 @@ def heading() -> str:
     """What the columns are."""
     return (
         f"{'program':<20}{'N':>7}{'runs':>6}{'here':>9}{'1 worker':>10}{'2 workers':>11}"
-        f"{'overhead':>10}{'speed-up':>10}{'grains':>8}{'moved':>10}{'bytes':>8}"
+        f"{'overhead':>10}{'of CPU':>9}{'speed-up':>10}{'grains':>8}{'moved':>10}{'bytes':>8}"
     )
 
 
@@ -19,6 +19,7 @@ def line(evaluation: Evaluation) -> str:
     return (
         f"{evaluation.job:<20}{evaluation.n:>7}{evaluation.runs:>6}{evaluation.seconds:>7.3f} s"
         f"{one:>8.3f} s{two:>9.3f} s{100 * evaluation.overhead:>8.1f} %"
-        f"{evaluation.speed_up:>10.2f}{evaluation.grains[2]:>8}"
+        f"{100 * evaluation.cpu_overhead:>7.1f} %{evaluation.speed_up:>10.2f}"
+        f"{evaluation.grains[2]:>8}"
         f"{evaluation.moved_bytes[2] / 1e6:>7.1f} MB{'equal' if evaluation.equal else 'OTHER':>8}"
     )

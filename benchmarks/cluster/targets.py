@@ -17,6 +17,8 @@ def targets(evaluations: Sequence[Evaluation]) -> Iterator[Target]:
     for each in evaluations:
         what = f"{each.job}, overhead of one worker, percent"
         yield Target(what, _OVERHEAD_PERCENT, 100 * each.overhead)
+        what = f"{each.job}, overhead of one worker, percent of CPU"
+        yield Target(what, _OVERHEAD_PERCENT, 100 * each.cpu_overhead)
         if each.runs > 1:
             what = f"{each.job}, two workers by one"
             yield Target(what, _SPEED_UP, each.speed_up, at_most=False)

@@ -16,7 +16,9 @@ GOOD = Evaluation(
     n=16384,
     runs=4,
     seconds=4.0,
+    cpu_seconds=3.9,
     by_workers={1: 4.4, 2: 2.2},
+    cpu_by_workers={1: 4.29, 2: 4.5},
     grains={1: 8, 2: 16},
     moved_bytes={1: 0, 2: 3 * 10**6},
     equal=True,
@@ -26,6 +28,7 @@ GOOD = Evaluation(
 
 def test_ratios_are_of_one_run() -> None:
     assert GOOD.overhead == pytest.approx(0.1)
+    assert GOOD.cpu_overhead == pytest.approx(0.1)
     assert GOOD.speed_up == pytest.approx(2.0)
 
 
@@ -38,11 +41,11 @@ def test_a_line_has_every_figure() -> None:
 
 
 def test_targets_tell_met_from_not_met() -> None:
-    assert [each.outcome for each in targets([GOOD])] == ["met", "met"]
-    slow = replace(GOOD, by_workers={1: 5.0, 2: 4.0})
-    assert [each.outcome for each in targets([slow])] == ["not met", "not met"]
+    assert [each.outcome for each in targets([GOOD])] == ["met"] * 3
+    slow = replace(GOOD, by_workers={1: 5.0, 2: 4.0}, cpu_by_workers={1: 5.0, 2: 5.0})
+    assert [each.outcome for each in targets([slow])] == ["not met"] * 3
     # One run may have nothing to do side by side.
-    assert len(list(targets([replace(GOOD, runs=1)]))) == 1
+    assert len(list(targets([replace(GOOD, runs=1)]))) == 2
 
 
 @pytest.mark.parametrize(
@@ -60,7 +63,7 @@ def test_wrong_results_are_found(evaluation: Evaluation, wrong: bool) -> None:
 
 def test_every_figure_is_a_row() -> None:
     rows = list(GOOD.rows())
-    assert len(rows) == 7
+    assert len(rows) == 10
     assert {row.job for row in rows} == {GOOD.job}
 
 
