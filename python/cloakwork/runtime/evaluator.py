@@ -223,6 +223,13 @@ class Evaluator(KeyHolder):
                 f"cannot {action}: it is in the clear, where modelled errors follow the order of "
                 "operations; run it in this process"
             )
+        if isinstance(program.body, SlotProgram) and any(
+            state.products for state in program.body.states
+        ):
+            raise InvalidArgumentError(
+                f"cannot {action}: expected a program without products of matrices in blocks, "
+                "which are not sent from worker to worker; run it in this process"
+            )
         from cloakwork.runtime.cluster.folder import Folder  # noqa: PLC0415
         from cloakwork.runtime.cluster.run import run_on_cluster  # noqa: PLC0415
 

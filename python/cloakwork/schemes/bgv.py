@@ -284,7 +284,8 @@ class Bgv(IntegerScheme):
 
     def held_keys(self, keys: ByPrime) -> list[KeyRequirements]:
         return [
-            KeyRequirements(each.relinearisation_level, each.rotations()) for each in keys.by_prime
+            KeyRequirements(each.relinearisation_level, each.rotations(), each.rotated_products())
+            for each in keys.by_prime
         ]
 
     def encrypt(

@@ -202,7 +202,9 @@ class Ckks(RealScheme):
         )
 
     def held_keys(self, keys: EvaluationKeys) -> list[KeyRequirements]:
-        return [KeyRequirements(keys.relinearisation_level, keys.rotations())]
+        return [
+            KeyRequirements(keys.relinearisation_level, keys.rotations(), keys.rotated_products())
+        ]
 
     def encrypt_vector(
         self, key: SecretKey | PublicKey, vector: Vector, *, level: int, bound: float | None

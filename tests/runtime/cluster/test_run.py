@@ -250,6 +250,14 @@ def test_what_hides_nothing_runs_in_this_process(family: Family, cluster: Client
         evaluator.run(family.encrypted(), cluster=cluster)
 
 
+def test_products_of_matrices_run_in_this_process(cluster: Client) -> None:
+    program = cw.compile_matmul((16, 16), (16, 16), log_n=10, insecure=True)
+    client, evaluator = program.keygen()
+    sent = client.encrypt(np.eye(16), np.eye(16))
+    with pytest.raises(InvalidArgumentError, match="products of matrices in blocks"):
+        evaluator.run(sent, cluster=cluster)
+
+
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, cluster: Client) -> None:
     _, evaluator = TENSORS.keys()
     monkeypatch.setattr(evaluators, "find_spec", lambda name: None)
