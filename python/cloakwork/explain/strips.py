@@ -72,7 +72,7 @@ def strip_lines(packing: ScalarPacking) -> list[str]:
     more = len(strips) - _SHOWN_STRIPS
     return [
         f"slots: {places.width} for each evaluation; {ROWS} rows of {places.slots} hold "
-        f"{places.capacity} evaluations",
+        f"{packing.batch} evaluations",
         *map(str, strips[:_SHOWN_STRIPS]),
         *([f"  and {more} more vectors"] * (more > 0)),
     ]

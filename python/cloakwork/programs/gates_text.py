@@ -20,6 +20,7 @@ bits come after it (`fraction 4`); look-up tables stand before their operands:
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import cast
 
 from cloakwork.errors import InvalidProgramError
@@ -41,11 +42,9 @@ def to_text(program: GateProgram) -> str:
         words += [f"{table:#x}"] if kind >= GateKind.LUT1 else []
         lines.append(" ".join([*words, *(f"%{operand}" for operand in operands)]))
     lines += [""] if program.gate_count else []
-    values = [f"%{value}" for value in program.output_values.tolist()]
-    end = 0
+    values = (f"%{value}" for value in program.output_values.tolist())
     for port in program.outputs:
-        start, end = end, end + port.bits
-        lines.append(f"output {_port_text(port)} = {' '.join(values[start:end])}")
+        lines.append(f"output {_port_text(port)} = {' '.join(islice(values, port.bits))}")
     return "\n".join(lines)
 
 

@@ -118,12 +118,9 @@ def _of_kind(kind: str, found: str, fields: Fields) -> Fields:
 
 def _write_members(file: BinaryIO, kind: str, record: Record) -> None:
     with zipfile.ZipFile(file, "w") as archive:
-        count = 0
 
         def member(data: bytes, ending: str, compression: int) -> str:
-            nonlocal count
-            name = f"{count}{ending}"
-            count += 1
+            name = f"{len(archive.infolist())}{ending}"
             archive.writestr(_undated(name), data, compression)
             return name
 

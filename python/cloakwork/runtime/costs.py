@@ -18,7 +18,7 @@ from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 from cloakwork.programs.slots import Add, Mul, Neg, Rotate, SlotProgram, Sub
 from cloakwork.runtime.degrees import degrees
 
-# What a diagonal takes that is encoded already, of one that is not.
+# A diagonal that is encoded already takes one inner product: this share of one that is not.
 _KEPT_SHARE = 0.1
 # Words of which doubles hold sums of products.
 _EXACT_WORD_BITS = 24
@@ -112,10 +112,7 @@ class Costs:
         return Costs(tuple(levels), factor * self.run)
 
     def kept(self) -> Costs:
-        """The costs where diagonals of linear transforms stay encoded between runs.
-
-        A diagonal is then one inner product, about a tenth of its encoding.
-        """
+        """The costs where diagonals of linear transforms stay encoded between runs."""
         levels = (replace(each, diagonal=_KEPT_SHARE * each.diagonal) for each in self.levels)
         return Costs(tuple(levels), self.run)
 

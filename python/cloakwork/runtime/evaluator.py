@@ -6,8 +6,8 @@ import os
 import shutil
 import tempfile
 import threading
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections import ChainMap, Counter
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from time import perf_counter
@@ -188,6 +188,7 @@ class Evaluator(KeyHolder):
             )
         if folder is not None:
             raise InvalidArgumentError(f"cannot {action}: a folder is for runs on a cluster")
+        threads = threads_within(self._memory_limit, self._peak_bytes, threads, action)
         made: list[dict[int, Any]] = []
         for values in runs:
             own = Profile()
@@ -310,10 +311,7 @@ class Evaluator(KeyHolder):
             )
         numbers = [*known, *(number for each in several for number in each.numbers())]
         self._require_once(numbers, action)
-        runs = [
-            {number: value for part in of_run for number, value in part.items()}
-            for of_run in zip(*parts, strict=True)
-        ]
+        runs = [dict(ChainMap(*of_run)) for of_run in zip(*parts, strict=True)]
         return runs, several[0].count
 
     def _require_once(self, numbers: Sequence[int], action: str) -> None:
@@ -323,7 +321,9 @@ class Evaluator(KeyHolder):
         missing = set(range(self.program.packing.vector_counts[0])) - times.keys()
         if not several and not missing:
             return
-        names = self._names_within(several or missing)
+        held = self.program.packing.held
+        within = {name for number in several or missing for name in held[number]}
+        names = ", ".join(port.name for port in self.program.inputs if port.name in within)
         all_names = ", ".join(port.name for port in self.program.inputs)
         if several:
             reason = f"got {names} twice; leave one of them out"
@@ -335,12 +335,6 @@ class Evaluator(KeyHolder):
             f"cannot {action}: expected each of the inputs {all_names} once, {reason}"
         )
 
-    def _names_within(self, numbers: Collection[int]) -> str:
-        """The inputs that these vectors hold, in the program's order."""
-        held = self.program.packing.held
-        within = {name for number in numbers for name in held[number]}
-        return ", ".join(port.name for port in self.program.inputs if port.name in within)
-
     def _run_bits(
         self,
         body: BootstrapProgram,
@@ -350,7 +344,6 @@ class Evaluator(KeyHolder):
         profile: Profile,
         cancel: threading.Event | None,
     ) -> Sequence[Any]:
-        threads = self._threads_within_memory(threads)
         start = perf_counter()
         try:
             made: BitRun = self.program.scheme.run(
@@ -372,7 +365,6 @@ class Evaluator(KeyHolder):
         program, encrypts = self.program, self.program.scheme.encrypts
         ordered = [values[number] for number in sorted(values)]
         self._require_bounds(ordered)
-        threads = self._threads_within_memory(threads)
         return run(
             body,
             self._backend,
@@ -383,10 +375,6 @@ class Evaluator(KeyHolder):
             cancel=cancel,
             bounds=program.value_bounds if encrypts else None,
         )
-
-    def _threads_within_memory(self, threads: int | None) -> int | None:
-        action = f"run {self.program.name}"
-        return threads_within(self._memory_limit, self._peak_bytes, threads, action)
 
     def _require_bounds(self, ordered: Sequence[Any]) -> None:
         """Refuse what may be larger than the bounds that the whole program was planned by."""

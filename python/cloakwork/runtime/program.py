@@ -31,13 +31,13 @@ from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.packing.tensor import TensorPacking
 from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import meaning_record, read_slots, slots_record
-from cloakwork.programs.slots import Input, Output, SlotProgram
+from cloakwork.programs.slots import Output, SlotProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.estimates import estimated_results
 from cloakwork.runtime.load import Saved
 from cloakwork.runtime.simulate import extremes
 from cloakwork.schemes import read_scheme
-from cloakwork.schemes.base import ReadLimits
+from cloakwork.schemes.base import ReadLimits, value_count
 from cloakwork.schemes.clear_rows import ClearRows
 
 if TYPE_CHECKING:
@@ -487,10 +487,7 @@ def _is_packed(body: Body, packing: Packing) -> bool:
         case _:
             return False
     assert isinstance(body, SlotProgram)
-    inputs, outputs = (
-        sum(isinstance(operation, kind) for operation in body.operations)
-        for kind in (Input, Output)
-    )
+    inputs, outputs = value_count(body, "inputs"), value_count(body, "outputs")
     wanted, least = packing.vector_counts
     # Some outputs of a program over integers may be no results.
     enough = outputs >= least if isinstance(packing, ScalarPacking) else outputs == least

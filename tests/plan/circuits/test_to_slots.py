@@ -25,6 +25,7 @@ from cloakwork.programs.ir.vectors import (
     PlacedScalar,
 )
 from cloakwork.programs.operations import Add, Operation, Rotate
+from cloakwork.programs.packing.scalar import capacity
 from cloakwork.programs.slots import Input, SlotProgram
 from cloakwork.runtime.executor import run_in_order
 from cloakwork.schemes.clear_integer import ClearIntegersBackend, exact
@@ -74,7 +75,7 @@ def require_equal(function: RandomFunction, replicated: bool, grouped: bool, see
     bound = 10 ** rng.randint(0, 12)
     inputs = [
         [rng.randint(-bound, bound) for _ in range(function.length)]
-        for _ in range(plan.places.capacity)
+        for _ in range(capacity(lanes.width, slots))
     ]
     expected = [function(each) for each in inputs]
     assert computed(plan, plan.program, inputs) == expected

@@ -100,8 +100,6 @@ def _slot_bounds(lowered: Lowered, slots: int) -> list[Vector] | None:
     bounds: list[Vector] = []
     for source, layout in lowered.inputs:
         known = [value.bound for value in source.tensor.values]
-        if layout.garbage:
-            bounds += [np.full(slots, bound) for bound in known]
-        else:
-            bounds += [bound * each for bound, each in zip(known, layout.occupied(), strict=True)]
+        filled = np.ones((len(known), slots)) if layout.garbage else layout.occupied()
+        bounds += [bound * each for bound, each in zip(known, filled, strict=True)]
     return bounds

@@ -75,12 +75,11 @@ def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
     for place in chain.from_iterable(lanes.places):
         if isinstance(place, Clear):
             results.append(place)
-            continue
-        vector = values[place.vector]
-        if vector not in outputs:
-            builder.append(Output(vector))
-            outputs[vector] = len(outputs)
-        results.append(ResultPlace(outputs[vector], place.slot))
+        else:
+            output = outputs.setdefault(values[place.vector], len(outputs))
+            results.append(ResultPlace(output, place.slot))
+    for vector in outputs:
+        builder.append(Output(vector))
     packed = tuple(each.scalars for each in lanes.operations if isinstance(each, Packed))
     places = ScalarPlaces(slots, lanes.width, packed, tuple(results))
     return SlotPlan(builder.finish(), places)
@@ -130,12 +129,8 @@ def _repeated(
 
 
 def _digits(integer: int) -> list[int]:
-    """The integer in digits to the base 2^62, the lowest first; one where an int64 holds it."""
+    """The integer in digits to the base 2^62, the lowest first; the highest is any int64."""
     if abs(integer) <= MAX_INTEGER:
         return [integer]
-    sign, rest = (-1 if integer < 0 else 1), abs(integer)
-    digits: list[int] = []
-    while rest:
-        digits.append(sign * (rest & ((1 << _DIGIT_BITS) - 1)))
-        rest >>= _DIGIT_BITS
-    return digits
+    rest, digit = divmod(integer, 1 << _DIGIT_BITS)
+    return [digit, *_digits(rest)]

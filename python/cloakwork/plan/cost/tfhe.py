@@ -80,20 +80,14 @@ def measured_set(name: str, failure_bits: int = FAILURE_BITS) -> BitCosts:
 
 def known_set(name: str, failure_bits: int = FAILURE_BITS) -> BitCosts | None:
     """One parameter set with costs that were measured before; None where none were."""
-    kept = cache.read(_identity(name))
-    return BitCosts.from_seconds(noise_of(name, failure_bits), kept) if _is_table(kept) else None
+    match cache.read(_identity(name)):
+        case {"bootstrap": [_, _, _] as by_tables, "linear": linear, "gate": gate} as kept:
+            # The user's file may be damaged, and JSON of Python's has infinity.
+            numbers = [*by_tables, linear, gate]
+            if all(isinstance(each, float) and 0 < each < math.inf for each in numbers):
+                return BitCosts.from_seconds(noise_of(name, failure_bits), kept)
+    return None
 
 
 def _identity(name: str) -> dict[str, Any]:
     return {"version": _VERSION, "bits": name}
-
-
-def _is_table(kept: Any) -> bool:
-    """Whether it is what was written: a file of the user's may be damaged."""
-    match kept:
-        case {"bootstrap": [_, _, _] as by_tables, "linear": linear, "gate": gate}:
-            numbers = [*by_tables, linear, gate]
-            # JSON of Python's has infinity.
-            return all(isinstance(each, float) and 0 < each < math.inf for each in numbers)
-        case _:
-            return False

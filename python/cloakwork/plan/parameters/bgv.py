@@ -227,7 +227,7 @@ def _in_ring(plan: SlotPlan, options: IntegerOptions, log_n: int) -> IntegerPlan
             try:
                 sets = _parameter_sets(found.program, found.chain, options, log_n)
                 made_of = _within_key_budget(found.program, sets, options)
-            except (InvalidParametersError, NoiseExhaustedError) as error:
+            except (InvalidParametersError, KeyBudgetError, NoiseExhaustedError) as error:
                 refusal = error
                 continue
             cost = total_seconds(made_of, counted_costs(limbs_of(sets[0]), log_n))

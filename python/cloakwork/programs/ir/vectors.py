@@ -169,8 +169,7 @@ class LaneProgram:
         for place in (place for places in self.places for place in places):
             if isinstance(place, Place):
                 needed[place.vector].add(place.slot)
-        for number in range(len(self.operations) - 1, -1, -1):
-            operation, slots = self.operations[number], needed[number]
+        for operation, slots in zip(reversed(self.operations), reversed(needed), strict=True):
             match operation:
                 case Rotate(operand=operand, steps=steps):
                     needed[operand] |= {slot + steps for slot in slots}

@@ -126,7 +126,7 @@ def bound_arguments(
             f"{len(args)}"
         )
     found = dict(zip(names, args, strict=False))
-    for name, value in named.items():
+    for name in named:
         if name not in names:
             raise InputNameError(
                 f"cannot {action}: there is no input {name!r}; expected "
@@ -134,8 +134,7 @@ def bound_arguments(
             )
         if name in found:
             raise InputNameError(f"cannot {action}: the input {name!r} is given twice")
-        found[name] = value
-    return found
+    return {**found, **named}
 
 
 def evaluation_rows(

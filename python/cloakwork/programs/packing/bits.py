@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,7 +102,7 @@ def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[st
         if port.fraction:
             made = unscaled(port, made)
         made = made.reshape(len(bits), *port.shape, *made.shape[1:])
-        results[port.name] = made if many else _single(port, made[0])
+        results[port.name] = made if many else _single(port, made)
     return results
 
 
@@ -164,12 +163,8 @@ def _made(port: Port, bits: Bits) -> NDArray[Any]:
     return ((words ^ np.uint64(sign)) - np.uint64(sign)).view(np.int64)
 
 
-def _single(port: Port, value: Any) -> Any:
-    """One run's value of a port."""
+def _single(port: Port, made: NDArray[Any]) -> Any:
+    """The value of a port in the only run."""
     if port.shape or port.kind == "bits":
-        return value
-    if port.kind == "bytes":
-        return value.tobytes()
-    if port.fraction:
-        return value if isinstance(value, Fraction) else float(value)
-    return int(value)
+        return made[0]
+    return made.tobytes() if port.kind == "bytes" else made.item()

@@ -63,11 +63,6 @@ class ScalarPlaces:
     inputs: tuple[tuple[PlacedScalar, ...], ...]
     results: tuple[ResultPlace | Clear, ...]
 
-    @property
-    def capacity(self) -> int:
-        """Evaluations at once."""
-        return capacity(self.width, self.slots)
-
     def pack(
         self, evaluations: Mapping[str, NDArray[Any]], numbers: Sequence[int] | None = None
     ) -> list[NDArray[Any]]:
@@ -136,8 +131,7 @@ class ScalarPacking(Packing):
                 known = 0 <= scalar.index < counts.get(scalar.input, 0)
                 self._require(known, "it packs a scalar that no input has")
             taken = {scalar.slot % places.slots for scalar in scalars}
-            apart = len(taken) == len(scalars)
-            self._require(apart, f"two scalars share a slot of input {number}")
+            self._require(len(taken) == len(scalars), f"two scalars share a slot of input {number}")
         results = [place for place in places.results if isinstance(place, ResultPlace)]
         slots = {each.slot for each in results} | {each.slot for each in chain(*places.inputs)}
         inside = all(abs(slot) < places.slots for slot in slots)
@@ -148,7 +142,7 @@ class ScalarPacking(Packing):
         found = all(0 <= number < len(places.results) for number in leaves)
         self._require(found, "a result is missing")
         object.__setattr__(self, "outputs", result_ports(self.form, self.bits))
-        object.__setattr__(self, "batch", places.capacity)
+        object.__setattr__(self, "batch", capacity(places.width, places.slots))
 
     def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
         rows, many = _integers(port, value, action)

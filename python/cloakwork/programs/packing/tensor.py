@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,13 +74,11 @@ class RealPacking(Packing):
     def unpack(self, runs: Sequence[Sequence[Vector]], count: int | None) -> Any:
         """Arrays in the form in which the function or the network returns them."""
         found: list[NDArray[np.float64]] = []
-        first = 0
+        left = [iter(vectors) for vectors in runs]
         for port, place in self.tensors_out:
-            last = first + place.ciphertexts
-            parts = [self._unpacked(place, vectors[first:last]) for vectors in runs]
+            parts = [self._unpacked(place, [*islice(each, place.ciphertexts)]) for each in left]
             array = np.concatenate(parts)[: count or 1].reshape(-1, *port.shape)
             found.append(np.asarray(array[0] if count is None else array))
-            first = last
         return filled(self.form, found)
 
     def input_bounds(self) -> list[Vector] | None:
