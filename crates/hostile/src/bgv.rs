@@ -79,7 +79,7 @@ impl Bench {
             let _ = self.decrypt(&rotated);
         }
         let step = self.parameters.slots() / 2;
-        for products in e.rotated_products(&[x, x], &[x, x], step) {
+        if let Ok(products) = e.rotated_products(&[x, x], &[x, x], step) {
             for t in 0..products.count() {
                 let switched =
                     [e.switch_product(&products, t), e.switch_product_and_modulus(&products, t)];

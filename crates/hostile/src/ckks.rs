@@ -102,7 +102,7 @@ impl Bench {
             let _ = self.decrypt(&rotated);
         }
         let step = self.parameters.slots() / 2;
-        for products in evaluator.rotated_products(&[x, x], &[x, x], step) {
+        if let Ok(products) = evaluator.rotated_products(&[x, x], &[x, x], step) {
             for t in 0..products.count() {
                 let switched = [
                     evaluator.switch_product(&products, t),

@@ -100,7 +100,6 @@ impl SecretKey {
     ///     rotated_products: The highest level at which rotated products are switched, by rotation
     ///         in slots: 0 takes the relinearisation key, any other one of `rotations` too.
     #[pyo3(signature = (*, relinearisation_level, rotations, conjugation_level, automorphisms=None, rotated_products=None))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn evaluation_keys(
         &self,
         py: Python<'_>,

@@ -338,16 +338,6 @@ fn digit_terms<'a>(
     DigitTerms { digits, key: key.halves.limb(position), key_digits, places, tile }
 }
 
-/// How often the expensive parts ran on this thread, for tests of what an operation costs.
-#[cfg(test)]
-pub(crate) mod counts {
-    use std::cell::Cell;
-
-    thread_local! {
-        pub(crate) static DECOMPOSITIONS: Cell<usize> = const { Cell::new(0) };
-    }
-}
-
 /// Runs `work` on the limbs of two polynomials over the same basis, prime by prime.
 pub(crate) fn for_each_pair(polys: &mut [Poly; 2], work: impl Fn(usize, [&mut [u32]; 2]) + Sync) {
     let [first, second] = polys;
@@ -356,4 +346,14 @@ pub(crate) fn for_each_pair(polys: &mut [Poly; 2], work: impl Fn(usize, [&mut [u
         .zip(second.par_limbs_mut())
         .shared()
         .for_each(|((position, first), (_, second))| work(position, [first, second]));
+}
+
+/// How often the expensive parts ran on this thread, for tests of what an operation costs.
+#[cfg(test)]
+pub(crate) mod counts {
+    use std::cell::Cell;
+
+    thread_local! {
+        pub(crate) static DECOMPOSITIONS: Cell<usize> = const { Cell::new(0) };
+    }
 }

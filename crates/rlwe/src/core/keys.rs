@@ -9,7 +9,6 @@ use zeroize::Zeroizing;
 
 use super::literal::SecretDistribution;
 use super::parameters::{Digit, Parameters};
-use super::rotated_products::ProductKeys;
 use crate::parallel;
 use crate::ring::automorphism::{
     Automorphism, conjugation_element, inverse_element, rotation_element,
@@ -68,6 +67,14 @@ pub struct EvaluationKeys {
     /// From the product of the secret and its image under X -> X^g to the secret, by g; that of 1
     /// is the relinearisation key.
     pub(crate) products: BTreeMap<usize, Arc<SwitchingKey>>,
+}
+
+/// The keys that a product at a rotation is switched by.
+pub(crate) struct ProductKeys<'a> {
+    /// Galois element and key of the rotation; none for that by 0.
+    pub(crate) rotation: Option<(usize, &'a SwitchingKey)>,
+    /// From s sigma(s) to s.
+    pub(crate) product: &'a SwitchingKey,
 }
 
 /// Which evaluation keys to make, and for which level each.
