@@ -279,16 +279,22 @@ impl NoiseModel {
     /// # Ok::<(), rlwe::Error>(())
     /// ```
     pub fn products(&self, left: Noise, right: Noise, terms: usize, special_bits: f64) -> Noise {
-        let bits = (terms as f64).log2();
-        let worst = left.times(right).scaled(bits);
         let errors = [left, right].map(|noise| self.encryption_error(noise, special_bits));
-        let [Some(left), Some(right)] = errors else { return worst };
+        let [Some(left), Some(right)] = errors else {
+            return Self::worst_products(left, right, terms);
+        };
+        let bits = (terms as f64).log2();
         let messages = self.message().times(self.message()).scaled(bits);
         let error_of = |of: Noise, by: Noise| self.times_error(of, by);
         let mixed = error_of(self.message(), left).plus(error_of(self.message(), right));
         // Half a bit more, as both sides may hold one ciphertext, whose error is then squared.
         let of_errors = error_of(left, right).scaled(0.5);
         messages.plus(mixed.plus(of_errors).scaled(bits / 2.0))
+    }
+
+    /// Of a sum of so many products that may have everything to do with each other.
+    pub fn worst_products(left: Noise, right: Noise, terms: usize) -> Noise {
+        left.times(right).scaled((terms as f64).log2())
     }
 
     /// [`Self::products`] where the key-switching primes are not known yet.

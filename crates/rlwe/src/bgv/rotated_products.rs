@@ -8,10 +8,10 @@ use rayon::prelude::*;
 use super::ciphertext::Ciphertext;
 use super::estimate::Estimate;
 use super::evaluator::Evaluator;
-use super::noise::Noise;
+use super::noise::{Noise, NoiseModel};
 use super::parameters::Parameters;
 use crate::core::keys::KeyId;
-use crate::core::rotated_products::{UnswitchedProducts, check_pairs};
+use crate::core::rotated_products::{UnswitchedProducts, check_pairs, has_repeats};
 use crate::ring::division::Division;
 use crate::ring::poly::Poly;
 use crate::{Error, Result};
@@ -120,11 +120,14 @@ impl Evaluator {
         self.parameters().check_step(step, operation)?;
         let [lefts, rights] = [left, right]
             .map(|side| -> Vec<&Estimate> { side.iter().map(|a| a.estimate()).collect() });
-        let estimate = Estimate::rotated_products(&lefts, &rights)?;
+        let mut estimate = Estimate::rotated_products(&lefts, &rights)?;
         let [left, right] =
             [left, right].map(|side| -> Vec<&[Poly]> { side.iter().map(|a| &*a.polys).collect() });
-        let products =
-            UnswitchedProducts::new(self.parameters().ring(), &left, &right, step).into();
+        let ring = self.parameters().ring();
+        if has_repeats(ring, &left) || has_repeats(ring, &right) {
+            estimate = Estimate::repeated_products(&lefts, &rights)?;
+        }
+        let products = UnswitchedProducts::new(ring, &left, &right, step).into();
         Ok(RotatedProducts { estimate, key: self.keys.id, products })
     }
 
@@ -210,12 +213,29 @@ impl Evaluator {
 }
 
 impl Estimate {
-    /// What [`Evaluator::rotated_products`] gives for ciphertexts like these: see
-    /// [`super::NoiseModel::products`] for their noise.
+    /// What [`Evaluator::rotated_products`] gives for ciphertexts like these, none of which comes
+    /// twice on one side: see [`super::NoiseModel::products`] for their noise.
     ///
     /// # Errors
     /// Those of [`Evaluator::rotated_products`].
     pub fn rotated_products(left: &[&Self], right: &[&Self]) -> Result<Self> {
+        Self::products(left, right, |parameters, left, right, terms| {
+            parameters.noise_model().products(left, right, terms, parameters.special_bits())
+        })
+    }
+
+    /// The same where a ciphertext comes several times: errors add up as messages do.
+    fn repeated_products(left: &[&Self], right: &[&Self]) -> Result<Self> {
+        Self::products(left, right, |_, left, right, terms| {
+            NoiseModel::worst_products(left, right, terms)
+        })
+    }
+
+    fn products(
+        left: &[&Self],
+        right: &[&Self],
+        noise: impl Fn(&Parameters, Noise, Noise, usize) -> Noise,
+    ) -> Result<Self> {
         let operation = "multiply rotated";
         check_pairs(left.len(), right.len(), operation)?;
         let [one, other] = [left, right].map(|side| side[0]);
@@ -228,8 +248,7 @@ impl Estimate {
             let noises = side.iter().map(|a| a.noise);
             noises.reduce(Noise::or).expect("at least one ciphertext")
         };
-        let special_bits = one.parameters.special_bits();
-        let noise = one.model().products(loudest(left), loudest(right), left.len(), special_bits);
+        let noise = noise(&one.parameters, loudest(left), loudest(right), left.len());
         let factor = one.parameters.t().mul(one.factor, other.factor);
         Self { degree: 2, factor, noise, ..one.clone() }.checked(operation)
     }

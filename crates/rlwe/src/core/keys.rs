@@ -10,7 +10,6 @@ use zeroize::Zeroizing;
 use super::encapsulation::EncapsulationKeys;
 use super::literal::SecretDistribution;
 use super::parameters::{Digit, Parameters};
-use super::rotated_products::ProductKeys;
 use crate::parallel;
 use crate::ring::automorphism::{
     Automorphism, conjugation_element, inverse_element, rotation_element,
@@ -71,6 +70,14 @@ pub struct EvaluationKeys {
     pub(crate) products: BTreeMap<usize, Arc<SwitchingKey>>,
     /// For raising the modulus under a sparse secret.
     pub(crate) encapsulation: Option<Arc<EncapsulationKeys>>,
+}
+
+/// The keys that a product at a rotation is switched by.
+pub(crate) struct ProductKeys<'a> {
+    /// Galois element and key of the rotation; none for that by 0.
+    pub(crate) rotation: Option<(usize, &'a SwitchingKey)>,
+    /// From s sigma(s) to s.
+    pub(crate) product: &'a SwitchingKey,
 }
 
 /// Which evaluation keys to make, and for which level each.

@@ -19,10 +19,12 @@
 //! logarithm of a position is its exponent's to base 5^(k/2), counted from the first position, and
 //! P_t at column c is M at the row whose logarithm is t more than that of c.
 
+use std::collections::BTreeSet;
+
 use rayon::prelude::*;
 
 use super::key_switching::mod_up;
-use super::keys::{EvaluationKeys, SwitchingKey};
+use super::keys::{EvaluationKeys, ProductKeys};
 use super::parameters::Parameters;
 use crate::parallel;
 use crate::ring::automorphism::{Automorphism, inverse_element, rotation_element};
@@ -39,6 +41,8 @@ const RUN: usize = 64;
 /// Columns that are worked on together: their sums and one block of rows stay in the second-level
 /// cache, and the other operand is packed anew for each.
 const MOST_COLUMNS: usize = 512;
+/// Words by which a ciphertext is known, of more than 13 bits each.
+const WORDS_OF_MARK: usize = 16;
 /// Rows that are packed together.
 const MOST_ROWS: usize = 512;
 
@@ -372,12 +376,17 @@ pub(crate) fn check_pairs(left: usize, right: usize, operation: &'static str) ->
     Err(Error::InvalidArgument { operation, reason })
 }
 
-/// The keys that a product at a rotation is switched by.
-pub(crate) struct ProductKeys<'a> {
-    /// Galois element and key of the rotation; none for that by 0.
-    pub(crate) rotation: Option<(usize, &'a SwitchingKey)>,
-    /// From s sigma(s) to s.
-    pub(crate) product: &'a SwitchingKey,
+/// Whether two ciphertexts of one basis are the same but for their sign: their errors are too.
+///
+/// Second polynomials are uniform, so that a few words tell them apart.
+pub(crate) fn has_repeats(ring: &Ring, ciphertexts: &[&[Poly]]) -> bool {
+    let mark = |polys: &&[Poly]| -> Vec<u32> {
+        let (position, limb) = polys[1].limbs().next().expect("a prime");
+        let q = ring.modulus(position).q;
+        limb[..WORDS_OF_MARK].iter().map(|&x| x.min(q - x)).collect()
+    };
+    let marks: BTreeSet<Vec<u32>> = ciphertexts.iter().map(mark).collect();
+    marks.len() < ciphertexts.len()
 }
 
 impl EvaluationKeys {

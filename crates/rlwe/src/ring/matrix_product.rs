@@ -679,41 +679,4 @@ mod tests {
             check(q, &left, &Matrix::new(terms, columns, &mut residue));
         }
     }
-
-    #[test]
-    #[ignore = "a measurement"]
-    fn speed() {
-        for bits in [24, 30] {
-            let [_, q] = primes(bits);
-            for instructions in instructions() {
-                let product = MatrixProduct::new(instructions, q);
-                let (rows, columns) = (512, 512);
-                let mut random = random(3);
-                let (mut left, mut right) =
-                    (product.left_panel(1, rows), product.right_panel(1, columns));
-                let words: Vec<u32> = (0..512 * DEPTH).map(|_| q.reduce(random())).collect();
-                let words: Vec<&[u32]> = words.chunks(512).collect();
-                let mut packing = f64::INFINITY;
-                for _ in 0..5 {
-                    let start = std::time::Instant::now();
-                    product.pack(&mut left, 0, &words);
-                    product.pack(&mut right, 0, &words);
-                    let each = start.elapsed().as_secs_f64() / (2 * DEPTH * 512) as f64;
-                    packing = packing.min(each);
-                }
-                let mut sums = product.sums(1, rows, columns);
-                let mut best = f64::INFINITY;
-                for _ in 0..30 {
-                    let start = std::time::Instant::now();
-                    product.add_products(&left, &right, DEPTH, 0, &mut sums);
-                    best = best.min(start.elapsed().as_secs_f64());
-                }
-                let rate = (rows * columns * DEPTH) as f64 / best / 1e9;
-                println!(
-                    "{bits} {instructions:?} {rate:.1} GMAC/s, packing {:.2} ns",
-                    packing * 1e9
-                );
-            }
-        }
-    }
 }
