@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use hostile::bgv::small as small_bgv;
 use hostile::ckks::small;
-use hostile::{HEADER, Refusal, TARGETS, Target, attack, bits, target};
+use hostile::{HEADER, Refusal, TARGETS, Target, attack, bits, bootstrapping, target};
 use peak_alloc::PeakAlloc;
 use rlwe::bytes::ReadLimits;
 use rlwe::ckks::{Encoding, Evaluator, Parameters, ParametersLiteral};
@@ -111,11 +111,13 @@ fn made(target: &str) -> Vec<(&'static str, Vec<u8>)> {
         "large_evaluation_keys"
         | "large_ciphertext"
         | "large_bgv_evaluation_keys"
+        | "bootstrapping_keys"
         | "bits_evaluation_key" => vec![
             ("as_it_is", vec![0]),
             ("a_patch", [&[1][..], &100u32.to_le_bytes(), &[8], &[255; 8]].concat()),
             ("a_level", [&[2][..], &17u32.to_le_bytes(), &[1, 0]].concat()),
         ],
+        "bootstrapping_parameters" => vec![("small", bootstrapping::parameters())],
         "bits_secret_key" => vec![("key", bits::secret().to_bytes().to_vec())],
         "bits_public_key" => vec![("key", bits::secret().public_key().unwrap().to_bytes())],
         "bits_ciphertexts" => {
@@ -308,6 +310,16 @@ fn withstands_patches(name: &str, patches: u64) {
 }
 
 #[test]
+fn bootstrapping_parameters_withstands_damage() {
+    withstands("bootstrapping_parameters", MUTATIONS_THAT_TAKE_TIME);
+}
+
+#[test]
+fn bootstrapping_keys_withstands_patches() {
+    withstands_patches("bootstrapping_keys", PATCHES);
+}
+
+#[test]
 fn secret_key_withstands_damage() {
     withstands("secret_key", MUTATIONS);
 }
@@ -440,7 +452,7 @@ fn every_field_is_checked() {
         ("evaluation_keys", "every", 16, &[7], "0 or 1 for a relinearisation key, got 7"),
         ("evaluation_keys", "every", 17, &words(3), "a level of at most 2, got 3"),
         ("evaluation_keys", "relinearisation", 53, &most, "expected residues below"),
-        ("evaluation_keys", "none", 17, &most, "expected 4 more bytes, got 0"),
+        ("evaluation_keys", "none", 17, &most, "expected 4 more bytes, got 1"),
         ("ciphertext", "fresh", 16, &most, "a level of at most 2"),
         ("ciphertext", "sparse", 16, &words(2), "more bytes, got"),
         ("ciphertext", "fresh", 20, &words(0), "a power of two of at most 16 slots, got 0"),
@@ -569,7 +581,7 @@ fn headers_say_what_was_expected_and_what_came() {
     let _turn = alone();
     let cases: &[(usize, &[u8], &str)] = &[
         (0, b"PK\x03\x04", "do not begin as those of Cloakwork do"),
-        (4, &[2], "expected format version 4, got 2"),
+        (4, &[2], "expected format version 5, got 2"),
         (6, &[6], "expected a ciphertext, got a plaintext"),
         (6, &[9, 9], "expected a ciphertext, got an object of unknown kind 2313"),
         (8, &[0; 16], "the checksum is wrong"),

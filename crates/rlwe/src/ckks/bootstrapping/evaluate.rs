@@ -39,9 +39,10 @@ impl Evaluator {
 
     fn refreshed(&self, a: &Ciphertext, bootstrapping: &Bootstrapping) -> Result<Vec<Poly>> {
         let level = bootstrapping.input_level();
-        let mut value = match a.level() > level {
-            true => self.align(a, level, a.parameters().scale(level)?)?,
-            false => a.clone(),
+        let mut value = if a.level() > level {
+            self.align(a, level, a.parameters().scale(level)?)?
+        } else {
+            a.clone()
         };
         for transform in &bootstrapping.slots_to_coefficients {
             value = self.transform_and_rescale(&value, transform)?;
@@ -139,9 +140,10 @@ impl Estimate {
             let (needed, available) = (level, self.level);
             return Err(Error::LevelExhausted { operation: BOOTSTRAP, needed, available });
         }
-        let lowered = match self.level > level {
-            true => self.align(level, self.parameters.scale(level)?)?,
-            false => self.clone(),
+        let lowered = if self.level > level {
+            self.align(level, self.parameters.scale(level)?)?
+        } else {
+            self.clone()
         };
         let base_scale = lowered.scale * bootstrapping.down_gain()?;
         let ratio = parameters.base_scale() / base_scale;

@@ -99,9 +99,9 @@ impl BootstrappingLiteral {
     ///
     /// | log_n | slots | levels | mean error |
     /// |---|---|---|---|
-    /// | 15 | 2^14 | 3 of 30 bits | about 2^-15 |
-    /// | 16 | 2^15 | 10 of 40 bits | about 2^-24 |
-    /// | 17 | 2^16 | 40 of 40 bits | about 2^-22 |
+    /// | 15 | 2^14 | 3 of 30 bits | 2^-16.8 |
+    /// | 16 | 2^15 | 10 of 40 bits | 2^-24.2 |
+    /// | 17 | 2^16 | 40 of 40 bits | 2^-22, estimated |
     ///
     /// # Errors
     /// [`Error::InvalidParameters`] for another ring.
