@@ -7,6 +7,7 @@
 
 pub mod bgv;
 pub mod bits;
+pub mod bootstrapping;
 pub mod ckks;
 mod keys;
 
@@ -84,7 +85,7 @@ const fn patched(target: Target, originals: fn() -> &'static [Vec<u8>]) -> Targe
     Target { feed: Feed::Patches(originals), ..target }
 }
 
-pub const TARGETS: [Target; 18] = [
+pub const TARGETS: [Target; 20] = [
     rlwe("parameters", 1, ckks::small_fingerprint, ckks::read_parameters),
     rlwe("secret_key", 2, ckks::small_fingerprint, ckks::secret_key),
     rlwe("public_key", 3, ckks::small_fingerprint, ckks::public_key),
@@ -107,6 +108,16 @@ pub const TARGETS: [Target; 18] = [
         rlwe("large_bgv_evaluation_keys", 4, bgv::large_fingerprint, bgv::large_evaluation_keys),
         bgv::large_keys,
     ),
+    rlwe(
+        "bootstrapping_parameters",
+        10,
+        bootstrapping::fingerprint,
+        bootstrapping::read_parameters,
+    ),
+    patched(
+        rlwe("bootstrapping_keys", 4, bootstrapping::fingerprint, bootstrapping::evaluation_keys),
+        bootstrapping::keys,
+    ),
     tfhe("bits_secret_key", 1, bits::secret_key),
     tfhe("bits_ciphertexts", 3, bits::ciphertexts),
     tfhe("bits_public_key", 4, bits::public_key),
@@ -116,7 +127,7 @@ pub const TARGETS: [Target; 18] = [
 
 /// The target of this name.
 pub fn target(name: &str) -> &'static Target {
-    static ALL: [Target; 18] = TARGETS;
+    static ALL: [Target; 20] = TARGETS;
     ALL.iter().find(|target| target.name == name).expect("a target")
 }
 

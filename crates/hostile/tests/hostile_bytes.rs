@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use hostile::bgv::small as small_bgv;
 use hostile::ckks::small;
-use hostile::{HEADER, Refusal, TARGETS, Target, attack, bits, target};
+use hostile::{HEADER, Refusal, TARGETS, Target, attack, bits, bootstrapping, target};
 use peak_alloc::PeakAlloc;
 use rlwe::bytes::ReadLimits;
 use rlwe::ckks::{Encoding, Evaluator, Parameters, ParametersLiteral};
@@ -117,11 +117,13 @@ fn made(target: &str) -> Vec<(&'static str, Vec<u8>)> {
         "large_evaluation_keys"
         | "large_ciphertext"
         | "large_bgv_evaluation_keys"
+        | "bootstrapping_keys"
         | "bits_evaluation_key" => vec![
             ("as_it_is", vec![0]),
             ("a_patch", [&[1][..], &100u32.to_le_bytes(), &[8], &[255; 8]].concat()),
             ("a_level", [&[2][..], &17u32.to_le_bytes(), &[1, 0]].concat()),
         ],
+        "bootstrapping_parameters" => vec![("small", bootstrapping::parameters())],
         "bits_secret_key" => vec![("key", bits::secret().to_bytes().to_vec())],
         "bits_public_key" => vec![("key", bits::secret().public_key().unwrap().to_bytes())],
         "bits_ciphertexts" => {
@@ -312,6 +314,16 @@ fn withstands_patches(name: &str, patches: u64) {
     for _ in 0..patches {
         attack(name, &damaged(choice, &files, &files));
     }
+}
+
+#[test]
+fn bootstrapping_parameters_withstands_damage() {
+    withstands("bootstrapping_parameters", MUTATIONS_THAT_TAKE_TIME);
+}
+
+#[test]
+fn bootstrapping_keys_withstands_patches() {
+    withstands_patches("bootstrapping_keys", PATCHES);
 }
 
 #[test]

@@ -7,7 +7,6 @@ use pyo3::types::PyBytes;
 use rlwe::bytes::ReadLimits;
 use rlwe::ckks::{self, BootstrappingLiteral};
 
-use crate::ckks::keys::{EvaluationKeys, SecretKey};
 use crate::ckks::parameters::Parameters;
 use crate::numbers::{Number, Real};
 use crate::{bytes, engine, errors};
@@ -251,21 +250,5 @@ impl Bootstrapping {
 
     fn __repr__(&self) -> String {
         format!("Bootstrapping({})", self.0)
-    }
-}
-
-#[pymethods]
-impl SecretKey {
-    /// The keys that refreshing needs, each for the level at which it is used.
-    ///
-    /// Raises:
-    ///     InsecureParametersError: The sparse secret is less secure than the parameters.
-    fn bootstrapping_keys(
-        &self,
-        py: Python<'_>,
-        bootstrapping: Bound<'_, Bootstrapping>,
-    ) -> PyResult<EvaluationKeys> {
-        let request = bootstrapping.get().0.keys();
-        engine::run(py, || self.0.evaluation_keys(&request)).map(EvaluationKeys::new)
     }
 }

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
 use rlwe::keys;
 
+use crate::ckks::bootstrapping::Bootstrapping;
 use crate::ckks::ciphertext::Ciphertext;
 use crate::ckks::estimate::{CkksEstimate, flooding};
 use crate::ckks::parameters::Parameters;
@@ -16,7 +17,7 @@ use crate::{bytes, engine, errors};
 
 /// The key that decrypts; wiped from memory when freed, never printed.
 #[pyclass(frozen, module = "cloakwork._native")]
-pub struct SecretKey(pub keys::SecretKey);
+pub struct SecretKey(keys::SecretKey);
 
 #[pymethods]
 impl SecretKey {
@@ -129,6 +130,19 @@ impl SecretKey {
         engine::run(py, || self.0.evaluation_keys(&request)).map(EvaluationKeys::new)
     }
 
+    /// The keys that refreshing needs, each for the level at which it is used.
+    ///
+    /// Raises:
+    ///     InsecureParametersError: The sparse secret is less secure than the parameters.
+    fn bootstrapping_keys(
+        &self,
+        py: Python<'_>,
+        bootstrapping: Bound<'_, Bootstrapping>,
+    ) -> PyResult<EvaluationKeys> {
+        let request = bootstrapping.get().0.keys();
+        engine::run(py, || self.0.evaluation_keys(&request)).map(EvaluationKeys::new)
+    }
+
     /// Which secret key it belongs to: a random public label.
     #[getter]
     fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
@@ -202,7 +216,7 @@ impl PublicKey {
 pub struct EvaluationKeys(Mutex<keys::EvaluationKeys>);
 
 impl EvaluationKeys {
-    pub fn new(keys: keys::EvaluationKeys) -> Self {
+    fn new(keys: keys::EvaluationKeys) -> Self {
         Self(Mutex::new(keys))
     }
 

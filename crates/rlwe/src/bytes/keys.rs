@@ -9,9 +9,10 @@ use zeroize::Zeroizing;
 use super::kind::{EVALUATION_KEYS, PUBLIC_KEY, SECRET_KEY, open_under, seal};
 use super::{reader, residues};
 use crate::Result;
-use crate::core::encapsulation::{EncapsulationKeys, encapsulation_basis};
+use crate::core::encapsulation::encapsulation_basis;
 use crate::core::keys::{
-    EvaluationKeys, KeyId, PublicKey, SecretKey, SwitchingKey, every_prime, expand_half, key_digits,
+    EncapsulationKeys, EvaluationKeys, KeyId, PublicKey, SecretKey, SwitchingKey, every_prime,
+    expand_half, key_digits,
 };
 use crate::core::{Parameters, SecretDistribution};
 use crate::ring::bundle::Bundle;

@@ -3,7 +3,8 @@
 //! ```text
 //!   4  log2 of the ring degree
 //!   8  how secrets are drawn: 0, 0 ternary; 1, weight of fixed weight
-//!  16  scale and headroom that were asked for, in bits, doubles
+//!  16  scale and headroom that were asked for, in bits, doubles; of bootstrapping the size of
+//!      level 0 instead of the headroom
 //!  12  of BGV: the plaintext modulus, failure bits, a double
 //!  52  of bootstrapping: levels, factors of both transforms, double angles, sparse weight; bound,
 //!      ratio, sizes of the levels of CoeffsToSlots and of EvalMod, doubles
@@ -143,9 +144,8 @@ impl BootstrappingParameters {
             .flat_map(|count| count.to_le_bytes())
             .chain(sizes.iter().flat_map(|size| size.to_le_bytes()))
             .collect();
-        let parameters = self.parameters();
-        let nominal = [parameters.scale_bits(), parameters.headroom_bits()];
-        write(BOOTSTRAPPING_PARAMETERS, parameters, nominal, &own)
+        let nominal = [literal.scale_bits, literal.base_bits];
+        write(BOOTSTRAPPING_PARAMETERS, self.parameters(), nominal, &own)
     }
 
     /// The parameters that [`Self::to_bytes`] stored: see [`ckks::Parameters::from_bytes`].
@@ -179,7 +179,7 @@ impl BootstrappingParameters {
         let [levels, slots_to_coefficients, coefficients_to_slots, double_angles, sparse_weight] =
             counts;
         let [bound, ratio_bits, transform_bits, reduction_bits] = sizes;
-        let [scale_bits, headroom_bits] = ring.nominal;
+        let [scale_bits, base_bits] = ring.nominal;
         let malformed = |reason: String| Error::from(BOOTSTRAPPING_PARAMETERS.malformed(reason));
         if ring.secret != SecretDistribution::Ternary {
             return Err(malformed(format!(
@@ -191,7 +191,7 @@ impl BootstrappingParameters {
             log_n: ring.log_n,
             levels: levels as usize,
             scale_bits,
-            base_bits: scale_bits + headroom_bits,
+            base_bits,
             bound,
             ratio_bits,
             slots_to_coefficients: slots_to_coefficients as usize,

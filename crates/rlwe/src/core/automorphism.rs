@@ -2,16 +2,13 @@
 
 use rayon::prelude::*;
 
-use super::key_switching::{Automorphisms, Decomposition, mod_up};
+use super::key_switching::{Automorphisms, Decomposition, Step, mod_up};
 use super::keys::{EvaluationKeys, SwitchingKey};
 use crate::Result;
 use crate::parallel;
 use crate::ring::automorphism::rotation_element;
 use crate::ring::kernels;
 use crate::ring::poly::Poly;
-
-/// The Galois element and key of a rotation; none for a rotation by 0.
-pub(crate) type Step<'a> = Option<(usize, &'a SwitchingKey)>;
 
 impl EvaluationKeys {
     /// The keys of rotations in `0..slots`.

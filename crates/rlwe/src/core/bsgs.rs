@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-use super::automorphism::Step;
-use super::key_switching::{KeyedRotations, mod_up};
+use super::key_switching::{KeyedRotations, Step, mod_up};
 use super::keys::EvaluationKeys;
 use crate::parallel;
 use crate::ring::automorphism::Automorphism;

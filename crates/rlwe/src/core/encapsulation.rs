@@ -17,7 +17,7 @@
 //! the rounding, `sqrt((1 + h) / 12)` for a secret of weight h; of the second that of a rotation.
 
 use super::key_switching::mod_up;
-use super::keys::{KeyId, SecretKey, SwitchingKey, expand_half};
+use super::keys::{EncapsulationKeys, KeyId, SecretKey, expand_half};
 use super::parameters::Parameters;
 use crate::chain::MARGIN_BITS;
 use crate::ring::convert::Conversion;
@@ -28,27 +28,6 @@ use crate::ring::poly::{Basis, Poly, SecretPoly};
 use crate::sampling::{self, Generator, Seed};
 use crate::security::max_log_q_sparse;
 use crate::{Error, Result};
-
-/// The keys of both switches.
-#[derive(Clone, PartialEq)]
-pub(crate) struct EncapsulationKeys {
-    /// Nonzero coefficients of the sparse secret.
-    pub(crate) weight: usize,
-    pub(crate) seed: Seed,
-    /// To the sparse secret: an encryption under it of p0 times the other, over the primes of
-    /// [`encapsulation_basis`], in Montgomery form; the second half is expanded from the seed.
-    pub(crate) to_sparse: [Poly; 2],
-    /// From the sparse secret, at the top level.
-    pub(crate) from_sparse: SwitchingKey,
-}
-
-impl EncapsulationKeys {
-    /// Bytes in memory.
-    pub(crate) fn nbytes(&self) -> usize {
-        let halves = self.to_sparse.iter().map(|half| half.words().len() * 4).sum::<usize>();
-        halves + self.from_sparse.nbytes()
-    }
-}
 
 /// As few of the key-switching primes as exceed level 0 by the margin of every digit.
 fn part_of_special(parameters: &Parameters) -> Basis {

@@ -17,7 +17,6 @@
 
 use rayon::prelude::*;
 
-use super::automorphism::Step;
 use super::keys::SwitchingKey;
 use super::parameters::{Digit, Parameters};
 use crate::parallel;
@@ -83,6 +82,9 @@ impl<'a> Automorphisms<'a> {
         Self { added, subtracted }
     }
 }
+
+/// The Galois element and key of a rotation; none for a rotation by 0.
+pub(crate) type Step<'a> = Option<(usize, &'a SwitchingKey)>;
 
 /// Rotations of one ciphertext, to be made prime by prime; none for a rotation by 0.
 pub(crate) struct KeyedRotations<'a>(Vec<Option<KeyedAutomorphism<'a>>>);

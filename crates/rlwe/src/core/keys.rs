@@ -7,7 +7,6 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use super::encapsulation::EncapsulationKeys;
 use super::literal::SecretDistribution;
 use super::parameters::{Digit, Parameters};
 use crate::parallel;
@@ -78,6 +77,19 @@ pub(crate) struct ProductKeys<'a> {
     pub(crate) rotation: Option<(usize, &'a SwitchingKey)>,
     /// From s sigma(s) to s.
     pub(crate) product: &'a SwitchingKey,
+}
+
+/// The keys of sparse-secret encapsulation: to a sparse secret and back.
+#[derive(Clone, PartialEq)]
+pub(crate) struct EncapsulationKeys {
+    /// Nonzero coefficients of the sparse secret.
+    pub(crate) weight: usize,
+    pub(crate) seed: Seed,
+    /// To the sparse secret: an encryption under it of p0 times the other, over the primes of
+    /// [`encapsulation_basis`](super::encapsulation::encapsulation_basis), in Montgomery form; the second half is expanded from the seed.
+    pub(crate) to_sparse: [Poly; 2],
+    /// From the sparse secret, at the top level.
+    pub(crate) from_sparse: SwitchingKey,
 }
 
 /// Which evaluation keys to make, and for which level each.
@@ -393,6 +405,14 @@ impl SwitchingKey {
     /// Bytes in memory.
     pub fn nbytes(&self) -> usize {
         self.halves.nbytes()
+    }
+}
+
+impl EncapsulationKeys {
+    /// Bytes in memory.
+    pub(crate) fn nbytes(&self) -> usize {
+        let halves = self.to_sparse.iter().map(|half| half.words().len() * 4).sum::<usize>();
+        halves + self.from_sparse.nbytes()
     }
 }
 

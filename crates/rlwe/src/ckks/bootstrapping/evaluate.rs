@@ -1,13 +1,13 @@
 //! Bootstrapping of ciphertexts.
 
-use super::parameters::BootstrappingParameters;
-use super::refresh::{Bootstrapping, Packing};
+use super::parameters::Packing;
+use super::reduction::{reduce, within_the_circuit};
+use super::refresh::Bootstrapping;
 use crate::ckks::ciphertext::Ciphertext;
 use crate::ckks::estimate::Estimate;
 use crate::ckks::evaluator::Evaluator;
 use crate::ckks::linear_transform::LinearTransform;
-use crate::ckks::polynomial::{Arithmetic, evaluate_to};
-use crate::core::automorphism::Step;
+use crate::core::key_switching::Step;
 use crate::ring::automorphism::conjugation_element;
 use crate::ring::poly::Poly;
 use crate::{Error, Result, parallel};
@@ -19,11 +19,11 @@ const BOOTSTRAP: &str = "bootstrap";
 const BOUND_SLACK: f64 = 1e-9;
 
 impl Evaluator {
-    /// The same values at [`BootstrappingParameters::output_level`], however low the level was.
+    /// The same values at [`output_level`](super::BootstrappingParameters::output_level), however low the level was.
     ///
     /// The level of a must be at least [`Bootstrapping::input_level`]; what it has beyond
     /// that is given up. Precision is that of [`Estimate::bootstrap`]. A coefficient overflows with
-    /// a chance below 2^-[`BootstrappingParameters::failure_bits`], and then every slot is wrong.
+    /// a chance below 2^-[`failure_bits`](super::BootstrappingParameters::failure_bits), and then every slot is wrong.
     ///
     /// # Errors
     /// [`Error::LevelExhausted`] below the input level, [`Error::ValueOutOfRange`] for values that
@@ -39,9 +39,10 @@ impl Evaluator {
 
     fn refreshed(&self, a: &Ciphertext, bootstrapping: &Bootstrapping) -> Result<Vec<Poly>> {
         let level = bootstrapping.input_level();
-        let mut value = match a.level() > level {
-            true => self.align(a, level, a.parameters().scale(level)?)?,
-            false => a.clone(),
+        let mut value = if a.level() > level {
+            self.align(a, level, a.parameters().scale(level)?)?
+        } else {
+            a.clone()
         };
         for transform in &bootstrapping.slots_to_coefficients {
             value = self.transform_and_rescale(&value, transform)?;
@@ -121,35 +122,6 @@ impl Evaluator {
     }
 }
 
-/// The sine of 2 pi range x, for x up to 1: by the cosine and its double angles.
-pub(super) fn reduce<A: Arithmetic>(
-    arithmetic: &A,
-    x: &A::Value,
-    parameters: &BootstrappingParameters,
-) -> Result<A::Value> {
-    let cosine = parameters.cosine();
-    let scales = parameters.reduction_scales()?;
-    let level = parameters.reduction_level() - cosine.depth();
-    let mut x = x.clone();
-    arithmetic.add_real(&mut x, -0.25 / parameters.range())?;
-    arithmetic.bound(&mut x, 1.0);
-    let mut value = evaluate_to(arithmetic, &x, cosine, level, scales[0])?;
-    for &scale in &scales[1..] {
-        arithmetic.bound(&mut value, 1.0);
-        let mut square = arithmetic.multiply_lazily(&value, &value)?;
-        arithmetic.double(&mut square);
-        arithmetic.add_real(&mut square, -1.0)?;
-        value = arithmetic.relinearize_and_rescale_to(&square, scale)?;
-    }
-    Ok(value)
-}
-
-/// Between the ends of the circuit a ciphertext is known by its level and scale: precision follows
-/// from [`super::noise`] for the whole, and values are at most 1 in units of the scale.
-pub(super) fn within_the_circuit(estimate: &Estimate, level: usize, scale: f64) -> Estimate {
-    Estimate { level, scale, degree: 1, ..estimate.clone() }.with(0.0, 1.0)
-}
-
 impl Estimate {
     /// What [`Evaluator::bootstrap`] gives.
     ///
@@ -168,9 +140,10 @@ impl Estimate {
             let (needed, available) = (level, self.level);
             return Err(Error::LevelExhausted { operation: BOOTSTRAP, needed, available });
         }
-        let lowered = match self.level > level {
-            true => self.align(level, self.parameters.scale(level)?)?,
-            false => self.clone(),
+        let lowered = if self.level > level {
+            self.align(level, self.parameters.scale(level)?)?
+        } else {
+            self.clone()
         };
         let base_scale = lowered.scale * bootstrapping.down_gain()?;
         let ratio = parameters.base_scale() / base_scale;

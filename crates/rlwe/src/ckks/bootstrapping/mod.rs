@@ -22,10 +22,11 @@ mod fourier;
 mod noise;
 mod overflow;
 mod parameters;
+mod reduction;
 mod refresh;
 #[cfg(test)]
 mod tests;
 
 pub use overflow::OVERFLOW_FAILURE_BITS;
-pub use parameters::{BootstrappingLiteral, BootstrappingParameters};
-pub use refresh::{Bootstrapping, Packing};
+pub use parameters::{BootstrappingLiteral, BootstrappingParameters, Packing};
+pub use refresh::Bootstrapping;

@@ -5,7 +5,7 @@
 //! take them, would be off by the square root of the slots twice. Every rounding, key switch and
 //! encoded diagonal of both transforms adds an independent error, counted here where it arises and
 //! followed to the end. In EvalMod errors are followed to first order through every product, for
-//! each overflow by itself ([`ReductionNoise`]); what is taken is the mean square over the overflows
+//! each overflow by itself ([`Traced`]); what is taken is the mean square over the overflows
 //! as often as they occur.
 //!
 //! Beside noise there is what the circuit does to values themselves: the sine of an angle instead
@@ -16,10 +16,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
-use super::evaluate::{reduce, within_the_circuit};
 use super::fourier::Factor;
-use super::parameters::BootstrappingParameters;
-use super::refresh::Packing;
+use super::parameters::{BootstrappingParameters, Packing};
+use super::reduction::{reduce, within_the_circuit};
 use crate::Result;
 use crate::ckks::combination::{Alignment, Combination};
 use crate::ckks::encoding::Encoding;

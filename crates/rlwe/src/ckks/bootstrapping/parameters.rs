@@ -100,9 +100,9 @@ impl BootstrappingLiteral {
     ///
     /// | log_n | slots | levels | mean error |
     /// |---|---|---|---|
-    /// | 15 | 2^14 | 3 of 30 bits | about 2^-15 |
-    /// | 16 | 2^15 | 10 of 40 bits | about 2^-24 |
-    /// | 17 | 2^16 | 40 of 40 bits | about 2^-22 |
+    /// | 15 | 2^14 | 3 of 30 bits | 2^-16.8 |
+    /// | 16 | 2^15 | 10 of 40 bits | 2^-24.2 |
+    /// | 17 | 2^16 | 40 of 40 bits | 2^-22, estimated |
     ///
     /// # Errors
     /// [`Error::InvalidParameters`] for another ring.
@@ -221,6 +221,15 @@ impl BootstrappingLiteral {
             word_bits: WORD_BITS,
         }
     }
+}
+
+/// What is in the slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Packing {
+    /// Complex numbers, or two real ones in each slot: both parts are reduced.
+    Complex,
+    /// Real numbers: imaginary parts, which are noise, are dropped. Half the work of EvalMod.
+    Real,
 }
 
 /// A compiled set: CKKS parameters whose chain has the levels of a bootstrapping on top, and what
@@ -346,6 +355,26 @@ impl BootstrappingParameters {
     /// The scale of values in coefficients, for a ciphertext of canonical scale.
     pub(super) fn base_scale(&self) -> f64 {
         self.base() / self.0.literal.ratio_bits.exp2() / self.0.literal.bound
+    }
+
+    /// The scale at which EvalMod begins: that of its canonical products.
+    pub(super) fn reduction_scale(&self) -> Result<f64> {
+        self.parameters().rescale_factor(self.reduction_level())
+    }
+
+    /// The scales of EvalMod after the polynomial and after each double angle: such that the last
+    /// one is canonical once the sine of an angle is read as the angle.
+    pub(super) fn reduction_scales(&self) -> Result<Vec<f64>> {
+        let parameters = self.parameters();
+        let last = self.output_level();
+        let angle = TAU * self.base_scale() / self.base();
+        let mut scales = vec![parameters.scale(last)? / angle];
+        for level in last + 1..=last + self.literal().double_angles as usize {
+            let below = scales[scales.len() - 1];
+            scales.push((below * parameters.rescale_factor(level)?).sqrt());
+        }
+        scales.reverse();
+        Ok(scales)
     }
 
     /// How far a value at the bound is off by being the sine of an angle.

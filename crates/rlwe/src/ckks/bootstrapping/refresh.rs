@@ -1,25 +1,15 @@
 //! A bootstrapping that is ready to be applied.
 
-use std::f64::consts::TAU;
 use std::fmt;
 
 use super::fourier::{Factor, coefficients_to_slots, slots_to_coefficients};
 use super::noise::Noise;
-use super::parameters::BootstrappingParameters;
+use super::parameters::{BootstrappingParameters, Packing};
 use crate::Result;
 use crate::ckks::encoding::Encoding;
 use crate::ckks::linear_transform::{Diagonals, LinearTransform};
 use crate::ckks::parameters::Parameters;
 use crate::keys::EvaluationKeysRequest;
-
-/// What is in the slots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Packing {
-    /// Complex numbers, or two real ones in each slot: both parts are reduced.
-    Complex,
-    /// Real numbers: imaginary parts, which are noise, are dropped. Half the work of EvalMod.
-    Real,
-}
 
 /// The circuit that refreshes ciphertexts of a number of slots, its transforms at hand.
 ///
@@ -212,28 +202,6 @@ fn transforms(
             constructor(parameters, &factor.diagonals, slots, encoding, None)
         })
         .collect()
-}
-
-impl BootstrappingParameters {
-    /// The scale at which EvalMod begins: that of its canonical products.
-    pub(super) fn reduction_scale(&self) -> Result<f64> {
-        self.parameters().rescale_factor(self.reduction_level())
-    }
-
-    /// The scales of EvalMod after the polynomial and after each double angle: such that the last
-    /// one is canonical once the sine of an angle is read as the angle.
-    pub(super) fn reduction_scales(&self) -> Result<Vec<f64>> {
-        let parameters = self.parameters();
-        let last = self.output_level();
-        let angle = TAU * self.base_scale() / self.base();
-        let mut scales = vec![parameters.scale(last)? / angle];
-        for level in last + 1..=last + self.literal().double_angles as usize {
-            let below = scales[scales.len() - 1];
-            scales.push((below * parameters.rescale_factor(level)?).sqrt());
-        }
-        scales.reverse();
-        Ok(scales)
-    }
 }
 
 impl fmt::Display for Bootstrapping {
