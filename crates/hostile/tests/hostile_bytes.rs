@@ -460,7 +460,7 @@ fn every_field_is_checked() {
         ("evaluation_keys", "every", 17, &words(3), "a level of at most 2, got 3"),
         ("evaluation_keys", "relinearisation", 53, &most, "expected residues below"),
         ("evaluation_keys", "none", 17, &most, "expected a Galois element that is odd"),
-        ("evaluation_keys", "none", 21, &most, "expected 4 more bytes, got 0"),
+        ("evaluation_keys", "none", 21, &most, "expected 4 more bytes, got 1"),
         ("ciphertext", "fresh", 16, &most, "a level of at most 2"),
         ("ciphertext", "sparse", 16, &words(2), "more bytes, got"),
         ("ciphertext", "fresh", 20, &words(0), "a power of two of at most 16 slots, got 0"),
