@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork.errors import ActivationFitError, InvalidArgumentError, NotFiniteError
+from cloakwork.plan.fitting.minimax import minimax
+from cloakwork.plan.fitting.sign import error_of, sign_stages
 from cloakwork.plan.networks.calibration import calibrate
 from cloakwork.plan.networks.fit import fit
-from cloakwork.plan.networks.minimax import minimax
 from cloakwork.plan.networks.samples import Samples
-from cloakwork.plan.networks.sign import error_of, sign_stages
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
 

@@ -7,25 +7,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.polynomial.chebyshev import chebval
 
 from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import ActivationFitError, InvalidArgumentError
+from cloakwork.plan.fitting.least_degree import MAX_DEGREE, least_degree, nearest
+from cloakwork.plan.fitting.minimax import Approximation
+from cloakwork.plan.fitting.sign import MAX_BITS, Stages, error_of, sign_stages
 from cloakwork.plan.networks.calibration import Calibration
-from cloakwork.plan.networks.minimax import Approximation, interpolated, minimax
-from cloakwork.plan.networks.sign import MAX_BITS, Stages, error_of, sign_stages
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.activations import FUNCTIONS
 from cloakwork.programs.slots import polynomial_depth
-
-MAX_DEGREE = 255
 
 # Of a function with a corner: beyond, a composition is cheaper.
 _MAX_DEGREE_AT_CORNERS = 63
 
 _SAMPLES = 10001
-_DISTANCES = np.geomspace(1e-9, 2.0, 2000)
-_AROUND_BEND = np.concatenate([-_DISTANCES, [0.0], _DISTANCES])
 
 Function = Callable[[g.Array], g.Array]
 
@@ -214,41 +210,20 @@ class _Fitting:
 
     def of_degree(self, degree: int) -> _Made:
         """One polynomial of a given degree."""
-        return self._single(self._nearest(degree))
+        return self._single(nearest(self._of_t(), degree, self._bend()))
 
     def _least_degree(self, allowed: float, highest: int) -> Approximation:
-        # The sum of the terms left out bounds the error of a section of Chebyshev's series.
-        series = interpolated(self._of_t(), 2 * highest + 1).coefficients
-        tails = np.cumsum(np.abs(series[::-1]))[::-1]
-        small = np.flatnonzero(tails[1:] <= allowed)
-        degree = min(int(small[0]) if len(small) else highest, highest)
-        best = self._nearest(max(degree, 1))
+        best = least_degree(self._of_t(), allowed, highest, self._bend())
         if best.error > allowed:
             found = math.log2(self._largest() / best.error)
             raise self._refusal(
                 f"{self.precision:g} bits by degree {highest} or less", f"{found:.1f} bits"
             )
-        # The least error falls as the degree rises.
-        too_low, enough = 0, max(degree, 1)
-        while enough - too_low > 1:
-            middle = (too_low + enough) // 2
-            tried = self._nearest(middle)
-            if tried.error > allowed:
-                too_low = middle
-            else:
-                enough, best = middle, tried
         return best
 
-    def _nearest(self, degree: int) -> Approximation:
-        candidates = [interpolated(self._of_t(), degree)]
-        exchanged = minimax(self._of_t(), range(degree + 1), -1.0, 1.0)
-        candidates += [] if exchanged is None else [exchanged]
-        best = min(candidates, key=lambda each: each.error)
-        # Around 0, where activations bend, the grid of a fit may step over the largest error.
-        bend = -(self.high + self.low) / (self.high - self.low)
-        around = np.clip(bend + _AROUND_BEND, -1.0, 1.0)
-        missed = np.abs(self._of_t()(around) - chebval(around, best.coefficients)).max()
-        return replace(best, error=max(best.error, float(missed)))
+    def _bend(self) -> float:
+        """Where activations bend, at 0, as t."""
+        return -(self.high + self.low) / (self.high - self.low)
 
     def _single(self, approximation: Approximation) -> _Made:
         polynomial = g.Polynomial(approximation.coefficients, "chebyshev", self.low, self.high)

@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from cloakwork.plan.fitting.minimax import interpolated
 from cloakwork.plan.networks.matrices import Matrix, beside, identity, matrix_of
-from cloakwork.plan.networks.minimax import interpolated
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import polynomial_of
 

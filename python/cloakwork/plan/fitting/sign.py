@@ -15,15 +15,21 @@ from functools import cache
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from cloakwork.plan.networks.minimax import minimax
+from cloakwork.plan.fitting.minimax import minimax
 from cloakwork.programs.ir.layers import Array
 
 # Of each depth the largest odd degree: a smaller one of the same depth is less precise.
 _DEGREES = (3, 7, 15, 31)
-_MAX_DEPTH = 24
+_MAX_DEPTH = 40
 
-# For more bits no exchange settles in double precision, which takes half a minute to find out.
-MAX_BITS = 18
+# Beyond, doubles do not tell how far numbers are from 1.
+MAX_BITS = 30
+MAX_STEEP_BITS = 40
+# For more bits, and closer to 0, no exchange settles in double precision.
+_MAX_EXCHANGED_BITS = 18
+_LEAST_EXCHANGED_GAP = 2.0**-11
+# A composition for so many bits takes more levels than this.
+_DEPTH_BEYOND = 20
 
 _STEPS_PER_BIT = 8
 
@@ -47,7 +53,7 @@ def sign_stages(precision: float) -> Stages | None:
 
     Returns:
         Coefficients of each stage in the Chebyshev basis; each takes [-1, 1] into itself, the
-        last but for its own error. None beyond 18 bits, or where no composition is as precise.
+        last but for its own error. None beyond 30 bits, or where no composition is as precise.
 
     >>> stages = sign_stages(2.0**-6)
     >>> [len(stage) - 1 for stage in stages]
@@ -62,17 +68,56 @@ def sign_stages(precision: float) -> Stages | None:
 @cache
 def _least_deep(steps: int) -> Stages | None:
     precision = 2.0 ** (-steps / _STEPS_PER_BIT)
-    for depth in range(_DEGREES[0].bit_length(), _MAX_DEPTH + 1):
+    is_fine = steps > _STEPS_PER_BIT * _MAX_EXCHANGED_BITS
+    least, gaps = (_DEPTH_BEYOND, _GAPS[1::2]) if is_fine else (_DEGREES[0].bit_length(), _GAPS)
+    exchanged = _LEAST_EXCHANGED_GAP if is_fine else 0.0
+    for depth in range(least, _MAX_DEPTH + 1):
         fitting = [
             stages
             for degrees in _of_depth(depth, 0)
-            for gap in _GAPS
-            if (stages := _composed(degrees, min(0.5, gap * precision))) is not None
+            for gap in gaps
+            if (stages := _composed(degrees, min(0.5, gap * precision), exchanged)) is not None
             and error_of(stages) <= precision
         ]
         if fitting:
             return min(fitting, key=lambda stages: sum(map(len, stages)))
     return None
+
+
+@cache
+def steep_stages(gap: float, precision: float) -> Stages | None:
+    """Polynomials whose composition p has |sign(t) - p(t)| at most `precision` beyond a gap.
+
+    Of the least depth, and of that the fewest coefficients.
+
+    Args:
+        gap: The least |t| of which the sign is told, below 1.
+        precision: Largest error allowed.
+
+    Returns:
+        As `sign_stages`; None where no composition is as precise.
+
+    >>> [len(stage) - 1 for stage in steep_stages(2.0**-4, 2.0**-10)]
+    [7, 15]
+    """
+    if precision < 2.0**-MAX_STEEP_BITS:
+        return None
+    for depth in range(_DEGREES[0].bit_length(), _MAX_DEPTH + 1):
+        fitting = [
+            stages
+            for degrees in _of_depth(depth, 0)
+            if (stages := _composed(degrees, gap)) is not None
+            and steep_error(stages, gap) <= precision
+        ]
+        if fitting:
+            return min(fitting, key=lambda stages: sum(map(len, stages)))
+    return None
+
+
+def steep_error(stages: Stages, gap: float) -> float:
+    """The largest |sign(t) - p(t)| over the numbers of [-1, 1] beyond a gap."""
+    t = np.concatenate([np.geomspace(gap, 1.0, 20000), np.linspace(gap, 1.0, 20000)])
+    return float(np.abs(1.0 - composed_value(stages, t)).max())
 
 
 def composed_value(stages: Stages, t: Array) -> Array:
@@ -99,12 +144,18 @@ def _of_depth(depth: int, first: int) -> Iterator[tuple[int, ...]]:
                 yield (_DEGREES[position], *rest)
 
 
-def _composed(degrees: tuple[int, ...], gap: float) -> Stages | None:
+def _composed(
+    degrees: tuple[int, ...], gap: float, exchanged: float = _LEAST_EXCHANGED_GAP
+) -> Stages | None:
+    """Polynomials of these degrees, each the nearest to 1 on the image of the one before.
+
+    Closer to 0 than `exchanged` they are the polynomials that are nearest beyond it.
+    """
     stages: list[tuple[float, ...]] = []
     for degree in degrees:
         if gap > 1 - 1e-12:
             return None
-        found = _stage(degree, gap)
+        found = _stage(degree, max(gap, exchanged))
         if found is None:
             return None
         coefficients, error = found
@@ -112,7 +163,11 @@ def _composed(degrees: tuple[int, ...], gap: float) -> Stages | None:
         # The next polynomial takes numbers up to 1.
         scale = 1.0 if last else 1.0 / (1.0 + error)
         stages.append(tuple(scale * each for each in coefficients))
-        gap = (1.0 - error) / (1.0 + error)
+        if gap < exchanged:
+            # Odd polynomials rise there.
+            gap = scale * float(chebyshev.chebval(gap, coefficients))
+        else:
+            gap = (1.0 - error) / (1.0 + error)
     return tuple(stages)
 
 

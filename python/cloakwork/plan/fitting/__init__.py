@@ -1,0 +1,1 @@
+"""Polynomials near functions, for every frontend: one at a time, and composed."""
