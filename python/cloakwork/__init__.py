@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     from cloakwork.frontends.matmul.compile_matmul import compile_matmul
     from cloakwork.frontends.tensors.compile import compile
     from cloakwork.frontends.tensors.einsum import einsum
+    from cloakwork.frontends.tensors.functions import (
+        gelu,
+        layer_norm,
+        relu,
+        sigmoid,
+        silu,
+        softmax,
+        within,
+    )
     from cloakwork.frontends.tensors.session import Session, SessionEvaluator
     from cloakwork.frontends.tensors.tensor import Tensor
     from cloakwork.plan.cost.measure import measured as measured_costs
@@ -53,13 +62,20 @@ _PLACES = {
     "compile_matmul": "frontends.matmul.compile_matmul",
     "einsum": "frontends.tensors.einsum",
     "estimate": "explain.estimate",
+    "gelu": "frontends.tensors.functions",
+    "layer_norm": "frontends.tensors.functions",
     "load": "runtime.load",
     "matrix": "frontends.circuit.inputs",
     "measured_costs": "plan.cost.measure:measured",
     "nn": "frontends",
+    "relu": "frontends.tensors.functions",
     "scalar": "frontends.circuit.inputs",
     "select": "frontends.circuit.selection",
+    "sigmoid": "frontends.tensors.functions",
+    "silu": "frontends.tensors.functions",
+    "softmax": "frontends.tensors.functions",
     "vector": "frontends.circuit.inputs",
+    "within": "frontends.tensors.functions",
 }
 
 __all__ = [
@@ -84,14 +100,21 @@ __all__ = [
     "errors",
     "estimate",
     "explain",
+    "gelu",
+    "layer_norm",
     "load",
     "matrix",
     "measured_costs",
     "nn",
     "plot",
+    "relu",
     "scalar",
     "select",
+    "sigmoid",
+    "silu",
+    "softmax",
     "vector",
+    "within",
 ]
 
 if not TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import TYPE_CHECKING
 
@@ -79,6 +80,9 @@ def explain(x: Program | Circuit | Tensor | Encrypted, profile: Profile | None =
             return explain_layers(body, x, profile)
         case Program(body=SlotProgram() as body, estimated_results=estimates):
             precision = min(each.precision for each in estimates) if estimates else None
+            # That of functions is in the error of the program.
+            if precision is not None and x.error:
+                precision = min(precision, -math.log2(x.error))
             return explain_slots(
                 body, x.scheme, warning=x.warning, profile=profile, precision=precision
             )

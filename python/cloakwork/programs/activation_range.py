@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cloakwork.base.arguments import apart
 from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.layout import Layout
 from cloakwork.programs.places import Places
 
 # What rounding may add at the end of a range, as a part of it.
@@ -23,7 +24,7 @@ class ActivationRange:
     Args:
         layer: The name of its layer.
         values: The values of the program that are its operand, a ciphertext each.
-        places: How the operand is packed.
+        places: How the operand is packed: as a batch of tensors, or as one.
         low: The least number expected.
         high: The greatest.
         scale: What the slots hold is a number times this, plus a shift.
@@ -35,7 +36,7 @@ class ActivationRange:
 
     layer: str
     values: tuple[int, ...]
-    places: Places
+    places: Places | Layout
     low: float
     high: float
     scale: float = 1.0
@@ -48,6 +49,20 @@ class ActivationRange:
                 f"{self.layer!r:.40}: expected a range of values of a program, scaled by more "
                 "than 0"
             )
+
+    def received(self, vectors: Sequence[NDArray[np.float64]], width: int) -> tuple[float, float]:
+        """The least and the greatest number that comes to the layer.
+
+        Args:
+            vectors: The slots of each of the values.
+            width: Inputs that a ciphertext has slots for.
+        """
+        if isinstance(self.places, Layout):
+            operands = self.places.unpack(vectors)
+        else:
+            operands = self.places.unpack(vectors, width)
+        numbers = (operands - self.shift) / self.scale
+        return float(numbers.min()), float(numbers.max())
 
     @property
     def reached(self) -> float:

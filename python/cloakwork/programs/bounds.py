@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.programs.slots import Constant, Input, SlotProgram, Vector
+from cloakwork.programs.slots import Constant, Input, Polynomial, SlotProgram, Vector
 
 # What outgrows a double stays here, as the engine's own bounds do.
 _LARGEST = float(np.finfo(np.float64).max)
@@ -80,6 +80,25 @@ def value_bounds(
             if last_use.get(value, number) == number:
                 slots.pop(value, None)
     return bounds
+
+
+def polynomial_ceilings(program: SlotProgram) -> dict[int, float]:
+    """What no slot of the operands of polynomials in the Chebyshev basis exceeds, which is 1.
+
+    It holds where polynomials are given what they are meant for, as in programs of tensors: by the
+    bounds of the inputs, or by what clients check.
+
+    Example:
+        >>> from cloakwork.programs.slots import Output, Polynomial
+        >>> made = Input("x", 1), Polynomial(0, (0.0, 1.0), "chebyshev"), Output(1)
+        >>> polynomial_ceilings(SlotProgram("t", 4, made, (None,) * 3))
+        {0: 1.0}
+    """
+    return {
+        operation.operand: 1.0
+        for operation in program.operations
+        if isinstance(operation, Polynomial) and operation.basis == "chebyshev"
+    }
 
 
 def _require_inputs(program: SlotProgram, inputs: Sequence[Vector]) -> None:

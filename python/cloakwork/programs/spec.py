@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from cloakwork.base.arguments import positive, shown
-from cloakwork.errors import ShapeMismatchError
+from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+
+_ACTION = "describe a tensor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,22 +21,62 @@ class Spec:
     Args:
         shape: The shape.
         bound: The largest absolute value of any element. It is public.
+        low: The least value of any element, where more is known than the bound; public too.
+        high: The greatest. Where an end is given, the bound follows from both.
 
     Raises:
         ShapeMismatchError: A dimension is no whole number from 1 on.
-        InvalidArgumentError: The bound is no positive number.
+        InvalidArgumentError: The bound is no positive number, or the range is empty.
 
     Example:
         >>> Spec((2, 3))
-        Spec(shape=(2, 3), bound=1.0)
+        Spec(shape=(2, 3), bound=1.0, low=-1.0, high=1.0)
+        >>> Spec((2, 3), low=0.5, high=4)
+        Spec(shape=(2, 3), bound=4.0, low=0.5, high=4.0)
     """
 
     shape: tuple[int, ...]
     bound: float = 1.0
+    low: float | None = None
+    high: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _shape(self.shape))
-        object.__setattr__(self, "bound", positive(self.bound, "bound", "describe a tensor"))
+        bound = positive(self.bound, "bound", _ACTION)
+        low, high = ends(self.low, self.high, bound, _ACTION)
+        if self.low is not None or self.high is not None:
+            bound = max(abs(low), abs(high))
+        object.__setattr__(self, "bound", bound)
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+
+
+def ends(low: Any, high: Any, bound: float, action: str) -> tuple[float, float]:
+    """The ends of a range, the ones that are not given at the bound.
+
+    Raises:
+        InvalidArgumentError: An end is not a finite number, or the range is empty.
+
+    Example:
+        >>> ends(0, None, 2.0, "describe a tensor")
+        (0.0, 2.0)
+    """
+    found: list[float] = []
+    for given, otherwise in ((low, -bound), (high, bound)):
+        is_number = isinstance(given, int | float | np.integer | np.floating)
+        if given is not None and (not is_number or not math.isfinite(given)):
+            raise InvalidArgumentError(
+                f"cannot {action}: expected the ends of a range to be finite numbers, got "
+                f"{shown(given)}"
+            )
+        found.append(otherwise if given is None else float(given))
+    least, greatest = found
+    if not least <= greatest or least == greatest == 0:
+        raise InvalidArgumentError(
+            f"cannot {action}: expected a range from low to a greater high, got {least:g} to "
+            f"{greatest:g}"
+        )
+    return least, greatest
 
 
 def _shape(shape: Any) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -22,13 +23,15 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.activation_range import ActivationRange, left_ranges
 from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
+from cloakwork.programs.layout import Layout
 from cloakwork.programs.packing import Packed, Packing, bound_arguments
 from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.packing.bits import BitPacking
 from cloakwork.programs.packing.matrix import IntegerMatrixPacking, MatrixPacking
 from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.packing.tensor import TensorPacking
+from cloakwork.programs.places import Places
 from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import meaning_record, read_slots, slots_record
 from cloakwork.programs.slots import Output, SlotProgram
@@ -221,7 +224,8 @@ class Program(Saved):
         inputs = self.packing.input_bounds()
         if inputs is None or not isinstance(self.body, SlotProgram):
             return None
-        return bounds_of_values(self.body, inputs, self.ranges)
+        ceilings = polynomial_ceilings(self.body) if isinstance(self.packing, TensorPacking) else {}
+        return bounds_of_values(self.body, inputs, self.ranges, ceilings)
 
     @property
     def output_bounds(self) -> tuple[float, ...] | None:
@@ -364,9 +368,16 @@ class Program(Saved):
         if reports:
             raise ValueOutOfRangeError(
                 f"cannot {action}: its results would be wrong numbers, as {'; '.join(reports)}; "
-                "calibrate with inputs like these, or compile with a larger margin"
+                f"{self._range_advice}"
             )
         return packed
+
+    @property
+    def _range_advice(self) -> str:
+        """What to do about numbers that leave a range."""
+        if isinstance(self.packing, TensorPacking):
+            return "say by cloakwork.within that numbers may be as large"
+        return "calibrate with inputs like these, or compile with a larger margin"
 
     def left_ranges(self, packed: Packed) -> list[str]:
         """The layers that packed inputs bring numbers to that they are not meant for, in words.
@@ -377,9 +388,8 @@ class Program(Saved):
         if not self.ranges:
             return []
         assert isinstance(self.body, SlotProgram)
-        assert isinstance(self.packing, BatchPacking)
         runs = [[run[number] for number in sorted(run)] for run in packed.runs]
-        width = self.packing.width
+        width = self.packing.width if isinstance(self.packing, BatchPacking) else 1
         received = extremes(self.body, runs, self.ranges, width, self._clear_rows)
         return left_ranges(self.ranges, received)
 
@@ -458,10 +468,20 @@ def _unpickled(data: bytes) -> Program:
 
 
 def bounds_of_values(
-    body: SlotProgram, inputs: Sequence[Any], ranges: Sequence[ActivationRange]
+    body: SlotProgram,
+    inputs: Sequence[Any],
+    ranges: Sequence[ActivationRange],
+    known: Mapping[int, float] = MappingProxyType({}),
 ) -> tuple[float | None, ...]:
-    """For each operation what its values do not exceed, by bounds of every slot of each input."""
-    ceilings: dict[int, float] = {}
+    """For each operation what its values do not exceed, by bounds of every slot of each input.
+
+    Args:
+        body: The operations.
+        inputs: The bounds of the slots.
+        ranges: What polynomials are meant for.
+        known: What else no slot of some values exceeds, by their numbers.
+    """
+    ceilings = dict(known)
     for each in ranges:
         for value in each.values:
             ceilings[value] = min(each.reached, ceilings.get(value, each.reached))
@@ -496,10 +516,16 @@ def _is_packed(body: Body, packing: Packing) -> bool:
 
 def _is_range_of(given: ActivationRange, body: Body, packing: Packing) -> bool:
     """Whether a range is of ciphertexts of a body."""
+    match packing, given.places:
+        case BatchPacking(width=width), Places():
+            pass
+        case TensorPacking(), Layout():
+            width = 1
+        case _:
+            return False
     return (
         isinstance(body, SlotProgram)
-        and isinstance(packing, BatchPacking)
-        and given.places.slots * packing.width == body.slots
+        and given.places.slots * width == body.slots
         and len(given.values) == given.places.ciphertexts
         and all(value < len(body.operations) for value in given.values)
         and all(body.states[value].level is not None for value in given.values)

@@ -75,9 +75,7 @@ def extremes(
     for inputs, rows in zip(runs, found, strict=True):
         values = _values(program, backend, ClearKey(), inputs)
         for each, row in zip(ranges, rows, strict=True):
-            operands = each.places.unpack([values[value].slots for value in each.values], width)
-            numbers = (operands - each.shift) / each.scale
-            row[:] = numbers.min(), numbers.max()
+            row[:] = each.received([values[value].slots for value in each.values], width)
     return np.column_stack([found[..., 0].min(axis=0), found[..., 1].max(axis=0)])
 
 

@@ -11,15 +11,18 @@ from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidArgumentError, InvalidParametersError, KeyBudgetError
-from cloakwork.frontends.tensors.tracing import Traced, traced
+from cloakwork.frontends.tensors.tracing import Traced, interval_of, traced
 from cloakwork.plan.analysis.precision import predicted_precision
+from cloakwork.plan.functions.approximate import Approximated, approximated, has_functions
+from cloakwork.plan.functions.checked import checked_ranges
+from cloakwork.plan.functions.intervals import Interval
 from cloakwork.plan.matmul.matrix_plan import MatrixPlan, matrix_plan
 from cloakwork.plan.matmul.program import product_program
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan, slot_bounds
-from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.packing.matrix import PlacedMatrix
 from cloakwork.programs.packing.tensor import PlacedInput, TensorPacking
 from cloakwork.programs.port import Port
@@ -90,14 +93,28 @@ def compile(
         rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
     insecure = truth(insecure, "insecure", _ACTION)
     described = tuple(each if isinstance(each, Spec) else Spec(each) for each in specs)
-    graph = traced(function, [spec.shape for spec in described])
+    graph = traced(function, described)
     title = getattr(function, "__name__", "function")
-    bounds = {source: spec.bound for source, spec in zip(graph.sources, described, strict=True)}
+    spec_of = dict(zip(graph.sources, described, strict=True))
+    bounds = {source: spec.bound for source, spec in spec_of.items()}
     task = Task(title, graph.results, bounds, precision, insecure, costs)
     inputs = tuple(
-        Port(source.name, "real", 0, spec.shape, -spec.bound, spec.bound)
-        for source, spec in zip(graph.sources, described, strict=True)
+        Port(source.name, "real", 0, spec.shape, spec.low, spec.high)
+        for source, spec in spec_of.items()
     )
+    if has_functions(graph.results):
+        # Half of the errors are the functions', half of them noise.
+        made = approximated(
+            graph.results, lambda source: interval_of(spec_of[source]), precision + 1, title
+        )
+        return _program_with_functions(
+            replace(task, results=made.results, precision=precision + 1),
+            made,
+            graph,
+            inputs,
+            rings,
+            key_budget,
+        )
     blocks = matrix_plan(task, rings, key_budget)
     if blocks is not None and blocks.is_certain:
         return _product_program(blocks, graph, inputs, task)
@@ -109,13 +126,52 @@ def compile(
         return _product_program(blocks, graph, inputs, task)
     if blocks is not None and blocks.is_better_than(plan):
         return _product_program(blocks, graph, inputs, task)
+    return Program(
+        Ckks(plan.parameters), body, _packing(plan, inputs, _results(plan, body, task), graph, task)
+    )
+
+
+def _packing(
+    plan: Plan, inputs: tuple[Port, ...], outputs: tuple[Port, ...], graph: Traced, task: Task
+) -> TensorPacking:
+    """How arguments and results lie in ciphertexts."""
     placed = tuple(
         PlacedInput(graph.sources.index(source), layout) for source, layout in plan.lowered.inputs
     )
-    outputs = _results(plan, body, task)
-    _require_more_than_noise(outputs, title, precision)
-    packing = TensorPacking(inputs, outputs, placed, tuple(plan.lowered.outputs), graph.form)
-    return Program(Ckks(plan.parameters), body, packing)
+    _require_more_than_noise(outputs, task.title, task.precision)
+    return TensorPacking(inputs, outputs, placed, tuple(plan.lowered.outputs), graph.form)
+
+
+def _program_with_functions(
+    task: Task,
+    made: Approximated,
+    graph: Traced,
+    inputs: tuple[Port, ...],
+    rings: Sequence[int],
+    key_budget: int | None,
+) -> Program:
+    """The program of a graph whose functions are replaced by what comes near to them."""
+    plan, body = _within_key_budget(task, rings, key_budget)
+    noise = 2.0**-task.precision
+    outputs = tuple(
+        _narrowed(port, interval, noise)
+        for port, interval in zip(_results(plan, body, task), made.intervals, strict=True)
+    )
+    return Program(
+        Ckks(plan.parameters),
+        body,
+        _packing(plan, inputs, outputs, graph, task),
+        ranges=checked_ranges(body, made.results),
+        error=made.error + noise,
+    )
+
+
+def _narrowed(port: Port, interval: Interval, noise: float) -> Port:
+    """A result with the range that its functions give it, where that is narrower."""
+    low, high = interval.ends
+    assert port.low is not None
+    assert port.high is not None
+    return replace(port, low=max(port.low, low - noise), high=min(port.high, high + noise))
 
 
 def _product_program(
@@ -143,7 +199,8 @@ def _within_key_budget(
             return plan, program
         # Rotations made of others, and transforms made of rotations, have larger errors.
         inputs = slot_bounds(plan.lowered, task.bounds)
-        precise = predicted_precision(program, value_bounds(program, inputs), parameters)
+        bounds = value_bounds(program, inputs, polynomial_ceilings(program))
+        precise = predicted_precision(program, bounds, parameters)
         if precise >= task.precision:
             return plan, program
         extra += math.ceil(task.precision - precise)
@@ -163,7 +220,8 @@ def _require_more_than_noise(outputs: Sequence[Port], title: str, precision: int
 
 def _results(plan: Plan, body: SlotProgram, task: Task) -> tuple[Port, ...]:
     """The results as ports, with the ranges that those of the inputs allow."""
-    bounds = value_bounds(body, slot_bounds(plan.lowered, task.bounds))
+    inputs = slot_bounds(plan.lowered, task.bounds)
+    bounds = value_bounds(body, inputs, polynomial_ceilings(body))
     reached = iter(
         bound or 0.0
         for operation, bound in zip(body.operations, bounds, strict=True)

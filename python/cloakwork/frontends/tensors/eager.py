@@ -13,9 +13,13 @@ from cloakwork._native import Parameters
 from cloakwork.errors import LevelExhaustedError
 from cloakwork.frontends.tensors.methods import Runner
 from cloakwork.frontends.tensors.tensor import Tensor
+from cloakwork.plan.functions.approximate import approximated
+from cloakwork.plan.functions.intervals import Interval, intervals_of
+from cloakwork.plan.parameters.ckks import precision_of
+from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
-from cloakwork.programs.bounds import value_bounds
-from cloakwork.programs.ir.tensors import Node
+from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
+from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.slots import SlotProgram, State, Vector
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.profile import Profile
@@ -25,6 +29,8 @@ from cloakwork.schemes.base import SlotScheme
 _LEVELS_FIRST = 1e6
 # Levels by which operands are lifted to learn how many they lack.
 _LIFT = 1000
+# By which functions on the way are off, as far as ranges of later numbers go.
+_BITS = 20
 
 
 class Executor(Runner, Protocol):
@@ -62,18 +68,43 @@ def computed(executor: Executor, node: Node, title: str) -> Tensor:
         needed = count * ciphertext
         advice = f"allow memory_limit={needed} or more, or compute it in smaller parts"
         require_memory(needed, executor.memory_limit, f"compute {title}", advice)
-    lowered = _lowered(node, title, parameters)
-    program = executor.fitted(lowered.program)
+    made = approximated([node], _known, precision_of(parameters) + 1, title)
+    lowered = _lowered(made.results[0], title, parameters)
+    # Ways to compute functions scale one number several times.
+    planned = simplified(lowered.program) if made.fits else lowered.program
+    program = executor.fitted(planned)
     inputs = [value for source, _ in lowered.inputs for value in source.tensor.values]
     profile = Profile()
     slot_bounds = _slot_bounds(lowered, parameters.slots)
-    bounds = None if slot_bounds is None else value_bounds(program, slot_bounds)
+    bounds = None if slot_bounds is None else _bounds(program, slot_bounds)
     values = executor.run(program, inputs, profile=profile, bounds=bounds)
     first, *_ = (source.tensor for source, _ in lowered.inputs)
     claimed = any(source.tensor.claimed for source, _ in lowered.inputs)
     return Tensor(
-        values, lowered.outputs[0], first.scheme, first.key_id, executor, program, profile, claimed
+        values,
+        lowered.outputs[0],
+        first.scheme,
+        first.key_id,
+        executor,
+        program,
+        profile,
+        claimed,
+        made.intervals[0],
     )
+
+
+def interval_of(node: Node) -> Interval:
+    """Between which ends the elements of a node of tensors lie."""
+    return intervals_of(in_order([node]), _known, _BITS)[id(node)]
+
+
+def _known(source: Source) -> Interval:
+    interval: Interval = source.tensor.known
+    return interval
+
+
+def _bounds(program: SlotProgram, inputs: Sequence[Vector]) -> list[float | None]:
+    return value_bounds(program, inputs, polynomial_ceilings(program))
 
 
 def _lowered(node: Node, title: str, parameters: Parameters) -> Lowered:

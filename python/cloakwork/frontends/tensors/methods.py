@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 import operator
-import string
 from collections.abc import Callable, Iterator, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, SupportsIndex, TypeAlias
 
@@ -20,19 +19,14 @@ from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import real_array
 from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, ShapeMismatchError
-from cloakwork.frontends.tensors.numpy_protocol import (
-    function_of_tensors,
-    refuse_attribute,
-    refuse_comparison,
-    ufunc_of_tensors,
-)
-from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Sum
+from cloakwork.frontends.tensors.numpy_refusals import refuse_attribute, refuse_comparison
+from cloakwork.plan.functions.intervals import Interval
+from cloakwork.programs.ir.elementwise import LABELS, multiple, power
+from cloakwork.programs.ir.tensors import Apply, Contract, Node, Rearrange, Sum, Within
 
 Index: TypeAlias = SupportsIndex | slice | EllipsisType | None
 
-# As many as numpy has axes.
-_LABELS = string.ascii_letters + "".join(chr(code) for code in range(0x3B1, 0x3BD))
-_BATCH_LABELS = _LABELS.replace("xyz", "")
+_BATCH_LABELS = LABELS.replace("xyz", "")
 # Multiples that are made by additions and so take no level.
 _FEW = 8
 # Its levels would fill the largest ring.
@@ -43,6 +37,7 @@ class Runner(Protocol):
     """Whoever computes with tensors: a session, an evaluator, or a trace."""
 
     def compute(self, node: Node, title: str, /) -> Any: ...
+    def interval_of(self, node: Node, /) -> Interval: ...
 
 
 class TensorMethods:
@@ -99,31 +94,37 @@ class TensorMethods:
     def __ne__(self, other: object) -> NoReturn:
         refuse_comparison()
 
-    def __lt__(self, other: object) -> NoReturn:
-        refuse_comparison()
+    def __lt__(self, other: Any) -> Self:
+        difference: Self = other - self
+        return difference.applied("step", "x < y")
 
-    def __le__(self, other: object) -> NoReturn:
-        refuse_comparison()
+    def __le__(self, other: Any) -> Self:
+        difference: Self = other - self
+        return difference.applied("step", "x <= y")
 
-    def __gt__(self, other: object) -> NoReturn:
-        refuse_comparison()
+    def __gt__(self, other: Any) -> Self:
+        difference: Self = self - other
+        return difference.applied("step", "x > y")
 
-    def __ge__(self, other: object) -> NoReturn:
-        refuse_comparison()
+    def __ge__(self, other: Any) -> Self:
+        difference: Self = self - other
+        return difference.applied("step", "x >= y")
 
     def __hash__(self) -> int:
         return id(self)
 
+    # What numpy's functions do with tensors is written on the methods of tensors.
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        from cloakwork.frontends.tensors.numpy_protocol import ufunc_of_tensors  # noqa: PLC0415
+
         return ufunc_of_tensors(ufunc, method, inputs, options)
 
     def __array_function__(
         self, function: Callable[..., Any], _types: Any, args: Any, options: Any
     ) -> Any:
-        # The einsum of tensors is written on their methods.
-        from cloakwork.frontends.tensors.einsum import einsum  # noqa: PLC0415
+        from cloakwork.frontends.tensors.numpy_protocol import function_of_tensors  # noqa: PLC0415
 
-        return function_of_tensors(function, args, options, einsum)
+        return function_of_tensors(function, args, options)
 
     def __getattr__(self, name: str) -> NoReturn:
         refuse_attribute(type(self).__name__, name)
@@ -131,8 +132,8 @@ class TensorMethods:
     def __contains__(self, _item: object) -> NoReturn:
         refuse_comparison()
 
-    def __abs__(self) -> NoReturn:
-        _refuse("abs")
+    def __abs__(self) -> Self:
+        return self.applied("absolute", "abs(x)")
 
     def __int__(self) -> NoReturn:
         _refuse("int")
@@ -146,11 +147,21 @@ class TensorMethods:
     def __mod__(self, _other: object) -> NoReturn:
         _refuse("%")
 
-    def __rtruediv__(self, _other: object) -> NoReturn:
-        _refuse("division by an encrypted tensor")
+    def __rtruediv__(self, other: Any) -> Self:
+        inverse = self.applied("reciprocal", "1 / x")
+        is_one = isinstance(other, int | float) and other == 1
+        return inverse if is_one else inverse._multiplied(other, "y / x")
 
-    def __rpow__(self, _other: object) -> NoReturn:
-        _refuse("an encrypted exponent")
+    def __rpow__(self, other: Any) -> Self:
+        is_number = isinstance(other, Real) and not isinstance(other, bool)
+        if not is_number or not 0 < float(other) < math.inf:
+            raise InvalidArgumentError(
+                "cannot raise to an encrypted exponent: expected a number above 0, got "
+                f"{shown(other)}"
+            )
+        if other == 2:
+            return self.applied("exp2", "2 ** x")
+        return self._multiplied(math.log(other), "x * y").applied("exp", f"{other} ** x")
 
     def __iter__(self) -> Iterator[Self]:
         return iter([self[number] for number in range(len(self))])
@@ -181,9 +192,7 @@ class TensorMethods:
 
     def __truediv__(self, other: Any) -> Self:
         if isinstance(other, TensorMethods):
-            raise InvalidArgumentError(
-                "cannot divide by an encrypted tensor: divide by a clear number or array"
-            )
+            return self._multiplied(other.applied("reciprocal", "1 / x"), "x / y")
         divisor = real_array(other, "divide")
         if (divisor == 0).any():
             raise InvalidArgumentError("cannot divide by zero")
@@ -191,16 +200,24 @@ class TensorMethods:
 
     def __pow__(self, exponent: Any) -> Self:
         is_number = isinstance(exponent, Real) and not isinstance(exponent, bool)
-        if not is_number or exponent != int(exponent) or exponent < 1:
+        if is_number and exponent in (0.5, -0.5):
+            return self.applied("sqrt" if exponent > 0 else "rsqrt", f"x ** {exponent}")
+        if not is_number or exponent != int(exponent):
             raise InvalidArgumentError(
-                f"cannot raise to a power: expected a whole number from 1 on, got {shown(exponent)}"
+                f"cannot raise to a power: expected a whole number, 0.5 or -0.5, got "
+                f"{shown(exponent)}"
             )
+        if exponent == 0:
+            return self._added(self, (1, -1), "x ** 0")._added(1.0, (1, 1), "x ** 0")
+        if exponent < 0:
+            made: Self = self.applied("reciprocal", "1 / x") ** -exponent
+            return made
         if exponent > _LARGEST_POWER:
             raise InvalidArgumentError(
                 f"cannot raise to a power: expected at most {_LARGEST_POWER}, which takes "
                 f"{_LARGEST_POWER.bit_length() - 1} levels, got {shown(exponent)}"
             )
-        node = _power(self.node(), int(exponent), {1: self.node()}, users_origin())
+        node = power(self.node(), int(exponent), users_origin())
         return self._computed(node, f"x ** {int(exponent)}")
 
     def __matmul__(self, other: Any) -> Self:
@@ -243,7 +260,7 @@ class TensorMethods:
         keepdims: bool,
         title: str,
     ) -> Self:
-        labels = _LABELS[: self.ndim]
+        labels = LABELS[: self.ndim]
         kept = "".join(label for number, label in enumerate(labels) if number not in gone)
         shape = tuple(size for number, size in enumerate(self.shape) if number not in gone)
         terms = (labels, *("" for _ in factors))
@@ -254,6 +271,79 @@ class TensorMethods:
             )
             node = _reshaped(node, stretched)
         return self._computed(node, title)
+
+    def var(
+        self,
+        axis: int | Sequence[int] | None = None,
+        *,
+        ddof: int = 0,
+        keepdims: bool = False,
+    ) -> Self:
+        """The variance along axes, by default all, as `numpy.var`. Takes three levels.
+
+        Raises:
+            InvalidArgumentError: There is no such axis, or `ddof` leaves no degree of freedom.
+        """
+        gone = _axes(axis, self.ndim, "var")
+        count = math.prod(self.shape[number] for number in gone)
+        if not isinstance(ddof, Integral) or not 0 <= ddof < count:
+            raise InvalidArgumentError(
+                f"cannot var: expected a ddof from 0 to {count - 1}, got {shown(ddof)}"
+            )
+        axes = tuple(gone)
+        away = self - self.mean(axes, keepdims=True)
+        factors = (np.array(1 / (count - ddof)),)
+        made = (away * away)._summed(gone, factors, keepdims, "var")
+        low, high = self.runner.interval_of(self.node()).ends
+        # No numbers of a range vary more than those at its ends (Popoviciu).
+        return made.within(0.0, (high - low) ** 2 / 4 * count / (count - ddof), claimed=False)
+
+    def std(
+        self,
+        axis: int | Sequence[int] | None = None,
+        *,
+        ddof: int = 0,
+        keepdims: bool = False,
+    ) -> Self:
+        """The standard deviation along axes, by default all, as `numpy.std`.
+
+        Raises:
+            InvalidArgumentError: As `var`.
+            ActivationFitError: The range of the variance is too wide for a square root as precise.
+        """
+        return self.var(axis, ddof=ddof, keepdims=keepdims).applied("sqrt", "std")
+
+    def trace(self) -> Self:
+        """The sum along the diagonal of the first two axes, as `numpy.trace`.
+
+        Raises:
+            ShapeMismatchError: The tensor has fewer than two axes, or these differ in size.
+        """
+        if self.ndim < 2 or self.shape[0] != self.shape[1]:
+            raise ShapeMismatchError(
+                f"cannot trace: expected two first axes of one size, got shape {self.shape}"
+            )
+        rest = LABELS[1 : self.ndim - 1]
+        terms, shape = LABELS[0] * 2 + rest, self.shape[2:]
+        node = Contract((self.node(),), (terms,), rest, shape, users_origin())
+        return self._computed(node, "trace")
+
+    def applied(self, function: str, title: str, bits: int | None = None) -> Self:
+        """A function of every element, approximated over the range that the elements have.
+
+        Args:
+            function: One of `plan.functions.known`.
+            title: What it is called in messages.
+            bits: Bits after the binary point that are to be right; by default those of the program.
+
+        Raises:
+            ActivationFitError: The function is not defined on the range, or nothing is as near.
+        """
+        return self._computed(Apply(function, self.node(), bits, users_origin()), title)
+
+    def within(self, low: float, high: float, *, claimed: bool = True) -> Self:
+        """The same tensor, whose elements are said to lie in a range; see `cloakwork.within`."""
+        return self._computed(Within(self.node(), low, high, claimed), "within")
 
     @property
     def T(self) -> Self:  # noqa: N802  (numpy's name)
@@ -268,13 +358,13 @@ class TensorMethods:
         """
         wanted: Any = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes
         wanted = () if wanted == (None,) else wanted
-        order = [_axis(each, self.ndim, "transpose") for each in wanted]
+        order = [axis_number(each, self.ndim, "transpose") for each in wanted]
         order = order or list(range(self.ndim))[::-1]
         if sorted(order) != list(range(self.ndim)):
             raise InvalidArgumentError(
                 f"cannot transpose: expected each of {self.ndim} axes once, got {shown(axes)}"
             )
-        labels = _LABELS[: self.ndim]
+        labels = LABELS[: self.ndim]
         output = "".join(labels[number] for number in order)
         shape = tuple(self.shape[number] for number in order)
         node = Contract((self.node(),), (labels,), output, shape, users_origin())
@@ -342,19 +432,13 @@ class TensorMethods:
             if factor.is_integer() and 0 < abs(factor) <= _FEW:
                 return self._multiple(int(factor))
         shape = _broadcast(self.shape, operand.shape, title)
-        labels = _LABELS[: len(shape)]
+        labels = LABELS[: len(shape)]
         terms = [labels[len(shape) - len(each.shape) :] for each in (self, operand)]
         return self._contracted((self, operand), terms, labels, shape, title)
 
     def _multiple(self, factor: int) -> Self:
         """A small whole multiple, by additions."""
-        origin = users_origin()
-        node = self.node()
-        for bit in bin(abs(factor))[3:]:
-            terms = (node, node, self.node()) if bit == "1" else (node, node)
-            node = Sum(terms, (1,) * len(terms), None, self.shape, origin)
-        if factor < 0:
-            node = Sum((node,), (-1,), None, self.shape, origin)
+        node = multiple(self.node(), factor, users_origin())
         return self._computed(node, f"{factor} * x")
 
     def _matrix_product(
@@ -397,16 +481,6 @@ class TensorMethods:
         return result
 
 
-def _power(node: Node, exponent: int, known: dict[int, Node], origin: str) -> Node:
-    """The power in the fewest levels, each lower power made once."""
-    if exponent not in known:
-        half = _power(node, exponent // 2, known, origin)
-        rest = _power(node, exponent - exponent // 2, known, origin)
-        labels = _LABELS[: len(node.shape)]
-        known[exponent] = Contract((half, rest), (labels, labels), labels, node.shape, origin)
-    return known[exponent]
-
-
 def _refuse(what: str) -> NoReturn:
     raise InvalidArgumentError(
         f"cannot compute {what}: no polynomial of the numbers does this exactly; decrypt first, or "
@@ -445,13 +519,18 @@ def _axes(axis: int | Sequence[int] | None, ndim: int, action: str) -> set[int]:
     if axis is None:
         return set(range(ndim))
     several = axis if isinstance(axis, Sequence) else (axis,)
-    found = [_axis(each, ndim, action) for each in several]
+    found = [axis_number(each, ndim, action) for each in several]
     if len(set(found)) < len(found):
         raise InvalidArgumentError(f"cannot {action}: an axis comes twice in {shown(axis)}")
     return set(found)
 
 
-def _axis(axis: Any, ndim: int, action: str) -> int:
+def axis_number(axis: Any, ndim: int, action: str) -> int:
+    """The number of an axis from 0 on.
+
+    Raises:
+        InvalidArgumentError: There is no such axis.
+    """
     try:
         number = operator.index(axis)
     except TypeError:

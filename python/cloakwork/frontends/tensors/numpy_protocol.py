@@ -3,14 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from cloakwork.errors import InvalidArgumentError, UnsupportedOperationError
+from cloakwork.frontends.tensors.assembling import (
+    clipped,
+    concatenated,
+    larger,
+    padded,
+    smaller,
+    stacked,
+    where,
+)
+from cloakwork.frontends.tensors.einsum import einsum
+from cloakwork.frontends.tensors.methods import TensorMethods
+from cloakwork.frontends.tensors.numpy_refusals import refusal, refuse_comparison
 
-# Universal functions by the methods of operators that tensors have for them, and of reflected ones.
-_UFUNCS: Mapping[str, tuple[str, str]] = {
+# Universal functions of one number, by the functions that the planner knows.
+_OF_ONE: Mapping[str, str] = {
+    "absolute": "absolute",
+    "arcsinh": "arcsinh",
+    "arctan": "arctan",
+    "cos": "cos",
+    "cosh": "cosh",
+    "exp": "exp",
+    "exp2": "exp2",
+    "expm1": "expm1",
+    "fabs": "absolute",
+    "log": "log",
+    "log10": "log10",
+    "log1p": "log1p",
+    "log2": "log2",
+    "reciprocal": "reciprocal",
+    "sign": "sign",
+    "sin": "sin",
+    "sinh": "sinh",
+    "sqrt": "sqrt",
+    "tanh": "tanh",
+}
+# Others by the methods of operators that tensors have for them, and of reflected ones.
+_OPERATORS: Mapping[str, tuple[str, str]] = {
     "add": ("__add__", "__radd__"),
     "subtract": ("__sub__", "__rsub__"),
     "multiply": ("__mul__", "__rmul__"),
@@ -20,55 +54,77 @@ _UFUNCS: Mapping[str, tuple[str, str]] = {
     "positive": ("__pos__", ""),
     "power": ("__pow__", "__rpow__"),
     "float_power": ("__pow__", "__rpow__"),
-    "square": ("__mul__", ""),
     "matmul": ("__matmul__", "__rmatmul__"),
+    "less": ("__lt__", "__gt__"),
+    "less_equal": ("__le__", "__ge__"),
+    "greater": ("__gt__", "__lt__"),
+    "greater_equal": ("__ge__", "__le__"),
 }
-_COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+_OF_TWO: Mapping[str, Callable[[Any, Any], Any]] = {
+    "maximum": larger,
+    "fmax": larger,
+    "minimum": smaller,
+    "fmin": smaller,
+    "hypot": lambda x, y: (x * x + y * y) ** 0.5,
+}
+
+
+def _variance(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    return x.var(axis, ddof=ddof, keepdims=keepdims)
+
+
+def _deviation(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    return x.std(axis, ddof=ddof, keepdims=keepdims)
+
+
+def _dot(x: Any, y: Any) -> Any:
+    """numpy's dot: a product with a number, of vectors, or over the last axis but one of y."""
+    if not np.ndim(x) or not np.ndim(y):
+        return x * y
+    if max(np.ndim(x), np.ndim(y)) <= 2:
+        return x @ y
+    last = 100
+    axes = [*range(np.ndim(x) - 1), last]
+    others = [50 + number for number in range(np.ndim(y))]
+    others[-2 if np.ndim(y) > 1 else 0] = last
+    kept = [each for each in axes + others if each != last]
+    return einsum(x, axes, y, others, kept)
+
 
 # Functions by the method or operator that tensors have for them.
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "sum": lambda x, axis=None, keepdims=False: x.sum(axis, keepdims=keepdims),
     "mean": lambda x, axis=None, keepdims=False: x.mean(axis, keepdims=keepdims),
+    "var": _variance,
+    "std": _deviation,
+    "trace": lambda x: x.trace(),
     "transpose": lambda x, axes=None: x.transpose(axes),
     "reshape": lambda x, shape: x.reshape(shape),
     "ravel": lambda x: x.reshape(-1),
-    "dot": lambda x, y: x @ y,
+    "dot": _dot,
     "inner": lambda x, y: x @ y.T,
+    "where": where,
+    "clip": clipped,
+    "concatenate": concatenated,
+    "stack": stacked,
+    "pad": padded,
     "shape": lambda x: x.shape,
     "ndim": lambda x: x.ndim,
     "size": lambda x: x.size,
+    "einsum": einsum,
 }
-
-# What to do instead of some that are asked for often.
-_INSTEAD = {
-    "max": "no polynomial gives a maximum exactly; decrypt first",
-    "min": "no polynomial gives a minimum exactly; decrypt first",
-    "argmax": "an index is not computed on encrypted numbers; decrypt first",
-    "argmin": "an index is not computed on encrypted numbers; decrypt first",
-    "std": "no polynomial gives a square root exactly; compute the variance, and decrypt it",
-    "var": "compute ((x - x.mean()) ** 2).mean()",
-    "flatten": "write x.reshape(-1)",
-    "dot": "write x @ y",
-    "copy": "a tensor never changes; use it as it is",
-    "tolist": "decrypt first",
-    "astype": "the numbers are encrypted as they are; decrypt first",
-    "trace": 'write cloakwork.einsum("ii->", x)',
-    "squeeze": "write x.reshape(shape)",
-    "swapaxes": "write x.transpose(axes)",
-    "prod": "multiply the parts, x[0] * x[1]",
-}
-_OF_ARRAYS = frozenset(name for name in dir(np.ndarray) if not name.startswith("_"))
 
 
 def ufunc_of_tensors(ufunc: np.ufunc, method: str, inputs: Any, options: Mapping[str, Any]) -> Any:
     """What a universal function makes of encrypted tensors.
 
     Raises:
-        InvalidArgumentError: It compares, or its result is to go into an array in the clear.
+        InvalidArgumentError: Its result is to go into an array in the clear, or it asks whether
+            numbers are equal.
         UnsupportedOperationError: Tensors have nothing for it.
     """
     name = ufunc.__name__
-    if name in _COMPARISONS:
+    if name in ("equal", "not_equal"):
         refuse_comparison()
     if "out" in options:
         raise InvalidArgumentError(
@@ -80,66 +136,36 @@ def ufunc_of_tensors(ufunc: np.ufunc, method: str, inputs: Any, options: Mapping
             f"cannot compute numpy.{name} of an encrypted tensor with "
             f"{', '.join(options) or method}; use operators, methods or cloakwork.einsum"
         )
-    if name not in _UFUNCS:
-        raise UnsupportedOperationError(
-            f"cannot compute numpy.{name} of an encrypted tensor: no polynomial of the numbers "
-            "does this exactly; decrypt first, or use sums, differences and products"
-        )
-    forward, reflected = _UFUNCS[name]
-    first, *others = inputs
+    if name == "clip":
+        return clipped(*inputs)
     if name == "square":
-        return first * first
+        return inputs[0] * inputs[0]
+    if name in _OF_ONE:
+        return inputs[0].applied(_OF_ONE[name], f"numpy.{name}")
+    if name in _OF_TWO:
+        return _OF_TWO[name](*inputs)
+    if name not in _OPERATORS:
+        raise refusal(f"numpy.{name}", name)
+    forward, reflected = _OPERATORS[name]
+    first, *others = inputs
     # An array's own operator would ask this function again.
-    if isinstance(first, np.ndarray | np.generic | int | float):
+    if not isinstance(first, TensorMethods):
         return getattr(others[0], reflected)(first)
     return getattr(first, forward)(*others)
 
 
-def function_of_tensors(
-    function: Callable[..., Any], args: Any, options: Mapping[str, Any], einsum: Callable[..., Any]
-) -> Any:
+def function_of_tensors(function: Callable[..., Any], args: Any, options: Any) -> Any:
     """What one of numpy's functions makes of encrypted tensors.
 
     Raises:
         UnsupportedOperationError: Tensors have nothing for it, or not with these arguments.
     """
     name = function.__name__
-    if name == "einsum":
-        return einsum(*args, **options)
     if name not in _FUNCTIONS:
-        raise UnsupportedOperationError(_refusal(f"numpy.{name}", name))
+        raise refusal(f"numpy.{name}", name)
     try:
         return _FUNCTIONS[name](*args, **options)
     except TypeError as error:
         raise UnsupportedOperationError(
             f"cannot compute numpy.{name} of an encrypted tensor with these arguments: {error}"
         ) from error
-
-
-def refuse_attribute(kind: str, name: str) -> NoReturn:
-    """Refuse what arrays have and tensors do not.
-
-    Raises:
-        UnsupportedOperationError: Numpy's arrays have it.
-        AttributeError: They have it neither.
-    """
-    if name in _OF_ARRAYS or name in _INSTEAD:
-        raise UnsupportedOperationError(_refusal(f"x.{name}", name))
-    raise AttributeError(f"{kind!r} object has no attribute {name!r}")
-
-
-def refuse_comparison() -> NoReturn:
-    """Refuse a comparison.
-
-    Raises:
-        InvalidArgumentError: Always.
-    """
-    raise InvalidArgumentError(
-        "cannot compare an encrypted tensor: its numbers are not known here; "
-        "use arithmetic that serves every case"
-    )
-
-
-def _refusal(what: str, name: str) -> str:
-    instead = _INSTEAD.get(name, "use operators, methods or cloakwork.einsum")
-    return f"cannot compute {what} of an encrypted tensor: {instead}"

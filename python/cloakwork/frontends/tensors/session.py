@@ -30,14 +30,16 @@ from cloakwork.errors import (
     ParametersMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.frontends.tensors.eager import computed
+from cloakwork.frontends.tensors.eager import computed, interval_of
 from cloakwork.frontends.tensors.tensor import TENSOR_KIND, Tensor, require_tensor
+from cloakwork.plan.functions.intervals import Interval, uniform
 from cloakwork.plan.parameters.ckks import SCALE_BITS, parameters_for
 from cloakwork.plan.passes.key_budget import powers_of_two_only, with_keys, within_key_budget
 from cloakwork.programs.ir.tensors import Node
 from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.layout import MAX_SLOTS, Layout, default_layout
 from cloakwork.programs.slots import SlotProgram, State
+from cloakwork.programs.spec import ends
 from cloakwork.runtime import container
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, read_key_id
 from cloakwork.runtime.executor import run
@@ -109,6 +111,10 @@ class _KeyHolder(Unpicklable, Saved):
     def compute(self, node: Node, title: str) -> Tensor:
         """Plan one result and run the plan; see `frontends.tensors.eager.computed`."""
         return computed(self, node, title)
+
+    def interval_of(self, node: Node) -> Interval:
+        """Between which ends the elements of a node lie."""
+        return interval_of(node)
 
     def fitted(self, program: SlotProgram) -> SlotProgram:
         """The program as the keys at hand serve it."""
@@ -276,7 +282,14 @@ class Session(_KeyHolder):
         self.key_budget = key_budget
         self._held = KeyRequirements()
 
-    def encrypt(self, data: ArrayLike, *, bound: float | None = None) -> Tensor:
+    def encrypt(
+        self,
+        data: ArrayLike,
+        *,
+        bound: float | None = None,
+        low: float | None = None,
+        high: float | None = None,
+    ) -> Tensor:
         """Encrypt an array of any shape.
 
         What fits one ciphertext lies in C order from slot 0; a larger array is cut into
@@ -286,6 +299,9 @@ class Session(_KeyHolder):
             data: Real numbers: a numpy array, a torch tensor, nested lists, a number.
             bound: The largest absolute value that the data may have, where that is less than
                 the session's bound. It is public; estimates of precision are as sharp as it is.
+            low: The least value that the data may have, where more is known than the bound; public
+                too. Functions are computed over the range of what they are given.
+            high: The greatest.
 
         Raises:
             NotRealError: The data are complex, text or objects.
@@ -305,6 +321,9 @@ class Session(_KeyHolder):
         # Where the session allows the numbers, it is the bound of this call that is too small.
         within = float(np.abs(array).max(initial=0.0)) <= self.bound
         require_bound(array, bound, "encrypt", _OWN_ADVICE if within else _ADVICE)
+        least, greatest = ends(low, high, bound, "encrypt")
+        _require_range(array, least, greatest)
+        bound = min(bound, max(abs(least), abs(greatest)))
         layout = default_layout(array.shape, self.parameters.slots)
         level = self.parameters.levels
         needed = layout.ciphertexts * self._scheme.bytes_at(State(level))
@@ -314,7 +333,8 @@ class Session(_KeyHolder):
             self._scheme.encrypt_vector(self._secret, vector, level=level, bound=bound)
             for vector in layout.pack(array)
         ]
-        return Tensor(values, layout, self._scheme, self._key_id, self)
+        known = uniform(array.ndim, least, greatest)
+        return Tensor(values, layout, self._scheme, self._key_id, self, interval=known)
 
     def _tighter(self, bound: float) -> float:
         bound = positive(bound, "bound", "encrypt")
@@ -550,6 +570,16 @@ def _read_keys(fields: Fields, kind: str, limits: ReadLimits) -> tuple[Ckks, Any
     if not isinstance(scheme, Ckks):
         raise fields.wrong("scheme", "ckks")
     return scheme, scheme.read_key(kind, fields.within(kind)), read_key_id(fields)
+
+
+def _require_range(array: NDArray[np.float64], low: float, high: float) -> None:
+    """Refuse data outside the range that is said of them."""
+    least, greatest = float(array.min()), float(array.max())
+    if least < low or greatest > high:
+        raise ValueOutOfRangeError(
+            f"cannot encrypt: expected values from {low:g} to {high:g}, got {least:g} to "
+            f"{greatest:g}; say low={least:g} and high={greatest:g}, or scale the data"
+        )
 
 
 def _bytes(value: Any, name: str) -> int | None:

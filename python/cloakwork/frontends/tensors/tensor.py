@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from cloakwork.base.record import record_of
 from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.methods import Runner, TensorMethods
+from cloakwork.plan.functions.intervals import Interval, uniform
 from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.slots import SlotProgram
@@ -37,6 +39,8 @@ class Tensor(TensorMethods, Unpicklable):
         program: The program that made it; None where it was encrypted.
         profile: What running that program took.
         claimed: Whether bounds and precision are what a file claims, rather than followed here.
+        interval: Between which ends its elements lie, and how far functions may be off; by default
+            what the bounds of the ciphertexts say.
 
     Example:
         >>> import cloakwork as cw
@@ -55,9 +59,14 @@ class Tensor(TensorMethods, Unpicklable):
     program: SlotProgram | None = None
     profile: Profile | None = None
     claimed: bool = False
+    interval: Interval | None = None
     source: Source = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.interval is None:
+            bound = max(float(value.bound) for value in self.values) if self.encrypted else math.inf
+            known = uniform(len(self.layout.shape), -bound, bound)
+            object.__setattr__(self, "interval", known)
         source = Source("", self.layout.shape, self.layout, self.level, self)
         object.__setattr__(self, "source", source)
 
@@ -83,7 +92,15 @@ class Tensor(TensorMethods, Unpicklable):
     @property
     def precision(self) -> float:
         """Bits after the binary point that are right, even with every input at its bound."""
-        return float(min(value.precision for value in self.values))
+        noise = float(min(value.precision for value in self.values))
+        error = self.known.largest_error
+        return noise if not error else -math.log2(2.0**-noise + error)
+
+    @property
+    def known(self) -> Interval:
+        """Between which ends its elements lie, and how far functions may be off."""
+        assert self.interval is not None
+        return self.interval
 
     @property
     def nbytes(self) -> int:

@@ -3,22 +3,45 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.frontends.tensors.methods import TensorMethods
+from cloakwork.frontends.tensors.methods import Runner, TensorMethods
+from cloakwork.plan.functions.intervals import Interval, intervals_of, uniform
+from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.packing.results import Form, Leaf, Sequenced
+from cloakwork.programs.spec import Spec
+
+T = TypeVar("T", bound=TensorMethods)
+
+# By which functions on the way are off, as far as ranges of later numbers go.
+_BITS = 20
 
 
 class _Trace:
-    """One run of a function; tensors of two runs do not mix."""
+    """One run of a function; tensors of two runs do not mix.
+
+    Args:
+        ranges: The intervals of its arguments.
+    """
+
+    def __init__(self, ranges: Mapping[Source, Interval]) -> None:
+        self._ranges = ranges
+        self._known: dict[int, Interval] = {}
 
     def compute(self, node: Node, _title: str) -> TracedTensor:
         return TracedTensor(node, self)
+
+    def interval_of(self, node: Node) -> Interval:
+        """Between which ends the elements of a node lie."""
+        nodes = in_order([node])
+        self._known = intervals_of(nodes, self._ranges.__getitem__, _BITS, self._known)
+        return self._known[id(node)]
 
 
 class TracedTensor(TensorMethods):
@@ -26,7 +49,7 @@ class TracedTensor(TensorMethods):
 
     __slots__ = ("_node", "runner")
 
-    def __init__(self, node: Node, runner: _Trace) -> None:
+    def __init__(self, node: Node, runner: Runner) -> None:
         self._node = node
         self.runner = runner
 
@@ -41,6 +64,53 @@ class TracedTensor(TensorMethods):
 
     def __repr__(self) -> str:
         return f"TracedTensor(shape={self.shape})"
+
+
+class _Together:
+    """Records what is done with tensors, which are then computed at once.
+
+    Args:
+        runner: Who computes with them.
+    """
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    def compute(self, node: Node, _title: str) -> TracedTensor:
+        return TracedTensor(node, self)
+
+    def interval_of(self, node: Node) -> Interval:
+        """Between which ends the elements of a node lie."""
+        return self._runner.interval_of(node)
+
+
+def together(
+    x: T,
+    title: str,
+    function: Callable[[TracedTensor, int | None], TracedTensor],
+    bits: int | None = None,
+) -> T:
+    """A function of a tensor planned as one step, its parts as precise as the whole needs.
+
+    Args:
+        x: The tensor.
+        title: What is computed.
+        function: What is done with it, on a stand-in, given the bits that functions are to have
+            right.
+        bits: Bits after the binary point that the result is to have right, as far as the tensor
+            itself has them; None for those of the program.
+    """
+    stand_in = TracedTensor(x.node(), _Together(x.runner))
+    node, asked, off = function(stand_in, bits).node(), bits, math.inf
+    while asked is not None and bits is not None:
+        found = x.runner.interval_of(node).largest_error
+        # What the tensor is off by already stays, however near functions are.
+        if found <= 2.0**-bits or not found < off:
+            break
+        asked, off = asked + math.ceil(math.log2(found) + bits), found
+        node = function(stand_in, asked).node()
+    made: T = x.runner.compute(node, title)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +128,34 @@ class Traced:
     form: Form
 
 
-def traced(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]]) -> Traced:
-    """Run a function once on stand-ins of the given shapes.
+def interval_of(spec: Spec) -> Interval:
+    """The range of an argument's elements."""
+    assert spec.low is not None
+    assert spec.high is not None
+    return uniform(len(spec.shape), spec.low, spec.high)
+
+
+def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> Traced:
+    """Run a function once on stand-ins for arguments.
 
     Raises:
         InvalidArgumentError: It does not take as many tensors, or returns something else than
             tensors made of them.
 
     Example:
-        >>> traced(lambda x, y: (x + y, x), [(3,), (3,)]).form
+        >>> traced(lambda x, y: (x + y, x), [Spec((3,)), Spec((3,))]).form
         Sequenced(parts=(Leaf(number=0), Leaf(number=1)), is_tuple=True)
     """
-    trace = _Trace()
-    names = _names(function, len(shapes))
-    sources = tuple(Source(name, shape) for name, shape in zip(names, shapes, strict=True))
+    names = _names(function, len(specs))
+    sources = tuple(Source(name, spec.shape) for name, spec in zip(names, specs, strict=True))
+    pairs = zip(sources, specs, strict=True)
+    trace = _Trace({source: interval_of(spec) for source, spec in pairs})
     arguments = [TracedTensor(source, trace) for source in sources]
     try:
         inspect.signature(function).bind(*arguments)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(
-            f"cannot compile: the function does not take {len(shapes)} argument(s): {error}"
+            f"cannot compile: the function does not take {len(specs)} argument(s): {error}"
         ) from error
     returned = function(*arguments)
     several = tuple(returned) if isinstance(returned, tuple | list) else (returned,)

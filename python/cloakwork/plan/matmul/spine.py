@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.plan.matmul.recognise import MatrixView, turned
-from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum, operand_nodes
+from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum, operand_nodes
 
 _MATRIX_AXES = 2
 
@@ -247,7 +247,7 @@ def is_slotwise(node: Node) -> bool:
         case Sum(terms=terms, constant=constant, shape=shape):
             alike = all(each.shape == shape for each in terms)
             return alike and (constant is None or _uniform(constant))
-        case Rearrange() | Source():
+        case _:
             return False
 
 

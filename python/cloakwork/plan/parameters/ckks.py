@@ -74,6 +74,17 @@ def parameters_for(
     return build((slots - 1).bit_length() + 1)
 
 
+def precision_of(parameters: Parameters) -> int:
+    """Bits after the binary point that `parameters_for` was asked for, or more where scales are so.
+
+    Example:
+        >>> precision_of(parameters_for(1, 22, bound=64.0))
+        22
+    """
+    magnitude = parameters.headroom_bits - 2 - _WATCH_BITS
+    return max(0, int(parameters.scale_bits - _NOISE_BITS - magnitude))
+
+
 def _no_scale(precision: int, bound: float, magnitude: int, scale_bits: int) -> str:
     spare = SCALE_BITS[-1] - _NOISE_BITS
     remedies = [f"bound={2.0 ** (spare - precision):.15g} or less"] if precision <= spare else []

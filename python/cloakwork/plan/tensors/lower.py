@@ -11,10 +11,21 @@ import numpy as np
 from cloakwork.errors import ProgramTooLargeError
 from cloakwork.plan.cost import price
 from cloakwork.plan.tensors.addition import added
+from cloakwork.plan.tensors.evaluation import evaluated
 from cloakwork.plan.tensors.placed import Placed
 from cloakwork.plan.tensors.rearrangement import rearranged
 from cloakwork.plan.tensors.strategies import contracted
-from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum, operand_nodes
+from cloakwork.programs.ir.tensors import (
+    Apply,
+    Contract,
+    Evaluate,
+    Node,
+    Rearrange,
+    Source,
+    Sum,
+    Within,
+    operand_nodes,
+)
 from cloakwork.programs.layout import Layout, default_layout
 from cloakwork.programs.slots import Builder, Input, Output, SlotProgram
 
@@ -163,6 +174,16 @@ class _Work:
                 self.done[id(node)] = rearranged(
                     self.builder, self.result(node.operand), node.elements
                 )
+            case Evaluate(low=low, high=high):
+                self.builder.origin = node.origin
+                operand = self.result(node.operand)
+                self.done[id(node)] = evaluated(
+                    self.builder, operand, node.coefficients, (low, high), node.title
+                )
+            case Within():
+                self.done[id(node)] = self.done[id(node.operand)]
+            case Apply(function=function):
+                raise AssertionError(f"{function} is to be approximated before it is placed")
 
     def result(self, node: Node) -> Placed:
         """Where a node's tensor lies; an input without a layout gets the default one."""

@@ -26,7 +26,7 @@ from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.passes.splits import split_by_cost
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
-from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.ir.tensors import Contract, Node, Source
 from cloakwork.programs.slots import SlotProgram, Vector
 from cloakwork.runtime.costs import Costs, comparable, total_seconds
@@ -160,7 +160,7 @@ def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: fl
     )
     together = [layout.ciphertexts for _, layout in lowered.inputs]
     program = lowest_levels(simplified(lowered.program), together=together)
-    known = value_bounds(program, slot_bounds(lowered, task.bounds))
+    known = value_bounds(program, slot_bounds(lowered, task.bounds), polynomial_ceilings(program))
     parameters = parameters_of(task, program, known, log_n)
     costs = task.costs(parameters)
     program = split_by_cost(program, costs)

@@ -93,7 +93,98 @@ class Rearrange:
         return self.elements.shape
 
 
-Node: TypeAlias = Source | Contract | Sum | Rearrange
+@dataclass(frozen=True, slots=True, eq=False)
+class Within:
+    """A node whose elements lie in a range that cannot be seen from what it is made of.
+
+    Args:
+        operand: The node.
+        low: The least number that an element is.
+        high: The greatest.
+        claimed: Whether the user says so, rather than mathematics; clients check what they can.
+    """
+
+    operand: Node
+    low: float
+    high: float
+    claimed: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        return self.operand.shape
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Apply:
+    """A function of every element, which the planner replaces by what comes near to it.
+
+    Args:
+        function: Its name, one of `plan.functions.known`.
+        operand: The node.
+        bits: Bits after the binary point that are to be right; None for those of the program.
+        origin: The user's line.
+    """
+
+    function: str
+    operand: Node
+    bits: int | None = None
+    origin: str = ""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        return self.operand.shape
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a function is used for at one place of a program.
+
+    Args:
+        name: The function.
+        low: The least number that it is meant for.
+        high: The greatest.
+        claimed: Whether the range rests on what the user says of numbers on the way.
+    """
+
+    name: str
+    low: float
+    high: float
+    claimed: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluate:
+    """A polynomial of every element, in the Chebyshev basis over a range.
+
+    Args:
+        operand: The node.
+        coefficients: Those of the polynomial, from degree 0 up.
+        low: The number that is taken to -1.
+        high: The number that is taken to 1.
+        title: What it is for, in a few words.
+        use: The function that begins with it; None within one.
+        scale: What the operand is of the function's, where a function begins with it.
+        origin: The user's line.
+    """
+
+    operand: Node
+    coefficients: tuple[float, ...]
+    low: float
+    high: float
+    title: str
+    use: Use | None = None
+    scale: float = 1.0
+    origin: str = ""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        return self.operand.shape
+
+
+Node: TypeAlias = Source | Contract | Sum | Rearrange | Within | Apply | Evaluate
 
 
 def operand_nodes(node: Node) -> tuple[Node, ...]:
@@ -111,5 +202,5 @@ def operand_nodes(node: Node) -> tuple[Node, ...]:
             return tuple(each for each in node.operands if not isinstance(each, np.ndarray))
         case Sum():
             return node.terms
-        case Rearrange():
+        case Rearrange() | Within() | Apply() | Evaluate():
             return (node.operand,)

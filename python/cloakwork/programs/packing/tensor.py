@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arrays import real_array, require_bound
+from cloakwork.errors import ValueOutOfRangeError
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.packing import Packing, evaluation_rows
 from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of
@@ -61,7 +62,21 @@ class RealPacking(Packing):
         array = real_array(value, where)
         rows = evaluation_rows(array, port.shape, port.name, action)
         require_bound(array, port.bound, where, self.advice)
+        self._require_range(array, port, where)
         return rows
+
+    @staticmethod
+    def _require_range(array: NDArray[np.float64], port: Port, where: str) -> None:
+        """Refuse numbers within the bound of an input and outside its range."""
+        if port.low is None or port.high is None or not array.size:
+            return
+        least, greatest = float(array.min()), float(array.max())
+        if least < port.low or greatest > port.high:
+            raise ValueOutOfRangeError(
+                f"cannot {where}: expected values from {port.low:g} to {port.high:g}, got "
+                f"{least:g} to {greatest:g}; make the range of its Spec, cw.Spec(shape, low=, "
+                "high=), wider, or scale the data"
+            )
 
     def _vectors(self, rows: Mapping[str, NDArray[np.float64]]) -> list[Vector]:
         return [

@@ -1,0 +1,171 @@
+"""Tensors put together of others: concatenated, stacked, padded, chosen element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.base.arguments import shown
+from cloakwork.base.arrays import real_array
+from cloakwork.base.source_line import users_origin
+from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+from cloakwork.frontends.tensors.methods import TensorMethods, axis_number
+from cloakwork.programs.ir.elementwise import LABELS
+from cloakwork.programs.ir.tensors import Contract
+
+_Part = TensorMethods | NDArray[np.float64]
+
+
+def concatenated(parts: Sequence[Any], axis: int = 0) -> TensorMethods:
+    """Tensors and clear arrays one after another along an axis, as `numpy.concatenate`.
+
+    Takes a level.
+
+    Raises:
+        ShapeMismatchError: The shapes differ along other axes.
+        InvalidArgumentError: There is no such axis.
+    """
+    read = [_part(each, "concatenate") for each in parts]
+    ndim = len(read[0].shape)
+    along = axis_number(axis, ndim, "concatenate")
+    others = {each.shape[:along] + each.shape[along + 1 :] for each in read}
+    if len(others) > 1 or any(len(each.shape) != ndim for each in read):
+        shapes = [each.shape for each in read]
+        raise ShapeMismatchError(f"cannot concatenate: shapes {shapes} differ beside axis {axis}")
+    size, start = sum(each.shape[along] for each in read), 0
+    made: TensorMethods | None = None
+    clear = np.zeros(_with_size(read[0].shape, along, size))
+    for each in read:
+        stop = start + each.shape[along]
+        if isinstance(each, TensorMethods):
+            there = _embedded(each, along, start, size)
+            made = there if made is None else made + there
+        else:
+            clear[(slice(None),) * along + (slice(start, stop),)] = each
+        start = stop
+    assert made is not None
+    return made + clear if clear.any() else made
+
+
+def stacked(parts: Sequence[Any], axis: int = 0) -> TensorMethods:
+    """Tensors and clear arrays side by side along a new axis, as `numpy.stack`. Takes a level.
+
+    Raises:
+        ShapeMismatchError: The shapes differ.
+        InvalidArgumentError: There is no such axis.
+    """
+    read = [_part(each, "stack") for each in parts]
+    if len({each.shape for each in read}) > 1:
+        raise ShapeMismatchError(f"cannot stack: shapes {[each.shape for each in read]} differ")
+    along = axis_number(axis, len(read[0].shape) + 1, "stack")
+    return concatenated([each.reshape(_with_axis(each.shape, along)) for each in read], along)
+
+
+def padded(x: TensorMethods, width: Any, mode: str = "constant", **options: Any) -> TensorMethods:
+    """A tensor with a number around it, as `numpy.pad` in mode "constant". Takes a level.
+
+    Raises:
+        InvalidArgumentError: The mode is another, or the widths are not whole numbers from 0 on.
+    """
+    if mode != "constant" or options.keys() - {"constant_values"}:
+        raise InvalidArgumentError(
+            f"cannot pad: expected the mode 'constant', got {shown(mode)}; concatenate slices"
+        )
+    template = np.pad(np.zeros(x.shape), width, constant_values=options.get("constant_values", 0))
+    first = np.pad(np.zeros(x.shape), width, constant_values=1).argmin()
+    starts = np.unravel_index(int(first), template.shape)
+    made = x
+    for axis, (start, size) in enumerate(zip(starts, template.shape, strict=True)):
+        if size > x.shape[axis]:
+            made = _embedded(made, axis, int(start), size)
+    return made + template if template.any() else made
+
+
+def where(condition: Any, chosen: Any, otherwise: Any) -> TensorMethods:
+    """Elements of one where a condition holds and of the other elsewhere, as `numpy.where`.
+
+    Args:
+        condition: A clear array of truths, or an encrypted comparison.
+        chosen: Elements where it holds, encrypted or clear.
+        otherwise: Elements elsewhere.
+
+    Raises:
+        ShapeMismatchError: The shapes do not fit.
+    """
+    if not isinstance(condition, TensorMethods):
+        holds = np.asarray(condition, dtype=bool)
+        parts = [(chosen, holds), (otherwise, ~holds)]
+        made = [_part(each, "where") * mask.astype(np.float64) for each, mask in parts]
+        encrypted = made[0] if isinstance(made[0], TensorMethods) else made[1]
+        other = made[1] if encrypted is made[0] else made[0]
+        assert isinstance(encrypted, TensorMethods)
+        return encrypted + other
+    one, other = _part(chosen, "where"), _part(otherwise, "where")
+    found: TensorMethods = condition * (one - other) + other
+    ends = [_ends(each) for each in (one, other)]
+    low, high = min(end[0] for end in ends), max(end[1] for end in ends)
+    return found.within(low, high, claimed=False) if low < high else found
+
+
+def larger(x: Any, y: Any) -> TensorMethods:
+    """The larger of each two elements, as `numpy.maximum`."""
+    one, other = _encrypted_first(x, y)
+    made: TensorMethods = (one - other).applied("relu", "maximum") + other
+    (low, high), (least, greatest) = _ends(one), _ends(other)
+    return made.within(max(low, least), max(high, greatest), claimed=False)
+
+
+def smaller(x: Any, y: Any) -> TensorMethods:
+    """The smaller of each two elements, as `numpy.minimum`."""
+    one, other = _encrypted_first(x, y)
+    made: TensorMethods = one - (one - other).applied("relu", "minimum")
+    (low, high), (least, greatest) = _ends(one), _ends(other)
+    return made.within(min(low, least), min(high, greatest), claimed=False)
+
+
+def clipped(x: TensorMethods, low: Any = None, high: Any = None) -> TensorMethods:
+    """Elements brought between two ends, as `numpy.clip`."""
+    made = x if low is None else larger(x, low)
+    return made if high is None else smaller(made, high)
+
+
+def _encrypted_first(x: Any, y: Any) -> tuple[TensorMethods, _Part]:
+    one, other = (x, y) if isinstance(x, TensorMethods) else (y, x)
+    return one, _part(other, "compare")
+
+
+def _ends(part: _Part) -> tuple[float, float]:
+    if isinstance(part, TensorMethods):
+        return part.runner.interval_of(part.node()).ends
+    return float(part.min()), float(part.max())
+
+
+def _part(value: Any, action: str) -> _Part:
+    return value if isinstance(value, TensorMethods) else real_array(value, action)
+
+
+def _with_size(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
+    return (*shape[:axis], size, *shape[axis + 1 :])
+
+
+def _with_axis(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return (*shape[:axis], 1, *shape[axis:])
+
+
+def _embedded(x: TensorMethods, axis: int, start: int, size: int) -> TensorMethods:
+    """The tensor within zeros along an axis, by a product with part of an identity."""
+    if not math.prod(x.shape):
+        raise ShapeMismatchError("cannot put tensors together: one has no elements")
+    labels = LABELS[: x.ndim]
+    new = LABELS[x.ndim]
+    places = np.zeros((x.shape[axis], size))
+    places[np.arange(x.shape[axis]), start + np.arange(x.shape[axis])] = 1.0
+    output = labels[:axis] + new + labels[axis + 1 :]
+    shape = _with_size(x.shape, axis, size)
+    node = Contract((x.node(), places), (labels, labels[axis] + new), output, shape, users_origin())
+    made: TensorMethods = x.runner.compute(node, "concatenate")
+    return made

@@ -1,0 +1,209 @@
+"""Functions of encrypted tensors that numpy has not, and the ranges that users give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from cloakwork.base.arguments import integer, shown
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.frontends.tensors.methods import TensorMethods
+from cloakwork.frontends.tensors.tracing import TracedTensor, together
+from cloakwork.programs.spec import ends
+
+T = TypeVar("T", bound=TensorMethods)
+
+Range = tuple[float, float]
+_MOST_BITS = 50
+
+
+def within(x: T, low: float, high: float) -> T:
+    """The same tensor, whose elements are said to lie in a range.
+
+    Functions after it are computed over this range instead of the one that follows from the
+    bounds of the inputs, which is often much wider. Numbers outside it give wrong results: a
+    client of a compiled program runs it in the clear first and refuses to encrypt such inputs; an
+    eager evaluator cannot know.
+
+    Args:
+        x: The tensor.
+        low: The least number.
+        high: The greatest.
+
+    Raises:
+        InvalidArgumentError: `x` is not an encrypted tensor, or the range is empty.
+
+    Example:
+        >>> import numpy as np
+        >>> import cloakwork as cw
+        >>> program = cw.compile(lambda x: np.sqrt(cw.within((x * x).sum(), 1, 4)), (8,))
+        >>> round(float(program.run_clear([0.5] * 8)), 4)
+        1.4142
+    """
+    _require(x, "within")
+    return x.within(*ends(low, high, math.inf, "say that numbers are within a range"))
+
+
+def relu(x: T, *, range: Range | None = None, precision: int | None = None) -> T:
+    """The larger of each element and 0.
+
+    Args:
+        x: An encrypted tensor.
+        range: The least and the greatest element, as in `within`; by default what bounds say.
+        precision: Bits after the binary point that are to be right; by default the program's.
+
+    Raises:
+        ActivationFitError: No composition of polynomials is as near.
+        InvalidArgumentError: `x` is not an encrypted tensor, or an argument is invalid.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> session = cw.Session(depth=9, backend="clear")
+        >>> x = session.encrypt([-1.0, 0.5], bound=1)
+        >>> session.decrypt(cw.relu(x, precision=6)).round(1) + 0.0
+        array([0. , 0.5])
+    """
+    return _applied(x, "relu", range, precision)
+
+
+def sigmoid(x: T, *, range: Range | None = None, precision: int | None = None) -> T:
+    """1 / (1 + exp(-x)) of each element x. Arguments and errors are those of `relu`.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> session = cw.Session(depth=6, backend="clear")
+        >>> session.decrypt(cw.sigmoid(session.encrypt([0.0, 2.0], bound=4))).round(3)
+        array([0.5  , 0.881])
+    """
+    return _applied(x, "sigmoid", range, precision)
+
+
+def silu(x: T, *, range: Range | None = None, precision: int | None = None) -> T:
+    """x times `sigmoid(x)` of each element x. Arguments and errors are those of `relu`."""
+    return _applied(x, "silu", range, precision)
+
+
+def gelu(x: T, *, range: Range | None = None, precision: int | None = None) -> T:
+    """Each element times the probability that a standard normal number is below it.
+
+    Arguments and errors are those of `relu`.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> session = cw.Session(depth=6, backend="clear")
+        >>> session.decrypt(cw.gelu(session.encrypt([0.0, 2.0], bound=4))).round(3) + 0.0
+        array([0.   , 1.954])
+    """
+    return _applied(x, "gelu", range, precision)
+
+
+def softmax(x: T, axis: int = -1, *, range: Range | None = None, precision: int | None = None) -> T:
+    """exp(x) along an axis, divided by its sum.
+
+    Args:
+        x: An encrypted tensor.
+        axis: The axis.
+        range: The least and the greatest element, as in `within`; by default what bounds say.
+        precision: Bits after the binary point that are to be right; by default the program's.
+
+    Raises:
+        ActivationFitError: The range is so wide that the sum's inverse is not as near.
+        InvalidArgumentError: `x` is not an encrypted tensor, or an argument is invalid.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> session = cw.Session(depth=10, backend="clear")
+        >>> session.decrypt(cw.softmax(session.encrypt([0.0, 1.0], bound=1))).round(3)
+        array([0.269, 0.731])
+    """
+    bits = _bits(precision, "softmax")
+
+    def steps(x: TracedTensor, bits: int | None) -> TracedTensor:
+        _, high = x.runner.interval_of(x.node()).ends
+        # The largest power is 1, so the sum is at most the number of elements.
+        powers = (x - high).applied("exp", "softmax", bits)
+        sums = powers.sum(axis, keepdims=True)
+        shares = powers * sums.applied("reciprocal", "softmax", bits)
+        return shares.within(0.0, 1.0, claimed=False)
+
+    return together(_ranged(x, range, "softmax"), "softmax", steps, bits)
+
+
+def layer_norm(
+    x: T,
+    weight: Any = None,
+    bias: Any = None,
+    *,
+    axis: int | Sequence[int] = -1,
+    eps: float = 1e-5,
+    range: Range | None = None,
+    precision: int | None = None,
+) -> T:
+    """Elements less their mean along axes, divided by their standard deviation.
+
+    Args:
+        x: An encrypted tensor.
+        weight: What the result is multiplied by, encrypted or clear.
+        bias: What is added then.
+        axis: The axis, or several.
+        eps: Is added to the variance.
+        range: The least and the greatest variance; by default what bounds say, which begins at 0
+            and is expensive.
+        precision: Bits after the binary point that are to be right before `weight` and `bias`; by
+            default the program's.
+
+    Raises:
+        ActivationFitError: The range is so wide that the inverse root is not as near.
+        InvalidArgumentError: `x` is not an encrypted tensor, or an argument is invalid.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> session = cw.Session(depth=10, backend="clear")
+        >>> x = session.encrypt([[1.0, -1.0, 0.5, -0.5]], bound=1)
+        >>> session.decrypt(cw.layer_norm(x, range=(0.25, 1.0))).round(3)
+        array([[ 1.265, -1.265,  0.632, -0.632]])
+    """
+    _require(x, "layer_norm")
+    bits = _bits(precision, "layer_norm")
+    if not 0 <= eps < math.inf:
+        raise InvalidArgumentError(
+            f"cannot layer_norm: expected an eps from 0 on, got {shown(eps)}"
+        )
+
+    def steps(x: TracedTensor, bits: int | None) -> TracedTensor:
+        variance = _ranged(x.var(axis, keepdims=True), range, "layer_norm")
+        inverse = (variance + eps).applied("rsqrt", "layer_norm", bits)
+        return (x - x.mean(axis, keepdims=True)) * inverse
+
+    made = together(x, "layer_norm", steps, bits)
+    if weight is not None:
+        made = made * weight
+    return made if bias is None else made + bias
+
+
+def _applied(x: T, function: str, range: Range | None, precision: int | None) -> T:
+    return _ranged(x, range, function).applied(function, function, _bits(precision, function))
+
+
+def _ranged(x: T, range: Range | None, action: str) -> T:
+    _require(x, action)
+    if range is None:
+        return x
+    if not isinstance(range, tuple | list) or len(range) != 2:
+        raise InvalidArgumentError(
+            f"cannot {action}: expected a range of a least and a greatest number, got "
+            f"{shown(range)}"
+        )
+    return within(x, *range)
+
+
+def _bits(precision: int | None, action: str) -> int | None:
+    if precision is None:
+        return None
+    return integer(precision, "precision", action, least=1, most=_MOST_BITS)
+
+
+def _require(x: Any, action: str) -> None:
+    if not isinstance(x, TensorMethods):
+        raise InvalidArgumentError(f"cannot {action}: expected an encrypted tensor, got {shown(x)}")

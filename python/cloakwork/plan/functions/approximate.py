@@ -1,0 +1,168 @@
+"""Functions in a graph of tensors replaced by what comes near to them, as near as asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cloakwork.errors import ActivationFitError
+from cloakwork.plan.functions.choose import Fit, chosen
+from cloakwork.plan.functions.intervals import Interval, intervals_of
+from cloakwork.plan.functions.known import KNOWN
+from cloakwork.plan.functions.recipes import Asked
+from cloakwork.plan.tensors.lower import in_order
+from cloakwork.programs.ir.tensors import (
+    Apply,
+    Contract,
+    Evaluate,
+    Node,
+    Rearrange,
+    Source,
+    Sum,
+    Within,
+)
+
+# A function is fitted over ranges and for errors of so many bits, so that equal fits are made once.
+_ROUNDS = 8
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Approximated:
+    """A graph without functions.
+
+    Args:
+        results: The nodes wanted, in place of those that were.
+        intervals: For each of them between which ends its elements lie, and how far they are off.
+        fits: How each function is computed, in order.
+    """
+
+    results: tuple[Node, ...]
+    intervals: tuple[Interval, ...]
+    fits: tuple[Fit, ...]
+
+    @property
+    def error(self) -> float:
+        """How far a result may be off by its functions."""
+        return max(each.largest_error for each in self.intervals)
+
+
+def has_functions(results: Sequence[Node]) -> bool:
+    """Whether a graph has anything for `approximated` to do.
+
+    Example:
+        >>> has_functions([Apply("exp", Source("x", (2,)))])
+        True
+    """
+    return any(isinstance(node, Apply | Within) for node in in_order(results))
+
+
+def approximated(
+    results: Sequence[Node], sources: Callable[[Source], Interval], precision: int, title: str
+) -> Approximated:
+    """Replace the functions of a graph, each computed so precisely that results are as asked.
+
+    Args:
+        results: The nodes wanted.
+        sources: The intervals of those that come from outside.
+        precision: Bits after the binary point that are to be right in every result, as far as
+            functions go; those that ask for bits of their own have these.
+        title: What is computed, in the user's words.
+
+    Raises:
+        ActivationFitError: A function is not defined where it is needed, or nothing is as near.
+
+    Example:
+        >>> from cloakwork.plan.functions.intervals import uniform
+        >>> found = approximated(
+        ...     [Apply("exp", Source("x", (2,)))], lambda _: uniform(1, -1.0, 1.0), 12, "exp")
+        >>> found.fits[0].depth, found.error < 2.0**-12
+        (3, True)
+    """
+    nodes = in_order(results)
+    bits, intervals = _bits_needed(nodes, results, sources, precision)
+    made: dict[int, Node] = {}
+    fits: list[Fit] = []
+    for node in nodes:
+        if isinstance(node, Apply):
+            fit = _fit(node, intervals, bits, title)
+            fits.append(fit)
+            made[id(node)] = fit.way(made[id(node.operand)])
+        else:
+            made[id(node)] = _remade(node, made)
+    found = tuple(intervals[id(each)] for each in results)
+    return Approximated(tuple(made[id(each)] for each in results), found, tuple(fits))
+
+
+def _bits_needed(
+    nodes: Sequence[Node],
+    results: Sequence[Node],
+    sources: Callable[[Source], Interval],
+    precision: int,
+) -> tuple[int, Mapping[int, Interval]]:
+    """The bits that functions are to have right, and what then is known of every node."""
+    bits, off = precision + 1, math.inf
+    intervals = intervals_of(nodes, sources, bits)
+    if _have_own_bits(nodes):
+        return bits, intervals
+    asked = bits
+    for _ in range(_ROUNDS):
+        tried = intervals_of(nodes, sources, asked)
+        found = max(tried[id(each)].largest_error for each in results)
+        # What operands are off by already stays, however near functions are.
+        if not found < off:
+            break
+        bits, off, intervals = asked, found, tried
+        if off <= 2.0**-precision or not math.isfinite(off):
+            break
+        asked = bits + math.ceil(math.log2(off) + precision)
+    return bits, intervals
+
+
+def _have_own_bits(nodes: Sequence[Node]) -> bool:
+    """Whether all functions ask for bits of their own."""
+    return all(each.bits is not None for each in nodes if isinstance(each, Apply))
+
+
+def _fit(node: Apply, intervals: Mapping[int, Interval], bits: int, title: str) -> Fit:
+    operand = intervals[id(node.operand)]
+    known = KNOWN[node.function]
+    low, high = known.reached(operand.ends, operand.largest_error)
+    allowed = 2.0 ** -(bits if node.bits is None else node.bits)
+    asked = Asked(node.function, low, high, allowed, operand.claimed, node.origin)
+    try:
+        return chosen(asked)
+    except ActivationFitError as error:
+        reason = str(error).partition(": ")[2]
+        what = f"{node.function} of numbers from {low:.4g} to {high:.4g}"
+        raise ActivationFitError(f"cannot compute {title}, {what}: {reason}") from None
+
+
+def _remade(node: Node, made: Mapping[int, Node]) -> Node:
+    """A node on what is made of its operands; itself where these are unchanged."""
+    match node:
+        case Source():
+            return node
+        case Within(operand=operand):
+            return made[id(operand)]
+        case Contract(operands=operands):
+            new = tuple(
+                each if isinstance(each, np.ndarray) else made[id(each)] for each in operands
+            )
+            if all(one is other for one, other in zip(new, operands, strict=True)):
+                return node
+            return replace(node, operands=new)
+        case Sum(terms=terms):
+            summed = tuple(made[id(each)] for each in terms)
+            if all(one is other for one, other in zip(summed, terms, strict=True)):
+                return node
+            return replace(node, terms=summed)
+        case Rearrange(operand=operand) | Evaluate(operand=operand):
+            return (
+                node if made[id(operand)] is operand else replace(node, operand=made[id(operand)])
+            )
+        case Apply():
+            raise AssertionError("a function is fitted")

@@ -1,0 +1,144 @@
+"""The cheapest way to compute a function that is as near to it as asked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from cloakwork._native import Parameters
+from cloakwork.errors import ActivationFitError, InvalidParametersError
+from cloakwork.plan.functions.clear import value_of
+from cloakwork.plan.functions.known import sampled
+from cloakwork.plan.functions.recipes import GAP, Asked, Way, ways
+from cloakwork.plan.passes.levels import depth_of, lowest_levels
+from cloakwork.plan.passes.simplify import simplified
+from cloakwork.plan.tensors.lower import lower
+from cloakwork.programs.ir.tensors import Node, Source
+from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.costs import Costs, comparable, total_seconds
+
+# A program of one number, to count operations.
+_SLOTS = 8
+_TOP = 400
+_SCALE_BITS = 40
+_HEADROOM_BITS = 20
+_LARGEST_RING = 17
+# Where values are large, doubles are off by this part of them.
+_ROUNDING = 2.0**-44
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How a function is computed.
+
+    Args:
+        asked: What was asked for.
+        name: The way, in words.
+        way: What builds it.
+        depth: Levels that it takes.
+        error: The largest error over the range.
+        cost: What it costs by the model.
+    """
+
+    asked: Asked
+    name: str
+    way: Way
+    depth: int
+    error: float
+    cost: float
+
+    def __str__(self) -> str:
+        bits = -math.log2(self.error) if self.error else math.inf
+        return (
+            f"{self.asked.function} of numbers from {self.asked.low:.4g} to {self.asked.high:.4g}: "
+            f"{self.name}, {self.depth} levels, right to {bits:.1f} bits after the point"
+        )
+
+
+@lru_cache(maxsize=1024)
+def chosen(asked: Asked) -> Fit:
+    """The cheapest way by the model; see `plan.functions.recipes`.
+
+    Raises:
+        ActivationFitError: The function is not defined all over the range, or no way is as near.
+
+    Example:
+        >>> print(chosen(Asked("exp", -1.0, 1.0, 2.0**-12)))
+        exp of numbers from -1 to 1: polynomial of degree 7, 3 levels, right to 14.2 bits after ...
+    """
+    _require_defined(asked)
+    # A range of one number has none to scale it by.
+    if asked.low == asked.high:
+        asked = replace(asked, high=asked.low + max(abs(asked.low), 1.0) * 2.0**-10)
+    found: list[Fit] = []
+    nearest = math.inf
+    for name, way in ways(asked):
+        source = Source("x", (1,))
+        made = way(source)
+        error = _error(asked, made)
+        nearest = min(nearest, error)
+        if error <= asked.allowed:
+            program = _program(made)
+            depth = depth_of(program)
+            cost = total_seconds(program, _costs(depth))
+            found.append(Fit(asked, name, way, depth, error, cost))
+    if found:
+        return min(found, key=lambda fit: fit.cost)
+    raise ActivationFitError(
+        f"cannot compute {asked.function} of numbers from {asked.low:.4g} to {asked.high:.4g}: "
+        f"nothing comes within 2^{math.log2(asked.allowed):.1f} of it; give a narrower range by "
+        "tighter bounds or cloakwork.within(x, low, high), or ask for less precision"
+    )
+
+
+def _require_defined(asked: Asked) -> None:
+    if asked.known.has(asked.low, asked.high):
+        with np.errstate(all="ignore"):
+            values = asked.known.value(sampled(asked.low, asked.high))
+        if np.isfinite(values).all():
+            return
+        reason = "its values outgrow doubles there"
+    else:
+        reason = "it is not defined on all of them"
+    raise ActivationFitError(
+        f"cannot compute {asked.function} of numbers from {asked.low:.4g} to {asked.high:.4g}: "
+        f"{reason}; say between which ends numbers are, by cloakwork.Spec(shape, low=, high=), "
+        "Session.encrypt(x, low=, high=) or cloakwork.within(x, low, high)"
+    )
+
+
+def _error(asked: Asked, made: Node) -> float:
+    """The largest error over the range; of a jump, but for numbers close to it."""
+    numbers = sampled(asked.low, asked.high)
+    if asked.function in ("sign", "step") and asked.crosses_zero:
+        numbers = numbers[np.abs(numbers) >= GAP * asked.reach]
+    exact = asked.known.value(numbers)
+    error = float(np.abs(value_of(made, numbers) - exact).max())
+    return error + _ROUNDING * float(np.abs(exact).max())
+
+
+def _program(made: Node) -> SlotProgram:
+    lowered = lower("", [made], _SLOTS, top=_TOP)
+    return lowest_levels(simplified(lowered.program))
+
+
+@lru_cache(maxsize=256)
+def _costs(depth: int) -> Costs:
+    """What operations cost on the smallest secure ring of a depth, or the largest of all."""
+
+    def parameters(log_n: int | None, *, insecure: bool) -> Parameters:
+        return Parameters(
+            levels=depth,
+            scale_bits=_SCALE_BITS,
+            headroom_bits=_HEADROOM_BITS,
+            log_n=log_n,
+            insecure=insecure,
+        )
+
+    try:
+        return comparable(parameters(None, insecure=False))
+    except InvalidParametersError:
+        return comparable(parameters(_LARGEST_RING, insecure=True))

@@ -1,0 +1,372 @@
+"""The ways to compute a function of encrypted numbers: polynomials, compositions, iterations.
+
+A way is a graph of products, sums and polynomials. Several are written down for each function;
+`plan.functions.choose` measures how far each is off and what it costs, and takes the cheapest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.polynomial import Chebyshev, chebyshev
+
+from cloakwork.plan.fitting.least_degree import MAX_DEGREE, least_degree
+from cloakwork.plan.fitting.sign import Stages, sign_stages, steep_stages
+from cloakwork.plan.functions.known import KNOWN, Known
+from cloakwork.plan.tensors.evaluation import MOST_ADDED
+from cloakwork.programs.ir.elementwise import (
+    negative,
+    plus,
+    product,
+    scaled,
+    total,
+)
+from cloakwork.programs.ir.layers import Array
+from cloakwork.programs.ir.tensors import Evaluate, Node, Use
+
+# Of a function with a corner: beyond, a composition is cheaper.
+_MAX_DEGREE_AT_CORNERS = 63
+_CORNERS = frozenset({"absolute", "relu"})
+_JUMPS = frozenset({"sign", "step"})
+_ROOTS = frozenset({"sqrt", "rsqrt"})
+# How near to 0, as a part of the range, a number may be whose sign is still told.
+GAP = 2.0**-6
+# A halved exponent is squared; degrees fall slowly from then on.
+_MOST_SQUARES = 6
+_START_DEGREES = (1, 3, 7, 15, 31)
+_MOST_STEPS = 16
+# Beyond, no grid finds the error of a start.
+_MOST_RATIO = 2.0**24
+
+Way = Callable[[Node], Node]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A function, where it is asked for, and how near.
+
+    Args:
+        function: Its name.
+        low: The least number that comes.
+        high: The greatest.
+        allowed: The largest error that is.
+        claimed: Whether the range rests on what a user says.
+        origin: The user's line.
+    """
+
+    function: str
+    low: float
+    high: float
+    allowed: float
+    claimed: bool = False
+    origin: str = ""
+
+    @property
+    def known(self) -> Known:
+        """The function."""
+        return KNOWN[self.function]
+
+    @property
+    def crosses_zero(self) -> bool:
+        """Whether numbers of both sides of 0 come, or 0 itself where the function jumps."""
+        if self.function in _JUMPS:
+            return self.low <= 0 <= self.high
+        return self.low < 0 < self.high
+
+    @property
+    def use(self) -> Use:
+        """What the function is used for."""
+        return Use(self.function, self.low, self.high, self.claimed)
+
+    @property
+    def reach(self) -> float:
+        """The largest absolute value that comes."""
+        return max(abs(self.low), abs(self.high))
+
+
+def ways(asked: Asked) -> Iterator[tuple[str, Way]]:
+    """The ways to compute a function, each with its name."""
+    is_negative = asked.high < 0
+    if asked.function == "reciprocal" and is_negative:
+        mirrored = replace(asked, low=-asked.high, high=-asked.low)
+        for name, way in ways(mirrored):
+            yield name, partial(_mirrored, way, asked.origin)
+        return
+    if asked.function in _CORNERS | _JUMPS and not asked.crosses_zero:
+        yield "no function at all", _one_sided(asked)
+        return
+    if asked.function in _JUMPS:
+        yield from _steep(asked)
+        return
+    at_corner = asked.function in _CORNERS or (asked.function == "sqrt" and asked.low <= 0)
+    yield from _polynomials(asked, _MAX_DEGREE_AT_CORNERS if at_corner else MAX_DEGREE)
+    if asked.function == "exp":
+        yield from _squared(asked)
+    if asked.function == "reciprocal":
+        yield from _iterated(asked)
+    if asked.function in _ROOTS:
+        yield from _roots(asked)
+    if asked.function in _CORNERS:
+        yield from _signed(asked)
+
+
+def _evaluate(
+    asked: Asked,
+    x: Node,
+    coefficients: Array | tuple[float, ...],
+    ends: tuple[float, float],
+    title: str,
+    *,
+    scale: float = 1.0,
+    begins: bool = False,
+) -> Evaluate:
+    told = f"{asked.function} of {asked.low:.4g} to {asked.high:.4g}: {title}"
+    use = asked.use if begins else None
+    return Evaluate(x, tuple(map(float, coefficients)), *ends, told, use, scale, asked.origin)
+
+
+def _mirrored(way: Way, origin: str, x: Node) -> Node:
+    return negative(way(negative(x, origin)), origin)
+
+
+def _one_sided(asked: Asked) -> Way:
+    """A function with a corner or a jump, where numbers are all on one side of it."""
+    is_above = asked.low >= 0
+    match asked.function:
+        case "absolute":
+            return lambda x: x if is_above else negative(x, asked.origin)
+        case "relu" if is_above:
+            return lambda x: x
+        case "relu" | "step" if not is_above:
+            value = 0.0
+        case "step":
+            value = 1.0
+        case _:
+            value = 1.0 if is_above else -1.0
+    origin = asked.origin
+    return lambda x: plus(total(x, negative(x, origin), origin), value, origin)
+
+
+def _polynomials(asked: Asked, highest: int) -> Iterator[tuple[str, Way]]:
+    """One polynomial, over the range, or over a wider one that it takes no level to scale."""
+    for ends in dict.fromkeys([(asked.low, asked.high), _free_range(asked)]):
+        coefficients = _fitted(asked, ends, asked.allowed, highest)
+        if coefficients is not None:
+            title = f"polynomial of degree {len(coefficients) - 1}"
+            yield title, partial(_first, asked, coefficients, ends, title)
+
+
+def _first(
+    asked: Asked,
+    coefficients: Array | tuple[float, ...],
+    ends: tuple[float, float],
+    title: str,
+    x: Node,
+) -> Node:
+    """The polynomial that a way begins with."""
+    return _evaluate(asked, x, coefficients, ends, title, begins=True)
+
+
+def _fitted(
+    asked: Asked, ends: tuple[float, float], allowed: float, highest: int
+) -> tuple[float, ...] | None:
+    """Coefficients of least degree; None where the degree would be too high."""
+    middle, half = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2
+
+    def of_t(t: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return asked.known.value(np.clip(half * t + middle, *ends))
+
+    bend = float(np.clip(-middle / half, -1.0, 1.0))
+    found = least_degree(of_t, allowed, highest, bend)
+    return found.coefficients if found.error <= allowed else None
+
+
+def _free_range(asked: Asked) -> tuple[float, float]:
+    """The narrowest wider range that a whole factor takes to one of width 2."""
+    width = asked.high - asked.low
+    if width > 2:
+        return asked.low, asked.high
+    more = 2 / min(int(2 / width), MOST_ADDED) - width
+    if asked.known.above > -math.inf:
+        return asked.low, asked.high + more
+    return asked.low - more / 2, asked.high + more / 2
+
+
+def _squared(asked: Asked) -> Iterator[tuple[str, Way]]:
+    """exp(x) as a power of exp(x / 2^k), squared k times."""
+    largest = math.exp(asked.high)
+    for squares in range(1, _MOST_SQUARES + 1):
+        share = 2.0**-squares
+        ends = (asked.low * share, asked.high * share)
+        root = math.exp(ends[1])
+        # A power's derivative.
+        allowed = asked.allowed * share * root / largest / 2
+        narrow = replace(asked, low=ends[0], high=ends[1])
+        coefficients = _fitted(narrow, ends, allowed, MAX_DEGREE)
+        if coefficients is None:
+            continue
+        title = f"polynomial of degree {len(coefficients) - 1}, squared {squares} times"
+
+        start = partial(_first, asked, coefficients, (asked.low, asked.high), title)
+        yield title, partial(_squares, start, squares, asked.origin)
+
+
+def _squares(start: Way, squares: int, origin: str, x: Node) -> Node:
+    made = start(x)
+    for _ in range(squares):
+        made = product(made, made, origin)
+    return made
+
+
+def _iterated(asked: Asked) -> Iterator[tuple[str, Way]]:
+    """1/x by Goldschmidt's iteration: 1/x = y (1 + e) (1 + e^2) (1 + e^4) ..., e = 1 - x y.
+
+    It starts from the polynomial y for which e is least: a Chebyshev polynomial of x, 1 at 0.
+    """
+    low, high = asked.low, asked.high
+    if high / low > _MOST_RATIO:
+        return
+    zero = -(high + low) / (high - low)
+    for degree in _START_DEGREES:
+        of_error = _unit(degree + 1)
+        of_error /= chebyshev.chebval(zero, of_error)
+        off = abs(float(of_error[-1]))
+        wanted = math.log(asked.allowed * low / 2)
+        steps = max(0, math.ceil(math.log2(wanted / math.log(off)))) if wanted < 0 else 0
+        if not 1 <= steps <= _MOST_STEPS:
+            continue
+
+        title = f"polynomial of degree {degree}, {steps} steps of Goldschmidt"
+        yield title, partial(_goldschmidt, asked, of_error, steps, title)
+
+
+def _goldschmidt(asked: Asked, of_error: Array, steps: int, title: str, x: Node) -> Node:
+    middle, half = (asked.high + asked.low) / 2, (asked.high - asked.low) / 2
+
+    def of_start(t: Array) -> Array:
+        return np.asarray((1 - chebyshev.chebval(t, of_error)) / (half * t + middle))
+
+    start = np.asarray(Chebyshev.interpolate(of_start, len(of_error) - 2).coef, dtype=np.float64)
+    ends = (asked.low, asked.high)
+    made = _first(asked, start, ends, title, x)
+    error: Node = _evaluate(asked, x, of_error, ends, title)
+    for step in range(steps):
+        made = total(made, product(made, error, asked.origin), asked.origin)
+        if step < steps - 1:
+            error = product(error, error, asked.origin)
+    return made
+
+
+def _unit(degree: int) -> Array:
+    coefficients = np.zeros(degree + 1)
+    coefficients[-1] = 1.0
+    return coefficients
+
+
+def _signed(asked: Asked) -> Iterator[tuple[str, Way]]:
+    """x times (middle + half * sign(x)), the sign composed of polynomials."""
+    middle, half = (0.0, 1.0) if asked.function == "absolute" else (0.5, 0.5)
+    stages = sign_stages(_rounded(asked.allowed / (half * asked.reach)))
+    if stages is None:
+        return
+    title = _composed_title(stages)
+    sign = partial(_sign, asked, stages, title, middle, half)
+    yield title, partial(_times_x, sign, asked.origin)
+
+
+def _times_x(sign: Way, origin: str, x: Node) -> Node:
+    return product(x, sign(x), origin)
+
+
+def _steep(asked: Asked) -> Iterator[tuple[str, Way]]:
+    """The sign, or the step, composed of polynomials, but for numbers close to 0."""
+    middle, half = (0.0, 1.0) if asked.function == "sign" else (0.5, 0.5)
+    stages = steep_stages(GAP, _rounded(asked.allowed / half))
+    if stages is not None:
+        title = _composed_title(stages)
+        yield title, partial(_sign, asked, stages, title, middle, half)
+
+
+def _composed_title(stages: Stages) -> str:
+    degrees = ", ".join(str(len(stage) - 1) for stage in stages)
+    return f"polynomials of degrees {degrees} in turn"
+
+
+def _rounded(number: float, parts: int = 1) -> float:
+    """A number down to a power of two, or of a root of it: a search serves all between two."""
+    return float(2.0 ** (math.floor(parts * math.log2(number)) / parts))
+
+
+def _sign(asked: Asked, stages: Stages, title: str, middle: float, half: float, x: Node) -> Node:
+    """middle + half * sign(x)."""
+    made, end = x, asked.reach
+    for number, stage in enumerate(stages):
+        coefficients = np.array(stage)
+        if number == len(stages) - 1:
+            coefficients *= half
+            coefficients[0] += middle
+        ends = (-end, end)
+        made = _evaluate(asked, made, coefficients, ends, title, begins=not number)
+        end = 1.0
+    return made
+
+
+def _roots(asked: Asked) -> Iterator[tuple[str, Way]]:
+    """Roots from the sign: of w = sqrt(x), a stage w p(w^2) of the sign takes x to x p(x)^2.
+
+    The product of all p is 1 / sqrt(x), as the last x p(x)^2 is 1.
+    """
+    high, is_root = asked.high, asked.function == "sqrt"
+    gap = math.sqrt(max(asked.low, 0.0) / high)
+    found = []
+    if is_root:
+        found.append(sign_stages(_rounded(asked.allowed / math.sqrt(high))))
+    if gap > 0:
+        allowed = asked.allowed * math.sqrt(asked.low if not is_root else 1 / high)
+        found.append(steep_stages(_rounded(gap, parts=4), _rounded(allowed)))
+    for stages in found:
+        if stages is None:
+            continue
+        title = f"inverse root by {_composed_title(stages)}"
+        yield title, partial(_root, asked, stages, title)
+
+
+def _root(asked: Asked, stages: Stages, title: str, x: Node) -> Node:
+    high, origin = asked.high, asked.origin
+    left = x if high == 1.0 else scaled(x, 1 / high, origin)
+    made: Node | None = None
+    for number, stage in enumerate(stages):
+        factor = _over_w(stage)
+        if number == 0:
+            factor = factor / math.sqrt(high)
+        begins = number == 0
+        times = _evaluate(asked, left, factor, (0.0, 1.0), title, scale=1 / high, begins=begins)
+        made = times if made is None else product(made, times, origin)
+        if number < len(stages) - 1:
+            left = _evaluate(asked, left, _squared_stage(stage), (0.0, 1.0), title)
+    assert made is not None
+    return product(x, made, origin) if asked.function == "sqrt" else made
+
+
+def _over_w(stage: tuple[float, ...]) -> Array:
+    """Of an odd polynomial of w the quotient by w, as one of 2 w^2 - 1."""
+    made = np.zeros(len(stage) // 2)
+    for j, coefficient in enumerate(stage[1::2]):
+        # T_(2j+1)(w) / w = 2 (T_j - T_(j-1) + ...) -+ T_0 of 2 w^2 - 1.
+        signs = (-1.0) ** (j - np.arange(j + 1))
+        made[: j + 1] += coefficient * signs * np.where(np.arange(j + 1) == 0, 1.0, 2.0)
+    return made
+
+
+def _squared_stage(stage: tuple[float, ...]) -> Array:
+    """The square of an odd polynomial of w, as a polynomial of 2 w^2 - 1."""
+
+    def of_u(u: Array) -> Array:
+        return np.square(chebyshev.chebval(np.sqrt((u + 1) / 2), stage))
+
+    return np.asarray(Chebyshev.interpolate(of_u, len(stage) - 1).coef)

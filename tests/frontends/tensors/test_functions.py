@@ -1,0 +1,295 @@
+"""Functions of encrypted tensors, eager and compiled, against numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import cloakwork as cw
+from cloakwork.errors import (
+    ActivationFitError,
+    InvalidArgumentError,
+    LevelExhaustedError,
+    ShapeMismatchError,
+    UnsupportedOperationError,
+    ValueOutOfRangeError,
+)
+from cloakwork.programs.ir import activations
+
+Array: TypeAlias = NDArray[np.float64]
+Apply: TypeAlias = Callable[[Any], Any]
+
+BITS = 12
+# What a type checker refuses already.
+RANGE: Any = 3
+LIST: Any = [1.0]
+SESSION = cw.Session(depth=30, precision=BITS, backend="clear", insecure=True, log_n=6, bound=1000)
+
+shapes: st.SearchStrategy[tuple[int, ...]] = st.lists(st.integers(1, 5), max_size=3).map(tuple)
+
+SMOOTH: dict[str, tuple[Apply, Apply]] = {
+    "arcsinh": (np.arcsinh, np.arcsinh),
+    "arctan": (np.arctan, np.arctan),
+    "cos": (np.cos, np.cos),
+    "cosh": (np.cosh, np.cosh),
+    "exp": (np.exp, np.exp),
+    "exp2": (np.exp2, np.exp2),
+    "expm1": (np.expm1, np.expm1),
+    "gelu": (cw.gelu, activations.gelu),
+    "power": (lambda x: 3**x, lambda x: 3**x),
+    "sigmoid": (cw.sigmoid, activations.sigmoid),
+    "silu": (cw.silu, activations.silu),
+    "sin": (np.sin, np.sin),
+    "sinh": (np.sinh, np.sinh),
+    "tanh": (np.tanh, np.tanh),
+}
+WITH_CORNER: dict[str, tuple[Apply, Apply]] = {
+    "abs": (abs, np.abs),
+    "absolute": (np.abs, np.abs),
+    "clip": (lambda x: np.clip(x, -0.5, 0.5), lambda x: np.clip(x, -0.5, 0.5)),
+    "maximum": (lambda x: np.maximum(x, 0.25), lambda x: np.maximum(x, 0.25)),
+    "minimum": (lambda x: np.minimum(0.25, x), lambda x: np.minimum(0.25, x)),
+    "relu": (cw.relu, activations.relu),
+}
+OF_POSITIVE: dict[str, tuple[Apply, Apply]] = {
+    "divide": (lambda x: 2 / x, lambda x: 2 / x),
+    "inverse root": (lambda x: x**-0.5, lambda x: x**-0.5),
+    "log": (np.log, np.log),
+    "log10": (np.log10, np.log10),
+    "log1p": (np.log1p, np.log1p),
+    "log2": (np.log2, np.log2),
+    "reciprocal": (np.reciprocal, np.reciprocal),
+    "sqrt": (np.sqrt, np.sqrt),
+    "whole power": (lambda x: x**-2, lambda x: 1 / x**2),
+}
+
+
+def numbers(shape: tuple[int, ...], low: float, high: float, seed: int) -> Array:
+    """Random ones, both ends of the range among them where there are as many."""
+    found = np.random.default_rng(seed).uniform(low, high, shape)
+    if found.size > 1:
+        found.flat[[0, -1]] = low, high
+    return np.asarray(found)
+
+
+def check(tensor: Any, expected: Any) -> None:
+    """The numbers are within what the tensor says of its precision, and of its range."""
+    expected = np.asarray(expected)
+    assert tensor.shape == expected.shape
+    found = SESSION.decrypt(tensor)
+    assert np.abs(found - expected).max() <= 2.0**-tensor.precision
+    low, high = tensor.known.ends
+    assert low - 1e-9 <= expected.min() <= expected.max() <= high + 1e-9
+
+
+@pytest.mark.parametrize("name", [*SMOOTH, *WITH_CORNER])
+@settings(max_examples=6, deadline=None)
+@given(shapes, st.floats(-3, 2), st.floats(0.5, 3), st.integers(0, 99))
+def test_functions_of_any_numbers(
+    name: str, shape: tuple[int, ...], low: float, width: float, seed: int
+) -> None:
+    ours, numpys = (SMOOTH | WITH_CORNER)[name]
+    a = numbers(shape, low, low + width, seed)
+    made = ours(SESSION.encrypt(a, low=low, high=low + width))
+    check(made, numpys(a))
+    # A power of 3 is off by what its exponent is, and clip is two steps.
+    assert made.precision >= BITS - 3
+
+
+@pytest.mark.parametrize("name", OF_POSITIVE)
+@settings(max_examples=6, deadline=None)
+@given(shapes, st.floats(0.25, 2), st.floats(0.1, 8), st.integers(0, 99))
+def test_functions_of_positive_numbers(
+    name: str, shape: tuple[int, ...], low: float, width: float, seed: int
+) -> None:
+    ours, numpys = OF_POSITIVE[name]
+    a = numbers(shape, low, low + width, seed)
+    check(ours(SESSION.encrypt(a, low=low, high=low + width)), numpys(a))
+
+
+@settings(max_examples=10, deadline=None)
+@given(shapes, st.integers(0, 99))
+def test_comparisons_and_signs(shape: tuple[int, ...], seed: int) -> None:
+    a = numbers(shape, -1.0, 1.0, seed)
+    a = np.where(np.abs(a) < 0.05, 0.05, a)
+    b = numbers(shape, -1.0, 1.0, seed + 1)
+    x, y = SESSION.encrypt(a, bound=1), SESSION.encrypt(b, bound=1)
+    check(np.sign(x), np.sign(a))
+    positive: list[Apply] = [lambda t: t > 0, lambda t: t >= 0, lambda t: np.less(0, t)]
+    for ours in positive:
+        check(ours(x), a > 0)
+    check(x < 0, a < 0)
+    check(x <= 0.0, a <= 0)
+    check(np.where(x > 0, y, -y), np.where(a > 0, b, -b))
+    check(np.where(x > 0, 1.0, 3.0), np.where(a > 0, 1.0, 3.0))
+    check(np.where(a > 0, y, 3.0), np.where(a > 0, b, 3.0))
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(2, 6), st.integers(1, 4), st.integers(0, 99))
+def test_functions_of_several_numbers(rows: int, columns: int, seed: int) -> None:
+    a = numbers((rows, columns), -1.0, 1.0, seed)
+    b = numbers((rows, columns), 1.0, 3.0, seed + 1)
+    x, y = SESSION.encrypt(a, bound=1), SESSION.encrypt(b, low=1, high=3)
+    check(x / y, a / b)
+    check(a / y, a / b)
+    check(np.maximum(x, y - 2), np.maximum(a, b - 2))
+    check(np.minimum(x, y - 2), np.minimum(a, b - 2))
+    check(np.hypot(x, y), np.hypot(a, b))
+    check(np.var(x, axis=0), a.var(axis=0))
+    check(x.var(ddof=1), a.var(ddof=1))
+    powers = np.exp(a)
+    check(cw.softmax(x), powers / powers.sum(axis=-1, keepdims=True))
+    check(cw.softmax(x, 0, precision=10), powers / powers.sum(axis=0, keepdims=True))
+
+
+def test_standard_deviations_and_norms() -> None:
+    a = numbers((3, 8), -1.0, 1.0, 0)
+    x = SESSION.encrypt(a, bound=1)
+    deviation = a.std(axis=1, keepdims=True)
+    check(np.std(x, axis=1, keepdims=True), deviation)
+    check((np.std(cw.within(x.var(axis=1), 0.1, 1.0))), a.var(axis=1).std())
+    weight, bias = numbers((8,), 0.5, 2.0, 1), numbers((8,), -1.0, 1.0, 2)
+    normed = (a - a.mean(axis=1, keepdims=True)) / np.sqrt(deviation**2 + 1e-5)
+    check(cw.layer_norm(x, range=(0.1, 1.0)), normed)
+    made = cw.layer_norm(x, weight, bias, eps=0.01, precision=8)
+    expected = (a - a.mean(axis=1, keepdims=True)) / np.sqrt(deviation**2 + 0.01) * weight + bias
+    check(made, expected)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data(), st.lists(st.integers(1, 4), min_size=1, max_size=3), st.integers(0, 99))
+def test_tensors_are_put_together(data: st.DataObject, shape: list[int], seed: int) -> None:
+    a, b = (numbers(tuple(shape), -1.0, 1.0, seed + each) for each in (0, 1))
+    x, y = SESSION.encrypt(a, bound=1), SESSION.encrypt(b, bound=1)
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+    join: Any = np.concatenate
+    check(join([x, b, y], axis=axis), np.concatenate([a, b, b], axis=axis))
+    stack: Any = np.stack
+    check(stack([x, y, a], axis=axis), np.stack([a, b, a], axis=axis))
+    widths = data.draw(
+        st.lists(
+            st.tuples(st.integers(0, 2), st.integers(0, 2)),
+            min_size=len(shape),
+            max_size=len(shape),
+        )
+    )
+    pad: Any = np.pad
+    check(pad(x, widths), np.pad(a, widths))
+    check(pad(x, widths, constant_values=0.5), np.pad(a, widths, constant_values=0.5))
+
+
+def test_products_and_traces_as_numpys() -> None:
+    a, b = numbers((2, 3, 4), -1, 1, 0), numbers((5, 4, 2), -1, 1, 1)
+    x: Any = SESSION.encrypt(a, bound=1)
+    check(np.dot(x, b), np.dot(a, b))
+    check(np.dot(x, 2), np.dot(a, 2))
+    check(np.dot(x[0], b[0]), np.dot(a[0], b[0]))
+    square: Any = SESSION.encrypt(a[0, :, :3], bound=1)
+    check(np.trace(square), a[0, :, :3].trace())
+    check(square**0, np.ones((3, 3)))
+
+
+@pytest.mark.parametrize(
+    ("apply", "error", "message"),
+    [
+        (np.log, ActivationFitError, "cannot compute numpy.log, log of numbers from -1 to 1: it"),
+        (lambda x: 1 / x, ActivationFitError, "not defined on all of them"),
+        (lambda x: np.exp(1000 * x), ActivationFitError, "outgrow doubles"),
+        (np.floor, UnsupportedOperationError, "cannot compute numpy.floor of an encrypted tensor"),
+        (np.gamma if hasattr(np, "gamma") else np.cbrt, UnsupportedOperationError, "numpy.cbrt"),
+        (np.logaddexp.outer, TypeError, ""),
+        (lambda x: np.std(x, ddof=4), InvalidArgumentError, "expected a ddof from 0 to 3"),
+        (lambda x: np.trace(x[:1]), ShapeMismatchError, "cannot trace: expected two first axes"),
+        (lambda x: np.concatenate([x, x[0]]), ShapeMismatchError, "cannot concatenate"),
+        (lambda x: np.stack([x, x[:1]]), ShapeMismatchError, "cannot stack"),
+        (
+            lambda x: np.pad(x, 1, mode="edge"),
+            InvalidArgumentError,
+            "cannot pad: expected the mode",
+        ),
+        (lambda x: cw.within(x, 2, 1), InvalidArgumentError, "expected a range"),
+        (lambda x: cw.relu(x, range=RANGE), InvalidArgumentError, "cannot relu: expected a range"),
+        (lambda x: cw.relu(x, precision=0), InvalidArgumentError, "precision"),
+        (lambda x: cw.softmax(LIST), InvalidArgumentError, "expected an encrypted tensor"),
+        (lambda x: cw.layer_norm(x, eps=-1), InvalidArgumentError, "expected an eps from 0 on"),
+    ],
+)
+def test_refusals(apply: Apply, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        apply(SESSION.encrypt(numbers((2, 2), -1, 1, 0), bound=1))
+
+
+def test_data_outside_their_range_are_refused() -> None:
+    with pytest.raises(ValueOutOfRangeError, match=r"expected values from 0\.5 to 2, got"):
+        SESSION.encrypt([0.25, 1.0], low=0.5, high=2)
+    program = cw.compile(np.sqrt, cw.Spec((2,), low=0.5, high=2), precision=10)
+    with pytest.raises(ValueOutOfRangeError, match=r"expected values from 0\.5 to 2, got"):
+        program.run_clear([0.25, 1.0])
+
+
+def test_too_few_levels_are_refused_by_name() -> None:
+    shallow = cw.Session(depth=2, precision=12, backend="clear", insecure=True, log_n=6)
+    with pytest.raises(LevelExhaustedError, match=r"cannot compute numpy.tanh: needs \d level"):
+        np.tanh(shallow.encrypt([0.5], bound=4))
+
+
+COMPILED: dict[str, tuple[Apply, cw.Spec]] = {
+    "exp": (np.exp, cw.Spec((7,), bound=2.0)),
+    "inverse": (lambda x: 1 / x, cw.Spec((7,), low=0.5, high=3)),
+    "relu": (lambda x: np.maximum(x, 0), cw.Spec((3, 2))),
+    "root": (np.sqrt, cw.Spec((7,), low=0.1, high=3)),
+    "share": (lambda x: np.exp(x) / np.exp(x).sum(), cw.Spec((5,))),
+    "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), cw.Spec((3, 3), bound=2.0)),
+    "tanh": (np.tanh, cw.Spec((9,), bound=4.0)),
+    "where": (lambda x: np.where(x > 0, x, x / 2), cw.Spec((9,), bound=1.0)),
+}
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_compiled_functions_on_ciphertexts(name: str) -> None:
+    function, spec = COMPILED[name]
+    program = cw.compile(function, spec, precision=10, log_n=11, insecure=True)
+    assert spec.low is not None
+    assert spec.high is not None
+    a = numbers(spec.shape, spec.low, spec.high, 3)
+    if name == "where":
+        a = np.where(np.abs(a) < 0.05, 0.05, a)
+    assert np.abs(program.run(a) - function(a)).max() <= 2.0**-10
+    assert np.abs(program.run_clear(a) - function(a)).max() <= 2.0**-10
+    assert program.error is not None
+    assert program.error <= 2.0**-10
+
+
+def test_a_client_refuses_numbers_that_leave_a_range_given() -> None:
+    program = cw.compile(
+        lambda x: np.sqrt(cw.within((x * x).sum(axis=1), 0.5, 3)), (2, 3), precision=10
+    )
+    a = np.full((2, 3), 0.7)
+    assert np.abs(program.run_clear(a) - np.sqrt((a * a).sum(axis=1))).max() <= 2.0**-10
+    client, _ = program.keygen()
+    for inputs in (0.1 * a, np.vstack([a[:1], 0.1 * a[:1]])):
+        with pytest.raises(ValueOutOfRangeError, match=r"'sqrt' expects numbers from 0\.5 to 3"):
+            client.encrypt(inputs)
+    assert program.simulate(0.1 * a).outside[0].startswith("layer 'sqrt' expects numbers")
+    free = cw.compile(lambda x: np.sqrt((x * x).sum(axis=1) + 0.5), (2, 3), precision=10)
+    assert not free.ranges
+
+
+def test_explain_says_for_which_range_a_result_holds() -> None:
+    program = cw.compile(np.exp, cw.Spec((4,), low=-2, high=0), precision=10)
+    assert "exp of -2 to 0: polynomial of degree" in cw.explain(program)
+
+
+@pytest.mark.slow
+def test_softmax_of_64_encrypted_numbers() -> None:
+    a = np.random.default_rng(0).uniform(-1, 1, 64)
+    program = cw.compile(cw.softmax, (64,), precision=12)
+    powers = np.exp(a)
+    assert np.abs(program.run(a) - powers / powers.sum()).max() <= 2.0**-12

@@ -1,0 +1,122 @@
+"""What is chosen for a function is as near to it as asked, all over the range and at its ends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from cloakwork.errors import ActivationFitError
+from cloakwork.plan.functions.choose import chosen
+from cloakwork.plan.functions.clear import value_of
+from cloakwork.plan.functions.known import KNOWN
+from cloakwork.plan.functions.recipes import GAP, Asked
+from cloakwork.plan.passes.levels import depth_of
+from cloakwork.plan.tensors.lower import lower
+from cloakwork.programs.ir.tensors import Source
+
+JUMPS = ("sign", "step")
+POSITIVE = ("log", "log10", "log2", "reciprocal", "rsqrt")
+
+
+@pytest.mark.parametrize("function", sorted(KNOWN))
+@settings(max_examples=6, deadline=None)
+@given(
+    ends=st.tuples(st.floats(-4, 4), st.floats(0.25, 4)),
+    bits=st.integers(4, 12),
+    seed=st.integers(0, 99),
+)
+@example(ends=(-1.0, 2.0), bits=12, seed=0)
+def test_functions_are_as_near_as_asked(
+    function: str, ends: tuple[float, float], bits: int, seed: int
+) -> None:
+    low, high = ends[0], ends[0] + ends[1]
+    if function in POSITIVE or function in ("sqrt", "log1p"):
+        low, high = abs(low) + 0.125, abs(low) + 0.125 + ends[1]
+    fit = chosen(Asked(function, low, high, 2.0**-bits))
+    random = np.random.default_rng(seed).uniform(low, high, 1000)
+    numbers = np.concatenate([[low, high], random])
+    if function in JUMPS and low <= 0 <= high:
+        numbers = numbers[np.abs(numbers) >= GAP * max(-low, high)]
+    found = value_of(fit.way(Source("x", (1,))), numbers)
+    assert np.abs(found - KNOWN[function].value(numbers)).max() <= 2.0**-bits
+    assert fit.error <= 2.0**-bits
+
+
+@settings(max_examples=10, deadline=None)
+@given(ratio=st.floats(1.5, 2000), bits=st.integers(6, 18), is_negative=st.booleans())
+def test_inverses_over_wide_ranges(ratio: float, bits: int, is_negative: bool) -> None:
+    low, high = 1.0, ratio
+    for function in ("reciprocal",) if is_negative else ("reciprocal", "rsqrt", "sqrt"):
+        ends = (-high, -low) if is_negative else (low, high)
+        fit = chosen(Asked(function, *ends, 2.0**-bits))
+        numbers = np.geomspace(low, high, 999) * (-1 if is_negative else 1)
+        found = value_of(fit.way(Source("x", (1,))), numbers)
+        assert np.abs(found - KNOWN[function].value(numbers)).max() <= 2.0**-bits
+
+
+@pytest.mark.parametrize(
+    ("asked", "depth"),
+    [
+        (Asked("exp", -1.0, 1.0, 2.0**-12), 3),
+        (Asked("reciprocal", 1.0, 2.0, 2.0**-20), 4),
+        (Asked("sqrt", 0.0, 1.0, 2.0**-12), 14),
+        (Asked("absolute", -1.0, 1.0, 2.0**-12), 14),
+        (Asked("relu", 0.5, 1.0, 2.0**-20), 0),
+        (Asked("absolute", -2.0, -1.0, 2.0**-20), 0),
+        (Asked("step", 1.0, 2.0, 2.0**-20), 0),
+        (Asked("sigmoid", -8.0, 8.0, 2.0**-12), 6),
+    ],
+)
+def test_levels(asked: Asked, depth: int) -> None:
+    fit = chosen(asked)
+    assert fit.depth == depth
+    lowered = lower("", [fit.way(Source("x", (1,)))], 8, top=40)
+    assert depth_of(lowered.program) == depth
+
+
+def test_a_wide_range_is_iterated_and_a_narrow_one_is_not() -> None:
+    assert "Goldschmidt" in chosen(Asked("reciprocal", 1.0, 1000.0, 2.0**-20)).name
+    assert "Goldschmidt" not in chosen(Asked("reciprocal", 1.0, 1.5, 2.0**-20)).name
+    assert "squared" in chosen(Asked("exp", -16.0, 4.0, 2.0**-12)).name
+
+
+@pytest.mark.parametrize("bits", [20, 24])
+def test_absolute_values_beyond_what_exchanges_settle_for(bits: int) -> None:
+    fit = chosen(Asked("absolute", -1.0, 1.0, 2.0**-bits))
+    numbers = np.concatenate([np.geomspace(1e-9, 1.0, 9999), [0.0]])
+    found = value_of(fit.way(Source("x", (1,))), numbers)
+    assert np.abs(found - numbers).max() <= 2.0**-bits
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        (Asked("reciprocal", -1.0, 1.0, 0.1), "not defined on all"),
+        (Asked("reciprocal", 0.0, 1.0, 0.1), "not defined on all"),
+        (Asked("log", -0.5, 1.0, 0.1), "not defined on all"),
+        (Asked("sqrt", -0.5, 1.0, 0.1), "not defined on all"),
+        (Asked("exp", 0.0, 800.0, 0.1), "outgrow doubles"),
+        (Asked("tanh", -1e6, 1e6, 2.0**-20), "nothing comes within"),
+        (Asked("log", 1e-9, 1.0, 2.0**-20), "nothing comes within"),
+    ],
+)
+def test_refusals_name_the_function_and_its_range(asked: Asked, reason: str) -> None:
+    with pytest.raises(ActivationFitError, match=reason) as caught:
+        chosen(asked)
+    assert str(caught.value).startswith(f"cannot compute {asked.function} of numbers from")
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(sorted(KNOWN)), st.floats(-8, 8), st.floats(0.01, 8), st.floats(0, 0.1))
+def test_images_and_what_errors_do(function: str, low: float, width: float, error: float) -> None:
+    known, high = KNOWN[function], low + width
+    assume(known.has(low, high))
+    least, greatest = known.image(low, high)
+    numbers = np.linspace(low, high, 777)
+    values = known.value(numbers)
+    slack = 1e-5 * (1 + np.abs(values).max())
+    assert least - slack <= values.min() <= values.max() <= greatest + slack
+    moved = np.abs(known.value(np.clip(numbers + error, low, high)) - values).max()
+    assert moved <= known.moved_by(low, high, error) * 1.01 + slack
