@@ -83,7 +83,7 @@ def check(tensor: Any, expected: Any) -> None:
     expected = np.asarray(expected)
     assert tensor.shape == expected.shape
     found = SESSION.decrypt(tensor)
-    assert np.abs(found - expected).max() <= 2.0**-tensor.precision
+    assert np.abs(found - expected).max() <= 2.0**-tensor.precision + 1e-9
     low, high = tensor.known.ends
     assert low - 1e-9 <= expected.min() <= expected.max() <= high + 1e-9
 
@@ -203,8 +203,7 @@ def test_products_and_traces_as_numpys() -> None:
         (lambda x: 1 / x, ActivationFitError, "not defined on all of them"),
         (lambda x: np.exp(1000 * x), ActivationFitError, "outgrow doubles"),
         (np.floor, UnsupportedOperationError, "cannot compute numpy.floor of an encrypted tensor"),
-        (np.gamma if hasattr(np, "gamma") else np.cbrt, UnsupportedOperationError, "numpy.cbrt"),
-        (np.logaddexp.outer, TypeError, ""),
+        (np.cbrt, UnsupportedOperationError, "numpy.cbrt"),
         (lambda x: np.std(x, ddof=4), InvalidArgumentError, "expected a ddof from 0 to 3"),
         (lambda x: np.trace(x[:1]), ShapeMismatchError, "cannot trace: expected two first axes"),
         (lambda x: np.concatenate([x, x[0]]), ShapeMismatchError, "cannot concatenate"),

@@ -113,7 +113,7 @@ def softmax(x: T, axis: int = -1, *, range: Range | None = None, precision: int 
 
     Example:
         >>> import cloakwork as cw
-        >>> session = cw.Session(depth=10, backend="clear")
+        >>> session = cw.Session(depth=12, backend="clear")
         >>> session.decrypt(cw.softmax(session.encrypt([0.0, 1.0], bound=1))).round(3)
         array([0.269, 0.731])
     """

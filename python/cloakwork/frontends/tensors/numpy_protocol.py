@@ -83,9 +83,9 @@ def _dot(x: Any, y: Any) -> Any:
         return x * y
     if max(np.ndim(x), np.ndim(y)) <= 2:
         return x @ y
-    last = 100
-    axes = [*range(np.ndim(x) - 1), last]
-    others = [50 + number for number in range(np.ndim(y))]
+    last = np.ndim(x) - 1
+    axes = [*range(last + 1)]
+    others = [last + 1 + number for number in range(np.ndim(y))]
     others[-2 if np.ndim(y) > 1 else 0] = last
     kept = [each for each in axes + others if each != last]
     return einsum(x, axes, y, others, kept)

@@ -66,8 +66,8 @@ def nearest(function: Callable[[Array], Array], degree: int, bend: float) -> App
             error, and the error is looked at more closely.
 
     Example:
-        >>> round(nearest(np.abs, 2, 0.0).error, 3)
-        0.125
+        >>> round(nearest(np.exp, 2, 0.0).error, 3)
+        0.045
     """
     candidates = [interpolated(function, degree)]
     exchanged = minimax(function, range(degree + 1), -1.0, 1.0)

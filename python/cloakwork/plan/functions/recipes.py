@@ -41,6 +41,8 @@ _START_DEGREES = (1, 3, 7, 15, 31)
 _MOST_STEPS = 16
 # Beyond, no grid finds the error of a start.
 _MOST_RATIO = 2.0**24
+# Ends of a range up to which one polynomial is a cheaper root than any composition.
+_ROOTS_RATIO = 1000.0
 
 Way = Callable[[Node], Node]
 
@@ -324,9 +326,9 @@ def _roots(asked: Asked) -> Iterator[tuple[str, Way]]:
     high, is_root = asked.high, asked.function == "sqrt"
     gap = math.sqrt(max(asked.low, 0.0) / high)
     found = []
-    if is_root:
+    if is_root and gap <= 1 / math.sqrt(_ROOTS_RATIO):
         found.append(sign_stages(_rounded(asked.allowed / math.sqrt(high))))
-    if gap > 0:
+    if 0 < gap <= 1 / math.sqrt(_ROOTS_RATIO):
         allowed = asked.allowed * math.sqrt(asked.low if not is_root else 1 / high)
         found.append(steep_stages(_rounded(gap, parts=4), _rounded(allowed)))
     for stages in found:
