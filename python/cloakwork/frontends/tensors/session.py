@@ -574,7 +574,9 @@ def _read_keys(fields: Fields, kind: str, limits: ReadLimits) -> tuple[Ckks, Any
 
 def _require_range(array: NDArray[np.float64], low: float, high: float) -> None:
     """Refuse data outside the range that is said of them."""
-    least, greatest = float(array.min()), float(array.max())
+    # An array without elements is refused for its shape.
+    least = float(array.min(initial=math.inf))
+    greatest = float(array.max(initial=-math.inf))
     if least < low or greatest > high:
         raise ValueOutOfRangeError(
             f"cannot encrypt: expected values from {low:g} to {high:g}, got {least:g} to "
