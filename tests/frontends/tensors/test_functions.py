@@ -29,7 +29,7 @@ BITS = 12
 # What a type checker refuses already.
 RANGE: Any = 3
 LIST: Any = [1.0]
-SESSION = cw.Session(depth=30, precision=BITS, backend="clear", insecure=True, log_n=6, bound=1000)
+SESSION = cw.Session(depth=40, precision=BITS, backend="clear", insecure=True, log_n=6, bound=1000)
 
 shapes: st.SearchStrategy[tuple[int, ...]] = st.lists(st.integers(1, 5), max_size=3).map(tuple)
 
