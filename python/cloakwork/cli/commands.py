@@ -90,7 +90,7 @@ def _shape(text: str) -> tuple[int, ...]:
     type=int,
     help="A bootstrap or bound on noise fails with 2^-BITS.",
 )
-@click.option("--public-inputs", is_flag=True, help="Let others encrypt integers by a public key.")
+@click.option("--public-inputs", is_flag=True, help="Let others encrypt by a public key.")
 @_RESULT
 @_INSECURE
 def compile_command(

@@ -100,7 +100,7 @@ class Encryptor(_Encrypting):
 
     Example:
         >>> import cloakwork as cw
-        >>> program = cw.compile(lambda x: x * 2, (3,))
+        >>> program = cw.compile(lambda x: x * 2, (3,), public_inputs=True)
         >>> client, evaluator = program.keygen()
         >>> other = client.public_key()
         >>> client.decrypt(evaluator.run(other.encrypt([0.25, 0.5, 0.75]))).round(4).tolist()

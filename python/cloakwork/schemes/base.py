@@ -326,11 +326,38 @@ class Scheme(Protocol):
 class SlotScheme(Scheme, Protocol):
     """A scheme on whose values slot programs run.
 
+    Args:
+        parameters: A parameter set, or one for each prime.
+        public_inputs: Whether inputs may be encrypted by a public key, whose noise estimates then
+            count.
+
     Attributes:
         parameter_sets: Its parameters, `Parameters` or for each prime `BgvParameters`.
     """
 
     parameter_sets: Sequence[Any]
+
+    def __init__(self, parameters: Any, *, public_inputs: bool = False) -> None:
+        self.public_inputs = public_inputs
+
+    def dump_parameters(self) -> Any:
+        """The parameters as files hold them."""
+
+    @classmethod
+    def read_parameters(cls, fields: Fields, limits: ReadLimits) -> Any:
+        """The parameters of a record; refusals as `from_fields`."""
+
+    def to_record(self) -> Record:
+        return {
+            "scheme": self.name,
+            "parameters": self.dump_parameters(),
+            "public_inputs": self.public_inputs,
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
+        parameters = cls.read_parameters(fields, limits)
+        return cls(parameters, public_inputs=fields.value("public_inputs", bool))
 
     def backend(self, keys: Any, *, cache_bytes: int) -> Backend[Any]:
         """What a program runs on.

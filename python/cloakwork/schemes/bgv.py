@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from cloakwork._native import (
     BgvPublicKey,
     BgvSecretKey,
 )
-from cloakwork.base.record import Fields, Record
+from cloakwork.base.record import Fields
 from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.programs.slots import DropLevel, Input, Integers, Rescale, SlotProgram, State
@@ -35,7 +35,6 @@ from cloakwork.schemes.base import (
     Backend,
     Decrypted,
     Flooding,
-    ReadLimits,
     levels_of,
     require_failure,
 )
@@ -221,8 +220,7 @@ class Bgv(IntegerScheme):
     def __init__(
         self, parameter_sets: Sequence[BgvParameters], *, public_inputs: bool = False
     ) -> None:
-        super().__init__(parameter_sets)
-        self.public_inputs = public_inputs
+        super().__init__(parameter_sets, public_inputs=public_inputs)
         self._moduli = [each.plaintext_modulus for each in parameter_sets]
         self.modulus = math.prod(self._moduli)
 
@@ -248,7 +246,7 @@ class Bgv(IntegerScheme):
 
     def in_clear(self, noise_seed: int | None = None) -> ClearInteger:
         """The same integers without encryption; exact numbers have no errors to model."""
-        return ClearInteger(self.parameter_sets)
+        return ClearInteger(self.parameter_sets, public_inputs=self.public_inputs)
 
     def estimators(
         self, body: SlotProgram, bounds: Any
@@ -349,15 +347,6 @@ class Bgv(IntegerScheme):
         if len(parts) != len(self.parameter_sets) or not all(isinstance(p, bytes) for p in parts):
             raise fields.wrong("data", f"bytes for {len(self.parameter_sets)} primes")
         return ByPrime(tuple(map(kind.from_bytes, self.parameter_sets, parts)))
-
-    def to_record(self) -> Record:
-        return {**super().to_record(), "public_inputs": self.public_inputs}
-
-    @classmethod
-    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
-        made = super().from_fields(fields, limits)
-        made.public_inputs = fields.value("public_inputs", bool)
-        return made
 
     def __str__(self) -> str:
         moduli = ", ".join(map(str, self._moduli))

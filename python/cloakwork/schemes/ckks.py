@@ -142,10 +142,9 @@ class CkksBackend(Backend[Ciphertext]):
 class Ckks(RealScheme):
     """CKKS under a parameter set: approximate numbers, see `schemes.base.Scheme`.
 
-    Inputs may always be encrypted by a public key: errors are planned and estimated as of such.
-
     Args:
         parameters: The parameter set.
+        public_inputs: Whether inputs may be encrypted by a public key.
 
     Example:
         >>> import numpy as np
@@ -170,15 +169,17 @@ class Ckks(RealScheme):
         return math.log2(len(levels_of(body, "outputs"))) - PRECISION_FAILURE_BITS
 
     def in_clear(self, noise_seed: int | None = None) -> ClearReal:
-        return ClearReal(self.parameters, noise_seed)
+        return ClearReal(self.parameters, noise_seed, public_inputs=self.public_inputs)
 
     def estimators(
         self, body: SlotProgram, bounds: Sequence[float] | None
     ) -> Sequence[tuple[CkksEstimates, list[CkksEstimate]]]:
-        """What holds whatever key encrypts inputs: under the public key they have more noise."""
         assert bounds is not None
+        encrypted = CkksEstimate.encrypted
+        if self.public_inputs:
+            encrypted = CkksEstimate.encrypted_publicly
         fresh = [
-            self.parameters.estimate(body.slots, level=level, bound=bound).encrypted_publicly()
+            encrypted(self.parameters.estimate(body.slots, level=level, bound=bound))
             for level, bound in zip(levels_of(body, "inputs"), bounds, strict=True)
         ]
         return [(CkksEstimates(self.parameters), fresh)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, reduce
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,9 +154,13 @@ class IntegerScheme(SlotScheme):
 
     Args:
         parameter_sets: The parameters of each prime.
+        public_inputs: Whether inputs may be encrypted by a public key.
     """
 
-    def __init__(self, parameter_sets: Sequence[BgvParameters]) -> None:
+    def __init__(
+        self, parameter_sets: Sequence[BgvParameters], *, public_inputs: bool = False
+    ) -> None:
+        super().__init__(parameter_sets, public_inputs=public_inputs)
         self.parameter_sets: tuple[BgvParameters, ...] = tuple(parameter_sets)
 
     def require_fitting(self, body: SlotProgram) -> None:
@@ -186,18 +190,15 @@ class IntegerScheme(SlotScheme):
         needed = required_keys(body)
         return sum(needed.nbytes(each.evaluation_key_bytes) for each in self.parameter_sets)
 
-    def to_record(self) -> Record:
-        return {
-            "scheme": self.name,
-            "parameters": [each.to_bytes() for each in self.parameter_sets],
-        }
+    def dump_parameters(self) -> list[bytes]:
+        return [each.to_bytes() for each in self.parameter_sets]
 
     @classmethod
-    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
+    def read_parameters(cls, fields: Fields, limits: ReadLimits) -> list[BgvParameters]:
         data = fields.items("parameters", most=_MAX_PRIMES)
         if not data or not all(isinstance(each, bytes) for each in data):
             raise fields.wrong("parameters", "bytes for every prime")
-        return cls([BgvParameters.from_bytes(each, **asdict(limits)) for each in data])
+        return [BgvParameters.from_bytes(each, **asdict(limits)) for each in data]
 
 
 class ClearInteger(ClearScheme, IntegerScheme):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.polynomial import chebyshev, polynomial
@@ -244,11 +244,13 @@ class RealScheme(SlotScheme):
 
     Args:
         parameters: The parameter set.
+        public_inputs: Whether inputs may be encrypted by a public key.
     """
 
     exact: ClassVar[bool] = False
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: Parameters, *, public_inputs: bool = False) -> None:
+        super().__init__(parameters, public_inputs=public_inputs)
         self.parameters = parameters
         self.parameter_sets = (parameters,)
 
@@ -277,12 +279,12 @@ class RealScheme(SlotScheme):
             for number, vector in vectors.items()
         }
 
-    def to_record(self) -> Record:
-        return {"scheme": self.name, "parameters": self.parameters.to_bytes()}
+    def dump_parameters(self) -> bytes:
+        return self.parameters.to_bytes()
 
     @classmethod
-    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
-        return cls(Parameters.from_bytes(fields.data("parameters"), **asdict(limits)))
+    def read_parameters(cls, fields: Fields, limits: ReadLimits) -> Parameters:
+        return Parameters.from_bytes(fields.data("parameters"), **asdict(limits))
 
 
 class ClearReal(ClearScheme, RealScheme):
@@ -291,6 +293,7 @@ class ClearReal(ClearScheme, RealScheme):
     Args:
         parameters: What the ciphertexts would be under.
         noise_seed: What modelled errors are drawn from; None for none.
+        public_inputs: Whether they are those of inputs that a public key encrypts.
 
     Example:
         >>> scheme = ClearReal(Parameters(levels=1, log_n=10, insecure=True))
@@ -301,12 +304,20 @@ class ClearReal(ClearScheme, RealScheme):
     name: ClassVar[str] = "clear ckks"
     error: ClassVar[float] = 2.0**-52
 
-    def __init__(self, parameters: Parameters, noise_seed: int | None = None) -> None:
-        super().__init__(parameters)
-        self.noise = None if noise_seed is None else noise_of(parameters, noise_seed)
+    def __init__(
+        self,
+        parameters: Parameters,
+        noise_seed: int | None = None,
+        *,
+        public_inputs: bool = False,
+    ) -> None:
+        super().__init__(parameters, public_inputs=public_inputs)
+        self.noise: NoiseModel | None = None
+        if noise_seed is not None:
+            self.noise = noise_of(parameters, noise_seed, public_inputs=public_inputs)
 
     def in_clear(self, noise_seed: int | None = None) -> ClearReal:
-        return ClearReal(self.parameters, noise_seed)
+        return ClearReal(self.parameters, noise_seed, public_inputs=self.public_inputs)
 
     def secret_key(self) -> ClearKey:
         return ClearKey(self.noise)

@@ -5,13 +5,12 @@ from cloakwork.plan.passes.levels import depth_of
 from cloakwork.plan.tensors.search import Task, cheapest_plan
 from cloakwork.programs.ir.tensors import Contract, Node, Source
 from cloakwork.programs.slots import Input, Output, SlotProgram
-from cloakwork.runtime.costs import comparable
 
 RINGS = range(12, 17)
 
 
 def task_of(result: Node, sources: list[Source], bound: float = 1.0) -> Task:
-    return Task("task", [result], dict.fromkeys(sources, bound), 20, False, comparable)
+    return Task("task", [result], dict.fromkeys(sources, bound), 20, False)
 
 
 def product_of(size: int) -> Task:

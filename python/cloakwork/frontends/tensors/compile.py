@@ -39,6 +39,7 @@ def compile(
     key_budget: int | None = None,
     log_n: int | None = None,
     insecure: bool = False,
+    public_inputs: bool = False,
     costs: Callable[[Parameters], Costs] = comparable,
 ) -> Program:
     """Plan a function of encrypted tensors as one program.
@@ -55,6 +56,8 @@ def compile(
         key_budget: Bytes for all evaluation keys; the fewer, the more rotations.
         log_n: Base-2 logarithm of the ring degree; by default the cheapest.
         insecure: Whether parameters below 128-bit security are allowed, for tests.
+        public_inputs: Whether inputs may be encrypted by a public key, which has more noise and so
+            may take larger parameters; see `Client.public_key`.
         costs: What operations cost under given parameters. By default a model, so that every
             machine makes the same plan; `cloakwork.measured_costs` measures this machine,
             which takes some seconds for each ring tried and is then cached.
@@ -89,11 +92,12 @@ def compile(
     if log_n is not None:
         rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
     insecure = truth(insecure, "insecure", _ACTION)
+    public_inputs = truth(public_inputs, "public_inputs", _ACTION)
     described = tuple(each if isinstance(each, Spec) else Spec(each) for each in specs)
     graph = traced(function, [spec.shape for spec in described])
     title = getattr(function, "__name__", "function")
     bounds = {source: spec.bound for source, spec in zip(graph.sources, described, strict=True)}
-    task = Task(title, graph.results, bounds, precision, insecure, costs)
+    task = Task(title, graph.results, bounds, precision, insecure, public_inputs, costs)
     inputs = tuple(
         Port(source.name, "real", 0, spec.shape, -spec.bound, spec.bound)
         for source, spec in zip(graph.sources, described, strict=True)
@@ -115,7 +119,7 @@ def compile(
     outputs = _results(plan, body, task)
     _require_more_than_noise(outputs, title, precision)
     packing = TensorPacking(inputs, outputs, placed, tuple(plan.lowered.outputs), graph.form)
-    return Program(Ckks(plan.parameters), body, packing)
+    return Program(Ckks(plan.parameters, public_inputs=public_inputs), body, packing)
 
 
 def _product_program(
@@ -124,7 +128,13 @@ def _product_program(
     """The program of what is planned as products of matrices."""
     placed = [PlacedMatrix(graph.sources.index(source), place) for source, place in plan.operands]
     program = product_program(
-        plan.program, plan.parameters, inputs, placed, plan.result, plan.bound
+        plan.program,
+        plan.parameters,
+        inputs,
+        placed,
+        plan.result,
+        plan.bound,
+        public_inputs=task.public_inputs,
     )
     _require_more_than_noise(program.outputs, task.title, task.precision)
     return program
@@ -143,7 +153,9 @@ def _within_key_budget(
             return plan, program
         # Rotations made of others, and transforms made of rotations, have larger errors.
         inputs = slot_bounds(plan.lowered, task.bounds)
-        precise = predicted_precision(program, value_bounds(program, inputs), parameters)
+        precise = predicted_precision(
+            program, value_bounds(program, inputs), task.noise(parameters)
+        )
         if precise >= task.precision:
             return plan, program
         extra += math.ceil(task.precision - precise)

@@ -27,6 +27,7 @@ class Options:
         bounds: The largest absolute values of the numbers of both operands.
         precision: Bits after the binary point that results should have.
         insecure: Whether parameters below 128-bit security are allowed.
+        public_inputs: Whether inputs may be encrypted by a public key, whose noise is greater.
         memory_limit: Bytes that the ciphertexts of a run may take; None for any.
         key_budget: Bytes that evaluation keys may take; None for any.
         costs: What operations cost under given parameters, in one unit for all of them.
@@ -35,6 +36,7 @@ class Options:
     bounds: tuple[float, float]
     precision: float
     insecure: bool = False
+    public_inputs: bool = False
     memory_limit: int | None = None
     key_budget: int | None = None
     costs: Callable[[Parameters], Costs] = comparable
@@ -132,6 +134,7 @@ def _parameters(
         precision=options.precision,
         log_n=log_n,
         insecure=options.insecure,
+        public_inputs=options.public_inputs,
     )
 
 

@@ -103,7 +103,12 @@ def _of_contraction(
     left, right = contraction.sources
     bounds = (task.bounds[left], task.bounds[right])
     options = Options(
-        bounds, task.precision, task.insecure, key_budget=key_budget, costs=task.costs
+        bounds,
+        task.precision,
+        task.insecure,
+        task.public_inputs,
+        key_budget=key_budget,
+        costs=task.costs,
     )
     try:
         choice = cheapest_choice(task.title, product, options, rings)

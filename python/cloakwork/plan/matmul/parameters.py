@@ -21,6 +21,7 @@ from cloakwork.programs.slots import (
     SlotProgram,
     SwitchProduct,
 )
+from cloakwork.schemes.ckks_noise import noise_of
 
 # Where the search for a scale begins, above the precision.
 _LEAST_NOISE_BITS = 10
@@ -41,6 +42,7 @@ def product_parameters(
     precision: float,
     log_n: int,
     insecure: bool,
+    public_inputs: bool = False,
 ) -> Parameters:
     """The parameters with the shortest modulus that a product of matrices takes.
 
@@ -52,6 +54,7 @@ def product_parameters(
         precision: Bits after the binary point that results should have.
         log_n: Base-2 logarithm of the ring degree.
         insecure: Whether parameters below 128-bit security are allowed.
+        public_inputs: Whether inputs may be encrypted by a public key, whose noise is greater.
 
     Raises:
         InvalidParametersError: There are none with these scales and this headroom.
@@ -77,7 +80,8 @@ def product_parameters(
                 f"{SCALE_BITS[-1]} and {_HEADROOM_BITS[-1]} work; ask for less of either"
             )
         parameters = _made(scale, headroom, log_n, insecure)
-        lacking = precision - predicted_precision(sketch, known, parameters)
+        noise = noise_of(parameters, public_inputs=public_inputs)
+        lacking = precision - predicted_precision(sketch, known, noise)
         if lacking <= 0:
             return parameters
         scale += math.ceil(lacking)

@@ -30,6 +30,7 @@ from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.ir.tensors import Contract, Node, Source
 from cloakwork.programs.slots import SlotProgram, Vector
 from cloakwork.runtime.costs import Costs, comparable, total_seconds
+from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
 
 # Above every level that a program can end up with; the true ones follow from its depth.
 _TOP = 200
@@ -50,6 +51,7 @@ class Task:
         bounds: For each source that they need, the largest absolute value of its elements.
         precision: Bits after the binary point that results should have.
         insecure: Whether parameters below 128-bit security are allowed.
+        public_inputs: Whether inputs may be encrypted by a public key.
         costs: What operations cost under given parameters, in one unit for all of them.
     """
 
@@ -58,7 +60,12 @@ class Task:
     bounds: Mapping[Source, float]
     precision: int
     insecure: bool
+    public_inputs: bool = False
     costs: Callable[[Parameters], Costs] = comparable
+
+    def noise(self, parameters: Parameters) -> NoiseModel:
+        """The noise under parameters."""
+        return noise_of(parameters, public_inputs=self.public_inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +238,7 @@ def parameters_of(
                 f"errors may grow by {extra} bits on the way, and a scale for that many more there "
                 "is not; ask for less precision, give inputs tighter bounds, or compile fewer steps"
             ) from error
-        lacking = wanted - predicted_precision(program, bounds, parameters)
+        lacking = wanted - predicted_precision(program, bounds, task.noise(parameters))
         if lacking <= 0:
             return parameters
         extra += math.ceil(lacking)
