@@ -38,9 +38,8 @@ class LevelCosts:
     a constant by itself; plaintext products and diagonals include theirs. A linear transform takes
     beside `linear` a baby step for each rotation of its operand, a giant step for each rotation of
     a sum of its diagonals, and the diagonals. Rotated products take a gathering for each of their
-    operands and a rotated term for each pair of operands and each rotation; a product switch makes
-    a vector of one of them. Below `WIDE_ROTATIONS` rotations a narrow term is all that a pair of
-    operands takes.
+    operands and a rotated term for each pair of operands and each rotation, or a narrow term below
+    `WIDE_ROTATIONS` rotations; a product switch makes a vector of one of them.
     """
 
     rotation: float
@@ -73,9 +72,8 @@ class LevelCosts:
             >>> costs.rotated_products(4, 64) > 2 * costs.rotated_products(4, 16)
             True
         """
-        if rotations < WIDE_ROTATIONS:
-            return self.narrow_term * terms
-        return (2 * self.gathering + self.rotated_term * rotations) * terms
+        term = self.narrow_term if rotations < WIDE_ROTATIONS else self.rotated_term
+        return (2 * self.gathering + term * rotations) * terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +162,7 @@ def _modelled_level(limbs: int, key_limbs: int, term: float) -> LevelCosts:
         drop_level=3.0 * limbs,
         gathering=1.3 * limbs,
         rotated_term=term * limbs,
-        narrow_term=15.0 * limbs,
+        narrow_term=1.4 * limbs,
         # Two decompositions and one division, done together with those of a rescale.
         product_switch=6.0 * key_limbs,
     )

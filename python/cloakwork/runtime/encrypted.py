@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -21,6 +22,13 @@ _MAX_VALUES = 1 << 22
 _MAX_PORTS = 1 << 16
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """The record of a value that no scheme has read yet."""
+
+    record: Any
+
+
 class Encrypted(Saved):
     """Encrypted inputs of a program, or its results; nothing here decrypts them.
 
@@ -31,7 +39,7 @@ class Encrypted(Saved):
         program: The fingerprint of the program.
         role: Whether they go into the program or come out of it.
         ports: The names of the inputs or outputs that they are.
-        runs: For each run of the program its values by number, ciphertexts or their records.
+        runs: For each run of the program its values by number, each one read or not.
         count: How many evaluations they are; None where no argument had an axis for them.
         key_id: What the key is known by.
         warning: Why they do not hide what they hold; empty where they do.
@@ -70,11 +78,13 @@ class Encrypted(Saved):
         self.key_id = key_id
         self.warning = warning
         self._runs = [dict(run) for run in runs]
-        # What makes records of values; None where they are records already.
+        # What makes records of values that were read; None where none was.
         self._dump = dump
 
     def values(self, scheme: Any, body: Any) -> list[dict[int, Any]]:
         """For each run its values by number, as a scheme works on them.
+
+        Each record is let go of once it is read: both at once may take more than there is.
 
         Raises:
             MalformedBytesError: They are of another scheme or another program.
@@ -86,16 +96,12 @@ class Encrypted(Saved):
                     f"cannot read the {self.role}: expected values of the numbers 0 to "
                     f"{count - 1}, got others"
                 )
-            self._runs = [
-                {
-                    number: scheme.read_value(
-                        Fields(record, f"the {self.role}"), body, number, self.role
-                    )
-                    for number, record in run.items()
-                }
-                for run in self._runs
-            ]
             self._dump = scheme.dump
+        for run in self._runs:
+            for number, value in run.items():
+                if isinstance(value, Unread):
+                    fields = Fields(value.record, f"the {self.role}")
+                    run[number] = scheme.read_value(fields, body, number, self.role)
         return self._runs
 
     @property
@@ -138,19 +144,21 @@ class Encrypted(Saved):
         return cls._of(container.read_bytes(data, KIND), ReadLimits())
 
     def _record(self) -> Record:
-        dump = self._dump or (lambda record: record)
         return {
             "program": self.program,
             "role": self.role,
             "ports": list(self.ports),
             "runs": [
-                {"numbers": list(run), "values": [dump(value) for value in run.values()]}
+                {"numbers": list(run), "values": list(map(self._record_of, run.values()))}
                 for run in self._runs
             ],
             "count": self.count,
             "key_id": self.key_id,
             "warning": self.warning,
         }
+
+    def _record_of(self, value: Any) -> Any:
+        return value.record if isinstance(value, Unread) else self._dump(value)
 
     @classmethod
     def _of(cls, fields: Fields, _: ReadLimits) -> Encrypted:
@@ -176,12 +184,12 @@ class Encrypted(Saved):
         return f"Encrypted({self.role} {names:.60}{count}, {self.nbytes} bytes{warning})"
 
 
-def _read_run(fields: Fields) -> dict[int, Any]:
+def _read_run(fields: Fields) -> dict[int, Unread]:
     numbers = fields.value("numbers", tuple[Annotated[int, Limits(0, _MAX_VALUES)], ...])
     values = fields.items("values", most=_MAX_VALUES)
     if len(numbers) != len(values) or len(set(numbers)) != len(numbers):
         raise MalformedBytesError(f"cannot read {fields.place}: a value is missing or comes twice")
-    return dict(zip(numbers, values, strict=True))
+    return dict(zip(numbers, map(Unread, values), strict=True))
 
 
 def _size(entry: Any) -> int:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -445,18 +446,31 @@ def value_count(body: Any, role: str) -> int:
     return len(body.inputs if role == "inputs" else body.outputs)
 
 
-def levels_of(body: SlotProgram, role: str) -> list[int]:
-    """The levels of the inputs of a program, or of its outputs.
+def levels_of(body: SlotProgram, role: str) -> Sequence[int]:
+    """The levels of the inputs of a program, or of its outputs; found once for each program.
 
     Example:
         >>> from cloakwork.programs.slots import Add
         >>> body = SlotProgram("double", 4, (Input("x", 3), Add(0, 0), Output(1)), (None,) * 3)
         >>> levels_of(body, "inputs"), levels_of(body, "outputs")
-        ([3], [3])
+        ((3,), (3,))
     """
-    kind = Input if role == "inputs" else Output
-    return [
+    found = _levels.get(body)
+    if found is None:
+        found = _levels[body] = {
+            "inputs": _levels_at(body, Input),
+            "outputs": _levels_at(body, Output),
+        }
+    return found[role]
+
+
+# Each value is read at a level of its own, and a program may have thousands.
+_levels: WeakKeyDictionary[SlotProgram, dict[str, tuple[int, ...]]] = WeakKeyDictionary()
+
+
+def _levels_at(body: SlotProgram, kind: type[Input | Output]) -> tuple[int, ...]:
+    return tuple(
         state.level
         for operation, state in zip(body.operations, body.states, strict=True)
         if isinstance(operation, kind) and state.level is not None
-    ]
+    )

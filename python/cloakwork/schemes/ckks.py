@@ -221,13 +221,13 @@ class Ckks(RealScheme):
         expected: Sequence[CkksEstimate] | None = None,
         flooding: Flooding | None = None,
     ) -> Decrypted:
-        """The real parts of all slots of every value."""
+        """The complex slots of every value."""
         assert expected is not None
         decrypt: Any = secret.decrypt
         if flooding is not None:
             decrypt = partial(secret.decrypt_flooded, **asdict(flooding))
         found = [decrypt(*pair) for pair in zip(values, expected, strict=True)]
-        vectors = [each.decode_real() for each in found]
+        vectors = [each.decode() for each in found]
         return Decrypted(vectors, max(2.0**-each.precision for each in found))
 
     def backend(self, keys: EvaluationKeys, *, cache_bytes: int) -> CkksBackend:

@@ -191,7 +191,9 @@ class ClearBackend(Backend[ClearVector]):
             return value
         scale = self._noise.scale(value.level, waiting=value.waiting)
         size = deviation(self._noise, scale)
-        errors = self._generator.normal(scale=size, size=value.slots.shape)
+        errors: NDArray[Any] = self._generator.normal(scale=size, size=value.slots.shape)
+        if np.iscomplexobj(value.slots):
+            errors = errors + 1j * self._generator.normal(scale=size, size=value.slots.shape)
         return ClearVector(value.slots + errors, value.level, value.waiting)
 
 
@@ -335,8 +337,8 @@ class ClearReal(ClearScheme, RealScheme):
         expected: Any = None,
         flooding: Any = None,
     ) -> Decrypted:
-        """The real parts of the vectors."""
-        return Decrypted([np.real(value.slots) for value in values], self.error)
+        """The vectors, real or complex."""
+        return Decrypted([value.slots for value in values], self.error)
 
     def backend(self, keys: NoKey, *, cache_bytes: int) -> ClearBackend:
         return ClearBackend(self.noise)

@@ -32,17 +32,22 @@ use crate::ring::buffers;
 use crate::ring::division::Division;
 use crate::ring::kernels;
 use crate::ring::matrix_product::{DEPTH, Instructions, MatrixProduct, Panel, Sums};
+use crate::ring::narrow_product::{NarrowProduct, Pair};
 use crate::ring::poly::{Basis, Poly, Ring};
 use crate::{Error, Result};
 
 /// Orbits are worked on together until they have so many words: shorter pieces of many
 /// polynomials would cost more to find than to multiply.
 const RUN: usize = 64;
+/// The same where products are made word by word.
+const NARROW_RUN: usize = 512;
 /// Columns that are worked on together: their sums and one block of rows stay in the second-level
 /// cache, and the other operand is packed anew for each.
 const MOST_COLUMNS: usize = 512;
 /// Words by which a ciphertext is known, of more than 13 bits each.
 const WORDS_OF_MARK: usize = 16;
+/// Rotations up to which products are made word by word.
+const MOST_NARROW: usize = 8;
 /// Rows that are packed together.
 const MOST_ROWS: usize = 512;
 
@@ -66,12 +71,23 @@ impl Layout {
     fn new(log_n: u32, step: usize) -> Self {
         let n = 1usize << log_n;
         let count = n / 2 / step;
-        let group = (RUN / count).clamp(1, n / count);
+        let run = if count <= MOST_NARROW { NARROW_RUN } else { RUN };
+        let group = (run / count).clamp(1, n / count);
         Self { log_n, count, group, width: (2 * count).min(MOST_COLUMNS) }
     }
 
     fn n(self) -> usize {
         1 << self.log_n
+    }
+
+    /// Whether products are made word by word: a tile of sums would be mostly empty.
+    fn is_narrow(self) -> bool {
+        self.count <= MOST_NARROW
+    }
+
+    /// Words of a polynomial that are worked on together.
+    fn words_of_group(self) -> usize {
+        self.group * self.count
     }
 
     /// Blocks of columns.
@@ -155,7 +171,6 @@ impl Scratch {
 /// One limb's products for a group of orbits and a block of columns.
 struct Task<'a> {
     layout: Layout,
-    product: MatrixProduct,
     position: usize,
     group: usize,
     block: usize,
@@ -164,31 +179,72 @@ struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    fn run(&self, scratch: &mut Scratch, to: &mut [u32]) {
+    /// Word by word.
+    fn run_narrow(&self, product: NarrowProduct, to: &mut [u32]) {
+        let layout @ Layout { count, width, .. } = self.layout;
+        let (start, words) = (layout.start(self.group), layout.words_of_group());
+        let pieces = |polys: &'a [Poly]| {
+            [0, 1].map(|half| &polys[half].limb(self.position)[start..start + words])
+        };
+        let pairs = self.left.iter().zip(self.right);
+        let pairs = pairs.map(|(left, right)| Pair { left: pieces(left), right: pieces(right) });
+        let order = self.narrow_order();
+        let sums = product.sums(pairs, &order, count);
+        for (index, sums) in sums.chunks_exact(words).enumerate() {
+            // By rotation, polynomial of the left, polynomial of the right.
+            let (right, left, rotation) = (index % 2, index / 2 % 2, index / 4);
+            for (&place, &sum) in order.iter().zip(sums) {
+                let (orbit, column) = (place as usize / count, place as usize % count);
+                let row = (orbit * 2 + left) * count + rotation;
+                to[row * width + right * count + column] = sum;
+            }
+        }
+    }
+
+    /// The words of the group by their logarithms, those of all orbits together.
+    fn narrow_order(&self) -> Vec<u32> {
+        let Layout { count, group, .. } = self.layout;
+        let mut order = vec![0; group * count];
+        for orbit in 0..group {
+            let logarithms = self.layout.logarithms(self.group * group + orbit);
+            for (place, logarithm) in (orbit * count..).zip(logarithms) {
+                order[logarithm as usize * group + orbit] = place as u32;
+            }
+        }
+        order
+    }
+
+    /// By tiles.
+    fn run(&self, product: MatrixProduct, scratch: &mut Scratch, to: &mut [u32]) {
         scratch.sums.clear();
         for (left, right) in self.left.chunks(DEPTH).zip(self.right.chunks(DEPTH)) {
-            self.add(left, right, scratch);
+            self.add(product, left, right, scratch);
         }
         let Layout { count, group, width, .. } = self.layout;
         let results = to.chunks_exact_mut(2 * count * width).enumerate();
         for (orbit, to) in results {
             let logarithms = self.layout.logarithms(self.group * group + orbit);
-            self.write(orbit, &logarithms, scratch, to);
+            self.write(product, orbit, &logarithms, scratch, to);
         }
     }
 
     /// Adds the products of a few terms.
-    fn add(&self, left: &[&'a [Poly]], right: &[&'a [Poly]], scratch: &mut Scratch) {
+    fn add(
+        &self,
+        product: MatrixProduct,
+        left: &[&'a [Poly]],
+        right: &[&'a [Poly]],
+        scratch: &mut Scratch,
+    ) {
         let Layout { count, width, .. } = self.layout;
         let rows = (2 * count).min(MOST_ROWS);
-        self.pack(right, self.block * width, width, &mut scratch.right);
+        self.pack(product, right, self.block * width, width, &mut scratch.right);
         for first_row in (0..2 * count).step_by(rows) {
-            self.pack(left, first_row, rows, &mut scratch.left);
-            let (product, terms) = (self.product, left.len());
+            self.pack(product, left, first_row, rows, &mut scratch.left);
             product.add_products(
                 &scratch.left,
                 &scratch.right,
-                terms,
+                left.len(),
                 first_row,
                 &mut scratch.sums,
             );
@@ -196,7 +252,14 @@ impl<'a> Task<'a> {
     }
 
     /// Packs places of every orbit's two halves.
-    fn pack(&self, terms: &[&'a [Poly]], start: usize, length: usize, panel: &mut Panel) {
+    fn pack(
+        &self,
+        product: MatrixProduct,
+        terms: &[&'a [Poly]],
+        start: usize,
+        length: usize,
+        panel: &mut Panel,
+    ) {
         let layout = self.layout;
         let first = layout.start(self.group);
         for (half, offset, length) in pieces(layout.count, start, length) {
@@ -206,19 +269,26 @@ impl<'a> Task<'a> {
             let words = |polys: &&'a [Poly]| -> &'a [u32] {
                 &polys[half].limb(self.position)[start..start + layout.group * length]
             };
-            self.product.pack(panel, place, &terms.iter().map(words).collect::<Vec<_>>());
+            product.pack(panel, place, &terms.iter().map(words).collect::<Vec<_>>());
         }
     }
 
     /// Writes the sums of one orbit, rotation by rotation.
-    fn write(&self, orbit: usize, logarithms: &[u32], scratch: &mut Scratch, to: &mut [u32]) {
+    fn write(
+        &self,
+        product: MatrixProduct,
+        orbit: usize,
+        logarithms: &[u32],
+        scratch: &mut Scratch,
+        to: &mut [u32],
+    ) {
         let Layout { count, width, .. } = self.layout;
         let of_second_half = logarithms.iter().map(|logarithm| logarithm + count as u32);
         let places: Vec<u32> = logarithms.iter().copied().chain(of_second_half).collect();
-        let tile = self.product.tile_columns();
+        let tile = product.tile_columns();
         for (index, start) in (0..width).step_by(tile).enumerate() {
             let Scratch { sums, column, .. } = scratch;
-            self.product.residues(sums, orbit, index, &places, column);
+            product.residues(sums, orbit, index, &places, column);
             let columns = tile.min(width - start);
             let position = |column: usize| (self.block * width + start + column) % count;
             let shifts: Vec<usize> =
@@ -258,13 +328,18 @@ impl UnswitchedProducts {
             || None,
             |scratch: &mut Option<Scratch>, (index, to)| {
                 let position = usize::from(basis.positions()[index / tasks_of_limb]);
-                let product = MatrixProduct::new(instructions, ring.modulus(position));
+                let modulus = ring.modulus(position);
                 let (group, block) =
                     (index % tasks_of_limb / layout.blocks(), index % layout.blocks());
-                let task = Task { layout, product, position, group, block, left, right };
+                let task = Task { layout, position, group, block, left, right };
+                if layout.is_narrow() {
+                    task.run_narrow(NarrowProduct::new(instructions, modulus), to);
+                    return;
+                }
+                let product = MatrixProduct::new(instructions, modulus);
                 let fits = scratch.take().filter(|scratch| scratch.sums.fit(product));
                 let scratch = scratch.insert(fits.unwrap_or_else(|| Scratch::new(product, layout)));
-                task.run(scratch, to);
+                task.run(product, scratch, to);
             },
         );
         Self { basis, layout, words }

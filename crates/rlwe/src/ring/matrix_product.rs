@@ -83,7 +83,7 @@ impl Instructions {
     }
 
     /// Runs `kernel` with these instructions, on tiles of R rows and V vectors.
-    fn run(self, kernel: impl TileKernel) {
+    pub(super) fn run(self, kernel: impl TileKernel) {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(simd) => simd.vectorize(
@@ -101,7 +101,7 @@ impl Instructions {
 }
 
 /// A computation on tiles, compiled once for every instruction set.
-trait TileKernel {
+pub(super) trait TileKernel {
     /// Must be `#[inline(always)]`: it inherits the instruction set of its caller.
     fn run<S: Simd, const R: usize, const V: usize>(self, simd: S);
 }

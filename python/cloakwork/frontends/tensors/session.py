@@ -386,7 +386,7 @@ class Session(_KeyHolder):
             raise ParametersMismatchError("cannot decrypt: the tensor is not of this session")
         claims = [value.estimate for value in tensor.values] if tensor.encrypted else None
         found = self._scheme.decrypt(self._secret, tensor.values, None, claims, asked)
-        array = tensor.layout.unpack(found.vectors)
+        array = tensor.layout.unpack([np.real(vector) for vector in found.vectors])
         advice = advice_on_precision(_PRECISION_ADVICE, asked)
         require_precision(array, -math.log2(found.error), self.bound, "decrypt", advice)
         require_bound(array, self.bound, "decrypt", _ADVICE, error=found.error)

@@ -101,11 +101,11 @@ def _cheapest_in_ring(title: str, product: Product, options: Options, log_n: int
     candidates = list(families(product, 1 << log_n - 1, 1, 2))
     found: list[Choice] = []
     refused: list[InvalidParametersError] = []
-    # Shares of the inner index have errors and bounds of their own.
-    for summed in (False, True):
-        alike = [each for each in candidates if (each.shares > 1) == summed]
-        if not alike:
-            continue
+    # Shares of the inner index have errors and bounds of their own, and so have slots of two
+    # numbers of the result.
+    kinds = {(each.shares > 1, each.column_parts) for each in candidates}
+    for kind in sorted(kinds):
+        alike = [each for each in candidates if (each.shares > 1, each.column_parts) == kind]
         try:
             parameters = _parameters(product, alike, options, log_n)
         except InvalidParametersError as error:
@@ -129,7 +129,7 @@ def _parameters(
         (
             halves * left,
             halves * right,
-            max(product.bound(each, options.bounds) for each in candidates),
+            max(product.slot_bound(each, options.bounds) for each in candidates),
         ),
         precision=options.precision,
         log_n=log_n,
