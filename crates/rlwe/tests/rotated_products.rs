@@ -193,6 +193,9 @@ mod approximate {
         for t in 0..4 {
             let product = e.switch_product(&sum, t).unwrap();
             bench.check(&product, &bench.expected(&left, &right, t));
+            assert_eq!(product, e.switch_product(&whole, t).unwrap());
+            let rescaled = e.switch_product_and_rescale(&sum, t).unwrap();
+            assert_eq!(rescaled, e.switch_product_and_rescale(&whole, t).unwrap());
             let alone = e.switch_product(&first, t).unwrap();
             bench.check(&alone, &bench.expected(&left[..3], &right[..3], t));
         }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Annotated, Any, Literal
 
 from cloakwork.base.record import Fields, Limits, Record
-from cloakwork.errors import MalformedBytesError
+from cloakwork.errors import MalformedBytesError, MissingDependencyError
 from cloakwork.runtime import container
 from cloakwork.runtime.load import Saved
 from cloakwork.schemes.base import ReadLimits, value_count
@@ -69,7 +71,7 @@ class Encrypted(Saved):
         self.count = count
         self.key_id = key_id
         self.warning = warning
-        self._runs = [dict(run) for run in runs]
+        self._runs: list[Mapping[int, Any]] = list(runs)
         # What makes records of values; None where they are records already.
         self._dump = dump
 
@@ -80,23 +82,35 @@ class Encrypted(Saved):
             MalformedBytesError: They are of another scheme or another program.
         """
         if self._dump is None:
-            count = value_count(body, self.role)
-            if self.numbers() - set(range(count)):
-                raise MalformedBytesError(
-                    f"cannot read the {self.role}: expected values of the numbers 0 to "
-                    f"{count - 1}, got others"
-                )
-            self._runs = [
-                {
-                    number: scheme.read_value(
-                        Fields(record, f"the {self.role}"), body, number, self.role
-                    )
-                    for number, record in run.items()
-                }
-                for run in self._runs
-            ]
+            self._runs = self._read(scheme, body)
             self._dump = scheme.dump
-        return self._runs
+        return [dict(run) for run in self._runs]
+
+    def _read(self, scheme: Any, body: Any) -> list[Mapping[int, Any]]:
+        """The values of records."""
+        self.require_numbers(body)
+        return [
+            {
+                number: scheme.read_value(
+                    Fields(record, f"the {self.role}"), body, number, self.role
+                )
+                for number, record in run.items()
+            }
+            for run in self._runs
+        ]
+
+    def require_numbers(self, body: Any) -> None:
+        """Refuse values that a program does not have.
+
+        Raises:
+            MalformedBytesError: There are some.
+        """
+        count = value_count(body, self.role)
+        if self.numbers() - set(range(count)):
+            raise MalformedBytesError(
+                f"cannot read the {self.role}: expected values of the numbers 0 to {count - 1}, "
+                "got others"
+            )
 
     @property
     def runs(self) -> int:
@@ -137,20 +151,54 @@ class Encrypted(Saved):
         """
         return cls._of(container.read_bytes(data, KIND), ReadLimits())
 
-    def _record(self) -> Record:
-        dump = self._dump or (lambda record: record)
+    def described(self) -> Record:
+        """What a file says of the values beside themselves."""
         return {
             "program": self.program,
             "role": self.role,
             "ports": list(self.ports),
-            "runs": [
-                {"numbers": list(run), "values": [dump(value) for value in run.values()]}
-                for run in self._runs
-            ],
             "count": self.count,
             "key_id": self.key_id,
             "warning": self.warning,
         }
+
+    def records(self) -> list[dict[int, Any]]:
+        """For each run its values by number, as files hold them."""
+        dump = self._dump or (lambda record: record)
+        return [{number: dump(value) for number, value in run.items()} for run in self._runs]
+
+    @classmethod
+    def in_folder(cls, folder: str | os.PathLike[str]) -> Encrypted:
+        """What `Client.encrypt_into` or a run wrote to a folder; it stays there.
+
+        Args:
+            folder: A path, or a URL of fsspec's.
+
+        Raises:
+            ClusterFolderError: There are no such values.
+            MalformedBytesError: The folder's head is damaged.
+            InvalidArgumentError: There can be nothing at such a place.
+            MissingDependencyError: fsspec is not installed.
+
+        Example:
+            >>> import tempfile
+            >>> import cloakwork as cw
+            >>> client, evaluator = cw.compile(lambda x: x.sum(), (4,)).keygen()
+            >>> folder = tempfile.mkdtemp()
+            >>> sent = client.encrypt_into(folder, [0.5] * 4)
+            >>> Encrypted.in_folder(folder).ports
+            ('x',)
+        """
+        action = f"open the encrypted values in {folder}"
+        require_files(action)
+        from cloakwork.runtime.cluster.folder import Folder  # noqa: PLC0415
+        from cloakwork.runtime.cluster.stored import HEAD, opened  # noqa: PLC0415
+
+        return opened(Folder.at(folder, action), HEAD)
+
+    def _record(self) -> Record:
+        runs = [{"numbers": list(run), "values": list(run.values())} for run in self.records()]
+        return {**self.described(), "runs": runs}
 
     @classmethod
     def _of(cls, fields: Fields, _: ReadLimits) -> Encrypted:
@@ -203,3 +251,15 @@ def read_key_id(fields: Fields) -> bytes:
     if len(key_id) != KEY_ID_BYTES:
         raise fields.wrong("key_id", f"{KEY_ID_BYTES} bytes")
     return key_id
+
+
+def require_files(action: str) -> None:
+    """Refuse folders where what reads and writes them is not installed.
+
+    Raises:
+        MissingDependencyError: It is not.
+    """
+    if find_spec("fsspec") is None:
+        raise MissingDependencyError(
+            f"cannot {action}: it takes fsspec; install it by pip install 'cloakwork[cluster]'"
+        )

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -354,6 +355,13 @@ class SlotScheme(Scheme, Protocol):
             MalformedBytesError: The record is of another kind.
         """
 
+    def read_products(self, fields: Fields) -> Any:
+        """Rotated products of a record.
+
+        Raises:
+            MalformedBytesError: The record is of another kind.
+        """
+
     def read_value(self, fields: Fields, body: SlotProgram, number: int, role: str) -> Any:
         """A value of a record, at the level that the program has it at."""
         value, level = self.read_ciphertext(fields), levels_of(body, role)[number]
@@ -418,8 +426,8 @@ def value_count(body: Any, role: str) -> int:
     return len(body.inputs if role == "inputs" else body.outputs)
 
 
-def levels_of(body: SlotProgram, role: str) -> list[int]:
-    """The levels of the inputs of a program, or of its outputs.
+def levels_of(body: SlotProgram, role: str) -> Sequence[int]:
+    """The levels of the inputs of a program, or of its outputs; found once for each program.
 
     Example:
         >>> from cloakwork.programs.slots import Add
@@ -427,9 +435,16 @@ def levels_of(body: SlotProgram, role: str) -> list[int]:
         >>> levels_of(body, "inputs"), levels_of(body, "outputs")
         ([3], [3])
     """
-    kind = Input if role == "inputs" else Output
-    return [
-        state.level
-        for operation, state in zip(body.operations, body.states, strict=True)
-        if isinstance(operation, kind) and state.level is not None
-    ]
+    found = _levels.setdefault(body, {})
+    if role not in found:
+        kind = Input if role == "inputs" else Output
+        found[role] = [
+            state.level
+            for operation, state in zip(body.operations, body.states, strict=True)
+            if isinstance(operation, kind) and state.level is not None
+        ]
+    return found[role]
+
+
+# Values are read one by one, and there may be thousands.
+_levels: WeakKeyDictionary[SlotProgram, dict[str, list[int]]] = WeakKeyDictionary()
