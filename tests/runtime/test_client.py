@@ -233,6 +233,7 @@ def test_others_encrypt_by_the_public_key_and_can_do_nothing_else(
     ):
         assert [name for name in dir(other) if not name.startswith("_")] == [
             "encrypt",
+            "encrypt_into",
             "program",
             "save",
             "saved_by",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Annotated, Any, Literal
 
 from cloakwork.base.record import Fields, Limits, Record
-from cloakwork.errors import MalformedBytesError
+from cloakwork.errors import MalformedBytesError, MissingDependencyError
 from cloakwork.runtime import container
 from cloakwork.runtime.load import Saved
 from cloakwork.schemes.base import ReadLimits, value_count
@@ -77,7 +79,7 @@ class Encrypted(Saved):
         self.count = count
         self.key_id = key_id
         self.warning = warning
-        self._runs = [dict(run) for run in runs]
+        self._runs: list[Mapping[int, Any]] = list(runs)
         # What makes records of values that were read; None where none was.
         self._dump = dump
 
@@ -90,19 +92,31 @@ class Encrypted(Saved):
             MalformedBytesError: They are of another scheme or another program.
         """
         if self._dump is None:
-            count = value_count(body, self.role)
-            if self.numbers() - set(range(count)):
-                raise MalformedBytesError(
-                    f"cannot read the {self.role}: expected values of the numbers 0 to "
-                    f"{count - 1}, got others"
-                )
+            self.require_numbers(body)
             self._dump = scheme.dump
-        for run in self._runs:
-            for number, value in run.items():
-                if isinstance(value, Unread):
-                    fields = Fields(value.record, f"the {self.role}")
-                    run[number] = scheme.read_value(fields, body, number, self.role)
-        return self._runs
+        self._runs = [self._read(run, scheme, body) for run in self._runs]
+        return [dict(run) for run in self._runs]
+
+    def _read(self, run: Mapping[int, Any], scheme: Any, body: Any) -> dict[int, Any]:
+        read = run if isinstance(run, dict) else dict(run.items())
+        for number, value in read.items():
+            if isinstance(value, Unread):
+                fields = Fields(value.record, f"the {self.role}")
+                read[number] = scheme.read_value(fields, body, number, self.role)
+        return read
+
+    def require_numbers(self, body: Any) -> None:
+        """Refuse values that a program does not have.
+
+        Raises:
+            MalformedBytesError: There are some.
+        """
+        count = value_count(body, self.role)
+        if self.numbers() - set(range(count)):
+            raise MalformedBytesError(
+                f"cannot read the {self.role}: expected values of the numbers 0 to {count - 1}, "
+                "got others"
+            )
 
     @property
     def runs(self) -> int:
@@ -143,22 +157,58 @@ class Encrypted(Saved):
         """
         return cls._of(container.read_bytes(data, KIND), ReadLimits())
 
-    def _record(self) -> Record:
+    def described(self) -> Record:
+        """What a file says of the values beside themselves."""
         return {
             "program": self.program,
             "role": self.role,
             "ports": list(self.ports),
-            "runs": [
-                {"numbers": list(run), "values": list(map(self._record_of, run.values()))}
-                for run in self._runs
-            ],
             "count": self.count,
             "key_id": self.key_id,
             "warning": self.warning,
         }
 
+    def records(self) -> list[dict[int, Any]]:
+        """For each run its values by number, as files hold them."""
+        return [
+            {number: self._record_of(value) for number, value in run.items()} for run in self._runs
+        ]
+
     def _record_of(self, value: Any) -> Any:
         return value.record if isinstance(value, Unread) else self._dump(value)
+
+    @classmethod
+    def in_folder(cls, folder: str | os.PathLike[str]) -> Encrypted:
+        """What `Client.encrypt_into` or a run wrote to a folder; it stays there.
+
+        Args:
+            folder: A path, or a URL of fsspec's.
+
+        Raises:
+            ClusterFolderError: There are no such values.
+            MalformedBytesError: The folder's head is damaged.
+            InvalidArgumentError: There can be nothing at such a place.
+            MissingDependencyError: fsspec is not installed.
+
+        Example:
+            >>> import tempfile
+            >>> import cloakwork as cw
+            >>> client, evaluator = cw.compile(lambda x: x.sum(), (4,)).keygen()
+            >>> folder = tempfile.mkdtemp()
+            >>> sent = client.encrypt_into(folder, [0.5] * 4)
+            >>> Encrypted.in_folder(folder).ports
+            ('x',)
+        """
+        action = f"open the encrypted values in {folder}"
+        require_files(action)
+        from cloakwork.runtime.cluster.folder import Folder  # noqa: PLC0415
+        from cloakwork.runtime.cluster.stored import HEAD, opened  # noqa: PLC0415
+
+        return opened(Folder.at(folder, action), HEAD)
+
+    def _record(self) -> Record:
+        runs = [{"numbers": list(run), "values": list(run.values())} for run in self.records()]
+        return {**self.described(), "runs": runs}
 
     @classmethod
     def _of(cls, fields: Fields, _: ReadLimits) -> Encrypted:
@@ -211,3 +261,15 @@ def read_key_id(fields: Fields) -> bytes:
     if len(key_id) != KEY_ID_BYTES:
         raise fields.wrong("key_id", f"{KEY_ID_BYTES} bytes")
     return key_id
+
+
+def require_files(action: str) -> None:
+    """Refuse folders where what reads and writes them is not installed.
+
+    Raises:
+        MissingDependencyError: It is not.
+    """
+    if find_spec("fsspec") is None:
+        raise MissingDependencyError(
+            f"cannot {action}: it takes fsspec; install it by pip install 'cloakwork[cluster]'"
+        )

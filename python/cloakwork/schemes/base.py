@@ -382,6 +382,13 @@ class SlotScheme(Scheme, Protocol):
             MalformedBytesError: The record is of another kind.
         """
 
+    def read_products(self, fields: Fields) -> Any:
+        """Rotated products of a record.
+
+        Raises:
+            MalformedBytesError: The record is of another kind.
+        """
+
     def read_value(self, fields: Fields, body: SlotProgram, number: int, role: str) -> Any:
         """A value of a record, at the level that the program has it at."""
         value, level = self.read_ciphertext(fields), levels_of(body, role)[number]

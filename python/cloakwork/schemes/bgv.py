@@ -24,6 +24,7 @@ from cloakwork._native import (
     BgvParameters,
     BgvPlaintext,
     BgvPublicKey,
+    BgvRotatedProducts,
     BgvSecretKey,
 )
 from cloakwork.base.record import Fields
@@ -340,6 +341,12 @@ class Bgv(IntegerScheme):
         made = self._read(BgvCiphertext, fields)
         if len({each.level for each in made.by_prime}) > 1:
             raise fields.wrong("data", "ciphertexts at one level")
+        return made
+
+    def read_products(self, fields: Fields) -> ByPrime:
+        made = self._read(BgvRotatedProducts, fields)
+        if len({(each.level, each.count) for each in made.by_prime}) > 1:
+            raise fields.wrong("data", "products at one level, as many under each prime")
         return made
 
     def _read(self, kind: Any, fields: Fields) -> ByPrime:

@@ -245,6 +245,9 @@ class Ckks(RealScheme):
             raise fields.wrong("data", f"a ciphertext of {self.parameters.slots} slots")
         return value
 
+    def read_products(self, fields: Fields) -> RotatedProducts:
+        return RotatedProducts.from_bytes(self.parameters, fields.data("data"))
+
     def __str__(self) -> str:
         return str(self.parameters)
 

@@ -222,6 +222,9 @@ class ClearInteger(ClearScheme, IntegerScheme):
     def bytes_at(self, state: State) -> int:
         return self.parameter_sets[0].n * 8
 
+    def read_products(self, fields: Fields) -> Any:
+        raise fields.wrong("data", "encrypted: products in the clear are not moved")
+
     def read_ciphertext(self, fields: Fields) -> ClearIntegers:
         first = self.parameter_sets[0]
         rows = fields.items("rows", most=ROWS)

@@ -346,6 +346,9 @@ class ClearReal(ClearScheme, RealScheme):
     def bytes_at(self, state: State) -> int:
         return self.parameters.slots * 8
 
+    def read_products(self, fields: Fields) -> Any:
+        raise fields.wrong("data", "encrypted: products in the clear are not moved")
+
     def read_ciphertext(self, fields: Fields) -> ClearVector:
         slots = fields.array("slots", "float64")
         if len(slots) != self.parameters.slots:

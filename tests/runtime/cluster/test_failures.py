@@ -21,6 +21,7 @@ from cloakwork.errors import ClusterLostError
 from cloakwork.runtime.cluster import dispatch, placing
 from cloakwork.runtime.cluster import job as jobs
 from tests.runtime.cluster.local import FREE, holders, in_process, local_cluster, process_ids
+from tests.runtime.cluster.test_products import A, B, product
 
 # Files of a run of many grains at which something breaks down: none, some, most.
 STAGES = (0, 4, 10, 20)
@@ -71,6 +72,26 @@ def test_a_killed_worker_changes_no_byte(files: int, which: int, tmp_path: Path)
         process = process_ids(cluster)[which]
         with at_stage(tmp_path, files, lambda: kill(process)):
             made = evaluator.run(sent, cluster=cluster, folder=tmp_path)
+        assert process not in process_ids(cluster)
+    assert made.to_bytes() == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("files", [0, 2, 4, 7, 9])
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_killed_worker_changes_no_byte_of_a_product(
+    files: int, which: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placing, "_PARTS", (3,))
+    _, client, evaluator = product()
+    sent = client.encrypt_into(tmp_path / "inputs", A, B)
+    expected = evaluator.run(sent).to_bytes()
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    with local_cluster(2) as cluster:
+        process = process_ids(cluster)[which]
+        with at_stage(folder, files, lambda: kill(process)):
+            made = evaluator.run(sent, cluster=cluster, folder=folder)
         assert process not in process_ids(cluster)
     assert made.to_bytes() == expected
 

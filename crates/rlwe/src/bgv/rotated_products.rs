@@ -23,9 +23,9 @@ use crate::{Error, Result};
 /// switched to ciphertexts. Cloning shares them.
 #[derive(Debug, Clone)]
 pub struct RotatedProducts {
-    estimate: Estimate,
-    key: KeyId,
-    products: Arc<UnswitchedProducts>,
+    pub(crate) estimate: Estimate,
+    pub(crate) key: KeyId,
+    pub(crate) products: Arc<UnswitchedProducts>,
 }
 
 impl RotatedProducts {

@@ -19,9 +19,9 @@ use crate::{Error, Result};
 /// switched to ciphertexts. Cloning shares them.
 #[derive(Debug, Clone)]
 pub struct RotatedProducts {
-    estimate: Estimate,
-    key: KeyId,
-    products: Arc<UnswitchedProducts>,
+    pub(crate) estimate: Estimate,
+    pub(crate) key: KeyId,
+    pub(crate) products: Arc<UnswitchedProducts>,
 }
 
 impl RotatedProducts {
@@ -205,6 +205,14 @@ impl Evaluator {
     }
 }
 
+/// A number of 20 bits after the first a little above `x` and all that differ in rounding alone.
+fn coarsened(x: f64) -> f64 {
+    // Sums are often powers of two but for rounding: these do not stand near an edge.
+    const OFF_EDGE: f64 = 1.0 + 1.0 / (1u64 << 30) as f64;
+    const LOW_BITS: u64 = (1 << 32) - 1;
+    f64::from_bits(((x * OFF_EDGE).to_bits() | LOW_BITS) + 1)
+}
+
 impl Estimate {
     /// What [`Evaluator::rotated_products`] gives for ciphertexts like these.
     ///
@@ -263,7 +271,8 @@ impl Estimate {
         self.check_degree(2, "switch a product")?;
         let rounding = self.parameters.rounding_deviation(1);
         let switching = self.product_switching_deviation();
-        Ok(Self { degree: 1, ..self.with_coefficient_error(switching.hypot(rounding)) })
+        let whole = self.in_any_order();
+        Ok(Self { degree: 1, ..whole.with_coefficient_error(switching.hypot(rounding)) })
     }
 
     /// What [`Evaluator::switch_product_and_rescale`] gives.
@@ -273,8 +282,16 @@ impl Estimate {
     pub fn switch_product_and_rescale(&self) -> Result<Self> {
         self.check_degree(2, "switch a product")?;
         let scale = self.rescaled_scale()?;
-        let switched = self.with_coefficient_error(self.product_switching_deviation());
+        let whole = self.in_any_order();
+        let switched = whole.with_coefficient_error(self.product_switching_deviation());
         Self { degree: 1, ..switched }.rescaled_to(scale)
+    }
+
+    /// With numbers that are the same in whichever order and parts the terms were summed.
+    ///
+    /// Sums of products are the same residues in any order; of these numbers the last bits are not.
+    fn in_any_order(&self) -> Self {
+        self.with(coarsened(self.deviation), coarsened(self.bound))
     }
 
     /// That of two key switches.

@@ -345,6 +345,30 @@ impl UnswitchedProducts {
         Self { basis, layout, words }
     }
 
+    /// Products of the rotations by multiples of `step`, to be written limb by limb.
+    pub(crate) fn unwritten(ring: &Ring, basis: &Basis, step: usize) -> Self {
+        let layout = Layout::new(ring.log_n, step);
+        let words = buffers::take(basis.len() * layout.words_of_limb());
+        Self { basis: basis.clone(), layout, words }
+    }
+
+    /// The position of each prime, and all residues modulo it in the order in which they are held.
+    pub(crate) fn limbs(&self) -> impl Iterator<Item = (usize, &[u32])> {
+        let positions = self.basis.positions().iter().map(|&position| usize::from(position));
+        positions.zip(self.words.chunks_exact(self.layout.words_of_limb()))
+    }
+
+    /// [`Self::limbs`] to be written.
+    pub(crate) fn limbs_mut(&mut self) -> impl Iterator<Item = (usize, &mut [u32])> {
+        let positions = self.basis.positions().iter().map(|&position| usize::from(position));
+        positions.zip(self.words.chunks_exact_mut(self.layout.words_of_limb()))
+    }
+
+    /// Residues of products by multiples of `step` over `basis`.
+    pub(crate) fn residues(ring: &Ring, basis: &Basis, step: usize) -> usize {
+        basis.len() * Layout::new(ring.log_n, step).words_of_limb()
+    }
+
     /// Refuses a rotation that is not below d.
     pub(crate) fn check_rotation(&self, rotation: usize, operation: &'static str) -> Result<()> {
         let count = self.count();
