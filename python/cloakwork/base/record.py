@@ -254,8 +254,8 @@ def digest_of(record: Record) -> str:
     def plain(value: Any) -> Any:
         match value:
             case np.ndarray():
-                little = np.ascontiguousarray(value.astype(value.dtype.newbyteorder("<")))
-                leaves.update(little.tobytes())
+                little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
+                leaves.update(little.reshape(-1))
                 return ["array", little.dtype.str, list(little.shape)]
             case bytes():
                 leaves.update(value)
