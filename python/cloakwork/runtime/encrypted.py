@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -149,7 +149,7 @@ class Encrypted(Saved):
             "role": self.role,
             "ports": list(self.ports),
             "runs": [
-                {"numbers": list(run), "values": list(map(self._record_of, run.values()))}
+                {"numbers": list(run), "values": map(self._record_of, run.values())}
                 for run in self._runs
             ],
             "count": self.count,
@@ -197,7 +197,7 @@ def _size(entry: Any) -> int:
     match entry:
         case Mapping():
             return sum(map(_size, entry.values()))
-        case list() | tuple():
+        case list() | tuple() | Iterator():
             return sum(map(_size, entry))
         case bytes() | str():
             return len(entry)

@@ -82,7 +82,9 @@ def cheapest_choice(title: str, product: Product, options: Options, rings: Seque
         try:
             found.append(_cheapest_in_ring(title, product, options, log_n))
         except (InvalidParametersError, KeyBudgetError, MemoryBudgetError) as error:
-            refusal = error
+            # Of budgets the first says least: larger rings take more.
+            if not isinstance(refusal, KeyBudgetError | MemoryBudgetError):
+                refusal = error
             continue
         # Larger rings do the same for more.
         if len(found) > 1 and found[-1].cost > found[-2].cost:
@@ -163,8 +165,8 @@ def _affordable(title: str, product: Product, found: Sequence[Choice], options: 
         if not fitting:
             least = min(_peak_bytes(product, each) for each in within)
             raise MemoryBudgetError(
-                f"cannot compile {title}: its ciphertexts take {least / 1e6:.0f} MB at once, "
-                f"{limit / 1e6:.0f} MB are allowed; multiply in parts, or allow more by "
+                f"cannot compile {title}: its ciphertexts take {math.ceil(least / 1e6)} MB at "
+                f"once, {limit / 1e6:.0f} MB are allowed; multiply in parts, or allow more by "
                 "memory_limit"
             )
         within = fitting
