@@ -113,7 +113,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{_native.threads()} threads, load average {os.getloadavg()[0]:.2f} before the run")
     chosen = _chosen(asked.quick, asked.whole, asked.only)
     evaluations = list(benchmark(chosen, 1 if asked.quick else asked.runs))
-    code = finish(evaluations, () if asked.quick else SIMULATED, asked.json)
+    sizes = SIMULATED if chosen is JOBS else ()
+    code = finish(evaluations, sizes, asked.json)
     return code if len(evaluations) == len(chosen) else 1
 
 

@@ -294,6 +294,11 @@ class Builder:
         """The operations so far."""
         return self._operations
 
+    @property
+    def layouts(self) -> Sequence[AnyLayout | None]:
+        """The layouts so far."""
+        return self._layouts
+
     def __len__(self) -> int:
         return len(self._operations)
 

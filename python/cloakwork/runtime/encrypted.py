@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -207,8 +207,11 @@ class Encrypted(Saved):
         return opened(Folder.at(folder, action), HEAD)
 
     def _record(self) -> Record:
-        runs = [{"numbers": list(run), "values": list(run.values())} for run in self.records()]
+        runs = [{"numbers": list(run), "values": self._records_of(run)} for run in self._runs]
         return {**self.described(), "runs": runs}
+
+    def _records_of(self, run: Mapping[int, Any]) -> Iterator[Any]:
+        return (self._record_of(value) for _, value in run.items())
 
     @classmethod
     def _of(cls, fields: Fields, _: ReadLimits) -> Encrypted:
@@ -247,7 +250,7 @@ def _size(entry: Any) -> int:
     match entry:
         case Mapping():
             return sum(map(_size, entry.values()))
-        case list() | tuple():
+        case list() | tuple() | Iterator():
             return sum(map(_size, entry))
         case bytes() | str():
             return len(entry)

@@ -572,7 +572,7 @@ mod tests {
         let (left, right) = (ciphertexts(&ring, terms, 1), ciphertexts(&ring, terms, 2));
         let left: Vec<&[Poly]> = left.iter().map(|polys| &polys[..]).collect();
         let right: Vec<&[Poly]> = right.iter().map(|polys| &polys[..]).collect();
-        for instructions in [Instructions::Plain, Instructions::widest()] {
+        for instructions in Instructions::all() {
             let mut products = UnswitchedProducts::with(instructions, &ring, &left, &right, step);
             assert_eq!((products.count(), products.step()), (ring.n() / 2 / step, step));
             let tried = [0, 1, 2, 3, products.count() / 2, products.count() - 1];

@@ -112,7 +112,7 @@ mod tests {
         let right = vec![y; 8];
         // One matrix after the other.
         let order = [0, 2, 4, 6, 1, 3, 5, 7];
-        for instructions in [Instructions::Plain, Instructions::widest()] {
+        for instructions in Instructions::all() {
             let product = NarrowProduct::new(instructions, Modulus::new(q));
             let pairs = (0..terms).map(|_| Pair { left: [&left; 2], right: [&right; 2] });
             let found = product.sums(pairs, &order, 2);
