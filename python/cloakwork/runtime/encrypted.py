@@ -119,6 +119,11 @@ class Encrypted(Saved):
             )
 
     @property
+    def place(self) -> str | None:
+        """The folder in which the values stay, for `in_folder`; None where they are in memory."""
+        return None
+
+    @property
     def runs(self) -> int:
         """How many runs of the program they are."""
         return len(self._runs)

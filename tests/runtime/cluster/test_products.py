@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,19 @@ import pytest
 from distributed import Client
 
 import cloakwork as cw
-from cloakwork.errors import MemoryBudgetError
+from cloakwork.errors import (
+    ClusterFolderError,
+    InputNameError,
+    MemoryBudgetError,
+    MissingKeyError,
+    RunCancelledError,
+)
 from cloakwork.programs.slots import AddProducts, RotatedProducts, SlotProgram
 from cloakwork.runtime.cluster import placing
 from cloakwork.runtime.cluster.forms import form_of
 from cloakwork.runtime.cluster.grid import Grid
 from cloakwork.runtime.cluster.simulation import best_cut, simulated
+from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.schedule import schedule
 from tests.runtime.cluster.local import FREE, local_cluster
 from tests.runtime.cluster.test_run import forget_transfers, transferred
@@ -209,3 +217,47 @@ def test_parts_of_the_inner_dimension_take_less_memory(tmp_path: Path) -> None:
     assert made.to_bytes() == whole.to_bytes()
     assert np.abs(client.decrypt(made) - long @ long.T).max() < 2**-7
     assert AddProducts.kind in {each.kind for each in profile.operations}
+
+
+def test_a_key_file_that_lacks_keys_is_refused(cluster: Client, tmp_path: Path) -> None:
+    program, client, evaluator = product()
+    none = client._key.evaluation_keys(
+        relinearisation_level=None, rotations={}, conjugation_level=None
+    )
+    Evaluator(program, none, evaluator._key_id).save(tmp_path / "poor")
+    poor = cw.load(tmp_path / "poor", cw.Evaluator, insecure=True)
+    sent = client.encrypt_into(tmp_path / "inputs", A, B)
+    for on in (cluster, None):
+        with pytest.raises(MissingKeyError, match=r"the evaluation keys lack \d+ of \d+ keys"):
+            poor.run(sent, cluster=on, folder=tmp_path / "jobs")
+    assert not (tmp_path / "jobs").is_dir() or not list(tmp_path.glob("jobs/*"))
+
+
+def test_an_operand_that_is_missing_is_named(tmp_path: Path) -> None:
+    _, client, evaluator = product()
+    left = client.encrypt_into(tmp_path / "left", a=A)
+    with pytest.raises(InputNameError, match="got none for b"):
+        evaluator.run(left, folder=tmp_path / "jobs")
+    with pytest.raises(InputNameError, match="got a twice"):
+        evaluator.run([left, client.encrypt(A, B)], folder=tmp_path / "jobs")
+    (tmp_path / "left" / "encrypted-0-0").unlink()
+    with pytest.raises(ClusterFolderError, match="no such file"):
+        evaluator.run([left, client.encrypt(b=B)], folder=tmp_path / "jobs")
+
+
+def test_a_run_by_files_is_cancelled(tmp_path: Path) -> None:
+    _, client, evaluator = product()
+    cancel = threading.Event()
+    cancel.set()
+    sent = client.encrypt_into(tmp_path / "inputs", A, B)
+    with pytest.raises(RunCancelledError, match="cancelled after 0 grains"):
+        evaluator.run(sent, folder=tmp_path / "jobs", cancel=cancel)
+
+
+def test_integers_are_exact_by_files(cluster: Client, tmp_path: Path) -> None:
+    _, client, evaluator = whole_numbers()
+    sent = client.encrypt_into(tmp_path / "inputs", C, D)
+    for on in (cluster, None):
+        made = evaluator.run(sent, cluster=on, folder=tmp_path / f"jobs-{on is None}")
+        assert (client.decrypt(made) == C @ D).all()
+        assert made.to_bytes() == evaluator.run(sent).to_bytes()

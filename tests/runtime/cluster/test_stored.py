@@ -58,6 +58,8 @@ def test_values_in_a_folder_are_those_in_memory(family: Family, tmp_path: Path) 
     assert evaluator.run(again).to_bytes() == evaluator.run(given).to_bytes()
     made = evaluator.run(again, folder=tmp_path / "jobs")
     assert isinstance(made, StoredEncrypted)
+    assert given.place is None
+    assert cw.Encrypted.in_folder(made.place).to_bytes() == made.to_bytes()
     assert made.to_bytes() == evaluator.run(given).to_bytes()
     assert family.is_right(client.decrypt(made))
 

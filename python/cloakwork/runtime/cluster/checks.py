@@ -24,6 +24,9 @@ from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.job import own_version
 from cloakwork.runtime.cluster.settings import KEPT_OF_LIMIT
 
+# What a worker's process takes without keys and values: the interpreter, Dask, libraries.
+_PROCESS_BYTES = 200_000_000
+
 
 @contextmanager
 def named_losses(action: str) -> Iterator[None]:
@@ -174,13 +177,13 @@ def most_grain_bytes(key_bytes: int, workers: Workers, action: str) -> int | Non
     """
     found: list[int] = []
     for limit, threads in workers.limits:
-        left = int((1 - KEPT_OF_LIMIT) * limit) - key_bytes
+        left = int((1 - KEPT_OF_LIMIT) * limit) - _PROCESS_BYTES - key_bytes
         if left <= 0:
             raise MemoryBudgetError(
                 f"cannot {action}: the evaluation keys take {key_bytes / 1e6:.0f} MB, a worker of "
-                f"{threads} threads has {limit / 1e6:.0f} MB for keys, inputs and tasks; start "
-                "workers with fewer threads or a larger memory_limit, or compile with a smaller "
-                "key_budget"
+                f"{threads} threads has {limit / 1e6:.0f} MB for its process, keys, inputs and "
+                "tasks; start workers with fewer threads or a larger memory_limit, or compile with "
+                "a smaller key_budget"
             )
         found.append(left // threads)
     return min(found, default=None)

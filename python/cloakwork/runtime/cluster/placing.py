@@ -165,7 +165,7 @@ def _read_cut(fields: Fields, program: Program) -> tuple[int, Cut]:
     parts = fields.integer("inner_parts", least=1, most=_PARTS[-1])
     sides = fields.value("grid", tuple[Annotated[int, Limits(1, _MAX_LANES)], ...])
     if len(sides) not in (0, 3):
-        raise fields.wrong("grid", "three numbers of lanes")
+        raise fields.wrong("grid", "three sizes")
     grid = Grid(*sides) if sides else None
     most = fields.integer("most_bytes", least=0, most=1 << 62) or None
     return parts, cut(form_of(program, parts).work, lanes, pieces, Network(), grid, most)

@@ -183,6 +183,7 @@ def run_here(asked: Asked, threads: int) -> Ran:
     """
     evaluator = asked.evaluator
     action = f"run {evaluator.program.name} by files"
+    require_keys(evaluator, action)
     # A part of the memory is for inputs that further grains take, another for what a grain makes.
     kept = evaluator.memory_limit // 4
     ran = _placed(asked, evaluator._file_name, 1, evaluator.memory_limit - kept, action)

@@ -148,6 +148,10 @@ class StoredEncrypted(Encrypted):
         self.digest = fields.word("digest")
 
     @property
+    def place(self) -> str:
+        return self.folder.url
+
+    @property
     def nbytes(self) -> int:
         return self.stored_bytes
 
