@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cloakwork.frontends.matmul.compile_matmul import compile_matmul
     from cloakwork.frontends.tensors.compile import compile
     from cloakwork.frontends.tensors.einsum import einsum
+    from cloakwork.frontends.tensors.matmul import matmul
     from cloakwork.frontends.tensors.session import Session, SessionEvaluator
     from cloakwork.frontends.tensors.tensor import Tensor
     from cloakwork.plan.cost.measure import measured as measured_costs
@@ -54,6 +55,7 @@ _PLACES = {
     "einsum": "frontends.tensors.einsum",
     "estimate": "explain.estimate",
     "load": "runtime.load",
+    "matmul": "frontends.tensors.matmul",
     "matrix": "frontends.circuit.inputs",
     "measured_costs": "plan.cost.measure:measured",
     "nn": "frontends",
@@ -85,6 +87,7 @@ __all__ = [
     "estimate",
     "explain",
     "load",
+    "matmul",
     "matrix",
     "measured_costs",
     "nn",

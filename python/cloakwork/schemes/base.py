@@ -93,6 +93,9 @@ class Backend(Protocol[V]):
     def rotated_products(self, left: Sequence[V], right: Sequence[V], step: int) -> Any:
         """The products of two lists under all rotations; see `programs.operations.products`."""
 
+    def diagonal_products(self, left: Sequence[V], right: Sequence[V], step: int) -> Any:
+        """The products of two lists of diagonals; see `programs.operations.products`."""
+
     def add_products(self, left: Any, right: Any) -> Any:
         """The sums of rotated products, each of one with each of the other."""
 

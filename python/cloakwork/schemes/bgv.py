@@ -155,10 +155,24 @@ class BgvBackend(Backend[ByPrime]):
     def rotated_products(
         self, left: Sequence[ByPrime], right: Sequence[ByPrime], step: int
     ) -> ByPrime:
+        return self._products(BgvEvaluator.rotated_products, left, right, step)
+
+    def diagonal_products(
+        self, left: Sequence[ByPrime], right: Sequence[ByPrime], step: int
+    ) -> ByPrime:
+        return self._products(BgvEvaluator.diagonal_products, left, right, step)
+
+    def _products(
+        self,
+        multiply: Callable[..., Any],
+        left: Sequence[ByPrime],
+        right: Sequence[ByPrime],
+        step: int,
+    ) -> ByPrime:
         lists = [zip(*(each.by_prime for each in values), strict=True) for values in (left, right)]
         return ByPrime(
             tuple(
-                evaluator.rotated_products(u, v, step)
+                multiply(evaluator, u, v, step)
                 for evaluator, u, v in zip(self._evaluators, *lists, strict=True)
             )
         )

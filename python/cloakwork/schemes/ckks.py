@@ -123,6 +123,11 @@ class CkksBackend(Backend[Ciphertext]):
     ) -> RotatedProducts:
         return self._evaluator.rotated_products(left, right, step)
 
+    def diagonal_products(
+        self, left: Sequence[Ciphertext], right: Sequence[Ciphertext], step: int
+    ) -> RotatedProducts:
+        return self._evaluator.diagonal_products(left, right, step)
+
     def add_products(self, left: RotatedProducts, right: RotatedProducts) -> RotatedProducts:
         return self._evaluator.add_rotated_products(left, right)
 

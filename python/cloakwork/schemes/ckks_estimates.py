@@ -83,6 +83,12 @@ class CkksEstimates(Backend[CkksEstimate]):
         """Any of the products."""
         return CkksEstimate.rotated_products(left, right)
 
+    def diagonal_products(
+        self, left: Sequence[CkksEstimate], right: Sequence[CkksEstimate], step: int
+    ) -> CkksEstimate:
+        """Any of the products."""
+        return CkksEstimate.diagonal_products(left, right)
+
     def add_products(self, left: CkksEstimate, right: CkksEstimate) -> CkksEstimate:
         return left.add_rotated_products(right)
 

@@ -22,7 +22,7 @@ from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.programs.slots import MAX_INTEGER, Integers, SlotProgram, State
 from cloakwork.schemes.base import Backend, ReadLimits, SlotScheme, levels_of, require_slots
 from cloakwork.schemes.clear import ClearScheme, NoKey
-from cloakwork.schemes.clear_products import rotated_products
+from cloakwork.schemes.clear_products import rotated_products, skewed
 
 # Up to here every integer is a double.
 _MAX_FLOAT_INTEGER = 1 << 53
@@ -134,6 +134,20 @@ class ClearIntegersBackend(Backend[ClearIntegers]):
         if bound <= MAX_INTEGER:
             return ClearIntegers(rotated_products(u, v, step), level)
         return exact(rotated_products(u.astype(object), v.astype(object), step), level)
+
+    def diagonal_products(
+        self, left: Sequence[ClearIntegers], right: Sequence[ClearIntegers], step: int
+    ) -> ClearIntegers:
+        """The products, one after the other along a first axis."""
+        level = left[0].level
+        one, other = (
+            [
+                ClearIntegers(each, level)
+                for each in skewed(np.stack([each.slots for each in values]), step)
+            ]
+            for values in (left, right)
+        )
+        return self.rotated_products(one, other, step)
 
     def add_products(self, left: ClearIntegers, right: ClearIntegers) -> ClearIntegers:
         return self.add(left, right)

@@ -29,7 +29,7 @@ from cloakwork.schemes.base import (
 )
 from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
 from cloakwork.schemes.clear import ClearScheme, NoKey
-from cloakwork.schemes.clear_products import rotated_products
+from cloakwork.schemes.clear_products import rotated_products, skewed
 
 # Numbers may outgrow a double on the way; whoever decrypts refuses what becomes of them.
 _outgrowing = np.errstate(over="ignore", invalid="ignore")
@@ -163,6 +163,14 @@ class ClearBackend(Backend[ClearVector]):
     ) -> ClearVector:
         """The products, a row each."""
         u, v = (np.stack([each.slots for each in values]) for values in (left, right))
+        return ClearVector(rotated_products(u, v, step), left[0].level, waiting=True)
+
+    @_outgrowing
+    def diagonal_products(
+        self, left: Sequence[ClearVector], right: Sequence[ClearVector], step: int
+    ) -> ClearVector:
+        """The products, a row each."""
+        u, v = (skewed(np.stack([each.slots for each in values]), step) for values in (left, right))
         return ClearVector(rotated_products(u, v, step), left[0].level, waiting=True)
 
     def add_products(self, left: ClearVector, right: ClearVector) -> ClearVector:

@@ -18,6 +18,17 @@
 //! depends on the upper bits of i alone: an orbit is d consecutive words. Within one, the
 //! logarithm of a position is its exponent's to base 5^(k/2), counted from the first position, and
 //! P_t at column c is M at the row whose logarithm is t more than that of c.
+//!
+//! Diagonals multiply in the same way. For runs of d ciphertexts
+//!
+//! ```text
+//!   Q_t = sum over runs and r of sigma_t(u_(r-t)) v_r,    r - t modulo d,
+//! ```
+//!
+//! reads at the row of logarithm h + t and the column of logarithm h the products of the u and v
+//! whose numbers, each added to its own logarithm, are one number. Lists in which every word of an
+//! orbit comes from another ciphertext, the one whose number is less by its logarithm, therefore
+//! have Q_t as their rotated products: diagonals of matrices give those of the product.
 
 use std::collections::BTreeSet;
 
@@ -138,6 +149,40 @@ fn pieces(
 ) -> impl Iterator<Item = (usize, usize, usize)> {
     let piece = count.min(length);
     (start..start + length).step_by(piece).map(move |at| (at / count, at % count, piece))
+}
+
+/// Lists whose rotated products are the diagonal products of runs of d ciphertexts: word p of
+/// number j of a run is that of number j - log p.
+///
+/// No ciphertext is made by it: the words of one polynomial are those of many.
+fn skewed(ring: &Ring, layout: Layout, terms: &[&[Poly]]) -> Vec<[Poly; 2]> {
+    let (d, basis) = (layout.count, &terms[0][0].basis);
+    let orbits: Vec<Vec<u32>> = (0..ring.n() / d).map(|orbit| layout.logarithms(orbit)).collect();
+    let mut made: Vec<[Poly; 2]> =
+        terms.iter().map(|_| [(); 2].map(|()| ring.unwritten(basis))).collect();
+    for (from, to) in terms.chunks(d).zip(made.chunks_mut(d)) {
+        let mut limbs: Vec<Vec<&mut [u32]>> = (0..2 * basis.len()).map(|_| Vec::new()).collect();
+        for polys in to {
+            let own = polys.iter_mut().flat_map(Poly::limbs_mut);
+            own.zip(&mut limbs).for_each(|((_, limb), of_all)| of_all.push(limb));
+        }
+        let positions: Vec<usize> = basis.iter().collect();
+        parallel::over(limbs).enumerate().shared().for_each(|(index, mut to)| {
+            let (half, position) = (index / positions.len(), positions[index % positions.len()]);
+            let from: Vec<&[u32]> = from.iter().map(|polys| polys[half].limb(position)).collect();
+            for (orbit, logarithms) in orbits.iter().enumerate() {
+                let start = orbit * d;
+                for (number, to) in to.iter_mut().enumerate() {
+                    let words = to[start..start + d].iter_mut().zip(logarithms).enumerate();
+                    for (place, (word, &logarithm)) in words {
+                        let other = number.wrapping_sub(logarithm as usize) & (d - 1);
+                        *word = from[other][start + place];
+                    }
+                }
+            }
+        });
+    }
+    made
 }
 
 /// For each of d rotations the four polynomials of a product of which no key was switched.
@@ -312,6 +357,20 @@ impl UnswitchedProducts {
         Self::with(Instructions::widest(), ring, left, right, step)
     }
 
+    /// The diagonal products of two lists of runs of d ciphertexts.
+    pub(crate) fn of_diagonals(
+        ring: &Ring,
+        left: &[&[Poly]],
+        right: &[&[Poly]],
+        step: usize,
+    ) -> Self {
+        let layout = Layout::new(ring.log_n, step);
+        let lists = [left, right].map(|side| skewed(ring, layout, side));
+        let [left, right] =
+            lists.each_ref().map(|side| side.iter().map(|polys| &polys[..]).collect::<Vec<_>>());
+        Self::new(ring, &left, &right, step)
+    }
+
     fn with(
         instructions: Instructions,
         ring: &Ring,
@@ -475,6 +534,17 @@ pub(crate) fn check_pairs(left: usize, right: usize, operation: &'static str) ->
     Err(Error::InvalidArgument { operation, reason })
 }
 
+/// Refuses lists that are not of runs of as many ciphertexts as there are rotations.
+pub(crate) fn check_runs(terms: usize, rotations: usize, operation: &'static str) -> Result<()> {
+    if terms.is_multiple_of(rotations) {
+        return Ok(());
+    }
+    let reason = format!(
+        "expected a multiple of {rotations} ciphertexts on both sides, one for each rotation, got {terms}"
+    );
+    Err(Error::InvalidArgument { operation, reason })
+}
+
 /// Whether two ciphertexts of one basis are the same but for their sign: their errors are too.
 ///
 /// Second polynomials are uniform, so that a few words tell them apart.
@@ -593,6 +663,26 @@ mod tests {
         for log_n in [5, 6, 8] {
             for log_step in 0..log_n {
                 check(log_n, 1 << log_step, 3);
+            }
+        }
+    }
+
+    #[test]
+    fn diagonals_are_multiplied_run_by_run() {
+        for (log_n, step, runs) in [(5, 1, 1), (6, 4, 3), (8, 8, 2), (8, 128, 3), (9, 2, 1)] {
+            let words = ntt_primes(log_n, 1 << 23..1 << 24).rev().take(2);
+            let primes: Vec<u32> = words.map(|q| q as u32).collect();
+            let ring = Ring::new(log_n, &primes).unwrap();
+            let d = ring.n() / 2 / step;
+            let (left, right) = (ciphertexts(&ring, runs * d, 1), ciphertexts(&ring, runs * d, 2));
+            let left: Vec<&[Poly]> = left.iter().map(|polys| &polys[..]).collect();
+            let right: Vec<&[Poly]> = right.iter().map(|polys| &polys[..]).collect();
+            let products = UnswitchedProducts::of_diagonals(&ring, &left, &right, step);
+            for rotation in [0, 1, d / 2, d - 1].into_iter().filter(|&rotation| rotation < d) {
+                let turned: Vec<&[Poly]> =
+                    (0..runs * d).map(|r| left[r / d * d + (r + d - rotation) % d]).collect();
+                let expected = by_definition(&ring, &turned, &right, (rotation * step) as i64);
+                assert_eq!(products.get(&ring, rotation), expected, "{log_n} {step} {rotation}");
             }
         }
     }

@@ -8,7 +8,12 @@ from cloakwork.programs.operations.edges import Constant, Input, Output
 from cloakwork.programs.operations.levels import DropLevel, Rescale
 from cloakwork.programs.operations.linear import Linear
 from cloakwork.programs.operations.polynomials import Polynomial
-from cloakwork.programs.operations.products import AddProducts, RotatedProducts, SwitchProduct
+from cloakwork.programs.operations.products import (
+    AddProducts,
+    DiagonalProducts,
+    RotatedProducts,
+    SwitchProduct,
+)
 from cloakwork.programs.operations.rotations import Rotate, RotateSum
 
 OPERATIONS: Mapping[str, type[Operation]] = {
@@ -25,6 +30,7 @@ OPERATIONS: Mapping[str, type[Operation]] = {
         Linear,
         Polynomial,
         RotatedProducts,
+        DiagonalProducts,
         AddProducts,
         SwitchProduct,
         Rescale,
@@ -39,6 +45,7 @@ __all__ = [
     "AddProducts",
     "Constant",
     "Context",
+    "DiagonalProducts",
     "DropLevel",
     "Input",
     "Linear",
