@@ -4,7 +4,7 @@ from cloakwork.plan.matmul.matrix_plan import MatrixPlan, matrix_plan
 from cloakwork.plan.passes.levels import depth_of
 from cloakwork.plan.tensors.search import Task, cheapest_plan
 from cloakwork.programs.ir.tensors import Contract, Node, Source
-from cloakwork.programs.slots import Input, Output, SlotProgram
+from cloakwork.programs.slots import Input, Output, SlotProgram, SwitchProduct
 
 RINGS = range(12, 17)
 
@@ -57,3 +57,17 @@ def test_chains_take_one_level_a_product() -> None:
     assert plan is not None
     assert depth_of(plan.program) == 2
     assert [each.name for each, _ in plan.operands] in (["c", "b", "a"], ["a", "b", "c"])
+
+
+def test_a_network_of_squares_fits_the_ring_of_two_to_the_thirteen() -> None:
+    x, w, v = (Source(*each) for each in (("x", (784, 4096)), ("w", (128, 784)), ("v", (10, 128))))
+    hidden = Contract((w, x), ("ik", "kj"), "ij", (128, 4096))
+    square = Contract((hidden, hidden), ("ij", "ij"), "ij", hidden.shape)
+    bounds = {x: 1.0, w: 0.02, v: 0.05}
+    last = Contract((v, square), ("ik", "kj"), "ij", (10, 4096))
+    plan = matrix_plan(Task("network", [last], bounds, 8, False, comparable), RINGS, None)
+    assert plan is not None
+    assert (plan.parameters.log_n, plan.parameters.levels) == (13, 3)
+    # As many as the first product fills, and those of the last.
+    switches = sum(isinstance(each, SwitchProduct) for each in plan.program.operations)
+    assert switches == 128 * 4096 // 4096 + 64

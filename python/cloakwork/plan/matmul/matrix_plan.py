@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cloakwork._native import Parameters
 from cloakwork.base.arrays import MIN_RIGHT_BITS
@@ -20,6 +21,7 @@ from cloakwork.plan.matmul.parameters import filled, shortest_parameters
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contraction
 from cloakwork.plan.matmul.spine import Spine, spines
+from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.search import Plan, Task
@@ -28,7 +30,7 @@ from cloakwork.programs.ir.tensors import Source
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.packing.matrix import MatrixPlace
 from cloakwork.programs.slots import Input, Output, SlotProgram
-from cloakwork.runtime.costs import LevelCosts, modelled, total_seconds
+from cloakwork.runtime.costs import Costs, total_seconds
 
 # So few numbers are multiplied in the slots of one ciphertext.
 _IN_ONE_PRODUCT = 1 << 11
@@ -36,8 +38,9 @@ _IN_ONE_PRODUCT = 1 << 11
 _MOST_BY_SLOTS = 1 << 20
 # Of a chain, whose products are planned together and again for every way of each.
 _MOST_OF_CHAINS = 1 << 17
-# Limbs that geometries of a chain are compared by, before its parameters are known.
-_TYPICAL_LIMBS = (6, 2)
+# Levels, and bits of their scale and headroom, that geometries of a chain are compared by before
+# its parameters are known.
+_TYPICAL_LEVELS, _TYPICAL_SCALE, _TYPICAL_HEADROOM = 2, 33.0, 12.0
 # Vectors of a result, whose operations are planned one by one.
 _MOST_VECTORS = 1 << 14
 
@@ -143,7 +146,7 @@ def _of_chains(
 ) -> MatrixPlan | None:
     """The cheapest of several orders of a chain, in the smallest ring that serves it."""
     for log_n in rings:
-        found = _cheapest_way(chains, log_n)
+        found = _cheapest_way(chains, log_n, task.costs)
         if found is None:
             continue
         spine, geometry = found
@@ -158,10 +161,11 @@ def _of_chains(
     return None
 
 
-def _cheapest_way(chains: Sequence[Spine], log_n: int) -> tuple[Spine, Geometry] | None:
-    """The order and the geometry of the least modelled cost."""
-    limbs, special = _TYPICAL_LIMBS
-    prices: LevelCosts = modelled([limbs], special, log_n=log_n).at(0)
+def _cheapest_way(
+    chains: Sequence[Spine], log_n: int, costs: Callable[[Parameters], Costs]
+) -> tuple[Spine, Geometry] | None:
+    """The order and the geometry of the least cost."""
+    prices = costs(_typical_parameters(log_n)).at(1)
     ways = [
         (spine, geometry)
         for spine in chains
@@ -169,6 +173,19 @@ def _cheapest_way(chains: Sequence[Spine], log_n: int) -> tuple[Spine, Geometry]
         if _results(spine, geometry) <= _MOST_VECTORS
     ]
     return min(ways, key=lambda way: chain_cost(way[0], way[1], prices), default=None)
+
+
+@lru_cache
+def _typical_parameters(log_n: int) -> Parameters:
+    """What operations are priced by; nothing is encrypted under them."""
+    return Parameters(
+        levels=_TYPICAL_LEVELS,
+        scale_bits=_TYPICAL_SCALE,
+        headroom_bits=_TYPICAL_HEADROOM,
+        log_n=log_n,
+        word_bits=EXACT_WORD_BITS,
+        insecure=True,
+    )
 
 
 def _results(spine: Spine, geometry: Geometry) -> int:
