@@ -65,7 +65,7 @@ def test_a_network_of_squares_fits_the_ring_of_two_to_the_thirteen() -> None:
     square = Contract((hidden, hidden), ("ij", "ij"), "ij", hidden.shape)
     bounds = {x: 1.0, w: 0.02, v: 0.05}
     last = Contract((v, square), ("ik", "kj"), "ij", (10, 4096))
-    plan = matrix_plan(Task("network", [last], bounds, 8, False, comparable), RINGS, None)
+    plan = matrix_plan(Task("network", [last], bounds, 8, False), RINGS, None)
     assert plan is not None
     assert (plan.parameters.log_n, plan.parameters.levels) == (13, 3)
     # As many as the first product fills, and those of the last.
