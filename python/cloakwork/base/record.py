@@ -255,7 +255,7 @@ def digest_of(record: Record) -> str:
         match value:
             case np.ndarray():
                 little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
-                leaves.update(little.reshape(-1))
+                leaves.update(little.reshape(-1).data)
                 return ["array", little.dtype.str, list(little.shape)]
             case bytes():
                 leaves.update(value)
