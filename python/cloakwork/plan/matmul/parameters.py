@@ -142,7 +142,7 @@ def filled(parameters: Parameters) -> Parameters:
 
     Example:
         >>> filled(Parameters(levels=1, scale_bits=27, headroom_bits=12, log_n=12)).scale_bits
-        30.0
+        29.5
     """
     best = parameters
     for step in _SCALE_STEPS:
