@@ -18,7 +18,8 @@ from cloakwork._native import BgvParameters, Parameters
 from cloakwork.base.arguments import integer
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError, MalformedBytesError, NoiseBudgetError
-from cloakwork.programs.keys import KeyRequirements
+from cloakwork.programs.keys import KeyRequirements, required_keys
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis, Input, Output, SlotProgram, State
 
 
@@ -107,6 +108,10 @@ class Backend(Protocol[V]):
 
     def drop_level(self, value: V, level: int) -> V:
         """The same numbers at a lower level, over reals at that level's scale."""
+
+    def bootstrap(self, value: V, level: int) -> V:
+        """The same numbers at the level of a refreshed value."""
+        raise InvalidProgramError("cannot run bootstrap: programs over integers have none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,9 +333,11 @@ class SlotScheme(Scheme, Protocol):
 
     Attributes:
         parameter_sets: Its parameters, `Parameters` or for each prime `BgvParameters`.
+        refreshing: What bootstraps under its parameters do; None where there are none.
     """
 
     parameter_sets: Sequence[Any]
+    refreshing: Refreshing | None = None
 
     def backend(self, keys: Any, *, cache_bytes: int) -> Backend[Any]:
         """What a program runs on.
@@ -339,6 +346,10 @@ class SlotScheme(Scheme, Protocol):
             keys: The evaluation keys.
             cache_bytes: Bytes that encoded linear transforms may take, to be used again.
         """
+
+    def required_keys(self, body: SlotProgram) -> KeyRequirements:
+        """The evaluation keys that a body needs, under each parameter set."""
+        return required_keys(body)
 
     def held_keys(self, keys: Any) -> Sequence[KeyRequirements]:
         """Which evaluation keys there are, under each parameter set; nothing of clear schemes."""

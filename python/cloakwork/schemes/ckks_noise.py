@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork._native import Parameters
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis
 
 # Of the errors in a fresh encryption and in a key.
@@ -38,6 +39,7 @@ class NoiseModel:
         switching_deviation: Coefficient deviation that key switching adds, the rounding of its
             division left out.
         seed: What the errors are drawn from.
+        bootstrapping: Deviation of what a bootstrap adds to the real part of a slot.
 
     Example:
         >>> model = NoiseModel(n=1 << 14, scales=(2.0**40, 2.0**40))
@@ -49,6 +51,7 @@ class NoiseModel:
     scales: tuple[float, ...]
     switching_deviation: float = 0.0
     seed: int = 0
+    bootstrapping: float = 0.0
 
     def scale(self, level: int, *, waiting: bool) -> float:
         """The scale of a value; that of a product that is not rescaled is a square."""
@@ -122,12 +125,15 @@ def _powers(values: NDArray[np.float64], count: int) -> list[NDArray[np.float64]
     return squares
 
 
-def noise_of(parameters: Parameters, seed: int = 0) -> NoiseModel:
+def noise_of(
+    parameters: Parameters, seed: int = 0, refreshing: Refreshing | None = None
+) -> NoiseModel:
     """The noise under a parameter set.
 
     Args:
         parameters: The parameter set, its secret uniform ternary.
         seed: What the errors are drawn from.
+        refreshing: What bootstraps under it do, if there are any.
 
     Example:
         >>> noise_of(Parameters(levels=1, log_n=10, insecure=True)).n
@@ -143,4 +149,5 @@ def noise_of(parameters: Parameters, seed: int = 0) -> NoiseModel:
         scales=tuple(parameters.scale(level) for level in range(parameters.levels + 1)),
         switching_deviation=ERROR_DEVIATION * digit * math.sqrt(digits * parameters.n),
         seed=seed,
+        bootstrapping=0.0 if refreshing is None else refreshing.deviation / math.sqrt(2),
     )
