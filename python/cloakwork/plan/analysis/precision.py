@@ -13,6 +13,7 @@ import numpy as np
 
 from cloakwork._native import Parameters
 from cloakwork.programs.operations.base import Errors
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Constant, Output, SlotProgram
 from cloakwork.schemes.ckks_noise import noise_of
 
@@ -24,7 +25,10 @@ _MARGIN = 0.51
 
 
 def predicted_precision(
-    program: SlotProgram, bounds: Sequence[float | None], parameters: Parameters
+    program: SlotProgram,
+    bounds: Sequence[float | None],
+    parameters: Parameters,
+    refreshing: Refreshing | None = None,
 ) -> float:
     """Bits after the binary point that are right in every result.
 
@@ -32,6 +36,7 @@ def predicted_precision(
         program: The program.
         bounds: The largest absolute value of each of its values, as `value_bounds` gives.
         parameters: The parameter set that it is to run under.
+        refreshing: What its bootstraps do, if it has any.
 
     Example:
         >>> from cloakwork.programs.slots import Input
@@ -40,7 +45,7 @@ def predicted_precision(
         >>> round(predicted_precision(program, [1.0, 1.0], parameters))
         29
     """
-    model = noise_of(parameters)
+    model = noise_of(parameters, refreshing=refreshing)
     largest = [
         float(np.abs(operation.vector).max()) if isinstance(operation, Constant) else bound
         for operation, bound in zip(program.operations, bounds, strict=True)
