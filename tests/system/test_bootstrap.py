@@ -153,6 +153,7 @@ def test_functions_that_cannot_bootstrap_are_refused_by_name() -> None:
 
 
 def test_parameters_without_levels_for_it_do_not_take_the_program(program: cw.Program) -> None:
+    assert isinstance(program.body, SlotProgram)
     with pytest.raises(InvalidProgramError, match="no levels for that"):
         Ckks(program.scheme.parameters).require_fitting(program.body)
 

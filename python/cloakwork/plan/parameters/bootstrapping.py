@@ -89,8 +89,8 @@ def refreshing_for(log_n: int, *, bound: float, insecure: bool) -> Refreshing:
     """
     if bound > 2.0**_MOST_BOUND_BITS:
         raise InvalidParametersError(
-            f"cannot bootstrap numbers up to {bound:g}: expected up to 2^{_MOST_BOUND_BITS}, beyond "
-            "which nothing of 1 would be left; scale them down, or give inputs tighter bounds"
+            f"cannot bootstrap numbers up to {bound:g}: expected up to 2^{_MOST_BOUND_BITS}, "
+            "beyond which nothing is left of 1; scale them down, or give inputs tighter bounds"
         )
     allowed = insecure and log_n not in SECURE_RINGS
     return Refreshing(BootstrappingParameters(log_n, bound=bound, insecure=allowed))

@@ -371,9 +371,9 @@ def _joined(graph: _Graph, program: SlotProgram) -> _Graph:
         joined.numbers += step.numbers
         joined.operands |= dict.fromkeys(operands)
         joined.made = joined.made or step.made
-        for value, alike in zip(step.made, joined.made, strict=True):
-            first[value] = alike
-            maker[alike] = name
+        for value, representative in zip(step.made, joined.made, strict=True):
+            first[value] = representative
+            maker[representative] = name
     alike: dict[int, list[int]] = {}
     for value, representative in first.items():
         alike.setdefault(representative, []).append(value)
