@@ -36,7 +36,7 @@ REFRESHING = Refreshing(
 COSTS = replace(modelled([2 + 2 * level for level in range(LEVEL + 1)], 3), bootstrap=900.0)
 TOP = 50
 # Uses of values in a graph: all subsets of them are tried.
-MOST_USES = 11
+MOST_USES = 10
 
 
 def random_graph(rng: random.Random) -> SlotProgram:

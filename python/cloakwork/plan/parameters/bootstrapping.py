@@ -97,7 +97,7 @@ def refreshing_for(log_n: int, *, bound: float, insecure: bool) -> Refreshing:
 
 
 def least_level(refreshing: Refreshing, bound: float) -> int:
-    """The lowest level whose modulus has room for values up to a bound.
+    """The lowest level whose modulus holds values up to a bound.
 
     Raises:
         InvalidParametersError: It is above those at which values are refreshed.
@@ -113,7 +113,7 @@ def least_level(refreshing: Refreshing, bound: float) -> int:
     if level > refreshing.input_level:
         raise InvalidParametersError(
             f"cannot bootstrap a program of numbers up to {bound:g}: refreshed at level "
-            f"{refreshing.input_level} there is no room for them; scale them down, or give inputs "
+            f"{refreshing.input_level} they do not fit; scale them down, or give inputs "
             "tighter bounds"
         )
     return level

@@ -41,8 +41,8 @@ from cloakwork.runtime.costs import Costs, operation_seconds
 from cloakwork.runtime.degrees import degrees
 
 # Frontiers after a step: beyond so many, steps are joined; then so many are kept.
-_MOST_EXACT = 1 << 11
-_MOST_KEPT = 1 << 9
+_MOST_EXACT = 1 << 10
+_MOST_KEPT = 1 << 8
 
 
 @dataclass(frozen=True, slots=True)
