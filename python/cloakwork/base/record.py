@@ -61,6 +61,10 @@ class Fields:
         self._entries = entries
         self.place = place
 
+    def has(self, name: str) -> bool:
+        """Whether there is an entry of that name."""
+        return name in self._entries
+
     def raw(self, name: str) -> Any:
         """An entry as it is."""
         if name not in self._entries:

@@ -29,6 +29,7 @@ from cloakwork.programs.matrices import BlockLayout
 from cloakwork.programs.operations import (
     Add,
     AddProducts,
+    Bootstrap,
     Constant,
     Context,
     DiagonalProducts,
@@ -67,6 +68,7 @@ __all__ = [
     "AddProducts",
     "AnyLayout",
     "Basis",
+    "Bootstrap",
     "Builder",
     "Constant",
     "Context",

@@ -19,7 +19,8 @@ from cloakwork._native import BgvParameters, Parameters
 from cloakwork.base.arguments import integer
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError, MalformedBytesError, NoiseBudgetError
-from cloakwork.programs.keys import KeyRequirements
+from cloakwork.programs.keys import KeyRequirements, required_keys
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis, Input, Output, SlotProgram, State
 
 
@@ -111,6 +112,10 @@ class Backend(Protocol[V]):
 
     def drop_level(self, value: V, level: int) -> V:
         """The same numbers at a lower level, over reals at that level's scale."""
+
+    def bootstrap(self, value: V, level: int) -> V:
+        """The same numbers at the level of a refreshed value."""
+        raise InvalidProgramError("cannot run bootstrap: programs over integers have none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,31 +342,33 @@ class SlotScheme(Scheme, Protocol):
 
     Attributes:
         parameter_sets: Its parameters, `Parameters` or for each prime `BgvParameters`.
+        refreshing: What bootstraps under its parameters do; None where there are none.
     """
 
     parameter_sets: Sequence[Any]
+    refreshing: Refreshing | None = None
 
     def __init__(self, parameters: Any, *, public_inputs: bool = False) -> None:
         self.public_inputs = public_inputs
 
-    def dump_parameters(self) -> Any:
+    def dump_parameters(self) -> Record:
         """The parameters as files hold them."""
 
     @classmethod
-    def read_parameters(cls, fields: Fields, limits: ReadLimits) -> Any:
+    def read_parameters(cls, fields: Fields, limits: ReadLimits) -> tuple[Any, ...]:
         """The parameters of a record; refusals as `from_fields`."""
 
     def to_record(self) -> Record:
         return {
             "scheme": self.name,
-            "parameters": self.dump_parameters(),
+            **self.dump_parameters(),
             "public_inputs": self.public_inputs,
         }
 
     @classmethod
     def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
         parameters = cls.read_parameters(fields, limits)
-        return cls(parameters, public_inputs=fields.value("public_inputs", bool))
+        return cls(*parameters, public_inputs=fields.value("public_inputs", bool))
 
     def backend(self, keys: Any, *, cache_bytes: int) -> Backend[Any]:
         """What a program runs on.
@@ -370,6 +377,10 @@ class SlotScheme(Scheme, Protocol):
             keys: The evaluation keys.
             cache_bytes: Bytes that encoded linear transforms may take, to be used again.
         """
+
+    def required_keys(self, body: SlotProgram) -> KeyRequirements:
+        """The evaluation keys that a body needs, under each parameter set."""
+        return required_keys(body)
 
     def held_keys(self, keys: Any) -> Sequence[KeyRequirements]:
         """Which evaluation keys there are, under each parameter set; nothing of clear schemes."""

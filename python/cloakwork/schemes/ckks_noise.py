@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork._native import Parameters
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis
 
 # Of the errors in a fresh encryption and in a key.
@@ -39,6 +40,7 @@ class NoiseModel:
             division left out.
         public_inputs: Whether encryptions are those under the public key.
         seed: What the errors are drawn from.
+        bootstrapping: Deviation of what a bootstrap adds to the real part of a slot.
 
     Example:
         >>> scales = 2.0**40, 2.0**40
@@ -52,6 +54,7 @@ class NoiseModel:
     switching_deviation: float = 0.0
     public_inputs: bool = False
     seed: int = 0
+    bootstrapping: float = 0.0
 
     def scale(self, level: int, *, waiting: bool) -> float:
         """The scale of a value; that of a product that is not rescaled is a square."""
@@ -127,12 +130,19 @@ def _powers(values: NDArray[np.float64], count: int) -> list[NDArray[np.float64]
     return squares
 
 
-def noise_of(parameters: Parameters, seed: int = 0, *, public_inputs: bool = False) -> NoiseModel:
+def noise_of(
+    parameters: Parameters,
+    seed: int = 0,
+    refreshing: Refreshing | None = None,
+    *,
+    public_inputs: bool = False,
+) -> NoiseModel:
     """The noise under a parameter set.
 
     Args:
         parameters: The parameter set, its secret uniform ternary.
         seed: What the errors are drawn from.
+        refreshing: What bootstraps under it do, if there are any.
         public_inputs: Whether encryptions are those under the public key.
 
     Example:
@@ -150,4 +160,5 @@ def noise_of(parameters: Parameters, seed: int = 0, *, public_inputs: bool = Fal
         switching_deviation=ERROR_DEVIATION * digit * math.sqrt(digits * parameters.n),
         public_inputs=public_inputs,
         seed=seed,
+        bootstrapping=0.0 if refreshing is None else refreshing.deviation / math.sqrt(2),
     )

@@ -204,15 +204,15 @@ class IntegerScheme(SlotScheme):
         needed = required_keys(body)
         return sum(needed.nbytes(each.evaluation_key_bytes) for each in self.parameter_sets)
 
-    def dump_parameters(self) -> list[bytes]:
-        return [each.to_bytes() for each in self.parameter_sets]
+    def dump_parameters(self) -> Record:
+        return {"parameters": [each.to_bytes() for each in self.parameter_sets]}
 
     @classmethod
-    def read_parameters(cls, fields: Fields, limits: ReadLimits) -> list[BgvParameters]:
+    def read_parameters(cls, fields: Fields, limits: ReadLimits) -> tuple[list[BgvParameters]]:
         data = fields.items("parameters", most=_MAX_PRIMES)
         if not data or not all(isinstance(each, bytes) for each in data):
             raise fields.wrong("parameters", "bytes for every prime")
-        return [BgvParameters.from_bytes(each, **asdict(limits)) for each in data]
+        return ([BgvParameters.from_bytes(each, **asdict(limits)) for each in data],)
 
 
 class ClearInteger(ClearScheme, IntegerScheme):

@@ -15,10 +15,19 @@ import numpy as np
 from numpy.polynomial import chebyshev, polynomial
 from numpy.typing import NDArray
 
-from cloakwork._native import Parameters
+from cloakwork._native import BootstrappingParameters, Parameters
 from cloakwork.base.record import Fields, Record
-from cloakwork.programs.keys import required_keys
-from cloakwork.programs.slots import Basis, SlotProgram, State, Vector, polynomial_depth
+from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.keys import KeyRequirements, required_keys
+from cloakwork.programs.refreshing import Refreshing
+from cloakwork.programs.slots import (
+    Basis,
+    Bootstrap,
+    SlotProgram,
+    State,
+    Vector,
+    polynomial_depth,
+)
 from cloakwork.schemes.base import (
     Backend,
     Decrypted,
@@ -189,6 +198,11 @@ class ClearBackend(Backend[ClearVector]):
     def drop_level(self, value: ClearVector, level: int) -> ClearVector:
         return self._with_error(ClearVector(value.slots, level), NoiseModel.rounding)
 
+    def bootstrap(self, value: ClearVector, level: int) -> ClearVector:
+        return self._with_error(
+            ClearVector(value.slots, level), lambda noise, _: noise.bootstrapping
+        )
+
     def _with_error(
         self,
         value: ClearVector,
@@ -254,22 +268,68 @@ class RealScheme(SlotScheme):
 
     Args:
         parameters: The parameter set.
+        refreshing: What bootstraps under it do; None where its chain has no levels for them.
         public_inputs: Whether inputs may be encrypted by a public key.
     """
 
     exact: ClassVar[bool] = False
 
-    def __init__(self, parameters: Parameters, *, public_inputs: bool = False) -> None:
+    def __init__(
+        self,
+        parameters: Parameters,
+        refreshing: Refreshing | None = None,
+        *,
+        public_inputs: bool = False,
+    ) -> None:
         super().__init__(parameters, public_inputs=public_inputs)
         self.parameters = parameters
         self.parameter_sets = (parameters,)
+        self.refreshing = refreshing
 
     def require_fitting(self, body: SlotProgram) -> None:
-        """Refuse what is no slot program over reals, or has other slots or more levels."""
+        """Refuse what is no slot program over reals, or has other slots or levels."""
         require_slots(body, "real", self.parameters)
+        for operation in body.operations:
+            if isinstance(operation, Bootstrap):
+                self._require_refreshing(operation, body.title)
+
+    def _require_refreshing(self, operation: Bootstrap, title: str) -> None:
+        if self.refreshing is None:
+            raise InvalidProgramError(
+                f"cannot use {title}: it bootstraps, and its parameters have no levels for that"
+            )
+        has = (self.refreshing.input_level, self.refreshing.output_level)
+        wants = (operation.least, operation.level)
+        if wants != has:
+            raise InvalidProgramError(
+                f"cannot use {title}: its parameters bootstrap from level {has[0]} to {has[1]}, it "
+                f"does from {wants[0]} to {wants[1]}"
+            )
+
+    @property
+    def top_level(self) -> int:
+        """The highest level that values of programs stand at."""
+        if self.refreshing is None:
+            return self.parameters.levels
+        return self.refreshing.output_level
+
+    def required_keys(self, body: SlotProgram) -> KeyRequirements:
+        """The evaluation keys that a body needs, with those of its bootstraps."""
+        needed = required_keys(body)
+        bootstraps = any(isinstance(operation, Bootstrap) for operation in body.operations)
+        if self.refreshing is None or not bootstraps:
+            return needed
+        return needed.joined(self.refreshing.keys)
+
+    def bytes_of(self, keys: KeyRequirements) -> int:
+        """Bytes of evaluation keys."""
+        nbytes = keys.nbytes(self.parameters.evaluation_key_bytes)
+        if keys.encapsulation_weight is not None:
+            nbytes += self.parameters.encapsulation_key_bytes
+        return nbytes
 
     def key_bytes(self, body: SlotProgram) -> int:
-        return required_keys(body).nbytes(self.parameters.evaluation_key_bytes)
+        return self.bytes_of(self.required_keys(body))
 
     def encrypt_vector(self, key: Any, vector: Vector, *, level: int, bound: float | None) -> Any:
         """A vector at a level, its numbers said to be at most the bound."""
@@ -289,12 +349,21 @@ class RealScheme(SlotScheme):
             for number, vector in vectors.items()
         }
 
-    def dump_parameters(self) -> bytes:
-        return self.parameters.to_bytes()
+    def dump_parameters(self) -> Record:
+        """The parameters; those of a bootstrapping say what their chain has levels for."""
+        if self.refreshing is None:
+            return {"parameters": self.parameters.to_bytes()}
+        return {"bootstrapping": self.refreshing.parameters.to_bytes()}
 
     @classmethod
-    def read_parameters(cls, fields: Fields, limits: ReadLimits) -> Parameters:
-        return Parameters.from_bytes(fields.data("parameters"), **asdict(limits))
+    def read_parameters(
+        cls, fields: Fields, limits: ReadLimits
+    ) -> tuple[Parameters, Refreshing | None]:
+        if not fields.has("bootstrapping"):
+            return Parameters.from_bytes(fields.data("parameters"), **asdict(limits)), None
+        data = fields.data("bootstrapping")
+        refreshing = Refreshing(BootstrappingParameters.from_bytes(data, **asdict(limits)))
+        return refreshing.chain, refreshing
 
 
 class ClearReal(ClearScheme, RealScheme):
@@ -302,6 +371,7 @@ class ClearReal(ClearScheme, RealScheme):
 
     Args:
         parameters: What the ciphertexts would be under.
+        refreshing: What bootstraps under it do; None where its chain has no levels for them.
         noise_seed: What modelled errors are drawn from; None for none.
         public_inputs: Whether they are those of inputs that a public key encrypts.
 
@@ -317,17 +387,20 @@ class ClearReal(ClearScheme, RealScheme):
     def __init__(
         self,
         parameters: Parameters,
+        refreshing: Refreshing | None = None,
         noise_seed: int | None = None,
         *,
         public_inputs: bool = False,
     ) -> None:
-        super().__init__(parameters, public_inputs=public_inputs)
+        super().__init__(parameters, refreshing, public_inputs=public_inputs)
         self.noise: NoiseModel | None = None
         if noise_seed is not None:
-            self.noise = noise_of(parameters, noise_seed, public_inputs=public_inputs)
+            self.noise = noise_of(parameters, noise_seed, refreshing, public_inputs=public_inputs)
 
     def in_clear(self, noise_seed: int | None = None) -> ClearReal:
-        return ClearReal(self.parameters, noise_seed, public_inputs=self.public_inputs)
+        return ClearReal(
+            self.parameters, self.refreshing, noise_seed, public_inputs=self.public_inputs
+        )
 
     def secret_key(self) -> ClearKey:
         return ClearKey(self.noise)

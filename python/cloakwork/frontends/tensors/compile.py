@@ -15,9 +15,11 @@ from cloakwork.frontends.tensors.tracing import Traced, traced
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.matmul.matrix_plan import MatrixPlan, matrix_plan
 from cloakwork.plan.matmul.program import product_program
+from cloakwork.plan.parameters.bootstrapping import USUAL_RINGS
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.plan.passes.key_budget import within_key_budget
+from cloakwork.plan.tensors.bootstrapped import cheapest_bootstrapped_plan, within_budget
 from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan, slot_bounds
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.packing.matrix import PlacedMatrix
@@ -41,6 +43,7 @@ def compile(
     insecure: bool = False,
     public_inputs: bool = False,
     costs: Callable[[Parameters], Costs] = comparable,
+    bootstrap: bool | None = None,
 ) -> Program:
     """Plan a function of encrypted tensors as one program.
 
@@ -61,6 +64,9 @@ def compile(
         costs: What operations cost under given parameters. By default a model, so that every
             machine makes the same plan; `cloakwork.measured_costs` measures this machine,
             which takes some seconds for each ring tried and is then cached.
+        bootstrap: Whether values may be refreshed on the way, where that costs least. By default
+            they are where no chain is as long as the function is deep; True takes parameters with
+            levels for it even so, False refuses a function that is deeper.
 
     Raises:
         InvalidParametersError: No parameters have the depth and precision that are needed.
@@ -93,6 +99,8 @@ def compile(
         rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
     insecure = truth(insecure, "insecure", _ACTION)
     public_inputs = truth(public_inputs, "public_inputs", _ACTION)
+    if bootstrap is not None:
+        bootstrap = truth(bootstrap, "bootstrap", _ACTION)
     described = tuple(each if isinstance(each, Spec) else Spec(each) for each in specs)
     graph = traced(function, [spec.shape for spec in described])
     title = getattr(function, "__name__", "function")
@@ -102,24 +110,52 @@ def compile(
         Port(source.name, "real", 0, spec.shape, -spec.bound, spec.bound)
         for source, spec in zip(graph.sources, described, strict=True)
     )
+    if bootstrap:
+        return _bootstrapped_program(task, log_n, key_budget, graph, inputs)
     blocks = matrix_plan(task, rings, key_budget)
     if blocks is not None and blocks.is_certain:
         return _product_program(blocks, graph, inputs, task)
     try:
         plan, body = _within_key_budget(task, rings, key_budget)
-    except (InvalidParametersError, KeyBudgetError):
-        if blocks is None:
+    except (InvalidParametersError, KeyBudgetError) as refusal:
+        if blocks is not None:
+            return _product_program(blocks, graph, inputs, task)
+        if bootstrap is False or not isinstance(refusal, InvalidParametersError):
             raise
-        return _product_program(blocks, graph, inputs, task)
+        try:
+            return _bootstrapped_program(task, log_n, key_budget, graph, inputs)
+        except InvalidParametersError as other:
+            refusal.add_note(f"nor can it be bootstrapped: {other}")
+            raise refusal from other
     if blocks is not None and blocks.is_better_than(plan):
         return _product_program(blocks, graph, inputs, task)
+    return _program(plan, body, graph, inputs, task)
+
+
+def _program(
+    plan: Plan, body: SlotProgram, graph: Traced, inputs: tuple[Port, ...], task: Task
+) -> Program:
+    """The program of a plan."""
     placed = tuple(
         PlacedInput(graph.sources.index(source), layout) for source, layout in plan.lowered.inputs
     )
     outputs = _results(plan, body, task)
-    _require_more_than_noise(outputs, title, precision)
+    _require_more_than_noise(outputs, task.title, task.precision)
     packing = TensorPacking(inputs, outputs, placed, tuple(plan.lowered.outputs), graph.form)
-    return Program(Ckks(plan.parameters, public_inputs=public_inputs), body, packing)
+    scheme = Ckks(plan.parameters, plan.refreshing, public_inputs=task.public_inputs)
+    return Program(scheme, body, packing)
+
+
+def _bootstrapped_program(
+    task: Task,
+    log_n: int | None,
+    key_budget: int | None,
+    graph: Traced,
+    inputs: tuple[Port, ...],
+) -> Program:
+    """The program of the cheapest plan that may bootstrap, within a budget for its keys."""
+    plan = cheapest_bootstrapped_plan(task, USUAL_RINGS if log_n is None else [log_n])
+    return _program(plan, within_budget(plan, task, key_budget), graph, inputs, task)
 
 
 def _product_program(

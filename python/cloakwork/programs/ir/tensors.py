@@ -6,7 +6,8 @@ not nodes are clear arrays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -113,3 +114,30 @@ def operand_nodes(node: Node) -> tuple[Node, ...]:
             return node.terms
         case Rearrange():
             return (node.operand,)
+
+
+def with_sources(node: Node, sources: Mapping[int, Source]) -> Node:
+    """The same node of other encrypted tensors.
+
+    Args:
+        node: The node.
+        sources: By the identity of each source the one that takes its place.
+
+    Example:
+        >>> x, y = Source("x", (2,)), Source("y", (2,))
+        >>> with_sources(Sum((x, x), (1, -1), None, (2,)), {id(x): y}).terms[0] is y
+        True
+    """
+    match node:
+        case Source():
+            return sources[id(node)]
+        case Contract(operands=operands):
+            found = tuple(
+                each if isinstance(each, np.ndarray) else with_sources(each, sources)
+                for each in operands
+            )
+            return replace(node, operands=found)
+        case Sum(terms=terms):
+            return replace(node, terms=tuple(with_sources(each, sources) for each in terms))
+        case Rearrange(operand=operand):
+            return replace(node, operand=with_sources(operand, sources))

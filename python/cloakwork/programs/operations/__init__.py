@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from cloakwork.programs.operations.arithmetic import Add, Mul, Neg, Sub
 from cloakwork.programs.operations.base import Context, Operation, State
+from cloakwork.programs.operations.bootstrapping import Bootstrap
 from cloakwork.programs.operations.edges import Constant, Input, Output
 from cloakwork.programs.operations.levels import DropLevel, Rescale
 from cloakwork.programs.operations.linear import Linear
@@ -35,6 +36,7 @@ OPERATIONS: Mapping[str, type[Operation]] = {
         SwitchProduct,
         Rescale,
         DropLevel,
+        Bootstrap,
         Output,
     )
 }
@@ -43,6 +45,7 @@ __all__ = [
     "OPERATIONS",
     "Add",
     "AddProducts",
+    "Bootstrap",
     "Constant",
     "Context",
     "DiagonalProducts",

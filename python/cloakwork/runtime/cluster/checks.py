@@ -18,7 +18,6 @@ from cloakwork.errors import (
     MissingKeyError,
     WorkerVersionError,
 )
-from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.job import own_version
@@ -132,8 +131,9 @@ def require_keys(evaluator: Any, action: str) -> None:
     body = evaluator.program.body
     if not isinstance(body, SlotProgram):
         return
-    needed = required_keys(body)
-    for held in evaluator.program.scheme.held_keys(evaluator._key):
+    scheme = evaluator.program.scheme
+    needed = scheme.required_keys(body)
+    for held in scheme.held_keys(evaluator._key):
         missing = needed.beyond(held)
         if missing:
             steps = ", ".join(map(str, list(missing.rotations)[:5]))
