@@ -160,13 +160,15 @@ class CkksBackend(Backend[Ciphertext]):
     def bootstrap(self, value: Ciphertext, level: int) -> Ciphertext:
         with self._making:
             circuit = self._circuit
+        if circuit is None:
+            raise InvalidProgramError("cannot run bootstrap: the parameters have no levels for it")
         # At the scale of its level: what double rounding makes of scales doubles with every square.
         return self._evaluator.align(self._evaluator.bootstrap(value, circuit), level)
 
     @cached_property
-    def _circuit(self) -> Bootstrapping:
+    def _circuit(self) -> Bootstrapping | None:
         if self._refreshing is None:
-            raise InvalidProgramError("cannot run bootstrap: the parameters have no levels for it")
+            return None
         if self._keeps_circuit:
             return self._refreshing.encoded_circuit()
         return self._refreshing.circuit
