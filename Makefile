@@ -56,6 +56,8 @@ bench: .venv/.native .venv/.dev .venv/.clash
 	@$(BIN)/python -m benchmarks.engine
 	@echo "== measuring einsum"
 	@$(BIN)/python -m benchmarks.einsum
+	@echo "== measuring products of matrices"
+	@$(BIN)/python -m benchmarks.matmul
 	@echo "== measuring programs over bits"
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python -m benchmarks.boolean
 	@echo "== measuring circuits"

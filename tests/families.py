@@ -37,13 +37,24 @@ def scores(a: Any, b: Any) -> tuple[Any, Any]:
 def tensors(log_n: int | None = 10) -> cw.Program:
     """A matrix product and sums of rows."""
     return cw.compile(
-        scores, cw.Spec((4, 8)), cw.Spec((8, 3), 2.0), log_n=log_n, insecure=log_n is not None
+        scores,
+        cw.Spec((4, 8)),
+        cw.Spec((8, 3), 2.0),
+        public_inputs=True,
+        log_n=log_n,
+        insecure=log_n is not None,
     )
 
 
 def networks(log_n: int | None = 9) -> cw.Program:
     """Two dense layers with a square in between, two inputs beside each other."""
-    options = NetworkOptions(title="dense", batch=2, log_n=log_n, insecure=log_n is not None)
+    options = NetworkOptions(
+        title="dense",
+        batch=2,
+        public_inputs=True,
+        log_n=log_n,
+        insecure=log_n is not None,
+    )
     return compile_graph(GRAPH, SAMPLES, options)
 
 

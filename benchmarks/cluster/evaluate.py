@@ -24,6 +24,7 @@ from cloakwork.runtime.cluster.forms import form_of
 from cloakwork.runtime.cluster.network import Network
 from cloakwork.runtime.cluster.settings import SETTINGS
 from cloakwork.runtime.cluster.simulation import best_cut, simulated
+from cloakwork.runtime.cluster.worker import forget_inputs
 
 # Larger differences from the results in the clear are faults.
 _TOLERANCE = 2.0**-10
@@ -35,6 +36,7 @@ class Evaluation:
 
     Args:
         job: Its name.
+        is_shared: Whether its parts exchange nothing.
         n: Ring degree.
         runs: Runs of the program that the inputs are.
         seconds: Of all runs in this process, on one thread.
@@ -48,6 +50,7 @@ class Evaluation:
     """
 
     job: str
+    is_shared: bool
     n: int
     runs: int
     seconds: float
@@ -119,23 +122,27 @@ def evaluate(job: Job, clusters: Mapping[int, Client], repetitions: int) -> Eval
     """
     case = job.make()
     client, evaluator = case.program.keygen()
-    sent = client.encrypt(*case.arguments)
-    expected, here = _measured(partial(evaluator.run, sent, threads=1), repetitions)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as place:
+        # Whoever runs it reads the inputs from files, here as there.
+        sent = client.encrypt_into(f"{place}/inputs", *case.arguments)
+        expected, here = _measured(partial(evaluator.run, sent, threads=1), repetitions)
+        folder = Path(place, "jobs")
         found = {
             count: _measured(
                 partial(evaluator.run, sent, cluster=cluster, folder=folder),
                 repetitions,
                 cluster,
-                partial(_forget, Path(folder)),
+                partial(_forget, folder, cluster),
             )
             for count, cluster in clusters.items()
         }
     work = form_of(case.program).work
     cuts = {count: best_cut(work, max(1, count // sent.runs), Network()) for count in clusters}
     scheme: Any = case.program.scheme
+    decrypted = client.decrypt(cw.Encrypted.from_bytes(expected))
     return Evaluation(
         job.name,
+        job.is_shared,
         scheme.parameters.n,
         sent.runs,
         *here,
@@ -143,8 +150,8 @@ def evaluate(job: Job, clusters: Mapping[int, Client], repetitions: int) -> Eval
         {count: taken[1] for count, (_, taken) in found.items()},
         {count: len(cut.grains) for count, cut in cuts.items()},
         {count: simulated(work, cut, Network()).moved_bytes for count, cut in cuts.items()},
-        all(made.to_bytes() == expected.to_bytes() for made, _ in found.values()),
-        float(np.abs(np.asarray(client.decrypt(expected)) - case.expected).max()),
+        all(made == expected for made, _ in found.values()),
+        float(np.abs(np.asarray(decrypted) - case.expected).max()),
     )
 
 
@@ -153,7 +160,7 @@ def _measured(
     repetitions: int,
     cluster: Any = None,
     forget: Callable[[], None] = lambda: None,
-) -> tuple[cw.Encrypted, tuple[float, float]]:
+) -> tuple[bytes, tuple[float, float]]:
     """What a run makes, and the medians of its seconds and of those of CPU.
 
     Args:
@@ -162,7 +169,7 @@ def _measured(
         cluster: The cluster on which it runs, whose workers' CPU counts.
         forget: Removes what runs before it have left.
     """
-    made = run()
+    made = run().to_bytes()
     taken: list[tuple[float, float]] = []
     for _ in range(repetitions):
         forget()
@@ -181,8 +188,9 @@ def _cpu_seconds(cluster: Any) -> float:
     return time.process_time() + sum(workers.values())
 
 
-def _forget(folder: Path) -> None:
-    """Remove what jobs have left, but not the keys."""
+def _forget(folder: Path, cluster: Client) -> None:
+    """Remove what jobs have left, and inputs that workers have read, but not the keys."""
     for each in folder.iterdir():
         if each.is_dir():
             shutil.rmtree(each)
+    cluster.run(forget_inputs)

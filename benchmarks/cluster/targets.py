@@ -8,7 +8,7 @@ from benchmarks.cluster.evaluate import Evaluation
 from benchmarks.target import Target
 
 _OVERHEAD_PERCENT = 15.0
-# Of programs whose runs are apart from one another.
+# Of programs whose parts exchange nothing.
 _SPEED_UP = 1.75
 
 
@@ -19,6 +19,6 @@ def targets(evaluations: Sequence[Evaluation]) -> Iterator[Target]:
         yield Target(what, _OVERHEAD_PERCENT, 100 * each.overhead)
         what = f"{each.job}, overhead of one worker, percent of CPU"
         yield Target(what, _OVERHEAD_PERCENT, 100 * each.cpu_overhead)
-        if each.runs > 1:
+        if each.is_shared:
             what = f"{each.job}, two workers by one"
             yield Target(what, _SPEED_UP, each.speed_up, at_most=False)

@@ -15,7 +15,7 @@ from benchmarks.einsum.jobs import Job
 from cloakwork._native import Parameters
 from cloakwork.errors import LevelExhaustedError
 from cloakwork.explain.work_levels_keys import counts
-from cloakwork.frontends.tensors.eager import computed
+from cloakwork.frontends.tensors.eager import computed, refreshed
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.plan.passes.key_budget import powers_of_two_only
 from cloakwork.plan.passes.levels import depth_of
@@ -99,6 +99,10 @@ class Recorder:
     def interval_of(self, node: Node) -> Interval:
         """The session's answer."""
         return self.session.interval_of(node)
+
+    def refreshed(self, tensor: cw.Tensor) -> cw.Tensor:
+        """Bootstrap a tensor."""
+        return refreshed(self, tensor)
 
     def fitted(self, program: SlotProgram) -> SlotProgram:
         """The program, fitted to the keys that it is measured with."""

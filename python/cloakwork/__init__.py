@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         softmax,
         within,
     )
+    from cloakwork.frontends.tensors.matmul import matmul
     from cloakwork.frontends.tensors.session import Session, SessionEvaluator
     from cloakwork.frontends.tensors.tensor import Tensor
     from cloakwork.plan.cost.measure import measured as measured_costs
@@ -65,6 +66,7 @@ _PLACES = {
     "gelu": "frontends.tensors.functions",
     "layer_norm": "frontends.tensors.functions",
     "load": "runtime.load",
+    "matmul": "frontends.tensors.matmul",
     "matrix": "frontends.circuit.inputs",
     "measured_costs": "plan.cost.measure:measured",
     "nn": "frontends",
@@ -103,6 +105,7 @@ __all__ = [
     "gelu",
     "layer_norm",
     "load",
+    "matmul",
     "matrix",
     "measured_costs",
     "nn",

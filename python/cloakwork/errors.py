@@ -39,8 +39,8 @@ class InsecureParametersError(InvalidParametersError):
 class LevelExhaustedError(CloakworkError, ValueError):
     """An operation needs more levels than the ciphertext has left.
 
-    Raised when tensors are multiplied or networks compiled. Make the session with a larger `depth`,
-    or the network shallower.
+    Raised when tensors are multiplied or networks compiled. Make the session with a larger `depth`
+    or with `bootstrap=True`, or the network shallower.
     """
 
 

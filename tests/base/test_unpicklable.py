@@ -18,8 +18,8 @@ def square(a: Any) -> Any:
 
 def programs() -> Iterator[cw.Program]:
     """A program of every family that is quickly made."""
-    yield cw.compile(lambda a: a * a, (3,), log_n=10, insecure=True)
-    yield square.compile(bits=8)
+    yield cw.compile(lambda a: a * a, (3,), log_n=10, insecure=True, public_inputs=True)
+    yield square.compile(bits=8, public_inputs=True)
     yield cw.boolean.from_bristol("examples/boolean/adder.txt").compile(threads=1)
 
 
@@ -32,8 +32,7 @@ def holders() -> Iterator[Any]:
         client, evaluator = program.keygen()
         yield client
         yield evaluator
-        if hasattr(client._key, "public_key"):
-            yield client.public_key()
+        yield client.public_key()
 
 
 @pytest.mark.parametrize("attempt", [pickle.dumps, copy.copy, copy.deepcopy])

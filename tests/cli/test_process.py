@@ -24,7 +24,7 @@ def scores(x, w):
 def distance(a, b):
     return sum((x - y) ** 2 for x, y in zip(a, b))
 
-ready = cw.compile(scores, (4, 8), (3, 8))
+ready = cw.compile(scores, (4, 8), (3, 8), public_inputs=True)
 """
 
 NETWORK = """
@@ -49,9 +49,8 @@ def test_tensors_from_source_to_result(command: Cloakwork) -> None:
     x, w = np.random.default_rng(0).uniform(-1, 1, (2, 4, 8))
     w = w[:3]
     np.savez(command.folder / "in.npz", x=x, w=w)
-    printed = command(
-        "compile", "score.py:scores", "--shape", "4x8", "--shape", "3x8", "-o", "p.cw"
-    )
+    shapes = "--shape", "4x8", "--shape", "3x8"
+    printed = command("compile", "score.py:scores", *shapes, "--public-inputs", "-o", "p.cw")
     assert printed.startswith("Program(scores: x, w -> result;")
     assert "1 plaintext" not in command("explain", "p.cw", "--plot", "p.png")
     assert (command.folder / "p.png").read_bytes().startswith(b"\x89PNG")
@@ -99,7 +98,7 @@ def test_networks_from_source_to_result(command: Cloakwork) -> None:
     sample = np.random.default_rng(0).uniform(-1, 1, (5, 8))
     np.save(command.folder / "sample.npy", sample)
     np.save(command.folder / "one.npy", sample[0])
-    command("compile", "net.py:net", "--sample", "sample.npy", "-o", "p.cw")
+    command("compile", "net.py:net", "--sample", "sample.npy", "--public-inputs", "-o", "p.cw")
     keys(command)
     command("encrypt", "k", "one.npy", "-o", "i")
     command("run", "e", "i", "-o", "o", "--cache-bytes", "1000000")

@@ -70,8 +70,8 @@ def seeds() -> tuple[Seed, ...]:
         for family in ENCRYPTED:
             client, evaluator = family.keys()
             inputs = family.encrypted()
-            things: list[Any] = [family.program, client, evaluator, inputs, evaluator.run(inputs)]
-            things += [client.public_key()] if family.program.scheme.public_inputs else []
+            things: list[Any] = [family.program, client, client.public_key(), evaluator]
+            things += [inputs, evaluator.run(inputs)]
             for thing in things:
                 thing.save(path)
                 made.append(Seed(family, type(thing), path.read_bytes()))

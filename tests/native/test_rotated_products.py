@@ -1,6 +1,7 @@
 """Rotated products in the native module: conversions, results, estimates, keys, errors."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -128,6 +129,43 @@ def test_keys_tell_what_they_are_for_and_come_back_from_bytes() -> None:
     assert BgvEvaluationKeys.from_bytes(B, BGV_KEYS.to_bytes()).rotated_products() == ROTATIONS
 
 
+def by_diagonals(left: NDArray[Any], right: NDArray[Any], t: int) -> NDArray[Any]:
+    """The sum over runs of left r - t, rotated by t steps, times right r."""
+    runs = left.reshape(-1, COUNT, *left.shape[1:])
+    turned = np.roll(np.roll(runs, t, axis=1), -t * STEP, axis=-1)
+    products: NDArray[Any] = (turned * right.reshape(runs.shape)).sum(axis=(0, 1))
+    return products
+
+
+def test_diagonals_are_multiplied_run_by_run() -> None:
+    left, right = RNG.uniform(-1, 1, (2, 2 * COUNT, P.slots))
+    u, v = ([encrypt(values) for values in side] for side in (left, right))
+    products = EVALUATOR.diagonal_products(u, v, STEP)
+    fresh = P.estimate(P.slots, level=1, bound=1.0).encrypted()
+    estimate = CkksEstimate.diagonal_products([fresh] * 2 * COUNT, [fresh] * 2 * COUNT)
+    assert products.estimate == estimate
+    for t in range(COUNT):
+        found = EVALUATOR.switch_product_and_rescale(products, t)
+        expected = by_diagonals(left, right, t)
+        assert np.abs(decrypt(found) - expected).max() < 2.0**-found.precision
+
+
+def test_diagonals_of_integers_are_exact() -> None:
+    left, right = RNG.integers(-(T // 2), T // 2 + 1, (2, COUNT, 2, B.slots))
+    u, v = ([encrypt_rows(values) for values in side] for side in (left, right))
+    products = BGV_EVALUATOR.diagonal_products(u, v, STEP)
+    for t in range(COUNT):
+        found = BGV_SECRET.decrypt(BGV_EVALUATOR.switch_product(products, t)) % T
+        expected = by_diagonals(left.astype(object), right.astype(object), t) % T
+        assert np.array_equal(found, expected)
+
+
+def test_the_worst_left_diagonal_counts_in_every_product() -> None:
+    small, large = (P.estimate(P.slots, level=1, bound=bound).encrypted() for bound in (1.0, 4.0))
+    mixed = CkksEstimate.diagonal_products([small, large], [small, small])
+    assert mixed.bound == 8.0
+
+
 def test_integers_are_exact() -> None:
     products = BGV_EVALUATOR.rotated_products(BU, BV, STEP)
     assert (products.step, products.count, products.level) == (STEP, COUNT, 1)
@@ -194,6 +232,14 @@ REFUSALS: dict[str, tuple[Callable[[], object], type[Exception]]] = {
         lambda: EVALUATOR.add_rotated_products(
             PRODUCTS, EVALUATOR.rotated_products(U, V, 2 * STEP)
         ),
+        errors.InvalidArgumentError,
+    ),
+    "no runs": (
+        lambda: EVALUATOR.diagonal_products(U[:3], V[:3], STEP),
+        errors.InvalidArgumentError,
+    ),
+    "no runs of integers": (
+        lambda: BGV_EVALUATOR.diagonal_products(BU[:3], BV[:3], STEP),
         errors.InvalidArgumentError,
     ),
     "short words": (

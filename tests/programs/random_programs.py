@@ -15,6 +15,7 @@ from cloakwork.programs.slots import (
     AnyLayout,
     Builder,
     Constant,
+    DiagonalProducts,
     DropLevel,
     Input,
     Linear,
@@ -46,7 +47,7 @@ ORIGINS = ["", "here.py:1", 'say "%0" # x\n']
 # Those that long programs need most come twice.
 KINDS: list[type[Operation]] = [Add, Sub, Mul, Neg, Rotate, Linear, Polynomial, Rescale]
 KINDS += [Mul, Rotate, Rescale, DropLevel, Constant]
-KINDS += [RotatedProducts, AddProducts, SwitchProduct, SwitchProduct]
+KINDS += [RotatedProducts, DiagonalProducts, AddProducts, SwitchProduct, SwitchProduct]
 
 # Few enough that squares of sums of squares stay far from overflow.
 MAX_LEVEL = 4
@@ -121,6 +122,7 @@ def _operations(draw: st.DrawFn, states: Sequence[State], slots: int) -> Operati
         DropLevel: [n for n in encrypted if _is_ready(states[n], 1)],
         Rescale: [n for n in encrypted if states[n].waiting],
         RotatedProducts: [n for n in encrypted if _is_ready(states[n], 1)],
+        DiagonalProducts: [n for n in encrypted if _is_ready(states[n], 1)],
         AddProducts: products,
         SwitchProduct: products,
     }.get(kind, encrypted)
@@ -149,6 +151,12 @@ def _operations(draw: st.DrawFn, states: Sequence[State], slots: int) -> Operati
         v = [draw(st.sampled_from(partners)) for _ in u]
         step = draw(st.sampled_from([n for n in range(1, slots + 1) if slots % n == 0]))
         return RotatedProducts(tuple(u), tuple(v), step)
+    if kind is DiagonalProducts:
+        partners = [n for n in encrypted if states[n] == state]
+        turns = draw(st.sampled_from([n for n in range(1, 5) if slots % n == 0]))
+        terms = turns * draw(st.integers(1, 2))
+        u, v = ([draw(st.sampled_from(partners)) for _ in range(terms)] for _ in range(2))
+        return DiagonalProducts(tuple(u), tuple(v), slots // turns)
     if kind is Rotate:
         return Rotate(first, draw(st.integers(1, slots - 1)))
     if kind is Linear:

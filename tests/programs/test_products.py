@@ -11,6 +11,7 @@ from cloakwork.programs.slots import (
     AddProducts,
     Builder,
     Constant,
+    DiagonalProducts,
     Input,
     Operation,
     Output,
@@ -25,6 +26,7 @@ from cloakwork.runtime.executor import run
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.simulate import results
 from cloakwork.schemes.clear_integer import ClearIntegersBackend, exact
+from cloakwork.schemes.clear_products import rotated_products, skewed
 from cloakwork.schemes.clear_real import ClearBackend, ClearVector
 
 SLOTS = 12
@@ -59,6 +61,45 @@ def test_products_are_sums_of_rotations_times_vectors(
             np.roll(vectors[j], -t * step) * vectors[terms + j] for j in range(terms)
         )
         np.testing.assert_allclose(vector, expected, atol=1e-12)
+
+
+@given(st.sampled_from([1, 2, 3, 4, 6, 12]), st.integers(1, 2), st.integers(0, 2**32))
+def test_diagonals_of_matrices_give_those_of_their_product(
+    turns: int, runs: int, seed: int
+) -> None:
+    step = SLOTS // turns
+    a, b = np.random.default_rng(seed).uniform(-1, 1, (2, runs, step, turns, turns))
+    own = np.arange(turns)
+    # Vector r: row h of each lane holds A[h, h + r] and B[h + r, h].
+    u, v = (
+        np.stack([each[:, :, own, (own + r) % turns] for r in range(turns)], axis=1)
+        .swapaxes(2, 3)
+        .reshape(runs * turns, SLOTS)
+        for each in (a, b.swapaxes(2, 3))
+    )
+    builder = Builder("diagonals", SLOTS)
+    inputs = [builder.append(Input(str(number), 1)) for number in range(2 * runs * turns)]
+    terms = runs * turns
+    products = builder.append(DiagonalProducts(tuple(inputs[:terms]), tuple(inputs[terms:]), step))
+    for t in range(turns):
+        taken = builder.append(Rescale(builder.append(SwitchProduct(products, t * step))))
+        builder.append(Output(taken))
+    program = builder.finish()
+    assert to_text(from_text(to_text(program))) == to_text(program)
+    found = results(program, [*u, *v])
+    expected = (a @ b).sum(axis=0)
+    bounds = value_bounds(program, list(np.abs([*u, *v])))
+    for t, vector in enumerate(found):
+        diagonal = expected[:, (own + t) % turns, own].T.ravel()
+        np.testing.assert_allclose(vector, diagonal, atol=1e-12)
+        assert np.abs(vector).max() <= (bounds[-1] or 0.0) * (1 + 1e-12)
+    integers = ClearIntegersBackend()
+    rounded = [np.rint(100 * side).astype(np.int64) for side in (u, v)]
+    one, other = ([exact(each, 0) for each in side] for side in rounded)
+    made = integers.diagonal_products(one, other, step)
+    again = np.stack([integers.switch_product(made, t * step).slots for t in range(turns)])
+    left, right = (skewed(side, step) for side in rounded)
+    assert np.array_equal(again, rotated_products(left, right, step))
 
 
 @pytest.mark.parametrize("bits", [5, 28, 40])

@@ -2,6 +2,7 @@
 
 import random
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.matrices import BlockLayout, Blocks
 from cloakwork.programs.slots import (
     Builder,
     Constant,
@@ -155,3 +157,20 @@ def test_damage_is_found() -> None:
         except InvalidProgramError as error:
             reasons.add(re.sub(r".*line (\d+): (cannot use \w+|\w+ \w+).*", r"\1 \2", str(error)))
     assert len(reasons) > 20
+
+
+def test_vectors_of_a_matrix_tell_their_blocks_once() -> None:
+    layout = BlockLayout(Blocks(8, side=2, tall=2, wide=2), "left", (1, 3, 5))
+    other = BlockLayout(layout.blocks, "right", (1, 3, 5))
+    operations = tuple(Input(name, 1) for name in "abc")
+    program = SlotProgram("", 8, operations, (layout, replace(layout), other))
+    text = to_text(program)
+    assert text.count("layout left [1, 3, 5] side 2") == 1
+    assert text.count("layout of %0") == 1
+    again = from_text(text)
+    assert again.layouts == program.layouts
+    assert to_text(again) == text
+    with pytest.raises(InvalidProgramError, match="has a layout"):
+        from_text(text.partition("layout")[0] + "\n%1 = neg %0 layout of %0")
+    with pytest.raises(InvalidProgramError, match="%7 is not given"):
+        from_text(text.replace("layout of %0", "layout of %7"))

@@ -18,6 +18,7 @@ from cloakwork.errors import (
     KeyMismatchError,
     MalformedBytesError,
     MemoryBudgetError,
+    NoiseBudgetError,
     NotFiniteError,
     NotIntegerError,
     NotRealError,
@@ -27,6 +28,8 @@ from cloakwork.errors import (
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
+from cloakwork.plan.networks.compile_graph import compile_graph
+from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.slots import Input, SlotProgram
 from tests.families import (
     ADDEND,
@@ -34,21 +37,21 @@ from tests.families import (
     CIRCUITS,
     ENCRYPTED,
     FAMILIES,
+    GRAPH,
     IMAGE,
     MATRIX,
     NETWORKS,
+    SAMPLES,
     TENSORS,
     A,
     B,
     Family,
     same,
+    some,
 )
 
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=str)
 every_encrypted = pytest.mark.parametrize("family", ENCRYPTED, ids=str)
-# What has a public key.
-KEYED = [each for each in FAMILIES if hasattr(each.program.scheme.secret_key(), "public_key")]
-KEYED += [each for each in FAMILIES if each.clear or each is CIRCUITS]
 
 
 def computed(family: Family, **arguments: Any) -> Any:
@@ -218,7 +221,7 @@ def test_inputs_that_share_ciphertexts_are_encrypted_together() -> None:
         assert client.encrypt(a=1).ports == ("a",)
 
 
-@pytest.mark.parametrize("family", KEYED, ids=str)
+@every_family
 def test_others_encrypt_by_the_public_key_and_can_do_nothing_else(
     family: Family, tmp_path: Path
 ) -> None:
@@ -230,6 +233,7 @@ def test_others_encrypt_by_the_public_key_and_can_do_nothing_else(
     ):
         assert [name for name in dir(other) if not name.startswith("_")] == [
             "encrypt",
+            "encrypt_into",
             "program",
             "save",
             "saved_by",
@@ -242,7 +246,29 @@ def test_others_encrypt_by_the_public_key_and_can_do_nothing_else(
         other.encrypt(**{**family.arguments, name: np.full(np.shape(value), 99)})
 
 
-@pytest.mark.parametrize("family", KEYED, ids=str)
+PRIVATE = {
+    "tensors": lambda: cw.compile(lambda x: x.sum(), (4,), log_n=10, insecure=True),
+    "networks": lambda: compile_graph(GRAPH, SAMPLES, NetworkOptions(log_n=9, insecure=True)),
+    "circuits": lambda: some.compile(bits=36, effort=0.1, log_n=11, insecure=True),
+}
+
+
+@pytest.mark.parametrize("make", PRIVATE.values(), ids=PRIVATE)
+def test_a_public_key_is_refused_where_none_was_asked_for(
+    make: Callable[[], cw.Program], tmp_path: Path
+) -> None:
+    client, _ = make().keygen()
+    client.save(tmp_path / "client")
+    for each in (
+        client,
+        cw.load(tmp_path / "client", cw.Client, insecure=True),
+        client.program.in_clear().keygen()[0],
+    ):
+        with pytest.raises(NoiseBudgetError, match="compile with public_inputs=True"):
+            each.public_key()
+
+
+@every_family
 def test_inputs_of_several_parties_meet_in_a_run(family: Family) -> None:
     if family.name not in {"tensors", "bits"}:
         return

@@ -195,6 +195,18 @@ def test_fingerprints_tell_programs_apart() -> None:
     assert other.fingerprint != TENSORS.program.fingerprint
 
 
+@pytest.mark.parametrize("family", [TENSORS, NETWORKS, CIRCUITS], ids=str)
+def test_a_fingerprint_is_of_the_noise_that_was_planned_for(family: Family) -> None:
+    program = family.program
+    again, private = (copy.copy(program.scheme) for _ in range(2))
+    private.public_inputs = False
+    made = [cw.Program(each, program.body, program.packing) for each in (again, private)]
+    assert (
+        made[0].fingerprint == cw.Program(program.scheme, program.body, program.packing).fingerprint
+    )
+    assert made[1].fingerprint != made[0].fingerprint
+
+
 @every_family
 def test_pickled_and_copied_it_is_the_same(family: Family) -> None:
     for again in (

@@ -100,10 +100,13 @@ def program_of(chain: Chain, parameters: Parameters) -> SlotProgram:
 
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("chain", CHAINS)
-def test_the_model_is_within_a_factor_of_two_of_the_engine(name: str, chain: str) -> None:
+@pytest.mark.parametrize("public_inputs", [False, True])
+def test_the_model_is_within_a_factor_of_two_of_the_engine(
+    name: str, chain: str, public_inputs: bool
+) -> None:
     parameters, key = SETS[name], KEYS[name]
     program = program_of(CHAINS[chain], parameters)
-    model = noise_of(parameters)
+    model = noise_of(parameters, public_inputs=public_inputs)
     inputs = np.random.default_rng(2).uniform(-1, 1, (2, parameters.slots))
     exact_key = ClearKey()
     noisy_key = ClearKey(model)
@@ -117,7 +120,8 @@ def test_the_model_is_within_a_factor_of_two_of_the_engine(name: str, chain: str
     (modelled,) = run(program, ClearBackend(model), noisy_inputs)
     demand = required_keys(program)
     keys = key.evaluation_keys(demand.relinearisation_level, demand.rotations)
-    encrypted = [key.encrypt_publicly(v, bound=1.0, level=parameters.levels) for v in inputs]
+    encrypt = key.encrypt_publicly if public_inputs else key.encrypt
+    encrypted = [encrypt(v, bound=1.0, level=parameters.levels) for v in inputs]
     (found,) = run(program, CkksBackend(parameters, keys), encrypted)
 
     measured = float(np.std(key.decrypt(found) - exact.slots))

@@ -45,9 +45,8 @@ def test_no_file_switches_security_off(family: Family, tmp_path: Path) -> None:
         (program, cw.Program),
         (client, cw.Client),
         (evaluator, cw.Evaluator),
+        (client.public_key(), cw.Encryptor),
     ]
-    if program.scheme.public_inputs:
-        kinds.append((client.public_key(), cw.Encryptor))
     for thing, kind in kinds:
         path = tmp_path / kind.__name__
         thing.save(path)

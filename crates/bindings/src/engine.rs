@@ -13,6 +13,18 @@ pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> rlwe::Result<T> + Sen
     detached(py, || threads.run(work))?.map_err(|error| errors::refusal(py, &error))
 }
 
+/// Runs `work` of the lattice engine on the calling thread with the interpreter lock released.
+///
+/// What it makes of bytes takes the memory that those before it have left; each thread of a pool
+/// takes its own.
+pub fn run_here<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> rlwe::Result<T> + Send,
+) -> PyResult<T> {
+    detached(py, || rlwe::parallel::on_this_thread(work))?
+        .map_err(|error| errors::refusal(py, &error))
+}
+
 /// Runs `work` on bits as [`run`] does.
 pub fn run_boolean<T: Send>(
     py: Python<'_>,

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use rlwe::bgv::{
     Ciphertext, Diagonals, Evaluator, LinearTransform, Parameters, ParametersLiteral, Plaintext,
-    Split,
+    RotatedProducts, Split,
 };
 use rlwe::bytes::ReadLimits;
 use rlwe::keys::{EvaluationKeys, EvaluationKeysRequest, SecretKey};
@@ -80,12 +80,27 @@ impl Bench {
         }
         let step = self.parameters.slots() / 2;
         if let Ok(products) = e.rotated_products(&[x, x], &[x, x], step) {
-            for t in 0..products.count() {
-                let switched =
-                    [e.switch_product(&products, t), e.switch_product_and_modulus(&products, t)];
-                switched.iter().flatten().for_each(|result| drop(self.decrypt(result)));
-            }
+            self.switch_products(e, &products);
         }
+    }
+
+    fn switch_products(&self, e: &Evaluator, products: &RotatedProducts) {
+        for t in 0..products.count() {
+            let switched =
+                [e.switch_product(products, t), e.switch_product_and_modulus(products, t)];
+            switched.iter().flatten().for_each(|result| drop(self.decrypt(result)));
+        }
+    }
+
+    fn rotated_products(&self, bytes: &[u8]) -> Outcome {
+        let products = RotatedProducts::from_bytes(&self.parameters, bytes)?;
+        assert_eq!(products.to_bytes(), bytes);
+        assert!(products.nbytes() <= bytes.len());
+        let e = &self.evaluator;
+        self.switch_products(e, &products);
+        let sum = e.add_rotated_products(&products, &products)?;
+        self.switch_products(e, &sum);
+        Ok(())
     }
 
     fn evaluation_keys(&self, bytes: &[u8]) -> Outcome {
@@ -186,6 +201,10 @@ pub fn read_parameters(bytes: &[u8]) -> Outcome {
         }
     }
     Ok(())
+}
+
+pub fn rotated_products(bytes: &[u8]) -> Outcome {
+    small().rotated_products(bytes)
 }
 
 pub fn small_ciphertext(bytes: &[u8]) -> Outcome {

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use rlwe::bytes::ReadLimits;
 use rlwe::ckks::{
     Ciphertext, Diagonals, Encoding, Evaluator, LinearTransform, Parameters, ParametersLiteral,
-    Plaintext, Polynomial, PolynomialBasis, Split,
+    Plaintext, Polynomial, PolynomialBasis, RotatedProducts, Split,
 };
 use rlwe::ckks::{Complex64, Flooding};
 use rlwe::keys::{EvaluationKeys, EvaluationKeysRequest, PublicKey, SecretKey};
@@ -103,14 +103,29 @@ impl Bench {
         }
         let step = self.parameters.slots() / 2;
         if let Ok(products) = evaluator.rotated_products(&[x, x], &[x, x], step) {
-            for t in 0..products.count() {
-                let switched = [
-                    evaluator.switch_product(&products, t),
-                    evaluator.switch_product_and_rescale(&products, t),
-                ];
-                switched.iter().flatten().for_each(|result| drop(self.decrypt(result)));
-            }
+            self.switch_products(evaluator, &products);
         }
+    }
+
+    fn switch_products(&self, evaluator: &Evaluator, products: &RotatedProducts) {
+        for t in 0..products.count() {
+            let switched = [
+                evaluator.switch_product(products, t),
+                evaluator.switch_product_and_rescale(products, t),
+            ];
+            switched.iter().flatten().for_each(|result| drop(self.decrypt(result)));
+        }
+    }
+
+    fn rotated_products(&self, bytes: &[u8]) -> Outcome {
+        let products = RotatedProducts::from_bytes(&self.parameters, bytes)?;
+        assert_eq!(products.to_bytes(), bytes);
+        assert!(products.nbytes() <= bytes.len());
+        let e = &self.evaluator;
+        let sum = e.add_rotated_products(&products, &products)?;
+        self.switch_products(e, &products);
+        self.switch_products(e, &sum);
+        Ok(())
     }
 
     fn evaluation_keys(&self, bytes: &[u8]) -> Outcome {
@@ -268,6 +283,10 @@ pub fn small_ciphertext(bytes: &[u8]) -> Outcome {
     let flooding = Flooding { statistical_bits: 10, decryptions: 1 };
     let _ = bench.secret.decrypt_flooded(&ciphertext, ciphertext.estimate(), flooding);
     Ok(())
+}
+
+pub fn rotated_products(bytes: &[u8]) -> Outcome {
+    small().rotated_products(bytes)
 }
 
 pub fn large_ciphertext(bytes: &[u8]) -> Outcome {

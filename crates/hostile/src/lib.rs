@@ -85,12 +85,14 @@ const fn patched(target: Target, originals: fn() -> &'static [Vec<u8>]) -> Targe
     Target { feed: Feed::Patches(originals), ..target }
 }
 
-pub const TARGETS: [Target; 20] = [
+pub const TARGETS: [Target; 22] = [
     rlwe("parameters", 1, ckks::small_fingerprint, ckks::read_parameters),
     rlwe("secret_key", 2, ckks::small_fingerprint, ckks::secret_key),
     rlwe("public_key", 3, ckks::small_fingerprint, ckks::public_key),
     rlwe("evaluation_keys", 4, ckks::small_fingerprint, ckks::small_evaluation_keys),
     rlwe("ciphertext", 5, ckks::small_fingerprint, ckks::small_ciphertext),
+    rlwe("rotated_products", 11, ckks::small_fingerprint, ckks::rotated_products),
+    rlwe("bgv_rotated_products", 12, bgv::small_fingerprint, bgv::rotated_products),
     rlwe("plaintext", 6, ckks::small_fingerprint, ckks::plaintext),
     rlwe("bgv_parameters", 7, bgv::small_fingerprint, bgv::read_parameters),
     rlwe("bgv_ciphertext", 8, bgv::small_fingerprint, bgv::small_ciphertext),
@@ -127,7 +129,7 @@ pub const TARGETS: [Target; 20] = [
 
 /// The target of this name.
 pub fn target(name: &str) -> &'static Target {
-    static ALL: [Target; 20] = TARGETS;
+    static ALL: [Target; 22] = TARGETS;
     ALL.iter().find(|target| target.name == name).expect("a target")
 }
 

@@ -113,6 +113,14 @@ fn made(target: &str) -> Vec<(&'static str, Vec<u8>)> {
                 ("rescaled", evaluator.rescale(&square).unwrap().to_bytes()),
             ]
         }
+        "rotated_products" => {
+            let at_top = secret.encrypt(&dense).unwrap();
+            let low = secret.encrypt(&parameters.encode_real(&full, encoding(1)).unwrap()).unwrap();
+            let evaluator = Evaluator::new(EvaluationKeys::none(secret));
+            let two = evaluator.rotated_products(&[&at_top; 3], &[&at_top; 3], 8).unwrap();
+            let all = evaluator.rotated_products(&[&low], &[&low], 1).unwrap();
+            vec![("two", two.to_bytes()), ("all", all.to_bytes())]
+        }
         "plaintext" => vec![("dense", dense.to_bytes()), ("sparse", sparse.to_bytes())],
         "large_evaluation_keys"
         | "large_ciphertext"
@@ -191,6 +199,12 @@ fn made_of_bgv(target: &str) -> Vec<(&'static str, Vec<u8>)> {
                 ("square", square.to_bytes()),
                 ("switched", evaluator.switch_to(&square, 0, Some(3)).unwrap().to_bytes()),
             ]
+        }
+        "bgv_rotated_products" => {
+            let fresh = secret.encrypt_integers(&plaintext).unwrap();
+            let evaluator = bgv::Evaluator::new(EvaluationKeys::none(secret));
+            let products = |step| evaluator.rotated_products(&[&fresh], &[&fresh], step).unwrap();
+            vec![("two", products(8).to_bytes()), ("all", products(1).to_bytes())]
         }
         "bgv_plaintext" => vec![("row", plaintext.to_bytes())],
         "bgv_evaluation_keys" => {
@@ -347,6 +361,16 @@ fn ciphertext_withstands_damage() {
 }
 
 #[test]
+fn rotated_products_withstands_damage() {
+    withstands("rotated_products", MUTATIONS);
+}
+
+#[test]
+fn bgv_rotated_products_withstands_damage() {
+    withstands("bgv_rotated_products", MUTATIONS);
+}
+
+#[test]
 fn plaintext_withstands_damage() {
     withstands("plaintext", MUTATIONS);
 }
@@ -477,6 +501,20 @@ fn every_field_is_checked() {
         ("ciphertext", "public", 48, &[1], "expected 2 or 3 polynomials, got 1"),
         ("ciphertext", "public", 49, &[2], "expected 0 or 1 for a seed, got 2"),
         ("ciphertext", "fresh", 82, &most, "expected residues below"),
+        ("rotated_products", "two", 16, &most, "a level of at most 2"),
+        ("rotated_products", "two", 20, &words(8), "expected products of 16 slots, got 8"),
+        ("rotated_products", "two", 24, &nan, "a scale of NaN does not fit"),
+        ("rotated_products", "two", 48, &words(0), "a power of two up to 16, got 0"),
+        ("rotated_products", "two", 48, &words(12), "a power of two up to 16, got 12"),
+        ("rotated_products", "two", 48, &words(32), "a power of two up to 16, got 32"),
+        ("rotated_products", "two", 48, &words(1), "more bytes, got"),
+        ("rotated_products", "all", 48, &words(2), "more bytes"),
+        ("rotated_products", "two", 52, &most, "expected residues below"),
+        ("bgv_rotated_products", "two", 16, &most, "a level of at most 2"),
+        ("bgv_rotated_products", "two", 20, &words(7937), "a factor in 1..7937, got 7937"),
+        ("bgv_rotated_products", "two", 32, &1e9f64.to_le_bytes(), "exceeds its norm"),
+        ("bgv_rotated_products", "two", 48, &words(3), "a power of two up to 16, got 3"),
+        ("bgv_rotated_products", "all", 52, &most, "expected residues below"),
         ("plaintext", "dense", 8, &negative, "a scale of -1e0 does not fit"),
         ("plaintext", "dense", 32, &[2], "expected 0 or 1 for a declared bound, got 2"),
         ("plaintext", "dense", 33, &most, "expected residues below"),

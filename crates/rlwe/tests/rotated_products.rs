@@ -112,6 +112,12 @@ mod approximate {
             let estimate = Estimate::rotated_products(&all, &all).unwrap();
             assert_eq!(*products.estimate(), estimate);
 
+            let bytes = products.to_bytes();
+            assert!(bytes.len() < products.nbytes() + 200);
+            let again = ckks::RotatedProducts::from_bytes(&self.parameters, &bytes).unwrap();
+            assert_eq!(again.to_bytes(), bytes);
+            assert_eq!(again.estimate(), products.estimate());
+
             let (mut squares, mut estimated) = (Vec::new(), 0.0);
             for t in 0..products.count() {
                 let expected = self.expected(&left, &right, t);
@@ -187,6 +193,9 @@ mod approximate {
         for t in 0..4 {
             let product = e.switch_product(&sum, t).unwrap();
             bench.check(&product, &bench.expected(&left, &right, t));
+            assert_eq!(product, e.switch_product(&whole, t).unwrap());
+            let rescaled = e.switch_product_and_rescale(&sum, t).unwrap();
+            assert_eq!(rescaled, e.switch_product_and_rescale(&whole, t).unwrap());
             let alone = e.switch_product(&first, t).unwrap();
             bench.check(&alone, &bench.expected(&left[..3], &right[..3], t));
         }
@@ -352,6 +361,10 @@ mod exact {
             let [u, v] = [&u, &v].map(|side| side.iter().collect::<Vec<_>>());
             let e = &self.evaluator;
             let products = e.rotated_products(&u, &v, self.step).unwrap();
+            let bytes = products.to_bytes();
+            let again = bgv::RotatedProducts::from_bytes(&self.parameters, &bytes).unwrap();
+            assert_eq!(again.to_bytes(), bytes);
+            assert_eq!(again.estimate(), products.estimate());
             assert_eq!(products.count() * products.step(), self.parameters.slots());
             let fresh = self.parameters.fresh(level).unwrap();
             let all = vec![&fresh; terms];

@@ -19,8 +19,9 @@ const MAX_INPUTS: usize = 1 << 20;
 const MAX_TERMS: usize = 1 << 14;
 /// What a term is multiplied by: more would outgrow the noise of the finest encoding.
 const MAX_WEIGHT: u32 = 1 << 16;
-/// Terms of a sum when linear nodes in it are written out, one for each path to a source.
-const MAX_WRITTEN_OUT: u64 = 1 << 17;
+/// Terms of a sum when linear nodes in it are written out, one for each path to a source: six times
+/// what a block of AES takes.
+const MAX_WRITTEN_OUT: u64 = 1 << 20;
 /// What a sum multiplies sources by, added up: noise has outgrown everything long before.
 const MAX_TOTAL_WEIGHT: u64 = 1 << 32;
 

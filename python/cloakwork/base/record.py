@@ -61,6 +61,10 @@ class Fields:
         self._entries = entries
         self.place = place
 
+    def has(self, name: str) -> bool:
+        """Whether there is an entry of that name."""
+        return name in self._entries
+
     def raw(self, name: str) -> Any:
         """An entry as it is."""
         if name not in self._entries:
@@ -254,8 +258,8 @@ def digest_of(record: Record) -> str:
     def plain(value: Any) -> Any:
         match value:
             case np.ndarray():
-                little = np.ascontiguousarray(value.astype(value.dtype.newbyteorder("<")))
-                leaves.update(little.tobytes())
+                little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
+                leaves.update(little.reshape(-1).data)
                 return ["array", little.dtype.str, list(little.shape)]
             case bytes():
                 leaves.update(value)

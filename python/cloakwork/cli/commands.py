@@ -90,7 +90,7 @@ def _shape(text: str) -> tuple[int, ...]:
     type=int,
     help="A bootstrap or bound on noise fails with 2^-BITS.",
 )
-@click.option("--public-inputs", is_flag=True, help="Let others encrypt integers by a public key.")
+@click.option("--public-inputs", is_flag=True, help="Let others encrypt by a public key.")
 @_RESULT
 @_INSECURE
 def compile_command(
@@ -212,19 +212,24 @@ def encrypt(key: Path, inputs: Path, output: Path, insecure: bool) -> None:
 
 @cloakwork.command()
 @click.argument("evaluator", type=_FILE)
-@click.argument("inputs", type=_FILE, nargs=-1, required=True)
+@click.argument("inputs", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--clear", type=_FILE, help="Inputs over bits that are not encrypted.")
 @click.option("--threads", type=int, help="Operations at once; all cores by default.")
 @click.option("--memory-limit", type=int, help="Bytes that the ciphertexts may take.")
 @click.option("--cache-bytes", type=int, help="Bytes that encoded layers may take.")
+@click.option("--cluster", metavar="ADDRESS", help="Run on the workers of a Dask scheduler.")
+@click.option("--folder", metavar="PLACE", help="Files of the run; machines of a cluster share it.")
 @click.option("--profile", is_flag=True, help="Print what the run took.")
 @_RESULT
 @_INSECURE
 def run(
     evaluator: Path, inputs: tuple[Path, ...], output: Path, clear: Path | None, **options: Any
 ) -> None:
-    """Run a program on encrypted inputs."""
+    """Run a program on encrypted inputs, files or folders of them."""
+    from contextlib import ExitStack  # noqa: PLC0415
+
     import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.cluster import connected, read_inputs  # noqa: PLC0415
     from cloakwork.cli.input_files import read_values  # noqa: PLC0415
     from cloakwork.cli.key_files import require_layers  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
@@ -239,8 +244,19 @@ def run(
         loaded.cache_bytes = options["cache_bytes"]
     known = None if clear is None else read_values(clear, loaded.program.inputs)
     profile = cw.Profile()
-    given = [cw.load(path, cw.Encrypted) for path in inputs]
-    loaded.run(given, known, threads=options["threads"], profile=profile).save(output)
+    given = [read_inputs(path) for path in inputs]
+    with ExitStack() as stack:
+        cluster = None
+        if options["cluster"] is not None:
+            cluster = stack.enter_context(connected(options["cluster"]))
+        loaded.run(
+            given,
+            known,
+            threads=options["threads"],
+            profile=profile,
+            cluster=cluster,
+            folder=options["folder"],
+        ).save(output)
     if options["profile"]:
         click.echo(cw.explain(loaded.program, profile))
 

@@ -28,7 +28,7 @@ def load_encrypting(path: Path, insecure: bool) -> Client | Encryptor:
     Example:
         >>> import tempfile
         >>> import cloakwork as cw
-        >>> client, _ = cw.compile(lambda x: x.sum(), (4,)).keygen()
+        >>> client, _ = cw.compile(lambda x: x.sum(), (4,), public_inputs=True).keygen()
         >>> path = Path(tempfile.mkdtemp()) / "k"
         >>> client.public_key().save(path)
         >>> type(load_encrypting(path, insecure=False)).__name__

@@ -46,7 +46,7 @@ class Options:
         threads: Threads that a circuit over bits is to run on.
         failure_bits: A bootstrap of a circuit over bits, and a bound on noise of a function of
             integers, fails with a probability of at most 2^-failure_bits.
-        public_inputs: Whether a public key may encrypt inputs of a function of integers.
+        public_inputs: Whether a public key may encrypt inputs; those over bits it always may.
         insecure: Whether parameters below 128-bit security are allowed.
     """
 
@@ -217,7 +217,14 @@ def _function_of_integers(found: CircuitFunction, source: str, options: Options)
 
 def _function_of_tensors(found: Any, source: str, options: Options) -> Program:
     asked = options.taken(
-        source, "a function of tensors", "shape", "bound", "precision", "key_budget", "insecure"
+        source,
+        "a function of tensors",
+        "shape",
+        "bound",
+        "precision",
+        "public_inputs",
+        "key_budget",
+        "insecure",
     )
     shapes, bound = asked.pop("shape", ()), asked.pop("bound", 1.0)
     if not shapes:
@@ -234,7 +241,14 @@ def _is_network(found: Any) -> bool:
 
 def _network(found: Any, source: str, options: Options) -> Program:
     asked = options.taken(
-        source, "a network", "sample", "precision", "batch", "key_budget", "insecure"
+        source,
+        "a network",
+        "sample",
+        "precision",
+        "batch",
+        "public_inputs",
+        "key_budget",
+        "insecure",
     )
     sample = asked.pop("sample", None)
     if sample is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from cloakwork.explain.picture import picture
 from cloakwork.explain.quantities import size
+from cloakwork.explain.repeats import Run, runs_of
 from cloakwork.explain.stage_text import stage_lines
 from cloakwork.explain.stages import stages_of
 from cloakwork.explain.strips import strip_lines
@@ -111,13 +112,26 @@ def _plan(program: SlotProgram) -> list[str]:
     lines = ["", f"plan (rotating by k brings slot i + k to slot i, modulo {program.slots})"]
     several_origins = len({stage.origin for stage in stages}) > 1
     origin = ""
-    for number, stage in enumerate(stages[:_SHOWN_STAGES], start=1):
-        if several_origins and stage.origin != origin:
-            origin = stage.origin
-            lines.append(f"  {origin}")
-        lines += stage_lines(program, stage, number)
-    more = len(stages) - _SHOWN_STAGES
-    return lines + [f"  and {more} more stages"] * (more > 0)
+    shown = 0
+    # The same stage has the same text under any number.
+    for run in runs_of(["\n".join(stage_lines(program, stage, 0)) for stage in stages]):
+        if shown >= _SHOWN_STAGES:
+            return [*lines, f"  and {len(stages) - run.start} more stages"]
+        for place in range(run.start, run.start + run.length):
+            if several_origins and stages[place].origin != origin:
+                origin = stages[place].origin
+                lines.append(f"  {origin}")
+            lines += stage_lines(program, stages[place], place + 1)
+        shown += run.length
+        lines += [_again(run)] * (run.times > 1)
+    return lines
+
+
+def _again(run: Run) -> str:
+    first, last = run.start + 1, run.start + run.length
+    which = f"{first}" if first == last else f"{first} to {last}"
+    more = run.times - 1
+    return f"    {which} again {more} times, as {last + 1} to {last + more * run.length}"
 
 
 def _error(precision: float, scheme: Any) -> str:

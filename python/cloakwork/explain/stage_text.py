@@ -138,7 +138,8 @@ def _kind_told(program: SlotProgram, kind: str, numbers: Sequence[int]) -> str:
         case Polynomial(coefficients=coefficients, basis=basis):
             return f"polynomial of degree {len(coefficients) - 1} ({basis})"
         case RotatedProducts(left=left, step=step):
-            return f"{program.slots // step} rotated products of {counted(len(left), 'term')}"
+            what = kind.replace("_", " ")
+            return f"{program.slots // step} {what} of {counted(len(left), 'term')}"
         case DropLevel(level=level):
             return f"drop to level {level}"
         case _:

@@ -9,7 +9,6 @@ from typing import Any
 
 from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.quantities import counted, duration, listed, signed, size
-from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.profile import Profile
@@ -32,12 +31,14 @@ def total_lines(program: SlotProgram, scheme: Any) -> list[str]:
     found = counts(program)
     work = [counted(found[name], name) for name in sorted(found)]
     levels = [state.level for state in program.states if state.level is not None]
-    needed = required_keys(program)
+    needed = scheme.required_keys(program)
     steps = sorted((signed(steps, program.slots) for steps in needed.rotations), key=abs)
     keys = [f"{counted(len(steps), 'rotation')} (by {listed(steps)})"] if steps else []
     products = len(needed.rotated_products)
     keys += [f"{counted(products, 'product key')} (of the same)"] if products else []
     keys += ["relinearisation"] if needed.relinearisation_level is not None else []
+    keys += ["conjugation"] if needed.conjugation_level is not None else []
+    keys += ["two between secrets"] if needed.encapsulation_weight is not None else []
     keys += [size(scheme.key_bytes(program))] if needed else []
     return [
         *fact("work", work or ["none: the slots stay where they are"]),

@@ -70,7 +70,9 @@ def value_bounds(
         else:
             with np.errstate(over="ignore", invalid="ignore"):
                 made = operation.bound([slots[operand] for operand in operation.operands])
-        made = np.nan_to_num(made, nan=_LARGEST, posinf=_LARGEST, neginf=_LARGEST)
+        # Not copied where there is no need: inputs are many, and alike.
+        if not np.isfinite(made.max()):
+            made = np.nan_to_num(made, nan=_LARGEST, posinf=_LARGEST, neginf=_LARGEST)
         if number in ceilings:
             made = np.minimum(made, ceilings[number])
         slots[number] = made

@@ -184,7 +184,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         """
         content = hashlib.sha256(repr((self.slots, list(self._index))).encode())
         for array in (self._ends, self._targets, self.weights):
-            content.update(np.ascontiguousarray(array).tobytes())
+            content.update(np.ascontiguousarray(array).data)
         return content.digest()
 
     def is_finite(self) -> bool:

@@ -18,11 +18,16 @@ class KeyRequirements:
         rotations: Level of the Galois key of each rotation.
         rotated_products: Level of the product key of each rotation: from the secret key times the
             rotated one to the secret key. That of no rotation is the relinearisation key.
+        conjugation_level: Level of the key for complex conjugation, None for no key.
+        encapsulation_weight: Weight of the sparse secret under which the modulus is raised, None
+            for no keys to it and back.
     """
 
     relinearisation_level: int | None = None
     rotations: Mapping[int, int] = field(default_factory=dict)
     rotated_products: Mapping[int, int] = field(default_factory=dict)
+    conjugation_level: int | None = None
+    encapsulation_weight: int | None = None
 
     def beyond(self, held: KeyRequirements) -> KeyRequirements:
         """What of this demand the keys held do not serve.
@@ -31,25 +36,23 @@ class KeyRequirements:
             >>> KeyRequirements(2, {1: 2, 4: 1}).beyond(KeyRequirements(2, {1: 1, 4: 3})).rotations
             {1: 2}
         """
-        wanted, had = self.relinearisation_level, held.relinearisation_level
-        served = wanted is None or (had is not None and had >= wanted)
+        encapsulated = held.encapsulation_weight is not None
         return KeyRequirements(
-            None if served else wanted,
+            _level_beyond(self.relinearisation_level, held.relinearisation_level),
             _beyond(self.rotations, held.rotations),
             _beyond(self.rotated_products, held.rotated_products),
+            _level_beyond(self.conjugation_level, held.conjugation_level),
+            None if encapsulated else self.encapsulation_weight,
         )
 
     def joined(self, other: KeyRequirements) -> KeyRequirements:
         """The demand that serves both."""
-        levels = [
-            level
-            for level in (self.relinearisation_level, other.relinearisation_level)
-            if level is not None
-        ]
         return KeyRequirements(
-            max(levels, default=None),
+            _highest(self.relinearisation_level, other.relinearisation_level),
             _joined(self.rotations, other.rotations),
             _joined(self.rotated_products, other.rotated_products),
+            _highest(self.conjugation_level, other.conjugation_level),
+            _highest(self.encapsulation_weight, other.encapsulation_weight),
         )
 
     def parts(self, size: int) -> Iterator[KeyRequirements]:
@@ -61,6 +64,10 @@ class KeyRequirements:
         """
         if self.relinearisation_level is not None:
             yield KeyRequirements(self.relinearisation_level)
+        if self.conjugation_level is not None:
+            yield KeyRequirements(conjugation_level=self.conjugation_level)
+        if self.encapsulation_weight is not None:
+            yield KeyRequirements(encapsulation_weight=self.encapsulation_weight)
         rotations = iter(self.rotations.items())
         while part := dict(islice(rotations, size)):
             yield KeyRequirements(None, part)
@@ -70,23 +77,33 @@ class KeyRequirements:
 
     def __len__(self) -> int:
         """How many keys."""
+        others = (self.relinearisation_level, self.conjugation_level, self.encapsulation_weight)
         of_rotations = len(self.rotations) + len(self.rotated_products)
-        return (self.relinearisation_level is not None) + of_rotations
+        return sum(other is not None for other in others) + of_rotations
 
     def nbytes(self, key_bytes_at: Callable[[int], int]) -> int:
-        """Bytes of the keys, given those of one key at each level.
+        """Bytes of the keys, given those of one key at each level; of those at a level alone.
 
         Example:
             >>> KeyRequirements(2, {1: 2, 4: 1}).nbytes(lambda level: 10 * level)
             50
         """
         levels = [*self.rotations.values(), *self.rotated_products.values()]
-        if self.relinearisation_level is not None:
-            levels.append(self.relinearisation_level)
+        single = (self.relinearisation_level, self.conjugation_level)
+        levels += [level for level in single if level is not None]
         return sum(key_bytes_at(level) for level in levels)
 
     def __bool__(self) -> bool:
         return bool(len(self))
+
+
+def _level_beyond(wanted: int | None, held: int | None) -> int | None:
+    """The level of a key that is wanted, where the one held does not serve it."""
+    return None if wanted is None or (held is not None and held >= wanted) else wanted
+
+
+def _highest(one: int | None, other: int | None) -> int | None:
+    return max((each for each in (one, other) if each is not None), default=None)
 
 
 def _beyond(wanted: Mapping[int, int], held: Mapping[int, int]) -> dict[int, int]:

@@ -5,12 +5,15 @@ ciphertext has two rows of slots (BGV), both have these lanes. Lanes are shared 
 matrices of a batch (their number modulo p0), blocks of rows of the left matrix (p1), shares of the
 inner index (p2) and blocks of columns of the right matrix (p3), lane ((e p1 + a) p2 + b) p3 + c:
 
-    left     vector (I, j)     holds  A[(I p1 + a) d + h, inner(j, b)],  the same for every c
-    right    vector (j, J)     holds  B[inner(j, b), (J p3 + c) d + h],  the same for every a
-    product  vector (I, J, t)  holds  C[(I p1 + a) d + (h + t mod d), (J p3 + c) d + h]
+    left       vector (I, j)     holds  A[(I p1 + a) d + h, inner(j, b)],  the same for every c
+    right      vector (j, J)     holds  B[inner(j, b), (J p3 + c) d + h],  the same for every a
+    product    vector (I, J, t)  holds  C[(I p1 + a) d + (h + t mod d), (J p3 + c) d + h]
+    diagonals  vector (I, k, r)  holds  A[(I p1 + a) d + h, (k p2 + b) d + (h + r mod d)]
 
 The product's is called a diagonal pair, as each vector holds two parts of a diagonal of a block,
 above and below. With p2 > 1 its lanes but those of b = 0 hold anything once the shares are summed.
+A left matrix that lies by diagonals, inner indices in runs of d, can be multiplied by a product as
+that lies: the p1 blocks of rows of the one are the shares p2 of the other.
 
 Real numbers leave half of a complex slot free. Either two inner indices share it, k and k + 1 as
 real part and imaginary part (negative on the left), so that the real part of a product is the sum
@@ -33,7 +36,15 @@ from cloakwork.errors import InvalidLayoutError, ShapeMismatchError, SlotMismatc
 from cloakwork.programs.layout import MAX_SLOTS
 from cloakwork.programs.port import MAX_SIZE
 
-Role: TypeAlias = Literal["left", "right", "product"]
+Role: TypeAlias = Literal["left", "right", "product", "diagonals"]
+# What left matrices lie in.
+_LEFT: tuple[Role, ...] = ("left", "diagonals")
+_NAMES: dict[Role, str] = {
+    "left": "left blocks",
+    "right": "right blocks",
+    "product": "diagonal pair",
+    "diagonals": "diagonals",
+}
 _Size: TypeAlias = Annotated[int, Limits(1, MAX_SLOTS)]
 _Extent: TypeAlias = Annotated[int, Limits(1, MAX_SIZE)]
 _Half: TypeAlias = Annotated[int, Limits(1, 2)]
@@ -243,6 +254,11 @@ class BlockLayout:
                 f"cannot lay out matrices of shape {self.shape}: expected sizes from 1 on and up "
                 f"to {MAX_SIZE} elements"
             )
+        if self.role == "diagonals" and self.blocks.run != self.blocks.side:
+            raise InvalidLayoutError(
+                f"cannot lay out diagonals of {self.blocks.side} rows: expected runs of as many "
+                f"inner indices, got {self.blocks.run}"
+            )
 
     @property
     def slots(self) -> int:
@@ -256,7 +272,7 @@ class BlockLayout:
 
     @property
     def _operand_parts(self) -> int:
-        return self.blocks.inner_parts if self.role == "left" else self.blocks.parts
+        return self.blocks.inner_parts if self.role in _LEFT else self.blocks.parts
 
     @property
     def garbage(self) -> bool:
@@ -268,7 +284,7 @@ class BlockLayout:
         """Vectors by group of the batch, and along each index of the role."""
         blocks, (batch, rows, columns) = self.blocks, self.shape
         match self.role:
-            case "left":
+            case "left" | "diagonals":
                 found = counts(blocks, batch, rows, columns, 1)
                 return found.batches, found.tall, found.terms
             case "right":
@@ -350,6 +366,11 @@ class BlockLayout:
                 return matrix, (first * blocks.tall + a) * blocks.side + h, inner(second)
             case "right":
                 return matrix, inner(first), column(second)
+            case "diagonals":
+                start, turn = np.divmod(second, blocks.run)
+                turned_column = start * blocks.run + (h + turn) % blocks.run
+                row = (first * blocks.tall + a) * blocks.side + h
+                return matrix, row, inner(turned_column)
             case _:
                 turned = (h + rotation[0]) % blocks.side
                 row = (first * blocks.tall + a) * blocks.side + turned
@@ -361,7 +382,7 @@ class BlockLayout:
         _, (a, c), _, _ = self._lanes
         copies = np.zeros(blocks.lanes, dtype=bool)
         if self.role != "product":
-            copies = (c if self.role == "left" else a) > 0
+            copies = (c if self.role in _LEFT else a) > 0
         by_row = np.broadcast_to(copies, (blocks.side, blocks.lanes))
         return by_row.reshape(blocks.side, blocks.rows, blocks.step).swapaxes(0, 1).reshape(-1)
 
@@ -371,7 +392,7 @@ class BlockLayout:
         No more than one block of rows and of columns is looked at: others may be emptier.
         """
         _, *along = self.grid
-        terms = {"left": along[-1], "right": along[0]}.get(self.role, 1)
+        terms = {"left": along[-1], "diagonals": along[-1], "right": along[0]}.get(self.role, 1)
         # All but the last run of inner indices fill their vectors alike.
         first_ragged = max(0, terms - self.blocks.run)
         seen = [0, *range(first_ragged, terms)]
@@ -406,7 +427,7 @@ class BlockLayout:
             return parts[0]
         made = np.empty(parts[0].shape, dtype=np.complex128)
         made.real = parts[0]
-        np.multiply(parts[1], -1.0 if self.role == "left" else 1.0, out=made.imag)
+        np.multiply(parts[1], -1.0 if self.role in _LEFT else 1.0, out=made.imag)
         return made
 
     def unpack(self, vectors: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -428,7 +449,7 @@ class BlockLayout:
         for part in range(self.parts):
             elements = self.elements(numbers, part)
             held = elements >= 0
-            sign = -1 if part and self.role == "left" else 1
+            sign = -1 if part and self.role in _LEFT else 1
             found[elements[held]] = sign * halves[part][held]
         return found.reshape(self.shape)
 
@@ -439,6 +460,5 @@ class BlockLayout:
         return f"{batch} matrices of {matrices}" if batch > 1 else matrices
 
     def __str__(self) -> str:
-        name = "diagonal pair" if self.role == "product" else f"{self.role} blocks"
         halves = f", {self.parts} numbers a slot" if self.parts > 1 else ""
-        return f"{name} of {self.tensor_text()}, {self.blocks}{halves}"
+        return f"{_NAMES[self.role]} of {self.tensor_text()}, {self.blocks}{halves}"

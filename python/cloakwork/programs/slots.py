@@ -29,8 +29,10 @@ from cloakwork.programs.matrices import BlockLayout
 from cloakwork.programs.operations import (
     Add,
     AddProducts,
+    Bootstrap,
     Constant,
     Context,
+    DiagonalProducts,
     DropLevel,
     Input,
     Linear,
@@ -66,9 +68,11 @@ __all__ = [
     "AddProducts",
     "AnyLayout",
     "Basis",
+    "Bootstrap",
     "Builder",
     "Constant",
     "Context",
+    "DiagonalProducts",
     "DropLevel",
     "Input",
     "Integers",
@@ -293,6 +297,11 @@ class Builder:
     def operations(self) -> Sequence[Operation]:
         """The operations so far."""
         return self._operations
+
+    @property
+    def layouts(self) -> Sequence[AnyLayout | None]:
+        """The layouts so far."""
+        return self._layouts
 
     def __len__(self) -> int:
         return len(self._operations)

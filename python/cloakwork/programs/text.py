@@ -150,13 +150,19 @@ class Naming:
 
 
 def operation_lines(program: SlotProgram, naming: Naming) -> list[str]:
-    """One line per operation, with its layout, origin and stage."""
+    """One line per operation, with its layout, origin and stage.
+
+    Of blocks of a matrix, which are many, all vectors lie alike: the first says how.
+    """
     lines: list[str] = []
+    first: dict[BlockLayout, int] = {}
     for number, operation in enumerate(program.operations):
         words = [f"%{number} = {operation.kind}", *(f"%{each}" for each in operation.operands)]
         words.append(operation.text(naming))
         layout = program.layouts[number]
-        if layout is not None:
+        if isinstance(layout, BlockLayout) and first.setdefault(layout, number) < number:
+            words.append(f"layout of %{first[layout]}")
+        elif layout is not None:
             words.append(_layout(layout))
         for word, text in (("from", program.origins[number]), ("stage", program.stages[number])):
             words.append(f"{word} {quote(text)}" if text else "")
@@ -213,7 +219,7 @@ def read_operation(tokens: Tokens, named: Named, builder: Builder) -> None:
     if name not in OPERATIONS:
         raise InvalidProgramError(f"expected an operation, got {name[:20]!r}")
     operation = OPERATIONS[name].read(tokens, named)
-    layout = _read_layout(tokens, builder.slots) if tokens.accept("layout") else None
+    layout = _read_layout(tokens, builder) if tokens.accept("layout") else None
     builder.origin = tokens.quoted() if tokens.accept("from") else ""
     builder.stage = tokens.quoted() if tokens.accept("stage") else ""
     tokens.end()
@@ -225,7 +231,13 @@ def _expect_number(tokens: Tokens, prefix: str, number: int) -> None:
     tokens.expect("=")
 
 
-def _read_layout(tokens: Tokens, slots: int) -> AnyLayout:
+def _read_layout(tokens: Tokens, builder: Builder) -> AnyLayout:
+    slots = builder.slots
+    if tokens.accept("of"):
+        layout: AnyLayout | None = _taken(tokens, "%", builder.layouts)
+        if layout is None:
+            raise InvalidProgramError("expected a value that has a layout")
+        return layout
     for role in get_args(Role):
         if tokens.accept(role):
             return _read_blocks(tokens, role, slots)

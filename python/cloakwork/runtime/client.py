@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import math
+import os
 import secrets
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import require_precision
 from cloakwork.base.machine import physical_bytes
+from cloakwork.base.record import Record
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
     NoiseBudgetError,
     ValueOutOfRangeError,
 )
-from cloakwork.programs.packing import bound_arguments
+from cloakwork.programs.packing import Packed, bound_arguments
 from cloakwork.programs.packing.results import arrays_in
 from cloakwork.programs.slots import SlotProgram, State
-from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted
+from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted, require_files
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.program import Program
@@ -69,6 +74,76 @@ class _Encrypting(KeyHolder):
             ('x', 'w')
         """
         program, action = self.program, f"encrypt for {self.program.name}"
+        packed = self._packed(args, named, action)
+        if isinstance(program.body, SlotProgram):
+            levels = levels_of(program.body, "inputs")
+            largest = max((program.scheme.bytes_at(State(level)) for level in levels), default=0)
+            needed = largest * sum(map(len, packed.runs))
+            advice = "encrypt fewer evaluations at once, or use a machine with more memory"
+            require_memory(needed, physical_bytes(), action, advice)
+        runs = [self._encrypted_vectors(vectors) for vectors in packed.runs]
+        return self._encrypted("inputs", packed.ports, runs, packed.count)
+
+    def encrypt_into(
+        self, folder: str | os.PathLike[str], /, *args: Any, **named: Any
+    ) -> Encrypted:
+        """Encrypt inputs into the files of a folder, from which runs read what they need.
+
+        No more ciphertexts are in memory than those of one file. The files are readable by their
+        owner alone where they are local.
+
+        Args:
+            folder: A path, or a URL of fsspec's such as `s3://bucket/inputs`. What was encrypted
+                into it before is replaced.
+            args: The inputs; see `encrypt`.
+            named: The inputs by name.
+
+        Returns:
+            The inputs, which stay in the folder. `Encrypted.in_folder` finds them there.
+
+        Raises:
+            InvalidArgumentError: There can be nothing at such a place.
+            MissingDependencyError: fsspec is not installed.
+            StorageFullError: There is no space left in the folder.
+            CloakworkError: What `encrypt` raises.
+
+        Example:
+            >>> import tempfile
+            >>> import cloakwork as cw
+            >>> client, evaluator = cw.compile_matmul((16, 6), (6, 16)).keygen()
+            >>> sent = client.encrypt_into(tempfile.mkdtemp(), np.eye(16, 6), np.eye(6, 16))
+            >>> made = evaluator.run(sent, folder=tempfile.mkdtemp())
+            >>> round(float(client.decrypt(made).sum()), 3)
+            6.0
+        """
+        program, action = self.program, f"encrypt for {self.program.name}"
+        require_files(action)
+        from cloakwork.runtime.cluster.folder import Folder  # noqa: PLC0415
+        from cloakwork.runtime.cluster.stored import (  # noqa: PLC0415
+            HEAD,
+            PREFIX,
+            parts_of,
+            write_values,
+        )
+
+        packed = self._packed(args, named, action)
+        place = Folder.at(folder, action)
+        # With the head the values of an earlier time are gone.
+        place.remove((HEAD,))
+        place.remove((PREFIX,))
+        runs = [
+            [
+                (numbers, partial(self._records, vectors, numbers))
+                for numbers in parts_of(program, vectors)
+            ]
+            for vectors in packed.runs
+        ]
+        like = self._encrypted("inputs", packed.ports, [], packed.count)
+        return write_values(place, PREFIX, like, runs)
+
+    def _packed(self, args: Sequence[Any], named: Mapping[str, Any], action: str) -> Packed:
+        """Arguments as vectors."""
+        program = self.program
         arguments = bound_arguments(program.inputs, args, named, action)
         if program.inputs and not arguments:
             names = ", ".join(port.name for port in program.inputs)
@@ -76,18 +151,19 @@ class _Encrypting(KeyHolder):
                 f"cannot {action}: expected one or more of the inputs {names}, got none; run_clear "
                 "computes without encryption"
             )
-        packed = program.pack(arguments, action)
-        if isinstance(program.body, SlotProgram):
-            levels = levels_of(program.body, "inputs")
-            largest = max((program.scheme.bytes_at(State(level)) for level in levels), default=0)
-            needed = largest * sum(map(len, packed.runs))
-            advice = "encrypt fewer evaluations at once, or use a machine with more memory"
-            require_memory(needed, physical_bytes(), action, advice)
-        runs = [
-            program.scheme.encrypt(self._key, vectors, program.body, program.input_bounds)
-            for vectors in packed.runs
-        ]
-        return self._encrypted("inputs", packed.ports, runs, packed.count)
+        return program.pack(arguments, action)
+
+    def _encrypted_vectors(self, vectors: Mapping[int, NDArray[Any]]) -> dict[int, Any]:
+        program = self.program
+        made: dict[int, Any] = program.scheme.encrypt(
+            self._key, vectors, program.body, program.input_bounds
+        )
+        return made
+
+    def _records(self, vectors: Mapping[int, NDArray[Any]], numbers: Sequence[int]) -> list[Record]:
+        """The records of some inputs, encrypted."""
+        made = self._encrypted_vectors({number: vectors[number] for number in numbers})
+        return [self.program.scheme.dump(made[number]) for number in numbers]
 
 
 class Encryptor(_Encrypting):
@@ -100,7 +176,7 @@ class Encryptor(_Encrypting):
 
     Example:
         >>> import cloakwork as cw
-        >>> program = cw.compile(lambda x: x * 2, (3,))
+        >>> program = cw.compile(lambda x: x * 2, (3,), public_inputs=True)
         >>> client, evaluator = program.keygen()
         >>> other = client.public_key()
         >>> client.decrypt(evaluator.run(other.encrypt([0.25, 0.5, 0.75]))).round(4).tolist()

@@ -134,7 +134,8 @@ def _write_members(file: BinaryIO, kind: str, record: Record) -> None:
                     return {"bytes": member(value, "", zipfile.ZIP_STORED)}
                 case Mapping():
                     return {"record": {name: plain(each) for name, each in value.items()}}
-                case list() | tuple():
+                # What an iterator gives is made one by one: all at once may not fit.
+                case list() | tuple() | Iterator():
                     return [plain(each) for each in value]
                 case _:
                     return value

@@ -15,7 +15,17 @@ from typing import Any
 from cloakwork._native import BgvParameters, Parameters
 from cloakwork.base.record import Fields
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
-from cloakwork.programs.slots import Add, Mul, Neg, Rotate, SlotProgram, Sub
+from cloakwork.programs.refreshing import Refreshing
+from cloakwork.programs.slots import (
+    Add,
+    Context,
+    Mul,
+    Neg,
+    Operation,
+    Rotate,
+    SlotProgram,
+    Sub,
+)
 from cloakwork.runtime.degrees import degrees
 
 # A diagonal that is encoded already takes one inner product: this share of one that is not.
@@ -38,9 +48,8 @@ class LevelCosts:
     a constant by itself; plaintext products and diagonals include theirs. A linear transform takes
     beside `linear` a baby step for each rotation of its operand, a giant step for each rotation of
     a sum of its diagonals, and the diagonals. Rotated products take a gathering for each of their
-    operands and a rotated term for each pair of operands and each rotation; a product switch makes
-    a vector of one of them. Below `WIDE_ROTATIONS` rotations a narrow term is all that a pair of
-    operands takes.
+    operands and a rotated term for each pair of operands and each rotation, or a narrow term below
+    `WIDE_ROTATIONS` rotations; a product switch makes a vector of one of them.
     """
 
     rotation: float
@@ -73,9 +82,8 @@ class LevelCosts:
             >>> costs.rotated_products(4, 64) > 2 * costs.rotated_products(4, 16)
             True
         """
-        if rotations < WIDE_ROTATIONS:
-            return self.narrow_term * terms
-        return (2 * self.gathering + self.rotated_term * rotations) * terms
+        term = self.narrow_term if rotations < WIDE_ROTATIONS else self.rotated_term
+        return (2 * self.gathering + term * rotations) * terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +93,12 @@ class Costs:
     Args:
         levels: The costs of operations.
         run: What every run of a program costs besides its operations.
+        bootstrap: What a bootstrap costs, whatever its level; 0 where parameters have none.
     """
 
     levels: tuple[LevelCosts, ...]
     run: float = 0.0
+    bootstrap: float = 0.0
 
     def at(self, level: int) -> LevelCosts:
         """The costs at a level."""
@@ -109,12 +119,34 @@ class Costs:
             LevelCosts(**{kind: factor * cost for kind, cost in asdict(level).items()})
             for level in self.levels
         )
-        return Costs(tuple(levels), factor * self.run)
+        return Costs(tuple(levels), factor * self.run, factor * self.bootstrap)
 
     def kept(self) -> Costs:
         """The costs where diagonals of linear transforms stay encoded between runs."""
         levels = (replace(each, diagonal=_KEPT_SHARE * each.diagonal) for each in self.levels)
-        return Costs(tuple(levels), self.run)
+        return Costs(tuple(levels), self.run, self.bootstrap)
+
+    def with_bootstrap(self, refreshing: Refreshing) -> Costs:
+        """The costs with that of a bootstrap, counted in operations of the levels that it has.
+
+        Transforms have about as many baby steps as giant steps. The modulus is raised by as much as
+        two rotations at the top, and one vector is conjugated.
+
+        Args:
+            refreshing: What a bootstrap takes.
+        """
+        top, reduction = self.at(len(self.levels) - 1), refreshing.reduction_level
+        taken = [2 * top.rotation, self.at(reduction).rotation]
+        for level, diagonals, rotations in refreshing.transforms:
+            at = self.at(level)
+            steps = (at.baby_step + at.giant_step) * rotations / 2
+            taken.append(at.linear + steps + at.diagonal * diagonals + at.rescale)
+        products = [
+            at.product + at.relinearisation + at.rescale
+            for at in map(self.at, range(reduction, refreshing.output_level, -1))
+        ]
+        taken.append(refreshing.reduction_products * math.fsum(products) / len(products))
+        return replace(self, bootstrap=math.fsum(taken))
 
     @classmethod
     def from_dict(cls, data: Any) -> Costs:
@@ -122,7 +154,13 @@ class Costs:
         costs = Fields(data, "costs").made(cls)
         rows = list(asdict(costs)["levels"])
         positive = all(number > 0 for row in rows for number in row.values())
-        if not rows or rows != data["levels"] or not positive or costs.run < 0:
+        if (
+            not rows
+            or rows != data["levels"]
+            or not positive
+            or costs.run < 0
+            or costs.bootstrap < 0
+        ):
             raise MalformedBytesError(
                 "cannot read costs: expected what a run costs and a table of positive numbers"
             )
@@ -164,7 +202,7 @@ def _modelled_level(limbs: int, key_limbs: int, term: float) -> LevelCosts:
         drop_level=3.0 * limbs,
         gathering=1.3 * limbs,
         rotated_term=term * limbs,
-        narrow_term=15.0 * limbs,
+        narrow_term=1.4 * limbs,
         # Two decompositions and one division, done together with those of a rescale.
         product_switch=6.0 * key_limbs,
     )
@@ -198,28 +236,42 @@ def seconds_of(program: SlotProgram, costs: Costs) -> list[float]:
     seconds: list[float] = []
     for number, operation in enumerate(program.operations):
         context = program.context(number)
-        if not any(state.level is not None for state in context.states):
-            seconds.append(0.0)
-            continue
         if isinstance(operation, Rotate) and operation.operand in rotated:
             seconds.append(costs.at(context.level).hoisted_rotation)
             continue
-        taken = operation.seconds(context, costs)
-        if isinstance(operation, Add | Sub | Neg):
-            # Of as many polynomials as the value has.
-            taken *= (degree[number] + 1) / 2
-        if isinstance(operation, Mul):
-            relinearises = degree[number] == 1 and not context.has_constant
-        else:
-            relinearises = operation.degree in ("relinearises", "relinearises once") and any(
-                degree[operand] == 2 for operand in operation.operands
-            )
-        if relinearises:
-            taken += costs.at(context.level).relinearisation
-        seconds.append(taken)
+        seconds.append(operation_seconds(operation, context, degree, number, costs))
         if isinstance(operation, Rotate):
             rotated.add(operation.operand)
     return seconds
+
+
+def operation_seconds(
+    operation: Operation, context: Context, degree: Sequence[int], number: int, costs: Costs
+) -> float:
+    """What an operation takes by itself, relinearisations included; see `seconds_of`.
+
+    Args:
+        operation: The operation.
+        context: Where it stands.
+        degree: The degrees of all values of its program, by number.
+        number: Its own.
+        costs: What operations cost at each level.
+    """
+    if not any(state.level is not None for state in context.states):
+        return 0.0
+    taken = operation.seconds(context, costs)
+    if isinstance(operation, Add | Sub | Neg):
+        # Of as many polynomials as the value has.
+        taken *= (degree[number] + 1) / 2
+    if isinstance(operation, Mul):
+        relinearises = degree[number] == 1 and not context.has_constant
+    else:
+        relinearises = operation.degree in ("relinearises", "relinearises once") and any(
+            degree[operand] == 2 for operand in operation.operands
+        )
+    if relinearises:
+        taken += costs.at(context.level).relinearisation
+    return taken
 
 
 def total_seconds(program: SlotProgram, costs: Costs) -> float:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Annotated, Any, Literal
 
 from cloakwork.base.record import Fields, Limits, Record
-from cloakwork.errors import MalformedBytesError
+from cloakwork.errors import MalformedBytesError, MissingDependencyError
 from cloakwork.runtime import container
 from cloakwork.runtime.load import Saved
 from cloakwork.schemes.base import ReadLimits, value_count
@@ -21,6 +24,13 @@ _MAX_VALUES = 1 << 22
 _MAX_PORTS = 1 << 16
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """The record of a value that no scheme has read yet."""
+
+    record: Any
+
+
 class Encrypted(Saved):
     """Encrypted inputs of a program, or its results; nothing here decrypts them.
 
@@ -31,7 +41,7 @@ class Encrypted(Saved):
         program: The fingerprint of the program.
         role: Whether they go into the program or come out of it.
         ports: The names of the inputs or outputs that they are.
-        runs: For each run of the program its values by number, ciphertexts or their records.
+        runs: For each run of the program its values by number, each one read or not.
         count: How many evaluations they are; None where no argument had an axis for them.
         key_id: What the key is known by.
         warning: Why they do not hide what they hold; empty where they do.
@@ -69,34 +79,49 @@ class Encrypted(Saved):
         self.count = count
         self.key_id = key_id
         self.warning = warning
-        self._runs = [dict(run) for run in runs]
-        # What makes records of values; None where they are records already.
+        self._runs: list[Mapping[int, Any]] = list(runs)
+        # What makes records of values that were read; None where none was.
         self._dump = dump
 
     def values(self, scheme: Any, body: Any) -> list[dict[int, Any]]:
         """For each run its values by number, as a scheme works on them.
 
+        Each record is let go of once it is read: both at once may take more than there is.
+
         Raises:
             MalformedBytesError: They are of another scheme or another program.
         """
         if self._dump is None:
-            count = value_count(body, self.role)
-            if self.numbers() - set(range(count)):
-                raise MalformedBytesError(
-                    f"cannot read the {self.role}: expected values of the numbers 0 to "
-                    f"{count - 1}, got others"
-                )
-            self._runs = [
-                {
-                    number: scheme.read_value(
-                        Fields(record, f"the {self.role}"), body, number, self.role
-                    )
-                    for number, record in run.items()
-                }
-                for run in self._runs
-            ]
+            self.require_numbers(body)
             self._dump = scheme.dump
-        return self._runs
+        self._runs = [self._read(run, scheme, body) for run in self._runs]
+        return [dict(run) for run in self._runs]
+
+    def _read(self, run: Mapping[int, Any], scheme: Any, body: Any) -> dict[int, Any]:
+        read = run if isinstance(run, dict) else dict(run.items())
+        for number, value in read.items():
+            if isinstance(value, Unread):
+                fields = Fields(value.record, f"the {self.role}")
+                read[number] = scheme.read_value(fields, body, number, self.role)
+        return read
+
+    def require_numbers(self, body: Any) -> None:
+        """Refuse values that a program does not have.
+
+        Raises:
+            MalformedBytesError: There are some.
+        """
+        count = value_count(body, self.role)
+        if self.numbers() - set(range(count)):
+            raise MalformedBytesError(
+                f"cannot read the {self.role}: expected values of the numbers 0 to {count - 1}, "
+                "got others"
+            )
+
+    @property
+    def place(self) -> str | None:
+        """The folder in which the values stay, for `in_folder`; None where they are in memory."""
+        return None
 
     @property
     def runs(self) -> int:
@@ -137,20 +162,61 @@ class Encrypted(Saved):
         """
         return cls._of(container.read_bytes(data, KIND), ReadLimits())
 
-    def _record(self) -> Record:
-        dump = self._dump or (lambda record: record)
+    def described(self) -> Record:
+        """What a file says of the values beside themselves."""
         return {
             "program": self.program,
             "role": self.role,
             "ports": list(self.ports),
-            "runs": [
-                {"numbers": list(run), "values": [dump(value) for value in run.values()]}
-                for run in self._runs
-            ],
             "count": self.count,
             "key_id": self.key_id,
             "warning": self.warning,
         }
+
+    def records(self) -> list[dict[int, Any]]:
+        """For each run its values by number, as files hold them."""
+        return [
+            {number: self._record_of(value) for number, value in run.items()} for run in self._runs
+        ]
+
+    def _record_of(self, value: Any) -> Any:
+        return value.record if isinstance(value, Unread) else self._dump(value)
+
+    @classmethod
+    def in_folder(cls, folder: str | os.PathLike[str]) -> Encrypted:
+        """What `Client.encrypt_into` or a run wrote to a folder; it stays there.
+
+        Args:
+            folder: A path, or a URL of fsspec's.
+
+        Raises:
+            ClusterFolderError: There are no such values.
+            MalformedBytesError: The folder's head is damaged.
+            InvalidArgumentError: There can be nothing at such a place.
+            MissingDependencyError: fsspec is not installed.
+
+        Example:
+            >>> import tempfile
+            >>> import cloakwork as cw
+            >>> client, evaluator = cw.compile(lambda x: x.sum(), (4,)).keygen()
+            >>> folder = tempfile.mkdtemp()
+            >>> sent = client.encrypt_into(folder, [0.5] * 4)
+            >>> Encrypted.in_folder(folder).ports
+            ('x',)
+        """
+        action = f"open the encrypted values in {folder}"
+        require_files(action)
+        from cloakwork.runtime.cluster.folder import Folder  # noqa: PLC0415
+        from cloakwork.runtime.cluster.stored import HEAD, opened  # noqa: PLC0415
+
+        return opened(Folder.at(folder, action), HEAD)
+
+    def _record(self) -> Record:
+        runs = [{"numbers": list(run), "values": self._records_of(run)} for run in self._runs]
+        return {**self.described(), "runs": runs}
+
+    def _records_of(self, run: Mapping[int, Any]) -> Iterator[Any]:
+        return (self._record_of(value) for _, value in run.items())
 
     @classmethod
     def _of(cls, fields: Fields, _: ReadLimits) -> Encrypted:
@@ -176,12 +242,12 @@ class Encrypted(Saved):
         return f"Encrypted({self.role} {names:.60}{count}, {self.nbytes} bytes{warning})"
 
 
-def _read_run(fields: Fields) -> dict[int, Any]:
+def _read_run(fields: Fields) -> dict[int, Unread]:
     numbers = fields.value("numbers", tuple[Annotated[int, Limits(0, _MAX_VALUES)], ...])
     values = fields.items("values", most=_MAX_VALUES)
     if len(numbers) != len(values) or len(set(numbers)) != len(numbers):
         raise MalformedBytesError(f"cannot read {fields.place}: a value is missing or comes twice")
-    return dict(zip(numbers, values, strict=True))
+    return dict(zip(numbers, map(Unread, values), strict=True))
 
 
 def _size(entry: Any) -> int:
@@ -189,7 +255,7 @@ def _size(entry: Any) -> int:
     match entry:
         case Mapping():
             return sum(map(_size, entry.values()))
-        case list() | tuple():
+        case list() | tuple() | Iterator():
             return sum(map(_size, entry))
         case bytes() | str():
             return len(entry)
@@ -203,3 +269,15 @@ def read_key_id(fields: Fields) -> bytes:
     if len(key_id) != KEY_ID_BYTES:
         raise fields.wrong("key_id", f"{KEY_ID_BYTES} bytes")
     return key_id
+
+
+def require_files(action: str) -> None:
+    """Refuse folders where what reads and writes them is not installed.
+
+    Raises:
+        MissingDependencyError: It is not.
+    """
+    if find_spec("fsspec") is None:
+        raise MissingDependencyError(
+            f"cannot {action}: it takes fsspec; install it by pip install 'cloakwork[cluster]'"
+        )

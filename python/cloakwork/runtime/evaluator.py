@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 from weakref import finalize
 
+from cloakwork import _native
 from cloakwork.base.arguments import integer, optional, shown
 from cloakwork.base.machine import physical_bytes
 from cloakwork.base.record import digest_of
@@ -135,9 +136,11 @@ class Evaluator(KeyHolder):
             profile: Filled with what the run took.
             cancel: Set from another thread, it stops the run between operations.
             cluster: The client of a cluster of Dask whose workers do the work.
-            folder: For a cluster a folder that all of its machines share, as a path or as a URL
-                of fsspec's. A run that is started anew with the same folder does what is missing
-                there. By default a temporary folder of this machine.
+            folder: A folder that all machines of a cluster share, as a path or as a URL of
+                fsspec's; by default a temporary folder of this machine. A run that is started anew
+                with the same folder does what is missing there. Without a cluster the run is in
+                this process and by files, too, with no more in memory than `memory_limit`. Where
+                inputs are in folders, the results stay in this one.
 
         Raises:
             InvalidArgumentError: They are not encrypted inputs, or an argument is invalid.
@@ -173,21 +176,18 @@ class Evaluator(KeyHolder):
         profile = optional(profile, Profile, "profile", action) or Profile()
         cancel = optional(cancel, threading.Event, "cancel", action)
         known = self._clear_inputs(clear, action)
-        runs, count = self._given(inputs, known, action)
+        several = self._several(inputs, known, action)
         profile.clear()
         ports = [port.name for port in program.outputs]
-        if cluster is not None:
-            if threads is not None:
+        count = several[0].count
+        if cluster is not None or folder is not None:
+            if cluster is not None and threads is not None:
                 raise InvalidArgumentError(
                     f"cannot {action}: threads are those of a run in this process; on a cluster "
                     "each worker has its own"
                 )
-            by_workers = self._run_on(cluster, folder, runs, known, profile, cancel)
-            return self._encrypted(
-                "outputs", ports, [dict(enumerate(each)) for each in by_workers], count
-            )
-        if folder is not None:
-            raise InvalidArgumentError(f"cannot {action}: a folder is for runs on a cluster")
+            return self._run_in_grains(several, known, threads, cluster, folder, profile, cancel)
+        runs = self._given(several)
         threads = threads_within(self._memory_limit, self._peak_bytes, threads, action)
         made: list[dict[int, Any]] = []
         for values in runs:
@@ -203,18 +203,19 @@ class Evaluator(KeyHolder):
                 profile.append(own)
         return self._encrypted("outputs", ports, made, count)
 
-    def _run_on(
+    def _run_in_grains(
         self,
-        cluster: Client,
-        folder: str | os.PathLike[str] | None,
-        runs: Sequence[Mapping[int, Any]],
+        several: Sequence[Encrypted],
         known: Mapping[int, Any],
+        threads: int | None,
+        cluster: Client | None,
+        folder: str | os.PathLike[str] | None,
         profile: Profile,
         cancel: threading.Event | None,
-    ) -> list[list[Any]]:
-        """The outputs of every run, made on a cluster."""
+    ) -> Encrypted:
+        """Run the program by files, on a cluster or here."""
         program = self.program
-        action = f"run {program.name} on a cluster"
+        action = f"run {program.name} " + ("by files" if cluster is None else "on a cluster")
         if find_spec("distributed") is None:
             raise MissingDependencyError(
                 f"cannot {action}: it takes Dask; install it by pip install 'cloakwork[cluster]'"
@@ -224,32 +225,48 @@ class Evaluator(KeyHolder):
                 f"cannot {action}: it is in the clear, where modelled errors follow the order of "
                 "operations; run it in this process"
             )
-        if isinstance(program.body, SlotProgram) and any(
-            state.products for state in program.body.states
-        ):
-            raise InvalidArgumentError(
-                f"cannot {action}: expected a program without products of matrices in blocks, "
-                "which are not sent from worker to worker; run it in this process"
-            )
         from cloakwork.runtime.cluster.folder import Folder  # noqa: PLC0415
-        from cloakwork.runtime.cluster.run import run_on_cluster  # noqa: PLC0415
+        from cloakwork.runtime.cluster.run import Asked, run_here, run_on_cluster  # noqa: PLC0415
+        from cloakwork.runtime.cluster.stored import StoredEncrypted  # noqa: PLC0415
 
-        encrypted: list[Mapping[int, Any]] = []
-        for values in runs:
-            if isinstance(program.body, SlotProgram):
-                self._require_bounds([values[number] for number in sorted(values)])
-                encrypted.append(values)
-            else:
-                encrypted.append(program.scheme.with_clear(program.body, values, known))
-        if folder is not None:
-            given = Folder.at(folder, action)
-            return run_on_cluster(self, encrypted, cluster, given, given, profile, cancel)
-        own = Folder.at(self._own_folder, action)
-        jobs = own.within(uuid4().hex)
+        given = [*several, *self._known_inputs(several, known)]
+        for each in given:
+            each.require_numbers(program.body)
+        own = folder is None
+        place = Folder.at(self._own_folder if folder is None else folder, action)
+        jobs = place.within(uuid4().hex) if own else place
+        asked = Asked(self, given, place, jobs, profile, cancel)
+        ports = [port.name for port in program.outputs]
         try:
-            return run_on_cluster(self, encrypted, cluster, own, jobs, profile, cancel)
+            if cluster is not None:
+                ran = run_on_cluster(asked, cluster)
+            else:
+                ran = run_here(asked, _native.threads() if threads is None else threads)
+            stays = not own and any(isinstance(each, StoredEncrypted) for each in several)
+            if stays:
+                return ran.stored(self._encrypted("outputs", ports, [], several[0].count))
+            found = [dict(enumerate(each)) for each in ran.outputs()]
+            return self._encrypted("outputs", ports, found, several[0].count)
         finally:
-            jobs.remove_all()
+            if own:
+                jobs.remove_all()
+
+    def _known_inputs(
+        self, several: Sequence[Encrypted], known: Mapping[int, Any]
+    ) -> list[Encrypted]:
+        """Inputs that are given in the clear, as ciphertexts that hide nothing."""
+        if not known:
+            return []
+        program, first = self.program, several[0]
+        runs = [
+            {
+                number: value
+                for number, value in program.scheme.with_clear(program.body, run, known).items()
+                if number in known
+            }
+            for run in first.values(program.scheme, program.body)
+        ]
+        return [self._encrypted("inputs", (), runs, first.count)]
 
     @cached_property
     def _own_folder(self) -> str:
@@ -293,17 +310,18 @@ class Evaluator(KeyHolder):
             )
         return dict(packed.runs[0])
 
-    def _given(
+    def _several(
         self, inputs: Encrypted | Sequence[Encrypted], known: Mapping[int, Any], action: str
-    ) -> tuple[list[dict[int, Any]], int | None]:
-        """The values of each run by number, of all that was given, and how many evaluations."""
+    ) -> list[Encrypted]:
+        """What was given, where together it is every input once, of one key and this program."""
         several: list[Any] = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
         if not several or not all(isinstance(each, Encrypted) for each in several):
             raise InvalidArgumentError(
                 f"cannot {action}: expected what encrypt gave, or a list of it, got "
                 f"{type(inputs).__name__}"
             )
-        parts = [self._values(each, "inputs", action) for each in several]
+        for each in several:
+            self._require_own(each, "inputs", action)
         if len({(each.runs, each.count) for each in several}) > 1:
             counts = ", ".join(str(each.count) for each in several)
             raise ShapeMismatchError(
@@ -311,8 +329,13 @@ class Evaluator(KeyHolder):
             )
         numbers = [*known, *(number for each in several for number in each.numbers())]
         self._require_once(numbers, action)
-        runs = [dict(ChainMap(*of_run)) for of_run in zip(*parts, strict=True)]
-        return runs, several[0].count
+        return several
+
+    def _given(self, several: Sequence[Encrypted]) -> list[dict[int, Any]]:
+        """The values of each run by number, of all that was given."""
+        program = self.program
+        parts = [each.values(program.scheme, program.body) for each in several]
+        return [dict(ChainMap(*of_run)) for of_run in zip(*parts, strict=True)]
 
     def _require_once(self, numbers: Sequence[int], action: str) -> None:
         """Refuse an input that is missing or given twice, by its name."""

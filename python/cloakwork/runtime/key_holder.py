@@ -27,6 +27,11 @@ class KeyHolder(Unpicklable, Saved):
 
     def _values(self, given: Encrypted, role: Role, action: str) -> list[dict[int, Any]]:
         """For each run the values by number, where they are of this role, program and key."""
+        self._require_own(given, role, action)
+        return given.values(self.program.scheme, self.program.body)
+
+    def _require_own(self, given: Encrypted, role: Role, action: str) -> None:
+        """Refuse values of another role, program or key."""
         if given.role != role:
             raise InvalidArgumentError(
                 f"cannot {action}: expected {role}, got {given.role}; encrypt gives inputs, and "
@@ -42,7 +47,6 @@ class KeyHolder(Unpicklable, Saved):
                 f"cannot {action}: the {role} were encrypted for another client than this key's; "
                 "keygen makes client and evaluator as a pair"
             )
-        return given.values(self.program.scheme, self.program.body)
 
     def _encrypted(
         self, role: Role, ports: Sequence[str], runs: Sequence[Mapping[int, Any]], count: int | None

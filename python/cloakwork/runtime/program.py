@@ -186,8 +186,7 @@ class Program(Saved):
 
         Titles do not count, nor the lines of the user's program that operations come from.
         """
-        record = self.to_record()
-        return digest_of({**record, **_NO_MEANING, "body": meaning_record(self.body)})[:32]
+        return digest_of({**self._record_around(meaning_record(self.body)), **_NO_MEANING})[:32]
 
     @property
     def log2_failure(self) -> float:
@@ -396,20 +395,22 @@ class Program(Saved):
     def to_record(self) -> Record:
         """The program as files hold it."""
         if isinstance(self.body, SlotProgram):
-            form, body = "slots", slots_record(self.body)
-        else:
-            form, body = "bootstraps", record_of(self.body)
+            return self._record_around(slots_record(self.body))
+        return self._record_around(record_of(self.body))
+
+    _record = to_record
+
+    def _record_around(self, body: Record) -> Record:
+        """The program as a record whose body is given."""
         return {
             "scheme": self.scheme.to_record(),
-            "form": form,
+            "form": "slots" if isinstance(self.body, SlotProgram) else "bootstraps",
             "body": body,
             "packing": {"kind": self.packing.kind, **record_of(self.packing)},
             "ranges": record_of(self.ranges),
             "error": self.error,
             "threads": self.threads,
         }
-
-    _record = to_record
 
     @classmethod
     def from_fields(cls, fields: Fields, limits: ReadLimits) -> Program:

@@ -7,27 +7,24 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork._native import Parameters
 from cloakwork.programs.activation_range import ActivationRange
 from cloakwork.programs.slots import Constant, Input, Output, SlotProgram, Vector
 from cloakwork.runtime.executor import applied
-from cloakwork.schemes.ckks_noise import noise_of
+from cloakwork.schemes.ckks_noise import NoiseModel
 from cloakwork.schemes.clear_real import ClearBackend, ClearKey, ClearVector
 
 
 def results(
     program: SlotProgram,
     inputs: Sequence[Vector],
-    parameters: Parameters | None = None,
-    seed: int = 0,
+    noise: NoiseModel | None = None,
 ) -> list[Vector]:
     """The results of a program over reals in the clear.
 
     Args:
         program: The program.
         inputs: One vector for each input, in order.
-        parameters: Those whose noise is added; None for none.
-        seed: What the noise is drawn from.
+        noise: The errors to add; None for none.
 
     Example:
         >>> from cloakwork.programs.slots import Add
@@ -35,7 +32,6 @@ def results(
         >>> results(program, [np.array([1.0, -2.0])])[0].tolist()
         [2.0, -4.0]
     """
-    noise = None if parameters is None else noise_of(parameters, seed)
     values = _values(program, ClearBackend(noise), ClearKey(noise), inputs)
     return _outputs(program, values)
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,8 @@ from cloakwork._native import BgvParameters, Parameters
 from cloakwork.base.arguments import integer
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError, MalformedBytesError, NoiseBudgetError
-from cloakwork.programs.keys import KeyRequirements
+from cloakwork.programs.keys import KeyRequirements, required_keys
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis, Input, Output, SlotProgram, State
 
 
@@ -92,6 +94,9 @@ class Backend(Protocol[V]):
     def rotated_products(self, left: Sequence[V], right: Sequence[V], step: int) -> Any:
         """The products of two lists under all rotations; see `programs.operations.products`."""
 
+    def diagonal_products(self, left: Sequence[V], right: Sequence[V], step: int) -> Any:
+        """The products of two lists of diagonals; see `programs.operations.products`."""
+
     def add_products(self, left: Any, right: Any) -> Any:
         """The sums of rotated products, each of one with each of the other."""
 
@@ -107,6 +112,10 @@ class Backend(Protocol[V]):
 
     def drop_level(self, value: V, level: int) -> V:
         """The same numbers at a lower level, over reals at that level's scale."""
+
+    def bootstrap(self, value: V, level: int) -> V:
+        """The same numbers at the level of a refreshed value."""
+        raise InvalidProgramError("cannot run bootstrap: programs over integers have none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,11 +335,40 @@ class Scheme(Protocol):
 class SlotScheme(Scheme, Protocol):
     """A scheme on whose values slot programs run.
 
+    Args:
+        parameters: A parameter set, or one for each prime.
+        public_inputs: Whether inputs may be encrypted by a public key, whose noise estimates then
+            count.
+
     Attributes:
         parameter_sets: Its parameters, `Parameters` or for each prime `BgvParameters`.
+        refreshing: What bootstraps under its parameters do; None where there are none.
     """
 
     parameter_sets: Sequence[Any]
+    refreshing: Refreshing | None = None
+
+    def __init__(self, parameters: Any, *, public_inputs: bool = False) -> None:
+        self.public_inputs = public_inputs
+
+    def dump_parameters(self) -> Record:
+        """The parameters as files hold them."""
+
+    @classmethod
+    def read_parameters(cls, fields: Fields, limits: ReadLimits) -> tuple[Any, ...]:
+        """The parameters of a record; refusals as `from_fields`."""
+
+    def to_record(self) -> Record:
+        return {
+            "scheme": self.name,
+            **self.dump_parameters(),
+            "public_inputs": self.public_inputs,
+        }
+
+    @classmethod
+    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
+        parameters = cls.read_parameters(fields, limits)
+        return cls(*parameters, public_inputs=fields.value("public_inputs", bool))
 
     def backend(self, keys: Any, *, cache_bytes: int) -> Backend[Any]:
         """What a program runs on.
@@ -339,6 +377,10 @@ class SlotScheme(Scheme, Protocol):
             keys: The evaluation keys.
             cache_bytes: Bytes that encoded linear transforms may take, to be used again.
         """
+
+    def required_keys(self, body: SlotProgram) -> KeyRequirements:
+        """The evaluation keys that a body needs, under each parameter set."""
+        return required_keys(body)
 
     def held_keys(self, keys: Any) -> Sequence[KeyRequirements]:
         """Which evaluation keys there are, under each parameter set; nothing of clear schemes."""
@@ -349,6 +391,13 @@ class SlotScheme(Scheme, Protocol):
 
     def read_ciphertext(self, fields: Fields) -> Any:
         """A value of a record, at whatever level.
+
+        Raises:
+            MalformedBytesError: The record is of another kind.
+        """
+
+    def read_products(self, fields: Fields) -> Any:
+        """Rotated products of a record.
 
         Raises:
             MalformedBytesError: The record is of another kind.
@@ -418,18 +467,31 @@ def value_count(body: Any, role: str) -> int:
     return len(body.inputs if role == "inputs" else body.outputs)
 
 
-def levels_of(body: SlotProgram, role: str) -> list[int]:
-    """The levels of the inputs of a program, or of its outputs.
+def levels_of(body: SlotProgram, role: str) -> Sequence[int]:
+    """The levels of the inputs of a program, or of its outputs; found once for each program.
 
     Example:
         >>> from cloakwork.programs.slots import Add
         >>> body = SlotProgram("double", 4, (Input("x", 3), Add(0, 0), Output(1)), (None,) * 3)
         >>> levels_of(body, "inputs"), levels_of(body, "outputs")
-        ([3], [3])
+        ((3,), (3,))
     """
-    kind = Input if role == "inputs" else Output
-    return [
+    found = _levels.get(body)
+    if found is None:
+        found = _levels[body] = {
+            "inputs": _levels_at(body, Input),
+            "outputs": _levels_at(body, Output),
+        }
+    return found[role]
+
+
+# Each value is read at a level of its own, and a program may have thousands.
+_levels: WeakKeyDictionary[SlotProgram, dict[str, tuple[int, ...]]] = WeakKeyDictionary()
+
+
+def _levels_at(body: SlotProgram, kind: type[Input | Output]) -> tuple[int, ...]:
+    return tuple(
         state.level
         for operation, state in zip(body.operations, body.states, strict=True)
         if isinstance(operation, kind) and state.level is not None
-    ]
+    )

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,10 @@ from cloakwork._native import (
     BgvParameters,
     BgvPlaintext,
     BgvPublicKey,
+    BgvRotatedProducts,
     BgvSecretKey,
 )
-from cloakwork.base.record import Fields, Record
+from cloakwork.base.record import Fields
 from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.programs.slots import DropLevel, Input, Integers, Rescale, SlotProgram, State
@@ -35,7 +36,6 @@ from cloakwork.schemes.base import (
     Backend,
     Decrypted,
     Flooding,
-    ReadLimits,
     levels_of,
     require_failure,
 )
@@ -155,10 +155,24 @@ class BgvBackend(Backend[ByPrime]):
     def rotated_products(
         self, left: Sequence[ByPrime], right: Sequence[ByPrime], step: int
     ) -> ByPrime:
+        return self._products(BgvEvaluator.rotated_products, left, right, step)
+
+    def diagonal_products(
+        self, left: Sequence[ByPrime], right: Sequence[ByPrime], step: int
+    ) -> ByPrime:
+        return self._products(BgvEvaluator.diagonal_products, left, right, step)
+
+    def _products(
+        self,
+        multiply: Callable[..., Any],
+        left: Sequence[ByPrime],
+        right: Sequence[ByPrime],
+        step: int,
+    ) -> ByPrime:
         lists = [zip(*(each.by_prime for each in values), strict=True) for values in (left, right)]
         return ByPrime(
             tuple(
-                evaluator.rotated_products(u, v, step)
+                multiply(evaluator, u, v, step)
                 for evaluator, u, v in zip(self._evaluators, *lists, strict=True)
             )
         )
@@ -221,8 +235,7 @@ class Bgv(IntegerScheme):
     def __init__(
         self, parameter_sets: Sequence[BgvParameters], *, public_inputs: bool = False
     ) -> None:
-        super().__init__(parameter_sets)
-        self.public_inputs = public_inputs
+        super().__init__(parameter_sets, public_inputs=public_inputs)
         self._moduli = [each.plaintext_modulus for each in parameter_sets]
         self.modulus = math.prod(self._moduli)
 
@@ -248,7 +261,7 @@ class Bgv(IntegerScheme):
 
     def in_clear(self, noise_seed: int | None = None) -> ClearInteger:
         """The same integers without encryption; exact numbers have no errors to model."""
-        return ClearInteger(self.parameter_sets)
+        return ClearInteger(self.parameter_sets, public_inputs=self.public_inputs)
 
     def estimators(
         self, body: SlotProgram, bounds: Any
@@ -344,20 +357,17 @@ class Bgv(IntegerScheme):
             raise fields.wrong("data", "ciphertexts at one level")
         return made
 
+    def read_products(self, fields: Fields) -> ByPrime:
+        made = self._read(BgvRotatedProducts, fields)
+        if len({(each.level, each.count) for each in made.by_prime}) > 1:
+            raise fields.wrong("data", "products at one level, as many under each prime")
+        return made
+
     def _read(self, kind: Any, fields: Fields) -> ByPrime:
         parts = fields.items("data", most=len(self.parameter_sets))
         if len(parts) != len(self.parameter_sets) or not all(isinstance(p, bytes) for p in parts):
             raise fields.wrong("data", f"bytes for {len(self.parameter_sets)} primes")
         return ByPrime(tuple(map(kind.from_bytes, self.parameter_sets, parts)))
-
-    def to_record(self) -> Record:
-        return {**super().to_record(), "public_inputs": self.public_inputs}
-
-    @classmethod
-    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
-        made = super().from_fields(fields, limits)
-        made.public_inputs = fields.value("public_inputs", bool)
-        return made
 
     def __str__(self) -> str:
         moduli = ", ".join(map(str, self._moduli))

@@ -87,6 +87,12 @@ class BgvEstimates(Backend[BgvEstimate]):
         """Any of the products."""
         return BgvEstimate.rotated_products(left, right)
 
+    def diagonal_products(
+        self, left: Sequence[BgvEstimate], right: Sequence[BgvEstimate], step: int
+    ) -> BgvEstimate:
+        """Any of the products: their noise is that of as many terms, the worst of both lists."""
+        return BgvEstimate.rotated_products(left, right)
+
     def add_products(self, left: BgvEstimate, right: BgvEstimate) -> BgvEstimate:
         return left.add_rotated_products(right)
 

@@ -9,13 +9,15 @@ scale of the lower one. So any two values of one level can be added.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from cloakwork._native import (
     PRECISION_FAILURE_BITS,
+    Bootstrapping,
     Ciphertext,
     CkksEstimate,
     EvaluationKeys,
@@ -26,8 +28,10 @@ from cloakwork._native import (
     SecretKey,
 )
 from cloakwork.base.record import Fields
-from cloakwork.programs.keys import KeyRequirements, required_keys
-from cloakwork.programs.slots import Basis, SlotProgram, State, Vector
+from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.keys import KeyRequirements
+from cloakwork.programs.refreshing import Refreshing
+from cloakwork.programs.slots import Basis, Bootstrap, SlotProgram, State, Vector
 from cloakwork.schemes.base import Backend, Decrypted, Flooding, levels_of
 from cloakwork.schemes.ckks_estimates import CkksEstimates
 from cloakwork.schemes.clear_real import ClearReal, RealScheme
@@ -41,7 +45,8 @@ class CkksBackend(Backend[Ciphertext]):
         parameters: The parameter set.
         keys: The evaluation keys; it holds no other key.
         cache_bytes: Bytes that encoded linear transforms may take, so that later runs need not
-            encode them again.
+            encode them again; those of a bootstrapping come first.
+        refreshing: What bootstraps do; None where the parameters have none.
 
     Example:
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
@@ -53,12 +58,21 @@ class CkksBackend(Backend[Ciphertext]):
     """
 
     def __init__(
-        self, parameters: Parameters, keys: EvaluationKeys, *, cache_bytes: int = 0
+        self,
+        parameters: Parameters,
+        keys: EvaluationKeys,
+        *,
+        cache_bytes: int = 0,
+        refreshing: Refreshing | None = None,
     ) -> None:
         self.parameters = parameters
         self.keys = keys
-        self.transforms = TransformCache(parameters, cache_bytes)
+        kept = 0 if refreshing is None else refreshing.encoded_bytes
+        self._keeps_circuit = kept <= cache_bytes
+        self.transforms = TransformCache(parameters, cache_bytes - kept * self._keeps_circuit)
+        self._refreshing = refreshing
         self._evaluator = Evaluator(keys)
+        self._making = threading.Lock()
 
     def extend_keys(self, keys: EvaluationKeys) -> None:
         """Take in further evaluation keys of the same secret key.
@@ -123,6 +137,11 @@ class CkksBackend(Backend[Ciphertext]):
     ) -> RotatedProducts:
         return self._evaluator.rotated_products(left, right, step)
 
+    def diagonal_products(
+        self, left: Sequence[Ciphertext], right: Sequence[Ciphertext], step: int
+    ) -> RotatedProducts:
+        return self._evaluator.diagonal_products(left, right, step)
+
     def add_products(self, left: RotatedProducts, right: RotatedProducts) -> RotatedProducts:
         return self._evaluator.add_rotated_products(left, right)
 
@@ -138,14 +157,30 @@ class CkksBackend(Backend[Ciphertext]):
     def drop_level(self, value: Ciphertext, level: int) -> Ciphertext:
         return self._evaluator.align(value, level)
 
+    def bootstrap(self, value: Ciphertext, level: int) -> Ciphertext:
+        with self._making:
+            circuit = self._circuit
+        if circuit is None:
+            raise InvalidProgramError("cannot run bootstrap: the parameters have no levels for it")
+        # At the scale of its level: what double rounding makes of scales doubles with every square.
+        return self._evaluator.align(self._evaluator.bootstrap(value, circuit), level)
+
+    @cached_property
+    def _circuit(self) -> Bootstrapping | None:
+        if self._refreshing is None:
+            return None
+        if self._keeps_circuit:
+            return self._refreshing.encoded_circuit()
+        return self._refreshing.circuit
+
 
 class Ckks(RealScheme):
     """CKKS under a parameter set: approximate numbers, see `schemes.base.Scheme`.
 
-    Inputs may always be encrypted by a public key: errors are planned and estimated as of such.
-
     Args:
         parameters: The parameter set.
+        refreshing: What bootstraps under it do; None where its chain has no levels for them.
+        public_inputs: Whether inputs may be encrypted by a public key.
 
     Example:
         >>> import numpy as np
@@ -165,23 +200,32 @@ class Ckks(RealScheme):
     def log2_failure(self, body: SlotProgram) -> float:
         """log2 of the probability that a result errs by more than its precision says.
 
-        Each ciphertext's does with 2^-20 (`crates/rlwe`, `ckks::estimate`).
+        Each ciphertext's does with 2^-20 (`crates/rlwe`, `ckks::estimate`), and a bootstrap makes
+        all numbers wrong with the probability that a coefficient overflows.
         """
-        return math.log2(len(levels_of(body, "outputs"))) - PRECISION_FAILURE_BITS
+        failure = len(levels_of(body, "outputs")) * 2.0**-PRECISION_FAILURE_BITS
+        bootstraps = sum(isinstance(operation, Bootstrap) for operation in body.operations)
+        if self.refreshing is not None:
+            failure += bootstraps * 2.0**-self.refreshing.parameters.failure_bits
+        return math.log2(failure)
 
     def in_clear(self, noise_seed: int | None = None) -> ClearReal:
-        return ClearReal(self.parameters, noise_seed)
+        return ClearReal(
+            self.parameters, self.refreshing, noise_seed, public_inputs=self.public_inputs
+        )
 
     def estimators(
         self, body: SlotProgram, bounds: Sequence[float] | None
     ) -> Sequence[tuple[CkksEstimates, list[CkksEstimate]]]:
-        """What holds whatever key encrypts inputs: under the public key they have more noise."""
         assert bounds is not None
+        encrypted = CkksEstimate.encrypted
+        if self.public_inputs:
+            encrypted = CkksEstimate.encrypted_publicly
         fresh = [
-            self.parameters.estimate(body.slots, level=level, bound=bound).encrypted_publicly()
+            encrypted(self.parameters.estimate(body.slots, level=level, bound=bound))
             for level, bound in zip(levels_of(body, "inputs"), bounds, strict=True)
         ]
-        return [(CkksEstimates(self.parameters), fresh)]
+        return [(CkksEstimates(self.parameters, self.refreshing), fresh)]
 
     def secret_key(self) -> SecretKey:
         return SecretKey.generate(self.parameters)
@@ -190,20 +234,27 @@ class Ckks(RealScheme):
         return secret.public_key()
 
     def evaluation_keys(self, secret: SecretKey, body: SlotProgram) -> EvaluationKeys:
-        return self.keys_for(secret, required_keys(body))
+        return self.keys_for(secret, self.required_keys(body))
 
     def keys_for(self, secret: SecretKey, needed: KeyRequirements) -> EvaluationKeys:
         """Evaluation keys at the levels asked for."""
         return secret.evaluation_keys(
             relinearisation_level=needed.relinearisation_level,
             rotations=needed.rotations,
-            conjugation_level=None,
+            conjugation_level=needed.conjugation_level,
             rotated_products=needed.rotated_products,
+            encapsulation_weight=needed.encapsulation_weight,
         )
 
     def held_keys(self, keys: EvaluationKeys) -> list[KeyRequirements]:
         return [
-            KeyRequirements(keys.relinearisation_level, keys.rotations(), keys.rotated_products())
+            KeyRequirements(
+                keys.relinearisation_level,
+                keys.rotations(),
+                keys.rotated_products(),
+                keys.conjugation_level,
+                keys.encapsulation_weight,
+            )
         ]
 
     def encrypt_vector(
@@ -220,17 +271,19 @@ class Ckks(RealScheme):
         expected: Sequence[CkksEstimate] | None = None,
         flooding: Flooding | None = None,
     ) -> Decrypted:
-        """The real parts of all slots of every value."""
+        """The complex slots of every value."""
         assert expected is not None
         decrypt: Any = secret.decrypt
         if flooding is not None:
             decrypt = partial(secret.decrypt_flooded, **asdict(flooding))
         found = [decrypt(*pair) for pair in zip(values, expected, strict=True)]
-        vectors = [each.decode_real() for each in found]
+        vectors = [each.decode() for each in found]
         return Decrypted(vectors, max(2.0**-each.precision for each in found))
 
     def backend(self, keys: EvaluationKeys, *, cache_bytes: int) -> CkksBackend:
-        return CkksBackend(self.parameters, keys, cache_bytes=cache_bytes)
+        return CkksBackend(
+            self.parameters, keys, cache_bytes=cache_bytes, refreshing=self.refreshing
+        )
 
     def bytes_at(self, state: State) -> int:
         return ciphertext_bytes(self.parameters, state.level or 0)
@@ -243,6 +296,9 @@ class Ckks(RealScheme):
         if value.slots != self.parameters.slots:
             raise fields.wrong("data", f"a ciphertext of {self.parameters.slots} slots")
         return value
+
+    def read_products(self, fields: Fields) -> RotatedProducts:
+        return RotatedProducts.from_bytes(self.parameters, fields.data("data"))
 
     def __str__(self) -> str:
         return str(self.parameters)

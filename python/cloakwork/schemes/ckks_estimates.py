@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cloakwork._native import CkksEstimate, LinearTransform, Parameters
+from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis, Vector
 from cloakwork.schemes.base import Backend
 
@@ -20,6 +22,7 @@ class CkksEstimates(Backend[CkksEstimate]):
 
     Args:
         parameters: The parameter set.
+        refreshing: What bootstraps under it do; None where it has none.
 
     Example:
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
@@ -28,8 +31,9 @@ class CkksEstimates(Backend[CkksEstimate]):
         2.0
     """
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: Parameters, refreshing: Refreshing | None = None) -> None:
         self._parameters = parameters
+        self._refreshing = refreshing
 
     def bounded(self, value: CkksEstimate, bound: float) -> CkksEstimate:
         return value.with_bound(bound)
@@ -83,6 +87,12 @@ class CkksEstimates(Backend[CkksEstimate]):
         """Any of the products."""
         return CkksEstimate.rotated_products(left, right)
 
+    def diagonal_products(
+        self, left: Sequence[CkksEstimate], right: Sequence[CkksEstimate], step: int
+    ) -> CkksEstimate:
+        """Any of the products."""
+        return CkksEstimate.diagonal_products(left, right)
+
     def add_products(self, left: CkksEstimate, right: CkksEstimate) -> CkksEstimate:
         return left.add_rotated_products(right)
 
@@ -97,6 +107,11 @@ class CkksEstimates(Backend[CkksEstimate]):
 
     def drop_level(self, value: CkksEstimate, level: int) -> CkksEstimate:
         return value.align(level)
+
+    def bootstrap(self, value: CkksEstimate, level: int) -> CkksEstimate:
+        if self._refreshing is None:
+            raise InvalidProgramError("cannot run bootstrap: the parameters have no levels for it")
+        return value.bootstrap(self._refreshing.circuit).align(level)
 
     def _encoded(self, value: CkksEstimate, constant: Vector, scale: float) -> CkksEstimate:
         bound = float(np.abs(constant).max())

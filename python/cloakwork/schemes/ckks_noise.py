@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork._native import Parameters
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis
 
 # Of the errors in a fresh encryption and in a key.
@@ -37,30 +38,37 @@ class NoiseModel:
         scales: Scale of each level, from 0 up.
         switching_deviation: Coefficient deviation that key switching adds, the rounding of its
             division left out.
+        public_inputs: Whether encryptions are those under the public key.
         seed: What the errors are drawn from.
+        bootstrapping: Deviation of what a bootstrap adds to the real part of a slot.
 
     Example:
-        >>> model = NoiseModel(n=1 << 14, scales=(2.0**40, 2.0**40))
-        >>> round(math.log2(model.encryption(1)))
-        -29
+        >>> scales = 2.0**40, 2.0**40
+        >>> models = [NoiseModel(1 << 14, scales, public_inputs=each) for each in (False, True)]
+        >>> [round(math.log2(model.encryption(1))) for model in models]
+        [-32, -29]
     """
 
     n: int
     scales: tuple[float, ...]
     switching_deviation: float = 0.0
+    public_inputs: bool = False
     seed: int = 0
+    bootstrapping: float = 0.0
 
     def scale(self, level: int, *, waiting: bool) -> float:
         """The scale of a value; that of a product that is not rescaled is a square."""
         return self.scales[level] ** 2 if waiting else self.scales[level]
 
     def encryption(self, level: int) -> float:
-        """Of an encryption under the public key at a level, its encoding included.
+        """Of an encryption at a level, its encoding included.
 
-        Its division by the key-switching modulus rounds; what comes before is less, as is the
-        error of an encryption under the secret key.
+        One under the public key ends in a division by the key-switching modulus, which rounds; what
+        comes before is less.
         """
-        return math.hypot(self.rounding(self.scales[level]), self.encoding(self.scales[level]))
+        scale = self.scales[level]
+        own = self.rounding(scale) if self.public_inputs else self._in_slots(ERROR_DEVIATION, scale)
+        return math.hypot(own, self.encoding(scale))
 
     def encoding(self, scale: float) -> float:
         """Of an encoded constant."""
@@ -122,12 +130,20 @@ def _powers(values: NDArray[np.float64], count: int) -> list[NDArray[np.float64]
     return squares
 
 
-def noise_of(parameters: Parameters, seed: int = 0) -> NoiseModel:
+def noise_of(
+    parameters: Parameters,
+    seed: int = 0,
+    refreshing: Refreshing | None = None,
+    *,
+    public_inputs: bool = False,
+) -> NoiseModel:
     """The noise under a parameter set.
 
     Args:
         parameters: The parameter set, its secret uniform ternary.
         seed: What the errors are drawn from.
+        refreshing: What bootstraps under it do, if there are any.
+        public_inputs: Whether encryptions are those under the public key.
 
     Example:
         >>> noise_of(Parameters(levels=1, log_n=10, insecure=True)).n
@@ -142,5 +158,7 @@ def noise_of(parameters: Parameters, seed: int = 0) -> NoiseModel:
         n=parameters.n,
         scales=tuple(parameters.scale(level) for level in range(parameters.levels + 1)),
         switching_deviation=ERROR_DEVIATION * digit * math.sqrt(digits * parameters.n),
+        public_inputs=public_inputs,
         seed=seed,
+        bootstrapping=0.0 if refreshing is None else refreshing.deviation / math.sqrt(2),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, reduce
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.programs.slots import MAX_INTEGER, Integers, SlotProgram, State
 from cloakwork.schemes.base import Backend, ReadLimits, SlotScheme, levels_of, require_slots
 from cloakwork.schemes.clear import ClearScheme, NoKey
-from cloakwork.schemes.clear_products import rotated_products
+from cloakwork.schemes.clear_products import rotated_products, skewed
 
 # Up to here every integer is a double.
 _MAX_FLOAT_INTEGER = 1 << 53
@@ -135,6 +135,20 @@ class ClearIntegersBackend(Backend[ClearIntegers]):
             return ClearIntegers(rotated_products(u, v, step), level)
         return exact(rotated_products(u.astype(object), v.astype(object), step), level)
 
+    def diagonal_products(
+        self, left: Sequence[ClearIntegers], right: Sequence[ClearIntegers], step: int
+    ) -> ClearIntegers:
+        """The products, one after the other along a first axis."""
+        level = left[0].level
+        one, other = (
+            [
+                ClearIntegers(each, level)
+                for each in skewed(np.stack([each.slots for each in values]), step)
+            ]
+            for values in (left, right)
+        )
+        return self.rotated_products(one, other, step)
+
     def add_products(self, left: ClearIntegers, right: ClearIntegers) -> ClearIntegers:
         return self.add(left, right)
 
@@ -154,9 +168,13 @@ class IntegerScheme(SlotScheme):
 
     Args:
         parameter_sets: The parameters of each prime.
+        public_inputs: Whether inputs may be encrypted by a public key.
     """
 
-    def __init__(self, parameter_sets: Sequence[BgvParameters]) -> None:
+    def __init__(
+        self, parameter_sets: Sequence[BgvParameters], *, public_inputs: bool = False
+    ) -> None:
+        super().__init__(parameter_sets, public_inputs=public_inputs)
         self.parameter_sets: tuple[BgvParameters, ...] = tuple(parameter_sets)
 
     def require_fitting(self, body: SlotProgram) -> None:
@@ -186,18 +204,15 @@ class IntegerScheme(SlotScheme):
         needed = required_keys(body)
         return sum(needed.nbytes(each.evaluation_key_bytes) for each in self.parameter_sets)
 
-    def to_record(self) -> Record:
-        return {
-            "scheme": self.name,
-            "parameters": [each.to_bytes() for each in self.parameter_sets],
-        }
+    def dump_parameters(self) -> Record:
+        return {"parameters": [each.to_bytes() for each in self.parameter_sets]}
 
     @classmethod
-    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
+    def read_parameters(cls, fields: Fields, limits: ReadLimits) -> tuple[list[BgvParameters]]:
         data = fields.items("parameters", most=_MAX_PRIMES)
         if not data or not all(isinstance(each, bytes) for each in data):
             raise fields.wrong("parameters", "bytes for every prime")
-        return cls([BgvParameters.from_bytes(each, **asdict(limits)) for each in data])
+        return ([BgvParameters.from_bytes(each, **asdict(limits)) for each in data],)
 
 
 class ClearInteger(ClearScheme, IntegerScheme):
@@ -220,6 +235,9 @@ class ClearInteger(ClearScheme, IntegerScheme):
 
     def bytes_at(self, state: State) -> int:
         return self.parameter_sets[0].n * 8
+
+    def read_products(self, fields: Fields) -> Any:
+        raise fields.wrong("data", "encrypted: products in the clear are not moved")
 
     def read_ciphertext(self, fields: Fields) -> ClearIntegers:
         first = self.parameter_sets[0]

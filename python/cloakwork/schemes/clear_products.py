@@ -35,3 +35,27 @@ def rotated_products(left: NDArray[Any], right: NDArray[Any], step: int) -> NDAr
     # Axes: row of slots, lane, rotation t, h.
     products = lanes[:, :, rotated, own]
     return np.ascontiguousarray(products.transpose(2, 0, 3, 1)).reshape(turns, *rows, slots)
+
+
+def skewed(vectors: NDArray[Any], step: int) -> NDArray[Any]:
+    """The lists whose rotated products are the diagonal products of runs of vectors.
+
+    Slots of row h of vector j of a run are those of vector j - h.
+
+    Args:
+        vectors: The vectors along the first axis, slots along the last.
+        step: Slots of a row; as many vectors are a run as there are rows.
+
+    Example:
+        >>> skewed(np.array([[1, 2], [3, 4]]), 1).tolist()
+        [[1, 4], [3, 2]]
+    """
+    terms, *between, slots = vectors.shape
+    turns = slots // step
+    runs = vectors.reshape(terms // turns, turns, -1, turns, step)
+    own = np.arange(turns)
+    # Axes: number j of a run, row h.
+    others = (own[:, np.newaxis] - own) % turns
+    # Axes that are numbered come first: j, h, run, row of slots, lane.
+    found = runs[:, others, :, own]
+    return np.moveaxis(found, (0, 1, 2), (1, 3, 0)).reshape(terms, *between, slots)

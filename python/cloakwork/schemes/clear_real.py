@@ -9,16 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.polynomial import chebyshev, polynomial
 from numpy.typing import NDArray
 
-from cloakwork._native import Parameters
+from cloakwork._native import BootstrappingParameters, Parameters
 from cloakwork.base.record import Fields, Record
-from cloakwork.programs.keys import required_keys
-from cloakwork.programs.slots import Basis, SlotProgram, State, Vector, polynomial_depth
+from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.keys import KeyRequirements, required_keys
+from cloakwork.programs.refreshing import Refreshing
+from cloakwork.programs.slots import (
+    Basis,
+    Bootstrap,
+    SlotProgram,
+    State,
+    Vector,
+    polynomial_depth,
+)
 from cloakwork.schemes.base import (
     Backend,
     Decrypted,
@@ -29,7 +38,7 @@ from cloakwork.schemes.base import (
 )
 from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
 from cloakwork.schemes.clear import ClearScheme, NoKey
-from cloakwork.schemes.clear_products import rotated_products
+from cloakwork.schemes.clear_products import rotated_products, skewed
 
 # Numbers may outgrow a double on the way; whoever decrypts refuses what becomes of them.
 _outgrowing = np.errstate(over="ignore", invalid="ignore")
@@ -165,6 +174,14 @@ class ClearBackend(Backend[ClearVector]):
         u, v = (np.stack([each.slots for each in values]) for values in (left, right))
         return ClearVector(rotated_products(u, v, step), left[0].level, waiting=True)
 
+    @_outgrowing
+    def diagonal_products(
+        self, left: Sequence[ClearVector], right: Sequence[ClearVector], step: int
+    ) -> ClearVector:
+        """The products, a row each."""
+        u, v = (skewed(np.stack([each.slots for each in values]), step) for values in (left, right))
+        return ClearVector(rotated_products(u, v, step), left[0].level, waiting=True)
+
     def add_products(self, left: ClearVector, right: ClearVector) -> ClearVector:
         return self.add(left, right)
 
@@ -181,6 +198,11 @@ class ClearBackend(Backend[ClearVector]):
     def drop_level(self, value: ClearVector, level: int) -> ClearVector:
         return self._with_error(ClearVector(value.slots, level), NoiseModel.rounding)
 
+    def bootstrap(self, value: ClearVector, level: int) -> ClearVector:
+        return self._with_error(
+            ClearVector(value.slots, level), lambda noise, _: noise.bootstrapping
+        )
+
     def _with_error(
         self,
         value: ClearVector,
@@ -191,7 +213,9 @@ class ClearBackend(Backend[ClearVector]):
             return value
         scale = self._noise.scale(value.level, waiting=value.waiting)
         size = deviation(self._noise, scale)
-        errors = self._generator.normal(scale=size, size=value.slots.shape)
+        errors: NDArray[Any] = self._generator.normal(scale=size, size=value.slots.shape)
+        if np.iscomplexobj(value.slots):
+            errors = errors + 1j * self._generator.normal(scale=size, size=value.slots.shape)
         return ClearVector(value.slots + errors, value.level, value.waiting)
 
 
@@ -244,20 +268,68 @@ class RealScheme(SlotScheme):
 
     Args:
         parameters: The parameter set.
+        refreshing: What bootstraps under it do; None where its chain has no levels for them.
+        public_inputs: Whether inputs may be encrypted by a public key.
     """
 
     exact: ClassVar[bool] = False
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(
+        self,
+        parameters: Parameters,
+        refreshing: Refreshing | None = None,
+        *,
+        public_inputs: bool = False,
+    ) -> None:
+        super().__init__(parameters, public_inputs=public_inputs)
         self.parameters = parameters
         self.parameter_sets = (parameters,)
+        self.refreshing = refreshing
 
     def require_fitting(self, body: SlotProgram) -> None:
-        """Refuse what is no slot program over reals, or has other slots or more levels."""
+        """Refuse what is no slot program over reals, or has other slots or levels."""
         require_slots(body, "real", self.parameters)
+        for operation in body.operations:
+            if isinstance(operation, Bootstrap):
+                self._require_refreshing(operation, body.title)
+
+    def _require_refreshing(self, operation: Bootstrap, title: str) -> None:
+        if self.refreshing is None:
+            raise InvalidProgramError(
+                f"cannot use {title}: it bootstraps, and its parameters have no levels for that"
+            )
+        has = (self.refreshing.input_level, self.refreshing.output_level)
+        wants = (operation.least, operation.level)
+        if wants != has:
+            raise InvalidProgramError(
+                f"cannot use {title}: its parameters bootstrap from level {has[0]} to {has[1]}, it "
+                f"does from {wants[0]} to {wants[1]}"
+            )
+
+    @property
+    def top_level(self) -> int:
+        """The highest level that values of programs stand at."""
+        if self.refreshing is None:
+            return self.parameters.levels
+        return self.refreshing.output_level
+
+    def required_keys(self, body: SlotProgram) -> KeyRequirements:
+        """The evaluation keys that a body needs, with those of its bootstraps."""
+        needed = required_keys(body)
+        bootstraps = any(isinstance(operation, Bootstrap) for operation in body.operations)
+        if self.refreshing is None or not bootstraps:
+            return needed
+        return needed.joined(self.refreshing.keys)
+
+    def bytes_of(self, keys: KeyRequirements) -> int:
+        """Bytes of evaluation keys."""
+        nbytes = keys.nbytes(self.parameters.evaluation_key_bytes)
+        if keys.encapsulation_weight is not None:
+            nbytes += self.parameters.encapsulation_key_bytes
+        return nbytes
 
     def key_bytes(self, body: SlotProgram) -> int:
-        return required_keys(body).nbytes(self.parameters.evaluation_key_bytes)
+        return self.bytes_of(self.required_keys(body))
 
     def encrypt_vector(self, key: Any, vector: Vector, *, level: int, bound: float | None) -> Any:
         """A vector at a level, its numbers said to be at most the bound."""
@@ -277,12 +349,21 @@ class RealScheme(SlotScheme):
             for number, vector in vectors.items()
         }
 
-    def to_record(self) -> Record:
-        return {"scheme": self.name, "parameters": self.parameters.to_bytes()}
+    def dump_parameters(self) -> Record:
+        """The parameters; those of a bootstrapping say what their chain has levels for."""
+        if self.refreshing is None:
+            return {"parameters": self.parameters.to_bytes()}
+        return {"bootstrapping": self.refreshing.parameters.to_bytes()}
 
     @classmethod
-    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
-        return cls(Parameters.from_bytes(fields.data("parameters"), **asdict(limits)))
+    def read_parameters(
+        cls, fields: Fields, limits: ReadLimits
+    ) -> tuple[Parameters, Refreshing | None]:
+        if not fields.has("bootstrapping"):
+            return Parameters.from_bytes(fields.data("parameters"), **asdict(limits)), None
+        data = fields.data("bootstrapping")
+        refreshing = Refreshing(BootstrappingParameters.from_bytes(data, **asdict(limits)))
+        return refreshing.chain, refreshing
 
 
 class ClearReal(ClearScheme, RealScheme):
@@ -290,7 +371,9 @@ class ClearReal(ClearScheme, RealScheme):
 
     Args:
         parameters: What the ciphertexts would be under.
+        refreshing: What bootstraps under it do; None where its chain has no levels for them.
         noise_seed: What modelled errors are drawn from; None for none.
+        public_inputs: Whether they are those of inputs that a public key encrypts.
 
     Example:
         >>> scheme = ClearReal(Parameters(levels=1, log_n=10, insecure=True))
@@ -301,12 +384,23 @@ class ClearReal(ClearScheme, RealScheme):
     name: ClassVar[str] = "clear ckks"
     error: ClassVar[float] = 2.0**-52
 
-    def __init__(self, parameters: Parameters, noise_seed: int | None = None) -> None:
-        super().__init__(parameters)
-        self.noise = None if noise_seed is None else noise_of(parameters, noise_seed)
+    def __init__(
+        self,
+        parameters: Parameters,
+        refreshing: Refreshing | None = None,
+        noise_seed: int | None = None,
+        *,
+        public_inputs: bool = False,
+    ) -> None:
+        super().__init__(parameters, refreshing, public_inputs=public_inputs)
+        self.noise: NoiseModel | None = None
+        if noise_seed is not None:
+            self.noise = noise_of(parameters, noise_seed, refreshing, public_inputs=public_inputs)
 
     def in_clear(self, noise_seed: int | None = None) -> ClearReal:
-        return ClearReal(self.parameters, noise_seed)
+        return ClearReal(
+            self.parameters, self.refreshing, noise_seed, public_inputs=self.public_inputs
+        )
 
     def secret_key(self) -> ClearKey:
         return ClearKey(self.noise)
@@ -324,14 +418,17 @@ class ClearReal(ClearScheme, RealScheme):
         expected: Any = None,
         flooding: Any = None,
     ) -> Decrypted:
-        """The real parts of the vectors."""
-        return Decrypted([np.real(value.slots) for value in values], self.error)
+        """The vectors, real or complex."""
+        return Decrypted([value.slots for value in values], self.error)
 
     def backend(self, keys: NoKey, *, cache_bytes: int) -> ClearBackend:
         return ClearBackend(self.noise)
 
     def bytes_at(self, state: State) -> int:
         return self.parameters.slots * 8
+
+    def read_products(self, fields: Fields) -> Any:
+        raise fields.wrong("data", "encrypted: products in the clear are not moved")
 
     def read_ciphertext(self, fields: Fields) -> ClearVector:
         slots = fields.array("slots", "float64")

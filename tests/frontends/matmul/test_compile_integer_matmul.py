@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,8 @@ import cloakwork as cw
 from cloakwork.errors import (
     InvalidArgumentError,
     InvalidParametersError,
+    KeyBudgetError,
+    MemoryBudgetError,
     NotIntegerError,
     ValueOutOfRangeError,
 )
@@ -47,6 +51,21 @@ def test_results_of_many_bits_take_several_primes() -> None:
     assert len(program.scheme.parameter_sets) == 2
     a = np.full((4, 4), 1 << 20)
     np.testing.assert_array_equal(program.run_clear(a, -a), a @ -a)
+
+
+@pytest.mark.parametrize("budget", ["memory_limit", "key_budget"])
+def test_budgets_are_kept_or_refused(budget: str) -> None:
+    spec = cw.Spec((60, 40)), cw.Spec((40, 60))
+    free = cw.compile_integer_matmul(*spec)
+    client, evaluator = free.keygen()
+    profile = cw.Profile()
+    ones = np.ones((60, 40), dtype=int)
+    evaluator.run(client.encrypt(ones, ones.T), profile=profile)
+    enough = {"memory_limit": 2 * profile.peak_bytes, "key_budget": free.key_bytes}
+    kept: dict[str, Any] = {budget: enough[budget]}
+    assert cw.compile_integer_matmul(*spec, **kept).key_bytes <= free.key_bytes
+    with pytest.raises((KeyBudgetError, MemoryBudgetError), match=budget):
+        cw.compile_integer_matmul(*spec, **{**kept, budget: 1000})
 
 
 def test_wrong_use_is_refused() -> None:

@@ -55,6 +55,13 @@ def test_a_product_spends_what_is_promised(size: int) -> None:
         assert outputs <= 128
 
 
+# What products of slots took, in and out, before there were blocks.
+@pytest.mark.parametrize(("size", "most"), [(8, 3), (20, 7), (32, 17), (48, 97), (64, 129)])
+def test_small_products_have_no_more_ciphertexts_than_those_of_slots(size: int, most: int) -> None:
+    program = cw.compile(lambda a, b: cw.einsum("ik,kj->ij", a, b), (size, size), (size, size))
+    assert sum(program.packing.vector_counts) <= most
+
+
 def test_programs_are_saved_and_explained(tmp_path: Path) -> None:
     a, b = random_matrices((100, 60), (60, 70))
     program = cw.compile_matmul(a.shape, b.shape)

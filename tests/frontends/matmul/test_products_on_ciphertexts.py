@@ -6,6 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cloakwork as cw
+from cloakwork.errors import ValueOutOfRangeError
+from cloakwork.plan.parameters.bgv import plaintext_moduli
+from cloakwork.programs.packing.matrix import MatrixPacking
 
 SIDE = st.integers(1, 40)
 
@@ -37,11 +40,57 @@ def test_secure_products_are_as_precise_as_promised(shapes: tuple[tuple[int, int
     assert error < 2**-promised
 
 
-def test_worst_inputs_do_not_wrap() -> None:
-    program = cw.compile_matmul((32, 500), (500, 32))
-    a, b = np.ones((32, 500)), np.ones((500, 32))
-    assert np.abs(program.run(a, b) - 500).max() < 2**-7
-    assert np.abs(program.run(-a, b) + 500).max() < 2**-7
+# Inner indices by two and two in a slot, shares of them summed, and columns by two and two.
+WORST = {(256, 256, 256): (2, 1), (64, 64, 64): (2, 2), (200, 12, 300): (1, 1)}
+
+
+@pytest.mark.parametrize("sizes", WORST, ids=str)
+def test_worst_inputs_neither_wrap_nor_lose_their_precision(sizes: tuple[int, int, int]) -> None:
+    rows, inner, columns = sizes
+    program = cw.compile_matmul(
+        cw.Spec((rows, inner), bound=4.0), cw.Spec((inner, columns), bound=0.5)
+    )
+    packing = program.packing
+    assert isinstance(packing, MatrixPacking)
+    blocks = packing.results[0].layout.blocks
+    assert (blocks.inner_parts, min(2, blocks.shares)) == WORST[sizes]
+    client, evaluator = program.keygen()
+    generator = np.random.default_rng(inner)
+    signs = generator.choice([-1.0, 1.0], inner)
+    all_of = np.ones((rows, inner)), np.ones((inner, columns))
+    # All of one sign, every result at its bound but of either sign, and real parts that cancel.
+    halves = np.where(np.arange(inner) % 2, 1.0, -1.0)
+    rows_of = generator.choice([-1.0, 1.0], (rows, 1)) * signs
+    for a, b in (
+        all_of,
+        (-all_of[0], all_of[1]),
+        (rows_of, signs[:, np.newaxis] * all_of[1]),
+        (all_of[0] * halves, all_of[1]),
+    ):
+        left, right = 4.0 * a, 0.5 * b
+        found = client.decrypt(evaluator.run(client.encrypt(left, right)))
+        assert np.abs(found - left @ right).max() < 2**-7
+
+
+def test_what_a_bound_does_not_allow_is_refused_before_it_is_encrypted() -> None:
+    program = cw.compile_matmul((16, 40), (40, 16), log_n=10, insecure=True)
+    client, _ = program.keygen()
+    beyond = np.ones((16, 40))
+    beyond[3, 5] = np.nextafter(1.0, 2.0)
+    with pytest.raises(ValueOutOfRangeError, match="'a'"):
+        client.encrypt(beyond, np.ones((40, 16)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [512, 1024])
+def test_large_products_are_within_the_stated_bound(size: int) -> None:
+    program = cw.compile_matmul((size, size), (size, size))
+    client, evaluator = program.keygen()
+    ones = np.ones((size, size))
+    for a, b in (random_matrices((size, size), (size, size)), (ones, ones), (-ones, ones)):
+        error = np.abs(client.decrypt(evaluator.run(client.encrypt(a, b))) - a @ b).max()
+        assert error < 2**-7
+        assert error < 2 ** -min(each.precision for each in program.estimated_results or [])
 
 
 @settings(max_examples=12)
@@ -54,10 +103,26 @@ def test_products_of_integers_are_exact(rows: int, inner: int, columns: int, see
     np.testing.assert_array_equal(program.run(a, b), a @ b)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("bits", [20, 29])
+def test_fifty_shapes_are_exact_modulo_a_prime_even_at_the_bound(bits: int) -> None:
+    (modulus,) = plaintext_moduli(bits, 12)
+    half = modulus // 2
+    generator = np.random.default_rng(bits)
+    for _ in range(50):
+        rows, inner, columns = generator.integers(1, 80, 3)
+        a = generator.integers(-half, half + 1, (rows, inner))
+        b = generator.integers(-half, half + 1, (inner, columns))
+        a[generator.random(a.shape) < 0.25] = half
+        b[generator.random(b.shape) < 0.25] = -half
+        specs = [cw.Spec(each.shape, bound=half) for each in (a, b)]
+        program = cw.compile_integer_matmul(*specs, modulus=modulus, log_n=12, insecure=True)
+        expected = a.astype(object) @ b.astype(object)
+        assert ((program.run(a, b) - expected) % modulus == 0).all()
+
+
 @pytest.mark.parametrize("bits", [20, 29])
 def test_integers_modulo_primes_are_exact_at_128_bits(bits: int) -> None:
-    from cloakwork.plan.parameters.bgv import plaintext_moduli  # noqa: PLC0415
-
     (modulus,) = plaintext_moduli(bits, 13)
     rng = np.random.default_rng(bits)
     half = modulus // 2
@@ -67,6 +132,17 @@ def test_integers_modulo_primes_are_exact_at_128_bits(bits: int) -> None:
     assert not program.warning
     expected = a.astype(object) @ b.astype(object)
     assert ((program.run(a, b) - expected) % modulus == 0).all()
+
+
+@pytest.mark.parametrize("limit", [17, 20, 60])
+def test_a_limit_of_memory_is_kept_in_runs(limit: int) -> None:
+    program = cw.compile_matmul((256, 100), (100, 256), memory_limit=limit << 20)
+    client, evaluator = program.keygen()
+    a, b = random_matrices((256, 100), (100, 256))
+    profile = cw.Profile()
+    found = client.decrypt(evaluator.run(client.encrypt(a, b), threads=1, profile=profile))
+    assert np.abs(found - a @ b).max() < 2**-7
+    assert profile.peak_bytes <= limit << 20
 
 
 def test_compiled_contractions_take_blocks_and_are_right() -> None:

@@ -32,6 +32,7 @@ from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.packing.tensor import TensorPacking
 from cloakwork.programs.slots import Input, Linear, Rotate, SlotProgram
+from cloakwork.schemes.ckks_noise import noise_of
 
 Function = Callable[..., Any]
 
@@ -183,17 +184,29 @@ def predicted_of(program: cw.Program) -> float:
     bounds = program.packing.input_bounds()
     assert bounds is not None
     body = body_of(program)
-    return predicted_precision(body, value_bounds(body, bounds), program.scheme.parameters)
+    scheme = program.scheme
+    noise = noise_of(scheme.parameters, public_inputs=scheme.public_inputs)
+    return predicted_precision(body, value_bounds(body, bounds), noise)
 
 
+@pytest.mark.parametrize("public_inputs", [False, True])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_predicted_precision_is_the_engines(name: str) -> None:
+def test_the_predicted_precision_is_the_engines(name: str, public_inputs: bool) -> None:
     function, specs = FUNCTIONS[name]
-    program = compiled(function, *specs)
+    program = compiled(function, *specs, public_inputs=public_inputs)
     predicted = predicted_of(program)
     client, evaluator = program.keygen()
-    found = min(precisions(program, evaluator.run(client.encrypt(*arrays(program)))))
+    encrypting = client.public_key() if public_inputs else client
+    found = min(precisions(program, evaluator.run(encrypting.encrypt(*arrays(program)))))
     assert predicted <= found <= predicted + 2.5
+
+
+def test_inputs_of_a_public_key_take_a_larger_scale() -> None:
+    scales = [
+        cw.compile(lambda x: x**16, (8,), public_inputs=each).scheme.parameters.scale_bits
+        for each in (False, True)
+    ]
+    assert scales == [39, 40]
 
 
 def rotations(*programs: SlotProgram) -> int:

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -5,6 +7,7 @@ from hypothesis import strategies as st
 from cloakwork.errors import InvalidParametersError, KeyBudgetError, MemoryBudgetError
 from cloakwork.plan.matmul.choose import Choice, Options, cheapest_choice
 from cloakwork.plan.matmul.product import Product, families
+from cloakwork.programs.matrices import Blocks
 from cloakwork.schemes.transform_cache import ciphertext_bytes
 
 RINGS = range(12, 17)
@@ -53,6 +56,23 @@ def test_512_has_few_results_and_keys() -> None:
     assert found.left + found.right <= 1024
 
 
+@pytest.mark.parametrize("sizes", [(4096, 16, 4096), (16384, 16, 16384), (65536, 16, 64)])
+def test_outer_shapes_put_two_columns_into_a_slot(sizes: tuple[int, int, int]) -> None:
+    product = Product(1, *sizes)
+    choice = chosen(product)
+    assert (choice.blocks.inner_parts, choice.blocks.column_parts) == (1, 2)
+    results = product.rows * product.columns
+    assert product.counts(choice.blocks).products == results // choice.parameters.n
+    assert terms_of(product, choice) <= 4.4 * product.multiplications
+
+
+def test_two_columns_of_a_slot_have_headroom_for_both() -> None:
+    blocks = Blocks(2048, side=8, tall=16, wide=16, column_parts=2)
+    product = Product(1, 128, 10, 256)
+    assert product.slot_bound(blocks, (1.0, 3.0)) == pytest.approx(2**0.5 * 30)
+    assert product.bound(blocks, (1.0, 3.0)) == 30
+
+
 def test_key_budgets_are_kept_or_refused() -> None:
     product = Product(1, 512, 512, 512)
     free = chosen(product)
@@ -71,8 +91,13 @@ def test_memory_limits_are_kept_or_refused() -> None:
     found = product.counts(choice.blocks)
     at_top, at_bottom = (ciphertext_bytes(choice.parameters, level) for level in (1, 0))
     assert (found.left + found.right) * at_top + found.products * at_bottom <= limit
-    with pytest.raises(MemoryBudgetError, match="memory_limit"):
+    with pytest.raises(MemoryBudgetError, match="memory_limit") as refused:
         chosen(product, Options((1.0, 1.0), 8, memory_limit=1 << 20))
+    # What is named as the least is enough.
+    named = re.search(r"take (\d+) MB", str(refused.value))
+    assert named is not None
+    least = int(named[1]) * 10**6
+    assert chosen(product, Options((1.0, 1.0), 8, memory_limit=least)).parameters.n == 1 << 12
 
 
 def test_worst_cases_have_headroom() -> None:

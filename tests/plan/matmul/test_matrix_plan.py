@@ -4,14 +4,13 @@ from cloakwork.plan.matmul.matrix_plan import MatrixPlan, matrix_plan
 from cloakwork.plan.passes.levels import depth_of
 from cloakwork.plan.tensors.search import Task, cheapest_plan
 from cloakwork.programs.ir.tensors import Contract, Node, Source
-from cloakwork.programs.slots import Input, Output, SlotProgram
-from cloakwork.runtime.costs import comparable
+from cloakwork.programs.slots import Input, Output, SlotProgram, SwitchProduct
 
 RINGS = range(12, 17)
 
 
 def task_of(result: Node, sources: list[Source], bound: float = 1.0) -> Task:
-    return Task("task", [result], dict.fromkeys(sources, bound), 20, False, comparable)
+    return Task("task", [result], dict.fromkeys(sources, bound), 20, False)
 
 
 def product_of(size: int) -> Task:
@@ -50,11 +49,25 @@ def test_a_key_budget_that_nothing_fits_leaves_it_to_others() -> None:
     assert matrix_plan(product_of(64), RINGS, 1000) is None
 
 
-def test_chains_take_two_levels_a_product_at_the_most() -> None:
+def test_chains_take_one_level_a_product() -> None:
     a, b, c = (Source(name, (48, 48)) for name in "abc")
     first = Contract((a, b), ("ik", "kj"), "ij", (48, 48))
     task = task_of(Contract((first, c), ("ik", "kj"), "ij", (48, 48)), [a, b, c], 0.1)
     plan = matrix_plan(task, RINGS, None)
     assert plan is not None
-    assert depth_of(plan.program) == 3
+    assert depth_of(plan.program) == 2
     assert [each.name for each, _ in plan.operands] in (["c", "b", "a"], ["a", "b", "c"])
+
+
+def test_a_network_of_squares_fits_the_ring_of_two_to_the_thirteen() -> None:
+    x, w, v = (Source(*each) for each in (("x", (784, 4096)), ("w", (128, 784)), ("v", (10, 128))))
+    hidden = Contract((w, x), ("ik", "kj"), "ij", (128, 4096))
+    square = Contract((hidden, hidden), ("ij", "ij"), "ij", hidden.shape)
+    bounds = {x: 1.0, w: 0.02, v: 0.05}
+    last = Contract((v, square), ("ik", "kj"), "ij", (10, 4096))
+    plan = matrix_plan(Task("network", [last], bounds, 8, False), RINGS, None)
+    assert plan is not None
+    assert (plan.parameters.log_n, plan.parameters.levels) == (13, 3)
+    # As many as the first product fills, and those of the last.
+    switches = sum(isinstance(each, SwitchProduct) for each in plan.program.operations)
+    assert switches == 128 * 4096 // 4096 + 64

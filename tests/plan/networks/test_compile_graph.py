@@ -84,6 +84,17 @@ def test_computes_on_ciphertexts_what_the_layers_compute(compiled: cw.Program) -
     assert np.abs(again - expected).max() < 2**-PRECISION
 
 
+def test_inputs_of_a_public_key_take_a_larger_scale() -> None:
+    graph = network((256,), g.Linear(np.full((1, 256), 2.5), np.zeros(1)))
+    scales = [
+        compile_graph(
+            graph, images(graph), NetworkOptions(public_inputs=each, insecure=True, log_n=10)
+        ).scheme.parameters.scale_bits
+        for each in (False, True)
+    ]
+    assert scales == [32, 33]
+
+
 def test_computes_the_same_whatever_stays_encoded(compiled: cw.Program) -> None:
     x = images(small(), 1)
     body = compiled.body

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from cloakwork.errors import ClusterLostError
 from cloakwork.runtime.cluster import dispatch, placing
 from cloakwork.runtime.cluster import job as jobs
 from tests.runtime.cluster.local import FREE, holders, in_process, local_cluster, process_ids
+from tests.runtime.cluster.test_products import A, B, product
 
 # Files of a run of many grains at which something breaks down: none, some, most.
 STAGES = (0, 4, 10, 20)
@@ -75,6 +76,26 @@ def test_a_killed_worker_changes_no_byte(files: int, which: int, tmp_path: Path)
     assert made.to_bytes() == expected
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("files", [0, 2, 4, 7, 9])
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_killed_worker_changes_no_byte_of_a_product(
+    files: int, which: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placing, "_PARTS", (3,))
+    _, client, evaluator = product()
+    sent = client.encrypt_into(tmp_path / "inputs", A, B)
+    expected = evaluator.run(sent).to_bytes()
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    with local_cluster(2) as cluster:
+        process = process_ids(cluster)[which]
+        with at_stage(folder, files, lambda: kill(process)):
+            made = evaluator.run(sent, cluster=cluster, folder=folder)
+        assert process not in process_ids(cluster)
+    assert made.to_bytes() == expected
+
+
 @contextmanager
 def scheduler(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """A scheduler in a process of its own, with a worker, and its address."""
@@ -94,11 +115,30 @@ def scheduler(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
             process.kill()
 
 
+def sums() -> tuple[cw.Evaluator, cw.Encrypted, bytes]:
+    """A program of tensors, its inputs and what comes of them."""
+    _, evaluator = holders()
+    return evaluator, *in_process()
+
+
+def products() -> tuple[cw.Evaluator, cw.Encrypted, bytes]:
+    """A product of matrices, likewise."""
+    _, client, evaluator = product()
+    sent = client.encrypt(A, B)
+    return evaluator, sent, evaluator.run(sent).to_bytes()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("files", [1, 4])
-def test_a_run_whose_scheduler_was_killed_goes_on_where_it_was(files: int, tmp_path: Path) -> None:
-    _, evaluator = holders()
-    sent, expected = in_process()
+@pytest.mark.parametrize("case", [sums, products])
+def test_a_run_whose_scheduler_was_killed_goes_on_where_it_was(
+    case: Callable[[], tuple[cw.Evaluator, cw.Encrypted, bytes]],
+    files: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(placing, "_PARTS", (3,))
+    evaluator, sent, expected = case()
     jobs_folder = tmp_path / "jobs"
     connect: Any = Client
     with scheduler(tmp_path) as (process, notes), connect(scheduler_file=notes) as client:
@@ -113,7 +153,7 @@ def test_a_run_whose_scheduler_was_killed_goes_on_where_it_was(files: int, tmp_p
     profile, whole = cw.Profile(), cw.Profile()
     with local_cluster(2) as cluster:
         made = evaluator.run(sent, cluster=cluster, folder=jobs_folder, profile=profile)
-    evaluator.run(sent, profile=whole)
+    evaluator.run(sent, folder=tmp_path / "whole", profile=whole)
     assert made.to_bytes() == expected
     assert 0 < len(profile.operations) < len(whole.operations)
     # What held results holds the same ones.

@@ -37,8 +37,8 @@ def arrived(made: Moved) -> Moved:
 
 def dumped(made: Moved, family: Family) -> dict[int, Any]:
     """The values as records."""
-    scheme = family.program.scheme
-    return {number: scheme.dump(value) for number, value in made.values(scheme).items()}
+    form = form_of(family.program)
+    return {number: form.scheme.dump(value) for number, value in made.values(form).items()}
 
 
 @every_family
@@ -77,7 +77,7 @@ def test_dask_moves_them(family: Family) -> None:
 @every_family
 def test_some_of_them_are_sent(family: Family) -> None:
     made = moved(family)
-    first = min(made.values(family.program.scheme))
+    first = min(made.values(form_of(family.program)))
     for each in (made, arrived(made)):
         one = arrived(each.only([first]))
         assert dumped(one, family) == {first: dumped(made, family)[first]}
@@ -96,7 +96,7 @@ def test_damaged_bytes_are_refused() -> None:
     data = pickle.dumps(made, protocol=5, buffer_callback=buffers.append)
     cut = [bytes(buffer.raw())[:-1] for buffer in buffers]
     with pytest.raises(MalformedBytesError):
-        pickle.loads(data, buffers=cut).values(TENSORS.program.scheme)
+        pickle.loads(data, buffers=cut).values(form_of(TENSORS.program))
 
 
 @every_family

@@ -226,7 +226,7 @@ def test_no_key_of_the_client_is_in_a_file_or_a_message(
         assert not any(data[at : at + 16] in windows for at in range(len(data) - 15))
 
 
-def test_what_is_no_cluster_is_refused(cluster: Client, tmp_path: Path) -> None:
+def test_what_is_no_cluster_is_refused(cluster: Client) -> None:
     _, evaluator = TENSORS.keys()
     sent = TENSORS.encrypted()
     wrongs: tuple[Any, ...] = (3, "tcp://127.0.0.1:8786", object())
@@ -235,8 +235,6 @@ def test_what_is_no_cluster_is_refused(cluster: Client, tmp_path: Path) -> None:
             evaluator.run(sent, cluster=wrong)
     with pytest.raises(InvalidArgumentError, match="on a cluster each worker has its own"):
         evaluator.run(sent, cluster=cluster, threads=2)
-    with pytest.raises(InvalidArgumentError, match="a folder is for runs on a cluster"):
-        evaluator.run(sent, folder=tmp_path)
     folders: tuple[Any, ...] = (3, "", "nothing://bucket/jobs")
     for folder in folders:
         with pytest.raises(InvalidArgumentError, match="folder"):
@@ -248,14 +246,6 @@ def test_what_hides_nothing_runs_in_this_process(family: Family, cluster: Client
     _, evaluator = family.keys()
     with pytest.raises(InvalidArgumentError, match="run it in this process"):
         evaluator.run(family.encrypted(), cluster=cluster)
-
-
-def test_products_of_matrices_run_in_this_process(cluster: Client) -> None:
-    program = cw.compile_matmul((16, 16), (16, 16), log_n=10, insecure=True)
-    client, evaluator = program.keygen()
-    sent = client.encrypt(np.eye(16), np.eye(16))
-    with pytest.raises(InvalidArgumentError, match="products of matrices in blocks"):
-        evaluator.run(sent, cluster=cluster)
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, cluster: Client) -> None:

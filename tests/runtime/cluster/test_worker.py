@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,8 +14,10 @@ from cloakwork.runtime.cluster import worker
 from cloakwork.runtime.cluster.cut import cut
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.forms import form_of
-from cloakwork.runtime.cluster.job import INPUT_KIND, VALUES_KIND, Job, Order, order, own_version
+from cloakwork.runtime.cluster.inputs import InputFiles
+from cloakwork.runtime.cluster.job import Job, Order, order, own_version
 from cloakwork.runtime.cluster.network import Network
+from cloakwork.runtime.cluster.stored import VALUES_KIND, parts_of, write_values
 from cloakwork.runtime.cluster.worker import Send, done, read_values_file, receipt
 from tests.families import ENCRYPTED, TENSORS, Family
 
@@ -25,8 +28,10 @@ every_family = pytest.mark.parametrize("family", ENCRYPTED, ids=str)
 @pytest.fixture(autouse=True)
 def in_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let this process be a worker of one thread that has read no keys."""
-    here = SimpleNamespace(state=SimpleNamespace(nthreads=1))
+    memory = SimpleNamespace(memory_limit=None)
+    here = SimpleNamespace(state=SimpleNamespace(nthreads=1), memory_manager=memory)
     monkeypatch.setattr(worker, "get_worker", lambda: here)
+    monkeypatch.setattr(worker, "_input_files", InputFiles(1 << 30))
     monkeypatch.setattr(worker, "_holders", type(worker._holders)())
 
 
@@ -34,13 +39,23 @@ def orders(family: Family, folder: Folder) -> list[Order]:
     """The grains of a program, with all of its files but theirs."""
     _, evaluator = family.keys()
     keys = evaluator._kept_in(folder, "test")
-    job = Job("0" * 32, keys, folder, folder.within("job"), True, own_version())
-    job.files.make()
-    (given,) = evaluator._values(family.encrypted(), "inputs", "test")
-    for number, value in given.items():
-        job.files.write(job.input_of(number), INPUT_KIND, family.program.scheme.dump(value))
+    files = folder.within("job")
+    files.make()
+    given = family.encrypted()
+    (records,) = given.records()
+    parts = [
+        (numbers, partial(picked, records, numbers))
+        for numbers in parts_of(family.program, records)
+    ]
+    stored = write_values(files, "input-", given, [parts])
+    job = Job("0" * 32, keys, folder, files, True, own_version(), (stored.source(0),))
     made = cut(form_of(family.program).work, 2, 6, FREE)
     return [order(job, grain, 0) for grain in made.grains]
+
+
+def picked(records: Any, numbers: Any) -> list[Any]:
+    """Some of the records."""
+    return [records[number] for number in numbers]
 
 
 def all_done(of_program: list[Order]) -> list[Any]:
@@ -57,13 +72,13 @@ def test_grains_one_after_the_other_are_the_program(family: Family, tmp_path: Pa
     client, evaluator = family.keys()
     of_program = orders(family, Folder(str(tmp_path)))
     all_done(of_program)
-    files, scheme = of_program[0].job.files, family.program.scheme
+    files, form = of_program[0].job.files, form_of(family.program)
     values: dict[int, Any] = {}
     for each in of_program:
         if each.grain.results:
-            values.update(read_values_file(files.read(each.results_file, VALUES_KIND), scheme))
+            values.update(read_values_file(files.read(each.results_file, VALUES_KIND), form))
     (expected,) = client._values(evaluator.run(family.encrypted()), "outputs", "test")
-    made = form_of(family.program).outputs(values)
+    made, scheme = form.outputs(values), form.scheme
     assert [scheme.dump(each) for each in made] == [scheme.dump(e) for e in expected.values()]
 
 
@@ -71,21 +86,21 @@ def test_grains_one_after_the_other_are_the_program(family: Family, tmp_path: Pa
 def test_what_files_hold_is_not_done_again(family: Family, tmp_path: Path) -> None:
     of_program = orders(family, Folder(str(tmp_path)))
     first = all_done(of_program)
-    scheme = family.program.scheme
+    form = form_of(family.program)
     for each, made in zip(of_program, first, strict=True):
         again = done(each, [])
         assert receipt(again).operations == ()
         assert receipt(made).operations or family.name == "bits"
-        kept, known = again.values(scheme), made.values(scheme)
+        kept, known = again.values(form), made.values(form)
         assert kept.keys() == known.keys()
-        assert all(scheme.dump(kept[number]) == scheme.dump(known[number]) for number in known)
+        assert all(form.scheme.dump(kept[each]) == form.scheme.dump(known[each]) for each in known)
 
 
 def test_some_values_are_sent(tmp_path: Path) -> None:
     of_program = orders(TENSORS, Folder(str(tmp_path)))
-    scheme = TENSORS.program.scheme
+    form = form_of(TENSORS.program)
     for each, made in zip(of_program, all_done(of_program), strict=True):
-        assert Send(each.grain.gives[:1])(made).values(scheme).keys() == {*each.grain.gives[:1]}
+        assert Send(each.grain.gives[:1])(made).values(form).keys() == {*each.grain.gives[:1]}
 
 
 def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

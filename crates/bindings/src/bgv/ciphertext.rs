@@ -70,7 +70,7 @@ impl BgvCiphertext {
         data: &[u8],
     ) -> PyResult<Self> {
         let parameters = &parameters.get().0;
-        engine::run(py, || bgv::Ciphertext::from_bytes(parameters, data)).map(Self)
+        engine::run_here(py, || bgv::Ciphertext::from_bytes(parameters, data)).map(Self)
     }
 
     /// This ciphertext as bytes.

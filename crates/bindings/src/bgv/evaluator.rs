@@ -278,6 +278,25 @@ impl BgvEvaluator {
         engine::run(py, || self.0.rotated_products(&left, &right, step.0)).map(BgvRotatedProducts)
     }
 
+    /// For every t below d = slots / step the sum over runs of d, and over r, of
+    /// left[(r - t) % d], rotated by t * step, times right[r]: products of diagonals of matrices.
+    ///
+    /// Args:
+    ///     left: Ciphertexts as for `rotated_products`, a multiple of d.
+    ///     right: As many.
+    ///     step: A power of two up to the slots.
+    fn diagonal_products(
+        &self,
+        py: Python<'_>,
+        left: Vec<Bound<'_, BgvCiphertext>>,
+        right: Vec<Bound<'_, BgvCiphertext>>,
+        step: Number<usize>,
+    ) -> PyResult<BgvRotatedProducts> {
+        let [left, right] =
+            [&left, &right].map(|side| side.iter().map(|a| &a.get().0).collect::<Vec<_>>());
+        engine::run(py, || self.0.diagonal_products(&left, &right, step.0)).map(BgvRotatedProducts)
+    }
+
     /// The products of both pairs of lists, added up.
     fn add_rotated_products(
         &self,

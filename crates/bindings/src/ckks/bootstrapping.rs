@@ -121,6 +121,18 @@ impl BootstrappingParameters {
         self.0.failure_bits()
     }
 
+    /// The products that the modular reduction of a vector relinearises.
+    #[getter]
+    fn reduction_products(&self) -> usize {
+        self.0.reduction_products()
+    }
+
+    /// The weight of the sparse secret under which the modulus is raised.
+    #[getter]
+    fn sparse_weight(&self) -> usize {
+        self.0.literal().sparse_weight
+    }
+
     /// Read what `to_bytes` wrote, if it is accepted.
     ///
     /// Args:
@@ -240,6 +252,13 @@ impl Bootstrapping {
             *highest = level.max(*highest);
         }
         levels
+    }
+
+    /// For each transform in order its level, its diagonals, and the rotations that it takes.
+    fn transforms(&self) -> Vec<(usize, usize, usize)> {
+        let of =
+            |each: &ckks::LinearTransform| (each.level(), each.diagonals(), each.rotations().len());
+        self.0.transforms().map(of).collect()
     }
 
     /// Bytes in memory.

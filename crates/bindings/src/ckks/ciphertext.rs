@@ -87,7 +87,7 @@ impl Ciphertext {
         data: &[u8],
     ) -> PyResult<Self> {
         let parameters = &parameters.get().0;
-        engine::run(py, || ckks::Ciphertext::from_bytes(parameters, data)).map(Self)
+        engine::run_here(py, || ckks::Ciphertext::from_bytes(parameters, data)).map(Self)
     }
 
     /// This ciphertext as bytes.

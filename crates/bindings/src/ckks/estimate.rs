@@ -233,6 +233,18 @@ impl CkksEstimate {
         result(py, ckks::Estimate::rotated_products(&left, &right))
     }
 
+    /// What `Evaluator.diagonal_products` makes of two lists.
+    #[staticmethod]
+    fn diagonal_products(
+        py: Python<'_>,
+        left: Vec<Bound<'_, CkksEstimate>>,
+        right: Vec<Bound<'_, CkksEstimate>>,
+    ) -> PyResult<Self> {
+        let [left, right] =
+            [&left, &right].map(|side| side.iter().map(|a| &a.get().0).collect::<Vec<_>>());
+        result(py, ckks::Estimate::diagonal_products(&left, &right))
+    }
+
     /// The sum of rotated products.
     fn add_rotated_products(
         &self,

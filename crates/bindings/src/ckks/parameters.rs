@@ -150,6 +150,12 @@ impl Parameters {
         self.0.evaluation_key_bytes(level.0).map_err(|error| errors::refusal(py, &error))
     }
 
+    /// Bytes in memory of the keys for raising the modulus, as bootstrapping does.
+    #[getter]
+    fn encapsulation_key_bytes(&self) -> usize {
+        self.0.encapsulation_key_bytes()
+    }
+
     /// Word primes of the largest modulus, key-switching primes included.
     #[getter]
     fn key_prime_count(&self) -> usize {

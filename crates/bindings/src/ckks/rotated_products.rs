@@ -5,6 +5,8 @@ use pyo3::types::PyBytes;
 use rlwe::ckks;
 
 use crate::ckks::estimate::CkksEstimate;
+use crate::ckks::parameters::Parameters;
+use crate::{bytes, engine};
 
 /// Sums of products of two lists of ciphertexts, for all rotations of the left one at once; no key
 /// was switched yet.
@@ -53,6 +55,23 @@ impl RotatedProducts {
     #[getter]
     fn nbytes(&self) -> usize {
         self.0.nbytes()
+    }
+
+    /// Read what `to_bytes` wrote.
+    #[staticmethod]
+    fn from_bytes(
+        py: Python<'_>,
+        parameters: Bound<'_, Parameters>,
+        data: &[u8],
+    ) -> PyResult<Self> {
+        let parameters = &parameters.get().0;
+        engine::run(py, || ckks::RotatedProducts::from_bytes(parameters, data)).map(Self)
+    }
+
+    /// These products as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
+        bytes::to_python(py, &data)
     }
 
     fn __repr__(&self) -> String {

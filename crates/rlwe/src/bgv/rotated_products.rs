@@ -11,7 +11,7 @@ use super::evaluator::Evaluator;
 use super::noise::{Noise, NoiseModel};
 use super::parameters::Parameters;
 use crate::core::keys::KeyId;
-use crate::core::rotated_products::{UnswitchedProducts, check_pairs, has_repeats};
+use crate::core::rotated_products::{UnswitchedProducts, check_pairs, check_runs, has_repeats};
 use crate::ring::division::Division;
 use crate::ring::poly::Poly;
 use crate::{Error, Result};
@@ -23,9 +23,9 @@ use crate::{Error, Result};
 /// switched to ciphertexts. Cloning shares them.
 #[derive(Debug, Clone)]
 pub struct RotatedProducts {
-    estimate: Estimate,
-    key: KeyId,
-    products: Arc<UnswitchedProducts>,
+    pub(crate) estimate: Estimate,
+    pub(crate) key: KeyId,
+    pub(crate) products: Arc<UnswitchedProducts>,
 }
 
 impl RotatedProducts {
@@ -128,6 +128,41 @@ impl Evaluator {
             estimate = Estimate::repeated_products(&lefts, &rights)?;
         }
         let products = UnswitchedProducts::new(ring, &left, &right, step).into();
+        Ok(RotatedProducts { estimate, key: self.keys.id, products })
+    }
+
+    /// For every t below d = slots / `step` the sum over runs of d ciphertexts, and over r, of
+    /// left_(r-t), with r - t modulo d, rotated to the left by t `step` slots, times right_r.
+    ///
+    /// Where a run holds the diagonals of matrices, left_r[h] = A[h, h + r] and
+    /// right_r[h] = B[h + r, h] in rows of `step` slots, the products are those of A B:
+    /// C[h + t, h]. They cost what [`Self::rotated_products`] costs.
+    ///
+    /// # Errors
+    /// Those of [`Self::rotated_products`]; [`Error::InvalidArgument`] for lists that are not of
+    /// runs of d.
+    pub fn diagonal_products(
+        &self,
+        left: &[&Ciphertext],
+        right: &[&Ciphertext],
+        step: usize,
+    ) -> Result<RotatedProducts> {
+        let operation = "multiply diagonals";
+        for a in left.iter().chain(right) {
+            self.check(a, operation)?;
+        }
+        self.parameters().check_step(step, operation)?;
+        check_runs(left.len(), self.parameters().slots() / step, operation)?;
+        let [lefts, rights] = [left, right]
+            .map(|side| -> Vec<&Estimate> { side.iter().map(|a| a.estimate()).collect() });
+        let mut estimate = Estimate::rotated_products(&lefts, &rights)?;
+        let [left, right] =
+            [left, right].map(|side| -> Vec<&[Poly]> { side.iter().map(|a| &*a.polys).collect() });
+        let ring = self.parameters().ring();
+        if has_repeats(ring, &left) || has_repeats(ring, &right) {
+            estimate = Estimate::repeated_products(&lefts, &rights)?;
+        }
+        let products = UnswitchedProducts::of_diagonals(ring, &left, &right, step).into();
         Ok(RotatedProducts { estimate, key: self.keys.id, products })
     }
 

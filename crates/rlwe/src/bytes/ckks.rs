@@ -2,10 +2,10 @@
 
 use envelope::Reader;
 
-use super::kind::{CIPHERTEXT, PLAINTEXT, open_under, seal};
+use super::kind::{CIPHERTEXT, PLAINTEXT, ROTATED_PRODUCTS, open_under, seal};
 use super::{reader, residues};
 use crate::Result;
-use crate::ckks::{Ciphertext, Estimate, Parameters, Plaintext};
+use crate::ckks::{Ciphertext, Estimate, Parameters, Plaintext, RotatedProducts};
 use crate::core::keys::KeyId;
 use crate::ring::poly::SecretPoly;
 
@@ -92,6 +92,39 @@ impl Ciphertext {
         reader.end()?;
         let estimate = Estimate { degree: polys.len() - 1, ..estimate };
         Ok(Self { estimate, key, polys: polys.into(), seed })
+    }
+}
+
+impl RotatedProducts {
+    /// Their bytes: as many as in memory, and a little.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let length =
+            size_of::<KeyId>() + ESTIMATE_LENGTH + residues::products_length(&self.products);
+        seal(ROTATED_PRODUCTS, self.parameters(), length, |bytes| {
+            bytes.extend_from_slice(&self.key);
+            write_estimate(bytes, &self.estimate);
+            residues::write_products(bytes, &self.products);
+        })
+    }
+
+    /// The products that [`Self::to_bytes`] stored.
+    ///
+    /// # Errors
+    /// [`MalformedBytes`](crate::Error::MalformedBytes),
+    /// [`ParametersMismatch`](crate::Error::ParametersMismatch).
+    pub fn from_bytes(parameters: &Parameters, bytes: &[u8]) -> Result<Self> {
+        let mut reader = open_under(ROTATED_PRODUCTS, parameters, bytes)?;
+        let key = reader.array()?;
+        let estimate = read_estimate(&mut reader, parameters)?;
+        if estimate.slots != parameters.slots() {
+            let (expected, slots) = (parameters.slots(), estimate.slots);
+            let reason = format!("expected products of {expected} slots, got {slots}");
+            return Err(reader.malformed(reason).into());
+        }
+        let products = residues::products(&mut reader, parameters, estimate.level)?;
+        reader.end()?;
+        let estimate = Estimate { degree: 2, ..estimate };
+        Ok(Self { estimate, key, products: products.into() })
     }
 }
 

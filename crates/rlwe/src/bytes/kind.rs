@@ -16,6 +16,8 @@ pub(super) const BGV_CIPHERTEXT: Kind = Kind { number: 8, name: "a BGV ciphertex
 pub(super) const BGV_PLAINTEXT: Kind = Kind { number: 9, name: "a BGV plaintext" };
 pub(super) const BOOTSTRAPPING_PARAMETERS: Kind =
     Kind { number: 10, name: "bootstrapping parameters" };
+pub(super) const ROTATED_PRODUCTS: Kind = Kind { number: 11, name: "rotated products" };
+pub(super) const BGV_ROTATED_PRODUCTS: Kind = Kind { number: 12, name: "BGV rotated products" };
 
 pub(super) const FORMAT: Format = Format {
     magic: *b"CLWK",
@@ -31,6 +33,8 @@ pub(super) const FORMAT: Format = Format {
         BGV_CIPHERTEXT,
         BGV_PLAINTEXT,
         BOOTSTRAPPING_PARAMETERS,
+        ROTATED_PRODUCTS,
+        BGV_ROTATED_PRODUCTS,
     ],
 };
 
@@ -66,6 +70,8 @@ fn reading(kind: Kind) -> &'static str {
         PLAINTEXT => "read a plaintext",
         BGV_CIPHERTEXT => "read a BGV ciphertext",
         BGV_PLAINTEXT => "read a BGV plaintext",
+        ROTATED_PRODUCTS => "read rotated products",
+        BGV_ROTATED_PRODUCTS => "read BGV rotated products",
         _ => "read an object",
     }
 }

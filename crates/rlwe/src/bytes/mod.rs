@@ -1,8 +1,9 @@
 //! Every object to bytes and back.
 //!
 //! All objects begin with the 48 bytes that the crate `envelope` describes: the magic is "CLWK",
-//! the version 4, and the kinds are 1 parameters, 2 secret key, 3 public key, 4 evaluation keys,
-//! 5 ciphertext, 6 plaintext, 7 BGV parameters, 8 BGV ciphertext, 9 BGV plaintext.
+//! the version 5, and the kinds are 1 parameters, 2 secret key, 3 public key, 4 evaluation keys,
+//! 5 ciphertext, 6 plaintext, 7 BGV parameters, 8 BGV ciphertext, 9 BGV plaintext,
+//! 10 bootstrapping parameters, 11 rotated products, 12 BGV rotated products.
 //!
 //! Uniform polynomials are stored as the seed that they expand from, so that keys and
 //! fresh ciphertexts take half their memory. Other polynomials are one 32-bit word for

@@ -5,6 +5,7 @@ use envelope::Reader;
 use crate::Result;
 use crate::core::Parameters;
 use crate::core::keys::expand_half;
+use crate::core::rotated_products::UnswitchedProducts;
 use crate::ring::poly::{Basis, Poly};
 use crate::sampling::Seed;
 
@@ -16,12 +17,38 @@ pub(super) fn length(parameters: &Parameters, basis: &Basis) -> usize {
 }
 
 pub(super) fn write(bytes: &mut Vec<u8>, poly: &Poly) {
+    write_words(bytes, poly.words());
+}
+
+fn write_words(bytes: &mut Vec<u8>, words: &[u32]) {
     let start = bytes.len();
-    bytes.resize(start + poly.words().len() * WORD, 0);
+    bytes.resize(start + words.len() * WORD, 0);
     let (places, _) = bytes[start..].as_chunks_mut();
-    for (place, word) in places.iter_mut().zip(poly.words()) {
+    for (place, word) in places.iter_mut().zip(words) {
         *place = word.to_le_bytes();
     }
+}
+
+/// Reads residues modulo the prime at `position`.
+fn read_limb(
+    reader: &Reader<'_>,
+    parameters: &Parameters,
+    position: usize,
+    bytes: &[u8],
+    limb: &mut [u32],
+) -> Result<()> {
+    let (words, _) = bytes.as_chunks();
+    let mut largest = 0;
+    for (residue, &word) in limb.iter_mut().zip(words) {
+        *residue = u32::from_le_bytes(word);
+        largest = largest.max(*residue);
+    }
+    let q = parameters.ring().modulus(position).q;
+    if largest < q {
+        return Ok(());
+    }
+    let reason = format!("expected residues below {q}, got {largest}");
+    Err(reader.malformed(reason).into())
 }
 
 /// A polynomial over `basis`.
@@ -35,19 +62,41 @@ pub(super) fn poly(
     let mut poly = ring.unwritten(basis);
     let limbs = poly.limbs_mut().zip(bytes.chunks_exact(ring.n() * WORD));
     for ((position, limb), bytes) in limbs {
-        let (words, _) = bytes.as_chunks();
-        let mut largest = 0;
-        for (residue, &word) in limb.iter_mut().zip(words) {
-            *residue = u32::from_le_bytes(word);
-            largest = largest.max(*residue);
-        }
-        let q = ring.modulus(position).q;
-        if largest >= q {
-            let reason = format!("expected residues below {q}, got {largest}");
-            return Err(reader.malformed(reason).into());
-        }
+        read_limb(reader, parameters, position, bytes, limb)?;
     }
     Ok(poly)
+}
+
+/// Bytes of the step of rotated products, and of their residues.
+pub(super) fn products_length(products: &UnswitchedProducts) -> usize {
+    size_of::<u32>() + products.nbytes()
+}
+
+pub(super) fn write_products(bytes: &mut Vec<u8>, products: &UnswitchedProducts) {
+    bytes.extend_from_slice(&(products.step() as u32).to_le_bytes());
+    products.limbs().for_each(|(_, limb)| write_words(bytes, limb));
+}
+
+/// Rotated products at `level`.
+pub(super) fn products(
+    reader: &mut Reader<'_>,
+    parameters: &Parameters,
+    level: usize,
+) -> Result<UnswitchedProducts> {
+    let step = reader.u32()? as usize;
+    if !step.is_power_of_two() || step > parameters.slots() {
+        let most = parameters.slots();
+        let reason = format!("expected a step that is a power of two up to {most}, got {step}");
+        return Err(reader.malformed(reason).into());
+    }
+    let (ring, basis) = (parameters.ring(), parameters.level_basis(level));
+    let bytes = reader.take(UnswitchedProducts::residues(ring, basis, step) * WORD)?;
+    let mut products = UnswitchedProducts::unwritten(ring, basis, step);
+    let of_limb = bytes.len() / basis.len();
+    for ((position, limb), bytes) in products.limbs_mut().zip(bytes.chunks_exact(of_limb)) {
+        read_limb(reader, parameters, position, bytes, limb)?;
+    }
+    Ok(products)
 }
 
 /// The `count` polynomials of a ciphertext at `level`, and the seed of the second while it

@@ -8,7 +8,7 @@ use super::estimate::Estimate;
 use super::evaluator::Evaluator;
 use super::parameters::Parameters;
 use crate::core::keys::KeyId;
-use crate::core::rotated_products::{UnswitchedProducts, check_pairs};
+use crate::core::rotated_products::{UnswitchedProducts, check_pairs, check_runs};
 use crate::ring::division::Division;
 use crate::ring::poly::Poly;
 use crate::{Error, Result};
@@ -19,9 +19,9 @@ use crate::{Error, Result};
 /// switched to ciphertexts. Cloning shares them.
 #[derive(Debug, Clone)]
 pub struct RotatedProducts {
-    estimate: Estimate,
-    key: KeyId,
-    products: Arc<UnswitchedProducts>,
+    pub(crate) estimate: Estimate,
+    pub(crate) key: KeyId,
+    pub(crate) products: Arc<UnswitchedProducts>,
 }
 
 impl RotatedProducts {
@@ -133,6 +133,38 @@ impl Evaluator {
         Ok(RotatedProducts { estimate, key: self.keys.id, products })
     }
 
+    /// For every t below d = slots / `step` the sum over runs of d ciphertexts, and over r, of
+    /// left_(r-t), with r - t modulo d, rotated to the left by t `step` slots, times right_r.
+    ///
+    /// Where a run holds the diagonals of matrices, left_r[h] = A[h, h + r] and
+    /// right_r[h] = B[h + r, h] in rows of `step` slots, the products are those of A B:
+    /// C[h + t, h]. They cost what [`Self::rotated_products`] costs.
+    ///
+    /// # Errors
+    /// Those of [`Self::rotated_products`]; [`Error::InvalidArgument`] for lists that are not of
+    /// runs of d.
+    pub fn diagonal_products(
+        &self,
+        left: &[&Ciphertext],
+        right: &[&Ciphertext],
+        step: usize,
+    ) -> Result<RotatedProducts> {
+        let operation = "multiply diagonals";
+        for a in left.iter().chain(right) {
+            self.check(a, operation)?;
+        }
+        self.parameters().check_step(step, operation)?;
+        check_runs(left.len(), self.parameters().slots() / step, operation)?;
+        let [lefts, rights] = [left, right]
+            .map(|side| -> Vec<&Estimate> { side.iter().map(|a| a.estimate()).collect() });
+        let estimate = Estimate::diagonal_products(&lefts, &rights)?;
+        let [left, right] =
+            [left, right].map(|side| -> Vec<&[Poly]> { side.iter().map(|a| &*a.polys).collect() });
+        let ring = self.parameters().ring();
+        let products = UnswitchedProducts::of_diagonals(ring, &left, &right, step).into();
+        Ok(RotatedProducts { estimate, key: self.keys.id, products })
+    }
+
     fn check_products(&self, a: &RotatedProducts, operation: &'static str) -> Result<()> {
         self.parameters().check_same(a.parameters(), operation)?;
         if a.key == self.keys.id { Ok(()) } else { Err(Error::KeyMismatch { operation }) }
@@ -205,6 +237,14 @@ impl Evaluator {
     }
 }
 
+/// A number of 20 bits after the first a little above `x` and all that differ in rounding alone.
+fn coarsened(x: f64) -> f64 {
+    // Sums are often powers of two but for rounding: these do not stand near an edge.
+    const OFF_EDGE: f64 = 1.0 + 1.0 / (1u64 << 30) as f64;
+    const LOW_BITS: u64 = (1 << 32) - 1;
+    f64::from_bits(((x * OFF_EDGE).to_bits() | LOW_BITS) + 1)
+}
+
 impl Estimate {
     /// What [`Evaluator::rotated_products`] gives for ciphertexts like these.
     ///
@@ -241,6 +281,26 @@ impl Estimate {
         Ok(product.with(f64::sqrt(square), bound))
     }
 
+    /// What [`Evaluator::diagonal_products`] gives: every left ciphertext meets every right one of
+    /// its run, and counts as the worst of them.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::diagonal_products`] but for runs, steps and keys.
+    pub fn diagonal_products(left: &[&Self], right: &[&Self]) -> Result<Self> {
+        let operation = "multiply diagonals";
+        check_pairs(left.len(), right.len(), operation)?;
+        let first = left[0];
+        let (mut deviation, mut bound) = (0.0f64, 0.0f64);
+        for a in left {
+            first.check_operand(a, operation)?;
+            a.check_degree(1, operation)?;
+            deviation = deviation.max(a.deviation + a.scale_error(first.scale, operation)?);
+            bound = bound.max(a.bound);
+        }
+        let worst = first.with(deviation, bound);
+        Self::rotated_products(&vec![&worst; left.len()], right)
+    }
+
     /// What [`Evaluator::add_rotated_products`] gives: the errors count as independent.
     ///
     /// # Errors
@@ -263,7 +323,8 @@ impl Estimate {
         self.check_degree(2, "switch a product")?;
         let rounding = self.parameters.rounding_deviation(1);
         let switching = self.product_switching_deviation();
-        Ok(Self { degree: 1, ..self.with_coefficient_error(switching.hypot(rounding)) })
+        let whole = self.in_any_order();
+        Ok(Self { degree: 1, ..whole.with_coefficient_error(switching.hypot(rounding)) })
     }
 
     /// What [`Evaluator::switch_product_and_rescale`] gives.
@@ -273,8 +334,16 @@ impl Estimate {
     pub fn switch_product_and_rescale(&self) -> Result<Self> {
         self.check_degree(2, "switch a product")?;
         let scale = self.rescaled_scale()?;
-        let switched = self.with_coefficient_error(self.product_switching_deviation());
+        let whole = self.in_any_order();
+        let switched = whole.with_coefficient_error(self.product_switching_deviation());
         Self { degree: 1, ..switched }.rescaled_to(scale)
+    }
+
+    /// With numbers that are the same in whichever order and parts the terms were summed.
+    ///
+    /// Sums of products are the same residues in any order; of these numbers the last bits are not.
+    fn in_any_order(&self) -> Self {
+        self.with(coarsened(self.deviation), coarsened(self.bound))
     }
 
     /// That of two key switches.

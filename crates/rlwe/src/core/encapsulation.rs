@@ -54,6 +54,12 @@ impl Parameters {
         self.ring().bits(&encapsulation_basis(self))
     }
 
+    /// Bytes in memory of the keys for raising the modulus: to a sparse secret and back.
+    pub fn encapsulation_key_bytes(&self) -> usize {
+        let to_sparse = 2 * encapsulation_basis(self).len() * self.n() * size_of::<u32>();
+        to_sparse + self.key_bytes(self.max_level())
+    }
+
     /// Refuses a sparse secret that is not 128-bit secure where the parameters are.
     ///
     /// # Errors

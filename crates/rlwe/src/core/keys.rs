@@ -319,9 +319,14 @@ impl Parameters {
     /// [`Error::LevelMismatch`] for a level that the chain does not have.
     pub fn evaluation_key_bytes(&self, level: usize) -> Result<usize> {
         self.check_level(level, "size an evaluation key")?;
+        Ok(self.key_bytes(level))
+    }
+
+    /// [`Self::evaluation_key_bytes`] of a level that the chain has.
+    pub(crate) fn key_bytes(&self, level: usize) -> usize {
         let basis = self.key_basis(level);
         let polys = 2 * key_digits(self, &basis).count();
-        Ok(polys * basis.len() * self.n() * size_of::<u32>())
+        polys * basis.len() * self.n() * size_of::<u32>()
     }
 }
 

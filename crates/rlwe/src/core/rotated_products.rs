@@ -18,6 +18,17 @@
 //! depends on the upper bits of i alone: an orbit is d consecutive words. Within one, the
 //! logarithm of a position is its exponent's to base 5^(k/2), counted from the first position, and
 //! P_t at column c is M at the row whose logarithm is t more than that of c.
+//!
+//! Diagonals multiply in the same way. For runs of d ciphertexts
+//!
+//! ```text
+//!   Q_t = sum over runs and r of sigma_t(u_(r-t)) v_r,    r - t modulo d,
+//! ```
+//!
+//! reads at the row of logarithm h + t and the column of logarithm h the products of the u and v
+//! whose numbers, each added to its own logarithm, are one number. Lists in which every word of an
+//! orbit comes from another ciphertext, the one whose number is less by its logarithm, therefore
+//! have Q_t as their rotated products: diagonals of matrices give those of the product.
 
 use std::collections::BTreeSet;
 
@@ -32,17 +43,22 @@ use crate::ring::buffers;
 use crate::ring::division::Division;
 use crate::ring::kernels;
 use crate::ring::matrix_product::{DEPTH, Instructions, MatrixProduct, Panel, Sums};
+use crate::ring::narrow_product::{NarrowProduct, Pair};
 use crate::ring::poly::{Basis, Poly, Ring};
 use crate::{Error, Result};
 
 /// Orbits are worked on together until they have so many words: shorter pieces of many
 /// polynomials would cost more to find than to multiply.
 const RUN: usize = 64;
+/// The same where products are made word by word.
+const NARROW_RUN: usize = 512;
 /// Columns that are worked on together: their sums and one block of rows stay in the second-level
 /// cache, and the other operand is packed anew for each.
 const MOST_COLUMNS: usize = 512;
 /// Words by which a ciphertext is known, of more than 13 bits each.
 const WORDS_OF_MARK: usize = 16;
+/// Rotations up to which products are made word by word.
+const MOST_NARROW: usize = 8;
 /// Rows that are packed together.
 const MOST_ROWS: usize = 512;
 
@@ -66,12 +82,23 @@ impl Layout {
     fn new(log_n: u32, step: usize) -> Self {
         let n = 1usize << log_n;
         let count = n / 2 / step;
-        let group = (RUN / count).clamp(1, n / count);
+        let run = if count <= MOST_NARROW { NARROW_RUN } else { RUN };
+        let group = (run / count).clamp(1, n / count);
         Self { log_n, count, group, width: (2 * count).min(MOST_COLUMNS) }
     }
 
     fn n(self) -> usize {
         1 << self.log_n
+    }
+
+    /// Whether products are made word by word: a tile of sums would be mostly empty.
+    fn is_narrow(self) -> bool {
+        self.count <= MOST_NARROW
+    }
+
+    /// Words of a polynomial that are worked on together.
+    fn words_of_group(self) -> usize {
+        self.group * self.count
     }
 
     /// Blocks of columns.
@@ -124,6 +151,40 @@ fn pieces(
     (start..start + length).step_by(piece).map(move |at| (at / count, at % count, piece))
 }
 
+/// Lists whose rotated products are the diagonal products of runs of d ciphertexts: word p of
+/// number j of a run is that of number j - log p.
+///
+/// No ciphertext is made by it: the words of one polynomial are those of many.
+fn skewed(ring: &Ring, layout: Layout, terms: &[&[Poly]]) -> Vec<[Poly; 2]> {
+    let (d, basis) = (layout.count, &terms[0][0].basis);
+    let orbits: Vec<Vec<u32>> = (0..ring.n() / d).map(|orbit| layout.logarithms(orbit)).collect();
+    let mut made: Vec<[Poly; 2]> =
+        terms.iter().map(|_| [(); 2].map(|()| ring.unwritten(basis))).collect();
+    for (from, to) in terms.chunks(d).zip(made.chunks_mut(d)) {
+        let mut limbs: Vec<Vec<&mut [u32]>> = (0..2 * basis.len()).map(|_| Vec::new()).collect();
+        for polys in to {
+            let own = polys.iter_mut().flat_map(Poly::limbs_mut);
+            own.zip(&mut limbs).for_each(|((_, limb), of_all)| of_all.push(limb));
+        }
+        let positions: Vec<usize> = basis.iter().collect();
+        parallel::over(limbs).enumerate().shared().for_each(|(index, mut to)| {
+            let (half, position) = (index / positions.len(), positions[index % positions.len()]);
+            let from: Vec<&[u32]> = from.iter().map(|polys| polys[half].limb(position)).collect();
+            for (orbit, logarithms) in orbits.iter().enumerate() {
+                let start = orbit * d;
+                for (number, to) in to.iter_mut().enumerate() {
+                    let words = to[start..start + d].iter_mut().zip(logarithms).enumerate();
+                    for (place, (word, &logarithm)) in words {
+                        let other = number.wrapping_sub(logarithm as usize) & (d - 1);
+                        *word = from[other][start + place];
+                    }
+                }
+            }
+        });
+    }
+    made
+}
+
 /// For each of d rotations the four polynomials of a product of which no key was switched.
 #[derive(Debug)]
 pub(crate) struct UnswitchedProducts {
@@ -155,7 +216,6 @@ impl Scratch {
 /// One limb's products for a group of orbits and a block of columns.
 struct Task<'a> {
     layout: Layout,
-    product: MatrixProduct,
     position: usize,
     group: usize,
     block: usize,
@@ -164,31 +224,72 @@ struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    fn run(&self, scratch: &mut Scratch, to: &mut [u32]) {
+    /// Word by word.
+    fn run_narrow(&self, product: NarrowProduct, to: &mut [u32]) {
+        let layout @ Layout { count, width, .. } = self.layout;
+        let (start, words) = (layout.start(self.group), layout.words_of_group());
+        let pieces = |polys: &'a [Poly]| {
+            [0, 1].map(|half| &polys[half].limb(self.position)[start..start + words])
+        };
+        let pairs = self.left.iter().zip(self.right);
+        let pairs = pairs.map(|(left, right)| Pair { left: pieces(left), right: pieces(right) });
+        let order = self.narrow_order();
+        let sums = product.sums(pairs, &order, count);
+        for (index, sums) in sums.chunks_exact(words).enumerate() {
+            // By rotation, polynomial of the left, polynomial of the right.
+            let (right, left, rotation) = (index % 2, index / 2 % 2, index / 4);
+            for (&place, &sum) in order.iter().zip(sums) {
+                let (orbit, column) = (place as usize / count, place as usize % count);
+                let row = (orbit * 2 + left) * count + rotation;
+                to[row * width + right * count + column] = sum;
+            }
+        }
+    }
+
+    /// The words of the group by their logarithms, those of all orbits together.
+    fn narrow_order(&self) -> Vec<u32> {
+        let Layout { count, group, .. } = self.layout;
+        let mut order = vec![0; group * count];
+        for orbit in 0..group {
+            let logarithms = self.layout.logarithms(self.group * group + orbit);
+            for (place, logarithm) in (orbit * count..).zip(logarithms) {
+                order[logarithm as usize * group + orbit] = place as u32;
+            }
+        }
+        order
+    }
+
+    /// By tiles.
+    fn run(&self, product: MatrixProduct, scratch: &mut Scratch, to: &mut [u32]) {
         scratch.sums.clear();
         for (left, right) in self.left.chunks(DEPTH).zip(self.right.chunks(DEPTH)) {
-            self.add(left, right, scratch);
+            self.add(product, left, right, scratch);
         }
         let Layout { count, group, width, .. } = self.layout;
         let results = to.chunks_exact_mut(2 * count * width).enumerate();
         for (orbit, to) in results {
             let logarithms = self.layout.logarithms(self.group * group + orbit);
-            self.write(orbit, &logarithms, scratch, to);
+            self.write(product, orbit, &logarithms, scratch, to);
         }
     }
 
     /// Adds the products of a few terms.
-    fn add(&self, left: &[&'a [Poly]], right: &[&'a [Poly]], scratch: &mut Scratch) {
+    fn add(
+        &self,
+        product: MatrixProduct,
+        left: &[&'a [Poly]],
+        right: &[&'a [Poly]],
+        scratch: &mut Scratch,
+    ) {
         let Layout { count, width, .. } = self.layout;
         let rows = (2 * count).min(MOST_ROWS);
-        self.pack(right, self.block * width, width, &mut scratch.right);
+        self.pack(product, right, self.block * width, width, &mut scratch.right);
         for first_row in (0..2 * count).step_by(rows) {
-            self.pack(left, first_row, rows, &mut scratch.left);
-            let (product, terms) = (self.product, left.len());
+            self.pack(product, left, first_row, rows, &mut scratch.left);
             product.add_products(
                 &scratch.left,
                 &scratch.right,
-                terms,
+                left.len(),
                 first_row,
                 &mut scratch.sums,
             );
@@ -196,7 +297,14 @@ impl<'a> Task<'a> {
     }
 
     /// Packs places of every orbit's two halves.
-    fn pack(&self, terms: &[&'a [Poly]], start: usize, length: usize, panel: &mut Panel) {
+    fn pack(
+        &self,
+        product: MatrixProduct,
+        terms: &[&'a [Poly]],
+        start: usize,
+        length: usize,
+        panel: &mut Panel,
+    ) {
         let layout = self.layout;
         let first = layout.start(self.group);
         for (half, offset, length) in pieces(layout.count, start, length) {
@@ -206,19 +314,26 @@ impl<'a> Task<'a> {
             let words = |polys: &&'a [Poly]| -> &'a [u32] {
                 &polys[half].limb(self.position)[start..start + layout.group * length]
             };
-            self.product.pack(panel, place, &terms.iter().map(words).collect::<Vec<_>>());
+            product.pack(panel, place, &terms.iter().map(words).collect::<Vec<_>>());
         }
     }
 
     /// Writes the sums of one orbit, rotation by rotation.
-    fn write(&self, orbit: usize, logarithms: &[u32], scratch: &mut Scratch, to: &mut [u32]) {
+    fn write(
+        &self,
+        product: MatrixProduct,
+        orbit: usize,
+        logarithms: &[u32],
+        scratch: &mut Scratch,
+        to: &mut [u32],
+    ) {
         let Layout { count, width, .. } = self.layout;
         let of_second_half = logarithms.iter().map(|logarithm| logarithm + count as u32);
         let places: Vec<u32> = logarithms.iter().copied().chain(of_second_half).collect();
-        let tile = self.product.tile_columns();
+        let tile = product.tile_columns();
         for (index, start) in (0..width).step_by(tile).enumerate() {
             let Scratch { sums, column, .. } = scratch;
-            self.product.residues(sums, orbit, index, &places, column);
+            product.residues(sums, orbit, index, &places, column);
             let columns = tile.min(width - start);
             let position = |column: usize| (self.block * width + start + column) % count;
             let shifts: Vec<usize> =
@@ -242,6 +357,20 @@ impl UnswitchedProducts {
         Self::with(Instructions::widest(), ring, left, right, step)
     }
 
+    /// The diagonal products of two lists of runs of d ciphertexts.
+    pub(crate) fn of_diagonals(
+        ring: &Ring,
+        left: &[&[Poly]],
+        right: &[&[Poly]],
+        step: usize,
+    ) -> Self {
+        let layout = Layout::new(ring.log_n, step);
+        let lists = [left, right].map(|side| skewed(ring, layout, side));
+        let [left, right] =
+            lists.each_ref().map(|side| side.iter().map(|polys| &polys[..]).collect::<Vec<_>>());
+        Self::new(ring, &left, &right, step)
+    }
+
     fn with(
         instructions: Instructions,
         ring: &Ring,
@@ -258,16 +387,45 @@ impl UnswitchedProducts {
             || None,
             |scratch: &mut Option<Scratch>, (index, to)| {
                 let position = usize::from(basis.positions()[index / tasks_of_limb]);
-                let product = MatrixProduct::new(instructions, ring.modulus(position));
+                let modulus = ring.modulus(position);
                 let (group, block) =
                     (index % tasks_of_limb / layout.blocks(), index % layout.blocks());
-                let task = Task { layout, product, position, group, block, left, right };
+                let task = Task { layout, position, group, block, left, right };
+                if layout.is_narrow() {
+                    task.run_narrow(NarrowProduct::new(instructions, modulus), to);
+                    return;
+                }
+                let product = MatrixProduct::new(instructions, modulus);
                 let fits = scratch.take().filter(|scratch| scratch.sums.fit(product));
                 let scratch = scratch.insert(fits.unwrap_or_else(|| Scratch::new(product, layout)));
-                task.run(scratch, to);
+                task.run(product, scratch, to);
             },
         );
         Self { basis, layout, words }
+    }
+
+    /// Products of the rotations by multiples of `step`, to be written limb by limb.
+    pub(crate) fn unwritten(ring: &Ring, basis: &Basis, step: usize) -> Self {
+        let layout = Layout::new(ring.log_n, step);
+        let words = buffers::take(basis.len() * layout.words_of_limb());
+        Self { basis: basis.clone(), layout, words }
+    }
+
+    /// The position of each prime, and all residues modulo it in the order in which they are held.
+    pub(crate) fn limbs(&self) -> impl Iterator<Item = (usize, &[u32])> {
+        let positions = self.basis.positions().iter().map(|&position| usize::from(position));
+        positions.zip(self.words.chunks_exact(self.layout.words_of_limb()))
+    }
+
+    /// [`Self::limbs`] to be written.
+    pub(crate) fn limbs_mut(&mut self) -> impl Iterator<Item = (usize, &mut [u32])> {
+        let positions = self.basis.positions().iter().map(|&position| usize::from(position));
+        positions.zip(self.words.chunks_exact_mut(self.layout.words_of_limb()))
+    }
+
+    /// Residues of products by multiples of `step` over `basis`.
+    pub(crate) fn residues(ring: &Ring, basis: &Basis, step: usize) -> usize {
+        basis.len() * Layout::new(ring.log_n, step).words_of_limb()
     }
 
     /// Refuses a rotation that is not below d.
@@ -376,6 +534,17 @@ pub(crate) fn check_pairs(left: usize, right: usize, operation: &'static str) ->
     Err(Error::InvalidArgument { operation, reason })
 }
 
+/// Refuses lists that are not of runs of as many ciphertexts as there are rotations.
+pub(crate) fn check_runs(terms: usize, rotations: usize, operation: &'static str) -> Result<()> {
+    if terms.is_multiple_of(rotations) {
+        return Ok(());
+    }
+    let reason = format!(
+        "expected a multiple of {rotations} ciphertexts on both sides, one for each rotation, got {terms}"
+    );
+    Err(Error::InvalidArgument { operation, reason })
+}
+
 /// Whether two ciphertexts of one basis are the same but for their sign: their errors are too.
 ///
 /// Second polynomials are uniform, so that a few words tell them apart.
@@ -473,7 +642,7 @@ mod tests {
         let (left, right) = (ciphertexts(&ring, terms, 1), ciphertexts(&ring, terms, 2));
         let left: Vec<&[Poly]> = left.iter().map(|polys| &polys[..]).collect();
         let right: Vec<&[Poly]> = right.iter().map(|polys| &polys[..]).collect();
-        for instructions in [Instructions::Plain, Instructions::widest()] {
+        for instructions in Instructions::all() {
             let mut products = UnswitchedProducts::with(instructions, &ring, &left, &right, step);
             assert_eq!((products.count(), products.step()), (ring.n() / 2 / step, step));
             let tried = [0, 1, 2, 3, products.count() / 2, products.count() - 1];
@@ -494,6 +663,26 @@ mod tests {
         for log_n in [5, 6, 8] {
             for log_step in 0..log_n {
                 check(log_n, 1 << log_step, 3);
+            }
+        }
+    }
+
+    #[test]
+    fn diagonals_are_multiplied_run_by_run() {
+        for (log_n, step, runs) in [(5, 1, 1), (6, 4, 3), (8, 8, 2), (8, 128, 3), (9, 2, 1)] {
+            let words = ntt_primes(log_n, 1 << 23..1 << 24).rev().take(2);
+            let primes: Vec<u32> = words.map(|q| q as u32).collect();
+            let ring = Ring::new(log_n, &primes).unwrap();
+            let d = ring.n() / 2 / step;
+            let (left, right) = (ciphertexts(&ring, runs * d, 1), ciphertexts(&ring, runs * d, 2));
+            let left: Vec<&[Poly]> = left.iter().map(|polys| &polys[..]).collect();
+            let right: Vec<&[Poly]> = right.iter().map(|polys| &polys[..]).collect();
+            let products = UnswitchedProducts::of_diagonals(&ring, &left, &right, step);
+            for rotation in [0, 1, d / 2, d - 1].into_iter().filter(|&rotation| rotation < d) {
+                let turned: Vec<&[Poly]> =
+                    (0..runs * d).map(|r| left[r / d * d + (r + d - rotation) % d]).collect();
+                let expected = by_definition(&ring, &turned, &right, (rotation * step) as i64);
+                assert_eq!(products.get(&ring, rotation), expected, "{log_n} {step} {rotation}");
             }
         }
     }

@@ -83,7 +83,7 @@ impl Instructions {
     }
 
     /// Runs `kernel` with these instructions, on tiles of R rows and V vectors.
-    fn run(self, kernel: impl TileKernel) {
+    pub(super) fn run(self, kernel: impl TileKernel) {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(simd) => simd.vectorize(
@@ -100,8 +100,22 @@ impl Instructions {
     }
 }
 
+#[cfg(test)]
+impl Instructions {
+    /// All that this machine has.
+    pub(crate) fn all() -> Vec<Self> {
+        let mut all = vec![Self::Plain];
+        #[cfg(target_arch = "x86_64")]
+        {
+            all.extend(V3::try_new().map(Self::Avx2));
+            all.extend(V4::try_new().map(Self::Avx512));
+        }
+        all
+    }
+}
+
 /// A computation on tiles, compiled once for every instruction set.
-trait TileKernel {
+pub(super) trait TileKernel {
     /// Must be `#[inline(always)]`: it inherits the instruction set of its caller.
     fn run<S: Simd, const R: usize, const V: usize>(self, simd: S);
 }
@@ -506,17 +520,6 @@ mod tests {
     use super::*;
     use crate::ring::primes::ntt_primes;
 
-    /// All that this machine has.
-    fn instructions() -> Vec<Instructions> {
-        let mut all = vec![Instructions::Plain];
-        #[cfg(target_arch = "x86_64")]
-        {
-            all.extend(V3::try_new().map(Instructions::Avx2));
-            all.extend(V4::try_new().map(Instructions::Avx512));
-        }
-        all
-    }
-
     /// Matrices of so many rows, `terms` of them.
     struct Matrix {
         width: usize,
@@ -585,7 +588,7 @@ mod tests {
 
     fn check(q: Modulus, left: &Matrix, right: &Matrix) {
         let expected = by_definition(q, left, right);
-        for instructions in instructions() {
+        for instructions in Instructions::all() {
             let product = MatrixProduct::new(instructions, q);
             let found = by_tiles(product, left, right);
             let shape = (left.width, left.terms(), right.width);

@@ -13,6 +13,7 @@ pub(crate) mod lanes;
 pub(crate) mod matrix_product;
 pub(crate) mod mixed_radix;
 pub(crate) mod modulus;
+pub(crate) mod narrow_product;
 pub(crate) mod poly;
 pub mod primes;
 #[cfg(test)]

@@ -22,6 +22,7 @@ COLOURS: Mapping[str, str] = {
     "neg": "#7a8b2a",
     "bootstrap": "#c8202f",
     "rotated_products": "#8b1a1a",
+    "diagonal_products": "#8b1a4a",
     "add_products": "#2c6e3a",
     "switch_product": "#4a90d9",
     "rescale": "#7b5bb0",

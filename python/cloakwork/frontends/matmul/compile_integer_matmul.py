@@ -29,6 +29,7 @@ def compile_integer_matmul(
     *,
     modulus: int | None = None,
     public_inputs: bool = False,
+    memory_limit: int | None = None,
     key_budget: int | None = None,
     log_n: int | None = None,
     insecure: bool = False,
@@ -44,6 +45,7 @@ def compile_integer_matmul(
         modulus: A prime that results are modulo, as the representatives nearest to 0; by default
             results are integers.
         public_inputs: Whether inputs may be encrypted by a public key, whose noise is greater.
+        memory_limit: Bytes that the ciphertexts of a run may take; by default any.
         key_budget: Bytes for all evaluation keys; the fewer, the more ciphertexts.
         log_n: Base-2 logarithm of the ring degree; by default the cheapest.
         insecure: Whether parameters below 128-bit security are allowed, for tests.
@@ -57,6 +59,7 @@ def compile_integer_matmul(
             modulo 2N for any.
         InsecureParametersError: The ring asked for falls short of 128-bit security.
         KeyBudgetError: The fewest keys take more than the budget.
+        MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
         InvalidArgumentError: A bound is no integer, or results may have too many bits.
 
     Example:
@@ -88,6 +91,7 @@ def compile_integer_matmul(
         truth(insecure, "insecure", _ACTION),
         truth(public_inputs, "public_inputs", _ACTION),
         limit(key_budget, "key_budget", _ACTION),
+        limit(memory_limit, "memory_limit", _ACTION),
     )
     rings: Sequence[int] = RINGS
     if log_n is not None:

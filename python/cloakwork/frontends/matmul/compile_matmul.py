@@ -32,6 +32,7 @@ def compile_matmul(
     key_budget: int | None = None,
     log_n: int | None = None,
     insecure: bool = False,
+    public_inputs: bool = False,
     costs: Callable[[Parameters], Costs] = comparable,
 ) -> Program:
     """Plan the product of two encrypted matrices, or of batches of them, as one program.
@@ -49,6 +50,7 @@ def compile_matmul(
         key_budget: Bytes for all evaluation keys; the fewer, the more ciphertexts.
         log_n: Base-2 logarithm of the ring degree; by default the cheapest.
         insecure: Whether parameters below 128-bit security are allowed, for tests.
+        public_inputs: Whether inputs may be encrypted by a public key, which has more noise.
         costs: What operations cost under given parameters; see `cloakwork.compile`.
 
     Returns:
@@ -82,6 +84,7 @@ def compile_matmul(
         (specs[0].bound, specs[1].bound),
         integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1]),
         truth(insecure, "insecure", _ACTION),
+        truth(public_inputs, "public_inputs", _ACTION),
         limit(memory_limit, "memory_limit", _ACTION),
         limit(key_budget, "key_budget", _ACTION),
         costs,
@@ -91,10 +94,12 @@ def compile_matmul(
         rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
     title = f"matmul {sizes(shapes[0])} by {sizes(shapes[1])}"
     choice = cheapest_choice(title, product, options, rings)
-    return _program(title, product, choice, specs)
+    return _program(title, product, choice, specs, options)
 
 
-def _program(title: str, product: Product, choice: Choice, specs: Sequence[Spec]) -> Program:
+def _program(
+    title: str, product: Product, choice: Choice, specs: Sequence[Spec], options: Options
+) -> Program:
     shape = (*specs[0].shape[:-1], specs[1].shape[-1])
     shapes = (specs[0].shape, specs[1].shape, shape)
     planned = planned_product(title, product, choice.blocks, NAMES, whole_views(*shapes))
@@ -102,8 +107,14 @@ def _program(title: str, product: Product, choice: Choice, specs: Sequence[Spec]
         Port(name, "real", 0, spec.shape, -spec.bound, spec.bound)
         for name, spec in zip(NAMES, specs, strict=True)
     ]
-    bound = product.bound(choice.blocks, (specs[0].bound, specs[1].bound))
+    bound = product.bound(choice.blocks, options.bounds)
     placed = list(map(PlacedMatrix, range(len(NAMES)), planned.operands))
     return product_program(
-        planned.program, choice.parameters, inputs, placed, planned.result, bound
+        planned.program,
+        choice.parameters,
+        inputs,
+        placed,
+        planned.result,
+        bound,
+        public_inputs=options.public_inputs,
     )

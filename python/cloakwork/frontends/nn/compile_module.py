@@ -30,6 +30,7 @@ def compile(
     key_budget: int | None = None,
     log_n: int | None = None,
     insecure: bool = False,
+    public_inputs: bool = False,
     costs: Callable[[Parameters], Costs] = comparable,
 ) -> Program:
     """Make a program of a trained network that runs on encrypted inputs.
@@ -62,6 +63,8 @@ def compile(
         key_budget: Bytes for all evaluation keys; the fewer, the more rotations.
         log_n: Base-2 logarithm of the ring degree; by default the cheapest.
         insecure: Whether parameters below 128-bit security are allowed, for tests.
+        public_inputs: Whether inputs may be encrypted by a public key, which has more noise and so
+            may take larger parameters; see `Client.public_key`.
         costs: What operations cost under given parameters, by default a model.
 
     Raises:
@@ -111,6 +114,7 @@ def compile(
         key_budget=key_budget,
         log_n=log_n,
         insecure=insecure,
+        public_inputs=public_inputs,
         costs=costs,
     )
     samples = sample if calibration is None else calibration

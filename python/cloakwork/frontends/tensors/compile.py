@@ -18,9 +18,11 @@ from cloakwork.plan.functions.checked import checked_ranges
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.plan.matmul.matrix_plan import MatrixPlan, matrix_plan
 from cloakwork.plan.matmul.program import product_program
+from cloakwork.plan.parameters.bootstrapping import USUAL_RINGS
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.plan.passes.key_budget import within_key_budget
+from cloakwork.plan.tensors.bootstrapped import cheapest_bootstrapped_plan, within_budget
 from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan, slot_bounds
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.packing.matrix import PlacedMatrix
@@ -42,7 +44,9 @@ def compile(
     key_budget: int | None = None,
     log_n: int | None = None,
     insecure: bool = False,
+    public_inputs: bool = False,
     costs: Callable[[Parameters], Costs] = comparable,
+    bootstrap: bool | None = None,
 ) -> Program:
     """Plan a function of encrypted tensors as one program.
 
@@ -58,9 +62,14 @@ def compile(
         key_budget: Bytes for all evaluation keys; the fewer, the more rotations.
         log_n: Base-2 logarithm of the ring degree; by default the cheapest.
         insecure: Whether parameters below 128-bit security are allowed, for tests.
+        public_inputs: Whether inputs may be encrypted by a public key, which has more noise and so
+            may take larger parameters; see `Client.public_key`.
         costs: What operations cost under given parameters. By default a model, so that every
             machine makes the same plan; `cloakwork.measured_costs` measures this machine,
             which takes some seconds for each ring tried and is then cached.
+        bootstrap: Whether values may be refreshed on the way, where that costs least. By default
+            they are where no chain is as long as the function is deep; True takes parameters with
+            levels for it even so, False refuses a function that is deeper.
 
     Raises:
         InvalidParametersError: No parameters have the depth and precision that are needed.
@@ -88,16 +97,18 @@ def compile(
             "have a method of their own, compile(bits=) over integers and compile() over bits"
         )
     precision = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
-    rings = list(RINGS)
     if log_n is not None:
-        rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
+        log_n = integer(log_n, "log_n", _ACTION, least=5, most=17)
     insecure = truth(insecure, "insecure", _ACTION)
+    public_inputs = truth(public_inputs, "public_inputs", _ACTION)
+    if bootstrap is not None:
+        bootstrap = truth(bootstrap, "bootstrap", _ACTION)
     described = tuple(each if isinstance(each, Spec) else Spec(each) for each in specs)
     graph = traced(function, described)
     title = getattr(function, "__name__", "function")
     spec_of = dict(zip(graph.sources, described, strict=True))
     bounds = {source: spec.bound for source, spec in spec_of.items()}
-    task = Task(title, graph.results, bounds, precision, insecure, costs)
+    task = Task(title, graph.results, bounds, precision, insecure, public_inputs, costs)
     inputs = tuple(
         Port(source.name, "real", 0, spec.shape, spec.low, spec.high)
         for source, spec in spec_of.items()
@@ -107,28 +118,84 @@ def compile(
         made = approximated(
             graph.results, lambda source: interval_of(spec_of[source]), precision + 1, title
         )
-        return _program_with_functions(
-            replace(task, results=made.results, precision=precision + 1),
-            made,
-            graph,
-            inputs,
-            rings,
-            key_budget,
-        )
-    blocks = matrix_plan(task, rings, key_budget)
-    if blocks is not None and blocks.is_certain:
+        task = replace(task, results=made.results, precision=precision + 1)
+        plan, body = _planned(task, log_n, key_budget, bootstrap)
+        return _program_with_functions(plan, body, task, made, graph, inputs)
+    rings = RINGS if log_n is None else [log_n]
+    blocks = None if bootstrap else matrix_plan(task, rings, key_budget)
+    if blocks is None:
+        plan, body = _planned(task, log_n, key_budget, bootstrap)
+        return _program(plan, body, graph, inputs, task)
+    if blocks.is_certain:
         return _product_program(blocks, graph, inputs, task)
     try:
         plan, body = _within_key_budget(task, rings, key_budget)
     except (InvalidParametersError, KeyBudgetError):
-        if blocks is None:
+        return _product_program(blocks, graph, inputs, task)
+    if blocks.is_better_than(plan):
+        return _product_program(blocks, graph, inputs, task)
+    return _program(plan, body, graph, inputs, task)
+
+
+def _planned(
+    task: Task, log_n: int | None, key_budget: int | None, bootstrap: bool | None
+) -> tuple[Plan, SlotProgram]:
+    """The cheapest plan and its program; it bootstraps where it has to, or is told to."""
+    if bootstrap:
+        return _bootstrapped(task, log_n, key_budget)
+    try:
+        return _within_key_budget(task, RINGS if log_n is None else [log_n], key_budget)
+    except InvalidParametersError as refusal:
+        if bootstrap is False:
             raise
-        return _product_program(blocks, graph, inputs, task)
-    if blocks is not None and blocks.is_better_than(plan):
-        return _product_program(blocks, graph, inputs, task)
-    return Program(
-        Ckks(plan.parameters), body, _packing(plan, inputs, _results(plan, body, task), graph, task)
+        try:
+            return _bootstrapped(task, log_n, key_budget)
+        except InvalidParametersError as other:
+            refusal.add_note(f"nor can it be bootstrapped: {other}")
+            raise refusal from other
+
+
+def _bootstrapped(
+    task: Task, log_n: int | None, key_budget: int | None
+) -> tuple[Plan, SlotProgram]:
+    """The cheapest plan that may bootstrap, and its program with few enough keys."""
+    plan = cheapest_bootstrapped_plan(task, USUAL_RINGS if log_n is None else [log_n])
+    return plan, within_budget(plan, task, key_budget)
+
+
+def _program(
+    plan: Plan, body: SlotProgram, graph: Traced, inputs: tuple[Port, ...], task: Task
+) -> Program:
+    """The program of a plan."""
+    packing = _packing(plan, inputs, _results(plan, body, task), graph, task)
+    return Program(_scheme(plan, task), body, packing)
+
+
+def _program_with_functions(
+    plan: Plan,
+    body: SlotProgram,
+    task: Task,
+    made: Approximated,
+    graph: Traced,
+    inputs: tuple[Port, ...],
+) -> Program:
+    """The program of a graph whose functions are replaced by what comes near to them."""
+    noise = 2.0**-task.precision
+    outputs = tuple(
+        _narrowed(port, interval, noise)
+        for port, interval in zip(_results(plan, body, task), made.intervals, strict=True)
     )
+    return Program(
+        _scheme(plan, task),
+        body,
+        _packing(plan, inputs, outputs, graph, task),
+        ranges=checked_ranges(body, made.results),
+        error=made.error + noise,
+    )
+
+
+def _scheme(plan: Plan, task: Task) -> Ckks:
+    return Ckks(plan.parameters, plan.refreshing, public_inputs=task.public_inputs)
 
 
 def _packing(
@@ -140,30 +207,6 @@ def _packing(
     )
     _require_more_than_noise(outputs, task.title, task.precision)
     return TensorPacking(inputs, outputs, placed, tuple(plan.lowered.outputs), graph.form)
-
-
-def _program_with_functions(
-    task: Task,
-    made: Approximated,
-    graph: Traced,
-    inputs: tuple[Port, ...],
-    rings: Sequence[int],
-    key_budget: int | None,
-) -> Program:
-    """The program of a graph whose functions are replaced by what comes near to them."""
-    plan, body = _within_key_budget(task, rings, key_budget)
-    noise = 2.0**-task.precision
-    outputs = tuple(
-        _narrowed(port, interval, noise)
-        for port, interval in zip(_results(plan, body, task), made.intervals, strict=True)
-    )
-    return Program(
-        Ckks(plan.parameters),
-        body,
-        _packing(plan, inputs, outputs, graph, task),
-        ranges=checked_ranges(body, made.results),
-        error=made.error + noise,
-    )
 
 
 def _narrowed(port: Port, interval: Interval, noise: float) -> Port:
@@ -180,7 +223,13 @@ def _product_program(
     """The program of what is planned as products of matrices."""
     placed = [PlacedMatrix(graph.sources.index(source), place) for source, place in plan.operands]
     program = product_program(
-        plan.program, plan.parameters, inputs, placed, plan.result, plan.bound
+        plan.program,
+        plan.parameters,
+        inputs,
+        placed,
+        plan.result,
+        plan.bound,
+        public_inputs=task.public_inputs,
     )
     _require_more_than_noise(program.outputs, task.title, task.precision)
     return program
@@ -200,7 +249,7 @@ def _within_key_budget(
         # Rotations made of others, and transforms made of rotations, have larger errors.
         inputs = slot_bounds(plan.lowered, task.bounds)
         bounds = value_bounds(program, inputs, polynomial_ceilings(program))
-        precise = predicted_precision(program, bounds, parameters)
+        precise = predicted_precision(program, bounds, task.noise(parameters))
         if precise >= task.precision:
             return plan, program
         extra += math.ceil(task.precision - precise)

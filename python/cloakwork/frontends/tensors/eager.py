@@ -5,25 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from cloakwork._native import Parameters
-from cloakwork.errors import LevelExhaustedError
-from cloakwork.frontends.tensors.methods import Runner
-from cloakwork.frontends.tensors.tensor import Tensor
+from cloakwork.errors import InvalidParametersError, LevelExhaustedError
+from cloakwork.frontends.tensors.tensor import Tensor, TensorRunner
 from cloakwork.plan.functions.approximate import approximated
 from cloakwork.plan.functions.intervals import Interval, intervals_of
 from cloakwork.plan.parameters.ckks import precision_of
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
-from cloakwork.programs.ir.tensors import Node, Source
-from cloakwork.programs.slots import SlotProgram, State, Vector
+from cloakwork.programs.ir.tensors import Node, Source, with_sources
+from cloakwork.programs.refreshing import Refreshing
+from cloakwork.programs.slots import (
+    Bootstrap,
+    Builder,
+    Input,
+    Output,
+    SlotProgram,
+    State,
+    Vector,
+)
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.profile import Profile
-from cloakwork.schemes.base import SlotScheme
+from cloakwork.schemes.base import SlotScheme, levels_of
 
 # A level is worth more rotations than any plan has.
 _LEVELS_FIRST = 1e6
@@ -33,7 +42,7 @@ _LIFT = 1000
 _BITS = 20
 
 
-class Executor(Runner, Protocol):
+class Executor(TensorRunner, Protocol):
     """Whoever runs programs: a session or its evaluator."""
 
     @property
@@ -69,7 +78,10 @@ def computed(executor: Executor, node: Node, title: str) -> Tensor:
         advice = f"allow memory_limit={needed} or more, or compute it in smaller parts"
         require_memory(needed, executor.memory_limit, f"compute {title}", advice)
     made = approximated([node], _known, precision_of(parameters) + 1, title)
-    lowered = _lowered(made.results[0], title, parameters)
+    near = made.results[0]
+    if executor.scheme.refreshing is not None:
+        near = _with_levels(executor, executor.scheme.refreshing, near, title)
+    lowered = _lowered(near, title, parameters)
     # Ways to compute functions scale one number several times.
     planned = simplified(lowered.program) if made.fits else lowered.program
     program = executor.fitted(planned)
@@ -107,6 +119,54 @@ def _bounds(program: SlotProgram, inputs: Sequence[Vector]) -> list[float | None
     return value_bounds(program, inputs, polynomial_ceilings(program))
 
 
+def refreshed(executor: Executor, tensor: Tensor) -> Tensor:
+    """Bootstrap every ciphertext of a tensor.
+
+    Raises:
+        InvalidParametersError: The parameters have no levels for it.
+        LevelExhaustedError: Fewer levels are left than it takes.
+        MissingKeyError: The evaluator lacks a key.
+    """
+    refreshing = tensor.scheme.refreshing
+    if refreshing is None:
+        raise InvalidParametersError(
+            "cannot bootstrap: the parameters of the tensor have no levels for it; make the "
+            "session with bootstrap=True"
+        )
+    least, level = refreshing.input_level, refreshing.output_level
+    if tensor.level < least:
+        raise LevelExhaustedError(
+            f"cannot bootstrap: it takes {least} levels of its own, the tensor has {tensor.level} "
+            "left; bootstrap earlier"
+        )
+    builder = Builder("bootstrap", tensor.parameters.slots)
+    builder.stage = "bootstrap"
+    for number in range(len(tensor.values)):
+        spent = builder.append(Input(f"x.{number}", tensor.level), tensor.layout)
+        builder.append(Output(builder.append(Bootstrap(spent, least, level), tensor.layout)))
+    program, profile = builder.finish(), Profile()
+    values = executor.run(program, tensor.values, profile=profile)
+    return replace(tensor, values=values, program=program, profile=profile, runner=executor)
+
+
+def _with_levels(executor: Executor, refreshing: Refreshing, node: Node, title: str) -> Node:
+    """The node with its tensors refreshed where the result could not be refreshed any more."""
+    slots = executor.parameters.slots
+    with suppress(LevelExhaustedError):
+        found = lower(title, [node], slots).program
+        if min(levels_of(found, "outputs")) >= refreshing.input_level:
+            return node
+    tensors = {id(each): each.tensor for each in in_order([node]) if isinstance(each, Source)}
+    lifted = lower(title, [node], slots, level_price=_LEVELS_FIRST, lift=_LIFT).program
+    lowest = min(levels_of(lifted, "outputs"))
+    taken = max(tensor.level for tensor in tensors.values()) + _LIFT - lowest
+    fresh = {
+        name: tensor if tensor.level - taken >= refreshing.input_level else tensor.bootstrap()
+        for name, tensor in tensors.items()
+    }
+    return with_sources(node, {name: tensor.source for name, tensor in fresh.items()})
+
+
 def _lowered(node: Node, title: str, parameters: Parameters) -> Lowered:
     """The plan; where it takes more levels than there are, the one that takes the fewest."""
     slots = parameters.slots
@@ -120,7 +180,7 @@ def _lowered(node: Node, title: str, parameters: Parameters) -> Lowered:
     depth = parameters.levels + missing
     raise LevelExhaustedError(
         f"cannot compute {title}: needs {missing} level(s) more than the operands have left; make "
-        f"the session with depth={depth}"
+        f"the session with depth={depth}, or with bootstrap=True, which refreshes them"
     )
 
 

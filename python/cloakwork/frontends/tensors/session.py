@@ -30,14 +30,16 @@ from cloakwork.errors import (
     ParametersMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.frontends.tensors.eager import computed, interval_of
+from cloakwork.frontends.tensors.eager import computed, interval_of, refreshed
 from cloakwork.frontends.tensors.tensor import TENSOR_KIND, Tensor, require_tensor
 from cloakwork.plan.functions.intervals import Interval, uniform
+from cloakwork.plan.parameters.bootstrapping import session_refreshing
 from cloakwork.plan.parameters.ckks import SCALE_BITS, parameters_for
 from cloakwork.plan.passes.key_budget import powers_of_two_only, with_keys, within_key_budget
 from cloakwork.programs.ir.tensors import Node
-from cloakwork.programs.keys import KeyRequirements, required_keys
+from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.layout import MAX_SLOTS, Layout, default_layout
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import SlotProgram, State
 from cloakwork.programs.spec import ends
 from cloakwork.runtime import container
@@ -115,6 +117,10 @@ class _KeyHolder(Unpicklable, Saved):
     def interval_of(self, node: Node) -> Interval:
         """Between which ends the elements of a node lie."""
         return interval_of(node)
+
+    def refreshed(self, tensor: Tensor) -> Tensor:
+        """Bootstrap a tensor; see `Tensor.bootstrap`."""
+        return refreshed(self, tensor)
 
     def fitted(self, program: SlotProgram) -> SlotProgram:
         """The program as the keys at hand serve it."""
@@ -203,6 +209,9 @@ class Session(_KeyHolder):
             that the machine has.
         key_budget: Bytes that the evaluation keys may take in all; where a program would
             exceed them it makes rotations of others. By default there is no limit.
+        bootstrap: Whether tensors are refreshed where too few levels are left, so that depth has
+            no end. Parameters are then those of the bootstrapping of a ring, 2^16 by default, and
+            `depth` is how many levels it must leave.
 
     Raises:
         InvalidParametersError: No parameter set serves what is asked.
@@ -232,6 +241,7 @@ class Session(_KeyHolder):
         noise: bool = False,
         memory_limit: int | None = None,
         key_budget: int | None = None,
+        bootstrap: bool = False,
     ) -> None:
         depth = integer(depth, "depth", _ACTION, least=0, most=_MAX_DEPTH)
         precision = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
@@ -254,11 +264,18 @@ class Session(_KeyHolder):
                 f"cannot make a session: with bound={bound:g} and errors of up to 2^-{precision} "
                 f"all numbers are noise; ask for precision={needed} or more, or scale the data up"
             )
-        parameters = parameters_for(
-            depth, precision, slots=slots, bound=bound, insecure=insecure, log_n=log_n
-        )
-        clear = ClearReal(parameters, 0 if noise else None)
-        scheme = Ckks(parameters) if backend == "ckks" else clear
+        refreshing: Refreshing | None = None
+        if truth(bootstrap, "bootstrap", _ACTION):
+            refreshing = session_refreshing(
+                depth, precision, slots=slots, bound=bound, insecure=insecure, log_n=log_n
+            )
+            parameters = refreshing.chain
+        else:
+            parameters = parameters_for(
+                depth, precision, slots=slots, bound=bound, insecure=insecure, log_n=log_n
+            )
+        clear = ClearReal(parameters, refreshing, 0 if noise else None)
+        scheme = Ckks(parameters, refreshing) if backend == "ckks" else clear
         limit, budget = _bytes(memory_limit, "memory_limit"), _bytes(key_budget, "key_budget")
         key_id = secrets.token_bytes(KEY_ID_BYTES)
         self._begin(scheme, bound, scheme.secret_key(), key_id, limit, budget)
@@ -325,7 +342,7 @@ class Session(_KeyHolder):
         _require_range(array, least, greatest)
         bound = min(bound, max(abs(least), abs(greatest)))
         layout = default_layout(array.shape, self.parameters.slots)
-        level = self.parameters.levels
+        level = self._scheme.top_level
         needed = layout.ciphertexts * self._scheme.bytes_at(State(level))
         advice = f"make the session with memory_limit={needed}, or split the array"
         require_memory(needed, self.memory_limit, f"encrypt shape {array.shape}", advice)
@@ -406,7 +423,7 @@ class Session(_KeyHolder):
             raise ParametersMismatchError("cannot decrypt: the tensor is not of this session")
         claims = [value.estimate for value in tensor.values] if tensor.encrypted else None
         found = self._scheme.decrypt(self._secret, tensor.values, None, claims, asked)
-        array = tensor.layout.unpack(found.vectors)
+        array = tensor.layout.unpack([np.real(vector) for vector in found.vectors])
         advice = advice_on_precision(_PRECISION_ADVICE, asked)
         require_precision(array, -math.log2(found.error), self.bound, "decrypt", advice)
         require_bound(array, self.bound, "decrypt", _ADVICE, error=found.error)
@@ -456,7 +473,7 @@ class Session(_KeyHolder):
         if self.key_budget is None or self._bytes_with(program) <= self.key_budget:
             return program
         key_bytes_at = self.parameters.evaluation_key_bytes
-        left = max(0, self.key_budget - self._held.nbytes(key_bytes_at))
+        left = max(0, self.key_budget - self._scheme.bytes_of(self._held))
         fewer = [powers_of_two_only(program)]
         with contextlib.suppress(KeyBudgetError):
             fewer.insert(0, within_key_budget(program, key_bytes_at, left))
@@ -470,8 +487,7 @@ class Session(_KeyHolder):
         )
 
     def _bytes_with(self, program: SlotProgram) -> int:
-        needed = self._held.joined(required_keys(program))
-        return needed.nbytes(self.parameters.evaluation_key_bytes)
+        return self._scheme.bytes_of(self._held.joined(self._scheme.required_keys(program)))
 
     def run(
         self,
@@ -483,7 +499,7 @@ class Session(_KeyHolder):
     ) -> list[Any]:
         """Run a program, making the evaluation keys that it lacks first."""
         if isinstance(self._scheme, Ckks):
-            self._make_keys(required_keys(program), self._scheme)
+            self._make_keys(self._scheme.required_keys(program), self._scheme)
         return super().run(program, inputs, profile=profile, bounds=bounds)
 
     def _make_keys(self, needed: KeyRequirements, scheme: Ckks) -> None:
@@ -525,11 +541,8 @@ class SessionEvaluator(_KeyHolder):
 
     def fitted(self, program: SlotProgram) -> SlotProgram:
         """The program, its rotations made of those that there are keys for."""
-        keys = self._keys
-        held = KeyRequirements(
-            keys.relinearisation_level, keys.rotations(), keys.rotated_products()
-        )
-        if not required_keys(program).beyond(held):
+        (held,) = self._scheme.held_keys(self._keys)
+        if not self._scheme.required_keys(program).beyond(held):
             return program
         # Where the keys do not reach, it is the program itself that names what is missing.
         return with_keys(program, held.rotations) or program

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import shown
@@ -24,6 +24,12 @@ from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.clear_real import ClearReal
 
 TENSOR_KIND = "tensor file"
+
+
+class TensorRunner(Runner, Protocol):
+    """Whoever computes with tensors that there are: a session or its evaluator."""
+
+    def refreshed(self, tensor: Tensor) -> Tensor: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -55,7 +61,7 @@ class Tensor(TensorMethods, Unpicklable):
     layout: Layout
     scheme: Ckks | ClearReal
     key_id: bytes
-    runner: Runner
+    runner: TensorRunner
     program: SlotProgram | None = None
     profile: Profile | None = None
     claimed: bool = False
@@ -118,6 +124,31 @@ class Tensor(TensorMethods, Unpicklable):
         if not self.encrypted:
             return "clear backend: hides nothing"
         return "INSECURE" if self.scheme.insecure else ""
+
+    def bootstrap(self) -> Tensor:
+        """The same numbers with fresh levels, on the evaluator's side: `Session(bootstrap=True)`.
+
+        It takes seconds for each ciphertext at 128-bit security; operations do so by themselves
+        where too few levels are left.
+
+        Raises:
+            InvalidParametersError: The parameters have no levels for bootstrapping.
+            LevelExhaustedError: Fewer levels are left than bootstrapping itself takes.
+            ValueOutOfRangeError: By its bound the tensor may hold larger numbers than the
+                bootstrapping is made for, which would become wrong ones.
+            MissingKeyError: The evaluator has no keys for it.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> session = cw.Session(
+            ...     bootstrap=True, precision=16, bound=1.0, insecure=True, log_n=8)
+            >>> x = session.encrypt([0.5, 0.25]) * [1.0, 0.5]
+            >>> x.level, x.bootstrap().level
+            (12, 13)
+            >>> session.decrypt(x.bootstrap()).round(4).tolist()
+            [0.5, 0.125]
+        """
+        return self.runner.refreshed(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the ciphertexts and their layout to a file, for `load` of a session.

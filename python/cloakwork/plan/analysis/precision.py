@@ -11,10 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cloakwork._native import Parameters
 from cloakwork.programs.operations.base import Errors
 from cloakwork.programs.slots import Constant, Output, SlotProgram
-from cloakwork.schemes.ckks_noise import noise_of
+from cloakwork.schemes.ckks_noise import NoiseModel
 
 # What outgrows a double stays here, as in `programs.bounds`.
 _LARGEST = float(np.finfo(np.float64).max)
@@ -24,23 +23,24 @@ _MARGIN = 0.51
 
 
 def predicted_precision(
-    program: SlotProgram, bounds: Sequence[float | None], parameters: Parameters
+    program: SlotProgram, bounds: Sequence[float | None], noise: NoiseModel
 ) -> float:
     """Bits after the binary point that are right in every result.
 
     Args:
         program: The program.
         bounds: The largest absolute value of each of its values, as `value_bounds` gives.
-        parameters: The parameter set that it is to run under.
+        noise: The noise under the parameters that it is to run under.
 
     Example:
         >>> from cloakwork.programs.slots import Input
+        >>> from cloakwork.schemes.ckks_noise import noise_of
         >>> program = SlotProgram("", 512, (Input("x", 0), Output(0)), (None,) * 2)
+        >>> from cloakwork._native import Parameters
         >>> parameters = Parameters(levels=0, scale_bits=40, log_n=10, insecure=True)
-        >>> round(predicted_precision(program, [1.0, 1.0], parameters))
-        29
+        >>> round(predicted_precision(program, [1.0, 1.0], noise_of(parameters)))
+        30
     """
-    model = noise_of(parameters)
     largest = [
         float(np.abs(operation.vector).max()) if isinstance(operation, Constant) else bound
         for operation, bound in zip(program.operations, bounds, strict=True)
@@ -50,7 +50,7 @@ def predicted_precision(
         at = Errors(
             program.context(number),
             program.states[number],
-            model,
+            noise,
             [deviations[operand] for operand in operation.operands],
             [largest[operand] or 0.0 for operand in operation.operands],
         )

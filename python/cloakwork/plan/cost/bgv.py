@@ -16,7 +16,7 @@ _SUM = 0.15
 # Of rotated products: an operand's words put in order, and a term of each of the four products.
 _GATHERING = 1.3
 _ROTATED_TERM = 0.125
-_NARROW_TERM = 15.0
+_NARROW_TERM = 1.4
 # What every call into the engine takes besides, in transforms of a ring of this degree.
 _CALL = 2.5
 _CALL_LOG_N = 12

@@ -14,7 +14,7 @@ from cloakwork.plan.cost import cache as cost_cache
 from cloakwork.plan.cost.timing import operation_seconds, run_seconds
 from cloakwork.runtime.costs import Costs, LevelCosts, modelled_for
 
-_VERSION = 4
+_VERSION = 5
 
 
 def measured(parameters: Parameters) -> Costs:

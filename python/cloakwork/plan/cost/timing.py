@@ -49,6 +49,7 @@ _BOUND = 2.0**-10
 # Of rotated products.
 _FEW_TERMS, _MANY_TERMS = 8, 64
 _FEW_ROTATIONS, _MANY_ROTATIONS = WIDE_ROTATIONS, 4 * WIDE_ROTATIONS
+_NARROW_ROTATIONS = WIDE_ROTATIONS // 2
 # A linear transform of so many rotations, counting the one by 0. Few, as keys are the most
 # that timing takes of memory.
 _BABY = 4
@@ -204,13 +205,16 @@ def _rotated_products(timing: _Timing, rescale: float) -> dict[str, float]:
         )
     )
     switched = timing.of(_products_of(_FEW_TERMS, _FEW_ROTATIONS, 1 + _REPEATS))
-    narrow = [timing.of(_products_of(terms, 2, 1)) for terms in (_FEW_TERMS, _MANY_TERMS)]
+    narrow = [
+        timing.of(_products_of(terms, _NARROW_ROTATIONS, 1)) for terms in (_FEW_TERMS, _MANY_TERMS)
+    ]
     term = (wide - long) / (_MANY_TERMS * (_MANY_ROTATIONS - _FEW_ROTATIONS))
     operand = (long - few) / (_MANY_TERMS - _FEW_TERMS) - _FEW_ROTATIONS * term
+    pair = (narrow[1] - narrow[0]) / (_MANY_TERMS - _FEW_TERMS)
     return {
         "gathering": operand / 2,
         "rotated_term": term,
-        "narrow_term": (narrow[1] - narrow[0]) / (_MANY_TERMS - _FEW_TERMS),
+        "narrow_term": (pair - operand) / _NARROW_ROTATIONS,
         "product_switch": (switched - few) / _REPEATS - rescale,
     }
 

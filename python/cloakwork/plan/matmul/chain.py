@@ -1,16 +1,13 @@
 """Plans chains of products of matrices: each product stays where it is and is the next operand.
 
 A product lies as a diagonal pair: slot h * step + l of vector t holds C[h + t, h] of the block of
-lane l. The next product W C wants C as its right operand, row i of a block in a vector,
-
-    v_i = sum over t of e_(i - t) * D_t,    e_r = 1 in the slots with h = r, else 0,
-
-d masks for each vector and no key switch: one level. What is a function of every number by itself
-is computed on the vectors D_t as they are.
+lane l. The next product W C takes it as it is, where W lies by diagonals; see
+`programs.operations.products`. It costs one level, and no change of layout. What is a function of
+every number by itself is computed on the vectors as they are.
 
 The blocks of columns stay in the lanes that the first product gives them. Its blocks of rows are
 the shares of the inner index of the second product, whose sum leaves garbage in all other lanes;
-the masks clear it.
+factors have zeros there.
 """
 
 from __future__ import annotations
@@ -26,15 +23,17 @@ from cloakwork.plan.matmul.product import Product
 from cloakwork.plan.matmul.spine import Factor, Slotwise, Spine, Times
 from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum
 from cloakwork.programs.layout import power_of_two
-from cloakwork.programs.matrices import BlockLayout, Blocks
+from cloakwork.programs.matrices import BlockLayout, Blocks, Role
 from cloakwork.programs.packing.matrix import MatrixPlace
 from cloakwork.programs.slots import (
     Add,
     Builder,
+    DiagonalProducts,
     DropLevel,
     Mul,
     Neg,
     Rescale,
+    RotatedProducts,
     SlotProgram,
     Sub,
 )
@@ -136,9 +135,6 @@ def chain_cost(spine: Spine, geometry: Geometry, prices: LevelCosts) -> float:
         blocks = geometry.blocks(products)
         rows, inner = step.factor.shape
         product = Product(1, rows, inner, columns)
-        if products:
-            each = geometry.side * (prices.plaintext_product + prices.addition) + prices.rescale
-            total += grid * each
         found = product.counts(blocks)
         total += product.cost(blocks, prices, prices) + found.products * prices.rescale
         grid, products = found.products, products + 1
@@ -194,16 +190,18 @@ class _Work:
     def times(self, step: Times, before: _Value) -> _Value:
         """A factor times the matrix before."""
         builder, blocks = self.builder, self._geometry.blocks(before.products)
-        rows, inner = step.factor.shape
+        rows, _ = step.factor.shape
+        is_first = before.factor is not None
         builder.origin = step.origin
         if before.factor is not None:
             right = self._enter(before.factor, blocks, "right", _TOP)
         else:
-            right = self._as_right_operand(before, blocks, inner)
+            right = _by_diagonal(before.values)
         level = builder.level(int(right.flat[0]))
-        left = self._enter(step.factor, blocks, "left", level)
+        left = self._enter(step.factor, blocks, "left" if is_first else "diagonals", level)
         layout = BlockLayout(blocks, "product", (1, rows, self._columns))
-        values = multiplied(builder, left, right, layout, rescales=True)
+        by = RotatedProducts if is_first else DiagonalProducts
+        values = multiplied(builder, left, right, layout, rescales=True, by=by)
         return _Value(None, values, layout, before.products + 1)
 
     def function(self, step: Slotwise, before: _Value) -> _Value:
@@ -216,47 +214,18 @@ class _Work:
         values = np.array(made).reshape(before.values.shape)
         return _Value(None, values, before.layout, before.products)
 
-    def _enter(self, factor: Factor, blocks: Blocks, role: str, level: int) -> NDArray[np.int64]:
+    def _enter(self, factor: Factor, blocks: Blocks, role: Role, level: int) -> NDArray[np.int64]:
         rows, columns = factor.shape
-        layout = BlockLayout(blocks, "left" if role == "left" else "right", (1, rows, columns))
+        layout = BlockLayout(blocks, role, (1, rows, columns))
         view = factor.view
         self.sources.append((factor.source, MatrixPlace(layout, view.order, view.sizes)))
         return entered(self.builder, factor.source.name, layout, level)
 
-    def _as_right_operand(self, before: _Value, blocks: Blocks, inner: int) -> NDArray[np.int64]:
-        """The rows of each block of a product, every one in a vector of its own."""
-        builder, side = self.builder, blocks.side
-        assert before.layout is not None
-        builder.stage = f"rows of blocks, by {side} masks each"
-        layout = BlockLayout(blocks, "right", (1, inner, self._columns))
-        masks = [builder.constant(mask) for mask in _row_masks(before.layout)]
-        _, tall, wide, _ = before.values.shape
-        rows = np.empty((1, tall * side, wide), dtype=np.int64)
-        for block, place, column in np.ndindex(tall, side, wide):
-            terms = [
-                builder.append(
-                    Mul(int(before.values[0, block, column, t]), masks[(place - t) % side])
-                )
-                for t in range(side)
-            ]
-            total, *others = terms
-            for each in others:
-                total = builder.append(Add(total, each))
-            rows[0, block * side + place, column] = builder.append(Rescale(total), layout)
-        # Blocks of the product that are more than the next one's terms hold nothing.
-        return rows[:, : layout.grid[1]]
 
-
-def _row_masks(layout: BlockLayout) -> list[NDArray[np.float64]]:
-    """For each row of lanes 1 in the lanes that hold something, 0 elsewhere."""
-    blocks = layout.blocks
-    lanes = np.arange(blocks.step)
-    held = lanes < blocks.used_lanes
-    if layout.garbage:
-        held &= lanes // blocks.wide % blocks.shares == 0
-    masks = np.zeros((blocks.side, blocks.side, blocks.step))
-    masks[np.arange(blocks.side), np.arange(blocks.side)] = held
-    return list(masks.reshape(blocks.side, blocks.slots))
+def _by_diagonal(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The vectors of a product as the right operand of the next: its blocks of rows are runs."""
+    _, tall, wide, side = values.shape
+    return values.transpose(0, 1, 3, 2).reshape(1, tall * side, wide)
 
 
 class _Function:

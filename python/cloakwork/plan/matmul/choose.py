@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from cloakwork._native import Parameters
 from cloakwork.errors import (
@@ -12,6 +13,7 @@ from cloakwork.errors import (
     KeyBudgetError,
     MemoryBudgetError,
 )
+from cloakwork.plan.matmul.budgets import Budgets
 from cloakwork.plan.matmul.parameters import filled, product_parameters, require_ring
 from cloakwork.plan.matmul.product import Product, families
 from cloakwork.programs.matrices import Blocks
@@ -27,6 +29,7 @@ class Options:
         bounds: The largest absolute values of the numbers of both operands.
         precision: Bits after the binary point that results should have.
         insecure: Whether parameters below 128-bit security are allowed.
+        public_inputs: Whether inputs may be encrypted by a public key, whose noise is greater.
         memory_limit: Bytes that the ciphertexts of a run may take; None for any.
         key_budget: Bytes that evaluation keys may take; None for any.
         costs: What operations cost under given parameters, in one unit for all of them.
@@ -35,6 +38,7 @@ class Options:
     bounds: tuple[float, float]
     precision: float
     insecure: bool = False
+    public_inputs: bool = False
     memory_limit: int | None = None
     key_budget: int | None = None
     costs: Callable[[Parameters], Costs] = comparable
@@ -82,7 +86,9 @@ def cheapest_choice(title: str, product: Product, options: Options, rings: Seque
         try:
             found.append(_cheapest_in_ring(title, product, options, log_n))
         except (InvalidParametersError, KeyBudgetError, MemoryBudgetError) as error:
-            refusal = error
+            # Of budgets the first says least: larger rings take more.
+            if not isinstance(refusal, KeyBudgetError | MemoryBudgetError):
+                refusal = error
             continue
         # Larger rings do the same for more.
         if len(found) > 1 and found[-1].cost > found[-2].cost:
@@ -99,11 +105,11 @@ def _cheapest_in_ring(title: str, product: Product, options: Options, log_n: int
     candidates = list(families(product, 1 << log_n - 1, 1, 2))
     found: list[Choice] = []
     refused: list[InvalidParametersError] = []
-    # Shares of the inner index have errors and bounds of their own.
-    for summed in (False, True):
-        alike = [each for each in candidates if (each.shares > 1) == summed]
-        if not alike:
-            continue
+    # Shares of the inner index have errors and bounds of their own, and so have slots of two
+    # numbers of the result.
+    kinds = {(each.shares > 1, each.column_parts) for each in candidates}
+    for kind in sorted(kinds):
+        alike = [each for each in candidates if (each.shares > 1, each.column_parts) == kind]
         try:
             parameters = _parameters(product, alike, options, log_n)
         except InvalidParametersError as error:
@@ -112,7 +118,10 @@ def _cheapest_in_ring(title: str, product: Product, options: Options, log_n: int
         found += _priced(product, alike, parameters, options)
     if not found:
         raise refused[0]
-    return _affordable(title, product, found, options)
+    within = Budgets(options.key_budget, options.memory_limit).kept_by(
+        title, found, _key_bytes, partial(_peak_bytes, product)
+    )
+    return min(within, key=lambda each: each.cost)
 
 
 def _parameters(
@@ -127,11 +136,12 @@ def _parameters(
         (
             halves * left,
             halves * right,
-            max(product.bound(each, options.bounds) for each in candidates),
+            max(product.slot_bound(each, options.bounds) for each in candidates),
         ),
         precision=options.precision,
         log_n=log_n,
         insecure=options.insecure,
+        public_inputs=options.public_inputs,
     )
 
 
@@ -143,32 +153,6 @@ def _priced(
     return [
         Choice(each, parameters, product.cost(each, top, bottom) + costs.run) for each in candidates
     ]
-
-
-def _affordable(title: str, product: Product, found: Sequence[Choice], options: Options) -> Choice:
-    """The cheapest whose keys and ciphertexts are not too many."""
-    within = found
-    if options.key_budget is not None:
-        budget = options.key_budget
-        within = [each for each in found if _key_bytes(each) <= budget]
-        if not within:
-            least = min(map(_key_bytes, found))
-            raise KeyBudgetError(
-                f"cannot compile {title} within {budget} bytes of evaluation keys: it takes "
-                f"{least} at least; allow key_budget={least}"
-            )
-    if options.memory_limit is not None:
-        limit = options.memory_limit
-        fitting = [each for each in within if _peak_bytes(product, each) <= limit]
-        if not fitting:
-            least = min(_peak_bytes(product, each) for each in within)
-            raise MemoryBudgetError(
-                f"cannot compile {title}: its ciphertexts take {least / 1e6:.0f} MB at once, "
-                f"{limit / 1e6:.0f} MB are allowed; multiply in parts, or allow more by "
-                "memory_limit"
-            )
-        within = fitting
-    return min(within, key=lambda each: each.cost)
 
 
 def _key_bytes(choice: Choice) -> int:

@@ -10,9 +10,11 @@ from cloakwork.errors import (
     InsecureParametersError,
     InvalidParametersError,
     KeyBudgetError,
+    MemoryBudgetError,
     NoiseExhaustedError,
 )
 from cloakwork.plan.cost.bgv import counted_costs
+from cloakwork.plan.matmul.budgets import Budgets
 from cloakwork.plan.matmul.parameters import product_sketch, require_ring
 from cloakwork.plan.matmul.product import Product, families
 from cloakwork.plan.parameters.bgv import limbs_of, plaintext_moduli
@@ -21,6 +23,7 @@ from cloakwork.programs.matrices import Blocks
 from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.runtime.estimates import estimated_results
 from cloakwork.schemes.bgv import Bgv
+from cloakwork.schemes.transform_cache import ciphertext_bytes
 
 # Of the engine: bits that a level adds, and that the first modulus has beyond those.
 _LEVEL_BITS = 60.0
@@ -39,6 +42,7 @@ class IntegerProductOptions:
         insecure: Whether parameters below 128-bit security are allowed.
         public_inputs: Whether inputs may be encrypted by a public key.
         key_budget: Bytes that evaluation keys may take; None for any.
+        memory_limit: Bytes that the ciphertexts of a run may take; None for any.
     """
 
     bits: int | None
@@ -46,6 +50,7 @@ class IntegerProductOptions:
     insecure: bool = False
     public_inputs: bool = False
     key_budget: int | None = None
+    memory_limit: int | None = None
 
     def moduli(self, log_n: int) -> tuple[int, ...]:
         """The plaintext moduli."""
@@ -76,11 +81,17 @@ class IntegerChoice:
         keys = 2 * self.blocks.side - 1 + sums
         return keys * sum(each.evaluation_key_bytes(0) for each in self.parameter_sets)
 
+    def peak_bytes(self, product: Product) -> int:
+        """Bytes that the ciphertexts of a run take at once."""
+        found = product.counts(self.blocks)
+        each = sum(ciphertext_bytes(parameters, 0) for parameters in self.parameter_sets)
+        return (found.left + found.right + 2 * found.side + found.products) * each
+
 
 def cheapest_integer_choice(
     title: str, product: Product, options: IntegerProductOptions, rings: Sequence[int]
 ) -> IntegerChoice:
-    """The cheapest way within the keys that are allowed.
+    """The cheapest way within the memory and the keys that are allowed.
 
     Args:
         title: What is computed, for errors.
@@ -92,6 +103,7 @@ def cheapest_integer_choice(
         InvalidParametersError: No ring has a modulus that holds the noise.
         InsecureParametersError: The largest ring is too small for 128-bit security.
         KeyBudgetError: The fewest keys take more than the budget.
+        MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
 
     Example:
         >>> found = cheapest_integer_choice(
@@ -104,13 +116,20 @@ def cheapest_integer_choice(
     for log_n in rings:
         try:
             found.append(_cheapest_in_ring(title, product, options, log_n))
-        except (InvalidParametersError, NoiseExhaustedError, KeyBudgetError) as error:
-            refusal = error
+        except (
+            InvalidParametersError,
+            NoiseExhaustedError,
+            KeyBudgetError,
+            MemoryBudgetError,
+        ) as error:
+            # Of budgets the first says least: larger rings take more.
+            if not isinstance(refusal, KeyBudgetError | MemoryBudgetError):
+                refusal = error
             continue
         if len(found) > 1 and found[-1].cost > found[-2].cost:
             break
     if not found:
-        if isinstance(refusal, KeyBudgetError):
+        if isinstance(refusal, KeyBudgetError | MemoryBudgetError):
             raise refusal
         raise require_ring(refusal, title)
     return min(found, key=lambda each: each.cost)
@@ -138,14 +157,9 @@ def _cheapest_in_ring(
         ]
     if not found:
         raise refused[0]
-    budget = options.key_budget
-    within = [each for each in found if budget is None or each.key_bytes <= budget]
-    if not within:
-        least = min(each.key_bytes for each in found)
-        raise KeyBudgetError(
-            f"cannot compile {title} within {budget} bytes of evaluation keys: it takes {least} "
-            f"at least; allow key_budget={least}"
-        )
+    within = Budgets(options.key_budget, options.memory_limit).kept_by(
+        title, found, lambda each: each.key_bytes, lambda each: each.peak_bytes(product)
+    )
     return min(within, key=lambda each: each.cost)
 
 

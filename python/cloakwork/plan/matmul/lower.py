@@ -36,6 +36,7 @@ def multiplied(
     layout: BlockLayout,
     *,
     rescales: bool,
+    by: type[RotatedProducts] = RotatedProducts,
 ) -> NDArray[np.int64]:
     """The vectors of a product of two operands that lie in the same blocks.
 
@@ -45,6 +46,7 @@ def multiplied(
         right: Those of the right operand's.
         layout: The product's.
         rescales: Whether products are rescaled, as those of reals are.
+        by: The operation that multiplies: `DiagonalProducts` where operands lie by diagonals.
 
     Returns:
         The numbers of the product's vectors, in its grid.
@@ -53,7 +55,7 @@ def multiplied(
     for group, tall, wide in np.ndindex(*layout.grid[:-1]):
         builder.stage = f"products of {layout.blocks.side} rotations"
         products = builder.append(
-            RotatedProducts(
+            by(
                 tuple(left[group, tall].tolist()),
                 tuple(right[group, :, wide].tolist()),
                 layout.blocks.step,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cloakwork._native import Parameters
+from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidParametersError, KeyBudgetError
 from cloakwork.plan.matmul.chain import (
     Geometry,
@@ -15,28 +17,32 @@ from cloakwork.plan.matmul.chain import (
     lowered_chain,
 )
 from cloakwork.plan.matmul.choose import Options, cheapest_choice
+from cloakwork.plan.matmul.parameters import filled, shortest_parameters
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contraction
 from cloakwork.plan.matmul.spine import Spine, spines
 from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
-from cloakwork.plan.tensors.search import Plan, Task, parameters_of, require_levels
+from cloakwork.plan.tensors.search import Plan, Task
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.ir.tensors import Source
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.packing.matrix import MatrixPlace
 from cloakwork.programs.slots import Input, Output, SlotProgram
-from cloakwork.runtime.costs import LevelCosts, modelled, total_seconds
+from cloakwork.runtime.costs import Costs, total_seconds
 
 # So few numbers are multiplied in the slots of one ciphertext.
 _IN_ONE_PRODUCT = 1 << 11
 # Beyond, products of slots are so many that to plan them takes longer than blocks to run.
 _MOST_BY_SLOTS = 1 << 20
-# Limbs that geometries of a chain are compared by, before its parameters are known.
-_TYPICAL_LIMBS = (6, 2)
-# Masks of a program, whose operations are planned one by one.
-_MOST_MASKS = 1 << 16
+# Of a chain, whose products are planned together and again for every way of each.
+_MOST_OF_CHAINS = 1 << 17
+# Levels, and bits of their scale and headroom, that geometries of a chain are compared by before
+# its parameters are known.
+_TYPICAL_LEVELS, _TYPICAL_SCALE, _TYPICAL_HEADROOM = 2, 33.0, 12.0
+# Vectors of a result, whose operations are planned one by one.
+_MOST_VECTORS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,7 @@ class MatrixPlan:
         bound: What no number of the result exceeds.
         cost: What a run costs.
         least_other: What a plan by products of slots costs at the least: those alone.
-        multiplications: Of numbers, in the clear.
+        is_large: Whether to plan products of slots would take longer than blocks take to run.
     """
 
     program: SlotProgram
@@ -61,12 +67,12 @@ class MatrixPlan:
     bound: float
     cost: float
     least_other: float
-    multiplications: int
+    is_large: bool
 
     @property
     def is_certain(self) -> bool:
         """Whether no plan by products of slots is to be looked for: none costs less or is small."""
-        return self.cost <= self.least_other or self.multiplications >= _MOST_BY_SLOTS
+        return self.cost <= self.least_other or self.is_large
 
     def is_better_than(self, other: Plan) -> bool:
         """Whether it costs less than a plan by products of slots, in ciphertexts as well."""
@@ -103,7 +109,12 @@ def _of_contraction(
     left, right = contraction.sources
     bounds = (task.bounds[left], task.bounds[right])
     options = Options(
-        bounds, task.precision, task.insecure, key_budget=key_budget, costs=task.costs
+        bounds,
+        task.precision,
+        task.insecure,
+        task.public_inputs,
+        key_budget=key_budget,
+        costs=task.costs,
     )
     try:
         choice = cheapest_choice(task.title, product, options, rings)
@@ -125,6 +136,7 @@ def _of_contraction(
         planned.result,
         product.bound(choice.blocks, bounds),
         product.multiplications,
+        _MOST_BY_SLOTS,
         task,
     )
 
@@ -134,12 +146,11 @@ def _of_chains(
 ) -> MatrixPlan | None:
     """The cheapest of several orders of a chain, in the smallest ring that serves it."""
     for log_n in rings:
-        found = _cheapest_way(chains, log_n)
+        found = _cheapest_way(chains, log_n, task.costs)
         if found is None:
             continue
         spine, geometry = found
         try:
-            require_levels(spine.least_depth, task, log_n)
             plan = _chain_in_ring(spine, geometry, task, log_n)
         except InvalidParametersError:
             continue
@@ -150,17 +161,31 @@ def _of_chains(
     return None
 
 
-def _cheapest_way(chains: Sequence[Spine], log_n: int) -> tuple[Spine, Geometry] | None:
-    """The order and the geometry of the least modelled cost."""
-    limbs, special = _TYPICAL_LIMBS
-    prices: LevelCosts = modelled([limbs], special, log_n=log_n).at(0)
+def _cheapest_way(
+    chains: Sequence[Spine], log_n: int, costs: Callable[[Parameters], Costs]
+) -> tuple[Spine, Geometry] | None:
+    """The order and the geometry of the least cost."""
+    prices = costs(_typical_parameters(log_n)).at(1)
     ways = [
         (spine, geometry)
         for spine in chains
         for geometry in geometries(spine, 1 << log_n - 1)
-        if geometry.side * _results(spine, geometry) <= _MOST_MASKS
+        if _results(spine, geometry) <= _MOST_VECTORS
     ]
     return min(ways, key=lambda way: chain_cost(way[0], way[1], prices), default=None)
+
+
+@lru_cache
+def _typical_parameters(log_n: int) -> Parameters:
+    """What operations are priced by; nothing is encrypted under them."""
+    return Parameters(
+        levels=_TYPICAL_LEVELS,
+        scale_bits=_TYPICAL_SCALE,
+        headroom_bits=_TYPICAL_HEADROOM,
+        log_n=log_n,
+        word_bits=EXACT_WORD_BITS,
+        insecure=True,
+    )
 
 
 def _results(spine: Spine, geometry: Geometry) -> int:
@@ -174,7 +199,17 @@ def _chain_in_ring(spine: Spine, geometry: Geometry, task: Task, log_n: int) -> 
     lowered = lowered_chain(task.title, spine, geometry)
     program = lowest_levels(simplified(lowered.program))
     known = value_bounds(program, bounds_in(lowered, task.bounds))
-    parameters = parameters_of(task, program, known, log_n, EXACT_WORD_BITS)
+    reached = max([1.0, *(bound for bound in known if bound is not None)])
+    parameters = shortest_parameters(
+        program,
+        known,
+        reached,
+        # With fewer right bits a result is not decrypted.
+        precision=max(task.precision, MIN_RIGHT_BITS),
+        log_n=log_n,
+        insecure=task.insecure,
+        public_inputs=task.public_inputs,
+    )
     bound = max(
         known[number] or 0.0
         for number, operation in enumerate(program.operations)
@@ -182,11 +217,12 @@ def _chain_in_ring(spine: Spine, geometry: Geometry, task: Task, log_n: int) -> 
     )
     return _plan(
         program,
-        parameters,
+        filled(parameters),
         lowered.sources,
         lowered.result,
         bound,
         spine.multiplications,
+        _MOST_OF_CHAINS,
         task,
     )
 
@@ -198,9 +234,11 @@ def _plan(
     result: MatrixPlace,
     bound: float,
     multiplications: int,
+    most_by_slots: int,
     task: Task,
 ) -> MatrixPlan:
     costs = task.costs(parameters)
     least = multiplications / parameters.slots * costs.at(1).product
     cost = total_seconds(program, costs)
-    return MatrixPlan(program, parameters, operands, result, bound, cost, least, multiplications)
+    is_large = multiplications >= most_by_slots
+    return MatrixPlan(program, parameters, operands, result, bound, cost, least, is_large)

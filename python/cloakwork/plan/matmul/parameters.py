@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 from cloakwork._native import Parameters
 from cloakwork.errors import InsecureParametersError, InvalidParametersError
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS, SCALE_BITS
+from cloakwork.plan.passes.levels import depth_of
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -21,6 +23,7 @@ from cloakwork.programs.slots import (
     SlotProgram,
     SwitchProduct,
 )
+from cloakwork.schemes.ckks_noise import noise_of
 
 # Where the search for a scale begins, above the precision.
 _LEAST_NOISE_BITS = 10
@@ -41,6 +44,7 @@ def product_parameters(
     precision: float,
     log_n: int,
     insecure: bool,
+    public_inputs: bool = False,
 ) -> Parameters:
     """The parameters with the shortest modulus that a product of matrices takes.
 
@@ -52,6 +56,7 @@ def product_parameters(
         precision: Bits after the binary point that results should have.
         log_n: Base-2 logarithm of the ring degree.
         insecure: Whether parameters below 128-bit security are allowed.
+        public_inputs: Whether inputs may be encrypted by a public key, whose noise is greater.
 
     Raises:
         InvalidParametersError: There are none with these scales and this headroom.
@@ -63,29 +68,67 @@ def product_parameters(
         >>> found.levels, found.slots
         (1, 2048)
     """
-    headroom = max(_HEADROOM_BITS[0], math.log2(bounds[2]) + _SPARE_BITS)
-    scale = max(SCALE_BITS[0], math.ceil(precision) + _LEAST_NOISE_BITS)
     sketch = product_sketch(terms, lane_sums, log_n)
     # Of both operands once, of the rotated products nothing, and of all that follows.
     known: list[float | None] = [bounds[0], bounds[1], None]
     known += [bounds[2]] * (len(sketch.operations) - len(known))
+    return shortest_parameters(
+        sketch,
+        known,
+        bounds[2],
+        precision=precision,
+        log_n=log_n,
+        insecure=insecure,
+        public_inputs=public_inputs,
+    )
+
+
+def shortest_parameters(
+    program: SlotProgram,
+    bounds: Sequence[float | None],
+    largest: float,
+    *,
+    precision: float,
+    log_n: int,
+    insecure: bool,
+    public_inputs: bool = False,
+) -> Parameters:
+    """The parameters with the shortest modulus that a program of products takes.
+
+    Args:
+        program: The program, levels at their lowest.
+        bounds: The largest absolute value of each of its values.
+        largest: That of any slot of what has no higher level.
+        precision: Bits after the binary point that results should have.
+        log_n: Base-2 logarithm of the ring degree.
+        insecure: Whether parameters below 128-bit security are allowed.
+        public_inputs: Whether inputs may be encrypted by a public key, whose noise is greater.
+
+    Raises:
+        InvalidParametersError: There are none with these scales and this headroom.
+        InsecureParametersError: The ring is too small for 128-bit security.
+    """
+    depth = depth_of(program)
+    headroom = max(_HEADROOM_BITS[0], math.log2(largest) + _SPARE_BITS)
+    scale = max(SCALE_BITS[0], math.ceil(precision) + _LEAST_NOISE_BITS)
     while True:
         if scale > SCALE_BITS[-1] or headroom > _HEADROOM_BITS[-1]:
             raise InvalidParametersError(
-                f"cannot make parameters: results up to {bounds[2]:g} at precision={precision:g} "
+                f"cannot make parameters: results up to {largest:g} at precision={precision:g} "
                 f"need a scale of {scale} bits and {headroom:.0f} bits of headroom, at most "
                 f"{SCALE_BITS[-1]} and {_HEADROOM_BITS[-1]} work; ask for less of either"
             )
-        parameters = _made(scale, headroom, log_n, insecure)
-        lacking = precision - predicted_precision(sketch, known, parameters)
+        parameters = _made(depth, scale, headroom, log_n, insecure)
+        noise = noise_of(parameters, public_inputs=public_inputs)
+        lacking = precision - predicted_precision(program, bounds, noise)
         if lacking <= 0:
             return parameters
         scale += math.ceil(lacking)
 
 
-def _made(scale: float, headroom: float, log_n: int, insecure: bool) -> Parameters:
+def _made(levels: int, scale: float, headroom: float, log_n: int, insecure: bool) -> Parameters:
     return _known_parameters(
-        levels=1,
+        levels=levels,
         scale_bits=float(scale),
         headroom_bits=headroom,
         log_n=log_n,
@@ -99,16 +142,15 @@ def filled(parameters: Parameters) -> Parameters:
 
     Example:
         >>> filled(Parameters(levels=1, scale_bits=27, headroom_bits=12, log_n=12)).scale_bits
-        30.0
+        29.5
     """
     best = parameters
     for step in _SCALE_STEPS:
         if best.scale_bits + step > SCALE_BITS[-1]:
             continue
         try:
-            tried = _made(
-                best.scale_bits + step, best.headroom_bits, best.log_n, parameters.insecure
-            )
+            scale = best.scale_bits + step
+            tried = _made(best.levels, scale, best.headroom_bits, best.log_n, parameters.insecure)
         except InvalidParametersError:
             continue
         if _takes_no_more(tried, best):
@@ -118,7 +160,8 @@ def filled(parameters: Parameters) -> Parameters:
 
 def _takes_no_more(tried: Parameters, best: Parameters) -> bool:
     """Whether each level has as many primes, and key switching no more."""
-    alike = all(tried.prime_count(level) == best.prime_count(level) for level in (0, 1))
+    levels = range(best.levels + 1)
+    alike = all(tried.prime_count(level) == best.prime_count(level) for level in levels)
     return alike and tried.key_prime_count <= best.key_prime_count
 
 

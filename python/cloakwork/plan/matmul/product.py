@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -71,6 +72,15 @@ class Product:
             summed = self.counts(blocks).terms * blocks.inner
         return summed * bounds[0] * bounds[1]
 
+    def slot_bound(self, blocks: Blocks, bounds: tuple[float, float]) -> float:
+        """What the absolute value of no slot of the results exceeds, two numbers as one complex.
+
+        Args:
+            blocks: How it is computed.
+            bounds: Of the numbers of both operands.
+        """
+        return math.sqrt(blocks.column_parts) * self.bound(blocks, bounds)
+
     def cost(self, blocks: Blocks, top: LevelCosts, bottom: LevelCosts) -> float:
         """What it costs: its operations, and to handle vectors and keys.
 
@@ -97,13 +107,15 @@ def families(product: Product, slots: int, rows: int, parts: int) -> Iterator[Bl
         product: What is computed.
         slots: Slots of a row.
         rows: Rows of slots.
-        parts: Inner indices that share a slot.
+        parts: Numbers that share a slot.
 
     Example:
         >>> found = list(families(Product(1, 512, 512, 512), 2048, 1, 2))
         >>> Blocks(2048, side=64, tall=8, wide=4, inner_parts=2) in found
         True
     """
+    # Where results are more than operands, half as many count for more.
+    is_outer = product.inner <= min(product.rows, product.columns)
     side = 1
     while side <= min(slots, power_of_two(max(product.rows, product.columns))):
         lanes = rows * slots // side
@@ -121,6 +133,8 @@ def families(product: Product, slots: int, rows: int, parts: int) -> Iterator[Bl
                         yield Blocks(
                             slots, side, rows, batch, tall, shares, wide, inner_parts=parts
                         )
+                    if parts > 1 and is_outer and wide < widest:
+                        yield Blocks(slots, side, rows, batch, tall, wide=wide, column_parts=parts)
         side *= 2
 
 

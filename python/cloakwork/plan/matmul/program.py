@@ -27,6 +27,8 @@ def product_program(
     placed: Sequence[PlacedMatrix],
     result: MatrixPlace,
     bound: float,
+    *,
+    public_inputs: bool,
 ) -> Program:
     """The program of planned products of matrices of reals.
 
@@ -37,10 +39,11 @@ def product_program(
         placed: The tensors that go in, in order: which arguments they are, and where they lie.
         result: Where the result lies.
         bound: What no number of the result exceeds.
+        public_inputs: Whether inputs may be encrypted by a public key.
     """
     port = Port("result", "real", 0, result.shape, -bound, bound)
     packing = MatrixPacking(tuple(inputs), (port,), tuple(placed), (result,), Leaf(0))
-    return Program(Ckks(parameters), body, packing)
+    return Program(Ckks(parameters, public_inputs=public_inputs), body, packing)
 
 
 def integer_product_program(

@@ -107,8 +107,8 @@ class Spine:
 
     @property
     def least_depth(self) -> int:
-        """Levels that it takes at least: one a product, and one between any two."""
-        return 2 * sum(isinstance(step, Times) for step in self.steps) - 1
+        """Levels that it takes at least: one a product."""
+        return sum(isinstance(step, Times) for step in self.steps)
 
     @property
     def is_linear(self) -> bool:

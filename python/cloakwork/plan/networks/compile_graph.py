@@ -83,7 +83,7 @@ def compile_graph(
     worst = worst_case_inputs(fitted.graph, calibration).worst
     plan = planned(fitted.graph, calibration, worst, options, announce)
     return Program(
-        Ckks(plan.parameters),
+        Ckks(plan.parameters, public_inputs=options.public_inputs),
         plan.lowered.program,
         _packing(graph, plan, options),
         ranges=plan.lowered.ranges,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork._native import Parameters
 from cloakwork.plan.networks.lower import LoweredNetwork
 from cloakwork.runtime.simulate import results
+from cloakwork.schemes.ckks_noise import NoiseModel
 
 # How likely any result of a run may have an error that exceeds the largest to expect.
 _EXCESS = 2.0**-20
@@ -41,12 +41,14 @@ def exact_runs(network: LoweredNetwork, batches: Sequence[_Array]) -> list[Run]:
     ]
 
 
-def expected_error(network: LoweredNetwork, runs: Sequence[Run], parameters: Parameters) -> float:
-    """The largest error to expect of any of some runs under parameters."""
+def expected_error(network: LoweredNetwork, runs: Sequence[Run], noise: NoiseModel) -> float:
+    """The largest error to expect of any of some runs under noise."""
     repeats = max(_DRAWS, -(-_NOISY_RESULTS // sum(run.results.size for run in runs)))
     drawn = [
         [
-            network.unpack(results(network.program, run.inputs, parameters, seed), len(run.results))
+            network.unpack(
+                results(network.program, run.inputs, replace(noise, seed=seed)), len(run.results)
+            )
             - run.results
             for run in runs
         ]

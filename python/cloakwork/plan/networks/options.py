@@ -12,6 +12,7 @@ from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.layout import power_of_two
 from cloakwork.runtime.costs import Costs, comparable
+from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
 
 _ACTION = "compile a network"
 _MAX_BATCH = 1 << 15
@@ -33,6 +34,7 @@ class NetworkOptions:
         key_budget: Bytes for all evaluation keys; None for no limit.
         log_n: Base-2 logarithm of the ring degree; None for the cheapest.
         insecure: Whether parameters below 128-bit security are allowed.
+        public_inputs: Whether inputs may be encrypted by a public key.
         costs: What operations cost under given parameters, in one unit for all operations.
 
     Raises:
@@ -52,6 +54,7 @@ class NetworkOptions:
     key_budget: int | None = None
     log_n: int | None = None
     insecure: bool = False
+    public_inputs: bool = False
     costs: Callable[[Parameters], Costs] = comparable
 
     def __post_init__(self) -> None:
@@ -62,6 +65,7 @@ class NetworkOptions:
             )
         checked = {
             "insecure": truth(self.insecure, "insecure", _ACTION),
+            "public_inputs": truth(self.public_inputs, "public_inputs", _ACTION),
             "margin": positive(self.margin, "margin", _ACTION),
             "precision": self._integer("precision", 0, SCALE_BITS[-1]),
             "batch": self._integer("batch", 1, _MAX_BATCH),
@@ -90,6 +94,10 @@ class NetworkOptions:
     def scale_bits(self) -> int:
         """Bits of the smallest scale that may do."""
         return max(SCALE_BITS.start, self.precision + _NOISE_BITS)
+
+    def noise(self, parameters: Parameters) -> NoiseModel:
+        """The noise under parameters."""
+        return noise_of(parameters, public_inputs=self.public_inputs)
 
     def costs_of(self, parameters: Parameters) -> Costs:
         """What operations cost under parameters.

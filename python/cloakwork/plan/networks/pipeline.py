@@ -192,7 +192,9 @@ def _in_ring(
     plan = _precise(whole, network, packings, runs, options, log_n)
     program, parameters = plan.lowered.program, plan.parameters
     require_headroom(program, plan.bounds, parameters)
-    extreme = expected_error(plan.lowered, exact_runs(plan.lowered, worst), parameters)
+    extreme = expected_error(
+        plan.lowered, exact_runs(plan.lowered, worst), options.noise(parameters)
+    )
     price += _added_price(whole.program, program, costs)
     if price >= limit:
         return None
@@ -223,7 +225,7 @@ def _precise(
         except InvalidParametersError as refusal:
             raise refusal_kind(refusal, options)(f"{largest}: {refusal}") from refusal
         found = _within_key_budget(whole, network, packings, parameters, options)
-        error = expected_error(found, runs, parameters)
+        error = expected_error(found, runs, options.noise(parameters))
         if not math.isfinite(error):
             raise InvalidParametersError(f"{largest}, and noise outgrows them")
         lacking = math.ceil(math.log2(error) + options.precision)

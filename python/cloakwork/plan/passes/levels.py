@@ -8,12 +8,14 @@ the highest that any of it is needed at.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from cloakwork.base.arguments import integer
 from cloakwork.programs.slots import (
     MAX_LEVEL,
+    Bootstrap,
     Builder,
     Constant,
     DropLevel,
@@ -25,6 +27,24 @@ from cloakwork.programs.slots import (
     SlotProgram,
     polynomial_depth,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """Which uses of values are served by a bootstrap of them.
+
+    Args:
+        uses: The operation that uses a value, and the value, drops of levels left out.
+        least: The level of a value that is refreshed, at least.
+        level: The level that it has then.
+    """
+
+    uses: Collection[tuple[int, int]]
+    least: int
+    level: int
+
+
+_NOTHING: Refreshed = Refreshed(frozenset(), 0, 0)
 
 
 def depth_of(program: SlotProgram) -> int:
@@ -47,7 +67,11 @@ def depth_of(program: SlotProgram) -> int:
 
 
 def lowest_levels(
-    program: SlotProgram, *, floor: int = 0, together: Sequence[int] = ()
+    program: SlotProgram,
+    *,
+    floor: int = 0,
+    together: Sequence[int] = (),
+    refreshed: Refreshed = _NOTHING,
 ) -> SlotProgram:
     """The same computation with every operation and input at the lowest level that works.
 
@@ -56,10 +80,11 @@ def lowest_levels(
     removes them.
 
     Args:
-        program: The program.
+        program: The program, without bootstraps.
         floor: The level that outputs end at.
         together: How many inputs in a row stand at one level, such as the ciphertexts of a
             tensor; by default each has its own.
+        refreshed: Which values are bootstrapped for which uses, each once; by default none.
 
     Raises:
         InvalidArgumentError: The floor is no level.
@@ -76,23 +101,34 @@ def lowest_levels(
           %3 = output %2      level 0
     """
     floor = integer(floor, "floor", "lower a program's levels", least=0, most=MAX_LEVEL)
-    sources = _sources(program)
-    wanted = _wanted_levels(program, sources, floor)
+    sources = sources_of(program)
+    wanted = _wanted_levels(program, sources, floor, refreshed)
     wanted |= _common_levels(program, wanted, together)
     builder = Builder(program.title, program.slots, program.numbers)
     new_of: dict[int, int] = {}
     dropped: dict[tuple[int, int], int] = {}
+    higher: dict[int, int] = {}
 
-    def served(source: int, level: int) -> int:
-        """The new number of an old value, at the level asked for; constants have none."""
-        if wanted.get(source, level) == level:
-            return new_of[source]
-        if (source, level) not in dropped:
+    def at_level(made: int, source: int, level: int) -> int:
+        """A new value that stands for an old one, at the level asked for."""
+        if builder.state(made).level in (level, None):
+            return made
+        if (made, level) not in dropped:
             builder.origin, builder.stage = program.origins[source], program.stages[source]
-            dropped[source, level] = builder.append(
-                DropLevel(new_of[source], level), program.layouts[source]
+            dropped[made, level] = builder.append(DropLevel(made, level), program.layouts[source])
+        return dropped[made, level]
+
+    def served(user: int, source: int, level: int) -> int:
+        """What an operation uses at a level of an old value: itself, or itself refreshed."""
+        if (user, source) not in refreshed.uses:
+            return at_level(new_of[source], source, level)
+        if source not in higher:
+            builder.origin, builder.stage = program.origins[source], program.stages[source]
+            higher[source] = builder.append(
+                Bootstrap(new_of[source], refreshed.least, refreshed.level),
+                program.layouts[source],
             )
-        return dropped[source, level]
+        return at_level(higher[source], source, level)
 
     for number, operation in enumerate(program.operations):
         if isinstance(operation, DropLevel):
@@ -105,14 +141,14 @@ def lowest_levels(
             case _:
                 level = _operand_level(program, number, wanted)
                 moved = operation.with_operands(
-                    [served(sources[operand], level) for operand in operation.operands]
+                    [served(number, sources[operand], level) for operand in operation.operands]
                 )
         builder.origin, builder.stage = program.origins[number], program.stages[number]
         new_of[number] = builder.append(moved, program.layouts[number])
     return builder.finish()
 
 
-def _sources(program: SlotProgram) -> list[int]:
+def sources_of(program: SlotProgram) -> list[int]:
     """For every value the one that it is, drops taken away."""
     sources: list[int] = []
     for number, operation in enumerate(program.operations):
@@ -123,14 +159,16 @@ def _sources(program: SlotProgram) -> list[int]:
     return sources
 
 
-def _wanted_levels(program: SlotProgram, sources: Sequence[int], floor: int) -> dict[int, int]:
+def _wanted_levels(
+    program: SlotProgram, sources: Sequence[int], floor: int, refreshed: Refreshed
+) -> dict[int, int]:
     """The level of every encrypted value that is no drop.
 
     Values go by their present level, upwards, and later ones first. So a value comes
     after all that uses it, and a value that waits comes after all rescales of the
     values that it must stand level with.
     """
-    groups = _groups(program)
+    groups = groups_of(program)
     needs = [0] * len(program.operations)
     wanted: dict[int, int] = {}
 
@@ -148,7 +186,8 @@ def _wanted_levels(program: SlotProgram, sources: Sequence[int], floor: int) -> 
         level = _operand_level(program, number, wanted)
         for operand in operation.operands:
             need = groups[operand] if program.states[operand].waiting else sources[operand]
-            needs[need] = max(needs[need], level)
+            is_refreshed = (number, sources[operand]) in refreshed.uses
+            needs[need] = max(needs[need], refreshed.least if is_refreshed else level)
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Rescale):
             wanted[number] = wanted[operation.operand] - 1
@@ -169,7 +208,7 @@ def _common_levels(
     return common
 
 
-def _groups(program: SlotProgram) -> list[int]:
+def groups_of(program: SlotProgram) -> list[int]:
     """For every value that waits one number for all that must stand at its level."""
     groups = list(range(len(program.operations)))
 

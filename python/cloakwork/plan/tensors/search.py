@@ -28,8 +28,10 @@ from cloakwork.plan.passes.splits import split_by_cost
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.ir.tensors import Contract, Node, Source
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import SlotProgram, Vector
 from cloakwork.runtime.costs import Costs, comparable, total_seconds
+from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
 
 # Above every level that a program can end up with; the true ones follow from its depth.
 _TOP = 200
@@ -50,6 +52,7 @@ class Task:
         bounds: For each source that they need, the largest absolute value of its elements.
         precision: Bits after the binary point that results should have.
         insecure: Whether parameters below 128-bit security are allowed.
+        public_inputs: Whether inputs may be encrypted by a public key.
         costs: What operations cost under given parameters, in one unit for all of them.
     """
 
@@ -58,7 +61,12 @@ class Task:
     bounds: Mapping[Source, float]
     precision: int
     insecure: bool
+    public_inputs: bool = False
     costs: Callable[[Parameters], Costs] = comparable
+
+    def noise(self, parameters: Parameters) -> NoiseModel:
+        """The noise under parameters."""
+        return noise_of(parameters, public_inputs=self.public_inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +77,20 @@ class Plan:
         lowered: The program, every level at its lowest, and where tensors lie.
         parameters: The parameters that it takes.
         cost: What a run costs, for comparison.
+        refreshing: What its bootstraps do; None of a plan whose chain has no levels for them.
     """
 
     lowered: Lowered
     parameters: Parameters
     cost: float
+    refreshing: Refreshing | None = None
 
 
 # Plans of one search mostly take the same few sets, and primes take a while to find.
 _known_parameters = lru_cache(maxsize=256)(parameters_for)
 
-_Attempt: TypeAlias = Callable[[Mapping[int, int], float], Plan]
+# Makes a plan, given which way each contraction takes and what a level is worth.
+Attempt: TypeAlias = Callable[[Mapping[int, int], float], Plan]
 
 
 def cheapest_plan(task: Task, rings: Sequence[int]) -> Plan:
@@ -121,18 +132,30 @@ def cheapest_plan(task: Task, rings: Sequence[int]) -> Plan:
 
 
 def _cheapest_in_ring(task: Task, log_n: int) -> Plan:
-    """The cheapest plan found for one ring: ways of each contraction are varied in turn."""
-
     def attempt(choices: Mapping[int, int], level_price: float) -> Plan:
         return _planned(task, log_n, choices, level_price)
 
+    return cheapest_of_ways(task, attempt)
+
+
+def cheapest_of_ways(task: Task, attempt: Attempt, plans: int = _PLANS) -> Plan:
+    """The cheapest plan found for one ring: ways of each contraction are varied in turn.
+
+    Args:
+        task: What is planned.
+        attempt: Makes a plan of it.
+        plans: How many variations to try at most.
+
+    Raises:
+        InvalidParametersError: There is no plan.
+    """
     best, level_price = _at_best_level_price(attempt)
     contractions = sum(isinstance(node, Contract) for node in in_order(task.results))
     if contractions < 2:
         return best
     choices: dict[int, int] = {}
     variations = [(number, way) for number in range(contractions) for way in range(1, _WAYS)]
-    for number, way in variations[:_PLANS]:
+    for number, way in variations[:plans]:
         try:
             tried = attempt({**choices, number: way}, level_price)
         except InvalidParametersError:
@@ -143,7 +166,7 @@ def _cheapest_in_ring(task: Task, log_n: int) -> Plan:
     return best
 
 
-def _at_best_level_price(attempt: _Attempt) -> tuple[Plan, float]:
+def _at_best_level_price(attempt: Attempt) -> tuple[Plan, float]:
     # Where the fewest levels are too many, the others need not be tried.
     first, *others = _LEVEL_PRICES
     plans = [(attempt({}, first), first)]
@@ -207,7 +230,7 @@ def parameters_of(
         InsecureParametersError: The ring is too small for 128-bit security.
     """
     # Only its power of two counts; so more plans share their parameters.
-    largest = _power_of_two(max([1.0, *(bound for bound in bounds if bound is not None)]))
+    largest = power_of_two_above(max([1.0, *(bound for bound in bounds if bound is not None)]))
     depth = depth_of(program)
     # With fewer right bits a result is not decrypted.
     wanted = max(task.precision, MIN_RIGHT_BITS)
@@ -231,13 +254,19 @@ def parameters_of(
                 f"errors may grow by {extra} bits on the way, and a scale for that many more there "
                 "is not; ask for less precision, give inputs tighter bounds, or compile fewer steps"
             ) from error
-        lacking = wanted - predicted_precision(program, bounds, parameters)
+        lacking = wanted - predicted_precision(program, bounds, task.noise(parameters))
         if lacking <= 0:
             return parameters
         extra += math.ceil(lacking)
 
 
-def _power_of_two(bound: float) -> float:
+def power_of_two_above(bound: float) -> float:
+    """The least power of two that is no less than a bound, if a double holds it.
+
+    Example:
+        >>> power_of_two_above(5.0), power_of_two_above(4.0)
+        (8.0, 4.0)
+    """
     mantissa, exponent = math.frexp(bound)
     try:
         return math.ldexp(1.0, exponent - (mantissa == 0.5))

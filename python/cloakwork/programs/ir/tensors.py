@@ -6,7 +6,8 @@ not nodes are clear arrays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -204,3 +205,38 @@ def operand_nodes(node: Node) -> tuple[Node, ...]:
             return node.terms
         case Rearrange() | Within() | Apply() | Evaluate():
             return (node.operand,)
+
+
+def with_sources(node: Node, sources: Mapping[int, Source]) -> Node:
+    """The same node of other encrypted tensors.
+
+    Args:
+        node: The node.
+        sources: By the identity of each source the one that takes its place.
+
+    Example:
+        >>> x, y = Source("x", (2,)), Source("y", (2,))
+        >>> with_sources(Sum((x, x), (1, -1), None, (2,)), {id(x): y}).terms[0] is y
+        True
+    """
+    made: dict[int, Node] = dict(sources)
+
+    def placed(each: Node) -> Node:
+        # A node may be the operand of many.
+        if id(each) not in made:
+            made[id(each)] = rebuilt(each)
+        return made[id(each)]
+
+    def rebuilt(each: Node) -> Node:
+        match each:
+            case Source():
+                raise KeyError(each.name)
+            case Contract(operands=operands):
+                found = (one if isinstance(one, np.ndarray) else placed(one) for one in operands)
+                return replace(each, operands=tuple(found))
+            case Sum(terms=terms):
+                return replace(each, terms=tuple(map(placed, terms)))
+            case Rearrange() | Within() | Apply() | Evaluate():
+                return replace(each, operand=placed(each.operand))
+
+    return placed(node)

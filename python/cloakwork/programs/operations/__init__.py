@@ -4,11 +4,17 @@ from collections.abc import Mapping
 
 from cloakwork.programs.operations.arithmetic import Add, Mul, Neg, Sub
 from cloakwork.programs.operations.base import Context, Operation, State
+from cloakwork.programs.operations.bootstrapping import Bootstrap
 from cloakwork.programs.operations.edges import Constant, Input, Output
 from cloakwork.programs.operations.levels import DropLevel, Rescale
 from cloakwork.programs.operations.linear import Linear
 from cloakwork.programs.operations.polynomials import Polynomial
-from cloakwork.programs.operations.products import AddProducts, RotatedProducts, SwitchProduct
+from cloakwork.programs.operations.products import (
+    AddProducts,
+    DiagonalProducts,
+    RotatedProducts,
+    SwitchProduct,
+)
 from cloakwork.programs.operations.rotations import Rotate, RotateSum
 
 OPERATIONS: Mapping[str, type[Operation]] = {
@@ -25,10 +31,12 @@ OPERATIONS: Mapping[str, type[Operation]] = {
         Linear,
         Polynomial,
         RotatedProducts,
+        DiagonalProducts,
         AddProducts,
         SwitchProduct,
         Rescale,
         DropLevel,
+        Bootstrap,
         Output,
     )
 }
@@ -37,8 +45,10 @@ __all__ = [
     "OPERATIONS",
     "Add",
     "AddProducts",
+    "Bootstrap",
     "Constant",
     "Context",
+    "DiagonalProducts",
     "DropLevel",
     "Input",
     "Linear",

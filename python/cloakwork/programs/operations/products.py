@@ -14,6 +14,14 @@ On ciphertexts all d of them are four clear matrix products modulo each prime, o
 ciphertext consists of; keys are switched once for each P_t that is taken, after the sum over j:
 two decompositions and one division.
 
+Diagonals of matrices multiply in the same way. For lists of runs of d vectors
+
+    Q_t[s] = sum over runs and r of u_(r - t mod d)[s + t * step] * v_r[s]
+
+and where each lane has u_r[h] = A[h, h + r] and v_r[h] = B[h + r, h], indices modulo d, Q_t has
+(A B)[h + t, h]: diagonals again, as the P_t are. So products follow each other without a change of
+layout.
+
 Source: the four products are those of Park, "Ciphertext-Ciphertext Matrix Multiplication: Fast for
 Large Matrices", EUROCRYPT 2025, and of Cheon, Kang and Lee (eprint 2025/1957); here they are taken
 of slots, without transposing ciphertexts.
@@ -130,6 +138,44 @@ class RotatedProducts(Operation):
         for j in range(terms):
             one, other = at.before[j], at.before[terms + j]
             reached, others = at.reached[j], at.reached[terms + j]
+            squares += (one * others + other * reached + one * other) ** 2
+        return math.sqrt(squares)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DiagonalProducts(RotatedProducts):
+    """The products Q_0, ..., Q_(d-1) of two lists of runs of d vectors; see the module."""
+
+    kind: ClassVar[str] = "diagonal_products"
+
+    def state_after(self, context: Context) -> State:
+        state = RotatedProducts.state_after(self, context)
+        whole = len(self.left) % state.products == 0
+        self.require(whole, f"its lists are not of runs of {state.products} vectors")
+        return state
+
+    def compute(
+        self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
+    ) -> Any:
+        terms = len(self.left)
+        return backend.diagonal_products(values[:terms], values[terms:], self.step)
+
+    def bound(self, slots: Sequence[Vector]) -> Vector:
+        """In every lane of a run any left vector may meet any right one."""
+        terms, turns = len(self.left), len(slots[0]) // self.step
+        left, right = (
+            np.stack(each).reshape(-1, turns, turns, self.step)
+            for each in (slots[:terms], slots[terms:])
+        )
+        products: Vector = np.einsum("rl,rjhl->hl", left.max(axis=(1, 2)), right).ravel()
+        return products
+
+    def deviation(self, at: Errors) -> float:
+        """As of `RotatedProducts`, with the worst of the left list in every term."""
+        terms = len(self.left)
+        one, reached = max(at.before[:terms]), max(at.reached[:terms])
+        squares = 0.0
+        for other, others in zip(at.before[terms:], at.reached[terms:], strict=True):
             squares += (one * others + other * reached + one * other) ** 2
         return math.sqrt(squares)
 

@@ -57,4 +57,4 @@ class BatchPacking(RealPacking):
         return place.pack(rows.reshape(len(rows), -1)[np.arange(self.width) % len(rows)])
 
     def _unpacked(self, place: Places, vectors: Sequence[Vector]) -> NDArray[np.float64]:
-        return place.unpack(vectors, self.width)[: self.batch]
+        return place.unpack([np.real(vector) for vector in vectors], self.width)[: self.batch]

@@ -42,7 +42,7 @@ class RealPacking(Packing):
 
     @abstractmethod
     def _unpacked(self, place: Any, vectors: Sequence[Vector]) -> NDArray[np.float64]:
-        """A batch of tensors, one a row."""
+        """A batch of tensors, one a row, of vectors that may be complex."""
 
     def _place(self, inputs: Sequence[tuple[Port, Any]], results: Sequence[Any]) -> None:
         """Set where tensors lie, where the parts of the packing fit one another."""
@@ -160,4 +160,4 @@ class TensorPacking(RealPacking):
         return place.pack(rows[0])
 
     def _unpacked(self, place: Layout, vectors: Sequence[Vector]) -> NDArray[np.float64]:
-        return place.unpack(vectors)[np.newaxis]
+        return place.unpack([np.real(vector) for vector in vectors])[np.newaxis]

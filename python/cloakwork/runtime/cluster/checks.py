@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,12 +18,13 @@ from cloakwork.errors import (
     MissingKeyError,
     WorkerVersionError,
 )
-from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.runtime.cluster.cut import Cut
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.job import own_version
-from cloakwork.runtime.cluster.work import Work
+from cloakwork.runtime.cluster.settings import KEPT_OF_LIMIT
+
+# What a worker's process takes without keys and values: the interpreter, Dask, libraries.
+_PROCESS_BYTES = 200_000_000
 
 
 @contextmanager
@@ -130,8 +131,9 @@ def require_keys(evaluator: Any, action: str) -> None:
     body = evaluator.program.body
     if not isinstance(body, SlotProgram):
         return
-    needed = required_keys(body)
-    for held in evaluator.program.scheme.held_keys(evaluator._key):
+    scheme = evaluator.program.scheme
+    needed = scheme.required_keys(body)
+    for held in scheme.held_keys(evaluator._key):
         missing = needed.beyond(held)
         if missing:
             steps = ", ".join(map(str, list(missing.rotations)[:5]))
@@ -159,25 +161,29 @@ def require_folder(cluster: Any, folder: Folder, name: str, action: str) -> None
         )
 
 
-def require_memory(
-    key_bytes: int, work: Work, cuts: Sequence[Cut], workers: Workers, action: str
-) -> None:
-    """Refuse grains that take more memory than a worker has, when all its threads are at one.
+def most_grain_bytes(key_bytes: int, workers: Workers, action: str) -> int | None:
+    """What the values of a grain may take, so that all threads of a worker can be at one.
+
+    Args:
+        key_bytes: Bytes of the evaluation keys, which every worker has.
+        workers: The workers.
+        action: What the caller is about to do, for the message of an error.
+
+    Returns:
+        Bytes; None where no worker's memory is limited.
 
     Raises:
-        MemoryBudgetError: They do.
+        MemoryBudgetError: The keys alone take more memory than a worker has.
     """
-    peaks = (
-        work.peak_bytes(grain.tasks, (*grain.gives, *grain.results))
-        for cut in cuts
-        for grain in cut.grains
-    )
-    largest = max(peaks, default=0)
+    found: list[int] = []
     for limit, threads in workers.limits:
-        needed = key_bytes + threads * largest
-        if needed > limit:
+        left = int((1 - KEPT_OF_LIMIT) * limit) - _PROCESS_BYTES - key_bytes
+        if left <= 0:
             raise MemoryBudgetError(
-                f"cannot {action}: keys and a task for each thread take {needed / 1e6:.0f} MB, a "
-                f"worker of {threads} threads has {limit / 1e6:.0f} MB; start workers with fewer "
-                "threads or a larger memory_limit"
+                f"cannot {action}: the evaluation keys take {key_bytes / 1e6:.0f} MB, a worker of "
+                f"{threads} threads has {limit / 1e6:.0f} MB for its process, keys, inputs and "
+                "tasks; start workers with fewer threads or a larger memory_limit, or compile with "
+                "a smaller key_budget"
             )
+        found.append(left // threads)
+    return min(found, default=None)

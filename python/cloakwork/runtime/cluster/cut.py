@@ -6,19 +6,20 @@ three steps, each deterministic, so that a run that is started anew finds the fi
 1. Tasks take lanes in program order, each the one on which it ends first, what it needs having
    been moved there: list scheduling by earliest finish time, as in HEFT (Topcuoglu, Hariri, Wu,
    "Performance-effective and low-complexity task scheduling", 2002), but in program order, which
-   bounds the values in memory.
+   bounds the values in memory. Products of blocks of matrices take those of a grid; see `grid`.
 2. The stage of a task counts the moves from lane to lane before it. Tasks of one lane and stage
-   are a grain; a long one is cut in the order of its tasks. Stages rise along every move, so that
-   grains never wait for each other in a circle.
+   are a grain; a long one, or one of too many bytes, is cut in the order of its tasks. Stages rise
+   along every move, so that grains never wait for each other in a circle.
 3. A grain too small to be worth a task of Dask joins a neighbour, where no circle comes of it.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from cloakwork.runtime.cluster.grid import Grid
 from cloakwork.runtime.cluster.network import Network
 from cloakwork.runtime.cluster.work import Work
 
@@ -74,11 +75,15 @@ class Cut:
         lanes: How many lanes there are.
         pieces: About how many grains each was to have.
         grains: The grains.
+        grid: How lanes share out blocks of matrices; None where it was not asked for.
+        most_bytes: What the values of a grain may take; None for any.
     """
 
     lanes: int
     pieces: int
     grains: tuple[Grain, ...]
+    grid: Grid | None = None
+    most_bytes: int | None = None
 
     def messages(self) -> list[Message]:
         """What moves from lane to lane, in the order of the grains that make it."""
@@ -90,7 +95,14 @@ class Cut:
         return [Message(*place, tuple(sorted(wanted[place]))) for place in sorted(wanted)]
 
 
-def cut(work: Work, lanes: int, pieces: int, network: Network) -> Cut:
+def cut(
+    work: Work,
+    lanes: int,
+    pieces: int,
+    network: Network,
+    grid: Grid | None = None,
+    most_bytes: int | None = None,
+) -> Cut:
     """Cut work for so many lanes.
 
     Args:
@@ -98,6 +110,9 @@ def cut(work: Work, lanes: int, pieces: int, network: Network) -> Cut:
         lanes: The lanes, all of which need not be used.
         pieces: About how many grains each lane is to have, if they are neither long nor short.
         network: What tasks and moves cost.
+        grid: How lanes share out blocks of matrices; by default each takes the lane on which it
+            ends first.
+        most_bytes: What the values of a grain may take, unless a single task takes more.
 
     Example:
         >>> work = Work([1.0] * 2, [(0,), (0,)], [(1,), (2,)], [8] * 3, frozenset({0}), (1, 2))
@@ -105,12 +120,31 @@ def cut(work: Work, lanes: int, pieces: int, network: Network) -> Cut:
         [(0, (1,)), (1, (2,))]
     """
     tasks = work.needed_tasks()
-    lane_of = _lanes(work, tasks, lanes, network)
+    lane_of = _lanes(work, tasks, lanes, network, grid)
     total = sum(work.seconds[task] for task in tasks)
     aim = min(max(total / (lanes * pieces), 2 * network.least_work), _MOST)
-    groups = _groups(work, tasks, lane_of, aim)
-    merged = _Merging(work, groups, network.least_work).merged()
-    return Cut(lanes, pieces, _grains(work, merged))
+    fits = _Fitting(work, most_bytes)
+    groups = _groups(work, tasks, lane_of, aim, fits)
+    merged = _Merging(work, groups, network.least_work, fits).merged()
+    return Cut(lanes, pieces, _grains(work, merged), grid, most_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitting:
+    """Whether the values of tasks take no more bytes than they may."""
+
+    work: Work
+    most_bytes: int | None
+
+    def __call__(self, tasks: Sequence[int]) -> bool:
+        if self.most_bytes is None:
+            return True
+        work = self.work
+        made = {value for task in tasks for value in work.gives[task]}
+        # All values at once are more than the peak, and counted faster.
+        if work.bytes_of(_used(work, tasks) | made) <= self.most_bytes:
+            return True
+        return work.peak_bytes(sorted(tasks), made & set(work.results)) <= self.most_bytes
 
 
 @dataclass(slots=True)
@@ -122,15 +156,20 @@ class _Group:
     seconds: float
 
 
-def _lanes(work: Work, tasks: Sequence[int], lanes: int, network: Network) -> dict[int, int]:
+def _lanes(
+    work: Work, tasks: Sequence[int], lanes: int, network: Network, grid: Grid | None
+) -> dict[int, int]:
     """The lane of each task."""
     free = [0.0] * lanes
     lane_of: dict[int, int] = {}
     # When each value is there, by lane; inputs are read wherever they are needed.
     there: dict[int, dict[int, float]] = {value: {} for value in work.inputs}
     for task in tasks:
-        options = {lane_of[maker] for maker in work.makers_of(work.needs[task])}
-        options.add(min(range(lanes), key=free.__getitem__))
+        if grid is not None and task in work.blocks:
+            options = {grid.lane(work.blocks[task]) % lanes}
+        else:
+            options = {lane_of[maker] for maker in work.makers_of(work.needs[task])}
+            options.add(min(range(lanes), key=free.__getitem__))
         ends = ((_end(work, task, lane, free[lane], there, network), lane) for lane in options)
         end, lane = min(ends)
         lane_of[task] = lane
@@ -165,7 +204,11 @@ def _end(
 
 
 def _groups(
-    work: Work, tasks: Sequence[int], lane_of: Mapping[int, int], aim: float
+    work: Work,
+    tasks: Sequence[int],
+    lane_of: Mapping[int, int],
+    aim: float,
+    fits: Callable[[Sequence[int]], bool],
 ) -> list[_Group]:
     """The tasks by lane and stage, in groups that take about as long as aimed at."""
     stage_of: dict[int, int] = {}
@@ -183,11 +226,17 @@ def _groups(
     return [
         group
         for (_, lane), members in sorted(together.items())
-        for group in _pieces(work, lane, members, aim)
+        for group in _pieces(work, lane, members, aim, fits)
     ]
 
 
-def _pieces(work: Work, lane: int, tasks: Sequence[int], aim: float) -> list[_Group]:
+def _pieces(
+    work: Work,
+    lane: int,
+    tasks: Sequence[int],
+    aim: float,
+    fits: Callable[[Sequence[int]], bool],
+) -> list[_Group]:
     """Tasks in order, in groups that take about as long as aimed at."""
     total = sum(work.seconds[task] for task in tasks)
     share = total / max(1, round(total / aim))
@@ -196,7 +245,8 @@ def _pieces(work: Work, lane: int, tasks: Sequence[int], aim: float) -> list[_Gr
     for task in tasks:
         seconds = work.seconds[task]
         # Where half of the task would lie beyond the end of the share.
-        if groups[-1].tasks and done + seconds / 2 > share * len(groups):
+        beyond = done + seconds / 2 > share * len(groups)
+        if groups[-1].tasks and (beyond or not fits([*groups[-1].tasks, task])):
             groups.append(_Group(lane, [], 0.0))
         groups[-1].tasks.append(task)
         groups[-1].seconds += seconds
@@ -207,8 +257,15 @@ def _pieces(work: Work, lane: int, tasks: Sequence[int], aim: float) -> list[_Gr
 class _Merging:
     """Groups, and which need values of which, while small ones join others."""
 
-    def __init__(self, work: Work, groups: Sequence[_Group], least: float) -> None:
+    def __init__(
+        self,
+        work: Work,
+        groups: Sequence[_Group],
+        least: float,
+        fits: Callable[[Sequence[int]], bool],
+    ) -> None:
         self._least = least
+        self._fits = fits
         self._groups = dict(enumerate(groups))
         group_of = {task: number for number, group in self._groups.items() for task in group.tasks}
         # Bytes that each group needs of others, and the other way around.
@@ -257,7 +314,8 @@ class _Merging:
             options = [min(self._groups.keys() - {number}, key=self._load)]
         for other in options:
             first, second = (number, other) if other in self._after[number] else (other, number)
-            if not self._is_circle(first, second):
+            together = [*self._groups[number].tasks, *self._groups[other].tasks]
+            if self._fits(together) and not self._is_circle(first, second):
                 self._join(number, other)
                 return other
         return None

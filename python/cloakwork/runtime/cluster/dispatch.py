@@ -16,7 +16,7 @@ from cloakwork.base.progress import Bar, progress_bar
 from cloakwork.errors import ClusterLostError, RunCancelledError
 from cloakwork.runtime.cluster.checks import Workers, named_losses
 from cloakwork.runtime.cluster.graph import Graph, Key, graph_of
-from cloakwork.runtime.cluster.moved import Receipt
+from cloakwork.runtime.cluster.moved import Receipt, fill
 from cloakwork.runtime.cluster.placing import Placed
 from cloakwork.runtime.profile import Profile
 
@@ -68,7 +68,7 @@ def run_jobs(
                 _give_up(cluster, futures)
                 raise
         lanes = [graph.lanes[key] for graph in graphs for key in graph.receipts]
-        _fill(profile, found, lanes)
+        fill(profile, found, lanes)
     profile.seconds = perf_counter() - begun
 
 
@@ -186,16 +186,3 @@ def _show_dashboard(bar: Bar, cluster: Any) -> None:
     """Say on the bar where to look, where Dask has a dashboard."""
     if not bar.disable and "dashboard" in cluster.scheduler_info()["services"]:
         bar.set_postfix_str(cluster.dashboard_link)
-
-
-def _fill(profile: Profile, receipts: Sequence[Receipt], lanes: Sequence[int]) -> None:
-    """Put what grains took together, in seconds from the first start on, lanes as threads."""
-    begun = min(each.start for each in receipts)
-    for each, lane in zip(receipts, lanes, strict=True):
-        offset = each.start - begun
-        profile.operations += [
-            measured._replace(start=offset + measured.start, thread=lane)
-            for measured in each.operations
-        ]
-        profile.peak_bytes = max(profile.peak_bytes, each.peak_bytes)
-    profile.operations.sort(key=lambda measured: measured.start + measured.seconds)

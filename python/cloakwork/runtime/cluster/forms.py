@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
+from cloakwork.base.record import Fields
 from cloakwork.programs.bootstrap_parts import part_of as part_of_bits
 from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.programs.slots import SlotProgram
+from cloakwork.programs.inner_parts import InnerParts, with_inner_parts
+from cloakwork.programs.slots import RotatedProducts, SlotProgram
+from cloakwork.runtime.cluster.bundles import bundles, product_blocks
 from cloakwork.runtime.cluster.work import Work, bit_work, slot_work
+from cloakwork.runtime.estimates import estimated_results
 from cloakwork.runtime.executor import run_part
 from cloakwork.runtime.profile import Profile, bootstrap_measurements
 from cloakwork.runtime.program import Program
@@ -21,9 +26,18 @@ class Form(Protocol):
 
     Attributes:
         work: What a run does.
+        scheme: The program's scheme.
     """
 
     work: Work
+    scheme: Any
+
+    def read(self, value: int, fields: Fields) -> Any:
+        """A value of the work, of its record.
+
+        Raises:
+            MalformedBytesError: The record is of another kind.
+        """
 
     def inputs_of(self, values: Sequence[int]) -> list[int]:
         """The numbers of the inputs, as clients encrypt them, that hold values of the work."""
@@ -54,33 +68,65 @@ class Form(Protocol):
     def outputs(self, values: Mapping[int, Any]) -> list[Any]:
         """The outputs of the program, made of the results of the work."""
 
+    def outputs_of(self, value: int) -> list[int]:
+        """The numbers of the outputs that a result of the work is, as it is."""
 
-def form_of(program: Program) -> Form:
-    """The form of a program; made once for each program."""
-    made = _forms.get(program)
-    if made is None:
+
+def form_of(program: Program, inner_parts: int = 1) -> Form:
+    """The form of a program; made once for each program.
+
+    Args:
+        program: The program.
+        inner_parts: How many parts the inner dimension of products of matrices is cut into.
+
+    Raises:
+        NoiseExhaustedError: Noise would destroy results, so cut.
+    """
+    forms = _forms.setdefault(program, {})
+    if inner_parts not in forms:
         body = program.body
         if isinstance(body, SlotProgram):
-            made = SlotForm(body, program.scheme, program.value_bounds)
+            forms[inner_parts] = SlotForm(program, body, inner_parts)
         else:
-            made = BitForm(body, program.scheme)
-        _forms[program] = made
-    return made
+            forms[inner_parts] = BitForm(body, program.scheme)
+    return forms[inner_parts]
 
 
-_forms: WeakKeyDictionary[Program, Form] = WeakKeyDictionary()
+_forms: WeakKeyDictionary[Program, dict[int, Form]] = WeakKeyDictionary()
 
 
 class SlotForm(Form):
-    """Slot programs: a value is a ciphertext, a task what the executor does in one go."""
+    """Slot programs: a value is what an operation makes, a task a bundle; see `bundles`."""
 
-    def __init__(
-        self, body: SlotProgram, scheme: Any, bounds: Sequence[float | None] | None
-    ) -> None:
-        self._body = body
-        self._bounds = bounds
-        self._plan = schedule(body)
-        self.work = slot_work(body, scheme)
+    def __init__(self, program: Program, body: SlotProgram, inner_parts: int) -> None:
+        self.scheme = program.scheme
+        cut = InnerParts(body, tuple(range(len(body.operations))))
+        if inner_parts > 1:
+            cut = with_inner_parts(body, inner_parts)
+        self._body, self._sources = cut.program, cut.sources
+        bounds = program.value_bounds
+        self._bounds = None if bounds is None else [bounds[number] for number in self._sources]
+        if inner_parts > 1:
+            # Sums of parts have more noise, by the bound on it, than products of all at once.
+            estimated_results(self.scheme, self._body, program.input_bounds, self._bounds)
+        self._plan = schedule(self._body)
+        self._bundles = bundles(self._body, self._plan)
+        blocks = product_blocks(body)
+        parts: Counter[int] = Counter()
+        places: dict[int, tuple[int, int, int]] = {}
+        for number, source in enumerate(self._sources):
+            if source in blocks and isinstance(self._body.operations[number], RotatedProducts):
+                places[number] = *blocks[source], parts[source]
+                parts[source] += 1
+        self.work = slot_work(self._body, self.scheme, self._bundles, places)
+        self._outputs: dict[int, list[int]] = {}
+        for output, value in enumerate(self._plan.outputs):
+            self._outputs.setdefault(value, []).append(output)
+
+    def read(self, value: int, fields: Fields) -> Any:
+        if self._body.states[value].products:
+            return self.scheme.read_products(fields)
+        return self.scheme.read_ciphertext(fields)
 
     def inputs_of(self, values: Sequence[int]) -> list[int]:
         wanted = set(values)
@@ -98,7 +144,8 @@ class SlotForm(Form):
         threads: int,
         profile: Profile,
     ) -> dict[int, Any]:
-        part = part_of(self._plan, tasks, wanted)
+        in_order = sorted(task for bundle in tasks for task in self._bundles[bundle].tasks)
+        part = part_of(self._plan, in_order, wanted)
         made = run_part(
             self._body,
             part,
@@ -108,19 +155,28 @@ class SlotForm(Form):
             profile=profile,
             bounds=self._bounds,
         )
+        profile.operations[:] = [
+            each._replace(number=self._sources[each.number]) for each in profile.operations
+        ]
         return dict(zip(wanted, made, strict=True))
 
     def outputs(self, values: Mapping[int, Any]) -> list[Any]:
         return [values[number] for number in self._plan.outputs]
+
+    def outputs_of(self, value: int) -> list[int]:
+        return self._outputs.get(value, [])
 
 
 class BitForm(Form):
     """Programs over bits: a value is an LWE ciphertext, a task a bootstrap or a sum."""
 
     def __init__(self, body: BootstrapProgram, scheme: Any) -> None:
-        self._scheme = scheme
+        self.scheme = scheme
         self._body = body
         self.work = bit_work(body, scheme.value_bytes)
+
+    def read(self, _: int, fields: Fields) -> Any:
+        return self.scheme.read_ciphertext(fields)
 
     def inputs_of(self, values: Sequence[int]) -> list[int]:
         wanted = set(values)
@@ -146,9 +202,9 @@ class BitForm(Form):
         part = part_of_bits(self._body, tasks, wanted)
         first, *others = (values[signal] for signal in part.needs.tolist())
         inputs = first.concatenate(others) if others else first
-        run = self._scheme.run_part(holder._key, part, inputs, threads=threads)
+        run = self.scheme.run_part(holder._key, part, inputs, threads=threads)
         profile.operations += bootstrap_measurements(
-            self._body, run._replace(nodes=part.nodes[run.nodes]), self._scheme.value_bytes
+            self._body, run._replace(nodes=part.nodes[run.nodes]), self.scheme.value_bytes
         )
         return {signal: run.outputs[0].select([place]) for place, signal in enumerate(wanted)}
 
@@ -158,3 +214,7 @@ class BitForm(Form):
             first, *others = (values[each] for each in self._body.output_signals[own].tolist())
             found.append(first.concatenate(others) if others else first)
         return found
+
+    def outputs_of(self, _: int) -> list[int]:
+        # An output is the ciphertexts of several signals.
+        return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
@@ -11,9 +11,7 @@ from typing import Any
 from cloakwork.base.record import Record, digest_of
 from cloakwork.runtime.cluster.cut import Grain
 from cloakwork.runtime.cluster.folder import Folder
-
-INPUT_KIND = "cluster input file"
-VALUES_KIND = "cluster values file"
+from cloakwork.runtime.cluster.stored import Source
 
 # Values are kept beside results where that takes a small part of the time to make them: written at
 # this rate, they take at most this share.
@@ -32,6 +30,8 @@ class Job:
         files: The folder of the job's own files.
         insecure: Whether the program's parameters may fall short of 128-bit security.
         version: The version of Cloakwork that asks for it.
+        inputs: Where the inputs are.
+        inner_parts: How many parts the inner dimension of products of matrices is cut into.
     """
 
     digest: str
@@ -40,10 +40,8 @@ class Job:
     files: Folder
     insecure: bool
     version: str
-
-    def input_of(self, number: int) -> str:
-        """The file of an input."""
-        return f"input-{number}"
+    inputs: tuple[Source, ...] = ()
+    inner_parts: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +78,20 @@ class Order:
 
 def order(job: Job, grain: Grain, given_bytes: int) -> Order:
     """The order for a grain that makes values of so many bytes for others."""
-    content = repr((grain.tasks, grain.gives, grain.results)).encode()
+    content = repr((job.inner_parts, grain.tasks, grain.gives, grain.results)).encode()
     name = hashlib.sha256(content).hexdigest()[:16]
     return Order(job, grain, name, is_kept(grain, given_bytes))
 
 
-def job_digest(program: str, keys: str, inputs: Mapping[int, Record]) -> str:
+def job_digest(program: str, keys: str, inputs: Sequence[str]) -> str:
     """What a run is known by.
 
     Args:
         program: The fingerprint of the program.
         keys: The name of the evaluator's file, which says what is in it.
-        inputs: The records of the inputs by number.
+        inputs: What tells each part of the inputs from others.
     """
-    record = {"program": program, "keys": keys}
-    named = {str(number): each for number, each in sorted(inputs.items())}
-    return digest_of({**record, "inputs": named})[:32]
+    return digest_of({"program": program, "keys": keys, "inputs": list(inputs)})[:32]
 
 
 def is_kept(grain: Grain, given_bytes: int) -> bool:

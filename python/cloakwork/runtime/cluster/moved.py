@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
 from cloakwork.base.record import Fields, Record
-from cloakwork.runtime.profile import Measurement
+from cloakwork.runtime.profile import Measurement, Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +51,15 @@ class Moved:
         """What the grain took."""
         return self._receipt
 
-    def values(self, scheme: Any) -> Mapping[int, Any]:
-        """The values, read by a scheme where they came as bytes.
+    def values(self, form: Any) -> Mapping[int, Any]:
+        """The values, read by the form of their program where they came as bytes.
 
         Raises:
             MalformedBytesError: They are damaged.
         """
         if self._values is None:
-            self._values = read_values(self._records, scheme)
-            self._records, self._scheme = {}, scheme
+            self._values = read_values(self._records, form)
+            self._records, self._scheme = {}, form.scheme
         return self._values
 
     def only(self, numbers: Iterable[int]) -> Moved:
@@ -92,10 +92,10 @@ def _arrived(records: Mapping[int, Record], receipt: Receipt) -> Moved:
     return made
 
 
-def read_values(records: Mapping[int, Record], scheme: Any) -> dict[int, Any]:
+def read_values(records: Mapping[int, Record], form: Any) -> dict[int, Any]:
     """The values of records whose bytes came as any buffers."""
     return {
-        number: scheme.read_ciphertext(Fields(_mapped(record, bytes), f"value {number}"))
+        number: form.read(number, Fields(_mapped(record, bytes), f"value {number}"))
         for number, record in records.items()
     }
 
@@ -111,3 +111,16 @@ def _mapped(record: Record, change: Any) -> Record:
 def _leaves(record: Record) -> Iterable[Any]:
     for entry in record.values():
         yield from entry if isinstance(entry, list) else [entry]
+
+
+def fill(profile: Profile, receipts: Sequence[Receipt], lanes: Sequence[int]) -> None:
+    """Put what grains took together, in seconds from the first start on, lanes as threads."""
+    begun = min((each.start for each in receipts), default=0.0)
+    for each, lane in zip(receipts, lanes, strict=True):
+        offset = each.start - begun
+        profile.operations += [
+            measured._replace(start=offset + measured.start, thread=lane)
+            for measured in each.operations
+        ]
+        profile.peak_bytes = max(profile.peak_bytes, each.peak_bytes)
+    profile.operations.sort(key=lambda measured: measured.start + measured.seconds)

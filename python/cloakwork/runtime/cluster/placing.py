@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
-from cloakwork.base.record import Record
+from cloakwork.base.record import Fields, Limits, Record
+from cloakwork.errors import MemoryBudgetError, NoiseExhaustedError
 from cloakwork.runtime.cluster.cut import Cut, cut
+from cloakwork.runtime.cluster.forms import Form, form_of
 from cloakwork.runtime.cluster.graph import needed_grains
-from cloakwork.runtime.cluster.job import INPUT_KIND, VALUES_KIND, Job, Order, order
+from cloakwork.runtime.cluster.grid import Grid
+from cloakwork.runtime.cluster.job import Job, Order, order
 from cloakwork.runtime.cluster.network import Network
-from cloakwork.runtime.cluster.simulation import best_cut
+from cloakwork.runtime.cluster.simulation import best_cut, simulated
+from cloakwork.runtime.cluster.stored import VALUES_KIND
 from cloakwork.runtime.cluster.work import Work
 from cloakwork.runtime.cluster.worker import read_values_file
+from cloakwork.runtime.program import Program
 
 _CUT = "cut"
 _CUT_KIND = "cluster cut file"
 _MAX_LANES = 1 << 20
+# Parts of the inner dimension that are tried, and what more of them must gain to be taken.
+_PARTS = (1, 2, 4, 8, 16, 32)
+_GAIN = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +34,14 @@ class Placed:
 
     Args:
         job: The job.
+        form: The form of its program.
         made: The cut.
         orders: The order for every grain.
         first: The lane of the cluster that is its first.
     """
 
     job: Job
+    form: Form
     made: Cut
     orders: Sequence[Order]
     first: int
@@ -40,13 +50,13 @@ class Placed:
         """The places of the grains that are to be done, and whether files hold what they make."""
         return needed_grains(self.made, self.orders, self.job.files.names())
 
-    def results(self, scheme: Any) -> dict[int, Any]:
+    def results(self) -> dict[int, Any]:
         """The values that are results, read from their files."""
         values: dict[int, Any] = {}
         for each in self.orders:
             if each.grain.results:
                 fields = self.job.files.read(each.results_file, VALUES_KIND)
-                values.update(read_values_file(fields, scheme))
+                values.update(read_values_file(fields, self.form))
         return values
 
     def remove_kept(self) -> None:
@@ -55,42 +65,107 @@ class Placed:
 
 
 def place(
-    job: Job, work: Work, inputs: Mapping[int, Record], lanes: int, first: int, action: str
+    job: Job, program: Program, lanes: int, first: int, most_bytes: int | None, action: str
 ) -> Placed:
-    """Cut a job, or take the cut of the last attempt at it, and write the inputs that it needs.
+    """Cut a job, or take the cut of the last attempt at it.
 
     Args:
         job: The job.
-        work: What its program does.
-        inputs: The records of its inputs by number.
+        program: The program, whose inputs are written.
         lanes: How many lanes it may take.
         first: Which of the cluster's lanes is its first.
+        most_bytes: What the values of a grain may take; None for any.
         action: What the caller is about to do, for the message of an error.
 
     Raises:
         StorageFullError: There is no space left for its files.
+        MemoryBudgetError: No cut is into grains that small.
     """
     files = job.files
     files.make()
-    present = files.names()
-    if _CUT in present:
-        fields = files.read(_CUT, _CUT_KIND)
-        lanes, pieces = (
-            fields.integer(name, least=1, most=_MAX_LANES) for name in ("lanes", "pieces")
-        )
-        made = cut(work, lanes, pieces, Network())
-    else:
-        made = best_cut(work, lanes, Network())
+    found = _read_cut(files.read(_CUT, _CUT_KIND), program) if files.has(_CUT) else None
+    if found is None or not _fits(form_of(program, found[0]).work, found[1], most_bytes):
+        found = _chosen(program, lanes, most_bytes, action)
+        files.write(_CUT, _CUT_KIND, _cut_record(*found))
+    parts, made = found
+    form = form_of(program, parts)
+    job = replace(job, inner_parts=parts)
+    work = form.work
     orders = [order(job, grain, work.bytes_of(grain.gives)) for grain in made.grains]
-    placed = Placed(job, made, orders, first)
-    if not placed.missing():
-        return placed
-    kept = sum(work.bytes_of(each.grain.gives) for each in orders if each.keeps)
-    values = work.bytes_of(work.inputs) + kept + work.bytes_of(work.results)
-    files.require_space(values, action)
-    for number, record in inputs.items():
-        if job.input_of(number) not in present:
-            files.write(job.input_of(number), INPUT_KIND, record)
-    if _CUT not in present:
-        files.write(_CUT, _CUT_KIND, {"lanes": made.lanes, "pieces": made.pieces})
+    placed = Placed(job, form, made, orders, first)
+    if placed.missing():
+        kept = sum(work.bytes_of(each.grain.gives) for each in orders if each.keeps)
+        files.require_space(kept + work.bytes_of(work.results), action)
     return placed
+
+
+def _chosen(program: Program, lanes: int, most_bytes: int | None, action: str) -> tuple[int, Cut]:
+    """Into how many parts the inner dimension of products is cut, and how the work is.
+
+    More parts are tried while they gain, or while grains do not fit: their products have to be
+    added up, and moved.
+    """
+    network = Network()
+    best: tuple[float, int, Cut] | None = None
+    least = 0
+    for parts in _PARTS:
+        try:
+            form = form_of(program, parts)
+        except NoiseExhaustedError:
+            break
+        work = form.work
+        made = best_cut(work, lanes, network)
+        if not _fits(work, made, most_bytes):
+            made = best_cut(work, lanes, network, most_bytes)
+            if not _fits(work, made, most_bytes):
+                least = _largest_grain(work, made)
+                if not work.blocks:
+                    break
+                continue
+        seconds = simulated(work, made, network).seconds
+        if best is not None and seconds >= _GAIN * best[0]:
+            break
+        best = seconds, parts, made
+        if not work.blocks:
+            break
+    if best is None:
+        raise MemoryBudgetError(
+            f"cannot {action}: a task takes {least / 1e6:.0f} MB beside the keys, and may take "
+            f"{(most_bytes or 0) / 1e6:.0f} MB; start workers with fewer threads or a larger "
+            "memory_limit"
+        )
+    return best[1:]
+
+
+def _fits(work: Work, made: Cut, most_bytes: int | None) -> bool:
+    """Whether no grain takes more than it may."""
+    return most_bytes is None or _largest_grain(work, made) <= most_bytes
+
+
+def _largest_grain(work: Work, made: Cut) -> int:
+    """The most bytes that the values of a grain take."""
+    peaks = (work.peak_bytes(each.tasks, (*each.gives, *each.results)) for each in made.grains)
+    return max(peaks, default=0)
+
+
+def _cut_record(parts: int, made: Cut) -> Record:
+    grid = made.grid
+    return {
+        "inner_parts": parts,
+        "lanes": made.lanes,
+        "pieces": made.pieces,
+        "grid": [] if grid is None else [grid.rows, grid.columns, grid.inner],
+        "most_bytes": made.most_bytes or 0,
+    }
+
+
+def _read_cut(fields: Fields, program: Program) -> tuple[int, Cut]:
+    """The cut of an earlier attempt."""
+    lanes, pieces = (fields.integer(name, least=1, most=_MAX_LANES) for name in ("lanes", "pieces"))
+    parts = fields.integer("inner_parts", least=1, most=_PARTS[-1])
+    sides = fields.value("grid", tuple[Annotated[int, Limits(1, _MAX_LANES)], ...])
+    if len(sides) not in (0, 3):
+        raise fields.wrong("grid", "three sizes")
+    grid = Grid(*sides) if sides else None
+    most = fields.integer("most_bytes", least=0, most=1 << 62) or None
+    return parts, cut(form_of(program, parts).work, lanes, pieces, Network(), grid, most)

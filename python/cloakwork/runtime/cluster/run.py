@@ -1,54 +1,158 @@
-"""Runs a program on a cluster, as its evaluator asks for it."""
+"""Runs a program in grains, as its evaluator asks for it: on a cluster, or in this process.
+
+What goes in and what comes out are files of a folder. A run that was lost goes on at the files
+that are missing, and no more is in memory than grains take.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import distributed
 
+from cloakwork.base.record import Record, digest_of
 from cloakwork.runtime.cluster.checks import (
+    most_grain_bytes,
     require_client,
     require_folder,
     require_keys,
-    require_memory,
     require_versions,
     workers_of,
 )
 from cloakwork.runtime.cluster.dispatch import run_jobs
 from cloakwork.runtime.cluster.folder import Folder
-from cloakwork.runtime.cluster.forms import Form, form_of
+from cloakwork.runtime.cluster.here import run_jobs_here
 from cloakwork.runtime.cluster.job import Job, job_digest, own_version
 from cloakwork.runtime.cluster.placing import Placed, place
+from cloakwork.runtime.cluster.stored import (
+    HEAD,
+    VALUES_KIND,
+    Files,
+    Source,
+    StoredEncrypted,
+    parts_of,
+    record_bytes,
+    write_head,
+    write_values,
+)
+from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.profile import Profile
 
 
-def run_on_cluster(
-    evaluator: Any,
-    runs: Sequence[Mapping[int, Any]],
-    cluster: distributed.Client,
-    folder: Folder,
-    jobs: Folder,
-    profile: Profile,
-    cancel: threading.Event | None,
-) -> list[list[Any]]:
-    """The outputs of every run of an evaluator's program, made by the workers of a cluster.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Runs of a program in grains.
 
     Args:
         evaluator: A `runtime.evaluator.Evaluator`.
-        runs: For each run its inputs by number, all encrypted.
-        cluster: The client of the cluster.
-        folder: A folder that all machines see, for the evaluator's file.
+        inputs: The inputs, in memory or in folders, of each as many runs.
+        folder: A folder for the evaluator's file.
         jobs: One for all else; what it has of an earlier attempt is taken from there.
         profile: Filled with what the runs took.
         cancel: Set from another thread, it stops the runs after the grains under way.
+    """
+
+    evaluator: Any
+    inputs: Sequence[Encrypted]
+    folder: Folder
+    jobs: Folder
+    profile: Profile
+    cancel: threading.Event | None
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return self.inputs[0].runs
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """Runs that are done.
+
+    Args:
+        asked: What was asked.
+        placed: The jobs.
+        root: The folder that all of their folders are in, or that one of them is.
+    """
+
+    asked: Asked
+    placed: Sequence[Placed]
+    root: Folder
+
+    def outputs(self) -> list[list[Any]]:
+        """The outputs of every run, read from their files; what led to them is removed."""
+        found = [self._outputs(run) for run in range(len(self.placed))]
+        for each in self.placed:
+            each.remove_kept()
+        return found
+
+    def _outputs(self, run: int) -> list[Any]:
+        placed = self.placed[run]
+        values = placed.results()
+        if not values.keys() >= {*placed.form.work.results}:
+            # Some inputs are results as they are.
+            program = self.asked.evaluator.program
+            for each in self.asked.inputs:
+                for number, value in each.values(program.scheme, program.body)[run].items():
+                    values.update(placed.form.opened(number, value))
+        return placed.form.outputs(values)
+
+    def stored(self, like: Encrypted) -> StoredEncrypted:
+        """The outputs as files, where they are; what led to them is removed.
+
+        Args:
+            like: What is known of them beside their values.
+        """
+        runs: list[Files] = []
+        nbytes = 0
+        for run, each in enumerate(self.placed):
+            files = self._result_files(run)
+            if files is None:
+                name = f"results-{run}"
+                made = [each.form.scheme.dump(value) for value in self._outputs(run)]
+                self.root.write(name, VALUES_KIND, {"values": made})
+                files = Files("", (name,), (tuple(range(len(made))),))
+            runs.append(files)
+            nbytes += each.form.work.bytes_of(each.form.work.results)
+            each.remove_kept()
+        digest = digest_of({"jobs": [each.job.digest for each in self.placed]})[:32]
+        return write_head(self.root, HEAD, like, runs, nbytes, digest)
+
+    def _result_files(self, run: int) -> Files | None:
+        """The files of results as those of outputs, where each value is one output."""
+        placed = self.placed[run]
+        with_results = [each for each in placed.orders if each.grain.results]
+        numbers = [
+            [placed.form.outputs_of(value) for value in each.grain.results] for each in with_results
+        ]
+        of_all = [own for of_file in numbers for own in of_file]
+        whole = len(of_all) == len(placed.form.work.results)
+        if not whole or any(len(own) != 1 for own in of_all):
+            return None
+        folder = "" if len(self.placed) == 1 else placed.job.digest
+        return Files(
+            folder,
+            tuple(each.results_file for each in with_results),
+            tuple(tuple(own for (own,) in of_file) for of_file in numbers),
+        )
+
+
+def run_on_cluster(asked: Asked, cluster: distributed.Client) -> Ran:
+    """Let the workers of a cluster do the runs.
+
+    Args:
+        asked: What is to be done.
+        cluster: The client of the cluster.
 
     Raises:
         CloakworkError: What `Evaluator.run` raises.
     """
-    program = evaluator.program
-    title, scheme = program.name, program.scheme
+    evaluator, folder = asked.evaluator, asked.folder
+    title = evaluator.program.name
     action = f"run {title} on a cluster"
     require_client(cluster, action)
     require_versions(cluster, action)
@@ -56,31 +160,95 @@ def run_on_cluster(
     require_keys(evaluator, action)
     keys = evaluator._kept_in(folder, action)
     require_folder(cluster, folder, keys, action)
-    form = form_of(program)
+    for each in asked.inputs:
+        if isinstance(each, StoredEncrypted):
+            require_folder(cluster, each.folder, each.head, action)
+    most = most_grain_bytes(evaluator.key_bytes, workers, action)
     # Runs beside each other move nothing from one to another.
-    lanes = max(1, len(workers.addresses) // len(runs))
-    placed: list[Placed] = []
-    for number, given in enumerate(runs):
-        inputs = {each: scheme.dump(value) for each, value in given.items()}
-        digest = job_digest(program.fingerprint, keys, inputs)
-        job = Job(digest, keys, folder, jobs.within(digest), bool(scheme.insecure), own_version())
-        placed.append(place(job, form.work, inputs, lanes, number * lanes, action))
-    cuts = [each.made for each in placed]
-    require_memory(evaluator.key_bytes, form.work, cuts, workers, action)
-    run_jobs(cluster, workers, placed, title, cancel, profile)
-    found = [
-        form.outputs({**_opened(form, given), **each.results(scheme)})
-        for given, each in zip(runs, placed, strict=True)
+    lanes = max(1, len(workers.addresses) // asked.runs)
+    ran = _placed(asked, keys, lanes, most, action)
+    run_jobs(cluster, workers, ran.placed, title, asked.cancel, asked.profile)
+    return ran
+
+
+def run_here(asked: Asked, threads: int) -> Ran:
+    """Do the runs in this process, one grain after the other.
+
+    Args:
+        asked: What is to be done.
+        threads: How many operations may run at once.
+
+    Raises:
+        CloakworkError: What `Evaluator.run` raises.
+    """
+    evaluator = asked.evaluator
+    action = f"run {evaluator.program.name} by files"
+    require_keys(evaluator, action)
+    # A part of the memory is for inputs that further grains take, another for what a grain makes.
+    kept = evaluator.memory_limit // 4
+    ran = _placed(asked, evaluator._file_name, 1, evaluator.memory_limit - kept, action)
+    run_jobs_here(evaluator, ran.placed, kept, threads, asked.cancel, asked.profile)
+    return ran
+
+
+def _placed(asked: Asked, keys: str, lanes: int, most_bytes: int | None, action: str) -> Ran:
+    """The runs as jobs whose inputs are in files."""
+    evaluator = asked.evaluator
+    program = evaluator.program
+    named = [each.digest if isinstance(each, StoredEncrypted) else None for each in asked.inputs]
+    records = [
+        None if isinstance(each, StoredEncrypted) else each.records() for each in asked.inputs
     ]
-    for each in placed:
-        each.remove_kept()
-    return found
+    digests: list[str] = []
+    for run in range(asked.runs):
+        parts = [
+            f"{name} {run}" if held is None else digest_of(_by_name(held[run]))
+            for name, held in zip(named, records, strict=True)
+        ]
+        digests.append(job_digest(program.fingerprint, keys, parts))
+    root = asked.jobs
+    root = root.within(digests[0] if len(digests) == 1 else digest_of({"jobs": digests})[:32])
+    placed: list[Placed] = []
+    for run, digest in enumerate(digests):
+        files = root if len(digests) == 1 else root.within(digest)
+        sources = tuple(
+            each.source(run)
+            if isinstance(each, StoredEncrypted)
+            else Source(files, f"{_input_prefix(number)}head", 0, "")
+            for number, each in enumerate(asked.inputs)
+        )
+        insecure = bool(program.scheme.insecure)
+        job = Job(digest, keys, asked.folder, files, insecure, own_version(), sources)
+        placed.append(place(job, program, lanes, run * lanes, most_bytes, action))
+        if placed[-1].missing():
+            for number, held in enumerate(records):
+                if held is not None:
+                    _write_inputs(asked, files, number, held[run], action)
+    return Ran(asked, placed, root)
 
 
-def _opened(form: Form, given: Mapping[int, Any]) -> dict[int, Any]:
-    """The values of the work that inputs hold: some may be results as they are."""
-    return {
-        value: held
-        for number, each in given.items()
-        for value, held in form.opened(number, each).items()
-    }
+def _input_prefix(number: int) -> str:
+    return f"input-{number}-"
+
+
+def _by_name(records: Mapping[int, Record]) -> Record:
+    return {str(number): record for number, record in sorted(records.items())}
+
+
+def _write_inputs(
+    asked: Asked, files: Folder, number: int, records: Mapping[int, Record], action: str
+) -> None:
+    """Write inputs that are in memory, where they are not there."""
+    prefix = _input_prefix(number)
+    if files.has(f"{prefix}head"):
+        return
+    files.require_space(sum(map(record_bytes, records.values())), action)
+    parts = [
+        (numbers, partial(_picked, records, numbers))
+        for numbers in parts_of(asked.evaluator.program, records)
+    ]
+    write_values(files, prefix, asked.inputs[number], [parts])
+
+
+def _picked(records: Mapping[int, Record], numbers: Sequence[int]) -> list[Record]:
+    return [records[number] for number in numbers]

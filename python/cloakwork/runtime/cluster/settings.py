@@ -15,3 +15,6 @@ SETTINGS: Mapping[str, Any] = {
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
 }
+
+# The part of a worker's memory for inputs that further grains take.
+KEPT_OF_LIMIT = 0.25

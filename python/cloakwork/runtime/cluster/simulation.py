@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import product
 
 from cloakwork.runtime.cluster.cut import Cut, cut
+from cloakwork.runtime.cluster.grid import Grid, grids
 from cloakwork.runtime.cluster.network import Network
 from cloakwork.runtime.cluster.work import Work
 
@@ -44,6 +45,7 @@ def simulated(work: Work, made: Cut, network: Network) -> Simulated:
     messages = made.messages()
     arriving = {(each.grain, each.lane): work.bytes_of(each.values) for each in messages}
     free = [0.0] * made.lanes
+    had: list[set[int]] = [set() for _ in range(made.lanes)]
     ends: list[float] = []
     for grain in made.grains:
         ready = 0.0
@@ -51,7 +53,9 @@ def simulated(work: Work, made: Cut, network: Network) -> Simulated:
             crossed = arriving.get((maker, grain.lane))
             waited = 0.0 if crossed is None else network.crossing(crossed)
             ready = max(ready, ends[maker] + waited)
-        read = work.bytes_of(grain.inputs) / network.bytes_per_second
+        # What a lane has read stays there.
+        read = work.bytes_of(set(grain.inputs) - had[grain.lane]) / network.bytes_per_second
+        had[grain.lane].update(grain.inputs)
         end = max(ready, free[grain.lane]) + network.task_seconds + read + grain.seconds
         free[grain.lane] = end
         ends.append(end)
@@ -59,24 +63,46 @@ def simulated(work: Work, made: Cut, network: Network) -> Simulated:
 
 
 @lru_cache(_PLANS)
-def best_cut(work: Work, lanes: int, network: Network) -> Cut:
+def best_cut(work: Work, lanes: int, network: Network, most_bytes: int | None = None) -> Cut:
     """The cut for up to so many lanes that takes least by simulation.
 
     Further lanes, and more pieces, are taken only where they gain: a short program stays on one.
+
+    Args:
+        work: The work.
+        lanes: The most lanes.
+        network: What tasks and moves cost.
+        most_bytes: What the values of a grain may take.
 
     Example:
         >>> work = Work([1e-3] * 2, [(0,), (0,)], [(1,), (2,)], [8] * 3, frozenset({0}), (1, 2))
         >>> best_cut(work, 8, Network()).lanes
         1
     """
-    best = cut(work, 1, _PIECES[0], network)
+    best = cut(work, 1, _PIECES[0], network, most_bytes=most_bytes)
     least = simulated(work, best, network).seconds
     for count, pieces in product(_counts(lanes), _PIECES):
-        made = cut(work, count, pieces, network)
-        seconds = simulated(work, made, network).seconds
-        if seconds < _GAIN * least:
-            best, least = made, seconds
+        for grid in _grids(work, count):
+            made = cut(work, count, pieces, network, grid, most_bytes)
+            seconds = simulated(work, made, network).seconds
+            if seconds < _GAIN * least:
+                best, least = made, seconds
     return best
+
+
+def _grids(work: Work, lanes: int) -> list[Grid | None]:
+    """None, and the grids of which every lane has something to multiply."""
+    if not work.blocks:
+        return [None]
+    rows, columns, inner = (1 + max(each) for each in zip(*work.blocks.values(), strict=True))
+    return [
+        None,
+        *(
+            grid
+            for grid in grids(lanes)
+            if grid.rows <= rows and grid.columns <= columns and grid.inner <= inner
+        ),
+    ]
 
 
 def _counts(lanes: int) -> list[int]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from cloakwork.programs.bootstraps import BootstrapProgram, counts_between
 from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.cluster.bundles import Bundle
 from cloakwork.runtime.costs import comparable, seconds_of
 from cloakwork.runtime.memory import value_bytes
 from cloakwork.runtime.schedule import schedule
@@ -32,6 +33,8 @@ class Work:
         sizes: Bytes of every value by its number.
         inputs: The values that are there before any task.
         results: The values that the program is run for, in the order of its outputs.
+        blocks: For tasks that multiply blocks of matrices the block of rows, that of columns, and
+            the part of the inner dimension.
     """
 
     seconds: Sequence[float]
@@ -40,6 +43,7 @@ class Work:
     sizes: Sequence[int]
     inputs: frozenset[int]
     results: tuple[int, ...]
+    blocks: Mapping[int, tuple[int, int, int]] = field(default_factory=dict)
     makers: Mapping[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -94,25 +98,40 @@ class Work:
         return sum(self.sizes[value] for value in values)
 
 
-def slot_work(body: SlotProgram, scheme: Any) -> Work:
-    """The tasks of a slot program, see `runtime.schedule`; its values are those of its operations.
+def slot_work(
+    body: SlotProgram,
+    scheme: Any,
+    of_program: Sequence[Bundle],
+    blocks: Mapping[int, tuple[int, int, int]],
+) -> Work:
+    """The bundles of a slot program; its values are those of its operations.
 
     Args:
         body: The program.
         scheme: What it runs on, a `schemes.base.SlotScheme`.
+        of_program: Its bundles; see `bundles`.
+        blocks: The blocks that each rotated products multiplies.
     """
     plan = schedule(body)
     seconds = [0.0] * len(body.operations)
     for parameters in scheme.parameter_sets:
         costs = comparable(parameters).scaled(_UNIT_SECONDS)
+        if scheme.refreshing is not None:
+            costs = costs.with_bootstrap(scheme.refreshing)
         seconds = [sum(pair) for pair in zip(seconds, seconds_of(body, costs), strict=True)]
     return Work(
-        [sum(seconds[number] for number in task) for task in plan.tasks],
-        [tuple(sorted(values)) for values in plan.operands],
-        plan.tasks,
+        [sum(seconds[number] for number in bundle.values) for bundle in of_program],
+        [bundle.needs for bundle in of_program],
+        [bundle.gives for bundle in of_program],
         value_bytes(body, scheme.bytes_at),
         frozenset(plan.inputs),
         plan.outputs,
+        {
+            place: blocks[number]
+            for place, bundle in enumerate(of_program)
+            for number in bundle.gives
+            if number in blocks
+        },
     )
 
 

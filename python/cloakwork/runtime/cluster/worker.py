@@ -15,15 +15,16 @@ from cloakwork import _native
 from cloakwork.base.record import Fields
 from cloakwork.errors import MalformedBytesError, WorkerVersionError
 from cloakwork.runtime.cluster.forms import Form, form_of
+from cloakwork.runtime.cluster.inputs import InputFiles
 from cloakwork.runtime.cluster.job import (
-    INPUT_KIND,
-    VALUES_KIND,
     Job,
     Order,
     own_version,
     values_record,
 )
 from cloakwork.runtime.cluster.moved import Moved, Receipt
+from cloakwork.runtime.cluster.settings import KEPT_OF_LIMIT
+from cloakwork.runtime.cluster.stored import VALUES_KIND
 from cloakwork.runtime.evaluator import KIND, Evaluator
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes.base import ReadLimits
@@ -38,8 +39,12 @@ class _Holder:
     """An evaluator's place, to be filled by the first who needs it."""
 
     reading: threading.Lock = field(default_factory=threading.Lock)
-    found: tuple[Evaluator, Form] | None = None
+    found: Evaluator | None = None
 
+
+# Bytes of inputs that a process keeps whose memory is not limited.
+_KEPT_BYTES = 1 << 30
+_input_files = InputFiles(_KEPT_BYTES)
 
 # By the names of files, which say what is in them.
 _holders: OrderedDict[str, _Holder] = OrderedDict()
@@ -57,8 +62,8 @@ def evaluator_of(job: Job) -> tuple[Evaluator, Form]:
         if holder.found is None:
             limits = ReadLimits(insecure=job.insecure, max_log_n=17)
             evaluator = Evaluator._of(job.folder.read(job.keys, KIND), limits)
-            holder.found = evaluator, form_of(evaluator.program)
-        return holder.found
+            holder.found = evaluator
+        return holder.found, form_of(holder.found.program, job.inner_parts)
 
 
 def done(order: Order, given: Sequence[Moved]) -> Moved:
@@ -80,25 +85,50 @@ def done(order: Order, given: Sequence[Moved]) -> Moved:
     require_version(order.job)
     start = time()
     evaluator, form = evaluator_of(order.job)
-    scheme = evaluator.program.scheme
-    kept = kept_values(order, scheme)
+    return grain_done(order, given, evaluator, form, _inputs_here(), _threads(), start)
+
+
+def grain_done(
+    order: Order,
+    given: Sequence[Moved],
+    evaluator: Evaluator,
+    form: Form,
+    files: InputFiles,
+    threads: int,
+    start: float,
+) -> Moved:
+    """Do a grain with an evaluator, or find it done.
+
+    Args:
+        order: The grain.
+        given: What the grains before it made.
+        evaluator: What has the keys.
+        form: The form of its program.
+        files: The files of inputs.
+        threads: How many threads it may take.
+        start: When it began, by the clock of this machine.
+    """
+    kept = kept_values(order, form)
     if kept is not None:
-        return Moved(kept, scheme, Receipt(start, (), 0))
+        return Moved(kept, form.scheme, Receipt(start, (), 0))
     values: dict[int, Any] = {}
     for each in given:
-        values.update(each.values(scheme))
-    values.update(_inputs(order, evaluator, form))
+        values.update(each.values(form))
+    program = evaluator.program
+    found = files.values(order.job, program, form.inputs_of(order.grain.inputs))
+    for number in sorted(found):
+        values.update(form.opened(number, found[number]))
     profile = Profile()
     wanted = tuple(sorted({*order.grain.gives, *order.grain.results}))
-    made = form.made(evaluator, order.grain.tasks, wanted, values, _threads(), profile)
+    made = form.made(evaluator, order.grain.tasks, wanted, values, threads, profile)
     gives = {number: made[number] for number in order.grain.gives}
     results = {number: made[number] for number in order.grain.results}
-    files = order.job.files
+    job_files = order.job.files
     if order.keeps:
-        files.write(order.values_file, VALUES_KIND, values_record(gives, scheme))
+        job_files.write(order.values_file, VALUES_KIND, values_record(gives, form.scheme))
     if results:
-        files.write(order.results_file, VALUES_KIND, values_record(results, scheme))
-    return Moved(gives, scheme, Receipt(start, tuple(profile.operations), profile.peak_bytes))
+        job_files.write(order.results_file, VALUES_KIND, values_record(results, form.scheme))
+    return Moved(gives, form.scheme, Receipt(start, tuple(profile.operations), profile.peak_bytes))
 
 
 def require_version(job: Job) -> None:
@@ -114,7 +144,7 @@ def require_version(job: Job) -> None:
         )
 
 
-def kept_values(order: Order, scheme: Any) -> Mapping[int, Any] | None:
+def kept_values(order: Order, form: Form) -> Mapping[int, Any] | None:
     """What a grain makes for others, read from files; None where not all is there."""
     files = order.job.files
     wanted = [order.results_file] if order.grain.results else []
@@ -123,10 +153,10 @@ def kept_values(order: Order, scheme: Any) -> Mapping[int, Any] | None:
         return None
     if not order.grain.gives:
         return {}
-    return read_values_file(files.read(order.values_file, VALUES_KIND), scheme)
+    return read_values_file(files.read(order.values_file, VALUES_KIND), form)
 
 
-def read_values_file(fields: Fields, scheme: Any) -> dict[int, Any]:
+def read_values_file(fields: Fields, form: Form) -> dict[int, Any]:
     """The values of a file by number.
 
     Raises:
@@ -136,19 +166,19 @@ def read_values_file(fields: Fields, scheme: Any) -> dict[int, Any]:
     values = list(fields.several("values", most=_MAX_VALUES))
     if len(numbers) != len(values):
         raise MalformedBytesError(f"cannot read {fields.place}: a value is missing")
-    return {
-        number: scheme.read_ciphertext(each) for number, each in zip(numbers, values, strict=True)
-    }
+    return {number: form.read(number, each) for number, each in zip(numbers, values, strict=True)}
 
 
-def _inputs(order: Order, evaluator: Evaluator, form: Form) -> dict[int, Any]:
-    """The inputs that a grain works on, read from their files."""
-    program, found = evaluator.program, {}
-    for number in form.inputs_of(order.grain.inputs):
-        fields = order.job.files.read(order.job.input_of(number), INPUT_KIND)
-        given = program.scheme.read_value(fields, program.body, number, "inputs")
-        found.update(form.opened(number, given))
-    return found
+def _inputs_here() -> InputFiles:
+    """The files of inputs that this process has read."""
+    limit = get_worker().memory_manager.memory_limit
+    _input_files.most_bytes = int(KEPT_OF_LIMIT * limit) if limit else _KEPT_BYTES
+    return _input_files
+
+
+def forget_inputs() -> None:
+    """Read all inputs anew from now on."""
+    _input_files.forget()
 
 
 def _threads() -> int:

@@ -336,6 +336,11 @@ impl BootstrappingParameters {
         self.0.parameters.max_level() - self.0.literal.coefficients_to_slots
     }
 
+    /// The products that each EvalMod relinearises: those of the cosine and of its double angles.
+    pub fn reduction_products(&self) -> usize {
+        self.0.cosine.key_switches() + self.0.literal.double_angles as usize
+    }
+
     /// The cosine of [`Self::range`] with the angle divided by 2^double_angles.
     pub(super) fn cosine(&self) -> &Polynomial {
         &self.0.cosine

@@ -158,7 +158,8 @@ impl Bootstrapping {
         }
     }
 
-    fn transforms(&self) -> impl Iterator<Item = &LinearTransform> {
+    /// The transforms, in the order in which they are applied: SlotsToCoeffs, then CoeffsToSlots.
+    pub fn transforms(&self) -> impl Iterator<Item = &LinearTransform> {
         self.slots_to_coefficients.iter().chain(&self.coefficients_to_slots)
     }
 

@@ -1,0 +1,1 @@
+"""Products of encrypted matrices: python -m benchmarks.matmul"""

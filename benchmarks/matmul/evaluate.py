@@ -1,0 +1,250 @@
+"""Measures one product: by a client that encrypts, an evaluator in a process of its own, a check.
+
+Whoever multiplies is a process that has nothing but files, so that its peak memory is its own.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import cloakwork as cw
+from benchmarks.matmul.jobs import Job
+from benchmarks.measurement import Row
+from cloakwork import _native
+from cloakwork.programs.operations import RotatedProducts
+from cloakwork.programs.packing.matrix import MatrixPacking
+from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.memory import predicted_peak_bytes
+
+# Bits after the binary point that results are to have.
+PRECISION = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a product is computed.
+
+    Args:
+        n: Ring degree.
+        limbs: Primes of the operands.
+        rotations: d.
+        groups: Rotated products.
+        multiplications: Of residues, in all limbs.
+        left: Ciphertexts of the left operand.
+        right: Ciphertexts of the right operand.
+        results: Ciphertexts of the result.
+        key_bytes: Bytes of the keys in memory.
+        input_bytes: Bytes of the operands as files.
+        compile_seconds: What planning takes.
+        keygen_seconds: What the keys take.
+        encryption_seconds: What encryption takes.
+    """
+
+    n: int
+    limbs: int
+    rotations: int
+    groups: int
+    multiplications: int
+    left: int
+    right: int
+    results: int
+    key_bytes: int
+    input_bytes: int
+    compile_seconds: float
+    keygen_seconds: float
+    encryption_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What the evaluator takes, once the ciphertexts are read.
+
+    Args:
+        threads: Threads of the engine.
+        seconds: Of the fastest run on all threads.
+        cpu_seconds: Least CPU of these runs.
+        one_thread_seconds: Of the fastest run on one thread.
+        product_seconds: Of rotated products in a run on one thread.
+        switch_seconds: Of key switches in the same run.
+        numpy_seconds: Of numpy's product of doubles on all threads, the fastest.
+        peak_bytes: Of the process, up to the end of its first run.
+        values_bytes: The most that ciphertexts took, by the profile.
+        predicted_bytes: The same by prediction.
+    """
+
+    threads: int
+    seconds: float
+    cpu_seconds: float
+    one_thread_seconds: float
+    product_seconds: float
+    switch_seconds: float
+    numpy_seconds: float
+    peak_bytes: int
+    values_bytes: int
+    predicted_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A product that was measured, and its largest error."""
+
+    job: Job
+    plan: Plan
+    timing: Timing
+    error: float
+
+    @property
+    def ratio(self) -> float:
+        """How many of numpy's products the encrypted one takes."""
+        return self.timing.seconds / self.timing.numpy_seconds
+
+    @property
+    def speed_up(self) -> float:
+        """How many times faster all threads are than one."""
+        return self.timing.one_thread_seconds / self.timing.seconds
+
+    @property
+    def words_per_multiplication(self) -> float:
+        """Multiplications of residues for each limb and each multiplication of the matrices."""
+        return self.plan.multiplications / (self.plan.limbs * self.job.multiplications)
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the result is not as good as promised; a NaN is not."""
+        return not self.error < 2.0**-PRECISION
+
+    def rows(self) -> Iterator[Row]:
+        """Every figure."""
+        plan, timing = self.plan, self.timing
+        figures: Sequence[tuple[str, str, float]] = (
+            ("time", "s", timing.seconds),
+            ("CPU time", "s", timing.cpu_seconds),
+            ("time on one thread", "s", timing.one_thread_seconds),
+            ("rotated products on one thread", "s", timing.product_seconds),
+            ("key switches on one thread", "s", timing.switch_seconds),
+            ("numpy's product", "s", timing.numpy_seconds),
+            ("time", "numpy's products", self.ratio),
+            ("speed-up", "", self.speed_up),
+            ("process", "bytes", timing.peak_bytes),
+            ("values", "bytes", timing.values_bytes),
+            ("predicted values", "bytes", timing.predicted_bytes),
+            ("keys", "bytes", plan.key_bytes),
+            ("inputs", "bytes", plan.input_bytes),
+            ("inputs", "ciphertexts", plan.left + plan.right),
+            ("results", "ciphertexts", plan.results),
+            ("residues", "multiplications", plan.multiplications),
+            ("compilation", "s", plan.compile_seconds),
+            ("key generation", "s", plan.keygen_seconds),
+            ("encryption", "s", plan.encryption_seconds),
+            ("error", "max", self.error),
+        )
+        for figure, unit, value in figures:
+            yield Row(self.job.name, plan.n, 1, timing.threads, figure, unit, value)
+
+
+def encrypt(job: Job, folder: Path) -> Plan:
+    """Compile, make keys, encrypt, and write what the evaluator needs to a folder."""
+    compiled, compile_seconds = _timed(
+        lambda: cw.compile_matmul(
+            (job.rows, job.inner), (job.inner, job.columns), precision=PRECISION
+        )
+    )
+    (client, evaluator), keygen_seconds = _timed(compiled.keygen)
+    inputs, encryption_seconds = _timed(lambda: client.encrypt(*job.matrices()))
+    client.save(folder / "client")
+    evaluator.save(folder / "evaluator")
+    inputs.save(folder / "inputs")
+    body, packing, scheme = compiled.body, compiled.packing, compiled.scheme
+    assert isinstance(body, SlotProgram)
+    assert isinstance(packing, MatrixPacking)
+    parameters: Any = scheme.parameters
+    products = [each for each in body.operations if isinstance(each, RotatedProducts)]
+    rotations = body.slots // products[0].step
+    terms = sum(len(each.left) for each in products)
+    limbs = parameters.prime_count(1)
+    left, right = (each.place.ciphertexts for each in packing.placed)
+    return Plan(
+        parameters.n,
+        limbs,
+        rotations,
+        len(products),
+        4 * limbs * parameters.n * rotations * terms,
+        left,
+        right,
+        packing.results[0].ciphertexts,
+        evaluator.key_bytes,
+        (folder / "inputs").stat().st_size,
+        compile_seconds,
+        keygen_seconds,
+        encryption_seconds,
+    )
+
+
+def multiply(job: Job, folder: Path, runs: int) -> Timing:
+    """Multiply what lies in a folder, and write the result there."""
+    evaluator = cw.load(folder / "evaluator", cw.Evaluator)
+    body, scheme = evaluator.program.body, evaluator.program.scheme
+    assert isinstance(body, SlotProgram)
+    inputs = cw.load(folder / "inputs", cw.Encrypted)
+    profile = cw.Profile()
+    result = evaluator.run(inputs, profile=profile)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    result.save(folder / "result")
+    del result
+    threads, (left, right) = _native.threads(), job.matrices()
+    seconds: list[float] = []
+    cpu: list[float] = []
+    theirs: list[float] = []
+    for _ in range(runs):
+        start = time.process_time()
+        seconds.append(_timed(lambda: evaluator.run(inputs))[1])
+        cpu.append(time.process_time() - start)
+        theirs.append(_timed(lambda: left @ right)[1])
+    _native.set_threads(1)
+    alone = cw.Profile()
+    one_thread = [
+        _timed(lambda: evaluator.run(inputs, threads=1, profile=alone))[1] for _ in range(runs)
+    ]
+    by_kind = _seconds_by_kind(alone)
+    products = by_kind.get("rotated_products", 0.0)
+    return Timing(
+        threads,
+        min(seconds),
+        min(cpu),
+        min(one_thread),
+        products,
+        sum(by_kind.values()) - products,
+        min(theirs),
+        peak,
+        profile.peak_bytes,
+        predicted_peak_bytes(body, scheme.bytes_at),
+    )
+
+
+def check(job: Job, folder: Path) -> float:
+    """The largest error of the result in a folder."""
+    client = cw.load(folder / "client", cw.Client)
+    found = client.decrypt(cw.load(folder / "result", cw.Encrypted))
+    left, right = job.matrices()
+    found -= left @ right
+    return float(np.abs(found, out=found).max())
+
+
+def _seconds_by_kind(profile: cw.Profile) -> Mapping[str, float]:
+    totals: dict[str, float] = {}
+    for each in profile.operations:
+        totals[each.kind] = totals.get(each.kind, 0.0) + each.seconds
+    return totals
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    start = time.perf_counter()
+    made = work()
+    return made, time.perf_counter() - start

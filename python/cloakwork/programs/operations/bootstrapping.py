@@ -1,0 +1,84 @@
+"""The way up: a ciphertext whose levels are spent is refreshed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+
+from cloakwork.programs.operations.base import (
+    MAX_LEVEL,
+    Context,
+    Degree,
+    Errors,
+    Numbers,
+    OfOne,
+    Operation,
+    State,
+    Vector,
+)
+from cloakwork.programs.tokens import Tokens
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bootstrap(OfOne):
+    """The same numbers at a higher level.
+
+    Args:
+        operand: The value that is refreshed.
+        least: The level that it must have at least, for the bootstrapping itself takes as many.
+        level: The level that it has then. Both are those of the parameters.
+    """
+
+    kind: ClassVar[str] = "bootstrap"
+    over: ClassVar[tuple[Numbers, ...]] = ("real",)
+    degree: ClassVar[Degree] = "needs 1"
+
+    least: int
+    level: int
+
+    def state_after(self, context: Context) -> State:
+        self.require_integer(self.least, "the level that it takes")
+        self.require_integer(self.level, "its level")
+        self.require(0 <= self.least < self.level, f"it goes from {self.least} to {self.level}")
+        self.require(self.level <= MAX_LEVEL, f"its level is above {MAX_LEVEL}")
+        self.require_ready(context.states[0], levels=self.least)
+        return State(self.level)
+
+    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
+        return (self.least, self.level)
+
+    def text(self, naming: Any) -> str:
+        return f"from {self.least} to {self.level}"
+
+    @classmethod
+    def read(cls, tokens: Tokens, named: Any) -> Operation:
+        operand = tokens.numbered("%")
+        tokens.expect("from")
+        least = tokens.integer()
+        tokens.expect("to")
+        return cls(operand, least, tokens.integer())
+
+    def summary(self) -> str:
+        return f"to {self.level}"
+
+    def compute(
+        self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
+    ) -> Any:
+        return backend.bootstrap(values[0], self.level)
+
+    def seconds(self, context: Context, costs: Any) -> float:
+        taken: float = costs.bootstrap
+        return taken
+
+    def counts(self, context: Context) -> Mapping[str, int]:
+        return {"bootstrap": 1}
+
+    def bound(self, slots: Sequence[Vector]) -> Vector:
+        return slots[0]
+
+    def deviation(self, at: Errors) -> float:
+        return math.hypot(at.before[0], at.model.bootstrapping)

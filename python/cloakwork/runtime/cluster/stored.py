@@ -1,0 +1,295 @@
+"""Encrypted values in files of a folder, a few in each, so that a reader takes what it needs.
+
+A head says what the values are, as an `Encrypted` does, and which file has which of them. It is
+written last: where it is, all files are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any
+
+from cloakwork.base.record import Fields, Limits, Record, digest_of
+from cloakwork.errors import MalformedBytesError
+from cloakwork.programs.slots import SlotProgram, State
+from cloakwork.runtime.cluster.folder import Folder
+from cloakwork.runtime.encrypted import Encrypted, Unread
+from cloakwork.runtime.program import Program
+from cloakwork.runtime.schedule import schedule
+from cloakwork.schemes.base import ReadLimits
+
+HEAD_KIND = "encrypted values folder"
+VALUES_KIND = "encrypted values part"
+
+# The head of what a client wrote, and what its files begin with.
+HEAD = "encrypted-head"
+PREFIX = "encrypted-"
+
+# Bytes of the values of one file, about: as much as is worth a request to an object store.
+_FILE_BYTES = 1 << 22
+_MAX_RUNS = 1 << 20
+_MAX_VALUES = 1 << 26
+_NAME = re.compile(r"[a-z0-9-]{1,100}")
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where the values of one run of a program are.
+
+    Args:
+        folder: The name of a folder within that of the head; empty for that itself.
+        names: The files.
+        numbers: The numbers of the values in each, in order.
+    """
+
+    folder: str
+    names: tuple[str, ...]
+    numbers: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def file_of(self) -> Mapping[int, int]:
+        """The place among the files of each value's, by its number."""
+        return {number: place for place, held in enumerate(self.numbers) for number in held}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Values of a run in a folder, as a worker finds them.
+
+    Args:
+        folder: The folder.
+        head: The name of the head's file.
+        run: Which run of the program's.
+        digest: What is in it.
+    """
+
+    folder: Folder
+    head: str
+    run: int
+    digest: str
+
+
+class StoredRun(Mapping[int, Unread]):
+    """The values of a run by number; their records leave their files when they are taken."""
+
+    def __init__(self, folder: Folder, files: Files) -> None:
+        self._folder = folder.within(files.folder) if files.folder else folder
+        self._files = files
+
+    def part(self, place: int) -> dict[int, Record]:
+        """The records in one of the files.
+
+        Raises:
+            ClusterFolderError: It is not seen from here.
+            MalformedBytesError: It is damaged.
+        """
+        fields = self._folder.read(self._files.names[place], VALUES_KIND)
+        records = fields.items("values", most=_MAX_VALUES)
+        numbers = self._files.numbers[place]
+        if len(records) != len(numbers):
+            raise MalformedBytesError(f"cannot read {fields.place}: a value is missing")
+        return dict(zip(numbers, records, strict=True))
+
+    def parts(self) -> Iterator[dict[int, Record]]:
+        """The records of one file after the other."""
+        return map(self.part, range(len(self._files.names)))
+
+    @property
+    def files(self) -> Files:
+        """Where they are."""
+        return self._files
+
+    def __getitem__(self, number: int) -> Unread:
+        return Unread(self.part(self._files.file_of[number])[number])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(sorted(self._files.file_of))
+
+    def __len__(self) -> int:
+        return len(self._files.file_of)
+
+    def items(self) -> Any:
+        # Each file is read once, not for each of its values.
+        found = {number: Unread(each) for part in self.parts() for number, each in part.items()}
+        return dict(sorted(found.items())).items()
+
+
+class StoredEncrypted(Encrypted):
+    """Encrypted values that stay in a folder; see `Encrypted`.
+
+    Args:
+        folder: The folder.
+        head: The name of the head's file.
+        fields: The record of the head.
+    """
+
+    def __init__(self, folder: Folder, head: str, fields: Fields) -> None:
+        told = Encrypted._of(fields.within("values"), ReadLimits())
+        files = [_files(each) for each in fields.several("runs", most=_MAX_RUNS)]
+        if not files or any(each.file_of.keys() != files[0].file_of.keys() for each in files):
+            raise fields.wrong("runs", "values of the same numbers, once or more")
+        super().__init__(
+            told.program,
+            told.role,
+            told.ports,
+            [StoredRun(folder, each) for each in files],
+            told.count,
+            told.key_id,
+            told.warning,
+        )
+        self.folder = folder
+        self.head = head
+        self.stored_bytes = fields.integer("nbytes", least=0, most=1 << 62)
+        self.digest = fields.word("digest")
+
+    @property
+    def place(self) -> str:
+        return self.folder.url
+
+    @property
+    def nbytes(self) -> int:
+        return self.stored_bytes
+
+    def values(self, scheme: Any, body: Any) -> list[dict[int, Any]]:
+        # They stay in the folder: what was read is not kept.
+        self.require_numbers(body)
+        return [self._read(run, scheme, body) for run in self._runs]
+
+    def stored_run(self, run: int) -> StoredRun:
+        """The values of a run.
+
+        Raises:
+            MalformedBytesError: There is no such run.
+        """
+        if run >= len(self._runs):
+            raise MalformedBytesError(
+                f"cannot read {self.folder.url}: expected run {run}, got {len(self._runs)} runs"
+            )
+        found = self._runs[run]
+        assert isinstance(found, StoredRun)
+        return found
+
+    def source(self, run: int) -> Source:
+        """The values of a run, for workers."""
+        return Source(self.folder, self.head, run, self.digest)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return opened, (self.folder, self.head)
+
+
+def opened(folder: Folder, head: str) -> StoredEncrypted:
+    """The values of a folder.
+
+    Raises:
+        ClusterFolderError: There are no such values.
+        MalformedBytesError: The head is damaged.
+    """
+    return StoredEncrypted(folder, head, folder.read(head, HEAD_KIND))
+
+
+def _files(fields: Fields) -> Files:
+    """Where the values of a run are, by a record that nobody needs to trust."""
+    folder = fields.word("folder")
+    names = fields.value("names", tuple[str, ...])
+    numbers = fields.value(
+        "numbers", tuple[tuple[Annotated[int, Limits(0, _MAX_VALUES)], ...], ...]
+    )
+    if not all(map(_NAME.fullmatch, (*names, *([folder] if folder else [])))):
+        raise fields.wrong("names", "names of files in the folder")
+    flat = [number for held in numbers for number in held]
+    if len(names) != len(numbers) or len(set(flat)) != len(flat):
+        raise MalformedBytesError(f"cannot read {fields.place}: a value is missing or comes twice")
+    return Files(folder, names, numbers)
+
+
+def write_head(
+    folder: Folder, head: str, like: Encrypted, runs: Sequence[Files], nbytes: int, digest: str
+) -> StoredEncrypted:
+    """Write what values that stand in files are.
+
+    Args:
+        folder: The folder.
+        head: The name of the head's file.
+        like: What is known of them all; its own values do not count.
+        runs: For each run where its values are.
+        nbytes: Bytes of all of them.
+        digest: What tells them from others.
+    """
+    told = {**like.described(), "runs": [{"numbers": [], "values": []}]}
+    listed = [
+        {"folder": each.folder, "names": list(each.names), "numbers": [*map(list, each.numbers)]}
+        for each in runs
+    ]
+    record = {"values": told, "runs": listed, "nbytes": nbytes, "digest": digest}
+    folder.write(head, HEAD_KIND, record)
+    return opened(folder, head)
+
+
+def write_values(
+    folder: Folder,
+    prefix: str,
+    like: Encrypted,
+    runs: Iterable[Iterable[tuple[tuple[int, ...], Callable[[], Sequence[Record]]]]],
+) -> StoredEncrypted:
+    """Write values to a folder, no more in memory than those of one file.
+
+    Args:
+        folder: The folder.
+        prefix: What the names of the files begin with.
+        like: What is known of them all.
+        runs: For each run the numbers that each file takes, and what makes their records.
+    """
+    found: list[Files] = []
+    whole, total = hashlib.sha256(), 0
+    for run, parts in enumerate(runs):
+        names: list[str] = []
+        held: list[tuple[int, ...]] = []
+        for place, (numbers, made) in enumerate(parts):
+            records = list(made())
+            names.append(f"{prefix}{run}-{place}")
+            held.append(numbers)
+            folder.write(names[-1], VALUES_KIND, {"values": records})
+            whole.update(digest_of({"numbers": list(numbers), "values": records}).encode())
+            total += sum(map(record_bytes, records))
+        found.append(Files("", tuple(names), tuple(held)))
+    digest = digest_of({**like.described(), "content": whole.hexdigest()})[:32]
+    return write_head(folder, f"{prefix}head", like, found, total, digest)
+
+
+def parts_of(program: Program, numbers: Iterable[int]) -> list[tuple[int, ...]]:
+    """The numbers of inputs that a file takes each: such as the same tasks work on.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> program = cw.compile_matmul((16, 6), (6, 16), log_n=10, insecure=True)
+        >>> [len(each) for each in parts_of(program, range(6))]
+        [3, 3]
+    """
+    body = program.body
+    if not isinstance(body, SlotProgram):
+        return [(number,) for number in sorted(numbers)]
+    scheme: Any = program.scheme
+    plan = schedule(body)
+    together: dict[tuple[int, ...], list[int]] = {}
+    for number in sorted(numbers):
+        together.setdefault(plan.users[plan.inputs[number]], []).append(number)
+    found: list[tuple[int, ...]] = []
+    for held in together.values():
+        level = body.states[plan.inputs[held[0]]].level
+        count = max(1, _FILE_BYTES // int(scheme.bytes_at(State(level))))
+        # Files of about the same size.
+        count = math.ceil(len(held) / math.ceil(len(held) / count))
+        found += [tuple(held[start : start + count]) for start in range(0, len(held), count)]
+    return sorted(found)
+
+
+def record_bytes(record: Record) -> int:
+    """Bytes of the ciphertexts of a record."""
+    return sum(
+        sum(map(len, entry)) if isinstance(entry, list) else len(entry) for entry in record.values()
+    )

@@ -1,0 +1,39 @@
+"""Runs on a cluster and from folders, as the command line asks for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import cloakwork as cw
+from tests.cli.command import Cloakwork
+from tests.runtime.cluster.local import local_cluster
+
+
+def test_folders_are_run_on_a_cluster(tmp_path: Path) -> None:
+    a, b = np.full((20, 6), 0.5), np.full((6, 8), 0.25)
+    client, evaluator = cw.compile_matmul(a.shape, b.shape).keygen()
+    evaluator.save(tmp_path / "e")
+    client.encrypt_into(tmp_path / "inputs", a, b)
+    command = Cloakwork(tmp_path)
+    with local_cluster(1) as cluster:
+        connected: Any = cluster
+        address = connected.scheduler.address
+        command("run", "e", "inputs", "--cluster", address, "--folder", "jobs", "-o", "o")
+    command("run", "e", "inputs", "--folder", "here", "-o", "p")
+    assert (tmp_path / "o").read_bytes() == (tmp_path / "p").read_bytes()
+    result = client.decrypt(cw.load(tmp_path / "o", cw.Encrypted))
+    assert np.abs(result - a @ b).max() < 2**-7
+
+
+def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    client, evaluator = cw.compile(lambda x: x * 2, (4,)).keygen()
+    evaluator.save(tmp_path / "e")
+    client.encrypt(np.ones(4)).save(tmp_path / "i")
+    refuse = Cloakwork(tmp_path).refusal
+    for address in ("tcp://127.0.0.1:1", "nothing://there"):
+        message = refuse("run", "e", "i", "--cluster", address, "-o", "o")
+        assert "no scheduler answers at" in message
+        assert "start one by dask scheduler" in message

@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cloakwork as cw
+from cloakwork import errors
+
+PRECISION = 12
+ERROR = 2.0**-PRECISION
+
+
+def test_eager_tensors_are_multiplied() -> None:
+    session = cw.Session(depth=3, backend="clear")
+    a, b = np.random.default_rng(0).uniform(-1, 1, (2, 3, 4, 4))
+    x, y = session.encrypt(a), session.encrypt(b)
+    for found, expected in (
+        (cw.matmul(x, y), a @ b),
+        (cw.matmul(x, b), a @ b),
+        (cw.matmul(a, y), a @ b),
+        (cw.matmul(x, b[0]), a @ b[0]),
+    ):
+        np.testing.assert_allclose(session.decrypt(found), expected, atol=1e-9)
+
+
+def test_compiled_functions_take_it_as_the_operator() -> None:
+    program = cw.compile(cw.matmul, (80, 70), (70, 90), precision=PRECISION)
+    assert program.packing.kind == "matrices"
+    a, b = np.ones((80, 70)), np.ones((70, 90))
+    assert np.abs(program.run_clear(a, b) - 70).max() < ERROR
+
+
+def test_wrong_use_is_refused_by_name() -> None:
+    session = cw.Session(depth=1, backend="clear")
+    x = session.encrypt(np.ones((2, 3)))
+    with pytest.raises(errors.InvalidArgumentError, match="one encrypted operand"):
+        cw.matmul([[1.0]], [[1.0]])
+    with pytest.raises(errors.ShapeMismatchError):
+        cw.matmul(x, x)
+    with pytest.raises(errors.NotRealError):
+        cw.matmul(x, np.ones((3, 2)) * 1j)
+    with pytest.raises(errors.ParametersMismatchError):
+        cw.matmul(x, cw.Session(depth=1, backend="clear").encrypt(np.ones((3, 2))))
+
+
+SIZES = st.sampled_from([1, 2, 5, 30, 64, 130])
+TERMS = ("ik,kj->ij", "ki,kj->ij", "ik,jk->ij", "ki,jk->ji", "bik,bkj->bij", "bki,jbk->bji")
+
+
+@settings(max_examples=12)
+@given(st.sampled_from(TERMS), st.tuples(SIZES, SIZES, SIZES), st.integers(0, 2**32))
+def test_contractions_are_right_tall_flat_batched_and_transposed(
+    terms: str, sizes: tuple[int, int, int], seed: int
+) -> None:
+    size_of = dict(zip("ikj", sizes, strict=True)) | {"b": 3}
+    left, right = terms.partition("->")[0].split(",")
+    shapes = [tuple(size_of[label] for label in each) for each in (left, right)]
+    rng = np.random.default_rng(seed)
+    a, b = (rng.uniform(-1, 1, shape) for shape in shapes)
+    program = cw.compile(lambda x, y: cw.einsum(terms, x, y), *shapes, precision=PRECISION)
+    np.testing.assert_allclose(program.run_clear(a, b), np.einsum(terms, a, b), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("terms", "shapes"),
+    [
+        ("ki,jk->ji", ((70, 90), (40, 70))),
+        ("bik,bkj->bij", ((5, 40, 20), (5, 20, 30))),
+        ("ik,kj->ij", ((900, 20), (20, 8))),
+        ("ik,kj->ij", ((8, 500), (500, 9))),
+    ],
+)
+def test_contractions_of_ciphertexts_are_within_their_precision(
+    terms: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]
+) -> None:
+    rng = np.random.default_rng(1)
+    a, b = (rng.uniform(-1, 1, shape) for shape in shapes)
+    program = cw.compile(lambda x, y: cw.einsum(terms, x, y), *shapes, precision=PRECISION)
+    assert np.abs(program.run(a, b) - np.einsum(terms, a, b)).max() < ERROR
+
+
+def test_chains_of_ciphertexts_are_within_their_precision() -> None:
+    shapes = ((40, 30), (30, 50), (50, 20), (20, 60))
+    rng = np.random.default_rng(2)
+    arrays = [rng.uniform(-0.2, 0.2, shape) for shape in shapes]
+    program = cw.compile(
+        lambda a, b, c, d: (a @ b) @ (c @ d),
+        *(cw.Spec(shape, bound=0.2) for shape in shapes),
+        precision=PRECISION,
+    )
+    assert program.packing.kind == "matrices"
+    expected = np.linalg.multi_dot(arrays)
+    assert np.abs(program.run(*arrays) - expected).max() < ERROR

@@ -1,0 +1,210 @@
+"""Encrypted values in folders: read in parts, refused where they are not what they say."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cloakwork as cw
+from cloakwork.errors import (
+    ClusterFolderError,
+    InvalidArgumentError,
+    KeyMismatchError,
+    MalformedBytesError,
+    MissingDependencyError,
+    ProgramMismatchError,
+    StorageFullError,
+    ValueOutOfRangeError,
+)
+from cloakwork.runtime import container, encrypted
+from cloakwork.runtime.cluster import stored
+from cloakwork.runtime.cluster.folder import Folder
+from cloakwork.runtime.cluster.stored import HEAD, HEAD_KIND, StoredEncrypted, parts_of
+from tests.families import BITS, ENCRYPTED, TENSORS, Family
+from tests.runtime.cluster.test_products import A, B, product
+from tests.runtime.test_client import secret_bytes
+
+every_family = pytest.mark.parametrize("family", ENCRYPTED, ids=str)
+
+
+def written(folder: Path, like: cw.Encrypted, runs: list[dict[int, Any]]) -> StoredEncrypted:
+    """Records of values in a folder, each in a file of its own."""
+    return stored.write_values(
+        Folder.at(folder, "test"),
+        stored.PREFIX,
+        like,
+        [[((number,), partial(list, [record])) for number, record in run.items()] for run in runs],
+    )
+
+
+@every_family
+def test_values_in_a_folder_are_those_in_memory(family: Family, tmp_path: Path) -> None:
+    client, evaluator = family.keys()
+    given = family.encrypted()
+    records = given.records()
+    kept = written(tmp_path, given, records)
+    again = cw.Encrypted.in_folder(tmp_path)
+    assert (again.ports, again.count, again.runs) == (given.ports, given.count, given.runs)
+    assert again.to_bytes() == given.to_bytes() == kept.to_bytes()
+    assert again.nbytes == pytest.approx(given.nbytes, rel=0.2)
+    assert pickle.loads(pickle.dumps(again)).to_bytes() == given.to_bytes()
+    assert evaluator.run(again).to_bytes() == evaluator.run(given).to_bytes()
+    made = evaluator.run(again, folder=tmp_path / "jobs")
+    assert isinstance(made, StoredEncrypted)
+    assert given.place is None
+    assert cw.Encrypted.in_folder(made.place).to_bytes() == made.to_bytes()
+    assert made.to_bytes() == evaluator.run(given).to_bytes()
+    assert family.is_right(client.decrypt(made))
+
+
+def test_a_client_encrypts_into_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, client, evaluator = product()
+    monkeypatch.setattr(stored, "_FILE_BYTES", 40_000)
+    sent = client.encrypt_into(tmp_path / "in", A, b=B)
+    names = {each.name for each in (tmp_path / "in").iterdir()}
+    assert HEAD in names
+    assert len(names) == 1 + len(parts_of(program, sent.numbers())) > 4
+    result = client.decrypt(evaluator.run(sent))
+    assert np.abs(result - A @ B).max() < 2**-7
+    # Both operands may come apart, from different folders.
+    left, right = client.encrypt_into(tmp_path / "a", a=A), client.encrypt(b=B)
+    made = evaluator.run([left, right], folder=tmp_path / "jobs")
+    assert np.abs(client.decrypt(made) - A @ B).max() < 2**-7
+    # What is encrypted anew takes the place of what was there.
+    client.encrypt_into(tmp_path / "in", a=2 * A / 2)
+    assert cw.Encrypted.in_folder(tmp_path / "in").ports == ("a",)
+
+
+def test_files_hold_what_the_same_products_need() -> None:
+    program, client, _ = product()
+    numbers = client.encrypt(A, B).numbers()
+    parts = parts_of(program, numbers)
+    assert sorted(number for part in parts for number in part) == sorted(numbers)
+    assert len(parts) < len(numbers)
+
+
+def test_several_evaluations_stay_in_a_folder(tmp_path: Path) -> None:
+    _, client, evaluator = product()
+    many = np.stack([A, -A / 2])
+    sent = client.encrypt_into(tmp_path / "in", many, B)
+    assert (sent.runs, sent.count) == (2, 2)
+    made = evaluator.run(sent, folder=tmp_path / "jobs")
+    assert isinstance(made, StoredEncrypted)
+    assert np.abs(client.decrypt(made) - many @ B).max() < 2**-7
+    assert made.to_bytes() == evaluator.run(sent).to_bytes()
+
+
+def test_a_run_in_this_process_goes_on_where_it_was(tmp_path: Path) -> None:
+    _, client, evaluator = product()
+    sent = client.encrypt_into(tmp_path / "in", A, B)
+    first, second, third = cw.Profile(), cw.Profile(), cw.Profile()
+    made = evaluator.run(sent, folder=tmp_path / "jobs", profile=first).to_bytes()
+    assert evaluator.run(sent, folder=tmp_path / "jobs", profile=second).to_bytes() == made
+    assert second.operations == []
+    (lost, *_) = sorted((tmp_path / "jobs").glob("*/results-*"))
+    lost.unlink()
+    assert evaluator.run(sent, folder=tmp_path / "jobs", profile=third).to_bytes() == made
+    assert 0 < len(third.operations) <= len(first.operations)
+
+
+def test_no_secret_is_in_a_folder(tmp_path: Path) -> None:
+    _, client, evaluator = product()
+    sent = client.encrypt_into(tmp_path / "in", A, B)
+    evaluator.run(sent, folder=tmp_path / "jobs")
+    evaluator._kept_in(Folder(str(tmp_path)), "test")
+    secret = secret_bytes(client)
+    windows = {secret[at : at + 16] for at in range(len(secret) - 15)}
+    files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) > 4
+    for data in files:
+        assert not any(data[at : at + 16] in windows for at in range(len(data) - 15))
+
+
+def test_a_folder_of_another_program_or_key_is_refused(tmp_path: Path) -> None:
+    _, _, evaluator = product()
+    other, _ = TENSORS.keys()
+    other.encrypt_into(tmp_path, **TENSORS.arguments)
+    with pytest.raises(ProgramMismatchError, match="belong to another program"):
+        evaluator.run(cw.Encrypted.in_folder(tmp_path), folder=tmp_path / "jobs")
+    stranger, _ = evaluator.program.keygen()
+    theirs = stranger.encrypt_into(tmp_path / "theirs", A, B)
+    with pytest.raises(KeyMismatchError, match="another client"):
+        evaluator.run(theirs, folder=tmp_path / "jobs")
+
+
+def test_a_ciphertext_with_a_larger_bound_is_refused(tmp_path: Path) -> None:
+    program, client, evaluator = product()
+    (records,) = client.encrypt(A, B).records()
+    key: Any = client._key
+    scheme: Any = program.scheme
+    parameters = scheme.parameters
+    large = key.encrypt(parameters.encode(np.ones(parameters.slots), level=1, bound=64.0))
+    changed = {**records, 3: scheme.dump(large)}
+    kept = written(tmp_path, client.encrypt(A, B), [changed])
+    with pytest.raises(ValueOutOfRangeError, match="expected ciphertext 3 to hold numbers"):
+        evaluator.run(kept, folder=tmp_path / "jobs")
+
+
+def test_what_is_no_folder_of_values_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ClusterFolderError, match="no such file"):
+        cw.Encrypted.in_folder(tmp_path)
+    wrong: Any = 3
+    with pytest.raises(InvalidArgumentError, match="expected folder to be a path or a URL"):
+        cw.Encrypted.in_folder(wrong)
+    monkeypatch.setattr(encrypted, "find_spec", lambda name: None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'cloakwork\[cluster\]'"):
+        cw.Encrypted.in_folder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"names": ["../../etc/passwd"]}, "expected names to be names of files"),
+        ({"folder": "../.."}, "expected names to be names of files"),
+        ({"numbers": [[0, 0]]}, "a value is missing or comes twice"),
+        ({"numbers": [[0], [1]]}, "a value is missing or comes twice"),
+        ({"numbers": [[-1]]}, "numbers"),
+        ({"numbers": [[0, 1, 2]]}, "expected values of the numbers 0 to 0, got others"),
+    ],
+)
+def test_a_head_that_lies_is_refused(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    client, evaluator = cw.compile(lambda x: x * 2, (4,), log_n=10, insecure=True).keygen()
+    client.encrypt_into(tmp_path, np.ones(4))
+    fields = container.read(tmp_path / HEAD, HEAD_KIND)
+    record = {name: fields.raw(name) for name in ("values", "runs", "nbytes", "digest")}
+    record["runs"] = [{**record["runs"][0], **change}]
+    container.write(tmp_path / HEAD, HEAD_KIND, record)
+    with pytest.raises(MalformedBytesError, match=message):
+        evaluator.run(cw.Encrypted.in_folder(tmp_path), folder=tmp_path / "jobs")
+
+
+@pytest.mark.parametrize("family", [TENSORS, BITS], ids=str)
+def test_a_damaged_file_is_refused(family: Family, tmp_path: Path) -> None:
+    client, evaluator = family.keys()
+    sent = client.encrypt_into(tmp_path, **family.arguments)
+    (first, *_) = sorted(tmp_path.glob(f"{stored.PREFIX}0-*"))
+    first.write_bytes(first.read_bytes()[:-30])
+    with pytest.raises(MalformedBytesError):
+        evaluator.run(sent, folder=tmp_path / "jobs")
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    _, client, evaluator = product()
+    sent = client.encrypt_into(tmp_path / "in", A, B)
+    monkeypatch.setattr(container, "_write_members", full)
+    with pytest.raises(StorageFullError, match="there is no space left"):
+        client.encrypt_into(tmp_path / "other", A, B)
+    with pytest.raises(StorageFullError, match="there is no space left"):
+        evaluator.run(sent, folder=tmp_path / "jobs")

@@ -1,0 +1,209 @@
+"""Depth without end: compiled functions and sessions that bootstrap, on small insecure rings."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cloakwork as cw
+from cloakwork.errors import (
+    InsecureParametersError,
+    InvalidArgumentError,
+    InvalidParametersError,
+    InvalidProgramError,
+    KeyBudgetError,
+    LevelExhaustedError,
+    MissingKeyError,
+    ValueOutOfRangeError,
+)
+from cloakwork.programs.slots import Bootstrap, SlotProgram
+from cloakwork.schemes.ckks import Ckks
+
+SMALL: Any = {"precision": 14, "log_n": 8, "insecure": True, "bootstrap": True}
+SLOTS = 64
+
+
+def bootstraps(program: cw.Program) -> int:
+    assert isinstance(program.body, SlotProgram)
+    return sum(isinstance(operation, Bootstrap) for operation in program.body.operations)
+
+
+def error_of(program: cw.Program, *arguments: Any) -> tuple[float, float]:
+    """How far ciphertexts are from the clear backend, and how far they say that they may be."""
+    client, evaluator = program.keygen()
+    assert evaluator.key_bytes == program.key_bytes
+    found = client.decrypt(evaluator.run(client.encrypt(*arguments)))
+    estimates = program.estimated_results
+    assert estimates is not None
+    stated = max(2.0**-each.precision for each in estimates)
+    return float(np.abs(found - program.run_clear(*arguments)).max()), stated
+
+
+def squarings(x: Any) -> Any:
+    """60 squarings and additions, whose values and errors stay within bounds."""
+    for _ in range(60):
+        x = x * x + 0.2
+    return x
+
+
+def test_sixty_squarings_and_additions() -> None:
+    program = cw.compile(squarings, cw.Spec((SLOTS,), bound=0.5), **SMALL)
+    # Ten levels each, and two more at the end.
+    assert bootstraps(program) == 5
+    error, stated = error_of(program, np.linspace(-0.5, 0.5, SLOTS))
+    assert error < stated < 2.0**-14
+
+
+def random_function(rng: random.Random) -> Callable[[Any, Any], Any]:
+    """Products and sums of two tensors, deeper than the chain, whose values stay within 1."""
+    steps = [(rng.choice("psr"), rng.randrange(3), rng.randrange(2)) for _ in range(18)]
+
+    def function(x: Any, y: Any) -> Any:
+        values = [x, y, x]
+        for kind, first, second in steps:
+            a, b = values[-1 - first], values[-1 - second]
+            if kind == "p":
+                made = a * b * 0.8 + 0.1
+            elif kind == "s":
+                made = (a + b) * 0.5
+            else:
+                made = (a * a - b * b) * 0.4 + 0.2
+            values.append(made)
+        return values[-1]
+
+    return function
+
+
+@pytest.mark.parametrize(
+    "seed", [0, 5, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3, 4))]
+)
+def test_random_programs_deeper_than_their_chain(seed: int) -> None:
+    function = random_function(random.Random(seed))
+    specs = [cw.Spec((SLOTS,), bound=0.9)] * 2
+    program = cw.compile(function, *specs, **{**SMALL, "precision": 13})
+    assert bootstraps(program) > 0
+    generator = np.random.default_rng(seed)
+    error, stated = error_of(program, *generator.uniform(-0.9, 0.9, (2, SLOTS)))
+    assert error < stated
+
+
+def deep(x: Any) -> Any:
+    for _ in range(14):
+        x = x * x + 0.2
+    return x
+
+
+SLOTS_SPEC = cw.Spec((SLOTS,), bound=0.5)
+
+
+@pytest.fixture(scope="module")
+def program() -> cw.Program:
+    return cw.compile(deep, SLOTS_SPEC, **SMALL)
+
+
+def test_files_bring_back_program_keys_and_results(program: cw.Program, tmp_path: Path) -> None:
+    client, evaluator = program.keygen()
+    evaluator.save(tmp_path / "evaluator")
+    loaded = cw.load(tmp_path / "evaluator", cw.Evaluator, insecure=True)
+    assert loaded.program.fingerprint == program.fingerprint
+    x = np.linspace(-0.5, 0.5, SLOTS)
+    found = client.decrypt(loaded.run(client.encrypt(x)))
+    assert np.abs(found - program.run_clear(x)).max() < 2.0**-14
+    with pytest.raises(InsecureParametersError):
+        cw.load(tmp_path / "evaluator", cw.Evaluator)
+
+
+def test_modelled_errors_are_about_those_of_ciphertexts(program: cw.Program) -> None:
+    x = np.full(SLOTS, 0.5)
+    modelled = np.abs(program.simulate(x, seed=3).outputs - program.run_clear(x)).max()
+    error, stated = error_of(program, x)
+    assert 0 < modelled < stated
+    assert error < stated
+
+
+def test_explain_counts_bootstraps_with_their_keys_and_time(program: cw.Program) -> None:
+    text = str(cw.explain(program))
+    assert "1 bootstrap" in text
+    assert "conjugation" in text
+    assert cw.estimate(program).operations["bootstrap"] == 1
+    shallow = cw.compile(lambda x: x * x, SLOTS_SPEC, **SMALL)
+    assert cw.estimate(program).seconds > 5 * cw.estimate(shallow).seconds
+    assert program.key_bytes > 10 * shallow.key_bytes
+
+
+def test_a_chain_long_enough_is_used_where_there_is_one() -> None:
+    plain = cw.compile(deep, SLOTS_SPEC, precision=14, log_n=8, insecure=True)
+    assert bootstraps(plain) == 0
+    assert isinstance(plain.scheme, Ckks)
+    assert plain.scheme.refreshing is None
+
+
+def test_functions_that_cannot_bootstrap_are_refused_by_name() -> None:
+    with pytest.raises(InvalidParametersError, match=r"leaves .* bits of its results right"):
+        cw.compile(deep, SLOTS_SPEC, **{**SMALL, "precision": 40})
+    with pytest.raises(InvalidParametersError, match="numbers up to"):
+        cw.compile(lambda x: deep(x * 2.0**30), SLOTS_SPEC, **SMALL)
+    with pytest.raises(KeyBudgetError, match="a bootstrap takes"):
+        cw.compile(deep, SLOTS_SPEC, **SMALL, key_budget=10**6)
+    with pytest.raises(InvalidParametersError):
+        cw.compile(deep, SLOTS_SPEC, precision=14, log_n=12, bootstrap=False)
+    with pytest.raises(InvalidArgumentError, match="bootstrap"):
+        cw.compile(deep, SLOTS_SPEC, **{**SMALL, "bootstrap": 1})
+
+
+def test_parameters_without_levels_for_it_do_not_take_the_program(program: cw.Program) -> None:
+    assert isinstance(program.body, SlotProgram)
+    with pytest.raises(InvalidProgramError, match="no levels for that"):
+        Ckks(program.scheme.parameters).require_fitting(program.body)
+
+
+@pytest.fixture(scope="module")
+def session() -> cw.Session:
+    return cw.Session(bootstrap=True, precision=14, bound=1.0, log_n=8, insecure=True)
+
+
+def test_a_session_refreshes_by_itself(session: cw.Session) -> None:
+    x = np.linspace(-0.9, 0.9, 16)
+    encrypted = session.encrypt(x, bound=0.9)
+    value, clear = encrypted, x
+    for _ in range(15):
+        value, clear = value * value * 0.5 + encrypted * 0.5, clear * clear * 0.5 + x * 0.5
+    assert value.level >= 3
+    assert np.abs(session.decrypt(value) - clear).max() < 2.0**-value.precision
+
+
+def test_a_tensor_is_refreshed_by_hand(session: cw.Session) -> None:
+    spent = session.encrypt([0.5, -0.25], bound=0.5) * [1.0, 1.0]
+    fresh = spent.bootstrap()
+    assert (spent.level, fresh.level, fresh.shape) == (12, 13, (2,))
+    assert np.abs(session.decrypt(fresh) - [0.5, -0.25]).max() < 2.0**-fresh.precision
+
+
+def test_a_value_that_may_exceed_the_bound_is_refused(session: cw.Session) -> None:
+    doubled = session.encrypt([1.0]) + session.encrypt([1.0])
+    with pytest.raises(ValueOutOfRangeError, match="exceeds the bound"):
+        doubled.bootstrap()
+
+
+def test_an_evaluator_without_the_keys_names_them() -> None:
+    session = cw.Session(bootstrap=True, precision=14, bound=1.0, log_n=8, insecure=True)
+    tensor = session.encrypt([0.5])
+    evaluator = session.evaluator()
+    with pytest.raises(MissingKeyError, match="no Galois key"):
+        evaluator.refreshed(tensor)
+
+
+def test_sessions_that_cannot_bootstrap_are_refused_by_name() -> None:
+    with pytest.raises(InvalidParametersError, match="precision=20 is asked"):
+        cw.Session(bootstrap=True, precision=20)
+    with pytest.raises(InvalidParametersError, match="depth=12 is asked"):
+        cw.Session(bootstrap=True, precision=8, bound=1.0, depth=12)
+    plain = cw.Session(depth=1, log_n=8, insecure=True)
+    spent = plain.encrypt([1.0]) * plain.encrypt([1.0])
+    with pytest.raises(LevelExhaustedError, match=r"depth=2, or with bootstrap=True"):
+        spent * spent
+    with pytest.raises(InvalidParametersError, match="bootstrap=True"):
+        spent.bootstrap()
