@@ -516,7 +516,7 @@ fn programs_too_large_to_be_analysed_are_refused() {
         };
         assert!(reason.contains(expected), "{reason}");
     }
-    for arrays in [chain(1 << 16, 2), wide(16_000), doubling(20)] {
+    for arrays in [chain(1 << 16, 2), wide(16_000), doubling(19)] {
         assert!(Program::new(arrays).is_ok());
     }
 }

@@ -506,7 +506,7 @@ def test_the_depth_named_for_one_step_does_at_once(expression: str) -> None:
     x = session(depth=0, insecure=True, log_n=11).encrypt(data)
     with pytest.raises(LevelExhaustedError, match=r"make the session with depth=\d+") as refusal:
         cw.einsum(expression, x, x)
-    depth = int(str(refusal.value).rsplit("depth=", 1)[1].split()[0])
+    depth = int(str(refusal.value).rsplit("depth=", 1)[1].split(",")[0].split()[0])
     deeper = session(depth=depth, insecure=True, log_n=11)
     x = deeper.encrypt(data)
     found = deeper.decrypt(cw.einsum(expression, x, x))
