@@ -12,7 +12,7 @@ from cloakwork import errors
 from cloakwork.explain import explain, plot
 
 if TYPE_CHECKING:
-    from cloakwork.explain.estimate import Estimate, estimate
+    from cloakwork.explain.estimate import estimate
     from cloakwork.frontends import boolean, nn
     from cloakwork.frontends.circuit.compile_function import circuit
     from cloakwork.frontends.circuit.inputs import matrix, scalar, vector
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         layer_norm,
         relu,
         sigmoid,
-        silu,
         softmax,
         within,
     )
@@ -47,7 +46,6 @@ _PLACES = {
     "Client": "runtime.client",
     "Encrypted": "runtime.encrypted",
     "Encryptor": "runtime.client",
-    "Estimate": "explain.estimate",
     "Evaluator": "runtime.evaluator",
     "Port": "programs.port",
     "Profile": "runtime.profile",
@@ -74,7 +72,6 @@ _PLACES = {
     "scalar": "frontends.circuit.inputs",
     "select": "frontends.circuit.selection",
     "sigmoid": "frontends.tensors.functions",
-    "silu": "frontends.tensors.functions",
     "softmax": "frontends.tensors.functions",
     "vector": "frontends.circuit.inputs",
     "within": "frontends.tensors.functions",
@@ -84,7 +81,6 @@ __all__ = [
     "Client",
     "Encrypted",
     "Encryptor",
-    "Estimate",
     "Evaluator",
     "Port",
     "Profile",
@@ -114,7 +110,6 @@ __all__ = [
     "scalar",
     "select",
     "sigmoid",
-    "silu",
     "softmax",
     "vector",
     "within",

@@ -20,6 +20,7 @@ from cloakwork.errors import (
     UnsupportedOperationError,
     ValueOutOfRangeError,
 )
+from cloakwork.frontends.tensors.functions import silu
 from cloakwork.programs.ir import activations
 
 Array: TypeAlias = NDArray[np.float64]
@@ -44,7 +45,7 @@ SMOOTH: dict[str, tuple[Apply, Apply]] = {
     "gelu": (cw.gelu, activations.gelu),
     "power": (lambda x: 3**x, lambda x: 3**x),
     "sigmoid": (cw.sigmoid, activations.sigmoid),
-    "silu": (cw.silu, activations.silu),
+    "silu": (silu, activations.silu),
     "sin": (np.sin, np.sin),
     "sinh": (np.sinh, np.sinh),
     "tanh": (np.tanh, np.tanh),
