@@ -39,3 +39,16 @@ def test_encrypted_images_go_through_an_encrypted_network() -> None:
     same = re.search(r"images classified as in the clear +(\d+) of 4096", printed("mnist"))
     assert same
     assert int(same[1]) >= 0.995 * 4096
+
+
+def test_components_of_two_halves_are_those_of_the_whole() -> None:
+    told = printed("pca")
+    shares = re.search(r"variance of the first components +(.+)", told)
+    clear = re.search(r"in the clear  +([\d., ]+)\n", told)
+    cosine = re.search(r"least cosine to those in the clear +(\S+)", told)
+    assert shares
+    assert clear
+    assert shares[1] == clear[1]
+    assert cosine
+    # Errors of 2^-16 turn components by as much over the gaps between variances.
+    assert float(cosine[1]) > 0.999999

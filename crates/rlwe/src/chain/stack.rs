@@ -45,6 +45,7 @@ impl Chain {
     ///     headroom_bits: 10.0,
     ///     digits: Some(2),
     ///     max_log_qp: None,
+    ///     word_bits: 30,
     ///     avoided: None,
     /// };
     /// let chain = Chain::stacked(&request, &[58.0, 58.0, 50.0])?;
