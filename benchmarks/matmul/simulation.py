@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 import cloakwork as cw
 from benchmarks.matmul.evaluate import Evaluation
-from cloakwork.programs.operations import RotatedProducts, SwitchProduct
+from cloakwork.programs.operations import Operation, RotatedProducts, SwitchProduct
 from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.cluster.bundles import bundles
 from cloakwork.runtime.cluster.forms import form_of
 from cloakwork.runtime.cluster.network import Network
 from cloakwork.runtime.cluster.simulation import best_cut
@@ -77,14 +78,17 @@ def priced(program: cw.Program, costs: TaskCosts) -> Work:
     """
     body = program.body
     assert isinstance(body, SlotProgram)
-    first = [body.operations[task[0]] for task in schedule(body).tasks]
-    seconds: list[float] = []
-    for operation in first:
-        match operation:
-            case RotatedProducts(left=left, step=step):
-                seconds.append(costs.term * len(left) * (body.slots // step))
-            case SwitchProduct():
-                seconds.append(costs.switch)
-            case _:
-                raise ValueError(f"expected the tasks of a product, got {operation.kind}")
-    return replace(form_of(program).work, seconds=seconds)
+    plan = schedule(body)
+    seconds = [_seconds(body, body.operations[task[0]], costs) for task in plan.tasks]
+    together = [sum(seconds[task] for task in each.tasks) for each in bundles(body, plan)]
+    return replace(form_of(program).work, seconds=together)
+
+
+def _seconds(body: SlotProgram, first: Operation, costs: TaskCosts) -> float:
+    match first:
+        case RotatedProducts(left=left, step=step):
+            return costs.term * len(left) * (body.slots // step)
+        case SwitchProduct():
+            return costs.switch
+        case _:
+            raise ValueError(f"expected the tasks of a product, got {first.kind}")

@@ -1,6 +1,6 @@
 """The evaluator's side of a product: multiply encrypted matrices, from files alone.
 
-Takes a folder with an evaluator's file and what the parties have encrypted, runs the program on
+Takes a folder with an evaluator's file and what clients have encrypted, runs the program on
 all of it at once, and leaves the encrypted result there. Prints, as JSON, what the run took.
 Run: python examples/matmul/evaluator.py FOLDER
 """

@@ -1,6 +1,6 @@
 """Classify 4096 encrypted images by a network whose weights are encrypted, too.
 
-One party has trained a network on MNIST, another has images; the evaluator sees neither. The
+One client has trained a network on MNIST, another has images; the evaluator sees neither. The
 network is two products of encrypted matrices with a square between them.
 Run: python -m examples.matmul.mnist
 """
@@ -17,10 +17,10 @@ from torch import nn
 from torch.nn import functional
 
 import cloakwork as cw
-from examples.matmul.parties import answer, step
+from examples.matmul.clients import answer, step
 
 IMAGES = 4096
-HIDDEN = 127
+UNITS = 127
 EPOCHS = 12
 LEARNING_RATE = 2e-3
 
@@ -55,9 +55,9 @@ def mnist() -> Split:
 
 
 def trained(data: Split) -> tuple[Array, Array]:
-    """Both layers, biases included: one more hidden unit is the same for every image."""
+    """Both layers, biases included: one more unit of the first is the same for every image."""
     torch.manual_seed(7)
-    first, last = nn.Linear(len(data.train) - 1, HIDDEN), nn.Linear(HIDDEN, 10)
+    first, last = nn.Linear(len(data.train) - 1, UNITS), nn.Linear(UNITS, 10)
     optimiser = torch.optim.AdamW(
         [*first.parameters(), *last.parameters()], lr=LEARNING_RATE, weight_decay=0.1
     )

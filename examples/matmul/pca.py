@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 
 import cloakwork as cw
-from examples.matmul.parties import answer, step
+from examples.matmul.clients import answer, step
 
 COMPONENTS = 5
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 import cloakwork as cw
-from examples.matmul.parties import answer, step
+from examples.matmul.clients import answer, step
 
 
 def unit_rows(pixels: NDArray[np.float64]) -> NDArray[np.float64]:

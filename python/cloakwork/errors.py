@@ -297,7 +297,18 @@ class KeyBudgetError(CloakworkError, ValueError):
     """No plan of a program has evaluation keys within the bytes allowed.
 
     Raised when a program is compiled or a session runs. The message has the least `key_budget`.
+
+    Args:
+        message: What was to fit, and what would do.
+        least: Bytes that would do.
     """
+
+    def __init__(self, message: str, least: int) -> None:
+        super().__init__(message)
+        self.least = least
+
+    def __reduce__(self) -> tuple[type, tuple[str, int]]:
+        return KeyBudgetError, (str(self), self.least)
 
 
 class BristolSyntaxError(CloakworkError, ValueError):

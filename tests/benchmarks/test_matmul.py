@@ -108,10 +108,10 @@ def test_products_are_encrypted_multiplied_and_checked_by_files(tmp_path: Path) 
 def test_simulations_are_of_the_actual_tasks_and_marked() -> None:
     costs = TaskCosts(term=1e-5, switch=1e-3)
     program = cw.compile_matmul((256, 256), (256, 256))
-    plan_results = program.packing.vector_counts[1]
-    work = priced(program, costs)
-    switches = [seconds for seconds in work.seconds if seconds == costs.switch]
-    assert len(switches) == plan_results
+    results = program.packing.vector_counts[1]
+    terms = 256**3 // (2 * program.scheme.parameters.slots)
+    expected = costs.term * terms + costs.switch * results
+    assert sum(priced(program, costs).seconds) == pytest.approx(expected)
     one, two = simulations(256, replace(costs, switch=1.0), (1, 2))
     assert one.efficiency <= 1
     assert two.seconds < one.seconds

@@ -1,4 +1,4 @@
-"""The examples of encrypted matrices, whole: real data at 128-bit parameters, parties in files."""
+"""The examples of encrypted matrices, whole: real data at 128-bit parameters, clients and files."""
 
 import re
 import subprocess

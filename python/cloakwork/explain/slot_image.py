@@ -27,7 +27,7 @@ def slot_elements(
         whether it is a copy.
 
     Example:
-        >>> from cloakwork.programs.layout import Axis
+        >>> from cloakwork.programs.layout import Axis, Layout
         >>> elements, copies = slot_elements(Layout(4, (Axis(2, 1),), (Axis(2, 2),)), 1)
         >>> elements.tolist(), copies.tolist()
         ([[0, 1, 0, 1]], [[False, False, True, True]])

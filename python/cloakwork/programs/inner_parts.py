@@ -32,13 +32,13 @@ def with_inner_parts(program: SlotProgram, parts: int) -> InnerParts:
         parts: How many, where there are as many terms.
 
     Example:
-        >>> from cloakwork.programs.slots import Input, Output, SwitchProduct
+        >>> from cloakwork.programs.slots import Input, Output, Rescale, SwitchProduct
         >>> operations = (
         ...     Input("x", 1), RotatedProducts((0,) * 3, (0,) * 3, 2), SwitchProduct(1, 0),
-        ...     Output(2))
-        >>> made = with_inner_parts(SlotProgram("", 4, operations, (None,) * 4), 2)
+        ...     Rescale(2), Output(3))
+        >>> made = with_inner_parts(SlotProgram("", 4, operations, (None,) * 5), 2)
         >>> [len(each.operands) for each in made.program.operations], made.sources
-        ([0, 2, 4, 2, 1, 1], (0, 1, 1, 1, 2, 3))
+        ([0, 2, 4, 2, 1, 1, 1], (0, 1, 1, 1, 2, 3, 4))
     """
     builder = Builder(program.title, program.slots, program.numbers)
     moved: list[int] = []

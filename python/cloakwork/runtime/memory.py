@@ -158,10 +158,10 @@ def value_bytes(program: SlotProgram, bytes_at: Callable[[State], int]) -> list[
     """Bytes of the value of every operation; see `predicted_peak_bytes`.
 
     Example:
-        >>> from cloakwork.programs.slots import Input, Mul, Output
-        >>> operations = (Input("x", 1), Mul(0, 0), Output(1))
-        >>> value_bytes(SlotProgram("", 4, operations, (None,) * 3), lambda state: 100)
-        [100, 150, 150]
+        >>> from cloakwork.programs.slots import Input, Mul, Output, Rescale
+        >>> operations = (Input("x", 1), Mul(0, 0), Rescale(1), Output(2))
+        >>> value_bytes(SlotProgram("", 4, operations, (None,) * 4), lambda state: 100)
+        [100, 150, 100, 100]
     """
     return [
         _bytes(state, degree, bytes_at)

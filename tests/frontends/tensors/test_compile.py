@@ -303,7 +303,7 @@ def branching(x: Any) -> Any:
         (lambda x, *, y: x, "does not take 1 argument"),
         (3, "does not take 1 argument"),
         (branching, "cannot branch"),
-        (lambda x: max(x, x), "cannot compare"),
+        (lambda x: max(x, x), "cannot branch"),
         (lambda x: x * (x == 0), "cannot compare"),
         (lambda x: x * (x != 0), "cannot compare"),
         (lambda x: float(x[0]), "cannot make a float"),
@@ -318,8 +318,8 @@ def test_functions_that_are_refused(function: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("function", "name"),
     [
-        (lambda x: np.exp(x + 1), "exp"),
-        (lambda x: np.stack([x, x]), "stack"),
+        (lambda x: np.sort(x + 1), "sort"),
+        (np.fft.fft, "fft"),
         (np.max, "max"),
     ],
 )

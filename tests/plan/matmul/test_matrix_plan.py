@@ -1,5 +1,6 @@
 import pytest
 
+from cloakwork.errors import KeyBudgetError
 from cloakwork.plan.matmul.matrix_plan import MatrixPlan, matrix_plan
 from cloakwork.plan.passes.levels import depth_of
 from cloakwork.plan.tensors.search import Task, cheapest_plan
@@ -45,8 +46,12 @@ def test_large_products_are_planned_without_looking_for_others(size: int) -> Non
     assert len(plan.program.operations) < 4 * size
 
 
-def test_a_key_budget_that_nothing_fits_leaves_it_to_others() -> None:
-    assert matrix_plan(product_of(64), RINGS, 1000) is None
+def test_a_key_budget_that_nothing_fits_is_refused_with_what_would_do() -> None:
+    with pytest.raises(KeyBudgetError) as refusal:
+        matrix_plan(product_of(64), RINGS, 1000)
+    assert matrix_plan(product_of(64), RINGS, refusal.value.least) is not None
+    with pytest.raises(KeyBudgetError):
+        matrix_plan(product_of(64), RINGS, refusal.value.least - 1)
 
 
 def test_chains_take_one_level_a_product() -> None:

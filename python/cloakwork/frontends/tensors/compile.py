@@ -80,6 +80,7 @@ def compile(
         ShapeMismatchError: Shapes do not fit.
 
     Example:
+        >>> import numpy as np
         >>> import cloakwork as cw
         >>> p = cw.compile(lambda a, b: (a @ b).sum(axis=0), (4, 8), (8, 2))
         >>> a, b = np.ones((4, 8)), np.ones((8, 2))
@@ -122,9 +123,19 @@ def compile(
         plan, body = _planned(task, log_n, key_budget, bootstrap)
         return _program_with_functions(plan, body, task, made, graph, inputs)
     rings = RINGS if log_n is None else [log_n]
-    blocks = None if bootstrap else matrix_plan(task, rings, key_budget)
+    too_few: list[KeyBudgetError] = []
+    blocks: MatrixPlan | None = None
+    if not bootstrap:
+        try:
+            blocks = matrix_plan(task, rings, key_budget)
+        except KeyBudgetError as refusal:
+            too_few.append(refusal)
     if blocks is None:
-        plan, body = _planned(task, log_n, key_budget, bootstrap)
+        try:
+            plan, body = _planned(task, log_n, key_budget, bootstrap)
+        except KeyBudgetError as refusal:
+            # Of both ways the one that takes least says what would do.
+            raise min([refusal, *too_few], key=lambda each: each.least) from None
         return _program(plan, body, graph, inputs, task)
     if blocks.is_certain:
         return _product_program(blocks, graph, inputs, task)

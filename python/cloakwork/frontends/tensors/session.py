@@ -483,7 +483,8 @@ class Session(_KeyHolder):
         needed = min(map(self._bytes_with, fewer))
         raise KeyBudgetError(
             f"cannot run {program.title} within {self.key_budget} bytes of evaluation keys: "
-            f"with those made so far it takes {needed} at least; allow key_budget={needed}"
+            f"with those made so far it takes {needed} at least; allow key_budget={needed}",
+            needed,
         )
 
     def _bytes_with(self, program: SlotProgram) -> int:

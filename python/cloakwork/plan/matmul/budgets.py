@@ -52,7 +52,8 @@ class Budgets:
             least = min(map(key_bytes, ways))
             raise KeyBudgetError(
                 f"cannot compile {title} within {self.keys} bytes of evaluation keys: it takes "
-                f"{least} at least; allow key_budget={least}"
+                f"{least} at least; allow key_budget={least}",
+                least,
             )
         if self.memory is None:
             return within

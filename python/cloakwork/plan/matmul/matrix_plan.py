@@ -92,6 +92,9 @@ def matrix_plan(task: Task, rings: Sequence[int], key_budget: int | None) -> Mat
         task: What is to be planned.
         rings: Base-2 logarithms of the ring degrees that may be taken, upwards.
         key_budget: Bytes that evaluation keys may take; None for any.
+
+    Raises:
+        KeyBudgetError: There is a way, and its keys take more.
     """
     contraction = matrix_contraction(task.results)
     if contraction is not None:
@@ -118,7 +121,7 @@ def _of_contraction(
     )
     try:
         choice = cheapest_choice(task.title, product, options, rings)
-    except (InvalidParametersError, KeyBudgetError):
+    except InvalidParametersError:
         # The other way may do; where not, it says why.
         return None
     planned = planned_product(
@@ -155,9 +158,14 @@ def _of_chains(
         except InvalidParametersError:
             continue
         keys = required_keys(plan.program).nbytes(plan.parameters.evaluation_key_bytes)
+        # Larger rings do the same for more.
         if key_budget is None or keys <= key_budget:
-            # Larger rings do the same for more.
             return plan
+        raise KeyBudgetError(
+            f"cannot compile {task.title} within {key_budget} bytes of evaluation keys: as "
+            f"products of matrices it takes {keys}; allow key_budget={keys}",
+            keys,
+        )
     return None
 
 

@@ -91,7 +91,8 @@ def within_key_budget(
     if smallest > budget:
         raise KeyBudgetError(
             f"cannot plan {program.title} within {budget} bytes of evaluation keys: it takes "
-            f"{smallest} at least; allow {smallest} bytes or more"
+            f"{smallest} at least; allow {smallest} bytes or more",
+            smallest,
         )
     savings = _savings(program, choice, held, key_bytes_at)
     while True:

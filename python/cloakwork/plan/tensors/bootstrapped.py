@@ -123,7 +123,8 @@ def within_budget(plan: Plan, task: Task, key_budget: int | None) -> SlotProgram
     if key_budget < refreshing.key_bytes:
         raise KeyBudgetError(
             f"cannot plan {task.title} within {key_budget} bytes of evaluation keys: a bootstrap "
-            f"takes {refreshing.key_bytes} of them; allow more, or make it shallower"
+            f"takes {refreshing.key_bytes} of them; allow more, or make it shallower",
+            refreshing.key_bytes,
         )
     left = key_budget - refreshing.key_bytes
     found = within_key_budget(program, plan.parameters.evaluation_key_bytes, left)

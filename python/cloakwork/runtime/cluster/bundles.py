@@ -45,12 +45,13 @@ def bundles(program: SlotProgram, plan: Schedule) -> list[Bundle]:
     """All tasks of a program in bundles, each after those that it needs.
 
     Example:
-        >>> from cloakwork.programs.slots import Input, Output
+        >>> from cloakwork.programs.slots import Input, Output, Rescale
         >>> from cloakwork.runtime.schedule import schedule
         >>> operations = (
         ...     Input("x", 1), RotatedProducts((0,), (0,), 2),
-        ...     SwitchProduct(1, 0), SwitchProduct(1, 2), Output(2), Output(3))
-        >>> program = SlotProgram("", 4, operations, (None,) * 6)
+        ...     SwitchProduct(1, 0), SwitchProduct(1, 2), Rescale(2), Rescale(3),
+        ...     Output(4), Output(5))
+        >>> program = SlotProgram("", 4, operations, (None,) * 8)
         >>> [each.tasks for each in bundles(program, schedule(program))]
         [(0, 1, 2)]
     """

@@ -266,9 +266,9 @@ def parts_of(program: Program, numbers: Iterable[int]) -> list[tuple[int, ...]]:
 
     Example:
         >>> import cloakwork as cw
-        >>> program = cw.compile_matmul((16, 6), (6, 16), log_n=10, insecure=True)
-        >>> [len(each) for each in parts_of(program, range(6))]
-        [3, 3]
+        >>> program = cw.compile_matmul((200, 6), (6, 200), log_n=10, insecure=True)
+        >>> [len(each) for each in parts_of(program, range(12))]
+        [6, 6]
     """
     body = program.body
     if not isinstance(body, SlotProgram):

@@ -1,4 +1,4 @@
-"""Parties that share a folder: one holds the keys, others have data, one evaluates."""
+"""Clients that share a folder with an evaluator: one holds the keys, others have data."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ class Answer:
 
 
 def answer(
-    program: cw.Program, by_party: Mapping[str, Mapping[str, NDArray[np.float64]]]
+    program: cw.Program, by_client: Mapping[str, Mapping[str, NDArray[np.float64]]]
 ) -> Answer:
-    """Let every party encrypt what is its own, evaluate, decrypt.
+    """Let every client encrypt what is its own, evaluate, decrypt.
 
-    Only files go from one to the other: the public key to the parties, their ciphertexts and
+    Only files go from one to the other: the public key to the clients, their ciphertexts and
     the evaluation keys to the evaluator's process, the result back.
 
     Args:
         program: What is computed.
-        by_party: Names of parties, and of each the arguments that it has.
+        by_client: Names of clients, and of each the arguments that it has.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -69,10 +69,10 @@ def answer(
             client, evaluator = program.keygen()
             client.public_key().save(folder / "public")
             evaluator.save(folder / "evaluator")
-        for party, arguments in by_party.items():
-            with step(f"{party} encrypts {' and '.join(arguments)}"):
+        for client_name, arguments in by_client.items():
+            with step(f"{client_name} encrypts {' and '.join(arguments)}"):
                 public = cw.load(folder / "public", cw.Encryptor)
-                public.encrypt(**arguments).save(folder / f"from-{party}")
+                public.encrypt(**arguments).save(folder / f"from-{client_name}")
         with step("evaluate in another process"):
             took = json.loads(
                 subprocess.run(
