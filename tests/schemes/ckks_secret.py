@@ -30,7 +30,7 @@ class CkksSecret:
 
     def decrypt(self, value: Ciphertext) -> NDArray[np.float64]:
         """The real parts of all slots."""
-        return self.scheme.decrypt(self.key, [value], None, [value.estimate]).vectors[0]
+        return self.scheme.decrypt(self.key, [value], None, [value.estimate]).vectors[0].real
 
     def evaluation_keys(
         self, relinearisation_level: int | None, rotations: Mapping[int, int]
