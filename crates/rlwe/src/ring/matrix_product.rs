@@ -2,15 +2,15 @@
 //!
 //! A double holds every whole number up to 2^53, and machines multiply doubles faster than words.
 //! Residues are centred, so that their products stay below h^2 in magnitude, where h = (q - 1) / 2.
-//! A sum that starts at a reduced number, below q, and takes in `terms` of them is exact as long as
+//! A sum of `terms` of them and of two reduced numbers, below q, is exact as long as
 //!
 //! ```text
-//!   terms h^2 + 2 q <= 2^53:   128 terms at 24 bits, 512 at 23, 2048 at 22, 8192 at 21
+//!   terms h^2 + 3 q <= 2^53:   128 terms at 24 bits, 512 at 23, 2048 at 22, 8192 at 21
 //! ```
 //!
 //! whatever their order, and whether or not a product and a sum are rounded together. Then
 //! x - q round(x / q) brings it below q again, in registers: the quotient may be off by one, and
-//! the 2 q above are what keeps its product with q exact.
+//! the third q above is what keeps its product with q exact.
 //!
 //! From 27 bits on too few terms would go between two reductions. There residues are cut into
 //! halves x = 2^15 x1 + x0, centred too, and three products of half the size make one (Karatsuba
@@ -34,7 +34,7 @@ const HALF_BITS: u32 = 15;
 /// No half, and no sum of two, exceeds 2^15 in magnitude.
 const LARGEST_HALF: u64 = 1 << HALF_BITS;
 /// Terms that are packed together: those of a column of tiles stay in the first-level cache.
-pub(crate) const DEPTH: usize = 128;
+pub(crate) const DEPTH: usize = 256;
 /// Terms that are packed side by side, so that what is written is longer than a line of the cache
 /// and what is read stays in few of its ways.
 const TERMS_AT_ONCE: usize = 4;
@@ -43,10 +43,10 @@ const ROUNDING: f64 = 3.0 * (1u64 << 51) as f64;
 /// Packed doubles begin at a line of the cache, as no load is to cross one.
 const LINE_BYTES: usize = 64;
 
-/// How many products of numbers up to `largest` may be added to a number below `q`, and the sum
+/// How many products of numbers up to `largest` may be added to two numbers below `q`, and the sum
 /// reduced, all of it exactly.
 pub(crate) fn terms_between_reductions(q: u32, largest: u64) -> usize {
-    ((EXACT - 2 * u64::from(q)) / (largest * largest)) as usize
+    ((EXACT - 3 * u64::from(q)) / (largest * largest)) as usize
 }
 
 /// What the sums are computed with.
@@ -181,7 +181,7 @@ impl MatrixProduct {
             rows,
             tile_rows,
             tile_columns,
-            column_tiles: columns.div_ceil(tile_columns),
+            row_tiles: rows.div_ceil(tile_rows),
             plane,
             planes,
             doubles: Aligned::new(products * planes * plane),
@@ -274,14 +274,14 @@ impl Panel {
     }
 }
 
-/// Sums of several products: product by product, part by part, tile by tile, those of one row of
-/// tiles after one another.
+/// Sums of several products: product by product, part by part, tile by tile, those of one column of
+/// tiles after one another, as they are computed.
 #[derive(Debug)]
 pub(crate) struct Sums {
     rows: usize,
     tile_rows: usize,
     tile_columns: usize,
-    column_tiles: usize,
+    row_tiles: usize,
     /// Doubles of one part of one product.
     plane: usize,
     planes: usize,
@@ -300,7 +300,7 @@ impl Sums {
 
     /// The doubles of a row of tiles' one row begin here, within a part.
     fn place(&self, row: usize, column_tile: usize) -> usize {
-        let tile = row / self.tile_rows * self.column_tiles + column_tile;
+        let tile = column_tile * self.row_tiles + row / self.tile_rows;
         (tile * self.tile_rows + row % self.tile_rows) * self.tile_columns
     }
 }
@@ -416,7 +416,7 @@ impl TileKernel for AddProducts<'_> {
     fn run<S: Simd, const R: usize, const V: usize>(self, simd: S) {
         let Self { product, left, right, terms, first_row, sums } = self;
         let reduction = Reduction::new(simd, product.modulus.q);
-        let column_tiles = sums.column_tiles;
+        let row_tiles = sums.row_tiles;
         let length = R * sums.tile_columns;
         let (plane, skipped) = (sums.plane, sums.place(first_row, 0));
         let lefts = left.doubles.get().chunks_exact(left.plane);
@@ -428,7 +428,7 @@ impl TileKernel for AddProducts<'_> {
             let sums = &mut sums[skipped..];
             for (column, right) in right.chunks_exact(DEPTH).enumerate() {
                 for (row, left) in left.chunks_exact(DEPTH).enumerate() {
-                    let sums = &mut sums[(row * column_tiles + column) * length..][..length];
+                    let sums = &mut sums[(column * row_tiles + row) * length..][..length];
                     let sums = bytemuck::cast_slice_mut::<f64, S::f64s>(sums);
                     let (left, right) = (&left[..terms], &right[..terms]);
                     add_tile::<S, R, V>(simd, reduction, product.terms, left, right, sums);
@@ -449,10 +449,8 @@ fn add_tile<S: Simd, const R: usize, const V: usize>(
     sums: &mut [S::f64s],
 ) {
     let mut totals = [[simd.splat_f64s(0.0); V]; R];
-    for (totals, sums) in totals.iter_mut().zip(sums.as_chunks::<V>().0) {
-        *totals = *sums;
-    }
-    for (left, right) in left.chunks(run).zip(right.chunks(run)) {
+    let last = (left.len() - 1) / run;
+    for (index, (left, right)) in left.chunks(run).zip(right.chunks(run)).enumerate() {
         for (x, y) in left.iter().zip(right) {
             for row in 0..R {
                 let x = simd.splat_f64s(x[row]);
@@ -461,14 +459,17 @@ fn add_tile<S: Simd, const R: usize, const V: usize>(
                 }
             }
         }
-        for totals in &mut totals {
-            for total in totals {
+        if index < last {
+            for total in totals.iter_mut().flatten() {
                 *total = reduction.apply(simd, *total);
             }
         }
     }
+    // The old sums come last: they are on their way while the products are made.
     for (totals, sums) in totals.iter().zip(sums.as_chunks_mut::<V>().0) {
-        *sums = *totals;
+        for (&total, sum) in totals.iter().zip(sums) {
+            *sum = reduction.apply(simd, simd.add_f64s(total, *sum));
+        }
     }
 }
 
@@ -620,7 +621,7 @@ mod tests {
                     Parts::Whole => u64::from(q.q / 2),
                     Parts::Halves => LARGEST_HALF,
                 };
-                let reached = |terms: u64| terms * largest * largest + 2 * u64::from(q.q);
+                let reached = |terms: u64| terms * largest * largest + 3 * u64::from(q.q);
                 let terms = product.terms as u64;
                 assert!(reached(terms) <= EXACT && reached(terms + 1) > EXACT);
                 assert_eq!(product.parts == Parts::Whole, bits <= 26, "{bits} bits");
