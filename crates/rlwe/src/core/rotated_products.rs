@@ -42,9 +42,10 @@ use crate::ring::automorphism::{Automorphism, inverse_element, rotation_element}
 use crate::ring::buffers;
 use crate::ring::division::Division;
 use crate::ring::kernels;
-use crate::ring::matrix_product::{DEPTH, Instructions, MatrixProduct, Panel, Sums};
+use crate::ring::matrix_product::{Instructions, MatrixProduct};
 use crate::ring::narrow_product::{NarrowProduct, Pair};
 use crate::ring::poly::{Basis, Poly, Ring};
+use crate::ring::tiles::{DEPTH, Panel, Sums};
 use crate::{Error, Result};
 
 /// Orbits are worked on together until they have so many words: shorter pieces of many
@@ -396,7 +397,7 @@ impl UnswitchedProducts {
                     return;
                 }
                 let product = MatrixProduct::new(instructions, modulus);
-                let fits = scratch.take().filter(|scratch| scratch.sums.fit(product));
+                let fits = scratch.take().filter(|scratch| product.fits(&scratch.sums));
                 let scratch = scratch.insert(fits.unwrap_or_else(|| Scratch::new(product, layout)));
                 task.run(product, scratch, to);
             },

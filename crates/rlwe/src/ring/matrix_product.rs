@@ -16,14 +16,22 @@
 //! halves x = 2^15 x1 + x0, centred too, and three products of half the size make one (Karatsuba
 //! and Ofman 1962): x1 y1, x0 y0 and (x1 + x0)(y1 + y0), of which 2^23 terms are exact.
 //!
+//! Where a machine has dot products of 16-bit integers, residues up to 24 bits are multiplied by
+//! those: see [`word_product`].
+//!
 //! The loops are those of every fast matrix product (Goto and van de Geijn 2008): both operands
 //! are packed in the order in which a tile of sums, held in registers, reads them.
 
 #[cfg(target_arch = "x86_64")]
 use pulp::x86::{V3, V4};
 use pulp::{Scalar, Simd};
+#[cfg(target_arch = "x86_64")]
+use vnni::Vnni;
 
 use super::modulus::Modulus;
+use super::tiles::{DEPTH, Panel, ROUNDING, Reduction, Sums};
+#[cfg(target_arch = "x86_64")]
+use super::word_product;
 
 /// Every whole number up to this one is a double.
 const EXACT: u64 = 1 << 53;
@@ -33,16 +41,9 @@ const FEWEST_TERMS: usize = 8;
 const HALF_BITS: u32 = 15;
 /// No half, and no sum of two, exceeds 2^15 in magnitude.
 const LARGEST_HALF: u64 = 1 << HALF_BITS;
-/// Terms that are packed together: those of a column of tiles stay in the first-level cache.
-pub(crate) const DEPTH: usize = 256;
 /// Terms that are packed side by side, so that what is written is longer than a line of the cache
 /// and what is read stays in few of its ways.
 const TERMS_AT_ONCE: usize = 4;
-/// Added to a double below 2^51 and taken off again, it rounds to a whole number.
-const ROUNDING: f64 = 3.0 * (1u64 << 51) as f64;
-/// Packed doubles begin at a line of the cache, as no load is to cross one.
-const LINE_BYTES: usize = 64;
-
 /// How many products of numbers up to `largest` may be added to two numbers below `q`, and the sum
 /// reduced, all of it exactly.
 pub(crate) fn terms_between_reductions(q: u32, largest: u64) -> usize {
@@ -52,6 +53,9 @@ pub(crate) fn terms_between_reductions(q: u32, largest: u64) -> usize {
 /// What the sums are computed with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Instructions {
+    /// Of AVX-512 with dot products of 16-bit integers.
+    #[cfg(target_arch = "x86_64")]
+    Vnni(Vnni, V4),
     #[cfg(target_arch = "x86_64")]
     Avx512(V4),
     #[cfg(target_arch = "x86_64")]
@@ -64,7 +68,9 @@ impl Instructions {
     pub(crate) fn widest() -> Self {
         match pulp::Arch::new() {
             #[cfg(target_arch = "x86_64")]
-            pulp::Arch::V4(simd) => Self::Avx512(simd),
+            pulp::Arch::V4(simd) => {
+                Vnni::try_new().map_or(Self::Avx512(simd), |vnni| Self::Vnni(vnni, simd))
+            }
             #[cfg(target_arch = "x86_64")]
             pulp::Arch::V3(simd) => Self::Avx2(simd),
             _ => Self::Plain,
@@ -74,6 +80,8 @@ impl Instructions {
     /// Rows and columns of the tile of sums that registers hold.
     fn tile(self) -> (usize, usize) {
         match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Vnni(..) => word_product::TILE,
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(_) => (8, 16),
             #[cfg(target_arch = "x86_64")]
@@ -86,7 +94,7 @@ impl Instructions {
     pub(super) fn run(self, kernel: impl TileKernel) {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(simd) => simd.vectorize(
+            Self::Vnni(_, simd) | Self::Avx512(simd) => simd.vectorize(
                 #[inline(always)]
                 || kernel.run::<V4, 8, 2>(simd),
             ),
@@ -109,6 +117,9 @@ impl Instructions {
         {
             all.extend(V3::try_new().map(Self::Avx2));
             all.extend(V4::try_new().map(Self::Avx512));
+            all.extend(
+                Vnni::try_new().zip(V4::try_new()).map(|(vnni, simd)| Self::Vnni(vnni, simd)),
+            );
         }
         all
     }
@@ -121,12 +132,15 @@ pub(super) trait TileKernel {
 }
 
 /// How residues modulo a prime become doubles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum Parts {
     /// One product makes theirs.
     Whole,
     /// Upper half, lower half, sum of both: three products do.
     Halves,
+    /// The same in 16-bit integers, whose sums are put together at once.
+    #[cfg(target_arch = "x86_64")]
+    Words(Vnni, V4),
 }
 
 /// Products of matrices modulo a prime, on tiles of this machine.
@@ -140,6 +154,19 @@ pub(crate) struct MatrixProduct {
 
 impl MatrixProduct {
     pub(crate) fn new(instructions: Instructions, modulus: Modulus) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        let instructions = match instructions {
+            Instructions::Vnni(vnni, simd) if modulus.q < 1 << word_product::MOST_BITS => {
+                return Self {
+                    instructions,
+                    modulus,
+                    parts: Parts::Words(vnni, simd),
+                    terms: DEPTH,
+                };
+            }
+            Instructions::Vnni(_, simd) => Instructions::Avx512(simd),
+            other => other,
+        };
         let half = u64::from(modulus.q / 2);
         let terms = terms_between_reductions(modulus.q, half);
         if terms >= FEWEST_TERMS {
@@ -149,11 +176,31 @@ impl MatrixProduct {
         Self { instructions, modulus, parts: Parts::Halves, terms }
     }
 
+    /// Parts of operands that are packed.
     fn planes(self) -> usize {
         match self.parts {
             Parts::Whole => 1,
             Parts::Halves => 3,
+            #[cfg(target_arch = "x86_64")]
+            Parts::Words(..) => word_product::PARTS,
         }
+    }
+
+    /// Parts of sums that are held.
+    fn planes_of_sums(self) -> usize {
+        match self.parts {
+            Parts::Halves => 3,
+            _ => 1,
+        }
+    }
+
+    fn panel(self, tile: usize, products: usize, places: usize) -> Panel {
+        let doubles = match self.parts {
+            #[cfg(target_arch = "x86_64")]
+            Parts::Words(..) => word_product::DOUBLES_OF_A_PLACE,
+            _ => DEPTH,
+        };
+        Panel::new(tile, places, doubles, self.planes(), products)
     }
 
     /// Columns of a tile.
@@ -163,35 +210,35 @@ impl MatrixProduct {
 
     /// Left operands of as many products, not packed yet.
     pub(crate) fn left_panel(self, products: usize, rows: usize) -> Panel {
-        Panel::new(self.instructions.tile().0, rows, self.planes(), products)
+        self.panel(self.instructions.tile().0, products, rows)
     }
 
     /// Right operands of as many products, not packed yet.
     pub(crate) fn right_panel(self, products: usize, columns: usize) -> Panel {
-        Panel::new(self.instructions.tile().1, columns, self.planes(), products)
+        self.panel(self.instructions.tile().1, products, columns)
     }
 
     /// As many matrices of sums, all of them zero.
     pub(crate) fn sums(self, products: usize, rows: usize, columns: usize) -> Sums {
-        let (tile_rows, tile_columns) = self.instructions.tile();
-        let tiles = rows.div_ceil(tile_rows) * columns.div_ceil(tile_columns);
-        let plane = tiles * tile_rows * tile_columns;
-        let planes = self.planes();
-        Sums {
-            rows,
-            tile_rows,
-            tile_columns,
-            row_tiles: rows.div_ceil(tile_rows),
-            plane,
-            planes,
-            doubles: Aligned::new(products * planes * plane),
-        }
+        Sums::new(self.instructions.tile(), (rows, columns), self.planes_of_sums(), products)
+    }
+
+    /// Whether these sums serve its products.
+    pub(crate) fn fits(self, sums: &Sums) -> bool {
+        sums.have(self.planes_of_sums(), self.tile_columns())
     }
 
     /// Packs residues of one or more terms, in each term as many for each product, from place
     /// `start` of each product on.
     pub(crate) fn pack(self, panel: &mut Panel, start: usize, terms: &[&[u32]]) {
-        self.instructions.run(Pack { product: self, panel, start, terms });
+        match self.parts {
+            #[cfg(target_arch = "x86_64")]
+            Parts::Words(_, simd) => simd.vectorize(
+                #[inline(always)]
+                || word_product::pack(self.modulus, panel, start, terms),
+            ),
+            _ => self.instructions.run(Pack { product: self, panel, start, terms }),
+        }
     }
 
     /// Adds to every product's sums, from row `first_row` on, which begins a tile, the products
@@ -204,7 +251,27 @@ impl MatrixProduct {
         first_row: usize,
         sums: &mut Sums,
     ) {
-        self.instructions.run(AddProducts { product: self, left, right, terms, first_row, sums });
+        match self.parts {
+            #[cfg(target_arch = "x86_64")]
+            Parts::Words(vnni, simd) => vnni.vectorize(
+                #[inline(always)]
+                || {
+                    word_product::add_products(
+                        simd,
+                        self.modulus,
+                        left,
+                        right,
+                        terms,
+                        first_row,
+                        sums,
+                    );
+                },
+            ),
+            _ => {
+                let kernel = AddProducts { product: self, left, right, terms, first_row, sums };
+                self.instructions.run(kernel);
+            }
+        }
     }
 
     /// The residues of a column of tiles of one product: those of row `r` as row `places[r]` of
@@ -225,83 +292,6 @@ impl MatrixProduct {
             places,
             to,
         });
-    }
-}
-
-/// Doubles that begin at a line of the cache.
-#[derive(Debug)]
-struct Aligned {
-    memory: Vec<f64>,
-    start: usize,
-    length: usize,
-}
-
-impl Aligned {
-    /// So many zeros.
-    fn new(length: usize) -> Self {
-        let memory = vec![0.0; length + LINE_BYTES / size_of::<f64>()];
-        let offset = memory.as_ptr().align_offset(LINE_BYTES);
-        // Where it cannot be told, loads are slower and as right.
-        let start = offset.min(LINE_BYTES / size_of::<f64>());
-        Self { memory, start, length }
-    }
-
-    fn get(&self) -> &[f64] {
-        &self.memory[self.start..][..self.length]
-    }
-
-    fn get_mut(&mut self) -> &mut [f64] {
-        &mut self.memory[self.start..][..self.length]
-    }
-}
-
-/// The operands on one side of several products, of up to [`DEPTH`] terms, packed: product by
-/// product, part by part of the residues, tile by tile, term by term.
-#[derive(Debug)]
-pub(crate) struct Panel {
-    tile: usize,
-    products: usize,
-    /// Doubles of one part of one operand.
-    plane: usize,
-    planes: usize,
-    doubles: Aligned,
-}
-
-impl Panel {
-    fn new(tile: usize, places: usize, planes: usize, products: usize) -> Self {
-        let plane = places.div_ceil(tile) * tile * DEPTH;
-        Self { tile, products, plane, planes, doubles: Aligned::new(products * planes * plane) }
-    }
-}
-
-/// Sums of several products: product by product, part by part, tile by tile, those of one column of
-/// tiles after one another, as they are computed.
-#[derive(Debug)]
-pub(crate) struct Sums {
-    rows: usize,
-    tile_rows: usize,
-    tile_columns: usize,
-    row_tiles: usize,
-    /// Doubles of one part of one product.
-    plane: usize,
-    planes: usize,
-    doubles: Aligned,
-}
-
-impl Sums {
-    pub(crate) fn clear(&mut self) {
-        self.doubles.get_mut().fill(0.0);
-    }
-
-    /// Whether these serve products that are made of as many parts.
-    pub(crate) fn fit(&self, product: MatrixProduct) -> bool {
-        self.planes == product.planes()
-    }
-
-    /// The doubles of a row of tiles' one row begin here, within a part.
-    fn place(&self, row: usize, column_tile: usize) -> usize {
-        let tile = column_tile * self.row_tiles + row / self.tile_rows;
-        (tile * self.tile_rows + row % self.tile_rows) * self.tile_columns
     }
 }
 
@@ -352,14 +342,13 @@ impl Pack<'_> {
         let q = self.product.modulus.q as i32;
         let centred = |x: u32| x as i32 - if x as i32 > q / 2 { q } else { 0 };
         let upper = |x: i32| (x + (1 << (HALF_BITS - 1))) >> HALF_BITS;
-        match self.product.parts {
-            Parts::Whole => self.write::<TILE>(0, |x| f64::from(centred(x))),
-            Parts::Halves => {
-                let lower = |x: i32| x - (upper(x) << HALF_BITS);
-                self.write::<TILE>(0, |x| f64::from(upper(centred(x))));
-                self.write::<TILE>(1, |x| f64::from(lower(centred(x))));
-                self.write::<TILE>(2, |x| f64::from(upper(centred(x)) + lower(centred(x))));
-            }
+        if let Parts::Halves = self.product.parts {
+            let lower = |x: i32| x - (upper(x) << HALF_BITS);
+            self.write::<TILE>(0, |x| f64::from(upper(centred(x))));
+            self.write::<TILE>(1, |x| f64::from(lower(centred(x))));
+            self.write::<TILE>(2, |x| f64::from(upper(centred(x)) + lower(centred(x))));
+        } else {
+            self.write::<TILE>(0, |x| f64::from(centred(x)));
         }
     }
 }
@@ -373,32 +362,6 @@ impl TileKernel for Pack<'_> {
             8 => self.write_parts::<8>(),
             _ => self.write_parts::<4>(),
         }
-    }
-}
-
-/// x - q round(x / q).
-#[derive(Clone, Copy)]
-struct Reduction<S: Simd> {
-    q: S::f64s,
-    inverse: S::f64s,
-    rounding: S::f64s,
-}
-
-impl<S: Simd> Reduction<S> {
-    #[inline(always)]
-    fn new(simd: S, q: u32) -> Self {
-        Self {
-            q: simd.splat_f64s(f64::from(q)),
-            inverse: simd.splat_f64s(1.0 / f64::from(q)),
-            rounding: simd.splat_f64s(ROUNDING),
-        }
-    }
-
-    #[inline(always)]
-    fn apply(self, simd: S, x: S::f64s) -> S::f64s {
-        let shifted = simd.mul_add_e_f64s(x, self.inverse, self.rounding);
-        let quotient = simd.sub_f64s(shifted, self.rounding);
-        simd.negate_mul_add_e_f64s(self.q, quotient, x)
     }
 }
 
@@ -497,19 +460,16 @@ impl TileKernel for Residues<'_> {
             let from = sums.place(row, column_tile);
             let part = |part: usize| &matrix[part * sums.plane + from..][..width];
             let to = &mut to[place as usize * width..][..width];
-            match product.parts {
-                Parts::Whole => {
-                    for (to, &x) in to.iter_mut().zip(part(0)) {
-                        *to = canonical(x);
-                    }
+            if let Parts::Halves = product.parts {
+                let shift = f64::from(1u32 << HALF_BITS);
+                let parts = part(0).iter().zip(part(1)).zip(part(2));
+                for (to, ((&upper, &lower), &both)) in to.iter_mut().zip(parts) {
+                    let middle = reduced(shift * upper + (both - upper - lower));
+                    *to = canonical(reduced(shift * middle + lower));
                 }
-                Parts::Halves => {
-                    let shift = f64::from(1u32 << HALF_BITS);
-                    let parts = part(0).iter().zip(part(1)).zip(part(2));
-                    for (to, ((&upper, &lower), &both)) in to.iter_mut().zip(parts) {
-                        let middle = reduced(shift * upper + (both - upper - lower));
-                        *to = canonical(reduced(shift * middle + lower));
-                    }
+            } else {
+                for (to, &x) in to.iter_mut().zip(part(0)) {
+                    *to = canonical(x);
                 }
             }
         }
@@ -618,13 +578,13 @@ mod tests {
             for q in primes(bits) {
                 let product = MatrixProduct::new(Instructions::Plain, q);
                 let largest = match product.parts {
-                    Parts::Whole => u64::from(q.q / 2),
                     Parts::Halves => LARGEST_HALF,
+                    _ => u64::from(q.q / 2),
                 };
                 let reached = |terms: u64| terms * largest * largest + 3 * u64::from(q.q);
                 let terms = product.terms as u64;
                 assert!(reached(terms) <= EXACT && reached(terms + 1) > EXACT);
-                assert_eq!(product.parts == Parts::Whole, bits <= 26, "{bits} bits");
+                assert_eq!(matches!(product.parts, Parts::Whole), bits <= 26, "{bits} bits");
             }
         }
         let counts = [24, 23, 22, 21].map(|bits| {
@@ -644,6 +604,23 @@ mod tests {
                     for [x, y] in [[plus, plus], [plus, minus], [minus, minus], [q.q - 1, 1]] {
                         check(q, &Matrix::new(terms, 9, || x), &Matrix::new(terms, 17, || y));
                     }
+                }
+            }
+        }
+    }
+
+    /// Halves of 12 bits that are as large as they become, with all signs.
+    #[test]
+    fn extreme_halves_are_exact() {
+        let [_, q] = primes(24);
+        let largest = (q.q / 2) as i32;
+        let corners = [largest, 2048 * 4096 - 2048, 2047 * 4096 + 2047, 2047, 2048, 4095];
+        let corners = corners.into_iter().flat_map(|x| [x, -x]);
+        let residues: Vec<u32> = corners.map(|x| x.rem_euclid(q.q as i32) as u32).collect();
+        for terms in [DEPTH, DEPTH + 1] {
+            for &x in &residues {
+                for &y in &residues {
+                    check(q, &Matrix::new(terms, 9, || x), &Matrix::new(terms, 33, || y));
                 }
             }
         }
@@ -672,7 +649,7 @@ mod tests {
             let bits = 20 + (index % 11) as u32;
             let q = primes(bits)[index % 2];
             let mut up_to = |most: u64| 1 + (random() % most) as usize;
-            let (rows, terms, columns) = (up_to(40), up_to(160), up_to(40));
+            let (rows, terms, columns) = (up_to(40), up_to(160), up_to(70));
             let mut residue = || match random() % 8 {
                 0 => q.q / 2,
                 1 => q.q / 2 + 1,

@@ -18,7 +18,10 @@ pub(crate) mod poly;
 pub mod primes;
 #[cfg(test)]
 pub(crate) mod schoolbook;
+pub(crate) mod tiles;
 pub mod wiped;
+#[cfg(target_arch = "x86_64")]
+mod word_product;
 
 /// Bytes of a residue.
 pub const WORD_BYTES: usize = size_of::<u32>();

@@ -1,0 +1,133 @@
+//! Operands and sums of products of matrices of residues, tile by tile as they are read.
+
+use pulp::Simd;
+
+/// Terms that are packed together: those of a column of tiles stay in the first-level cache.
+pub(crate) const DEPTH: usize = 256;
+/// Added to a double below 2^51 and taken off again, it rounds to a whole number.
+pub(super) const ROUNDING: f64 = 3.0 * (1u64 << 51) as f64;
+/// Packed doubles begin at a line of the cache, as no load is to cross one.
+const LINE_BYTES: usize = 64;
+
+/// Doubles that begin at a line of the cache.
+#[derive(Debug)]
+pub(super) struct Aligned {
+    memory: Vec<f64>,
+    start: usize,
+    length: usize,
+}
+
+impl Aligned {
+    /// So many zeros.
+    fn new(length: usize) -> Self {
+        let memory = vec![0.0; length + LINE_BYTES / size_of::<f64>()];
+        let offset = memory.as_ptr().align_offset(LINE_BYTES);
+        // Where it cannot be told, loads are slower and as right.
+        let start = offset.min(LINE_BYTES / size_of::<f64>());
+        Self { memory, start, length }
+    }
+
+    pub(super) fn get(&self) -> &[f64] {
+        &self.memory[self.start..][..self.length]
+    }
+
+    pub(super) fn get_mut(&mut self) -> &mut [f64] {
+        &mut self.memory[self.start..][..self.length]
+    }
+}
+
+/// The operands on one side of several products, of up to [`DEPTH`] terms, packed: product by
+/// product, part by part of the residues, tile by tile, term by term.
+#[derive(Debug)]
+pub(crate) struct Panel {
+    pub(super) tile: usize,
+    pub(super) products: usize,
+    /// Doubles of one part of one operand.
+    pub(super) plane: usize,
+    pub(super) planes: usize,
+    pub(super) doubles: Aligned,
+}
+
+impl Panel {
+    /// Operands of as many products, of so many places, each of them so many doubles long.
+    pub(super) fn new(
+        tile: usize,
+        places: usize,
+        length: usize,
+        planes: usize,
+        products: usize,
+    ) -> Self {
+        let plane = places.div_ceil(tile) * tile * length;
+        Self { tile, products, plane, planes, doubles: Aligned::new(products * planes * plane) }
+    }
+}
+
+/// Sums of several products: product by product, part by part, tile by tile, those of one column of
+/// tiles after one another, as they are computed.
+#[derive(Debug)]
+pub(crate) struct Sums {
+    pub(super) rows: usize,
+    pub(super) tile_rows: usize,
+    pub(super) tile_columns: usize,
+    pub(super) row_tiles: usize,
+    /// Doubles of one part of one product.
+    pub(super) plane: usize,
+    pub(super) planes: usize,
+    pub(super) doubles: Aligned,
+}
+
+impl Sums {
+    /// As many matrices of sums, all of them zero.
+    pub(super) fn new(
+        (tile_rows, tile_columns): (usize, usize),
+        (rows, columns): (usize, usize),
+        planes: usize,
+        products: usize,
+    ) -> Self {
+        let row_tiles = rows.div_ceil(tile_rows);
+        let plane = row_tiles * tile_rows * columns.div_ceil(tile_columns) * tile_columns;
+        let doubles = Aligned::new(products * planes * plane);
+        Self { rows, tile_rows, tile_columns, row_tiles, plane, planes, doubles }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.doubles.get_mut().fill(0.0);
+    }
+
+    /// Whether these have so many parts and tiles of so many columns.
+    pub(super) fn have(&self, planes: usize, tile_columns: usize) -> bool {
+        self.planes == planes && self.tile_columns == tile_columns
+    }
+
+    /// The doubles of a row of tiles' one row begin here, within a part.
+    pub(super) fn place(&self, row: usize, column_tile: usize) -> usize {
+        let tile = column_tile * self.row_tiles + row / self.tile_rows;
+        (tile * self.tile_rows + row % self.tile_rows) * self.tile_columns
+    }
+}
+
+/// x - q round(x / q).
+#[derive(Clone, Copy)]
+pub(super) struct Reduction<S: Simd> {
+    q: S::f64s,
+    inverse: S::f64s,
+    rounding: S::f64s,
+}
+
+impl<S: Simd> Reduction<S> {
+    #[inline(always)]
+    pub(super) fn new(simd: S, q: u32) -> Self {
+        Self {
+            q: simd.splat_f64s(f64::from(q)),
+            inverse: simd.splat_f64s(1.0 / f64::from(q)),
+            rounding: simd.splat_f64s(ROUNDING),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn apply(self, simd: S, x: S::f64s) -> S::f64s {
+        let shifted = simd.mul_add_e_f64s(x, self.inverse, self.rounding);
+        let quotient = simd.sub_f64s(shifted, self.rounding);
+        simd.negate_mul_add_e_f64s(self.q, quotient, x)
+    }
+}

@@ -1,0 +1,218 @@
+//! Exact products of matrices of residues, in 16-bit integers, on machines with their dot products.
+//!
+//! There one instruction multiplies and adds four times as many 16-bit integers as doubles. A
+//! residue below 2^24, centred, is cut into halves x = 2^12 u + l, both from -2^11 to 2^11, and
+//! three products of integers make one (Karatsuba and Ofman 1962): u u', l l' and
+//! (u + l)(u' + l'), whose sum less the two others is the sum of u l' + l u'.
+//!
+//! Sums are held in 32 bits. Over [`DEPTH`] = 2^8 terms those of u u' and of l l' are at most
+//! 2^8 2^22 = 2^30 in magnitude. Those of (u + l)(u' + l') may wrap, and so may the differences:
+//! the sum of u l' + l u' is what it should be, modulo 2^32, and at least -2^31; it is less than
+//! 2^31, as u l' = 2^22 asks for u = l' = 2^11 or both -2^11, and l never is 2^11 and u = -2^11
+//! has l > 0. So every sum is exact.
+
+use pulp::Simd;
+use pulp::x86::V4;
+
+use super::modulus::Modulus;
+use super::tiles::{DEPTH, Panel, Reduction, Sums};
+
+/// Residues below 2 to this are cut into halves that have products in 16 bits.
+pub(super) const MOST_BITS: u32 = 24;
+/// Upper half, lower half, sum of both.
+pub(super) const PARTS: usize = 3;
+/// Rows and columns of a tile.
+pub(super) const TILE: (usize, usize) = (ROWS, COLUMNS);
+/// Doubles that one place of an operand takes in all its terms: four integers are as long as one.
+pub(super) const DOUBLES_OF_A_PLACE: usize = DEPTH / 4;
+
+const ROWS: usize = 8;
+const COLUMNS: usize = 2 * LANES;
+/// Sums in a vector.
+const LANES: usize = 16;
+const VECTORS: usize = COLUMNS / LANES;
+const HALF_BITS: u32 = 12;
+/// Terms that one word holds.
+const PAIR: usize = 2;
+const PAIRS: usize = DEPTH / PAIR;
+/// Pairs that are packed side by side, so that what is written is longer than a line of the cache.
+const PAIRS_AT_ONCE: usize = 4;
+
+type Words = <V4 as Simd>::i32s;
+type Doubles = <V4 as Simd>::f64s;
+/// The sums of a tile, of one part.
+type TileOfWords = [[Words; VECTORS]; ROWS];
+
+/// Packs residues of one or more terms, in each term as many for each product, from place `start`
+/// of each product on. What lacks of a pair is zero.
+#[inline(always)]
+pub(super) fn pack(modulus: Modulus, panel: &mut Panel, start: usize, terms: &[&[u32]]) {
+    match panel.tile {
+        ROWS => pack_tiles::<ROWS>(modulus, panel, start, terms),
+        _ => pack_tiles::<COLUMNS>(modulus, panel, start, terms),
+    }
+}
+
+#[inline(always)]
+fn pack_tiles<const TILE: usize>(
+    modulus: Modulus,
+    panel: &mut Panel,
+    start: usize,
+    terms: &[&[u32]],
+) {
+    let each = terms[0].len() / panel.products;
+    let plane = 2 * panel.plane;
+    let words: &mut [u32] = bytemuck::cast_slice_mut(panel.doubles.get_mut());
+    for (group, terms) in terms.chunks(PAIR * PAIRS_AT_ONCE).enumerate() {
+        for (product, operand) in words.chunks_exact_mut(PARTS * plane).enumerate() {
+            let mut place = start;
+            while place < start + each {
+                let column = place % TILE;
+                let columns = (TILE - column).min(start + each - place);
+                let from = product * each + place - start;
+                let first = (place / TILE * PAIRS + group * PAIRS_AT_ONCE) * TILE + column;
+                for (terms, to) in terms.chunks(PAIR).zip((first..).step_by(TILE)) {
+                    let mut residues = [[0; TILE]; PAIR];
+                    for (residues, term) in residues.iter_mut().zip(terms) {
+                        let term = &term[from..];
+                        match term.first_chunk() {
+                            Some(whole) if columns == TILE => *residues = *whole,
+                            _ => residues[..columns].copy_from_slice(&term[..columns]),
+                        }
+                    }
+                    for (part, words) in packed(modulus.q, &residues).iter().enumerate() {
+                        let to = &mut operand[part * plane + to..];
+                        match to.first_chunk_mut() {
+                            Some(whole) if columns == TILE => *whole = *words,
+                            _ => to[..columns].copy_from_slice(&words[..columns]),
+                        }
+                    }
+                }
+                place += columns;
+            }
+        }
+    }
+}
+
+/// Upper halves, lower halves and their sums of the residues of two terms, two to a word.
+#[inline(always)]
+fn packed<const TILE: usize>(q: u32, residues: &[[u32; TILE]; PAIR]) -> [[u32; TILE]; PARTS] {
+    let mut words = [[0; TILE]; PARTS];
+    for place in 0..TILE {
+        let one = halves(q, residues[0][place]);
+        let other = halves(q, residues[1][place]);
+        for part in 0..PARTS {
+            words[part][place] = one[part] as u32 & 0xffff | (other[part] as u32) << 16;
+        }
+    }
+    words
+}
+
+/// Upper half, lower half and their sum of a residue below `q`, centred.
+#[inline(always)]
+fn halves(q: u32, x: u32) -> [i32; PARTS] {
+    let x = x as i32 - if x > q / 2 { q as i32 } else { 0 };
+    let upper = (x + (1 << (HALF_BITS - 1))) >> HALF_BITS;
+    let lower = x - (upper << HALF_BITS);
+    [upper, lower, upper + lower]
+}
+
+/// Adds to every product's sums, from row `first_row` on, which begins a tile, the products of its
+/// first `terms` packed terms. The sums are reduced before and afterwards.
+#[inline(always)]
+pub(super) fn add_products(
+    simd: V4,
+    modulus: Modulus,
+    left: &Panel,
+    right: &Panel,
+    terms: usize,
+    first_row: usize,
+    sums: &mut Sums,
+) {
+    let reduction = Reduction::new(simd, modulus.q);
+    let pairs = terms.div_ceil(PAIR);
+    let (row_tiles, skipped) = (sums.row_tiles, sums.place(first_row, 0));
+    let lefts = left.doubles.get().chunks_exact(PARTS * left.plane);
+    let rights = right.doubles.get().chunks_exact(PARTS * right.plane);
+    let of_products = sums.doubles.get_mut().chunks_exact_mut(sums.plane);
+    for ((lefts, rights), sums) in lefts.zip(rights).zip(of_products) {
+        let lefts: [&[[i32; ROWS]]; PARTS] = [0, 1, 2].map(|part| {
+            bytemuck::cast_slice::<f64, i32>(&lefts[part * left.plane..][..left.plane])
+                .as_chunks::<ROWS>()
+                .0
+        });
+        let rights: [&[[Words; VECTORS]]; PARTS] = [0, 1, 2].map(|part| {
+            bytemuck::cast_slice::<f64, Words>(&rights[part * right.plane..][..right.plane])
+                .as_chunks::<VECTORS>()
+                .0
+        });
+        let sums = bytemuck::cast_slice_mut::<f64, Doubles>(&mut sums[skipped..]);
+        let length = ROWS * VECTORS * 2;
+        for column in 0..rights[0].len() / PAIRS {
+            for row in 0..lefts[0].len() / PAIRS {
+                let mut parts = [[[simd.splat_i32s(0); VECTORS]; ROWS]; PARTS];
+                for (part, totals) in parts.iter_mut().enumerate() {
+                    let left = &lefts[part][row * PAIRS..][..pairs];
+                    let right = &rights[part][column * PAIRS..][..pairs];
+                    *totals = tile(simd, left, right);
+                }
+                let sums = &mut sums[(column * row_tiles + row) * length..][..length];
+                add_parts(simd, reduction, &parts, sums);
+            }
+        }
+    }
+}
+
+/// Products of one part of a row and a column of tiles, summed.
+#[inline(always)]
+fn tile(simd: V4, left: &[[i32; ROWS]], right: &[[Words; VECTORS]]) -> TileOfWords {
+    let mut totals = [[simd.splat_i32s(0); VECTORS]; ROWS];
+    for (x, y) in left.iter().zip(right) {
+        for row in 0..ROWS {
+            let x = simd.splat_i32s(x[row]);
+            for vector in 0..VECTORS {
+                let products =
+                    simd.avx512bw._mm512_madd_epi16(pulp::cast(x), pulp::cast(y[vector]));
+                totals[row][vector] = simd.add_i32s(totals[row][vector], pulp::cast(products));
+            }
+        }
+    }
+    totals
+}
+
+/// Adds 2^24 times the sums of the upper halves, 2^12 times the middle, and those of the lower.
+#[inline(always)]
+fn add_parts(
+    simd: V4,
+    reduction: Reduction<V4>,
+    parts: &[TileOfWords; PARTS],
+    sums: &mut [Doubles],
+) {
+    let shift = simd.splat_f64s(f64::from(1u32 << HALF_BITS));
+    let [uppers, lowers, boths] = parts.each_ref().map(|part| part.as_flattened());
+    let words = uppers.iter().zip(lowers).zip(boths);
+    for (((&upper, &lower), &both), sums) in words.zip(sums.as_chunks_mut::<2>().0) {
+        let middle = simd.sub_i32s(simd.sub_i32s(both, upper), lower);
+        let upper = doubles(simd, upper);
+        let middle = doubles(simd, middle);
+        let lower = doubles(simd, lower);
+        for (half, sum) in sums.iter_mut().enumerate() {
+            let upper = reduction.apply(simd, simd.mul_f64s(upper[half], shift));
+            let rest = simd.mul_add_e_f64s(middle[half], shift, lower[half]);
+            let total = simd.mul_add_e_f64s(upper, shift, rest);
+            *sum = reduction.apply(simd, simd.add_f64s(total, *sum));
+        }
+    }
+}
+
+/// The words as doubles, the first eight and the others.
+#[inline(always)]
+fn doubles(simd: V4, words: Words) -> [Doubles; 2] {
+    let words = pulp::cast(words);
+    let first = simd.avx512f._mm512_castsi512_si256(words);
+    let second = simd.avx512f._mm512_extracti64x4_epi64::<1>(words);
+    [
+        pulp::cast(simd.avx512f._mm512_cvtepi32_pd(first)),
+        pulp::cast(simd.avx512f._mm512_cvtepi32_pd(second)),
+    ]
+}
