@@ -11,9 +11,9 @@ from cloakwork.programs.matrices import Blocks, Counts, counts
 from cloakwork.runtime.costs import LevelCosts
 
 # What a vector costs that is encrypted or decrypted, and sent, in additions to it.
-_HANDLING = 12.0
+HANDLING = 12.0
 # What a key costs that is made, sent and held, in rotations.
-_KEY = 2.0
+KEY = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +93,10 @@ class Product:
         each = top.rotated_products(found.terms, blocks.side)
         output = top.product_switch + (top.rescale if top is not bottom else 0.0)
         output += len(blocks.lane_sums()) * (bottom.rotation + bottom.addition)
-        handled = _HANDLING * (
+        handled = HANDLING * (
             top.addition * (found.left + found.right) + bottom.addition * found.products
         )
-        keys = _KEY * top.rotation * (2 * blocks.side - 1 + len(blocks.lane_sums()))
+        keys = KEY * top.rotation * (2 * blocks.side - 1 + len(blocks.lane_sums()))
         return found.groups * each + found.products * output + handled + keys
 
 
