@@ -45,6 +45,8 @@ _IN_ONE_PRODUCT = 1 << 11
 _MOST_BY_SLOTS = 1 << 20
 # Of a chain, whose products are planned together and again for every way of each.
 _MOST_OF_CHAINS = 1 << 17
+# Of sums and chains without functions, where products of slots cost several times as much.
+_MOST_OF_EXPRESSIONS = 1 << 15
 # Levels that geometries of a chain are compared by before its parameters are known.
 _TYPICAL_LEVELS = 2
 # Vectors of a result, whose operations are planned one by one.
@@ -141,7 +143,7 @@ def _within_keys(
         for ordering in cheapest_orders(expression, log_n, task.costs, most_side):
             lowered = lowered_expression(task.title, ordering)
             with suppress(InvalidParametersError):
-                made = _in_ring(lowered, multiplications, task, log_n)
+                made = _in_ring(lowered, multiplications, _MOST_OF_EXPRESSIONS, task, log_n)
                 most_side = ordering.lanes.side // 2
                 break
         if made is None:
@@ -247,10 +249,12 @@ def _results(spine: Spine, geometry: Geometry) -> int:
 
 def _chain_in_ring(spine: Spine, geometry: Geometry, task: Task, log_n: int) -> MatrixPlan:
     lowered = lowered_chain(task.title, spine, geometry)
-    return _in_ring(lowered, spine.multiplications, task, log_n)
+    return _in_ring(lowered, spine.multiplications, _MOST_OF_CHAINS, task, log_n)
 
 
-def _in_ring(lowered: LoweredChain, multiplications: int, task: Task, log_n: int) -> MatrixPlan:
+def _in_ring(
+    lowered: LoweredChain, multiplications: int, most_by_slots: int, task: Task, log_n: int
+) -> MatrixPlan:
     """The plan of a program whose levels are not yet lowered.
 
     Raises:
@@ -281,7 +285,7 @@ def _in_ring(lowered: LoweredChain, multiplications: int, task: Task, log_n: int
         lowered.result,
         bound,
         multiplications,
-        _MOST_OF_CHAINS,
+        most_by_slots,
         task,
     )
 
