@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from cloakwork.programs.layout import power_of_two
@@ -201,7 +202,8 @@ def lane_choices(
         side *= 2
 
 
-def parts_of(blocks: int, most: int) -> list[int]:
+@lru_cache(maxsize=1 << 12)
+def parts_of(blocks: int, most: int) -> Sequence[int]:
     """For every number of ciphertexts the least blocks of each that hold all of them.
 
     Example:
