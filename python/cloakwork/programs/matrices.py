@@ -110,7 +110,7 @@ class Blocks:
             self._refuse(f"{self.used_lanes} parts do not fit the {self.lanes} slots of a row")
         if self.inner_parts * self.column_parts > 2:
             self._refuse("a slot has two halves")
-        if self.shares > 1 and self.shares * self.wide > self.step:
+        if self.rows > 1 and self.shares > 1 and self.step % (self.shares * self.wide):
             self._refuse("shares of the inner index lie in two rows of slots")
 
     def _refuse(self, reason: str) -> None:

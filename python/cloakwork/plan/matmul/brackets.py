@@ -35,6 +35,18 @@ def bracketed(ordering: Ordering) -> str:
     return _Text(ordering).of(ordering.expression, ("rows", "columns"), 0, halves=True)
 
 
+def bracketed_part(ordering: Ordering, part: Part, level: int, *, halves: bool) -> str:
+    """A part of a chain with the brackets of the order.
+
+    Args:
+        ordering: The order.
+        part: The part.
+        level: Its distance from the result, in levels.
+        halves: Whether it may have something in both halves of slots.
+    """
+    return _Text(ordering).of_part(part, level, halves=halves)
+
+
 class _Text:
     """Writes an expression in its order."""
 
@@ -51,7 +63,7 @@ class _Text:
                 text = self.of(inner, (digits[1], digits[0]), level, halves=halves)
                 return f"{_in_brackets(inner, text)}^T"
             case Chain():
-                return self._part(self._ordering.whole(each, digits), level, halves=halves)
+                return self.of_part(self._ordering.whole(each, digits), level, halves=halves)
             case Weighted(of=inner):
                 text = self.of(inner, digits, level + 1, halves=halves)
                 return f"c o {_in_brackets(inner, text)}"
@@ -70,7 +82,7 @@ class _Text:
                 text += "" if constant is None else " + c"
                 return text.removeprefix(" + ").removeprefix(" ")
 
-    def _part(self, part: Part, level: int, *, halves: bool) -> str:
+    def of_part(self, part: Part, level: int, *, halves: bool) -> str:
         digits = part.digits[part.first], part.digits[part.last]
         if part.length == 1:
             factor = part.factors[0]
@@ -78,7 +90,7 @@ class _Text:
         split = self._ordering.split(part, level, halves=halves)
         texts = []
         for operand, may in zip(part.cut(split.at), split.halves, strict=True):
-            text = self._part(operand, level + 1, halves=may)
+            text = self.of_part(operand, level + 1, halves=may)
             texts.append(f"({text})" if operand.length > 1 else text)
         return " ".join(texts)
 

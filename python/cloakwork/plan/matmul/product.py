@@ -136,8 +136,10 @@ def _of_side(
         for shares in _doubling(min(longest, lanes // batch, step)):
             for tall in parts_of(tallest, lanes // (batch * shares)):
                 most = lanes // (batch * shares * tall)
-                # Shares are summed within a row of slots.
-                wide = parts_of(widest, most if shares == 1 else min(most, step // shares))[-1]
+                wide = parts_of(widest, most)[-1]
+                if rows > 1 and shares > 1:
+                    # Shares are summed within a row of slots.
+                    wide = min(1 << most.bit_length() - 1, power_of_two(widest), step // shares)
                 # More blocks of rows would lie in lanes that are free.
                 if tall < tallest and 2 * batch * shares * tall * wide <= lanes:
                     continue

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.plan.matmul.brackets import bracketed_part
 from cloakwork.plan.matmul.chain import LoweredChain
 from cloakwork.plan.matmul.expression import (
     Chain,
@@ -27,7 +28,7 @@ from cloakwork.plan.matmul.expression import (
 )
 from cloakwork.plan.matmul.lanes import Digit
 from cloakwork.plan.matmul.lower import entered, given_out, switched
-from cloakwork.plan.matmul.order import Ordering, Part
+from cloakwork.plan.matmul.order import Ordering, Part, Split
 from cloakwork.plan.matmul.recognise import MatrixView
 from cloakwork.plan.matmul.spine import Factor
 from cloakwork.programs.ir.tensors import Source
@@ -65,6 +66,7 @@ class Unswitched:
         left: The numbers of left vectors, by row block and term.
         right: Those of right vectors, by term and column block.
         is_shared: Whether shares of the inner index are to be summed.
+        text: The product with its brackets.
         origin: The user's line.
     """
 
@@ -72,6 +74,7 @@ class Unswitched:
     left: Numbers
     right: Numbers
     is_shared: bool
+    text: str
     origin: str
 
 
@@ -160,8 +163,17 @@ class _Work:
     ) -> Unswitched:
         """The operands of the product at the best cut; of (A B)^T they are B^T and A^T."""
         split = self._ordering.split(part, level, halves=halves)
+        text = bracketed_part(self._ordering, part, level, halves=halves)
         if self._ordering.is_of_matrices(part):
-            return self._of_matrices(part, split.parts, flipped, origin)
+            by, operands = RotatedProducts, self._of_matrices(part, split.parts, flipped)
+        else:
+            by, operands = DiagonalProducts, self._of_products(part, split, level, flipped, origin)
+        is_shared = self._lanes.shown(part.digits[split.at]) == "summed"
+        return Unswitched(by, *operands, is_shared, text, origin)
+
+    def _of_products(
+        self, part: Part, split: Split, level: int, flipped: bool, origin: str
+    ) -> tuple[Numbers, Numbers]:
         # One that lies by diagonals, and one as a pair: A^T and B for either result.
         pairs = [
             self._part(each, level + 1, halves=may, flipped=turned, origin=origin)
@@ -173,10 +185,10 @@ class _Work:
         left = first.transpose(1, 0, 2).reshape(first.shape[1], -1)
         right = second.transpose(0, 2, 1).reshape(-1, second.shape[1])
         left, right = self._at_one_level(left, right)
-        is_shared = self._lanes.shown(part.digits[split.at]) == "summed"
-        return Unswitched(DiagonalProducts, left, right, is_shared, origin)
+        return left, right
 
-    def _of_matrices(self, part: Part, parts: int, flipped: bool, origin: str) -> Unswitched:
+    def _of_matrices(self, part: Part, parts: int, flipped: bool) -> tuple[Numbers, Numbers]:
+        """Those of two matrices from outside."""
         lanes, (rows, inner, columns) = self._lanes, part.digits[part.first : part.last + 1]
         factors = [each.factor for each in part.factors if isinstance(each, Matrix)]
         if flipped:
@@ -193,8 +205,7 @@ class _Work:
         else:
             right = BlockLayout(lanes.right(inner, columns, parts), "right", (1, *other.shape))
             others = self._enter(other, right)[0]
-        is_shared = lanes.shown(inner) == "summed"
-        return Unswitched(RotatedProducts, vectors, others, is_shared, origin)
+        return vectors, others
 
     def _switched(self, products: Sequence[tuple[int, Unswitched]]) -> Numbers:
         """The vectors of a sum of products with their signs; keys are switched once."""
@@ -212,10 +223,12 @@ class _Work:
             [found for kind in kinds if (found := self._joined(products, kind)) is not None]
         )
         sums = lanes.sums if joined[0].is_shared else ()
+        text = "".join(f" {'+' if sign > 0 else '-'} {each.text}" for sign, each in products)
+        text = text.removeprefix(" + ").lstrip()
         tall, wide = len(joined[0].left), joined[0].right.shape[1]
         made = np.empty((tall, wide, lanes.side), dtype=np.int64)
         for row, column in np.ndindex(tall, wide):
-            self._begin(f"products of {lanes.side} rotations", joined[0].origin)
+            self._begin(f"{text}: products of {lanes.side} rotations", joined[0].origin)
             numbers = [
                 builder.append(
                     each.by(
