@@ -41,6 +41,8 @@ from cloakwork.runtime.costs import Costs, total_seconds
 
 # So few numbers are multiplied in the slots of one ciphertext.
 _IN_ONE_PRODUCT = 1 << 11
+# Of one product, which by blocks takes more ciphertexts or more rotations than by slots.
+_IN_FEW_PRODUCTS = 1 << 13
 # Beyond, products of slots are so many that to plan them takes longer than blocks to run.
 _MOST_BY_SLOTS = 1 << 20
 # Of a chain, whose products are planned together and again for every way of each.
@@ -168,7 +170,7 @@ def _of_contraction(
     contraction: MatrixContraction, task: Task, rings: Sequence[int], key_budget: int | None
 ) -> MatrixPlan | None:
     product = contraction.product
-    if product.multiplications <= _IN_ONE_PRODUCT:
+    if product.multiplications <= _IN_FEW_PRODUCTS:
         return None
     left, right = contraction.sources
     bounds = (task.bounds[left], task.bounds[right])
