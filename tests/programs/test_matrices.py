@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,12 +19,12 @@ def all_blocks(draw: st.DrawFn) -> Blocks:
     rows = draw(st.integers(1, 2))
     left = rows * SLOTS // side
     sizes = []
-    for _ in range(4):
-        size = 1 << draw(st.integers(0, left.bit_length() - 1))
-        sizes.append(size)
-        left //= size
-    batch, tall, wide, shares = sizes
-    if shares * wide > SLOTS // side:
+    for _ in range(3):
+        sizes.append(draw(st.integers(1, left)))
+        left //= sizes[-1]
+    batch, tall, wide = sizes
+    shares = 1 << draw(st.integers(0, left.bit_length() - 1))
+    if rows > 1 and SLOTS // side % (shares * wide):
         shares = 1
     inner, columns = draw(st.sampled_from([(1, 1), (2, 1), (1, 2)]))
     run = draw(st.sampled_from([1, 3]))
@@ -58,10 +60,11 @@ def test_rotated_products_of_blocks_are_matrix_products(
     assert (found.products, found.groups * blocks.side) == (len(made), len(made))
 
 
-@given(all_blocks(), SIZES, st.sampled_from(["left", "right", "product"]))
+@given(all_blocks(), SIZES, st.sampled_from(["left", "right", "product"]), st.integers(1, 4))
 def test_packing_is_undone_and_known_to_explain(
-    blocks: Blocks, sizes: tuple[int, int, int, int], role: str
+    blocks: Blocks, sizes: tuple[int, int, int, int], role: str, copies: int
 ) -> None:
+    blocks = replace(blocks, copies=min(copies, blocks.lanes // blocks.used_lanes))
     shape = sizes[:3]
     layout = BlockLayout(blocks, role, shape)  # type: ignore[arg-type]
     numbers = 1.0 + np.arange(np.prod(shape)).reshape(shape)
@@ -104,6 +107,7 @@ def test_fullness_is_what_ones_come_to(
         {"side": 8, "rows": 3},
         {"side": 8, "inner_parts": 2, "column_parts": 2},
         {"side": 32, "rows": 2, "shares": 4},
+        {"side": 8, "rows": 2, "shares": 2, "wide": 3},
         {"side": 8, "wide": 1 << 20},
     ],
 )

@@ -15,6 +15,10 @@ above and below. With p2 > 1 its lanes but those of b = 0 hold anything once the
 A left matrix that lies by diagonals, inner indices in runs of d, can be multiplied by a product as
 that lies: the p1 blocks of rows of the one are the shares p2 of the other.
 
+Where further lanes are free, all of this may be there several times: `copies` times, one after the
+other, and of a right matrix in neighbouring lanes. Operands of several products that share lanes
+out in different ways are copied along what others are shared out by.
+
 Real numbers leave half of a complex slot free. Either two inner indices share it, k and k + 1 as
 real part and imaginary part (negative on the left), so that the real part of a product is the sum
 over both; or two blocks of columns of the right matrix, and the product's, do.
@@ -72,6 +76,7 @@ class Blocks:
         run: Inner indices in a row that one share has.
         inner_parts: Inner indices that share a slot as its real and imaginary part.
         column_parts: Blocks of columns of the right matrix that do.
+        copies: Times that all lanes are there.
 
     Raises:
         InvalidLayoutError: The parts do not fit the lanes, or both halves of slots are given away
@@ -93,6 +98,7 @@ class Blocks:
     run: _Size = 1
     inner_parts: _Half = 1
     column_parts: _Half = 1
+    copies: _Size = 1
 
     def __post_init__(self) -> None:
         sizes = (getattr(self, each) for each in self.__slots__)
@@ -104,7 +110,7 @@ class Blocks:
             self._refuse(f"{self.used_lanes} parts do not fit the {self.lanes} slots of a row")
         if self.inner_parts * self.column_parts > 2:
             self._refuse("a slot has two halves")
-        if self.shares > 1 and self.shares * self.wide > self.step:
+        if self.rows > 1 and self.shares > 1 and self.step % (self.shares * self.wide):
             self._refuse("shares of the inner index lie in two rows of slots")
 
     def _refuse(self, reason: str) -> None:
@@ -123,6 +129,11 @@ class Blocks:
     @property
     def used_lanes(self) -> int:
         """Lanes that hold something."""
+        return self.copies * self.distinct_lanes
+
+    @property
+    def distinct_lanes(self) -> int:
+        """Lanes in use that are no copies of others along all that is shared out."""
         return self.batch * self.tall * self.shares * self.wide
 
     @property
@@ -162,6 +173,7 @@ class Blocks:
                 (self.tall, "row blocks"),
                 (self.shares, "shares"),
                 (self.wide, "column blocks"),
+                (self.copies, "copies"),
             )
             if count > 1
         ]
@@ -318,7 +330,7 @@ class BlockLayout:
         blocks, (_, rows, columns) = self.blocks, self.shape
         matrix, row, column = self._coordinates(np.unravel_index(numbers, self.grid), part)
         elements = (matrix * rows + row) * columns + column
-        _, _, shares, used = self._lanes
+        _, _, shares, used, _ = self._lanes
         for coordinate, size in zip((matrix, row, column), self.shape, strict=True):
             # Mostly all are inside, and coordinates are far fewer than slots.
             if coordinate.max() >= size:
@@ -334,20 +346,24 @@ class BlockLayout:
 
     @cached_property
     def _lanes(self) -> tuple[NDArray[Any], ...]:
-        """Of each lane the matrix of the batch, (a, c) and so on, and whether it is in use."""
+        """Of each lane the matrix of the batch, (a, c) and so on, whether in use, which copy."""
         blocks = self.blocks
         lanes = np.arange(blocks.lanes)
+        if self.role == "right":
+            lanes, copy = np.divmod(lanes, blocks.copies)
+        else:
+            copy, lanes = np.divmod(lanes, blocks.distinct_lanes)
         rest, c = np.divmod(lanes, blocks.wide)
         rest, b = np.divmod(rest, blocks.shares)
         e, a = np.divmod(rest, blocks.tall)
-        return e, np.stack([a, c]), b, e < blocks.batch
+        return e, np.stack([a, c]), b, (e < blocks.batch) & (copy < blocks.copies), copy
 
     def _coordinates(
         self, vectors: Sequence[NDArray[Any]], part: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Matrix, row and column in each lane of each row of lanes of vectors."""
         blocks = self.blocks
-        e, (a, c), b, _ = self._lanes
+        e, (a, c), b, _, _ = self._lanes
         group, first, second, *rotation = (each[:, np.newaxis, np.newaxis] for each in vectors)
         h = np.arange(blocks.side)[:, np.newaxis]
 
@@ -379,10 +395,10 @@ class BlockLayout:
     def is_copy(self) -> NDArray[np.bool_]:
         """For each slot of a vector whether it holds what another slot holds as well."""
         blocks = self.blocks
-        _, (a, c), _, _ = self._lanes
-        copies = np.zeros(blocks.lanes, dtype=bool)
+        _, (a, c), _, _, copy = self._lanes
+        copies: NDArray[np.bool_] = copy > 0
         if self.role != "product":
-            copies = (c if self.role in _LEFT else a) > 0
+            copies |= (c if self.role in _LEFT else a) > 0
         by_row = np.broadcast_to(copies, (blocks.side, blocks.lanes))
         return by_row.reshape(blocks.side, blocks.rows, blocks.step).swapaxes(0, 1).reshape(-1)
 
@@ -392,9 +408,10 @@ class BlockLayout:
         No more than one block of rows and of columns is looked at: others may be emptier.
         """
         _, *along = self.grid
-        terms = {"left": along[-1], "diagonals": along[-1], "right": along[0]}.get(self.role, 1)
-        # All but the last run of inner indices fill their vectors alike.
-        first_ragged = max(0, terms - self.blocks.run)
+        terms = along[0] if self.role == "right" else along[-1]
+        # All but the last run of inner indices fill their vectors alike; of products none.
+        ragged_terms = self.blocks.side if self.role == "product" else self.blocks.run
+        first_ragged = max(0, terms - ragged_terms)
         seen = [0, *range(first_ragged, terms)]
         stride = along[1] if self.role == "right" else 1
         numbers = np.array(seen) * stride

@@ -1,13 +1,28 @@
 import re
+from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cloakwork.errors import InvalidParametersError, KeyBudgetError, MemoryBudgetError
+from cloakwork.frontends.matmul.shapes import whole_views
 from cloakwork.plan.matmul.choose import Choice, Options, cheapest_choice
+from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.product import Product, families
+from cloakwork.plan.matmul.waste import clear_multiplications
+from cloakwork.plan.passes.levels import depth_of
+from cloakwork.programs.keys import required_keys
 from cloakwork.programs.matrices import Blocks
+from cloakwork.programs.slots import (
+    Add,
+    Input,
+    Output,
+    Rescale,
+    Rotate,
+    RotatedProducts,
+    SwitchProduct,
+)
 from cloakwork.schemes.transform_cache import ciphertext_bytes
 
 RINGS = range(12, 17)
@@ -19,9 +34,9 @@ def chosen(product: Product, options: Options = OPTIONS) -> Choice:
 
 
 def terms_of(product: Product, choice: Choice) -> int:
-    """Clear multiplications for each limb: four of every word of a term."""
-    found = product.counts(choice.blocks)
-    return 4 * choice.parameters.n * found.groups * found.terms * found.side
+    """Clear multiplications for each limb."""
+    assert 2 * choice.blocks.slots == choice.parameters.n
+    return clear_multiplications(product, choice.blocks)
 
 
 @pytest.mark.parametrize("size", [256, 512, 1024, 2048, 4096])
@@ -30,18 +45,52 @@ def test_multiples_of_blocks_waste_nothing(size: int) -> None:
     assert terms_of(product, chosen(product)) <= 4.4 * product.multiplications
 
 
-@pytest.mark.parametrize("size", [64, 128])
-def test_small_multiples_leave_half_of_the_slots_rather_than_few_rotations(size: int) -> None:
-    product = Product(1, size, size, size)
-    choice = chosen(product)
-    assert terms_of(product, choice) <= 8 * product.multiplications
+# Squares and others, evenly by their logarithms.
+SIZE = st.floats(6.0, 10.1).map(lambda bits: int(2**bits))
+SHAPES = st.tuples(SIZE, SIZE, SIZE) | SIZE.map(lambda size: (size, size, size))
+
+
+@settings(max_examples=40)
+@example((65, 65, 65))
+@example((129, 129, 129))
+@example((69, 689, 219))
+@given(SHAPES)
+def test_every_size_takes_at_most_eight_clear_multiplications(sizes: tuple[int, int, int]) -> None:
+    product = Product(1, *sizes)
+    assert terms_of(product, chosen(product)) <= 8 * product.multiplications
 
 
 @settings(max_examples=6)
-@given(*(st.integers(256, 700) for _ in range(3)))
-def test_other_sizes_waste_less_than_half(rows: int, inner: int, columns: int) -> None:
-    product = Product(1, rows, inner, columns)
-    assert terms_of(product, chosen(product)) <= 8 * product.multiplications
+@given(SHAPES)
+def test_programs_switch_once_a_result_on_one_level(sizes: tuple[int, int, int]) -> None:
+    product = Product(1, *sizes)
+    blocks = chosen(product).blocks
+    rows, inner, columns = sizes
+    views = whole_views((rows, inner), (inner, columns), (rows, columns))
+    program = planned_product("product", product, blocks, ("a", "b"), views).program
+    found = product.counts(blocks)
+    kinds = Counter(type(each) for each in program.operations)
+    # Two decompositions and one division each; shares are summed by a rotation each time.
+    assert kinds[SwitchProduct] == kinds[Rescale] == kinds[Output] == found.products
+    assert kinds[Rotate] == kinds[Add] == found.products * len(blocks.lane_sums())
+    assert kinds[RotatedProducts] == found.groups
+    assert kinds[Input] == found.left + found.right
+    assert depth_of(program) == 1
+    keys = required_keys(program)
+    assert keys.relinearisation_level == 1
+    assert len(keys.rotated_products) == blocks.side - 1
+    assert len(keys.rotations) <= blocks.side - 1 + len(blocks.lane_sums())
+
+
+# What einsum of two matrices took in products of slots, in and out.
+BY_SLOTS = {14: 3, 16: 3, 17: 7, 20: 7, 24: 13, 28: 15, 30: 17, 32: 17, 33: 35, 48: 97, 64: 129}
+
+
+@pytest.mark.parametrize("size", BY_SLOTS)
+def test_small_products_have_no_more_ciphertexts_than_by_slots(size: int) -> None:
+    product = Product(1, size, size, size)
+    found = product.counts(chosen(product).blocks)
+    assert found.left + found.right + found.products <= BY_SLOTS[size]
 
 
 def test_512_has_few_results_and_keys() -> None:

@@ -5,6 +5,7 @@ from cloakwork.plan.matmul.matrix_plan import MatrixPlan, matrix_plan
 from cloakwork.plan.passes.levels import depth_of
 from cloakwork.plan.tensors.search import Task, cheapest_plan
 from cloakwork.programs.ir.tensors import Contract, Node, Source
+from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import Input, Output, SlotProgram, SwitchProduct
 
 RINGS = range(12, 17)
@@ -61,7 +62,23 @@ def test_chains_take_one_level_a_product() -> None:
     plan = matrix_plan(task, RINGS, None)
     assert plan is not None
     assert depth_of(plan.program) == 2
-    assert [each.name for each, _ in plan.operands] in (["c", "b", "a"], ["a", "b", "c"])
+    assert sorted(each.name for each, _ in plan.operands) == ["a", "b", "c"]
+
+
+def test_a_chain_within_a_key_budget_has_fewer_rotations() -> None:
+    a, b, c = (Source(name, (64, 64)) for name in "abc")
+    first = Contract((a, b), ("ik", "kj"), "ij", (64, 64))
+    task = task_of(Contract((first, c), ("ik", "kj"), "ij", (64, 64)), [a, b, c], 0.1)
+
+    def keys_of(plan: MatrixPlan | None) -> int:
+        assert plan is not None
+        return required_keys(plan.program).nbytes(plan.parameters.evaluation_key_bytes)
+
+    budget = keys_of(matrix_plan(task, RINGS, None)) // 2
+    assert keys_of(matrix_plan(task, RINGS, budget)) <= budget
+    with pytest.raises(KeyBudgetError, match="allow key_budget=") as refusal:
+        matrix_plan(task, RINGS, 1000)
+    assert matrix_plan(task, RINGS, refusal.value.least) is not None
 
 
 def test_a_network_of_squares_fits_the_ring_of_two_to_the_thirteen() -> None:

@@ -7,7 +7,7 @@ every number by itself is computed on the vectors as they are.
 
 The blocks of columns stay in the lanes that the first product gives them. Its blocks of rows are
 the shares of the inner index of the second product, whose sum leaves garbage in all other lanes;
-factors have zeros there.
+factors have zeros there. A slot holds one number, as functions that are not linear need it.
 """
 
 from __future__ import annotations
@@ -67,26 +67,22 @@ class Geometry:
         side: d, the rotations of every product.
         tall: Blocks of rows of the first product in a ciphertext.
         wide: Blocks of columns of all products.
-        halves: Whether two inner indices of the first product share a slot. Functions that are not
-            linear need the other half empty.
     """
 
     slots: int
     side: int
     tall: int
     wide: int
-    halves: bool
 
     def blocks(self, product: int) -> Blocks:
         """Those of a product of the chain, counted from 0.
 
         Example:
-            >>> Geometry(64, 8, tall=2, wide=4, halves=True).blocks(1).shares
+            >>> Geometry(64, 8, tall=2, wide=4).blocks(1).shares
             2
         """
         if product == 0:
-            parts = 1 + self.halves
-            return Blocks(self.slots, self.side, tall=self.tall, wide=self.wide, inner_parts=parts)
+            return Blocks(self.slots, self.side, tall=self.tall, wide=self.wide)
         shares = self.tall if product == 1 else 1
         return Blocks(self.slots, self.side, shares=shares, wide=self.wide, run=self.side)
 
@@ -97,7 +93,7 @@ def geometries(spine: Spine, slots: int) -> Iterator[Geometry]:
     Example:
         >>> a, b = (Factor(Source(name, (64, 64)), False) for name in "ab")
         >>> chain = Spine(a, (Times(b, ""), Times(b, "")), transposed=False)
-        >>> Geometry(2048, 16, tall=4, wide=4, halves=True) in set(geometries(chain, 2048))
+        >>> Geometry(2048, 16, tall=4, wide=4) in set(geometries(chain, 2048))
         True
     """
     first = next(step.factor for step in spine.steps if isinstance(step, Times))
@@ -111,7 +107,7 @@ def geometries(spine: Spine, slots: int) -> Iterator[Geometry]:
         while wide <= widest:
             tall = 1
             while tall <= min(tallest, lanes // wide):
-                yield Geometry(slots, side, tall, wide, spine.is_linear)
+                yield Geometry(slots, side, tall, wide)
                 tall *= 2
             wide *= 2
         side *= 2

@@ -16,6 +16,7 @@ from cloakwork.errors import (
 from cloakwork.plan.matmul.budgets import Budgets
 from cloakwork.plan.matmul.parameters import filled, product_parameters, require_ring
 from cloakwork.plan.matmul.product import Product, families
+from cloakwork.plan.matmul.waste import without_waste
 from cloakwork.programs.matrices import Blocks
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.schemes.transform_cache import ciphertext_bytes
@@ -121,7 +122,7 @@ def _cheapest_in_ring(title: str, product: Product, options: Options, log_n: int
     within = Budgets(options.key_budget, options.memory_limit).kept_by(
         title, found, _key_bytes, partial(_peak_bytes, product)
     )
-    return min(within, key=lambda each: each.cost)
+    return min(without_waste(product, within), key=lambda each: each.cost)
 
 
 def _parameters(

@@ -17,6 +17,7 @@ from cloakwork.plan.cost.bgv import counted_costs
 from cloakwork.plan.matmul.budgets import Budgets
 from cloakwork.plan.matmul.parameters import product_sketch, require_ring
 from cloakwork.plan.matmul.product import Product, families
+from cloakwork.plan.matmul.waste import without_waste
 from cloakwork.plan.parameters.bgv import limbs_of, plaintext_moduli
 from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS
 from cloakwork.programs.matrices import Blocks
@@ -160,7 +161,7 @@ def _cheapest_in_ring(
     within = Budgets(options.key_budget, options.memory_limit).kept_by(
         title, found, lambda each: each.key_bytes, lambda each: each.peak_bytes(product)
     )
-    return min(within, key=lambda each: each.cost)
+    return min(without_waste(product, within), key=lambda each: each.cost)
 
 
 def _parameter_sets(

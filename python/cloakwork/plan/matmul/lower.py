@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -63,25 +64,42 @@ def multiplied(
         )
         builder.stage = "switch keys"
         for rotation in range(layout.blocks.side):
-            made[group, tall, wide, rotation] = _vector(
-                builder, products, rotation, layout, rescales=rescales
+            made[group, tall, wide, rotation] = switched(
+                builder,
+                products,
+                rotation * layout.blocks.step,
+                layout.blocks.lane_sums(),
+                rescales=rescales,
+                layout=layout,
             )
     return made
 
 
-def _vector(
-    builder: Builder, products: int, rotation: int, layout: BlockLayout, *, rescales: bool
+def switched(
+    builder: Builder,
+    products: int,
+    steps: int,
+    sums: Sequence[int],
+    *,
+    rescales: bool,
+    layout: BlockLayout | None,
 ) -> int:
-    blocks = layout.blocks
-    sums = blocks.lane_sums()
-    value = builder.append(
-        SwitchProduct(products, rotation * blocks.step), None if rescales or sums else layout
-    )
+    """One vector of rotated products.
+
+    Args:
+        builder: Where the operations go.
+        products: The number of the products.
+        steps: The rotation that the vector is of.
+        sums: Rotations that sum shares of the inner index, one after the other.
+        rescales: Whether products are rescaled, as those of reals are.
+        layout: Where the vector lies, if known.
+    """
+    value = builder.append(SwitchProduct(products, steps), None if rescales or sums else layout)
     if rescales:
         value = builder.append(Rescale(value), None if sums else layout)
-    for steps in sums:
-        turned = builder.append(Rotate(value, steps))
-        value = builder.append(Add(value, turned), layout if steps == sums[-1] else None)
+    for each in sums:
+        turned = builder.append(Rotate(value, each))
+        value = builder.append(Add(value, turned), layout if each == sums[-1] else None)
     return value
 
 

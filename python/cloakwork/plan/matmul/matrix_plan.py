@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 
 from cloakwork._native import Parameters
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidParametersError, KeyBudgetError
 from cloakwork.plan.matmul.chain import (
     Geometry,
+    LoweredChain,
     bounds_in,
     chain_cost,
     geometries,
     lowered_chain,
 )
 from cloakwork.plan.matmul.choose import Options, cheapest_choice
+from cloakwork.plan.matmul.expression import (
+    Expression,
+    least_multiplications,
+    matrix_expression,
+)
+from cloakwork.plan.matmul.orders import cheapest_orders, typical_parameters
 from cloakwork.plan.matmul.parameters import filled, shortest_parameters
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contraction
 from cloakwork.plan.matmul.spine import Spine, spines
-from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS
+from cloakwork.plan.matmul.tree import lowered_expression
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.search import Plan, Task
@@ -34,13 +41,16 @@ from cloakwork.runtime.costs import Costs, total_seconds
 
 # So few numbers are multiplied in the slots of one ciphertext.
 _IN_ONE_PRODUCT = 1 << 11
+# Of one product, which by blocks takes more ciphertexts or more rotations than by slots.
+_IN_FEW_PRODUCTS = 1 << 13
 # Beyond, products of slots are so many that to plan them takes longer than blocks to run.
 _MOST_BY_SLOTS = 1 << 20
 # Of a chain, whose products are planned together and again for every way of each.
 _MOST_OF_CHAINS = 1 << 17
-# Levels, and bits of their scale and headroom, that geometries of a chain are compared by before
-# its parameters are known.
-_TYPICAL_LEVELS, _TYPICAL_SCALE, _TYPICAL_HEADROOM = 2, 33.0, 12.0
+# Of sums and chains without functions, where products of slots cost several times as much.
+_MOST_OF_EXPRESSIONS = 1 << 15
+# Levels that geometries of a chain are compared by before its parameters are known.
+_TYPICAL_LEVELS = 2
 # Vectors of a result, whose operations are planned one by one.
 _MOST_VECTORS = 1 << 14
 
@@ -100,14 +110,67 @@ def matrix_plan(task: Task, rings: Sequence[int], key_budget: int | None) -> Mat
     if contraction is not None:
         return _of_contraction(contraction, task, rings, key_budget)
     chains = [each for each in spines(task.results) if each.multiplications > _IN_ONE_PRODUCT]
-    return _of_chains(chains, task, rings, key_budget) if chains else None
+    if chains:
+        return _of_chains(chains, task, rings, key_budget)
+    expression = matrix_expression(task.results)
+    if expression is None or least_multiplications(expression) <= _IN_ONE_PRODUCT:
+        return None
+    return _of_expression(expression, task, rings, key_budget)
+
+
+def _of_expression(
+    expression: Expression, task: Task, rings: Sequence[int], key_budget: int | None
+) -> MatrixPlan | None:
+    """The cheapest order and lanes of an expression, in the smallest ring that serves it."""
+    for log_n in rings:
+        plan, keys = _within_keys(expression, task, log_n, key_budget)
+        if plan is None:
+            continue
+        # Larger rings do the same for more.
+        if key_budget is not None and keys > key_budget:
+            raise _too_few_keys(task.title, keys, key_budget)
+        return plan
+    return None
+
+
+def _within_keys(
+    expression: Expression, task: Task, log_n: int, key_budget: int | None
+) -> tuple[MatrixPlan | None, int]:
+    """The cheapest plan in a ring with few enough keys, or with the fewest, and their bytes."""
+    multiplications = least_multiplications(expression)
+    best: tuple[MatrixPlan | None, int] = None, 0
+    most_side: int | None = None
+    while most_side is None or most_side > 0:
+        made = None
+        for ordering in cheapest_orders(expression, log_n, task.costs, most_side):
+            lowered = lowered_expression(task.title, ordering)
+            with suppress(InvalidParametersError):
+                made = _in_ring(lowered, multiplications, _MOST_OF_EXPRESSIONS, task, log_n)
+                most_side = ordering.lanes.side // 2
+                break
+        if made is None:
+            break
+        keys = required_keys(made.program).nbytes(made.parameters.evaluation_key_bytes)
+        if best[0] is None or keys < best[1]:
+            best = made, keys
+        if key_budget is None or keys <= key_budget:
+            break
+    return best
+
+
+def _too_few_keys(title: str, keys: int, key_budget: int) -> KeyBudgetError:
+    return KeyBudgetError(
+        f"cannot compile {title} within {key_budget} bytes of evaluation keys: as products of "
+        f"matrices it takes {keys}; allow key_budget={keys}",
+        keys,
+    )
 
 
 def _of_contraction(
     contraction: MatrixContraction, task: Task, rings: Sequence[int], key_budget: int | None
 ) -> MatrixPlan | None:
     product = contraction.product
-    if product.multiplications <= _IN_ONE_PRODUCT:
+    if product.multiplications <= _IN_FEW_PRODUCTS:
         return None
     left, right = contraction.sources
     bounds = (task.bounds[left], task.bounds[right])
@@ -161,11 +224,7 @@ def _of_chains(
         # Larger rings do the same for more.
         if key_budget is None or keys <= key_budget:
             return plan
-        raise KeyBudgetError(
-            f"cannot compile {task.title} within {key_budget} bytes of evaluation keys: as "
-            f"products of matrices it takes {keys}; allow key_budget={keys}",
-            keys,
-        )
+        raise _too_few_keys(task.title, keys, key_budget)
     return None
 
 
@@ -173,7 +232,7 @@ def _cheapest_way(
     chains: Sequence[Spine], log_n: int, costs: Callable[[Parameters], Costs]
 ) -> tuple[Spine, Geometry] | None:
     """The order and the geometry of the least cost."""
-    prices = costs(_typical_parameters(log_n)).at(1)
+    prices = costs(typical_parameters(log_n, _TYPICAL_LEVELS)).at(1)
     ways = [
         (spine, geometry)
         for spine in chains
@@ -181,19 +240,6 @@ def _cheapest_way(
         if _results(spine, geometry) <= _MOST_VECTORS
     ]
     return min(ways, key=lambda way: chain_cost(way[0], way[1], prices), default=None)
-
-
-@lru_cache
-def _typical_parameters(log_n: int) -> Parameters:
-    """What operations are priced by; nothing is encrypted under them."""
-    return Parameters(
-        levels=_TYPICAL_LEVELS,
-        scale_bits=_TYPICAL_SCALE,
-        headroom_bits=_TYPICAL_HEADROOM,
-        log_n=log_n,
-        word_bits=EXACT_WORD_BITS,
-        insecure=True,
-    )
 
 
 def _results(spine: Spine, geometry: Geometry) -> int:
@@ -205,6 +251,17 @@ def _results(spine: Spine, geometry: Geometry) -> int:
 
 def _chain_in_ring(spine: Spine, geometry: Geometry, task: Task, log_n: int) -> MatrixPlan:
     lowered = lowered_chain(task.title, spine, geometry)
+    return _in_ring(lowered, spine.multiplications, _MOST_OF_CHAINS, task, log_n)
+
+
+def _in_ring(
+    lowered: LoweredChain, multiplications: int, most_by_slots: int, task: Task, log_n: int
+) -> MatrixPlan:
+    """The plan of a program whose levels are not yet lowered.
+
+    Raises:
+        InvalidParametersError: The ring is too small for it.
+    """
     program = lowest_levels(simplified(lowered.program))
     known = value_bounds(program, bounds_in(lowered, task.bounds))
     reached = max([1.0, *(bound for bound in known if bound is not None)])
@@ -229,8 +286,8 @@ def _chain_in_ring(spine: Spine, geometry: Geometry, task: Task, log_n: int) -> 
         lowered.sources,
         lowered.result,
         bound,
-        spine.multiplications,
-        _MOST_OF_CHAINS,
+        multiplications,
+        most_by_slots,
         task,
     )
 

@@ -6,14 +6,15 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cloakwork.plan.matmul.lanes import parts_of
 from cloakwork.programs.layout import power_of_two
 from cloakwork.programs.matrices import Blocks, Counts, counts
 from cloakwork.runtime.costs import LevelCosts
 
 # What a vector costs that is encrypted or decrypted, and sent, in additions to it.
-_HANDLING = 12.0
+HANDLING = 12.0
 # What a key costs that is made, sent and held, in rotations.
-_KEY = 2.0
+KEY = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +94,10 @@ class Product:
         each = top.rotated_products(found.terms, blocks.side)
         output = top.product_switch + (top.rescale if top is not bottom else 0.0)
         output += len(blocks.lane_sums()) * (bottom.rotation + bottom.addition)
-        handled = _HANDLING * (
+        handled = HANDLING * (
             top.addition * (found.left + found.right) + bottom.addition * found.products
         )
-        keys = _KEY * top.rotation * (2 * blocks.side - 1 + len(blocks.lane_sums()))
+        keys = KEY * top.rotation * (2 * blocks.side - 1 + len(blocks.lane_sums()))
         return found.groups * each + found.products * output + handled + keys
 
 
@@ -115,27 +116,44 @@ def families(product: Product, slots: int, rows: int, parts: int) -> Iterator[Bl
         True
     """
     # Where results are more than operands, half as many count for more.
-    is_outer = product.inner <= min(product.rows, product.columns)
+    is_outer = parts > 1 and product.inner <= min(product.rows, product.columns)
     side = 1
     while side <= min(slots, power_of_two(max(product.rows, product.columns))):
-        lanes = rows * slots // side
-        tallest = power_of_two(-(-product.rows // side))
-        widest = power_of_two(-(-product.columns // side))
-        most = power_of_two(product.batch)
-        longest = power_of_two(-(-product.inner // parts))
-        for batch in _doubling(min(most, lanes)):
-            for tall in _doubling(min(tallest, lanes // batch)):
-                for wide in _doubling(min(widest, lanes // (batch * tall))):
-                    left = lanes // (batch * tall * wide)
-                    for shares in _doubling(min(longest, left)):
-                        if shares > 1 and shares * wide > slots // side:
-                            break
-                        yield Blocks(
-                            slots, side, rows, batch, tall, shares, wide, inner_parts=parts
-                        )
-                    if parts > 1 and is_outer and wide < widest:
-                        yield Blocks(slots, side, rows, batch, tall, wide=wide, column_parts=parts)
+        for column_parts in (1, parts) if is_outer else (1,):
+            yield from _of_side(product, slots, side, rows, parts, column_parts)
         side *= 2
+
+
+def _of_side(
+    product: Product, slots: int, side: int, rows: int, parts: int, column_parts: int
+) -> Iterator[Blocks]:
+    """Ways with so many rotations, `column_parts` blocks of columns in a slot."""
+    lanes, step = rows * slots // side, slots // side
+    tallest, widest = -(-product.rows // side), -(-product.columns // (side * column_parts))
+    inner_parts = parts if column_parts == 1 else 1
+    longest = power_of_two(-(-product.inner // inner_parts)) if column_parts == 1 else 1
+    for batch in parts_of(product.batch, lanes):
+        for shares in _doubling(min(longest, lanes // batch, step)):
+            for tall in parts_of(tallest, lanes // (batch * shares)):
+                most = lanes // (batch * shares * tall)
+                wide = parts_of(widest, most)[-1]
+                if rows > 1 and shares > 1:
+                    # Shares are summed within a row of slots.
+                    wide = min(1 << most.bit_length() - 1, power_of_two(widest), step // shares)
+                # More blocks of rows would lie in lanes that are free.
+                if tall < tallest and 2 * batch * shares * tall * wide <= lanes:
+                    continue
+                yield Blocks(
+                    slots,
+                    side,
+                    rows,
+                    batch,
+                    tall,
+                    shares,
+                    wide,
+                    inner_parts=inner_parts,
+                    column_parts=column_parts,
+                )
 
 
 def _doubling(most: int) -> Iterator[int]:

@@ -111,6 +111,53 @@ def turned(node: Node) -> Turned:
     return Turned(node, axes)
 
 
+def without_transposes(node: Node) -> tuple[Node, bool]:
+    """A node without the transposes that end in it, and whether they transpose it.
+
+    Example:
+        >>> x = Source("x", (2, 3))
+        >>> without_transposes(Contract((x,), ("ij",), "ji", (3, 2))) == (x, True)
+        True
+    """
+    found = turned(node)
+    return found.node, found.axes == (1, 0)
+
+
+def matrix_pair(node: Node) -> tuple[tuple[Node, bool], tuple[Node, bool]] | None:
+    """The left and the right operand of a product of two matrices, and whether each is transposed.
+
+    None of what is no such product.
+
+    Example:
+        >>> x = Source("x", (2, 3))
+        >>> matrix_pair(Contract((x, x), ("ik", "jk"), "ij", (2, 2))) == ((x, False), (x, True))
+        True
+    """
+    if not isinstance(node, Contract) or len(node.operands) != 2:
+        return None
+    one, other = node.operands
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return None
+    terms, output = node.labels, node.output
+    shapes = [len(each.shape) for each in (one, other)]
+    inner = set(terms[0]) & set(terms[1]) - set(output)
+    whole = shapes == [2, 2] and len(inner) == 1 and len(set(output)) == 2
+    if not whole or any(len(set(each)) < len(each) for each in terms):
+        return None
+    if {*terms[0], *terms[1]} != {*output, *inner} or set(terms[0]) == set(terms[1]):
+        return None
+    sizes = dict(zip(terms[0], one.shape, strict=True))
+    if any(
+        sizes.get(label, size) != size for label, size in zip(terms[1], other.shape, strict=True)
+    ):
+        return None
+    pairs = [(one, terms[0]), (other, terms[1])]
+    if output[0] not in terms[0]:
+        pairs.reverse()
+    (left, of_left), (right, of_right) = pairs
+    return (left, of_left[0] != output[0]), (right, of_right[1] != output[1])
+
+
 def _label_sizes(contraction: Contract) -> Mapping[str, int] | None:
     """The size of every label; None where one comes twice in a term, or an axis is stretched."""
     sizes: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Finds chains of products of matrices among tensor operations, functions of slots between them.
+"""Finds networks among tensor operations: products of matrices, functions of slots between them.
 
 A chain is a spine X_0, X_1, ... of matrices: each is a matrix from outside times the one before,
 W X, or the same function of every number of the one before. What is multiplied from the right is a
@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.plan.matmul.recognise import MatrixView, turned
+from cloakwork.plan.matmul.recognise import MatrixView, matrix_pair, without_transposes
 from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum, operand_nodes
 
 _MATRIX_AXES = 2
@@ -110,30 +110,24 @@ class Spine:
         """Levels that it takes at least: one a product."""
         return sum(isinstance(step, Times) for step in self.steps)
 
-    @property
-    def is_linear(self) -> bool:
-        """Whether there are products alone."""
-        return all(isinstance(step, Times) for step in self.steps)
-
 
 def spines(results: Sequence[Node]) -> list[Spine]:
     """The chains that a graph of one result may be computed as; none where it is no chain.
 
-    Products alone may be taken from the left or from the right.
+    Of products alone, without a function, there is none: see `plan.matmul.expression`.
 
     Example:
-        >>> a, b, c = (Source(name, (3, 3)) for name in "abc")
-        >>> product = Contract((a, b), ("ik", "kj"), "ij", (3, 3))
-        >>> found = spines([Contract((product, c), ("ik", "kj"), "ij", (3, 3))])
-        >>> [(each.first.source.name, each.transposed) for each in found]
-        [('c', False), ('a', True)]
+        >>> v, w, x = (Source(name, (3, 3)) for name in "vwx")
+        >>> hidden = Contract((w, x), ("ik", "kj"), "ij", (3, 3))
+        >>> square = Contract((hidden, hidden), ("ij", "ij"), "ij", (3, 3))
+        >>> (found,) = spines([Contract((v, square), ("ik", "kj"), "ij", (3, 3))])
+        >>> found.first.source.name, len(found.steps)
+        ('x', 3)
     """
     if len(results) != 1 or len(results[0].shape) != _MATRIX_AXES:
         return []
-    factors = _factors(results[0], transposed=False)
-    if factors is not None:
-        origin = results[0].origin if isinstance(results[0], Contract) else ""
-        return [] if len(factors) < 2 else _both_ways(factors, origin)
+    if _factors(results[0], transposed=False) is not None:
+        return []
     found = (_spine(results[0], transposed=each) for each in (False, True))
     return [
         Spine(first, tuple(steps), transposed)
@@ -143,22 +137,13 @@ def spines(results: Sequence[Node]) -> list[Spine]:
     ]
 
 
-def _both_ways(factors: Sequence[Factor], origin: str) -> list[Spine]:
-    from_right = tuple(Times(each, origin) for each in reversed(factors[:-1]))
-    from_left = tuple(Times(each.flipped, origin) for each in factors[1:])
-    return [
-        Spine(factors[-1], from_right, transposed=False),
-        Spine(factors[0].flipped, from_left, transposed=True),
-    ]
-
-
 def _factors(node: Node, *, transposed: bool) -> list[Factor] | None:
     """The matrices that a node is the product of; None where there is anything else."""
-    inner, flipped = _flat(node)
+    inner, flipped = without_transposes(node)
     transposed ^= flipped
     if isinstance(inner, Source):
         return [Factor(inner, transposed)] if len(inner.shape) == _MATRIX_AXES else None
-    pair = _pair(inner)
+    pair = matrix_pair(inner)
     if pair is None:
         return None
     made: list[Factor] = []
@@ -172,11 +157,11 @@ def _factors(node: Node, *, transposed: bool) -> list[Factor] | None:
 
 def _spine(node: Node, *, transposed: bool) -> tuple[Factor, list[Step]] | None:
     """The chain that ends in a node, or in its transpose."""
-    inner, flipped = _flat(node)
+    inner, flipped = without_transposes(node)
     transposed ^= flipped
     if isinstance(inner, Source):
         return None
-    pair = _pair(inner)
+    pair = matrix_pair(inner)
     if pair is None:
         return _through_function(inner, transposed=transposed)
     (left, left_turned), (right, right_turned) = pair
@@ -217,7 +202,7 @@ def _argument(node: Node) -> Node | None:
         if id(each) in seen:
             continue
         seen.add(id(each))
-        if _pair(each) is not None:
+        if matrix_pair(each) is not None:
             if found is not None and found is not each:
                 return None
             found = each
@@ -253,39 +238,3 @@ def is_slotwise(node: Node) -> bool:
 
 def _uniform(array: NDArray[np.float64]) -> bool:
     return bool((array == array.flat[0]).all())
-
-
-def _flat(node: Node) -> tuple[Node, bool]:
-    """A node without transposes, and whether they transpose."""
-    found = turned(node)
-    return found.node, found.axes == (1, 0)
-
-
-def _pair(node: Node) -> tuple[tuple[Node, bool], tuple[Node, bool]] | None:
-    """The left and the right operand of a product of two matrices, and whether each is transposed.
-
-    None of what is no such product.
-    """
-    if not isinstance(node, Contract) or len(node.operands) != 2:
-        return None
-    one, other = node.operands
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return None
-    terms, output = node.labels, node.output
-    shapes = [len(each.shape) for each in (one, other)]
-    inner = set(terms[0]) & set(terms[1]) - set(output)
-    whole = shapes == [2, 2] and len(inner) == 1 and len(set(output)) == 2
-    if not whole or any(len(set(each)) < len(each) for each in terms):
-        return None
-    if {*terms[0], *terms[1]} != {*output, *inner} or set(terms[0]) == set(terms[1]):
-        return None
-    sizes = dict(zip(terms[0], one.shape, strict=True))
-    if any(
-        sizes.get(label, size) != size for label, size in zip(terms[1], other.shape, strict=True)
-    ):
-        return None
-    pairs = [(one, terms[0]), (other, terms[1])]
-    if output[0] not in terms[0]:
-        pairs.reverse()
-    (left, of_left), (right, of_right) = pairs
-    return (left, of_left[0] != output[0]), (right, of_right[1] != output[1])
