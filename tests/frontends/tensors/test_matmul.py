@@ -154,3 +154,23 @@ def test_programs_with_ranges_are_loaded_again(tmp_path: Path) -> None:
     assert loaded.value_bounds == program.value_bounds
     with pytest.raises(errors.ValueOutOfRangeError):
         loaded.run_clear(**drawn(1.0))
+
+
+def test_eager_products_of_rows_are_within_their_precision() -> None:
+    session = cw.Session(depth=2, insecure=True, log_n=13)
+    a, b = np.random.default_rng(4).uniform(-1, 1, (2, 64, 64))
+    made = session.encrypt(a, bound=1) @ session.encrypt(b, bound=1)
+    assert np.abs(session.decrypt(made) - a @ b).max() < 2.0**-made.precision
+    again = session.decrypt((made + made)[:2, 1:])
+    assert np.abs(again - 2 * (a @ b)[:2, 1:]).max() < ERROR
+
+
+def test_eager_products_of_rows_keep_a_key_budget() -> None:
+    free = cw.Session(depth=2, insecure=True, log_n=13)
+    a = np.eye(64)
+    free.encrypt(a) @ free.encrypt(a)
+    budget = free.key_bytes // 2
+    session = cw.Session(depth=2, insecure=True, log_n=13, key_budget=budget)
+    tight = session.encrypt(a) @ session.encrypt(a)
+    assert session.key_bytes <= budget
+    np.testing.assert_allclose(session.decrypt(tight), a, atol=ERROR)
