@@ -40,6 +40,9 @@ from cloakwork.programs.slots import (
 )
 from cloakwork.runtime.costs import LevelCosts
 
+# What an input costs beyond `Product.cost`, in additions: at higher levels than its product's, it
+# takes as much longer to encrypt and to send.
+_ENTERING = 24.0
 # Above every level that a chain can end up with; the true ones follow from its depth.
 _TOP = 200
 
@@ -140,6 +143,8 @@ def chain_cost(spine: Spine, geometry: Geometry, prices: LevelCosts) -> float:
         rows, inner = step.factor.shape
         product = Product(1, rows, inner, columns)
         found = product.counts(blocks)
+        entering = found.left + (0 if products else found.right)
+        total += _ENTERING * prices.addition * entering
         total += product.cost(blocks, prices, prices) + found.products * prices.rescale
         grid, products = found.products, products + 1
     return total
