@@ -213,7 +213,9 @@ class Program(Saved):
     def input_bounds(self) -> tuple[float, ...] | None:
         """For each input of a slot program over reals the largest absolute value of any slot."""
         bounds = self.packing.input_bounds()
-        return None if bounds is None else tuple(float(each.max()) for each in bounds)
+        if bounds is None:
+            return None
+        return tuple(max(float(each.max()), _LEAST_BOUND) for each in bounds)
 
     @cached_property
     def value_bounds(self) -> tuple[float | None, ...] | None:
