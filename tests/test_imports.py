@@ -43,6 +43,7 @@ MODULES = {
     "base": "",
     "clear": "",
     "clear_products": "",
+    "recent_plaintexts": "",
     "transform_cache": "",
 }
 

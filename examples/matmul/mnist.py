@@ -1,7 +1,8 @@
 """Classify 4096 encrypted images by a network whose weights are encrypted, too.
 
 One client has trained a network on MNIST, another has images; the evaluator sees neither. The
-network is two products of encrypted matrices with a square between them.
+network is two products of encrypted matrices with a square between them. Between which ends their
+numbers lie follows from the images that the first client has trained on, with a margin.
 Run: python -m examples.matmul.mnist
 """
 
@@ -17,12 +18,18 @@ from torch import nn
 from torch.nn import functional
 
 import cloakwork as cw
-from examples.matmul.clients import answer, step
+from examples.matmul.clients import Answer, answer, step
 
 IMAGES = 4096
 UNITS = 127
 EPOCHS = 12
 LEARNING_RATE = 2e-3
+
+# How much larger than on the images of the training numbers on the way may be.
+MARGIN = 1.5
+# Classes are those of any multiple of the scores, and errors count least where no weights are much
+# larger than others: units and scores come to so much on the images of the training.
+UNITS_REACH, SCORES_REACH = 2.0, 0.7
 
 Array = NDArray[np.float64]
 
@@ -70,11 +77,11 @@ def trained(data: Split) -> tuple[Array, Array]:
             torch.autograd.backward(loss)
             optimiser.step()
     weights, scores = _with_bias(first), _with_bias(last)
-    # No larger than the weights, so that it does not raise their bound.
-    constant = np.abs(weights).max()
-    weights = np.vstack([weights, np.append(np.zeros(first.in_features), constant)])
-    scores[:, -1] /= constant**2
-    return weights, scores
+    factor = UNITS_REACH / np.abs(weights @ data.train).max()
+    weights = np.vstack([factor * weights, np.append(np.zeros(first.in_features), 1)])
+    # These are of the unit that is 1, the others of units times the factor.
+    scores[:, -1] *= factor**2
+    return weights, scores * (SCORES_REACH / np.abs(network(data.train, weights, scores)).max())
 
 
 def _with_bias(layer: nn.Linear) -> Array:
@@ -87,6 +94,24 @@ def network(images: Array, first: Array, last: Array) -> Array:
     return last @ (first @ images) ** 2
 
 
+def report(found: Answer, clear: Array, labels: NDArray[np.int64]) -> None:
+    """Print how images are classified by encrypted scores, and by those in the clear.
+
+    Args:
+        found: The scores of the images, as columns, and what they took.
+        clear: The scores in the clear.
+        labels: The digits.
+    """
+    guesses, clear_guesses = found.result.argmax(axis=0), clear.argmax(axis=0)
+    print("\nThe result")
+    found.report()
+    print(f"  accuracy on encrypted images        {(guesses == labels).mean():.4f}")
+    print(f"  accuracy in the clear               {(clear_guesses == labels).mean():.4f}")
+    print(f"  largest error of a score            {np.abs(found.result - clear).max():.1e}")
+    same = int((guesses == clear_guesses).sum())
+    print(f"  images classified as in the clear   {same} of {len(labels)}")
+
+
 def main() -> None:
     """Run the whole job and print what it did."""
     data = mnist()
@@ -95,22 +120,21 @@ def main() -> None:
         first, last = trained(data)
     tensors = {"images": data.test, "first": first, "last": last}
     specs = [cw.Spec(each.shape, bound=float(np.abs(each).max())) for each in tensors.values()]
+    reached = MARGIN * float(np.abs(first @ data.train).max())
+    highest = MARGIN * float(np.abs(network(data.train, first, last)).max())
+
+    def scores(images: cw.Tensor, first: cw.Tensor, last: cw.Tensor) -> cw.Tensor:
+        units = cw.within(first @ images, -reached, reached)
+        return cw.within(last @ units**2, -highest, highest)
+
     with step("compile it"):
-        program = cw.compile(network, *specs, precision=8, public_inputs=True)
+        program = cw.compile(scores, *specs, precision=8, public_inputs=True)
     found = answer(
         program, {"second": {"images": data.test}, "first": {"first": first, "last": last}}
     )
 
-    clear = network(data.test, first, last)
-    guesses, clear_guesses = found.result.argmax(axis=0), clear.argmax(axis=0)
     print(f"\nThe plan\n{cw.explain(program)}")
-    print("\nThe result")
-    found.report()
-    print(f"  accuracy on encrypted images        {(guesses == data.test_labels).mean():.4f}")
-    print(f"  accuracy in the clear               {(clear_guesses == data.test_labels).mean():.4f}")
-    print(f"  largest error of a score            {np.abs(found.result - clear).max():.1e}")
-    same = int((guesses == clear_guesses).sum())
-    print(f"  images classified as in the clear   {same} of {IMAGES}")
+    report(found, network(data.test, first, last), data.test_labels)
 
 
 if __name__ == "__main__":

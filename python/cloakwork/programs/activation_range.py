@@ -1,4 +1,4 @@
-"""The numbers that a polynomial in place of an activation is meant for."""
+"""The numbers that come to a place of a program: what an activation or later bounds rest on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cloakwork.base.arguments import apart
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.layout import Layout
+from cloakwork.programs.matrices import BlockLayout
 from cloakwork.programs.places import Places
 
 # What rounding may add at the end of a range, as a part of it.
@@ -19,12 +20,12 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActivationRange:
-    """What a polynomial expects of the numbers that come to it.
+    """What a polynomial expects of the numbers that come to it, or a user says of a product.
 
     Args:
         layer: The name of its layer.
         values: The values of the program that are its operand, a ciphertext each.
-        places: How the operand is packed: as a batch of tensors, or as one.
+        places: How the operand is packed: as a batch of tensors, as one, or as a matrix in blocks.
         low: The least number expected.
         high: The greatest.
         scale: What the slots hold is a number times this, plus a shift.
@@ -36,7 +37,7 @@ class ActivationRange:
 
     layer: str
     values: tuple[int, ...]
-    places: Places | Layout
+    places: Places | Layout | BlockLayout
     low: float
     high: float
     scale: float = 1.0
@@ -57,10 +58,10 @@ class ActivationRange:
             vectors: The slots of each of the values.
             width: Inputs that a ciphertext has slots for.
         """
-        if isinstance(self.places, Layout):
-            operands = self.places.unpack(vectors)
-        else:
+        if isinstance(self.places, Places):
             operands = self.places.unpack(vectors, width)
+        else:
+            operands = self.places.unpack(vectors)
         numbers = (operands - self.shift) / self.scale
         return float(numbers.min()), float(numbers.max())
 

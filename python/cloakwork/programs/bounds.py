@@ -17,11 +17,11 @@ from cloakwork.programs.slots import Constant, Input, Polynomial, SlotProgram, V
 
 # What outgrows a double stays here, as the engine's own bounds do.
 _LARGEST = float(np.finfo(np.float64).max)
-_NONE: Mapping[int, float] = MappingProxyType({})
+_NONE: Mapping[int, float | Vector] = MappingProxyType({})
 
 
 def value_bounds(
-    program: SlotProgram, inputs: Sequence[Vector], ceilings: Mapping[int, float] = _NONE
+    program: SlotProgram, inputs: Sequence[Vector], ceilings: Mapping[int, float | Vector] = _NONE
 ) -> list[float | None]:
     """Bound every value of a program, given bounds of the slots of its inputs.
 
@@ -34,7 +34,8 @@ def value_bounds(
         inputs: For each input operation in order, the largest absolute value of every
             slot: 0 where it is known to be empty, the bound of the whole where it may hold
             anything.
-        ceilings: What no slot of these values exceeds, by their numbers, for other reasons.
+        ceilings: What no slot of these values exceeds, by their numbers, for other reasons: one
+            number for all slots, or one for each.
 
     Returns:
         For each operation the largest bound of any slot of its value; None for a constant, and for

@@ -291,6 +291,12 @@ class BlockLayout:
         """Whether slots without an element may hold anything."""
         return self.role == "product" and self.blocks.shares > 1
 
+    def garbage_slots(self) -> NDArray[np.bool_]:
+        """For each slot of a vector whether it may hold anything."""
+        _, _, shares, _, _ = self._lanes
+        held = np.broadcast_to(self.garbage & (shares > 0), (self.blocks.side, self.blocks.lanes))
+        return self._by_slot(held)
+
     @cached_property
     def grid(self) -> tuple[int, ...]:
         """Vectors by group of the batch, and along each index of the role."""
@@ -399,7 +405,11 @@ class BlockLayout:
         copies: NDArray[np.bool_] = copy > 0
         if self.role != "product":
             copies |= (c if self.role in _LEFT else a) > 0
-        by_row = np.broadcast_to(copies, (blocks.side, blocks.lanes))
+        return self._by_slot(np.broadcast_to(copies, (blocks.side, blocks.lanes)))
+
+    def _by_slot(self, by_row: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """What is known of each lane of each row of lanes, in the order of slots."""
+        blocks = self.blocks
         return by_row.reshape(blocks.side, blocks.rows, blocks.step).swapaxes(0, 1).reshape(-1)
 
     def fullness(self) -> list[NDArray[np.float64]]:

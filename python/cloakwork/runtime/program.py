@@ -25,6 +25,7 @@ from cloakwork.programs.activation_range import ActivationRange, left_ranges
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.layout import Layout
+from cloakwork.programs.matrices import BlockLayout
 from cloakwork.programs.packing import Packed, Packing, bound_arguments
 from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.packing.bits import BitPacking
@@ -97,7 +98,8 @@ class Program(Saved):
         scheme: What it is encrypted by.
         body: The operations.
         packing: How arguments lie in ciphertexts, and results.
-        ranges: The layers of a network, by the numbers that they are meant for.
+        ranges: The layers of a network, by the numbers that they are meant for; and what users say
+            of products on the way.
         error: The largest error of a result to expect, as seen on calibration data; None where the
             estimates of ciphertexts say it.
         threads: How many threads it was made for; None for any number.
@@ -211,7 +213,9 @@ class Program(Saved):
     def input_bounds(self) -> tuple[float, ...] | None:
         """For each input of a slot program over reals the largest absolute value of any slot."""
         bounds = self.packing.input_bounds()
-        return None if bounds is None else tuple(float(each.max()) for each in bounds)
+        if bounds is None:
+            return None
+        return tuple(max(float(each.max()), _LEAST_BOUND) for each in bounds)
 
     @cached_property
     def value_bounds(self) -> tuple[float | None, ...] | None:
@@ -358,11 +362,14 @@ class Program(Saved):
         missing = [port.name for port in self.inputs if port.name not in packed.ports]
         if missing:
             apart = {*self.packing.vectors_of(packed.ports), *self.packing.vectors_of(missing)}
-            if len(apart) != self.packing.vector_counts[0] or self.ranges:
+            # Whoever has one of several matrices cannot know what their products come to.
+            checked = self.ranges and not isinstance(self.packing, MatrixPacking)
+            if len(apart) != self.packing.vector_counts[0] or checked:
                 raise InputNameError(
                     f"cannot {action}: expected all inputs, which share ciphertexts or are "
                     f"checked together, got none for {', '.join(missing)}"
                 )
+            return packed
         reports = self.left_ranges(packed)
         if reports:
             raise ValueOutOfRangeError(
@@ -374,7 +381,7 @@ class Program(Saved):
     @property
     def _range_advice(self) -> str:
         """What to do about numbers that leave a range."""
-        if isinstance(self.packing, TensorPacking):
+        if isinstance(self.packing, TensorPacking | MatrixPacking):
             return "say by cloakwork.within that numbers may be as large"
         return "calibrate with inputs like these, or compile with a larger margin"
 
@@ -479,7 +486,7 @@ def bounds_of_values(
     Args:
         body: The operations.
         inputs: The bounds of the slots.
-        ranges: What polynomials are meant for.
+        ranges: What polynomials are meant for, and what users say of products.
         known: What else no slot of some values exceeds, by their numbers.
     """
     ceilings = dict(known)
@@ -520,7 +527,7 @@ def _is_range_of(given: ActivationRange, body: Body, packing: Packing) -> bool:
     match packing, given.places:
         case BatchPacking(width=width), Places():
             pass
-        case TensorPacking(), Layout():
+        case (TensorPacking(), Layout()) | (MatrixPacking(), BlockLayout()):
             width = 1
         case _:
             return False

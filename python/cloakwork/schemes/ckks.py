@@ -35,6 +35,7 @@ from cloakwork.programs.slots import Basis, Bootstrap, SlotProgram, State, Vecto
 from cloakwork.schemes.base import Backend, Decrypted, Flooding, levels_of
 from cloakwork.schemes.ckks_estimates import CkksEstimates
 from cloakwork.schemes.clear_real import ClearReal, RealScheme
+from cloakwork.schemes.recent_plaintexts import RecentPlaintexts
 from cloakwork.schemes.transform_cache import TransformCache, ciphertext_bytes
 
 
@@ -73,6 +74,7 @@ class CkksBackend(Backend[Ciphertext]):
         self._refreshing = refreshing
         self._evaluator = Evaluator(keys)
         self._making = threading.Lock()
+        self._factors = RecentPlaintexts(parameters)
 
     def extend_keys(self, keys: EvaluationKeys) -> None:
         """Take in further evaluation keys of the same secret key.
@@ -106,7 +108,7 @@ class CkksBackend(Backend[Ciphertext]):
 
     def multiply_constant(self, value: Ciphertext, constant: Vector) -> Ciphertext:
         scale = self.parameters.matching_scale(value.level, value.scale)
-        plaintext = self.parameters.encode(constant, level=value.level, scale=scale)
+        plaintext = self._factors.of(constant, value.level, scale)
         return self._evaluator.multiply_plain(value, plaintext)
 
     def negate(self, value: Ciphertext) -> Ciphertext:

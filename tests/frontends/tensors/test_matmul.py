@@ -1,3 +1,6 @@
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -91,3 +94,83 @@ def test_chains_of_ciphertexts_are_within_their_precision() -> None:
     assert program.packing.kind == "matrices"
     expected = np.linalg.multi_dot(arrays)
     assert np.abs(program.run(*arrays) - expected).max() < ERROR
+
+
+SHAPES = {"x": (30, 300), "w": (20, 30), "v": (6, 20)}
+
+
+def squares(x: cw.Tensor, w: cw.Tensor, v: cw.Tensor) -> cw.Tensor:
+    return v @ (w @ x) ** 2
+
+
+def ranged_squares(x: cw.Tensor, w: cw.Tensor, v: cw.Tensor) -> cw.Tensor:
+    return cw.within(v @ cw.within(w @ x, -4, 4) ** 2, -20, 20)
+
+
+def compiled(function: Any) -> cw.Program:
+    program = cw.compile(function, *SHAPES.values(), precision=PRECISION, public_inputs=True)
+    assert program.packing.kind == "matrices"
+    return program
+
+
+def drawn(scale: float) -> dict[str, Any]:
+    rng = np.random.default_rng(3)
+    return {name: rng.uniform(-scale, scale, shape) for name, shape in SHAPES.items()}
+
+
+def test_ranges_of_numbers_on_the_way_make_parameters_smaller() -> None:
+    wide, narrow = compiled(squares), compiled(ranged_squares)
+    assert narrow.scheme.parameters.log_qp < wide.scheme.parameters.log_qp
+    assert narrow.output_bounds == (20.0,) * len(narrow.output_bounds or ())
+    arrays = drawn(0.7)
+    expected = arrays["v"] @ (arrays["w"] @ arrays["x"]) ** 2
+    assert np.abs(narrow.run(**arrays) - expected).max() < ERROR
+    assert np.abs(narrow.run_clear(**arrays) - expected).max() < ERROR
+
+
+def test_whoever_has_all_inputs_refuses_those_that_leave_a_range() -> None:
+    program, arrays = compiled(ranged_squares), drawn(1.0)
+    client, _ = program.keygen()
+    for refused in (client.encrypt, program.run_clear, client.public_key().encrypt):
+        with pytest.raises(errors.ValueOutOfRangeError, match=r"product 1.*-4 to 4.*within"):
+            refused(**arrays)
+    outside = program.simulate(**arrays).outside
+    assert ["product 1" in each for each in outside] == [True, False]
+
+
+def test_results_that_leave_their_range_are_refused_when_they_are_decrypted() -> None:
+    program = compiled(lambda x, w, v: cw.within(squares(x, w, v), -1, 1))
+    client, evaluator = program.keygen()
+    # Each has one matrix, and cannot know the product.
+    parts = [client.public_key().encrypt(**{name: each}) for name, each in drawn(0.7).items()]
+    with pytest.raises(errors.ValueOutOfRangeError, match="exceeds 1, the most"):
+        client.decrypt(evaluator.run(parts))
+
+
+def test_programs_with_ranges_are_loaded_again(tmp_path: Path) -> None:
+    program = compiled(ranged_squares)
+    program.save(tmp_path / "program")
+    loaded = cw.load(tmp_path / "program", cw.Program)
+    assert loaded.value_bounds == program.value_bounds
+    with pytest.raises(errors.ValueOutOfRangeError):
+        loaded.run_clear(**drawn(1.0))
+
+
+def test_eager_products_of_rows_are_within_their_precision() -> None:
+    session = cw.Session(depth=2, insecure=True, log_n=13)
+    a, b = np.random.default_rng(4).uniform(-1, 1, (2, 64, 64))
+    made = session.encrypt(a, bound=1) @ session.encrypt(b, bound=1)
+    assert np.abs(session.decrypt(made) - a @ b).max() < 2.0**-made.precision
+    again = session.decrypt((made + made)[:2, 1:])
+    assert np.abs(again - 2 * (a @ b)[:2, 1:]).max() < ERROR
+
+
+def test_eager_products_of_rows_keep_a_key_budget() -> None:
+    free = cw.Session(depth=2, insecure=True, log_n=13)
+    a = np.eye(64)
+    free.encrypt(a) @ free.encrypt(a)
+    budget = free.key_bytes // 2
+    session = cw.Session(depth=2, insecure=True, log_n=13, key_budget=budget)
+    tight = session.encrypt(a) @ session.encrypt(a)
+    assert session.key_bytes <= budget
+    np.testing.assert_allclose(session.decrypt(tight), a, atol=ERROR)

@@ -92,4 +92,4 @@ def test_a_network_of_squares_fits_the_ring_of_two_to_the_thirteen() -> None:
     assert (plan.parameters.log_n, plan.parameters.levels) == (13, 3)
     # As many as the first product fills, and those of the last.
     switches = sum(isinstance(each, SwitchProduct) for each in plan.program.operations)
-    assert switches == 128 * 4096 // 4096 + 64
+    assert switches == 128 * 4096 // 4096 + 128

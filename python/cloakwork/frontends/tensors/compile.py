@@ -114,14 +114,6 @@ def compile(
         Port(source.name, "real", 0, spec.shape, spec.low, spec.high)
         for source, spec in spec_of.items()
     )
-    if has_functions(graph.results):
-        # Half of the errors are the functions', half of them noise.
-        made = approximated(
-            graph.results, lambda source: interval_of(spec_of[source]), precision + 1, title
-        )
-        task = replace(task, results=made.results, precision=precision + 1)
-        plan, body = _planned(task, log_n, key_budget, bootstrap)
-        return _program_with_functions(plan, body, task, made, graph, inputs)
     rings = RINGS if log_n is None else [log_n]
     too_few: list[KeyBudgetError] = []
     blocks: MatrixPlan | None = None
@@ -130,21 +122,31 @@ def compile(
             blocks = matrix_plan(task, rings, key_budget)
         except KeyBudgetError as refusal:
             too_few.append(refusal)
-    if blocks is None:
-        try:
-            plan, body = _planned(task, log_n, key_budget, bootstrap)
-        except KeyBudgetError as refusal:
+    if blocks is not None and blocks.is_certain:
+        return _product_program(blocks, graph, inputs, task)
+    in_slots, made = task, None
+    if has_functions(graph.results):
+        # Half of the errors are the functions', half of them noise.
+        made = approximated(
+            graph.results, lambda source: interval_of(spec_of[source]), precision + 1, title
+        )
+        in_slots = replace(task, results=made.results, precision=precision + 1)
+    try:
+        if blocks is None:
+            plan, body = _planned(in_slots, log_n, key_budget, bootstrap)
+        else:
+            plan, body = _within_key_budget(in_slots, rings, key_budget)
+    except (InvalidParametersError, KeyBudgetError) as refusal:
+        if blocks is not None:
+            return _product_program(blocks, graph, inputs, task)
+        if isinstance(refusal, KeyBudgetError):
             # Of both ways the one that takes least says what would do.
             raise min([refusal, *too_few], key=lambda each: each.least) from None
-        return _program(plan, body, graph, inputs, task)
-    if blocks.is_certain:
+        raise
+    if blocks is not None and blocks.is_better_than(plan):
         return _product_program(blocks, graph, inputs, task)
-    try:
-        plan, body = _within_key_budget(task, rings, key_budget)
-    except (InvalidParametersError, KeyBudgetError):
-        return _product_program(blocks, graph, inputs, task)
-    if blocks.is_better_than(plan):
-        return _product_program(blocks, graph, inputs, task)
+    if made is not None:
+        return _program_with_functions(plan, body, in_slots, made, graph, inputs)
     return _program(plan, body, graph, inputs, task)
 
 
@@ -241,6 +243,7 @@ def _product_program(
         plan.result,
         plan.bound,
         public_inputs=task.public_inputs,
+        ranges=plan.ranges,
     )
     _require_more_than_noise(program.outputs, task.title, task.precision)
     return program

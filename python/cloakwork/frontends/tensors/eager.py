@@ -11,10 +11,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from cloakwork._native import Parameters
-from cloakwork.errors import InvalidParametersError, LevelExhaustedError
+from cloakwork.errors import InvalidParametersError, KeyBudgetError, LevelExhaustedError
 from cloakwork.frontends.tensors.tensor import Tensor, TensorRunner
 from cloakwork.plan.functions.approximate import approximated
 from cloakwork.plan.functions.intervals import Interval, intervals_of
+from cloakwork.plan.matmul.dense_rows import product_of_rows
 from cloakwork.plan.parameters.ckks import precision_of
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
@@ -81,7 +82,7 @@ def computed(executor: Executor, node: Node, title: str) -> Tensor:
     near = made.results[0]
     if executor.scheme.refreshing is not None:
         near = _with_levels(executor, executor.scheme.refreshing, near, title)
-    lowered = _lowered(near, title, parameters)
+    lowered = _by_rows(executor, near, title) or _lowered(near, title, parameters)
     # Ways to compute functions scale one number several times.
     planned = simplified(lowered.program) if made.fits else lowered.program
     program = executor.fitted(planned)
@@ -165,6 +166,15 @@ def _with_levels(executor: Executor, refreshing: Refreshing, node: Node, title: 
         for name, tensor in tensors.items()
     }
     return with_sources(node, {name: tensor.source for name, tensor in fresh.items()})
+
+
+def _by_rows(executor: Executor, node: Node, title: str) -> Lowered | None:
+    """The plan of a product of matrices that lie by rows, where there are keys for it."""
+    lowered = product_of_rows(title, [node], executor.parameters.slots)
+    with suppress(KeyBudgetError):
+        if lowered is not None and executor.fitted(lowered.program) is lowered.program:
+            return lowered
+    return None
 
 
 def _lowered(node: Node, title: str, parameters: Parameters) -> Lowered:

@@ -1,7 +1,8 @@
-"""Whether polynomials have headroom for their powers, checked before any key is made."""
+"""What headroom values need, and whether polynomials have it, before any key is made."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +15,33 @@ from cloakwork.schemes.ckks import Ckks
 
 # The smallest ring: what the engine asks of bounds depends on the moduli alone.
 _LOG_N = 5
+
+
+def largest_at_bottom(
+    program: SlotProgram, bounds: Sequence[float | None], scale_bits: int
+) -> float:
+    """The largest absolute value that takes as much headroom at level 0 as any value takes.
+
+    The modulus of a level has a scale more than that of the level below, which is headroom: values
+    above level 0 may be as much larger. A product that is not rescaled has spent one of them.
+
+    Args:
+        program: The program.
+        bounds: The largest absolute value of each of its values.
+        scale_bits: What the scales have at least.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input, Mul, Output, Rescale
+        >>> made = Input("x", 1), Mul(0, 0), Rescale(1), Output(2)
+        >>> program = SlotProgram("square", 4, made, (None,) * 4)
+        >>> largest_at_bottom(program, [2.0**30, 64.0, 64.0, 64.0], 20)
+        1024.0
+    """
+    return max(
+        math.ldexp(bound, -scale_bits * ((state.level or 0) - state.waiting))
+        for bound, state in zip(bounds, program.states, strict=True)
+        if bound is not None
+    )
 
 
 def require_headroom(

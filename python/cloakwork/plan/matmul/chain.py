@@ -18,10 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.plan.matmul.claims import Claim
 from cloakwork.plan.matmul.lower import entered, given_out, multiplied
 from cloakwork.plan.matmul.product import Product
 from cloakwork.plan.matmul.spine import Factor, Slotwise, Spine, Times
-from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum
+from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum, Within
 from cloakwork.programs.layout import power_of_two
 from cloakwork.programs.matrices import BlockLayout, Blocks, Role
 from cloakwork.programs.packing.matrix import MatrixPlace
@@ -39,6 +40,9 @@ from cloakwork.programs.slots import (
 )
 from cloakwork.runtime.costs import LevelCosts
 
+# What an input costs beyond `Product.cost`, in additions: at higher levels than its product's, it
+# takes as much longer to encrypt and to send.
+_ENTERING = 24.0
 # Above every level that a chain can end up with; the true ones follow from its depth.
 _TOP = 200
 
@@ -51,11 +55,13 @@ class LoweredChain:
         program: The program.
         sources: For each operand in order its tensor's number among the sources, and its place.
         result: Where the result lies.
+        claims: What the user says of products on the way.
     """
 
     program: SlotProgram
     sources: tuple[tuple[Source, MatrixPlace], ...]
     result: MatrixPlace
+    claims: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +132,15 @@ def chain_cost(spine: Spine, geometry: Geometry, prices: LevelCosts) -> float:
     grid = 1
     for step in spine.steps:
         if isinstance(step, Slotwise):
-            total += grid * (prices.product + prices.relinearisation + prices.rescale)
+            each = prices.product + prices.relinearisation + prices.rescale
+            total += step.products * grid * each
             continue
         blocks = geometry.blocks(products)
         rows, inner = step.factor.shape
         product = Product(1, rows, inner, columns)
         found = product.counts(blocks)
+        entering = found.left + (0 if products else found.right)
+        total += _ENTERING * prices.addition * entering
         total += product.cost(blocks, prices, prices) + found.products * prices.rescale
         grid, products = found.products, products + 1
     return total
@@ -155,7 +164,7 @@ def lowered_chain(title: str, spine: Spine, geometry: Geometry) -> LoweredChain:
     _, rows, columns = layout.shape
     order = (1, 0) if spine.transposed else (0, 1)
     result = MatrixPlace(layout, order, (rows, columns))
-    return LoweredChain(work.builder.finish(), tuple(work.sources), result)
+    return LoweredChain(work.builder.finish(), tuple(work.sources), result, tuple(work.claims))
 
 
 class _Value:
@@ -180,6 +189,7 @@ class _Work:
     def __init__(self, builder: Builder, geometry: Geometry, columns: int) -> None:
         self.builder = builder
         self.sources: list[tuple[Source, MatrixPlace]] = []
+        self.claims: list[Claim] = []
         self._geometry = geometry
         self._columns = columns
 
@@ -203,12 +213,17 @@ class _Work:
     def function(self, step: Slotwise, before: _Value) -> _Value:
         """A function of every number of the matrix before."""
         self.builder.stage = "function of each number"
-        made = [
-            _Function(self.builder, step.of, value).of(step.node)
-            for value in before.values.ravel().tolist()
+        functions = [
+            _Function(self.builder, step.of, value) for value in before.values.ravel().tolist()
         ]
-        values = np.array(made).reshape(before.values.shape)
-        return _Value(None, values, before.layout, before.products)
+        values = np.array([each.of(step.node) for each in functions]).reshape(before.values.shape)
+        layout = before.layout
+        assert layout is not None
+        for node in step.ranges:
+            name = f"{'' if node.operand is step.of else 'function of '}product {before.products}"
+            held = tuple(each.of(node) for each in functions)
+            self.claims.append(Claim(name, node.low, node.high, held, layout))
+        return _Value(None, values, layout, before.products)
 
     def _enter(self, factor: Factor, blocks: Blocks, role: Role, level: int) -> NDArray[np.int64]:
         rows, columns = factor.shape
@@ -251,6 +266,8 @@ class _Function:
                 return builder.append(Rescale(builder.append(Mul(left, right))))
             case Sum():
                 return self._sum(node)
+            case Within(operand=operand):
+                return self.of(operand)
             case _:
                 raise AssertionError("only slotwise nodes are functions of numbers")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cloakwork._native import Parameters
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidParametersError, KeyBudgetError
+from cloakwork.plan.analysis.headroom import largest_at_bottom
 from cloakwork.plan.matmul.chain import (
     Geometry,
     LoweredChain,
@@ -18,6 +19,7 @@ from cloakwork.plan.matmul.chain import (
     lowered_chain,
 )
 from cloakwork.plan.matmul.choose import Options, cheapest_choice
+from cloakwork.plan.matmul.claims import element_ceilings, followed, whole_ceilings
 from cloakwork.plan.matmul.expression import (
     Expression,
     least_multiplications,
@@ -29,9 +31,11 @@ from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contraction
 from cloakwork.plan.matmul.spine import Spine, spines
 from cloakwork.plan.matmul.tree import lowered_expression
+from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.search import Plan, Task
+from cloakwork.programs.activation_range import ActivationRange
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.ir.tensors import Source
 from cloakwork.programs.keys import required_keys
@@ -68,6 +72,7 @@ class MatrixPlan:
         cost: What a run costs.
         least_other: What a plan by products of slots costs at the least: those alone.
         is_large: Whether to plan products of slots would take longer than blocks take to run.
+        ranges: What the user says of products on the way.
     """
 
     program: SlotProgram
@@ -78,6 +83,7 @@ class MatrixPlan:
     cost: float
     least_other: float
     is_large: bool
+    ranges: tuple[ActivationRange, ...] = ()
 
     @property
     def is_certain(self) -> bool:
@@ -262,13 +268,16 @@ def _in_ring(
     Raises:
         InvalidParametersError: The ring is too small for it.
     """
-    program = lowest_levels(simplified(lowered.program))
-    known = value_bounds(program, bounds_in(lowered, task.bounds))
-    reached = max([1.0, *(bound for bound in known if bound is not None)])
+    program, claims = followed(lowered.program, lowered.claims, _simplified_at_lowest_levels)
+    inputs = bounds_in(lowered, task.bounds)
+    known = value_bounds(program, inputs, element_ceilings(claims))
+    reached = largest_at_bottom(program, known, SCALE_BITS[0])
+    if any(each.layout.garbage for each in claims):
+        known = value_bounds(program, inputs, whole_ceilings(claims))
     parameters = shortest_parameters(
         program,
         known,
-        reached,
+        max(1.0, reached),
         # With fewer right bits a result is not decrypted.
         precision=max(task.precision, MIN_RIGHT_BITS),
         log_n=log_n,
@@ -280,7 +289,7 @@ def _in_ring(
         for number, operation in enumerate(program.operations)
         if isinstance(operation, Output)
     )
-    return _plan(
+    plan = _plan(
         program,
         filled(parameters),
         lowered.sources,
@@ -290,6 +299,11 @@ def _in_ring(
         most_by_slots,
         task,
     )
+    return replace(plan, ranges=tuple(each.range for each in claims))
+
+
+def _simplified_at_lowest_levels(program: SlotProgram) -> SlotProgram:
+    return lowest_levels(simplified(program))
 
 
 def _plan(

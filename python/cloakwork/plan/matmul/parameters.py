@@ -159,10 +159,13 @@ def filled(parameters: Parameters) -> Parameters:
 
 
 def _takes_no_more(tried: Parameters, best: Parameters) -> bool:
-    """Whether each level has as many primes, and key switching no more."""
+    """Whether each level has as many primes, and key switching no more primes or digits."""
     levels = range(best.levels + 1)
     alike = all(tried.prime_count(level) == best.prime_count(level) for level in levels)
-    return alike and tried.key_prime_count <= best.key_prime_count
+    smaller = all(
+        tried.evaluation_key_bytes(level) <= best.evaluation_key_bytes(level) for level in levels
+    )
+    return alike and smaller and tried.key_prime_count <= best.key_prime_count
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from cloakwork._native import BgvParameters, Parameters
 from cloakwork.plan.matmul.planned import PlannedProduct
+from cloakwork.programs.activation_range import ActivationRange
 from cloakwork.programs.packing.matrix import (
     IntegerMatrixPacking,
     MatrixPacking,
@@ -29,6 +30,7 @@ def product_program(
     bound: float,
     *,
     public_inputs: bool,
+    ranges: tuple[ActivationRange, ...] = (),
 ) -> Program:
     """The program of planned products of matrices of reals.
 
@@ -40,10 +42,12 @@ def product_program(
         result: Where the result lies.
         bound: What no number of the result exceeds.
         public_inputs: Whether inputs may be encrypted by a public key.
+        ranges: What the user says of products on the way.
     """
     port = Port("result", "real", 0, result.shape, -bound, bound)
     packing = MatrixPacking(tuple(inputs), (port,), tuple(placed), (result,), Leaf(0))
-    return Program(Ckks(parameters, public_inputs=public_inputs), body, packing)
+    scheme = Ckks(parameters, public_inputs=public_inputs)
+    return Program(scheme, body, packing, ranges=ranges)
 
 
 def integer_product_program(

@@ -7,6 +7,7 @@ chain of transposes: (X W)^T = W^T X^T.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -15,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.plan.matmul.recognise import MatrixView, matrix_pair, without_transposes
-from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum, operand_nodes
+from cloakwork.programs.ir.tensors import (
+    Contract,
+    Node,
+    Source,
+    Sum,
+    Within,
+    operand_nodes,
+)
 
 _MATRIX_AXES = 2
 
@@ -73,6 +81,39 @@ class Slotwise:
 
     node: Node
     of: Node
+
+    @property
+    def nodes(self) -> list[Node]:
+        """What is computed of the matrix before, each node once and after its operands."""
+        found: dict[int, Node] = {}
+
+        def visit(node: Node) -> None:
+            if node is self.of or id(node) in found:
+                return
+            for each in operand_nodes(node):
+                visit(each)
+            found[id(node)] = node
+
+        visit(self.node)
+        return list(found.values())
+
+    @property
+    def products(self) -> int:
+        """Products of a number that it takes."""
+        return sum(isinstance(each, Contract) for each in self.nodes)
+
+    @property
+    def ranges(self) -> list[Within]:
+        """What the user says of numbers on the way."""
+        return [each for each in self.nodes if isinstance(each, Within)]
+
+    @property
+    def pads_within_ranges(self) -> bool:
+        """Whether no absolute value exceeds these ranges in slots without an element: 0 before."""
+        return all(
+            abs(_at_zero(each, self.of)) <= max(abs(each.low), abs(each.high))
+            for each in self.ranges
+        )
 
 
 Step: TypeAlias = Times | Slotwise
@@ -188,8 +229,11 @@ def _through_function(node: Node, *, transposed: bool) -> tuple[Factor, list[Ste
     of = _argument(node)
     if of is None:
         return None
+    step = Slotwise(node, of)
     before = _spine(of, transposed=transposed)
-    return None if before is None else (before[0], [*before[1], Slotwise(node, of)])
+    if before is None or not step.pads_within_ranges:
+        return None
+    return before[0], [*before[1], step]
 
 
 def _argument(node: Node) -> Node | None:
@@ -232,8 +276,31 @@ def is_slotwise(node: Node) -> bool:
         case Sum(terms=terms, constant=constant, shape=shape):
             alike = all(each.shape == shape for each in terms)
             return alike and (constant is None or _uniform(constant))
+        case Within():
+            return True
         case _:
             return False
+
+
+def _at_zero(node: Node, of: Node) -> float:
+    """What a function of each number comes to where these are 0."""
+    if node is of:
+        return 0.0
+    match node:
+        case Contract(operands=operands):
+            return math.prod(
+                float(each.flat[0]) if isinstance(each, np.ndarray) else _at_zero(each, of)
+                for each in operands
+            )
+        case Sum(terms=terms, signs=signs, constant=constant):
+            total = 0.0 if constant is None else float(constant.flat[0])
+            for term, sign in zip(terms, signs, strict=True):
+                total += sign * _at_zero(term, of)
+            return total
+        case Within(operand=operand):
+            return _at_zero(operand, of)
+        case _:
+            raise AssertionError("only slotwise nodes are functions of numbers")
 
 
 def _uniform(array: NDArray[np.float64]) -> bool:

@@ -1,0 +1,75 @@
+"""Products of matrices that lie row by row in a ciphertext each."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cloakwork.plan.matmul.dense_rows import product_of_rows
+from cloakwork.plan.passes.levels import depth_of
+from cloakwork.programs.ir.tensors import Contract, Node, Source
+from cloakwork.programs.keys import required_keys
+from cloakwork.programs.layout import default_layout
+from cloakwork.programs.slots import Mul, Rotate
+from cloakwork.runtime.simulate import results
+
+
+def matrix(name: str, shape: tuple[int, int], slots: int, level: int = 2) -> Source:
+    return Source(name, shape, default_layout(shape, slots), level)
+
+
+def product(one: Node, other: Node, terms: tuple[str, str] = ("ik", "kj")) -> Node:
+    return Contract((one, other), terms, "ij", (one.shape[0], other.shape[1]))
+
+
+@pytest.mark.parametrize(
+    ("rows", "side", "slots"),
+    [(64, 64, 4096), (64, 64, 8192), (64, 64, 32768), (1, 64, 8192), (16, 64, 4096)],
+)
+def test_products_are_right_whatever_a_ciphertext_holds(rows: int, side: int, slots: int) -> None:
+    a, b = matrix("a", (rows, side), slots), matrix("b", (side, side), slots, level=3)
+    plan = product_of_rows("a @ b", [product(a, b)], slots)
+    assert plan is not None
+    assert [source for source, _ in plan.inputs] == [a, b]
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(-1, 1, a.shape), rng.uniform(-1, 1, b.shape)
+    inputs = [layout.pack(each)[0] for (_, layout), each in zip(plan.inputs, (x, y), strict=True)]
+    (layout,) = plan.outputs
+    found = results(plan.program, inputs)
+    np.testing.assert_allclose(layout.unpack(found), x @ y, atol=1e-9)
+    # What holds no element holds zero.
+    assert np.count_nonzero(found[0]) == rows * side * slots // side**2
+    assert depth_of(plan.program) == 2
+
+
+def test_rotations_and_keys_are_few() -> None:
+    a, b = matrix("a", (64, 64), 8192), matrix("b", (64, 64), 8192)
+    plan = product_of_rows("a @ b", [product(a, b)], 8192)
+    assert plan is not None
+    operations = plan.program.operations
+    # Two copies: half of the columns and of the rows, each spread over 64 slots by six rotations.
+    assert sum(isinstance(each, Rotate) for each in operations) == 2 * (1 + 31 + 32 * 6) + 1
+    assert sum(isinstance(each, Mul) for each in operations) == 3 * 32
+    assert len(required_keys(plan.program).rotations) == 76
+
+
+SLOTS = 8192
+A, B = matrix("a", (64, 64), SLOTS), matrix("b", (64, 64), SLOTS)
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        A,
+        product(A, B, ("ki", "kj")),
+        product(A, matrix("b", (64, 64), SLOTS, level=1)),
+        product(A, replace(B, layout=replace(default_layout((64, 64), SLOTS), offset=64))),
+        product(matrix("a", (32, 32), SLOTS), matrix("b", (32, 32), SLOTS)),
+        product(matrix("a", (60, 64), SLOTS), B),
+        product(A, matrix("b", (64, 32), SLOTS)),
+        product(matrix("a", (128, 128), SLOTS), matrix("b", (128, 128), SLOTS)),
+        product(A, product(A, B)),
+    ],
+)
+def test_anything_else_is_planned_by_others(node: Node) -> None:
+    assert product_of_rows("other", [node], SLOTS) is None
