@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--quick", action="store_true", help=f"{' and '.join(_QUICK)} alone, run less often"
     )
     some.add_argument(
-        "--whole", action="store_true", help="FHE4DMM's large shapes alone, through folders"
+        "--whole", action="store_true", help="FHE4DMM's large shapes alone, which take up to 8 GB"
     )
     some.add_argument("--only", choices=_NAMED, help="one product alone")
     parser.add_argument("--job", choices=_NAMED, help=argparse.SUPPRESS)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import resource
 import time
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ from cloakwork.runtime.memory import predicted_peak_bytes
 
 # Bits after the binary point that results are to have.
 PRECISION = 7
-# Files, or folders of what is streamed.
+# Folders; a file of a result that was in memory.
 _INPUTS, _RESULT = "inputs", "result"
 # Rows of results that are compared at a time.
 _ROWS = 1024
@@ -48,7 +49,7 @@ class Plan:
         input_bytes: Bytes of the operands as files.
         compile_seconds: What planning takes.
         keygen_seconds: What the keys take.
-        encryption_seconds: What encryption takes.
+        encryption_seconds: What encryption takes, into files.
     """
 
     n: int
@@ -166,13 +167,7 @@ def encrypt(job: Job, folder: Path) -> Plan:
     client.save(folder / "client")
     evaluator.save(folder / "evaluator")
     matrices = job.matrices()
-    if job.memory_limit is None:
-        inputs, encryption_seconds = _timed(lambda: client.encrypt(*matrices))
-        inputs.save(folder / _INPUTS)
-    else:
-        inputs, encryption_seconds = _timed(
-            lambda: client.encrypt_into(folder / _INPUTS, *matrices)
-        )
+    inputs, encryption_seconds = _timed(lambda: client.encrypt_into(folder / _INPUTS, *matrices))
     body, packing, scheme = compiled.body, compiled.packing, compiled.scheme
     assert isinstance(body, SlotProgram)
     assert isinstance(packing, MatrixPacking)
@@ -204,7 +199,7 @@ def multiply(job: Job, folder: Path, runs: int) -> Timing:
     evaluator = cw.load(folder / "evaluator", cw.Evaluator)
     body, scheme = evaluator.program.body, evaluator.program.scheme
     assert isinstance(body, SlotProgram)
-    inputs = cw.load(folder / _INPUTS, cw.Encrypted)
+    inputs = _in_memory(cw.Encrypted.in_folder(folder / _INPUTS), scheme, body)
     profile = cw.Profile()
     result = evaluator.run(inputs, profile=profile)
     peak = _peak_bytes()
@@ -237,6 +232,21 @@ def multiply(job: Job, folder: Path, runs: int) -> Timing:
         peak,
         profile.peak_bytes,
         predicted_peak_bytes(body, scheme.bytes_at),
+    )
+
+
+def _in_memory(stored: cw.Encrypted, scheme: Any, body: SlotProgram) -> cw.Encrypted:
+    """Values that stay in a folder, read a few at a time."""
+    runs = [dict(ChainMap(*parts)) for parts in stored.parts(scheme, body)]
+    return cw.Encrypted(
+        stored.program,
+        stored.role,
+        stored.ports,
+        runs,
+        stored.count,
+        stored.key_id,
+        stored.warning,
+        scheme.dump,
     )
 
 

@@ -69,6 +69,6 @@ JOBS = (
 )
 WHOLE = (
     Job("LargeM", 1048576, 16, 64, memory_limit=2 * _GIGABYTE),
-    Job("Slim", 16384, 16384, 16, memory_limit=4 * _GIGABYTE),
+    Job("Slim", 16384, 16384, 16),
     Job("Flat", 16384, 16, 16384, memory_limit=4 * _GIGABYTE),
 )

@@ -106,8 +106,8 @@ def test_products_are_encrypted_multiplied_and_checked_by_files(tmp_path: Path) 
     plan = encrypt(SMALL, tmp_path)
     timing = multiply(SMALL, tmp_path, runs=1)
     assert check(SMALL, tmp_path) < 2.0**-7
-    size = (tmp_path / "inputs").stat().st_size
-    assert plan.input_bytes == pytest.approx(size, rel=0.05)
+    size = sum(each.stat().st_size for each in (tmp_path / "inputs").iterdir())
+    assert plan.input_bytes == pytest.approx(size, rel=0.1)
     assert timing.peak_bytes > plan.key_bytes + timing.values_bytes
     assert 0 < timing.values_bytes <= timing.predicted_bytes
     assert timing.product_seconds > 0
