@@ -16,6 +16,8 @@ from cloakwork.plan.networks.compile_graph import compile_graph
 from cloakwork.plan.networks.options import NetworkOptions
 
 _SEED = 17
+# Of the search for a vectorization, which is no part of a run.
+_EFFORT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +71,24 @@ def _lenet(images: int) -> Case:
     return Case(program, (case.inputs,), case.expected)
 
 
+@cw.circuit(x=cw.vector(16, bounds=(-9, 9)), y=cw.vector(16, bounds=(-9, 9)))
+def _distance(x: Any, y: Any) -> Any:
+    """The square of the distance of two points."""
+    return sum((a - b) * (a - b) for a, b in zip(x, y, strict=True))
+
+
+def _circuit() -> Case:
+    generator = np.random.default_rng(_SEED)
+    x, y = (generator.integers(-9, 10, 16) for _ in range(2))
+    program = _distance.compile(bits=16, effort=_EFFORT)
+    return Case(program, (x, y), int(((x - y) ** 2).sum()))
+
+
 JOBS = (
     Job("einsum, 64 x 64", _products),
     Job("matmul, 1024", lambda: _matmul(1024), is_shared=True),
     Job("matmul, 2048", lambda: _matmul(2048), is_shared=True),
     Job("LeNet, 1 image", lambda: _lenet(1)),
     Job("LeNet, 4 images", lambda: _lenet(4), is_shared=True),
+    Job("circuit", _circuit),
 )

@@ -22,7 +22,15 @@ from typing import Any
 from tqdm import tqdm
 
 from benchmarks.matmul import report
-from benchmarks.matmul.evaluate import Evaluation, Plan, Timing, check, encrypt, multiply
+from benchmarks.matmul.evaluate import (
+    Evaluation,
+    Plan,
+    Timing,
+    check,
+    encrypt,
+    multiply,
+    stream,
+)
 from benchmarks.matmul.jobs import JOBS, WHOLE, Job
 from benchmarks.matmul.simulation import WORKERS, TaskCosts, simulations
 from benchmarks.matmul.targets import targets
@@ -82,8 +90,10 @@ def _staged(stage: str, job: Job, folder: Path, runs: int) -> Any:
     match stage:
         case "encrypt":
             return asdict(encrypt(job, folder))
-        case "multiply":
+        case "multiply" if job.memory_limit is None:
             return asdict(multiply(job, folder, runs))
+        case "multiply":
+            return asdict(stream(job, folder))
         case _:
             return check(job, folder)
 
@@ -99,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--quick", action="store_true", help=f"{' and '.join(_QUICK)} alone, run less often"
     )
     some.add_argument(
-        "--whole", action="store_true", help="FHE4DMM's large shapes alone, which take up to 20 GB"
+        "--whole", action="store_true", help="FHE4DMM's large shapes alone, which take up to 8 GB"
     )
     some.add_argument("--only", choices=_NAMED, help="one product alone")
     parser.add_argument("--job", choices=_NAMED, help=argparse.SUPPRESS)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import resource
 import time
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,10 @@ from cloakwork.runtime.memory import predicted_peak_bytes
 
 # Bits after the binary point that results are to have.
 PRECISION = 7
+# Folders; a file of a result that was in memory.
+_INPUTS, _RESULT = "inputs", "result"
+# Rows of results that are compared at a time.
+_ROWS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class Plan:
         input_bytes: Bytes of the operands as files.
         compile_seconds: What planning takes.
         keygen_seconds: What the keys take.
-        encryption_seconds: What encryption takes.
+        encryption_seconds: What encryption takes, into files.
     """
 
     n: int
@@ -64,14 +69,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What the evaluator takes, once the ciphertexts are read.
+    """What the evaluator takes, once the ciphertexts are read, or from files to files.
 
     Args:
         threads: Threads of the engine.
         seconds: Of the fastest run on all threads.
         cpu_seconds: Least CPU of these runs.
-        one_thread_seconds: Of the fastest run on one thread.
-        product_seconds: Of rotated products in a run on one thread.
+        one_thread_seconds: Of the fastest run on one thread; None of one that is streamed.
+        product_seconds: Of rotated products in a run on one thread, or in the one that is streamed.
         switch_seconds: Of key switches in the same run.
         numpy_seconds: Of numpy's product of doubles on all threads, the fastest.
         peak_bytes: Of the process, up to the end of its first run.
@@ -82,7 +87,7 @@ class Timing:
     threads: int
     seconds: float
     cpu_seconds: float
-    one_thread_seconds: float
+    one_thread_seconds: float | None
     product_seconds: float
     switch_seconds: float
     numpy_seconds: float
@@ -106,9 +111,10 @@ class Evaluation:
         return self.timing.seconds / self.timing.numpy_seconds
 
     @property
-    def speed_up(self) -> float:
-        """How many times faster all threads are than one."""
-        return self.timing.one_thread_seconds / self.timing.seconds
+    def speed_up(self) -> float | None:
+        """How many times faster all threads are than one, where that was measured."""
+        alone = self.timing.one_thread_seconds
+        return None if alone is None else alone / self.timing.seconds
 
     @property
     def words_per_multiplication(self) -> float:
@@ -123,12 +129,12 @@ class Evaluation:
     def rows(self) -> Iterator[Row]:
         """Every figure."""
         plan, timing = self.plan, self.timing
-        figures: Sequence[tuple[str, str, float]] = (
+        figures: Sequence[tuple[str, str, float | None]] = (
             ("time", "s", timing.seconds),
             ("CPU time", "s", timing.cpu_seconds),
             ("time on one thread", "s", timing.one_thread_seconds),
-            ("rotated products on one thread", "s", timing.product_seconds),
-            ("key switches on one thread", "s", timing.switch_seconds),
+            ("rotated products", "s", timing.product_seconds),
+            ("key switches", "s", timing.switch_seconds),
             ("numpy's product", "s", timing.numpy_seconds),
             ("time", "numpy's products", self.ratio),
             ("speed-up", "", self.speed_up),
@@ -146,7 +152,8 @@ class Evaluation:
             ("error", "max", self.error),
         )
         for figure, unit, value in figures:
-            yield Row(self.job.name, plan.n, 1, timing.threads, figure, unit, value)
+            if value is not None:
+                yield Row(self.job.name, plan.n, 1, timing.threads, figure, unit, value)
 
 
 def encrypt(job: Job, folder: Path) -> Plan:
@@ -157,10 +164,10 @@ def encrypt(job: Job, folder: Path) -> Plan:
         )
     )
     (client, evaluator), keygen_seconds = _timed(compiled.keygen)
-    inputs, encryption_seconds = _timed(lambda: client.encrypt(*job.matrices()))
     client.save(folder / "client")
     evaluator.save(folder / "evaluator")
-    inputs.save(folder / "inputs")
+    matrices = job.matrices()
+    inputs, encryption_seconds = _timed(lambda: client.encrypt_into(folder / _INPUTS, *matrices))
     body, packing, scheme = compiled.body, compiled.packing, compiled.scheme
     assert isinstance(body, SlotProgram)
     assert isinstance(packing, MatrixPacking)
@@ -180,7 +187,7 @@ def encrypt(job: Job, folder: Path) -> Plan:
         right,
         packing.results[0].ciphertexts,
         evaluator.key_bytes,
-        (folder / "inputs").stat().st_size,
+        inputs.nbytes,
         compile_seconds,
         keygen_seconds,
         encryption_seconds,
@@ -192,11 +199,11 @@ def multiply(job: Job, folder: Path, runs: int) -> Timing:
     evaluator = cw.load(folder / "evaluator", cw.Evaluator)
     body, scheme = evaluator.program.body, evaluator.program.scheme
     assert isinstance(body, SlotProgram)
-    inputs = cw.load(folder / "inputs", cw.Encrypted)
+    inputs = _in_memory(cw.Encrypted.in_folder(folder / _INPUTS), scheme, body)
     profile = cw.Profile()
     result = evaluator.run(inputs, profile=profile)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    result.save(folder / "result")
+    peak = _peak_bytes()
+    result.save(folder / _RESULT)
     del result
     threads, (left, right) = _native.threads(), job.matrices()
     seconds: list[float] = []
@@ -228,13 +235,68 @@ def multiply(job: Job, folder: Path, runs: int) -> Timing:
     )
 
 
+def _in_memory(stored: cw.Encrypted, scheme: Any, body: SlotProgram) -> cw.Encrypted:
+    """Values that stay in a folder, read a few at a time."""
+    runs = [dict(ChainMap(*parts)) for parts in stored.parts(scheme, body)]
+    return cw.Encrypted(
+        stored.program,
+        stored.role,
+        stored.ports,
+        runs,
+        stored.count,
+        stored.key_id,
+        stored.warning,
+        scheme.dump,
+    )
+
+
+def stream(job: Job, folder: Path) -> Timing:
+    """Multiply what lies in files of a folder, and leave the result in files there."""
+    evaluator = cw.load(folder / "evaluator", cw.Evaluator)
+    assert job.memory_limit is not None
+    evaluator.memory_limit = job.memory_limit
+    body, scheme = evaluator.program.body, evaluator.program.scheme
+    assert isinstance(body, SlotProgram)
+    inputs = cw.Encrypted.in_folder(folder / _INPUTS)
+    profile = cw.Profile()
+    start = time.process_time()
+    result, seconds = _timed(lambda: evaluator.run(inputs, folder=folder / "jobs", profile=profile))
+    cpu, peak = time.process_time() - start, _peak_bytes()
+    assert result.place is not None
+    Path(result.place).rename(folder / _RESULT)
+    left, right = job.matrices()
+    theirs = _timed(lambda: left @ right)[1]
+    by_kind = _seconds_by_kind(profile)
+    products = by_kind.get("rotated_products", 0.0)
+    return Timing(
+        _native.threads(),
+        seconds,
+        cpu,
+        None,
+        products,
+        sum(by_kind.values()) - products,
+        theirs,
+        peak,
+        profile.peak_bytes,
+        predicted_peak_bytes(body, scheme.bytes_at),
+    )
+
+
 def check(job: Job, folder: Path) -> float:
     """The largest error of the result in a folder."""
     client = cw.load(folder / "client", cw.Client)
-    found = client.decrypt(cw.load(folder / "result", cw.Encrypted))
+    if job.memory_limit is None:
+        found = client.decrypt(cw.load(folder / _RESULT, cw.Encrypted))
+    else:
+        found = client.decrypt_into(folder / "found.npy", cw.Encrypted.in_folder(folder / _RESULT))
     left, right = job.matrices()
-    found -= left @ right
-    return float(np.abs(found, out=found).max())
+    # A few rows at a time: the whole may take more memory than there is.
+    rows = [slice(start, start + _ROWS) for start in range(0, job.rows, _ROWS)]
+    return float(np.max([np.abs(found[some] - left[some] @ right).max() for some in rows]))
+
+
+def _peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def _seconds_by_kind(profile: cw.Profile) -> Mapping[str, float]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SEED = 16384
+_GIGABYTE = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Job:
         part: What part it is of one that takes more memory than most machines have.
         fhe4dmm_seconds: What FHE4DMM takes.
         fhe4dmm_machines: The machines that it takes for that.
+        memory_limit: Bytes that ciphertexts may take, of one that is streamed through folders;
+            None where they are all in memory.
     """
 
     name: str
@@ -34,6 +37,7 @@ class Job:
     part: float = 1.0
     fhe4dmm_seconds: float | None = None
     fhe4dmm_machines: int = 1
+    memory_limit: int | None = None
 
     @property
     def multiplications(self) -> int:
@@ -64,7 +68,7 @@ JOBS = (
     Job("1/16 of Flat", 4096, 16, 4096, 1 / 16),
 )
 WHOLE = (
-    Job("LargeM", 1048576, 16, 64),
+    Job("LargeM", 1048576, 16, 64, memory_limit=2 * _GIGABYTE),
     Job("Slim", 16384, 16384, 16),
-    Job("Flat", 16384, 16, 16384),
+    Job("Flat", 16384, 16, 16384, memory_limit=4 * _GIGABYTE),
 )

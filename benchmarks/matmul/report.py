@@ -25,10 +25,14 @@ def line(evaluation: Evaluation) -> str:
     return (
         f"{job.name:<16}{plan.n:>6}{plan.rotations:>6}{plan.left + plan.right:>7}{plan.results:>7}"
         f"{plan.input_bytes / 1e6:>6.0f} MB{plan.key_bytes / 1e6:>6.0f} MB"
-        f"{timing.seconds:>7.3f} s{timing.one_thread_seconds:>8.3f} s"
+        f"{timing.seconds:>7.3f} s{_alone(timing.one_thread_seconds):>10}"
         f"{timing.product_seconds:>8.3f} s{timing.switch_seconds:>8.3f} s"
         f"{evaluation.ratio:>9.1f}{timing.peak_bytes / 1e9:>6.2f} GB{bits:>8}{_theirs(evaluation)}"
     )
+
+
+def _alone(seconds: float | None) -> str:
+    return "streamed" if seconds is None else f"{seconds:.3f} s"
 
 
 def _theirs(evaluation: Evaluation) -> str:

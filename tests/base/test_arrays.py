@@ -5,7 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cloakwork.base.arrays import real_array, require_bound, require_precision
+from cloakwork.base.arrays import (
+    largest_magnitude,
+    real_array,
+    real_numbers,
+    require_bound,
+    require_precision,
+)
 from cloakwork.errors import (
     NotFiniteError,
     NotRealError,
@@ -172,3 +178,18 @@ def test_what_data_raise_themselves_is_named() -> None:
 def test_data_that_refuse_to_become_an_array(data: Any) -> None:
     with pytest.raises(NotRealError, match="cannot encrypt: this tensor has no storage"):
         real_array(data, "encrypt")
+
+
+@pytest.mark.parametrize("kind", ["?", "u8", "i1", "f2", "f4", "f8", "g"])
+def test_real_numbers_stay_where_they_are(kind: str) -> None:
+    array = np.ones((3, 4), dtype=kind)[::2, ::-1]
+    assert real_numbers(array, "encrypt") is array
+
+
+def test_the_largest_magnitude_is_that_of_any_sign() -> None:
+    assert largest_magnitude(np.array([-3, 2], dtype=np.int8)) == 3
+    assert largest_magnitude(np.array([1, 2**64 - 1], dtype=np.uint64)) == 2.0**64
+    assert largest_magnitude(np.array([-128], dtype=np.int8)) == 128
+    assert largest_magnitude(np.array([], dtype=np.float64)) == 0
+    for order in ([np.nan, 1.0], [1.0, np.nan], [np.nan, -np.inf]):
+        assert np.isnan(largest_magnitude(np.array(order)))

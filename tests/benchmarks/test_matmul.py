@@ -13,7 +13,15 @@ import pytest
 import cloakwork as cw
 from benchmarks.matmul import __main__ as matmul
 from benchmarks.matmul import report
-from benchmarks.matmul.evaluate import Evaluation, Plan, Timing, check, encrypt, multiply
+from benchmarks.matmul.evaluate import (
+    Evaluation,
+    Plan,
+    Timing,
+    check,
+    encrypt,
+    multiply,
+    stream,
+)
 from benchmarks.matmul.jobs import JOBS, WHOLE, Job
 from benchmarks.matmul.simulation import TaskCosts, priced, simulations
 from benchmarks.matmul.targets import GIGABYTES, RATIOS, SECONDS, targets
@@ -98,11 +106,26 @@ def test_products_are_encrypted_multiplied_and_checked_by_files(tmp_path: Path) 
     plan = encrypt(SMALL, tmp_path)
     timing = multiply(SMALL, tmp_path, runs=1)
     assert check(SMALL, tmp_path) < 2.0**-7
-    assert plan.input_bytes == (tmp_path / "inputs").stat().st_size
+    size = sum(each.stat().st_size for each in (tmp_path / "inputs").iterdir())
+    assert plan.input_bytes == pytest.approx(size, rel=0.1)
     assert timing.peak_bytes > plan.key_bytes + timing.values_bytes
     assert 0 < timing.values_bytes <= timing.predicted_bytes
     assert timing.product_seconds > 0
     assert timing.switch_seconds > 0
+
+
+def test_large_products_are_streamed_through_folders(tmp_path: Path) -> None:
+    job = replace(SMALL, memory_limit=10**8)
+    plan = encrypt(job, tmp_path)
+    timing = stream(job, tmp_path)
+    assert check(job, tmp_path) < 2.0**-7
+    assert (tmp_path / "inputs").is_dir()
+    assert plan.left + plan.right > 2
+    assert 0 < timing.values_bytes <= 10**8
+    streamed = Evaluation(job, plan, timing, error=0.0)
+    assert streamed.speed_up is None
+    assert "streamed" in report.line(streamed)
+    assert all(row.value is not None for row in streamed.rows())
 
 
 def test_simulations_are_of_the_actual_tasks_and_marked() -> None:

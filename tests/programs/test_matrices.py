@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloakwork.errors import InvalidLayoutError, ShapeMismatchError, SlotMismatchError
-from cloakwork.programs.matrices import EMPTY, GARBAGE, BlockLayout, Blocks, counts
+from cloakwork.programs.matrices import EMPTY, GARBAGE, BlockLayout, Blocks, Role, counts
 from cloakwork.schemes.clear_products import rotated_products
 
 SLOTS = 64
@@ -128,6 +128,23 @@ def test_what_does_not_fit_a_layout_is_refused() -> None:
         BlockLayout(layout.blocks, "left", (1, 0, 4))
     with pytest.raises(InvalidLayoutError):
         BlockLayout(layout.blocks, "left", (1 << 20, 1 << 20, 4))
+
+
+@pytest.mark.parametrize("role", ["left", "right", "product", "diagonals"])
+def test_some_vectors_are_those_of_all(role: Role) -> None:
+    blocks = Blocks(SLOTS, side=4, tall=2, wide=2, run=4, inner_parts=2)
+    layout = BlockLayout(blocks, role, (1, 12, 20))
+    stored = np.random.default_rng(3).normal(size=(1, 20, 12)).astype(np.float32)
+    # As it is where it is contiguous, by three indices where it is a view.
+    for matrices in (np.ascontiguousarray(stored.swapaxes(1, 2)), stored.swapaxes(1, 2)):
+        vectors = layout.pack(matrices.astype(np.float64))
+        numbers = np.arange(layout.ciphertexts)[::-2]
+        some = layout.pack_some(matrices, numbers, np.float64)
+        np.testing.assert_array_equal(np.stack(some), vectors[numbers])
+        found = np.zeros_like(matrices)
+        for number in range(layout.ciphertexts):
+            layout.put(found, {number: vectors[number]})
+        np.testing.assert_array_equal(found, matrices)
 
 
 def test_a_large_matrix_is_packed_by_arrays() -> None:

@@ -41,6 +41,26 @@ def real_array(data: ArrayLike, action: str) -> NDArray[np.float64]:
         >>> real_array([[1, 2], [3, 4]], "encrypt").dtype
         dtype('float64')
     """
+    array = real_numbers(data, action)
+    return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+
+
+def real_numbers(data: ArrayLike, action: str) -> NDArray[Any]:
+    """The data as an array of real numbers of their own type, without a copy of an array.
+
+    What lies in a file and is larger than memory (`numpy.memmap`) stays there.
+
+    Args:
+        data: See `real_array`.
+        action: What the caller is about to do, for the message of an error.
+
+    Raises:
+        CloakworkError: What `real_array` raises.
+
+    Example:
+        >>> real_numbers(np.ones(3, dtype=np.float32), "encrypt").dtype
+        dtype('float32')
+    """
     if isinstance(data, np.ma.MaskedArray):
         raise NotRealError(
             f"cannot {action}: the data are a masked array, whose mask would be lost; "
@@ -58,9 +78,23 @@ def real_array(data: ArrayLike, action: str) -> NDArray[np.float64]:
         raise NotRealError(f"cannot {action}: {reason}") from error
     if array.dtype.kind not in "biuf":
         raise NotRealError(f"cannot {action}: expected real numbers, got {array.dtype}")
-    numbers = np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
-    _require_finite(numbers, action)
-    return numbers
+    _require_finite(array, action)
+    return array
+
+
+def largest_magnitude(array: NDArray[Any]) -> float:
+    """The largest absolute value, 0 of no numbers and NaN where there is one.
+
+    Nothing is made that is as large as the array.
+
+    Example:
+        >>> largest_magnitude(np.array([1.0, -2.0]))
+        2.0
+    """
+    if not array.size:
+        return 0.0
+    # Python's own maximum may leave a NaN out, and unsigned integers have no negatives.
+    return float(np.maximum(float(array.max()), -float(array.min())))
 
 
 def _from_torch(tensor: Any) -> Any:
@@ -69,8 +103,8 @@ def _from_torch(tensor: Any) -> Any:
     return plain.double() if plain.is_floating_point() else plain
 
 
-def _require_finite(array: NDArray[np.float64], action: str) -> None:
-    if not np.isfinite(array).all():
+def _require_finite(array: NDArray[Any], action: str) -> None:
+    if not math.isfinite(largest_magnitude(array)):
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise NotFiniteError(
             f"cannot {action}: element {index} is {array[index]}, expected finite numbers; replace "
@@ -79,7 +113,7 @@ def _require_finite(array: NDArray[np.float64], action: str) -> None:
 
 
 def require_bound(
-    array: NDArray[np.float64], bound: float, action: str, advice: str, *, error: float = 0.0
+    array: NDArray[Any], bound: float, action: str, advice: str, *, error: float = 0.0
 ) -> None:
     """Refuse an array with an element of absolute value above the bound.
 
@@ -98,7 +132,7 @@ def require_bound(
         >>> require_bound(np.array([1.0, -2.0]), 2.0, "encrypt", "make it {} or more")
         >>> require_bound(np.array([2.1]), 2.0, "decrypt", "make it {} or more", error=0.5)
     """
-    largest = float(np.abs(array).max(initial=0.0))
+    largest = largest_magnitude(array)
     # A NaN is not within any bound.
     if not largest <= bound + error:
         _require_finite(array, action)
@@ -134,7 +168,7 @@ def require_precision(
         >>> require_precision(np.array([100.0]), 2.0, 128.0, "decrypt", "scale the data up")
     """
     _require_finite(array, action)
-    largest = float(np.abs(array).max(initial=0.0))
+    largest = largest_magnitude(array)
     # What is always 0 is as right as it can be.
     right = precision + math.log2(max(min(1.0, bound), largest) or 1.0)
     if right < MIN_RIGHT_BITS:

@@ -27,7 +27,7 @@ over both; or two blocks of columns of the right matrix, and the product's, do.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, TypeAlias
@@ -446,16 +446,33 @@ class BlockLayout:
             raise ShapeMismatchError(
                 f"cannot pack: expected shape {self.shape}, got {matrices.shape}"
             )
-        # What is EMPTY or GARBAGE takes one of the zeros at the end.
-        flat = np.concatenate([matrices.ravel(), np.zeros(2, dtype=matrices.dtype)])
-        numbers = np.arange(self.ciphertexts)
-        parts = [flat[self.elements(numbers, part)] for part in range(self.parts)]
+        return np.stack(self.pack_some(matrices, np.arange(self.ciphertexts), matrices.dtype))
+
+    def pack_some(
+        self, matrices: NDArray[Any], numbers: NDArray[np.int64], kind: Any
+    ) -> list[NDArray[Any]]:
+        """Some of the vectors of matrices; see `pack`.
+
+        No more of the matrices is read than these vectors hold.
+
+        Args:
+            matrices: The matrices, of this layout's shape.
+            numbers: Which vectors.
+            kind: The type of their numbers, where slots do not hold two.
+
+        Example:
+            >>> layout = BlockLayout(Blocks(4, side=2, wide=2), "right", (1, 2, 4))
+            >>> matrices = np.arange(8, dtype=np.float32).reshape(1, 2, 4)
+            >>> layout.pack_some(matrices, np.array([1]), np.float64)[0].tolist()
+            [4.0, 6.0, 5.0, 7.0]
+        """
+        parts = [_taken(matrices, self.elements(numbers, part)) for part in range(self.parts)]
         if len(parts) == 1:
-            return parts[0]
+            return list(parts[0].astype(kind, copy=False))
         made = np.empty(parts[0].shape, dtype=np.complex128)
         made.real = parts[0]
         np.multiply(parts[1], -1.0 if self.role in _LEFT else 1.0, out=made.imag)
-        return made
+        return list(made)
 
     def unpack(self, vectors: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """The matrices of their vectors.
@@ -469,16 +486,27 @@ class BlockLayout:
                 f"cannot unpack: expected {self.ciphertexts} vector(s) of {length} slots, got "
                 f"{len(vectors)} of {sorted({each.size for each in vectors})}"
             )
-        stacked = np.stack([each.reshape(-1) for each in vectors])
-        numbers = np.arange(self.ciphertexts)
+        kind = np.result_type(*{each.dtype for each in vectors})
+        found = np.empty(self.shape, dtype=np.float64 if kind.kind == "c" else kind)
+        self.put(found, dict(enumerate(vectors)))
+        return found
+
+    def put(self, matrices: NDArray[Any], vectors: Mapping[int, NDArray[Any]]) -> None:
+        """Put the elements of some vectors to their places in the matrices.
+
+        Args:
+            matrices: The matrices, of this layout's shape.
+            vectors: The vectors by number.
+        """
+        stacked = np.stack([each.reshape(-1) for each in vectors.values()])
+        numbers = np.array([*vectors])
         halves = (stacked,) if stacked.dtype.kind != "c" else (stacked.real, stacked.imag)
-        found = np.empty(math.prod(self.shape), dtype=halves[0].dtype)
         for part in range(self.parts):
             elements = self.elements(numbers, part)
             held = elements >= 0
             sign = -1 if part and self.role in _LEFT else 1
-            found[elements[held]] = sign * halves[part][held]
-        return found.reshape(self.shape)
+            target, places = _found(matrices, elements[held])
+            target[places] = sign * halves[part][held]
 
     def tensor_text(self) -> str:
         """The matrices in words."""
@@ -489,3 +517,20 @@ class BlockLayout:
     def __str__(self) -> str:
         halves = f", {self.parts} numbers a slot" if self.parts > 1 else ""
         return f"{_NAMES[self.role]} of {self.tensor_text()}, {self.blocks}{halves}"
+
+
+def _taken(matrices: NDArray[Any], elements: NDArray[np.int64]) -> NDArray[Any]:
+    """Elements by their number in C order, zero for what is `EMPTY` or `GARBAGE`."""
+    known = elements >= 0
+    source, places = _found(matrices, np.maximum(elements, 0))
+    found: NDArray[Any] = source[places]
+    if not known.all():
+        found[~known] = 0
+    return found
+
+
+def _found(matrices: NDArray[Any], elements: NDArray[np.int64]) -> tuple[NDArray[Any], Any]:
+    """An array of the same memory, and what indexes elements in it by their number in C order."""
+    if matrices.flags.c_contiguous:
+        return matrices.reshape(-1), elements
+    return matrices, np.unravel_index(elements, matrices.shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.arrays import require_precision
+from cloakwork.base.arrays import largest_magnitude, require_precision
 from cloakwork.base.machine import physical_bytes
 from cloakwork.base.record import Record
 from cloakwork.errors import (
@@ -22,10 +22,11 @@ from cloakwork.errors import (
     NoiseBudgetError,
     ValueOutOfRangeError,
 )
-from cloakwork.programs.packing import Packed, bound_arguments
+from cloakwork.programs.packing import Allocate, Packed, Vectors, bound_arguments
 from cloakwork.programs.packing.results import arrays_in
 from cloakwork.programs.slots import SlotProgram, State
-from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted, require_files
+from cloakwork.runtime.array_file import write_array
+from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted, require_files, together
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.program import Program
@@ -81,7 +82,7 @@ class _Encrypting(KeyHolder):
             needed = largest * sum(map(len, packed.runs))
             advice = "encrypt fewer evaluations at once, or use a machine with more memory"
             require_memory(needed, physical_bytes(), action, advice)
-        runs = [self._encrypted_vectors(vectors) for vectors in packed.runs]
+        runs = [self._encrypted_run(vectors) for vectors in packed.runs]
         return self._encrypted("inputs", packed.ports, runs, packed.count)
 
     def encrypt_into(
@@ -89,8 +90,9 @@ class _Encrypting(KeyHolder):
     ) -> Encrypted:
         """Encrypt inputs into the files of a folder, from which runs read what they need.
 
-        No more ciphertexts are in memory than those of one file. The files are readable by their
-        owner alone where they are local.
+        No more ciphertexts are in memory than those of one file. Of matrices no more is read at
+        once than these hold, so that what lies in a file (`numpy.memmap`) may be larger than
+        memory. The files are readable by their owner alone where they are local.
 
         Args:
             folder: A path, or a URL of fsspec's such as `s3://bucket/inputs`. What was encrypted
@@ -153,16 +155,24 @@ class _Encrypting(KeyHolder):
             )
         return program.pack(arguments, action)
 
-    def _encrypted_vectors(self, vectors: Mapping[int, NDArray[Any]]) -> dict[int, Any]:
+    def _encrypted_vectors(self, vectors: Vectors, numbers: Sequence[int]) -> dict[int, Any]:
+        """Some of the inputs, packed and encrypted."""
         program = self.program
         made: dict[int, Any] = program.scheme.encrypt(
-            self._key, vectors, program.body, program.input_bounds
+            self._key, vectors.some(numbers), program.body, program.input_bounds
         )
         return made
 
-    def _records(self, vectors: Mapping[int, NDArray[Any]], numbers: Sequence[int]) -> list[Record]:
+    def _encrypted_run(self, vectors: Vectors) -> dict[int, Any]:
+        """All inputs of a run, encrypted."""
+        made: dict[int, Any] = {}
+        for numbers in together(vectors, self.program.body):
+            made.update(self._encrypted_vectors(vectors, numbers))
+        return made
+
+    def _records(self, vectors: Vectors, numbers: Sequence[int]) -> list[Record]:
         """The records of some inputs, encrypted."""
-        made = self._encrypted_vectors({number: vectors[number] for number in numbers})
+        made = self._encrypted_vectors(vectors, numbers)
         return [self.program.scheme.dump(made[number]) for number in numbers]
 
 
@@ -292,30 +302,76 @@ class Client(_Encrypting):
         action = f"decrypt for others for {self.program.name}"
         return self._decrypt(outputs, flooding(statistical_bits, decryptions, action))
 
-    def _decrypt(self, outputs: Encrypted, asked: Flooding | None) -> Any:
+    def decrypt_into(self, path: str | os.PathLike[str], outputs: Encrypted) -> NDArray[Any]:
+        """Decrypt a result into a file of numpy's (.npy), which need not fit into memory.
+
+        Of results that stay in a folder no more ciphertexts are in memory than those of one file.
+        The array is readable by its owner alone, and appears when it is whole.
+
+        Args:
+            path: The file; one that exists is replaced.
+            outputs: What an evaluator's run gave: one array.
+
+        Returns:
+            The array, which stays in the file and cannot be changed.
+
+        Raises:
+            InvalidArgumentError: The program does not return one array, or the path is invalid.
+            StorageFullError: There is no space left for the array.
+            OSError: The file cannot be written.
+            CloakworkError: What `decrypt` raises.
+
+        Example:
+            >>> import tempfile
+            >>> import cloakwork as cw
+            >>> client, evaluator = cw.compile_matmul((16, 6), (6, 16)).keygen()
+            >>> made = evaluator.run(client.encrypt(np.eye(16, 6), np.eye(6, 16)))
+            >>> result = client.decrypt_into(f"{tempfile.mkdtemp()}/result.npy", made)
+            >>> result.shape, round(float(result.sum()), 3)
+            ((16, 16), 6.0)
+        """
+        if len(self.program.outputs) != 1:
+            raise InvalidArgumentError(
+                f"cannot decrypt for {self.program.name} into a file: expected one array, the "
+                f"program returns {len(self.program.outputs)} results; use decrypt"
+            )
+        return write_array(path, partial(self._decrypt, outputs, None))
+
+    def _decrypt(
+        self, outputs: Encrypted, asked: Flooding | None, allocate: Allocate = np.empty
+    ) -> Any:
         program = self.program
         action = f"decrypt for {program.name}"
         if not isinstance(outputs, Encrypted):
             raise InvalidArgumentError(
                 f"cannot {action}: expected what an evaluator's run gave, got {shown(outputs)}"
             )
-        runs = self._values(outputs, "outputs", action)
+        self._require_own(outputs, "outputs", action)
+        runs = outputs.parts(program.scheme, program.body)
         if len(outputs.numbers()) < program.packing.vector_counts[1]:
             raise InvalidArgumentError(f"cannot {action}: a result is missing")
-        found = [
-            program.scheme.decrypt(
+        errors: list[float] = []
+        vectors = [self._decrypted(run, asked, errors) for run in runs]
+        result = program.packing.unpack_parts(vectors, outputs.count, allocate)
+        if program.output_bounds is not None:
+            self._require_right(result, max(errors), asked, action)
+        return result
+
+    def _decrypted(
+        self, parts: Iterable[Mapping[int, Any]], asked: Flooding | None, errors: list[float]
+    ) -> Iterator[dict[int, NDArray[Any]]]:
+        """The vectors of a run's results, a few at a time, the errors of which are told."""
+        program, estimates = self.program, self.program.estimated_results
+        for part in parts:
+            found = program.scheme.decrypt(
                 self._key,
-                [run[number] for number in sorted(run)],
+                [*part.values()],
                 program.body,
-                program.estimated_results,
+                None if estimates is None else [estimates[number] for number in part],
                 asked,
             )
-            for run in runs
-        ]
-        result = program.packing.unpack([each.vectors for each in found], outputs.count)
-        if program.output_bounds is not None:
-            self._require_right(result, max(each.error for each in found), asked, action)
-        return result
+            errors.append(found.error)
+            yield dict(zip(part, found.vectors, strict=True))
 
     def _require_right(
         self, result: Any, error: float, asked: Flooding | None, action: str
@@ -331,7 +387,7 @@ class Client(_Encrypting):
             advice = advice_on_precision(_PRECISION_ADVICE, asked)
             for array in arrays:
                 require_precision(array, -math.log2(error), bound, action, advice)
-        largest = max(float(np.abs(array).max(initial=0.0)) for array in arrays)
+        largest = max(map(largest_magnitude, arrays))
         if not largest <= bound * (1 + _ROUNDING) + error:
             raise ValueOutOfRangeError(
                 f"cannot {action}: a result of {largest:g} exceeds {bound:g}, the most that the "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from cloakwork.base.record import Fields, Limits, Record
 from cloakwork.errors import MalformedBytesError, MissingDependencyError
+from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.load import Saved
 from cloakwork.schemes.base import ReadLimits, value_count
@@ -22,6 +23,8 @@ KEY_ID_BYTES = 16
 _MAX_RUNS = 1 << 20
 _MAX_VALUES = 1 << 22
 _MAX_PORTS = 1 << 16
+# Values that are encrypted or decrypted in one go: others wait for their turn.
+_TOGETHER = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,16 @@ class Encrypted(Saved):
             self._dump = scheme.dump
         self._runs = [self._read(run, scheme, body) for run in self._runs]
         return [dict(run) for run in self._runs]
+
+    def parts(self, scheme: Any, body: Any) -> Sequence[Iterator[dict[int, Any]]]:
+        """For each run its values by number, a few at a time.
+
+        Of values that stay in files no more are in memory than those of one file.
+
+        Raises:
+            MalformedBytesError: They are of another scheme or another program.
+        """
+        return [_parts(run, body) for run in self.values(scheme, body)]
 
     def _read(self, run: Mapping[int, Any], scheme: Any, body: Any) -> dict[int, Any]:
         read = run if isinstance(run, dict) else dict(run.items())
@@ -240,6 +253,19 @@ class Encrypted(Saved):
         count = "" if self.count is None else f", {self.count} evaluations"
         warning = f"; {self.warning}" if self.warning else ""
         return f"Encrypted({self.role} {names:.60}{count}, {self.nbytes} bytes{warning})"
+
+
+def together(numbers: Iterable[int], body: Any) -> Iterator[list[int]]:
+    """The numbers of values that are worked on at a time; those of bits belong together."""
+    ordered = sorted(numbers)
+    count = _TOGETHER if isinstance(body, SlotProgram) else max(1, len(ordered))
+    for start in range(0, len(ordered), count):
+        yield ordered[start : start + count]
+
+
+def _parts(values: Mapping[int, Any], body: Any) -> Iterator[dict[int, Any]]:
+    for numbers in together(values, body):
+        yield {number: values[number] for number in numbers}
 
 
 def _read_run(fields: Fields) -> dict[int, Unread]:

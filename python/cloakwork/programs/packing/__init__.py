@@ -8,9 +8,10 @@ sees.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,18 +26,60 @@ from cloakwork.errors import (
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import Vector
 
+# Makes the vectors of one run, by their places among those that are given.
+Maker: TypeAlias = Callable[[Sequence[int]], Sequence[NDArray[Any]]]
+# Makes an array of a shape and a type whose elements are anything, as `numpy.empty` does.
+Allocate: TypeAlias = Callable[[tuple[int, ...], Any], NDArray[Any]]
+
+
+class Vectors(Mapping[int, NDArray[Any]]):
+    """The vectors of one run by the number of the input that they are, made as they are taken.
+
+    Args:
+        numbers: The numbers, rising.
+        maker: Makes them.
+
+    Example:
+        >>> vectors = Vectors((4, 7), lambda places: [np.full(2, place) for place in places])
+        >>> vectors[7].tolist(), [*vectors.some([4, 7])]
+        ([1, 1], [4, 7])
+    """
+
+    def __init__(self, numbers: Sequence[int], maker: Maker) -> None:
+        self._places = {number: place for place, number in enumerate(numbers)}
+        self._maker = maker
+
+    def some(self, numbers: Sequence[int]) -> dict[int, NDArray[Any]]:
+        """Some of the vectors, made together."""
+        made = self._maker([self._places[number] for number in numbers])
+        return dict(zip(numbers, made, strict=True))
+
+    def __getitem__(self, number: int) -> NDArray[Any]:
+        return self.some([number])[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def whole(vectors: Sequence[NDArray[Any]]) -> Maker:
+    """A maker of vectors that are there already."""
+    return lambda places: [vectors[place] for place in places]
+
 
 @dataclass(frozen=True, slots=True)
 class Packed:
     """Arguments as vectors.
 
     Args:
-        runs: For each run of the program its vectors, by the number of the input that they are.
+        runs: For each run of the program its vectors.
         ports: The names of the inputs that were given, in the program's order.
         count: How many evaluations they are; None where no argument had an axis for them.
     """
 
-    runs: tuple[Mapping[int, NDArray[Any]], ...]
+    runs: tuple[Vectors, ...]
     ports: tuple[str, ...]
     count: int | None
 
@@ -78,6 +121,22 @@ class Packing(ABC):
     def unpack(self, runs: Sequence[Sequence[NDArray[Any]]], count: int | None) -> Any:
         """The results of runs, in the form that the user gets."""
 
+    def unpack_parts(
+        self,
+        runs: Sequence[Iterable[Mapping[int, NDArray[Any]]]],
+        count: int | None,
+        _: Allocate = np.empty,
+    ) -> Any:
+        """The results of runs whose vectors come a few at a time.
+
+        Args:
+            runs: For each run its vectors by number, in any order.
+            count: How many evaluations they are; None for one without an axis.
+            _: Makes the arrays of results, of packings that fill them part by part.
+        """
+        found = [dict(ChainMap(*map(dict, parts))) for parts in runs]
+        return self.unpack([[run[number] for number in sorted(run)] for run in found], count)
+
     def input_bounds(self) -> list[Vector] | None:
         """For each vector that goes in the largest absolute value of each slot, if known."""
         return None
@@ -94,13 +153,17 @@ class Packing(ABC):
             name: rows if many else np.broadcast_to(rows, (count or 1, *rows.shape[1:]))
             for name, (rows, many) in read.items()
         }
-        runs = [
-            self._vectors({name: rows[start : start + self.batch] for name, rows in shared.items()})
-            for start in range(0, count or 1, self.batch)
-        ]
         numbers = self.vectors_of([*read])
-        numbered = tuple(dict(zip(numbers, vectors, strict=True)) for vectors in runs)
-        return Packed(numbered, tuple(read), count)
+        runs = tuple(
+            Vectors(
+                numbers,
+                self._maker(
+                    {name: rows[start : start + self.batch] for name, rows in shared.items()}
+                ),
+            )
+            for start in range(0, count or 1, self.batch)
+        )
+        return Packed(runs, tuple(read), count)
 
     def _require(self, condition: bool, reason: str) -> None:
         if not condition:
@@ -111,8 +174,8 @@ class Packing(ABC):
         """An argument, an evaluation a row, and whether it came with an axis for evaluations."""
 
     @abstractmethod
-    def _vectors(self, rows: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
-        """The vectors of one run in order, from as many evaluations of each input that is given."""
+    def _maker(self, rows: Mapping[str, NDArray[Any]]) -> Maker:
+        """What makes the vectors of one run, from evaluations of each input that is given."""
 
 
 def bound_arguments(

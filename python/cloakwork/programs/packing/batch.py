@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.programs.packing.results import Form
-from cloakwork.programs.packing.tensor import RealPacking
+from cloakwork.programs.packing.tensor import WholeTensorPacking
 from cloakwork.programs.places import Places
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import Vector
 
 
 @dataclass(frozen=True, eq=False)
-class BatchPacking(RealPacking):
+class BatchPacking(WholeTensorPacking):
     """Where the elements of a network's inputs and results lie, several inputs beside each other.
 
     Args:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import ValueOutOfRangeError
-from cloakwork.programs.packing import Packing, evaluation_rows, object_array
+from cloakwork.programs.packing import Maker, Packing, evaluation_rows, object_array, whole
 from cloakwork.programs.packing.fixed_point import not_a_number, scaled, unscaled
 from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports
 
@@ -69,8 +69,8 @@ class BitPacking(Packing):
             )
         return _bits(rows.reshape(-1), element).reshape(len(rows), port.bits), many
 
-    def _vectors(self, rows: Mapping[str, Bits]) -> list[Bits]:
-        return [rows[port.name][0] for port in self.inputs if port.name in rows]
+    def _maker(self, rows: Mapping[str, Bits]) -> Maker:
+        return whole([rows[port.name][0] for port in self.inputs if port.name in rows])
 
     def unpack(self, runs: Sequence[Sequence[Bits]], count: int | None) -> dict[str, Any]:
         """Every output by name.

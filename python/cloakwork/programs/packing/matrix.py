@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, groupby
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -14,7 +16,13 @@ from numpy.typing import NDArray
 from cloakwork.base.record import Limits
 from cloakwork.errors import NotIntegerError, ValueOutOfRangeError
 from cloakwork.programs.matrices import BlockLayout
-from cloakwork.programs.packing import Packing, evaluation_rows, object_array
+from cloakwork.programs.packing import (
+    Allocate,
+    Maker,
+    Packing,
+    evaluation_rows,
+    object_array,
+)
 from cloakwork.programs.packing.results import Form, filled
 from cloakwork.programs.packing.tensor import RealPacking
 from cloakwork.programs.port import Port, distinct_ports
@@ -63,9 +71,13 @@ class MatrixPlace:
         axes = sorted(self.order) == [*range(len(self.sizes))]
         return axes and math.prod(self.sizes) == math.prod(self.layout.shape)
 
+    def matrices(self, tensor: NDArray[Any]) -> NDArray[Any]:
+        """A tensor as matrices, which share its memory where axes that are one lie in a row."""
+        return tensor.transpose(self.order).reshape(self.layout.shape)
+
     def pack(self, tensor: NDArray[Any]) -> NDArray[Any]:
         """The vectors of a tensor, a row each."""
-        return self.layout.pack(tensor.transpose(self.order).reshape(self.layout.shape))
+        return self.layout.pack(self.matrices(tensor))
 
     def unpack(self, vectors: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """The tensor of its vectors."""
@@ -79,6 +91,61 @@ class PlacedMatrix:
 
     argument: int
     place: MatrixPlace
+
+
+def _maker(
+    tensors: Sequence[tuple[Port, MatrixPlace]], rows: Mapping[str, NDArray[Any]], kind: Any
+) -> Maker:
+    """What makes the vectors of tensors that are given, of numbers of a kind.
+
+    No more of the tensors is read than the vectors hold that are asked for.
+    """
+    given = [
+        (place, place.matrices(rows[port.name][0])) for port, place in tensors if port.name in rows
+    ]
+    ends = [*accumulate(place.ciphertexts for place, _ in given)]
+
+    def made(places: Sequence[int]) -> list[NDArray[Any]]:
+        found: list[NDArray[Any]] = []
+        for tensor, group in groupby(places, key=lambda number: bisect_right(ends, number)):
+            place, matrices = given[tensor]
+            first = ends[tensor] - place.ciphertexts
+            numbers = np.array([number - first for number in group])
+            found += place.layout.pack_some(matrices, numbers, kind)
+        return found
+
+    return made
+
+
+def _shape(port: Port, count: int | None) -> tuple[int, ...]:
+    return port.shape if count is None else (count, *port.shape)
+
+
+def _fill(
+    arrays: Sequence[NDArray[Any]],
+    places: Sequence[MatrixPlace],
+    runs: Iterable[Iterable[Mapping[int, NDArray[Any]]]],
+    count: int | None,
+) -> None:
+    """Put the vectors of runs, which come a few at a time, to their places in the results."""
+    ends = accumulate(place.ciphertexts for place in places)
+    owned = [range(end - place.ciphertexts, end) for place, end in zip(places, ends, strict=True)]
+    for run, parts in enumerate(runs):
+        tensors = [array if count is None else array[run] for array in arrays]
+        targets = [place.matrices(tensor) for place, tensor in zip(places, tensors, strict=True)]
+        for part in parts:
+            for place, target, numbers in zip(places, targets, owned, strict=True):
+                own = {
+                    number - numbers.start: vector
+                    for number, vector in part.items()
+                    if number in numbers
+                }
+                if own:
+                    place.layout.put(target, own)
+        for place, target, tensor in zip(places, targets, tensors, strict=True):
+            # Where axes that are one do not lie in a row, the matrices are a copy.
+            if not np.may_share_memory(target, tensor):
+                tensor[...] = target.reshape(place.sizes).transpose(np.argsort(place.order))
 
 
 @dataclass(frozen=True)
@@ -112,11 +179,23 @@ class MatrixPacking(RealPacking):
             fits = place.is_whole and port.shape == place.shape
             self._require(fits, f"{port.name!r:.40} has another shape")
 
-    def _packed(self, place: MatrixPlace, rows: NDArray[np.float64]) -> list[Vector]:
-        return list(place.pack(rows[0]))
+    def _maker(self, rows: Mapping[str, NDArray[Any]]) -> Maker:
+        return _maker(self.tensors_in, rows, np.float64)
 
-    def _unpacked(self, place: MatrixPlace, vectors: Sequence[Vector]) -> NDArray[np.float64]:
-        return place.unpack(vectors)[np.newaxis]
+    def unpack(self, runs: Sequence[Sequence[Vector]], count: int | None) -> Any:
+        """Arrays in the form in which the function returns them."""
+        return self.unpack_parts([[dict(enumerate(vectors))] for vectors in runs], count)
+
+    def unpack_parts(
+        self,
+        runs: Sequence[Iterable[Mapping[int, NDArray[Any]]]],
+        count: int | None,
+        allocate: Allocate = np.empty,
+    ) -> Any:
+        """Arrays of float64, in which each part of the vectors takes its place as it comes."""
+        arrays = [allocate(_shape(port, count), np.float64) for port, _ in self.tensors_out]
+        _fill(arrays, self.results, runs, count)
+        return filled(self.form, arrays)
 
     def input_bounds(self) -> list[Vector] | None:
         if any(math.isinf(port.bound) for port in self.inputs):
@@ -171,7 +250,7 @@ class IntegerMatrixPacking(Packing):
     def _tensors_in(self) -> list[tuple[Port, MatrixPlace]]:
         return [(self.inputs[each.argument], each.place) for each in self.placed]
 
-    def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[np.int64], bool]:
+    def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
         array = np.asarray(value)
         if array.dtype.kind not in "iub":
             array = object_array(value, port.name, action)
@@ -186,30 +265,42 @@ class IntegerMatrixPacking(Packing):
                 f"cannot {action}: expected {port.name!r} to hold integers from {port.low} to "
                 f"{port.high}, got {low} to {high}; compile with a larger bound"
             )
-        return rows.astype(np.int64), many
+        return rows, many
 
-    def _vectors(self, rows: Mapping[str, NDArray[np.int64]]) -> list[NDArray[Any]]:
-        return [
-            vector.reshape(place.layout.blocks.rows, -1)
-            for port, place in self._tensors_in
-            if port.name in rows
-            for vector in place.pack(rows[port.name][0])
-        ]
+    def _maker(self, rows: Mapping[str, NDArray[Any]]) -> Maker:
+        made = _maker(self._tensors_in, rows, np.int64)
+        row_count = self.placed[0].place.layout.blocks.rows
+        return lambda places: [vector.reshape(row_count, -1) for vector in made(places)]
 
     def unpack(self, runs: Sequence[Sequence[NDArray[Any]]], count: int | None) -> Any:
         """Arrays of int64, or of Python's integers where results may be larger."""
-        found: list[NDArray[Any]] = []
-        first = 0
-        for port, place in zip(self.outputs, self.results, strict=True):
-            last = first + place.ciphertexts
-            array = np.stack([place.unpack(vectors[first:last]) for vectors in runs])
-            if self.modulus is not None:
-                half = self.modulus // 2
-                array = (array + half) % self.modulus - half
-            array = array.astype(np.int64 if port.bound <= MAX_INTEGER else object)
-            found.append(array[0] if count is None else array[:count])
-            first = last
-        return filled(self.form, found)
+        return self.unpack_parts([[dict(enumerate(vectors))] for vectors in runs], count)
+
+    def unpack_parts(
+        self,
+        runs: Sequence[Iterable[Mapping[int, NDArray[Any]]]],
+        count: int | None,
+        allocate: Allocate = np.empty,
+    ) -> Any:
+        """Arrays as of `unpack`, in which each part of the vectors takes its place as it comes."""
+        types = [np.int64 if port.bound <= MAX_INTEGER else object for port in self.outputs]
+        arrays = [
+            allocate(_shape(port, count), kind)
+            for port, kind in zip(self.outputs, types, strict=True)
+        ]
+        _fill(arrays, self.results, map(self._reduced_parts, runs), count)
+        return filled(self.form, arrays)
+
+    def _reduced_parts(
+        self, parts: Iterable[Mapping[int, NDArray[Any]]]
+    ) -> Iterator[Mapping[int, NDArray[Any]]]:
+        """Vectors modulo the modulus, if there is one, nearest to 0."""
+        if self.modulus is None:
+            yield from parts
+            return
+        half = self.modulus // 2
+        for part in parts:
+            yield {number: (vector + half) % self.modulus - half for number, vector in part.items()}
 
     @property
     def held(self) -> list[tuple[str]]:

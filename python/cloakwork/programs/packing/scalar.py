@@ -24,7 +24,7 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.ir.vectors import Clear, PlacedScalar
 from cloakwork.programs.layout import MAX_SLOTS
-from cloakwork.programs.packing import Packing, evaluation_rows, object_array
+from cloakwork.programs.packing import Maker, Packing, evaluation_rows, object_array, whole
 from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of, result_ports
 from cloakwork.programs.port import Port, distinct_ports
 
@@ -148,8 +148,8 @@ class ScalarPacking(Packing):
         rows, many = _integers(port, value, action)
         return rows.reshape(len(rows), port.count), many
 
-    def _vectors(self, rows: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
-        return self.places.pack(rows, self.vectors_of([*rows]))
+    def _maker(self, rows: Mapping[str, NDArray[Any]]) -> Maker:
+        return whole(self.places.pack(rows, self.vectors_of([*rows])))
 
     def unpack(self, runs: Sequence[Sequence[NDArray[Any]]], count: int | None) -> Any:
         """Python's integers in the form in which the function returns them."""

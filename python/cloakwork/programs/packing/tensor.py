@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.base.arrays import real_array, require_bound
+from cloakwork.base.arrays import real_numbers, require_bound
 from cloakwork.errors import ValueOutOfRangeError
 from cloakwork.programs.layout import Layout
-from cloakwork.programs.packing import Packing, evaluation_rows
+from cloakwork.programs.packing import Maker, Packing, evaluation_rows, whole
 from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of
 from cloakwork.programs.port import Port, distinct_ports
 from cloakwork.programs.slots import Vector
@@ -36,14 +36,6 @@ class RealPacking(Packing):
     form: Form
     advice: ClassVar[str]
 
-    @abstractmethod
-    def _packed(self, place: Any, rows: NDArray[np.float64]) -> list[Vector]:
-        """The vectors of a batch of tensors."""
-
-    @abstractmethod
-    def _unpacked(self, place: Any, vectors: Sequence[Vector]) -> NDArray[np.float64]:
-        """A batch of tensors, one a row, of vectors that may be complex."""
-
     def _place(self, inputs: Sequence[tuple[Port, Any]], results: Sequence[Any]) -> None:
         """Set where tensors lie, where the parts of the packing fit one another."""
         for ports, what in ((self.inputs, "inputs"), (self.outputs, "outputs")):
@@ -57,16 +49,16 @@ class RealPacking(Packing):
         object.__setattr__(self, "tensors_in", inputs)
         object.__setattr__(self, "tensors_out", outputs)
 
-    def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[np.float64], bool]:
+    def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
         where = f"{action}, input {port.name!r}"
-        array = real_array(value, where)
+        array = real_numbers(value, where)
         rows = evaluation_rows(array, port.shape, port.name, action)
         require_bound(array, port.bound, where, self.advice)
         self._require_range(array, port, where)
         return rows
 
     @staticmethod
-    def _require_range(array: NDArray[np.float64], port: Port, where: str) -> None:
+    def _require_range(array: NDArray[Any], port: Port, where: str) -> None:
         """Refuse numbers within the bound of an input and outside its range."""
         if port.low is None or port.high is None or not array.size:
             return
@@ -78,13 +70,39 @@ class RealPacking(Packing):
                 "high=), wider, or scale the data"
             )
 
-    def _vectors(self, rows: Mapping[str, NDArray[np.float64]]) -> list[Vector]:
-        return [
-            vector
-            for port, place in self.tensors_in
-            if port.name in rows
-            for vector in self._packed(place, rows[port.name])
-        ]
+    @property
+    def held(self) -> list[tuple[str]]:
+        return [(port.name,) for port, place in self.tensors_in for _ in range(place.ciphertexts)]
+
+    @property
+    def vector_counts(self) -> tuple[int, int]:
+        # Without a list of them: a file may say that they are many.
+        return (
+            sum(place.ciphertexts for _, place in self.tensors_in),
+            sum(place.ciphertexts for _, place in self.tensors_out),
+        )
+
+
+class WholeTensorPacking(RealPacking):
+    """What packings have in common that pack tensors of real numbers as a whole."""
+
+    @abstractmethod
+    def _packed(self, place: Any, rows: NDArray[np.float64]) -> list[Vector]:
+        """The vectors of a batch of tensors."""
+
+    @abstractmethod
+    def _unpacked(self, place: Any, vectors: Sequence[Vector]) -> NDArray[np.float64]:
+        """A batch of tensors, one a row, of vectors that may be complex."""
+
+    def _maker(self, rows: Mapping[str, NDArray[Any]]) -> Maker:
+        return whole(
+            [
+                vector
+                for port, place in self.tensors_in
+                if port.name in rows
+                for vector in self._packed(place, np.asarray(rows[port.name], dtype=np.float64))
+            ]
+        )
 
     def unpack(self, runs: Sequence[Sequence[Vector]], count: int | None) -> Any:
         """Arrays in the form in which the function or the network returns them."""
@@ -105,18 +123,6 @@ class RealPacking(Packing):
             for vector in self._packed(place, np.full((1, *port.shape), port.bound))
         ]
 
-    @property
-    def held(self) -> list[tuple[str]]:
-        return [(port.name,) for port, place in self.tensors_in for _ in range(place.ciphertexts)]
-
-    @property
-    def vector_counts(self) -> tuple[int, int]:
-        # Without a list of them: a file may say that they are many.
-        return (
-            sum(place.ciphertexts for _, place in self.tensors_in),
-            sum(place.ciphertexts for _, place in self.tensors_out),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class PlacedInput:
@@ -127,7 +133,7 @@ class PlacedInput:
 
 
 @dataclass(frozen=True)
-class TensorPacking(RealPacking):
+class TensorPacking(WholeTensorPacking):
     """How the arguments of a compiled function lie in ciphertexts, and its results.
 
     Args:

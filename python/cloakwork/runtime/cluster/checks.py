@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakSet
 
 import distributed
 
@@ -25,6 +26,9 @@ from cloakwork.runtime.cluster.settings import KEPT_OF_LIMIT
 
 # What a worker's process takes without keys and values: the interpreter, Dask, libraries.
 _PROCESS_BYTES = 200_000_000
+
+# Evaluators that have been looked at: a large program has keys for a tenth of a second's search.
+_with_all_keys: WeakSet[Any] = WeakSet()
 
 
 @contextmanager
@@ -123,13 +127,13 @@ def require_versions(cluster: Any, action: str) -> None:
 
 
 def require_keys(evaluator: Any, action: str) -> None:
-    """Refuse an evaluator whose keys are fewer than its program needs.
+    """Refuse an evaluator whose keys are fewer than its program needs; each is looked at once.
 
     Raises:
         MissingKeyError: They are.
     """
     body = evaluator.program.body
-    if not isinstance(body, SlotProgram):
+    if evaluator in _with_all_keys or not isinstance(body, SlotProgram):
         return
     scheme = evaluator.program.scheme
     needed = scheme.required_keys(body)
@@ -142,6 +146,7 @@ def require_keys(evaluator: Any, action: str) -> None:
                 f"cannot {action}: the evaluation keys lack {len(missing)} of {len(needed)} keys, "
                 f"of {what}; make the evaluator by client.evaluator() for this very program"
             )
+    _with_all_keys.add(evaluator)
 
 
 def require_folder(cluster: Any, folder: Folder, name: str, action: str) -> None:

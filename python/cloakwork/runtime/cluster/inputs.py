@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from cloakwork.base.record import Fields
@@ -32,8 +34,16 @@ class InputFiles:
         self._runs: OrderedDict[Source, StoredRun] = OrderedDict()
         self._taking = threading.Lock()
 
-    def values(self, job: Job, program: Program, numbers: Sequence[int]) -> dict[int, Any]:
+    def values(
+        self, job: Job, program: Program, numbers: Sequence[int], threads: int
+    ) -> dict[int, Any]:
         """Inputs of a job by number.
+
+        Args:
+            job: The job.
+            program: Its program.
+            numbers: Which inputs.
+            threads: How many files may be read at once.
 
         Raises:
             ClusterFolderError: A file is not seen from here.
@@ -49,8 +59,7 @@ class InputFiles:
                 places = {
                     run.files.file_of[number] for number in wanted if number in run.files.file_of
                 }
-                for place in sorted(places):
-                    held = self._part(source, run, place, program)
+                for held in self._parts(source, run, sorted(places), program, threads):
                     found.update({number: held[number] for number in held.keys() & wanted})
         missing = wanted - found.keys()
         if missing:
@@ -75,16 +84,23 @@ class InputFiles:
                 self._runs.popitem(last=False)
         return self._runs[source]
 
-    def _part(
-        self, source: Source, run: StoredRun, place: int, program: Program
-    ) -> Mapping[int, Any]:
-        key = (source, place)
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key]
-        held = {
-            number: _read(program, number, record) for number, record in run.part(place).items()
-        }
+    def _parts(
+        self, source: Source, run: StoredRun, places: Sequence[int], program: Program, threads: int
+    ) -> Iterator[Mapping[int, Any]]:
+        """The values of files of a run, those first that are kept."""
+        known = [place for place in places if (source, place) in self._kept]
+        for place in known:
+            self._kept.move_to_end((source, place))
+            yield self._kept[source, place]
+        # Their numbers are made from bytes by the engine, which several threads do at once.
+        with ThreadPoolExecutor(threads) as pool:
+            unknown = sorted({*places} - {*known})
+            read = pool.map(partial(_read_part, run, program), unknown)
+            for place, held in zip(unknown, read, strict=True):
+                self._keep((source, place), held)
+                yield held
+
+    def _keep(self, key: tuple[Source, int], held: Mapping[int, Any]) -> None:
         nbytes = _nbytes(held)
         self.read_bytes += nbytes
         while self._kept and self._kept_bytes + nbytes > self.most_bytes:
@@ -93,7 +109,6 @@ class InputFiles:
         if nbytes <= self.most_bytes:
             self._kept[key] = held
             self._kept_bytes += nbytes
-        return held
 
 
 # Heads that are kept: a job has one or two.
@@ -102,6 +117,11 @@ _MOST_RUNS = 16
 
 def _nbytes(values: Mapping[int, Any]) -> int:
     return sum(int(value.nbytes) for value in values.values())
+
+
+def _read_part(run: StoredRun, program: Program, place: int) -> dict[int, Any]:
+    """The values of one file."""
+    return {number: _read(program, number, record) for number, record in run.part(place).items()}
 
 
 def _read(program: Program, number: int, record: Any) -> Any:

@@ -111,8 +111,8 @@ def own_version() -> str:
 
 
 def values_record(values: Mapping[int, Any], scheme: Any) -> Record:
-    """Values by number as a file holds them."""
+    """Values by number as a file holds them; their bytes are made one by one as it is written."""
     return {
         "numbers": list(values),
-        "values": [scheme.dump(value) for value in values.values()],
+        "values": (scheme.dump(value) for value in values.values()),
     }

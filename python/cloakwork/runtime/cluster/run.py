@@ -186,8 +186,9 @@ def run_here(asked: Asked, threads: int) -> Ran:
     require_keys(evaluator, action)
     # A part of the memory is for inputs that further grains take, another for what a grain makes.
     kept = evaluator.memory_limit // 4
-    ran = _placed(asked, evaluator._file_name, 1, evaluator.memory_limit - kept, action)
-    run_jobs_here(evaluator, ran.placed, kept, threads, asked.cancel, asked.profile)
+    most = evaluator.memory_limit - kept
+    ran = _placed(asked, evaluator._file_name, 1, most, action)
+    run_jobs_here(evaluator, ran.placed, most, kept, threads, asked.cancel, asked.profile)
     return ran
 
 

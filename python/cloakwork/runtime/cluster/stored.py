@@ -18,7 +18,7 @@ from cloakwork.base.record import Fields, Limits, Record, digest_of
 from cloakwork.errors import MalformedBytesError
 from cloakwork.programs.slots import SlotProgram, State
 from cloakwork.runtime.cluster.folder import Folder
-from cloakwork.runtime.encrypted import Encrypted, Unread
+from cloakwork.runtime.encrypted import Encrypted, Unread, together
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.schedule import schedule
 from cloakwork.schemes.base import ReadLimits
@@ -159,6 +159,19 @@ class StoredEncrypted(Encrypted):
         # They stay in the folder: what was read is not kept.
         self.require_numbers(body)
         return [self._read(run, scheme, body) for run in self._runs]
+
+    def parts(self, scheme: Any, body: Any) -> Sequence[Iterator[dict[int, Any]]]:
+        self.require_numbers(body)
+        return [self._parts(self.stored_run(run), scheme, body) for run in range(self.runs)]
+
+    def _parts(self, run: StoredRun, scheme: Any, body: Any) -> Iterator[dict[int, Any]]:
+        if not isinstance(body, SlotProgram):
+            yield self._read(run, scheme, body)
+            return
+        for records in run.parts():
+            for numbers in together(records, body):
+                unread = {number: Unread(records.pop(number)) for number in numbers}
+                yield self._read(unread, scheme, body)
 
     def stored_run(self, run: int) -> StoredRun:
         """The values of a run.

@@ -85,10 +85,50 @@ def done(order: Order, given: Sequence[Moved]) -> Moved:
     require_version(order.job)
     start = time()
     evaluator, form = evaluator_of(order.job)
-    return grain_done(order, given, evaluator, form, _inputs_here(), _threads(), start)
+    made = grain_made(order, given, evaluator, form, _inputs_here(), _threads(), start)
+    made.write()
+    return made.moved
 
 
-def grain_done(
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a grain makes.
+
+    Args:
+        order: The grain.
+        scheme: The scheme of its values.
+        gives: What it makes for others.
+        results: What it makes of results.
+        receipt: What it took.
+        is_written: Whether files hold all of it.
+    """
+
+    order: Order
+    scheme: Any
+    gives: Mapping[int, Any]
+    results: Mapping[int, Any]
+    receipt: Receipt
+    is_written: bool = False
+
+    @property
+    def moved(self) -> Moved:
+        """What it makes for others."""
+        return Moved(self.gives, self.scheme, self.receipt)
+
+    def write(self) -> None:
+        """Write the results, and what is for others where that is kept, unless files hold them.
+
+        Raises:
+            StorageFullError: There is no space left for them.
+        """
+        order, files = self.order, self.order.job.files
+        if order.keeps and not self.is_written:
+            files.write(order.values_file, VALUES_KIND, values_record(self.gives, self.scheme))
+        if self.results and not self.is_written:
+            files.write(order.results_file, VALUES_KIND, values_record(self.results, self.scheme))
+
+
+def grain_made(
     order: Order,
     given: Sequence[Moved],
     evaluator: Evaluator,
@@ -96,7 +136,7 @@ def grain_done(
     files: InputFiles,
     threads: int,
     start: float,
-) -> Moved:
+) -> Made:
     """Do a grain with an evaluator, or find it done.
 
     Args:
@@ -110,12 +150,12 @@ def grain_done(
     """
     kept = kept_values(order, form)
     if kept is not None:
-        return Moved(kept, form.scheme, Receipt(start, (), 0))
+        return Made(order, form.scheme, kept, {}, Receipt(start, (), 0), is_written=True)
     values: dict[int, Any] = {}
     for each in given:
         values.update(each.values(form))
     program = evaluator.program
-    found = files.values(order.job, program, form.inputs_of(order.grain.inputs))
+    found = files.values(order.job, program, form.inputs_of(order.grain.inputs), threads)
     for number in sorted(found):
         values.update(form.opened(number, found[number]))
     profile = Profile()
@@ -123,12 +163,8 @@ def grain_done(
     made = form.made(evaluator, order.grain.tasks, wanted, values, threads, profile)
     gives = {number: made[number] for number in order.grain.gives}
     results = {number: made[number] for number in order.grain.results}
-    job_files = order.job.files
-    if order.keeps:
-        job_files.write(order.values_file, VALUES_KIND, values_record(gives, form.scheme))
-    if results:
-        job_files.write(order.results_file, VALUES_KIND, values_record(results, form.scheme))
-    return Moved(gives, form.scheme, Receipt(start, tuple(profile.operations), profile.peak_bytes))
+    receipt = Receipt(start, tuple(profile.operations), profile.peak_bytes)
+    return Made(order, form.scheme, gives, results, receipt)
 
 
 def require_version(job: Job) -> None:

@@ -1,0 +1,90 @@
+"""Arrays in files of numpy's (.npy) that appear when they are whole, and may exceed memory."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib.format import open_memmap
+from numpy.typing import NDArray
+
+from cloakwork.base.arguments import file_path, shown
+from cloakwork.errors import InvalidArgumentError, StorageFullError
+from cloakwork.programs.packing import Allocate
+
+_ACTION = "write an array"
+
+
+def write_array(path: str | os.PathLike[str], make: Callable[[Allocate], Any]) -> NDArray[Any]:
+    """Write an array to a file that only its owner may read.
+
+    Args:
+        path: The file; one that exists is replaced.
+        make: Makes the array in what it allocates, which is in the file, or elsewhere.
+
+    Returns:
+        The array, which stays in the file and cannot be changed.
+
+    Raises:
+        InvalidArgumentError: There is no array of numbers, or the path is invalid.
+        StorageFullError: There is no space left for it.
+        OSError: The file cannot be written.
+
+    Example:
+        >>> write_array(f"{tempfile.mkdtemp()}/ones.npy", lambda allocate: np.ones(3)).tolist()
+        [1.0, 1.0, 1.0]
+    """
+    target = file_path(path, "write")
+    try:
+        descriptor, beside = tempfile.mkstemp(suffix=".partial", dir=target.parent)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
+    os.close(descriptor)
+    try:
+        made = make(partial(_allocated, target, Path(beside)))
+        if not isinstance(made, np.ndarray) or made.dtype.hasobject:
+            raise InvalidArgumentError(
+                f"cannot {_ACTION} to {target}: expected one array of numbers, got {shown(made)}"
+            )
+        if not isinstance(made, np.memmap):
+            held = _allocated(target, Path(beside), made.shape, made.dtype)
+            held[...] = made
+            made = held
+        made.flush()
+        os.replace(beside, target)
+    except BaseException:
+        os.unlink(beside)
+        raise
+    found: NDArray[Any] = made
+    found.flags.writeable = False
+    return found
+
+
+def _allocated(target: Path, beside: Path, shape: tuple[int, ...], kind: Any) -> Any:
+    """An array that is a file, for which there is space."""
+    if np.dtype(kind).hasobject:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION} to {target}: expected numbers of up to 64 bits, results may have "
+            "more; use decrypt"
+        )
+    try:
+        made = open_memmap(beside, mode="w+", dtype=kind, shape=shape)
+        # Where there is no space for a page that is written, the process would be killed.
+        with open(beside, "r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        nbytes = math.prod(shape) * np.dtype(kind).itemsize
+        raise StorageFullError(
+            f"cannot {_ACTION} to {target}: it takes {nbytes / 1e6:.0f} MB, and there is no space "
+            f"left ({error.strerror}); free space or give another path"
+        ) from error
+    return made
