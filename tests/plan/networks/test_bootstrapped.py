@@ -70,7 +70,8 @@ class Normed(Block):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         inner = self.first(nn.functional.silu(self.norm(x)))
-        return x + self.second(nn.functional.silu(inner))
+        result: torch.Tensor = x + self.second(nn.functional.silu(inner))
+        return result
 
 
 def residual(block: type[Block], blocks: int) -> nn.Sequential:
