@@ -67,7 +67,7 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
     costs = costs_here(parameters).kept()
     if refreshing is not None:
         costs = costs.with_bootstrap(refreshing)
-    memory = process_memory(body, parameters, default_cache_bytes())
+    memory = process_memory(body, parameters, default_cache_bytes(), refreshing)
     layers = layers_of(body, costs)
     key_bytes = parameters.evaluation_key_bytes
     rows = [_HEAD]
