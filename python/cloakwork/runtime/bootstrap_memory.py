@@ -50,14 +50,14 @@ class BootstrapMemory:
         """The same with as much encoded ahead and cached as a limit allows.
 
         Args:
-            limit: Bytes, no less than the least.
+            limit: Bytes. Below the least it is the least.
 
         Example:
             >>> memory = BootstrapMemory(keys=50, numbers=1, encoded=20, work=5, cached=15)
-            >>> [memory.within(limit).most for limit in (91, 90, 76, 75, 70, 56)]
+            >>> [memory.within(limit).most for limit in (91, 90, 76, 75, 70, 55)]
             [91, 90, 76, 71, 70, 56]
         """
-        left = limit - self.least
+        left = max(0, limit - self.least)
         encoded = self.encoded if self.encoded <= left else 0
         return replace(self, encoded=encoded, cached=min(self.cached, left - encoded))
 

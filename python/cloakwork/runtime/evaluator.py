@@ -118,7 +118,7 @@ class Evaluator(KeyHolder):
         if self._bootstrap_memory.least:
             held, left = self._held_memory, self._memory_limit - self._peak_bytes
             # The program's own transforms take what bootstraps leave.
-            kept = min(kept, held.encoded + left - held.most)
+            kept = max(0, min(kept, held.encoded + left - held.most))
         return self.program.scheme.backend(self._key, cache_bytes=kept)
 
     def run(

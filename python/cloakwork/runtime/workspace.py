@@ -32,7 +32,7 @@ class Workspace:
         >>> workspace = Workspace(parameters, parameters.slots)
         >>> workspace.switch(1)
         >>> workspace.nbytes // (parameters.n * WORD_BYTES)
-        42
+        48
     """
 
     def __init__(self, parameters: Parameters, slots: int) -> None:
