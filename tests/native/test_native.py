@@ -608,6 +608,17 @@ def test_the_number_of_threads_changes() -> None:
         assert near(decrypt(EVALUATOR.rotate(A, 3)), np.roll(X, -3))
 
 
+def test_what_is_cached_changes_no_result() -> None:
+    before = _native.cached_bytes()
+    try:
+        for limit in (0, 1 << 20, before):
+            _native.set_cached_bytes(limit)
+            assert _native.cached_bytes() == limit
+            assert near(decrypt(EVALUATOR.rotate(A, 3)), np.roll(X, -3))
+    finally:
+        _native.set_cached_bytes(before)
+
+
 def test_a_transform_takes_time() -> None:
     assert 0 < _native.ntt_seconds(P, 5) < 0.1
 

@@ -10,6 +10,7 @@ mod bytes;
 mod ckks;
 mod engine;
 mod errors;
+mod memory;
 mod numbers;
 mod security;
 mod tfhe;
@@ -53,6 +54,7 @@ mod _native {
         ckks::parameters::Parameters,
         ckks::plaintext::{Decrypted, Plaintext},
         ckks::rotated_products::RotatedProducts,
+        memory::{cached_bytes, set_cached_bytes},
         security::max_log_qp,
         tfhe::keys::{
             BooleanCiphertexts, BooleanEvaluationKey, BooleanPublicKey, BooleanSecretKey,

@@ -18,3 +18,4 @@ pub mod security;
 
 pub use self::core::{SecretDistribution, keys};
 pub use error::{Error, Result};
+pub use ring::buffers::{cached_bytes, set_cached_bytes};

@@ -62,9 +62,12 @@ def layers_of(program: SlotProgram, costs: Costs) -> list[Layer]:
 
 def explain_layers(body: SlotProgram, program: Program, profile: Profile | None) -> str:
     """The table of a network's layers and its totals, as text."""
-    parameters, batch = program.scheme.parameters, program.batch
+    scheme, batch = program.scheme, program.batch
+    parameters, refreshing = scheme.parameters, scheme.refreshing
     costs = costs_here(parameters).kept()
-    memory = process_memory(body, parameters, default_cache_bytes())
+    if refreshing is not None:
+        costs = costs.with_bootstrap(refreshing)
+    memory = process_memory(body, parameters, default_cache_bytes(), refreshing)
     layers = layers_of(body, costs)
     key_bytes = parameters.evaluation_key_bytes
     rows = [_HEAD]
@@ -90,8 +93,9 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
         *([f"  {program.warning}"] if program.warning else []),
         *(f"  {'  '.join(cells)}".rstrip() for cells in table),
         f"rotations   {found['rotation']}, diagonals {found['diagonal']}, "
-        f"levels {parameters.levels}, input ciphertexts {inputs}",
-        f"keys        {len(required_keys(body))}, {size(memory.keys)}",
+        f"levels {scheme.top_level}, input ciphertexts {inputs}",
+        *_bootstraps(found["bootstrap"], costs),
+        f"keys        {len(scheme.required_keys(body))}, {size(memory.keys)}",
         f"memory      {size(memory.total)} at the peak of an evaluator's process: keys "
         f"{size(memory.keys)}, layers encoded {size(memory.layers)}, as numbers "
         f"{size(memory.numbers)}, work {size(memory.workspace)}, the rest "
@@ -107,3 +111,10 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
             f"to end, ciphertexts {size(profile.peak_bytes)} at the peak"
         )
     return "\n".join(lines)
+
+
+def _bootstraps(count: int, costs: Costs) -> list[str]:
+    """The line about bootstraps, of programs that have any."""
+    if not count:
+        return []
+    return [f"bootstraps  {count}, {duration(count * costs.bootstrap)} of CPU by the model"]

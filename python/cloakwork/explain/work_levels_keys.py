@@ -10,6 +10,7 @@ from typing import Any
 from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.quantities import counted, duration, listed, signed, size
 from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.bootstrap_memory import bootstrap_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.profile import Profile
 
@@ -54,7 +55,21 @@ def memory_lines(
     pieces = [f"{size(predicted_peak_bytes(program, scheme.bytes_at))} at the peak as predicted"]
     pieces += [f"{size(profile.peak_bytes)} as measured"] if profile is not None else []
     pieces += [f"{size(result_bytes)} for the result"] if result_bytes is not None else []
-    return fact("memory", pieces)
+    return fact("memory", pieces) + _bootstrap_lines(program, scheme)
+
+
+def _bootstrap_lines(program: SlotProgram, scheme: Any) -> list[str]:
+    """What an evaluator holds for bootstraps beside ciphertexts; no line where there are none."""
+    held = bootstrap_memory(program, scheme.refreshing)
+    if not scheme.encrypts or not held.least:
+        return []
+    pieces = [
+        f"{size(held.most)} beside them: keys {size(held.keys)}",
+        f"diagonals of bootstraps {size(held.numbers + held.encoded)}",
+        f"their work {size(held.work + held.cached)}",
+        f"{size(held.least)} where memory_limit is low: nothing is encoded ahead or cached then",
+    ]
+    return fact("", pieces)
 
 
 def time_lines(program: SlotProgram, scheme: Any, profile: Profile | None) -> list[str]:

@@ -8,6 +8,7 @@ import tempfile
 import threading
 from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from importlib.util import find_spec
 from time import perf_counter
@@ -22,6 +23,7 @@ from cloakwork.base.record import digest_of
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
+    MemoryBudgetError,
     MissingDependencyError,
     ShapeMismatchError,
     ValueOutOfRangeError,
@@ -29,6 +31,7 @@ from cloakwork.errors import (
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.bootstrap_memory import BootstrapMemory, bootstrap_memory, caching
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.key_holder import KeyHolder
@@ -83,7 +86,8 @@ class Evaluator(KeyHolder):
         """Bytes that the ciphertexts of one run may take; by default all that the machine has.
 
         A run whose prediction exceeds it raises MemoryBudgetError; one that may come close takes
-        one thread.
+        one thread. Of a program that bootstraps, keys, diagonals and work count, too: below what
+        all of them take, the engine caches less, and then encodes diagonals whenever they are used.
 
         Setting it raises InvalidArgumentError where it is no integer from 0 up.
         """
@@ -92,6 +96,7 @@ class Evaluator(KeyHolder):
     @memory_limit.setter
     def memory_limit(self, value: int) -> None:
         self._memory_limit = _bytes(value, "memory_limit")
+        self.__dict__.pop("_backend", None)
 
     @property
     def cache_bytes(self) -> int:
@@ -109,7 +114,12 @@ class Evaluator(KeyHolder):
 
     @cached_property
     def _backend(self) -> Any:
-        return self.program.scheme.backend(self._key, cache_bytes=self._cache_bytes)
+        kept = self._cache_bytes
+        if self._bootstrap_memory.least:
+            held, left = self._held_memory, self._memory_limit - self._peak_bytes
+            # The program's own transforms take what bootstraps leave.
+            kept = max(0, min(kept, held.encoded + left - held.most))
+        return self.program.scheme.backend(self._key, cache_bytes=kept)
 
     def run(
         self,
@@ -188,13 +198,14 @@ class Evaluator(KeyHolder):
                 )
             return self._run_in_grains(several, known, threads, cluster, folder, profile, cancel)
         runs = self._given(several)
-        threads = threads_within(self._memory_limit, self._peak_bytes, threads, action)
+        threads = self._threads_within_memory(threads, action)
         made: list[dict[int, Any]] = []
         for values in runs:
             own = Profile()
             try:
                 if isinstance(program.body, SlotProgram):
-                    found = self._run_slots(program.body, values, threads, own, cancel)
+                    with self._within_engine_cache():
+                        found = self._run_slots(program.body, values, threads, own, cancel)
                 else:
                     found = self._run_bits(program.body, values, known, threads, own, cancel)
                 made.append(dict(enumerate(found)))
@@ -411,6 +422,41 @@ class Evaluator(KeyHolder):
                     f"numbers of absolute value up to {promised:g}, and it was encrypted with "
                     f"a bound of {value.bound:g}; encrypt it with the client of this program"
                 )
+
+    def _threads_within_memory(self, threads: int | None, action: str) -> int | None:
+        """How many threads a run may have.
+
+        Raises:
+            MemoryBudgetError: By prediction the run takes more memory than it may.
+        """
+        held, peak = self._bootstrap_memory, self._peak_bytes
+        if self._memory_limit < held.least + peak and held.least:
+            raise MemoryBudgetError(
+                f"cannot {action}: expected it to take up to {self._memory_limit} bytes, and it "
+                f"takes {held.least + peak} at least: keys {held.keys}, bootstraps "
+                f"{held.numbers + held.work}, ciphertexts {peak}; allow "
+                f"memory_limit={held.least + peak}"
+            )
+        return threads_within(self._memory_limit - held.least, peak, threads, action)
+
+    @property
+    def _held_memory(self) -> BootstrapMemory:
+        """What bootstraps take within the limit; the run is known to fit."""
+        return self._bootstrap_memory.within(self._memory_limit - self._peak_bytes)
+
+    def _within_engine_cache(self) -> AbstractContextManager[None]:
+        """The engine caches as much as the limit leaves to it, where bootstraps count."""
+        if not self._bootstrap_memory.least:
+            return nullcontext()
+        return caching(self._held_memory.cached)
+
+    @cached_property
+    def _bootstrap_memory(self) -> BootstrapMemory:
+        """What bootstraps take beside ciphertexts; nothing where nothing is encrypted."""
+        program = self.program
+        if not program.scheme.encrypts or not isinstance(program.body, SlotProgram):
+            return BootstrapMemory()
+        return bootstrap_memory(program.body, program.scheme.refreshing)
 
     @cached_property
     def _peak_bytes(self) -> int:

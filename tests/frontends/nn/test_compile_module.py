@@ -310,6 +310,7 @@ def test_noise_that_outgrows_a_layer_is_refused() -> None:
             precision=4,
             log_n=8,
             insecure=True,
+            bootstrap=False,
         )
 
 

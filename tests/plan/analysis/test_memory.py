@@ -3,13 +3,25 @@
 import numpy as np
 import pytest
 
-from cloakwork._native import Parameters
+from cloakwork._native import BootstrappingParameters, Parameters
 from cloakwork.plan.analysis.memory import process_memory
-from cloakwork.programs.slots import Builder, Input, Linear, Mul, Output, Rescale, SlotProgram
+from cloakwork.programs.keys import required_keys
+from cloakwork.programs.refreshing import Refreshing
+from cloakwork.programs.slots import (
+    Bootstrap,
+    Builder,
+    Input,
+    Linear,
+    Mul,
+    Output,
+    Rescale,
+    SlotProgram,
+)
 from cloakwork.schemes.transform_cache import transform_bytes
 
 PARAMETERS = Parameters(levels=3, log_n=10, insecure=True)
 SLOTS = PARAMETERS.slots
+REFRESHING = Refreshing(BootstrappingParameters(8, insecure=True))
 
 
 def program(*diagonals: int) -> SlotProgram:
@@ -68,3 +80,40 @@ def test_keys_are_those_of_the_program(squares: int) -> None:
     made = process_memory(builder.finish(), PARAMETERS, 0)
     assert made.keys == squares * PARAMETERS.evaluation_key_bytes(2)
     assert made.total == sum((made.interpreter, made.keys, made.numbers, made.workspace))
+
+
+def bootstrapped() -> SlotProgram:
+    """A bootstrap between two transforms."""
+    levels = REFRESHING.input_level, REFRESHING.output_level
+    slots = REFRESHING.chain.slots
+    builder = Builder("refreshed", slots)
+    value = builder.append(Input("x", levels[0] + 1))
+    ones = {d: np.full(slots, 1.0 + d) for d in range(8)}
+    value = builder.append(Rescale(builder.append(Linear(value, ones, 4))))
+    value = builder.append(Bootstrap(value, *levels))
+    value = builder.append(Rescale(builder.append(Linear(value, ones, 4))))
+    builder.append(Output(value))
+    return builder.finish()
+
+
+def test_bootstraps_come_first_among_what_is_kept() -> None:
+    made, chain = bootstrapped(), REFRESHING.chain
+    encoded = REFRESHING.encoded_bytes
+    first = transform_bytes(chain, 8, REFRESHING.input_level + 1)
+    second = transform_bytes(chain, 8, REFRESHING.output_level)
+    kept = {
+        budget: process_memory(made, chain, budget, REFRESHING).layers
+        for budget in (0, encoded - 1, encoded, encoded + first, encoded + first + second)
+    }
+    below = first + second if first + second < encoded else first
+    assert list(kept.values()) == [0, below, encoded, encoded + first, encoded + first + second]
+
+
+def test_keys_and_numbers_of_bootstraps_count() -> None:
+    made, chain = bootstrapped(), REFRESHING.chain
+    memory = process_memory(made, chain, 0, REFRESHING)
+    needed = required_keys(made).joined(REFRESHING.keys)
+    assert memory.keys == needed.nbytes(chain.evaluation_key_bytes) + chain.encapsulation_key_bytes
+    assert memory.numbers == 8 * 8 * chain.slots + REFRESHING.circuit.nbytes
+    # What a bootstrap works in counts, whatever its diagonals.
+    assert memory.workspace > process_memory(made, chain, 0).workspace

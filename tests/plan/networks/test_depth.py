@@ -76,14 +76,14 @@ def test_resnet_20_is_refused_before_anything_is_fitted(
     if is_trained:
         for _ in range(10):
             module(torch.rand(8, 3, 32, 32))
-    for name in "refitted", "worst_case_inputs", "planned":
+    for name in "refitted", "worst_case_inputs", "planned", "bootstrapped":
         monkeypatch.setattr(f"cloakwork.plan.networks.compile_graph.{name}", unexpected)
     with pytest.raises(
         errors.LevelExhaustedError,
         match=r"layer '\w+(\.\w+)*' ends \d+ levels or more below the inputs .* log_n=16 .* "
         "there are 50",
     ):
-        cw.nn.compile(module.eval(), torch.rand(4, 3, 32, 32))
+        cw.nn.compile(module.eval(), torch.rand(4, 3, 32, 32), bootstrap=False)
 
 
 def test_the_rest_of_the_samples_is_not_read_where_the_first_suffice() -> None:
@@ -93,7 +93,7 @@ def test_the_rest_of_the_samples_is_not_read_where_the_first_suffice() -> None:
 
     module = nn.Sequential(*[nn.Sequential(nn.Linear(6, 6), nn.ReLU()) for _ in range(12)])
     with pytest.raises(errors.LevelExhaustedError):
-        cw.nn.compile(module.eval(), torch.zeros(1, 6), samples())
+        cw.nn.compile(module.eval(), torch.zeros(1, 6), samples(), bootstrap=False)
 
 
 def test_samples_that_say_nothing_of_depth_lead_to_no_refusal() -> None:
@@ -147,7 +147,7 @@ def test_no_fit_takes_fewer_levels(function: str, width: float, precision: int) 
 def test_no_network_takes_fewer_levels(network: RandomNetwork, precision: int) -> None:
     graph = capture(network.module, network.sample)
     samples = Samples(graph, network.sample)
-    options = NetworkOptions(precision=precision, log_n=9, insecure=True)
+    options = NetworkOptions(precision=precision, log_n=9, insecure=True, bootstrap=False)
     calibration = calibrate(graph, samples)
     least = least_depths(graph, activation_depths(graph, calibration, options, 1))
     try:

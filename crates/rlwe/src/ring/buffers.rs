@@ -5,7 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
+
+use super::WORD_BYTES;
 
 /// Bytes cached at most where nothing is known of the machine, and at least where something is.
 const LEAST_CACHED: u64 = 512 << 20;
@@ -14,10 +17,30 @@ const LEAST_CACHED: u64 = 512 << 20;
 const PART_CACHED: u64 = 16;
 
 /// Words cached at most.
-static MAX_CACHED: LazyLock<usize> = LazyLock::new(|| {
+static MAX_CACHED: LazyLock<AtomicUsize> = LazyLock::new(|| {
     let part = machine_bytes().unwrap_or(0) / PART_CACHED;
-    usize::try_from(part.max(LEAST_CACHED) / 4).unwrap_or(usize::MAX)
+    let words = part.max(LEAST_CACHED) / WORD_BYTES as u64;
+    AtomicUsize::new(usize::try_from(words).unwrap_or(usize::MAX))
 });
+
+/// The bytes of polynomials that are no longer in use which are cached for others at most: by
+/// default 512 MiB, or a sixteenth of the machine's memory where that is more.
+pub fn cached_bytes() -> usize {
+    MAX_CACHED.load(Ordering::Relaxed).saturating_mul(WORD_BYTES)
+}
+
+/// Caches so many [bytes](cached_bytes) from now on; operations take longer where these are few.
+///
+/// ```
+/// let before = rlwe::cached_bytes();
+/// rlwe::set_cached_bytes(1 << 20);
+/// assert_eq!(rlwe::cached_bytes(), 1 << 20);
+/// rlwe::set_cached_bytes(before);
+/// ```
+pub fn set_cached_bytes(bytes: usize) {
+    MAX_CACHED.store(bytes / WORD_BYTES, Ordering::Relaxed);
+    drop(CACHE.lock().unwrap_or_else(PoisonError::into_inner).excess());
+}
 
 /// The memory of the machine, where its system says so.
 fn machine_bytes() -> Option<u64> {
@@ -30,6 +53,22 @@ fn machine_bytes() -> Option<u64> {
 struct Kept {
     by_length: BTreeMap<usize, Vec<Vec<u32>>>,
     words: usize,
+}
+
+impl Kept {
+    /// The buffers beyond the limit: of the length of which most is cached.
+    fn excess(&mut self) -> Vec<Vec<u32>> {
+        let most_words = MAX_CACHED.load(Ordering::Relaxed);
+        let mut forgotten = Vec::new();
+        while self.words > most_words {
+            let most =
+                self.by_length.iter_mut().max_by_key(|(length, buffers)| *length * buffers.len());
+            let Some(buffer) = most.and_then(|(_, buffers)| buffers.pop()) else { break };
+            self.words -= buffer.len();
+            forgotten.push(buffer);
+        }
+        forgotten
+    }
 }
 
 static CACHE: Mutex<Kept> = Mutex::new(Kept { by_length: BTreeMap::new(), words: 0 });
@@ -55,20 +94,13 @@ pub(crate) fn take(length: usize) -> Vec<u32> {
 /// not drive out the few buffers that every operation works in.
 pub(crate) fn give(words: Vec<u32>) {
     let length = words.len();
-    if length == 0 || length > *MAX_CACHED {
+    if length == 0 || length > MAX_CACHED.load(Ordering::Relaxed) {
         return;
     }
     let mut cached = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut forgotten = Vec::new();
     cached.words += length;
     cached.by_length.entry(length).or_default().push(words);
-    while cached.words > *MAX_CACHED {
-        let most =
-            cached.by_length.iter_mut().max_by_key(|(length, buffers)| *length * buffers.len());
-        let Some(buffer) = most.and_then(|(_, buffers)| buffers.pop()) else { break };
-        cached.words -= buffer.len();
-        forgotten.push(buffer);
-    }
+    let forgotten = cached.excess();
     // Memory is given back to the system outside the lock.
     drop(cached);
     drop(forgotten);
@@ -78,6 +110,10 @@ pub(crate) fn give(words: Vec<u32>) {
 mod tests {
     use super::*;
 
+    fn cached_words() -> usize {
+        cached_bytes() / WORD_BYTES
+    }
+
     #[test]
     fn memory_comes_back_and_is_bounded() {
         // A length that no ring has, so that tests beside this one do not take it.
@@ -86,8 +122,8 @@ mod tests {
         words[7] = 9;
         give(words);
         assert_eq!(take(length)[7], 9);
-        (0..2 * *MAX_CACHED / length).for_each(|_| give(vec![0; length]));
-        assert!(CACHE.lock().unwrap_or_else(PoisonError::into_inner).words <= *MAX_CACHED);
-        (0..*MAX_CACHED / length).for_each(|_| drop(take(length)));
+        (0..2 * cached_words() / length).for_each(|_| give(vec![0; length]));
+        assert!(CACHE.lock().unwrap_or_else(PoisonError::into_inner).words <= cached_words());
+        (0..cached_words() / length).for_each(|_| drop(take(length)));
     }
 }

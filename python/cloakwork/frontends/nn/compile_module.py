@@ -32,6 +32,7 @@ def compile(
     insecure: bool = False,
     public_inputs: bool = False,
     costs: Callable[[Parameters], Costs] = comparable,
+    bootstrap: bool | None = None,
 ) -> Program:
     """Make a program of a trained network that runs on encrypted inputs.
 
@@ -66,6 +67,9 @@ def compile(
         public_inputs: Whether inputs may be encrypted by a public key, which has more noise and so
             may take larger parameters; see `Client.public_key`.
         costs: What operations cost under given parameters, by default a model.
+        bootstrap: Whether values may be refreshed on the way, where that costs least. By default
+            they are where no chain is as long as the network is deep; True takes parameters with
+            levels for it even so, False refuses a network that is deeper.
 
     Raises:
         MissingDependencyError: PyTorch or SciPy is not installed.
@@ -78,7 +82,8 @@ def compile(
         InputNameError: Samples lack an input.
         ShapeMismatchError: The calibration data are not inputs of the network's shapes.
         ActivationFitError: No polynomial of an activation is as precise.
-        LevelExhaustedError: The network is too deep; the message names the layer.
+        LevelExhaustedError: The network is too deep and may not bootstrap, or a layer takes more
+            levels than a bootstrap leaves; the message names the layer.
         InvalidParametersError: No parameters have the precision, or the headroom for numbers as
             large as a layer makes; the message names the layer.
         InsecureParametersError: Those of the ring asked for fall short of 128-bit security.
@@ -116,6 +121,7 @@ def compile(
         insecure=insecure,
         public_inputs=public_inputs,
         costs=costs,
+        bootstrap=bootstrap,
     )
     samples = sample if calibration is None else calibration
     steps = 1 + STEPS + len(options.rings)

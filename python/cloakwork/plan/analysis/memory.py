@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isqrt
 
-from cloakwork._native import WORD_BYTES, Parameters, threads
-from cloakwork.programs.bsgs import split
+from cloakwork._native import WORD_BYTES, Parameters
 from cloakwork.programs.keys import required_keys
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
     Constant,
     Linear,
@@ -20,7 +18,9 @@ from cloakwork.programs.slots import (
     SlotProgram,
 )
 from cloakwork.programs.vectors import VectorTable
+from cloakwork.runtime.bootstrap_memory import bootstrap_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
+from cloakwork.runtime.workspace import Workspace
 from cloakwork.schemes.transform_cache import ciphertext_bytes, transform_bytes
 
 # Interpreter, numpy and this package, as measured on CPython 3.11 with numpy 2.
@@ -32,10 +32,6 @@ _NUMBER_BYTES = 8
 # A layer that is being encoded stands as complex numbers twice: as given and as checked.
 _ENCODING_COPIES = 2
 _COMPLEX_BYTES = 16
-# What the engine keeps for later at most.
-_MOST_KEPT_BYTES = 512 << 20
-# Polynomials of two operands, a result and what is between.
-_OPERANDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +41,9 @@ class ProcessMemory:
     Args:
         interpreter: Interpreter, packages, and the tables of the parameters.
         keys: Evaluation keys, both halves expanded.
-        numbers: The program's diagonals and constants as float64.
-        layers: Diagonals kept encoded between runs.
+        numbers: The program's diagonals and constants as float64, those of bootstraps as complex
+            numbers.
+        layers: Diagonals kept encoded between runs, those of bootstraps first.
         workspace: Ciphertexts, and the polynomials that operations work in, which the engine
             keeps for the next operation; diagonals while they are being encoded.
     """
@@ -63,7 +60,9 @@ class ProcessMemory:
         return self.interpreter + self.keys + self.numbers + self.layers + self.workspace
 
 
-def process_memory(program: SlotProgram, parameters: Parameters, kept: int) -> ProcessMemory:
+def process_memory(
+    program: SlotProgram, parameters: Parameters, kept: int, refreshing: Refreshing | None = None
+) -> ProcessMemory:
     """The most memory that a process takes which loads an evaluator and runs a program.
 
     The engine keeps the memory of polynomials, by their length, for polynomials to come. So of
@@ -74,7 +73,9 @@ def process_memory(program: SlotProgram, parameters: Parameters, kept: int) -> P
     Args:
         program: The program, whose operations name levels.
         parameters: What it runs under.
-        kept: Bytes that encoded layers may take; what does not fit is encoded in every run.
+        kept: Bytes that encoded layers may take; what does not fit is encoded in every run. The
+            diagonals of bootstraps come first.
+        refreshing: What bootstraps do; None where the parameters have none.
 
     Example:
         >>> import numpy as np
@@ -85,8 +86,12 @@ def process_memory(program: SlotProgram, parameters: Parameters, kept: int) -> P
         >>> memory.numbers, memory.layers == transform_bytes(p, 1, 1)
         (4096, True)
     """
-    engine = _Workspace(parameters, program.slots)
-    layers = peak = 0
+    engine = Workspace(parameters, program.slots)
+    held = bootstrap_memory(program, refreshing)
+    layers = held.encoded if held.encoded <= kept else 0
+    peak = 0
+    if refreshing is not None and held.encoded:
+        engine.bootstrap(refreshing)
     for operation, level in _leveled(program):
         match operation:
             case Linear(diagonals=diagonals):
@@ -111,8 +116,8 @@ def process_memory(program: SlotProgram, parameters: Parameters, kept: int) -> P
     tables = parameters.key_prime_count * parameters.n * _TABLE_WORDS * WORD_BYTES
     return ProcessMemory(
         _INTERPRETER_BYTES + tables,
-        required_keys(program).nbytes(parameters.evaluation_key_bytes),
-        _distinct_vectors(program) * program.slots * _NUMBER_BYTES,
+        held.keys or required_keys(program).nbytes(parameters.evaluation_key_bytes),
+        _distinct_vectors(program) * program.slots * _NUMBER_BYTES + held.numbers,
         layers,
         peak - layers + values,
     )
@@ -144,65 +149,3 @@ def _distinct_vectors(program: SlotProgram) -> int:
             case _:
                 pass
     return last + 1
-
-
-class _Workspace:
-    """The polynomials that the engine keeps, by their number of limbs.
-
-    Args:
-        parameters: What it runs under.
-        slots: Those of the program.
-    """
-
-    def __init__(self, parameters: Parameters, slots: int) -> None:
-        self._parameters = parameters
-        self._slots = slots
-        self._special = parameters.key_prime_count - parameters.prime_count(parameters.levels)
-        self._kept: dict[int, int] = {}
-        self._transforms: dict[int, list[int]] = {}
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all that is kept, or of what is in use at once if that is more."""
-        polynomial = self._parameters.n * WORD_BYTES
-        sizes = [polynomial * limbs * count for limbs, count in self._kept.items()]
-        return min(sum(sizes), max(_MOST_KEPT_BYTES, *sizes, 0))
-
-    def encode(self, operation: Linear, level: int) -> int:
-        """Encode the diagonals of each giant step at once; the bytes that they come to."""
-        steps = split(operation.diagonals, self._slots, operation.baby_steps)
-        giants = Counter(number - number % steps.baby_steps for number in steps.numbers)
-        most = max(giants.values())
-        self._take(self._extended(level), most)
-        return transform_bytes(self._parameters, most, level)
-
-    def transform(self, operation: Linear, level: int) -> None:
-        """Two polynomials for each step, and what a key switch takes on every thread."""
-        steps = split(operation.diagonals, self._slots, operation.baby_steps)
-        beside = self._transforms.setdefault(level, [])
-        beside.append(2 * (len(steps.baby) + len(steps.giant) + 2))
-        self._take(self._extended(level), sum(sorted(beside)[-threads() :]))
-        self.switch(level, threads())
-
-    def switch(self, level: int, at_once: int = 1) -> None:
-        """Switch keys: operand and result, two sums, and every digit modulo all primes."""
-        own, extended = self._parameters.prime_count(level), self._extended(level)
-        polynomial = self._parameters.n * WORD_BYTES
-        key = self._parameters.evaluation_key_bytes(level)
-        digits = max(1, round(key / (2 * extended * polynomial)))
-        self._take(own, _OPERANDS)
-        self._take(extended, 2 * at_once)
-        self._take(extended - own // digits, digits * at_once)
-
-    def powers(self, operation: Polynomial, level: int) -> None:
-        """The powers that are held while a polynomial is evaluated, about the root of its degree.
-
-        Paterson and Stockmeyer, SIAM Journal on Computing 1973.
-        """
-        self._take(self._parameters.prime_count(level), 4 * isqrt(len(operation.coefficients)))
-
-    def _extended(self, level: int) -> int:
-        return self._parameters.prime_count(level) + self._special
-
-    def _take(self, limbs: int, count: int) -> None:
-        self._kept[limbs] = max(count, self._kept.get(limbs, 0))

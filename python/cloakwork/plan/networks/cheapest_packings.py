@@ -16,7 +16,7 @@ from cloakwork.runtime.costs import Costs
 
 
 def chosen_packings(
-    network: StagedNetwork, slots: int, costs: Costs
+    network: StagedNetwork, slots: int, costs: Costs, level_price: float = 0.0
 ) -> tuple[tuple[Places, ...], float]:
     """The packings of all stages that together cost least, and their price.
 
@@ -24,12 +24,13 @@ def chosen_packings(
         network: The network.
         slots: Slots of one ciphertext for each input of a batch.
         costs: What operations cost at each level of the network.
+        level_price: What each level costs that a ciphertext goes down.
     """
     options = _options(network, slots)
     prices: list[Prices] = []
     for group, found in options.items():
         tally = np.asarray([each.ciphertexts for _, each in found], dtype=np.float64)
-        prices.append(Prices((group,), tally * _own_price(network, group, costs)))
+        prices.append(Prices((group,), tally * _own_price(network, group, costs, level_price)))
     for (number, operand), matrix in network.matrices.items():
         level = network.levels[number] + 1
         into, out = network.groups[operand], network.groups[number]
@@ -75,12 +76,13 @@ def _options(
     return options
 
 
-def _own_price(network: StagedNetwork, group: int, costs: Costs) -> float:
+def _own_price(network: StagedNetwork, group: int, costs: Costs, level_price: float) -> float:
     """What the stages of a group cost for each ciphertext, products with matrices aside."""
     price = 0.0
     for number, stage in enumerate(network.stages):
         if network.groups[number] == group:
             level = costs.at(network.levels[number] + depth_of(stage))
+            price += depth_of(stage) * level_price
             if isinstance(stage, Activation | CiphertextProduct):
                 price += depth_of(stage) * (level.product + level.relinearisation + level.rescale)
             else:

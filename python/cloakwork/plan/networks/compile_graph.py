@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cloakwork.base.progress import no_announcement
-from cloakwork.plan.networks.calibration import bounded, calibrate
-from cloakwork.plan.networks.depth import activation_depths, least_depths, require_levels
+from cloakwork.errors import InvalidParametersError, KeyBudgetError, LevelExhaustedError
+from cloakwork.plan.networks.bootstrapped import bootstrapped, has_bootstrapping
+from cloakwork.plan.networks.calibration import Calibration, bounded, calibrate
+from cloakwork.plan.networks.depth import Depth, activation_depths, least_depths, require_levels
 from cloakwork.plan.networks.fitted_errors import largest_difference
+from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
-from cloakwork.plan.networks.pipeline import NetworkPlan, planned
+from cloakwork.plan.networks.pipeline import planned
 from cloakwork.plan.networks.refit import refitted
 from cloakwork.plan.networks.samples import Samples
 from cloakwork.plan.networks.worst_case_inputs import worst_case_inputs
@@ -64,13 +67,14 @@ def compile_graph(
     announce("estimating the depth")
     samples = Samples(graph, given)
     first = samples.first(_FIRST_SAMPLES)
+    bootstraps = bool(options.bootstrap)
     if len(first):
         depths = activation_depths(graph, calibrate(graph, [first]), options, _FIRST_GROWTH_BITS)
-        require_levels(least_depths(graph, depths), options, exact=False)
+        bootstraps = bootstraps or _is_too_deep(least_depths(graph, depths), options)
     announce("calibrating")
     calibration = calibrate(graph, samples)
     depths = activation_depths(graph, calibration, options, _GROWTH_BITS)
-    require_levels(least_depths(graph, depths), options, exact=False)
+    bootstraps = bootstraps or _is_too_deep(least_depths(graph, depths), options)
     inputs = range(len(graph.inputs))
     ranges = [calibration.widened(number, options.margin) for number in inputs]
     graph = bounded(graph, [max(map(abs, ends)) for ends in ranges])
@@ -78,17 +82,53 @@ def compile_graph(
     fitted, calibration = refitted(
         graph, samples, calibration, options.precision, options.margin, options.degrees
     )
-    require_levels(least_depths(fitted.graph, {}), options, exact=False)
+    bootstraps = bootstraps or _is_too_deep(least_depths(fitted.graph, {}), options)
     announce("searching for worst-case inputs")
     worst = worst_case_inputs(fitted.graph, calibration).worst
-    plan = planned(fitted.graph, calibration, worst, options, announce)
+    plan_by = bootstrapped if bootstraps else _planned
+    plan = plan_by(fitted.graph, calibration, worst, options, announce)
     return Program(
-        Ckks(plan.parameters, public_inputs=options.public_inputs),
+        Ckks(plan.parameters, plan.refreshing, public_inputs=options.public_inputs),
         plan.lowered.program,
         _packing(graph, plan, options),
         ranges=plan.lowered.ranges,
         error=plan.error + largest_difference(graph, fitted),
     )
+
+
+def _is_too_deep(depths: Sequence[Depth], options: NetworkOptions) -> bool:
+    """Whether a network takes more levels than a chain has, and may bootstrap.
+
+    Raises:
+        LevelExhaustedError: It takes more, and it may not; and what `require_levels` raises.
+    """
+    try:
+        require_levels(depths, options, exact=False)
+    except LevelExhaustedError:
+        if options.bootstrap is False or not has_bootstrapping(options):
+            raise
+        return True
+    return False
+
+
+def _planned(
+    graph: g.Graph,
+    calibration: Calibration,
+    worst: g.Array,
+    options: NetworkOptions,
+    announce: Callable[[str], None],
+) -> NetworkPlan:
+    """The cheapest plan without bootstraps, or with bootstraps where there is no other."""
+    try:
+        return planned(graph, calibration, worst, options, announce)
+    except (InvalidParametersError, LevelExhaustedError) as refusal:
+        if options.bootstrap is False or not has_bootstrapping(options):
+            raise
+        try:
+            return bootstrapped(graph, calibration, worst, options, announce)
+        except (InvalidParametersError, KeyBudgetError, LevelExhaustedError) as other:
+            refusal.add_note(f"nor can it be bootstrapped: {other}")
+            raise refusal from other
 
 
 def _packing(graph: g.Graph, plan: NetworkPlan, options: NetworkOptions) -> BatchPacking:

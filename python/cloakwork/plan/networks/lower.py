@@ -18,9 +18,11 @@ from cloakwork.plan.networks.stages import (
 )
 from cloakwork.programs.activation_range import ActivationRange
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import element_bounds
 from cloakwork.programs.places import Places
 from cloakwork.programs.slots import (
     Add,
+    Bootstrap,
     Builder,
     DropLevel,
     Input,
@@ -33,6 +35,7 @@ from cloakwork.programs.slots import (
     Sub,
 )
 from cloakwork.runtime.costs import Costs
+from cloakwork.runtime.program import bounds_of_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,16 @@ class LoweredNetwork:
             for vector in places.pack(column)
         ]
 
+    def value_bounds(self, graph: g.Graph, width: int) -> tuple[float | None, ...]:
+        """For each operation the largest absolute value of its result, None for constants.
+
+        Args:
+            graph: The layers, whose inputs have bounds.
+            width: Inputs that a ciphertext has slots for.
+        """
+        rows = np.tile(element_bounds(graph), (width, 1))
+        return bounds_of_values(self.program, self.pack(rows), self.ranges)
+
     def unpack(self, vectors: Sequence[g.Array], width: int) -> g.Array:
         """The elements of all results, those of an entry of a batch in a row.
 
@@ -88,6 +101,21 @@ def lowered(
         slots: Slots of the program, those of all inputs of a batch together.
         costs: What operations cost at each level.
     """
+    return lowered_stages(title, network, packings, slots, costs)[0]
+
+
+def lowered_stages(
+    title: str, network: StagedNetwork, packings: Sequence[Places], slots: int, costs: Costs
+) -> tuple[LoweredNetwork, Sequence[Sequence[int]]]:
+    """The slot program of a network, and the values that are the result of each stage.
+
+    Args:
+        title: Of the program.
+        network: The network.
+        packings: How the result of each stage is packed.
+        slots: Slots of the program, those of all inputs of a batch together.
+        costs: What operations cost at each level.
+    """
     builder = Builder(title, slots)
     writer = _Writer(network, packings, builder, costs)
     for number, stage in enumerate(network.stages):
@@ -99,12 +127,13 @@ def lowered(
             builder.append(Output(value))
     program = builder.finish()
     inputs = [n for n, each in enumerate(network.stages) if isinstance(each, EncryptedInput)]
-    return LoweredNetwork(
+    made = LoweredNetwork(
         program,
         tuple(packings[number] for number in inputs),
         tuple(packings[number] for number in network.outputs),
         activation_ranges(program, network, packings),
     )
+    return made, writer.values
 
 
 def _title(stage: Stage, places: Places) -> str:
@@ -141,18 +170,21 @@ def activation_ranges(
 
 
 def _operands_of_polynomials(program: SlotProgram) -> Iterator[int]:
-    """The operands of polynomials and squares, at the level where they were computed."""
+    """The operands of polynomials and squares, where they were computed."""
 
-    def undropped(value: int) -> int:
+    def computed(value: int) -> int:
+        """A value as it was before its levels were dropped, and before it was refreshed."""
         operation = program.operations[value]
-        return operation.operand if isinstance(operation, DropLevel) else value
+        if isinstance(operation, DropLevel | Bootstrap):
+            return computed(operation.operand)
+        return value
 
     for operation in program.operations:
         match operation:
             case Polynomial(operand=operand):
-                yield undropped(operand)
-            case Mul(left=left, right=right) if undropped(left) == undropped(right):
-                yield undropped(left)
+                yield computed(operand)
+            case Mul(left=left, right=right) if computed(left) == computed(right):
+                yield computed(left)
             case _:
                 pass
 

@@ -74,6 +74,21 @@ def identity(size: int) -> Matrix:
     return _diagonal(np.ones(size))
 
 
+def multiple_of(matrix: Matrix) -> float | None:
+    """The number that a matrix is this many times the identity by; None of other matrices.
+
+    Example:
+        >>> multiple_of(Matrix(3.0 * identity(2))), multiple_of(beside([(1,), (2,)], 0, 1))
+        (3.0, None)
+    """
+    rows, columns = matrix.shape
+    if rows != columns or not rows or matrix.nnz != rows:
+        return None
+    factor = float(matrix.data[0])
+    is_multiple = (matrix - factor * identity(rows)).count_nonzero() == 0
+    return factor if is_multiple else None
+
+
 def _diagonal(factors: g.Array) -> Matrix:
     return sparse.csr_array(sparse.diags_array(factors))
 

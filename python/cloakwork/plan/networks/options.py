@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, positive, shown, truth
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.plan.parameters.bootstrapping import USUAL_RINGS
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.layout import power_of_two
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
 
@@ -36,6 +38,7 @@ class NetworkOptions:
         insecure: Whether parameters below 128-bit security are allowed.
         public_inputs: Whether inputs may be encrypted by a public key.
         costs: What operations cost under given parameters, in one unit for all operations.
+        bootstrap: Whether values may be refreshed on the way; None where no chain is long enough.
 
     Raises:
         InvalidArgumentError: An option has a value that it does not take.
@@ -56,6 +59,7 @@ class NetworkOptions:
     insecure: bool = False
     public_inputs: bool = False
     costs: Callable[[Parameters], Costs] = comparable
+    bootstrap: bool | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.costs):
@@ -74,6 +78,8 @@ class NetworkOptions:
             checked["log_n"] = self._integer("log_n", 5, 17)
         if self.key_budget is not None:
             checked["key_budget"] = self._integer("key_budget", 0, _MAX_BYTES)
+        if self.bootstrap is not None:
+            checked["bootstrap"] = truth(self.bootstrap, "bootstrap", _ACTION)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -91,13 +97,18 @@ class NetworkOptions:
         return RINGS if self.log_n is None else range(self.log_n, self.log_n + 1)
 
     @property
+    def refreshing_rings(self) -> range:
+        """Base-2 logarithms of the ring degrees in which values may be refreshed, upwards."""
+        return USUAL_RINGS if self.log_n is None else self.rings
+
+    @property
     def scale_bits(self) -> int:
         """Bits of the smallest scale that may do."""
         return max(SCALE_BITS.start, self.precision + _NOISE_BITS)
 
-    def noise(self, parameters: Parameters) -> NoiseModel:
-        """The noise under parameters."""
-        return noise_of(parameters, public_inputs=self.public_inputs)
+    def noise(self, parameters: Parameters, refreshing: Refreshing | None = None) -> NoiseModel:
+        """The noise under parameters, and of bootstraps if there are any."""
+        return noise_of(parameters, refreshing=refreshing, public_inputs=self.public_inputs)
 
     def costs_of(self, parameters: Parameters) -> Costs:
         """What operations cost under parameters.

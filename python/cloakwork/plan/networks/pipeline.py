@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import replace
 
 from cloakwork._native import Parameters
 from cloakwork.errors import (
@@ -26,19 +22,18 @@ from cloakwork.plan.networks.depth import (
     refusal_kind,
     require_levels,
 )
-from cloakwork.plan.networks.expected_errors import Run, exact_runs, expected_error
+from cloakwork.plan.networks.expected_errors import ROUGH, Run, SimulatedInputs, expected_error
 from cloakwork.plan.networks.lower import LoweredNetwork, activation_ranges, lowered
+from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import stages_of
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.layer_values import element_bounds
 from cloakwork.programs.places import Places
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import Costs, total_seconds
-from cloakwork.runtime.program import bounds_of_values
 
 # Headroom above the bounds of values, within which a result beyond its bound is still recognised.
 _RECOGNISED_BITS = 14
@@ -46,32 +41,7 @@ _RECOGNISED_BITS = 14
 _LEAST_RECOGNISED_BITS = 3
 # What the engine has.
 _MAX_HEADROOM = 60
-# Modelled noise of single operations is rough: errors were 1.4 times as large in some hundred
-# networks.
-_ROUGH = 2.0
 _ATTEMPTS = 4
-# Batches of inputs whose errors are simulated.
-_RUNS = 2
-
-_Array: TypeAlias = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkPlan:
-    """A network's program and its parameters.
-
-    Args:
-        lowered: The program.
-        parameters: The parameters.
-        bounds: For each operation the largest absolute value of its result, None for constants.
-        error: The largest error to expect of an accepted input, simulated in the clear with
-            modelled noise.
-    """
-
-    lowered: LoweredNetwork
-    parameters: Parameters
-    bounds: tuple[float | None, ...]
-    error: float
 
 
 def planned(
@@ -101,15 +71,15 @@ def planned(
     stages = stages_of(graph)
     network = StagedNetwork(graph, stages.all, stages.outputs)
     require_levels(_depths(network), options, exact=True)
-    runs = (_usual(calibration, options.width), _batches(worst, options.width)[:_RUNS])
-    best: _Priced | None = None
+    inputs = SimulatedInputs.of(calibration, worst, options.width)
+    best: NetworkPlan | None = None
     refusals: list[InvalidParametersError | KeyBudgetError] = []
     for log_n in options.rings:
         if not _slots(log_n, options):
             continue
         announce(f"planning for rings of degree 2^{log_n}")
         try:
-            found = _in_ring(network, *runs, options, log_n, best.price if best else math.inf)
+            found = _in_ring(network, inputs, options, log_n, best.price if best else math.inf)
         except (InvalidParametersError, KeyBudgetError) as error:
             refusals.append(error)
             continue
@@ -117,7 +87,7 @@ def planned(
             break
         best = found
     if best is not None:
-        return best.plan
+        return best
     raise _refusal(refusals, options)
 
 
@@ -136,13 +106,18 @@ def _refusal(
             return refusal
     of_parameters = [each for each in refusals if isinstance(each, InvalidParametersError)]
     if not of_parameters:
-        return InvalidArgumentError(
-            f"cannot compile {options.title}: a batch of {options.batch} has more inputs than the "
-            f"largest ring has slots; ask for fewer"
-        )
+        return batch_refusal(options)
     return refusal_kind(of_parameters[-1], options)(
         f"cannot compile {options.title} at a precision of {options.precision} bits: "
         f"{of_parameters[-1]}; ask for less precision, or scale weights or inputs down"
+    )
+
+
+def batch_refusal(options: NetworkOptions) -> InvalidArgumentError:
+    """What a batch is refused with that no ring has the slots for."""
+    return InvalidArgumentError(
+        f"cannot compile {options.title}: a batch of {options.batch} has more inputs than the "
+        f"largest ring has slots; ask for fewer"
     )
 
 
@@ -151,54 +126,30 @@ def _slots(log_n: int, options: NetworkOptions) -> int:
     return (1 << (log_n - 1)) // options.width
 
 
-def _usual(calibration: Calibration, width: int) -> list[_Array]:
-    """Batches of a ciphertext's width: of the outermost inputs, and of some of all kinds."""
-    runs = min(_RUNS, -(-len(calibration.spread) // width))
-    kinds = np.linspace(0, len(calibration.spread) - 1, runs * width).round().astype(np.int64)
-    return _batches(calibration.outermost, width) + _batches(calibration.spread[kinds], width)
-
-
-def _batches(inputs: _Array, width: int) -> list[_Array]:
-    """Inputs, one a row, in batches of a ciphertext's width."""
-    numbers = np.arange(-(-len(inputs) // width) * width) % len(inputs)
-    return list(inputs[numbers].reshape(-1, width, inputs.shape[1]))
-
-
-@dataclass(frozen=True, slots=True)
-class _Priced:
-    """A plan and its price."""
-
-    price: float
-    plan: NetworkPlan
-
-
 def _in_ring(
     network: StagedNetwork,
-    usual: Sequence[_Array],
-    worst: Sequence[_Array],
+    inputs: SimulatedInputs,
     options: NetworkOptions,
     log_n: int,
     limit: float,
-) -> _Priced | None:
-    """The plan for one ring and its price; None where the price is no lower than a limit."""
+) -> NetworkPlan | None:
+    """The plan for one ring; None where its price is no lower than a limit."""
     least = _parameters(network, options.scale_bits, MIN_HEADROOM, log_n, options)
     costs = options.costs_of(least)
     packings, price = chosen_packings(network, _slots(log_n, options), costs)
     if price >= limit:
         return None
     whole = lowered(options.title, network, packings, 1 << (log_n - 1), costs)
-    # Errors are largest where numbers are, more often than not.
-    runs = sorted(exact_runs(whole, usual), key=lambda run: np.abs(run.results).max())[-_RUNS:]
-    plan = _precise(whole, network, packings, runs, options, log_n)
-    program, parameters = plan.lowered.program, plan.parameters
-    require_headroom(program, plan.bounds, parameters)
-    extreme = expected_error(
-        plan.lowered, exact_runs(plan.lowered, worst), options.noise(parameters)
-    )
-    price += _added_price(whole.program, program, costs)
+    runs = inputs.usual_runs(whole)
+    found, parameters, error = _precise(whole, network, packings, runs, options, log_n)
+    bounds = found.value_bounds(network.graph, options.width)
+    require_headroom(found.program, bounds, parameters)
+    noise = options.noise(parameters)
+    error = max(error, expected_error(found, inputs.worst_runs(found), noise))
+    price += _added_price(whole.program, found.program, costs)
     if price >= limit:
         return None
-    return _Priced(price, replace(plan, error=_ROUGH * max(plan.error, extreme)))
+    return NetworkPlan(found, parameters, bounds, ROUGH * error, price)
 
 
 def _precise(
@@ -208,14 +159,17 @@ def _precise(
     runs: Sequence[Run],
     options: NetworkOptions,
     log_n: int,
-) -> NetworkPlan:
+) -> tuple[LoweredNetwork, Parameters, float]:
     """The program within the key budget, under the least scale that has the precision.
+
+    Returns:
+        The program, its parameters, and the largest error to expect on the runs.
 
     Raises:
         InvalidParametersError: No scale has it; the message names the layer of largest numbers.
         KeyBudgetError: The fewest keys take more than the budget.
     """
-    bounds = _value_bounds(network, whole, options)
+    bounds = whole.value_bounds(network.graph, options.width)
     headroom = _headroom(bounds)
     largest = _largest(whole.program, bounds)
     scale_bits = options.scale_bits
@@ -230,19 +184,11 @@ def _precise(
             raise InvalidParametersError(f"{largest}, and noise outgrows them")
         lacking = math.ceil(math.log2(error) + options.precision)
         if lacking <= 0:
-            return NetworkPlan(found, parameters, _value_bounds(network, found, options), error)
+            return found, parameters, error
         scale_bits += lacking
     raise InvalidParametersError(
         f"{largest}, and errors stay {lacking} bits above the precision, however large the scale"
     )
-
-
-def _value_bounds(
-    network: StagedNetwork, found: LoweredNetwork, options: NetworkOptions
-) -> tuple[float | None, ...]:
-    """For each operation of a network's program a bound on its values."""
-    rows = np.tile(element_bounds(network.graph), (options.width, 1))
-    return bounds_of_values(found.program, found.pack(rows), found.ranges)
 
 
 def _within_key_budget(

@@ -8,14 +8,14 @@ residual sums, concatenations, and the scaling of a polynomial's operand.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from cloakwork.plan.fitting.minimax import interpolated
-from cloakwork.plan.networks.matrices import Matrix, beside, identity, matrix_of
+from cloakwork.plan.networks.matrices import Matrix, beside, identity, matrix_of, multiple_of
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import polynomial_of
 
@@ -68,19 +68,11 @@ class MatrixProduct:
         """The factor 1 or -1 of each term, None where a term is more than that."""
         signs: list[float] = []
         for matrix in self.terms.values():
-            sign = next((each for each in (1.0, -1.0) if _is_multiple(matrix, each)), None)
-            if sign is None:
+            factor = multiple_of(matrix)
+            if factor is None or abs(factor) != 1.0:
                 return None
-            signs.append(sign)
+            signs.append(factor)
         return tuple(signs)
-
-
-def _is_multiple(matrix: Matrix, factor: float) -> bool:
-    """Whether a matrix is this multiple of the identity."""
-    rows, columns = matrix.shape
-    if rows != columns or matrix.nnz != rows:
-        return False
-    return bool((matrix - factor * identity(rows)).count_nonzero() == 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,13 +138,19 @@ class _Sum:
         return _Sum(terms, self.bias * factor + shift, self.layers)
 
 
-@dataclass(slots=True, eq=False)
 class _Merging:
-    """The stages so far, and each layer's result in terms of them."""
+    """The stages so far, and each layer's result in terms of them.
 
-    graph: g.Graph
-    stages: list[Stage] = field(default_factory=list)
-    sums: dict[int, _Sum] = field(default_factory=dict)
+    Args:
+        graph: The network.
+        scaled: The numbers of the polynomials and products that are divided by what they reach.
+    """
+
+    def __init__(self, graph: g.Graph, scaled: Collection[int]) -> None:
+        self.graph = graph
+        self.stages: list[Stage] = []
+        self.sums: dict[int, _Sum] = {}
+        self._scaled = scaled
 
     def of_stage(self, stage: Stage) -> _Sum:
         """Append a stage and return its result."""
@@ -166,7 +164,7 @@ class _Merging:
         node = self.graph.nodes[number]
         if len(result.terms) == 1 and not result.bias.any():
             [(stage, matrix)] = result.terms.items()
-            if _is_multiple(matrix, 1.0):
+            if multiple_of(matrix) == 1.0:
                 return stage
         layers = result.layers or (node.name,)
         product = MatrixProduct(node.name, node.shape, layers, result.terms, result.bias, number)
@@ -184,6 +182,68 @@ class _Merging:
             merged = self._merged(matrix, self.sums[operand])
             assert merged is not None
         return _Sum(merged.terms, merged.bias + bias, (*merged.layers, node.name))
+
+    def factor(self, number: int, product: int) -> tuple[int, float]:
+        """A layer's result as a factor of a product: a stage, and what it is to be multiplied by.
+
+        Args:
+            number: The number of the layer.
+            product: That of the product.
+        """
+        if product not in self._scaled:
+            return self.settled(number), 1.0
+        result = self.sums[number]
+        if len(result.terms) == 1 and not result.bias.any():
+            [(stage, matrix)] = result.terms.items()
+            multiple = multiple_of(matrix)
+            if multiple is not None:
+                return stage, multiple
+        reached = self._reached(result)
+        return self.settled(number, 1 / reached), reached
+
+    def root(self, top: float, number: int, reached: float) -> tuple[float, float]:
+        """How a multiple of a square becomes the square of a multiple.
+
+        Args:
+            top: What the square is multiplied by.
+            number: The number of the layer.
+            reached: The largest absolute value of what is squared.
+
+        Returns:
+            The factor before squaring, and what the square is to be multiplied by then.
+        """
+        if number in self._scaled:
+            return 1 / reached, top * reached * reached
+        return math.sqrt(abs(top)), math.copysign(1.0, top)
+
+    def unit(
+        self, number: int, coefficients: Sequence[float], basis: g.Basis, operand: float
+    ) -> float:
+        """What a polynomial is divided by, to be multiplied by later.
+
+        Args:
+            number: The number of the layer.
+            coefficients: Those of the polynomial.
+            basis: Of the coefficients; operands of Chebyshev polynomials stay within 1.
+            operand: The largest absolute value of the operand.
+        """
+        if number not in self._scaled:
+            return 1.0
+        growth = operand if basis == "monomial" else 1.0
+        return sum(abs(each) * growth**power for power, each in enumerate(coefficients))
+
+    def _reached(self, result: _Sum) -> float:
+        """A bound on the elements of a sum, all stages being within 1, and inputs in their bounds.
+
+        A sum of nothing but zeros is taken to reach 1.
+        """
+        total = np.abs(result.bias)
+        for stage, matrix in result.terms.items():
+            operand = self.stages[stage]
+            is_input = isinstance(operand, EncryptedInput)
+            bound = self.graph.bounds[operand.node] if is_input else 1.0
+            total = total + bound * np.asarray(abs(matrix).sum(axis=1)).ravel()
+        return float(total.max()) or 1.0
 
     def _merged(self, matrix: Matrix, inner: _Sum) -> _Sum | None:
         terms: dict[int, Matrix] = {}
@@ -221,7 +281,54 @@ def stages_of(graph: g.Graph) -> Stages:
         >>> [type(stage).__name__ for stage in stages_of(g.build(nodes)).all]
         ['EncryptedInput', 'MatrixProduct']
     """
-    merging = _Merging(graph)
+    return _stages(graph, frozenset())
+
+
+def stages_within_one(graph: g.Graph) -> Stages:
+    """The stages of a network that is to be bootstrapped: what may be refreshed is within 1.
+
+    A bootstrap is as precise as its bound is small. So operands of polynomials are scaled to
+    [-1, 1], as they are without bootstraps, too, and results of polynomials and factors of products
+    are divided by what they reach where operands are in their ranges. Matrices after them make up
+    for it; where none follows, and between two matrices, values keep their size.
+
+    Args:
+        graph: A network whose inputs have bounds and whose activations are polynomials.
+
+    Example:
+        >>> nodes = [g.node("x", g.Input((3,), 1.0), (), [])]
+        >>> square = g.Polynomial((0.0, 0.0, 1.0), "monomial", -8.0, 8.0)
+        >>> for name, layer in [("a", square), ("b", g.Linear(np.ones((1, 3)), np.zeros(1))),
+        ...                     ("y", g.Output())]:
+        ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
+        >>> scaled, squared, total = stages_within_one(g.build(nodes)).all[1:]
+        >>> scaled.terms[0].toarray()[0].tolist(), total.terms[2].toarray().tolist()
+        ([0.125, 0.0, 0.0], [[64.0, 64.0, 64.0]])
+    """
+    numbers = range(len(graph.nodes))
+    return _stages(graph, {number for number in numbers if not _keeps_size(graph, number)})
+
+
+def _keeps_size(graph: g.Graph, number: int) -> bool:
+    """Whether some layer takes a result as it is: no matrix follows that would scale it."""
+    return any(_takes_size(graph, user) for user in graph.users[number])
+
+
+def _takes_size(graph: g.Graph, number: int) -> bool:
+    match graph.nodes[number].operation:
+        case g.Output() | g.Polynomial():
+            return True
+        case g.Multiply():
+            return _keeps_size(graph, number)
+        case g.Add():
+            users = graph.users[number]
+            return any(isinstance(graph.nodes[user].operation, g.Output) for user in users)
+        case _:
+            return False
+
+
+def _stages(graph: g.Graph, scaled: Collection[int]) -> Stages:
+    merging = _Merging(graph, scaled)
     for number, node in enumerate(graph.nodes):
         merging.sums[number] = _result(merging, number, node)
     outputs = tuple(merging.settled(each.inputs[0]) for each in graph.outputs)
@@ -246,9 +353,9 @@ def _result(merging: _Merging, number: int, node: g.Node) -> _Sum:
                 parts.append(_Sum(terms, placing @ inner.bias, inner.layers))
             return _total(parts, node.name)
         case g.Multiply(), [left, right]:
-            first, second = merging.settled(left), merging.settled(right)
+            (first, one), (second, other) = (merging.factor(each, number) for each in (left, right))
             product = CiphertextProduct(node.name, node.shape, first, second, number)
-            return merging.of_stage(product)
+            return merging.of_stage(product).scaled(one * other, 0.0)
         case g.Polynomial(), [operand]:
             return _polynomial(merging, number, node, operand)
         case _, [operand]:
@@ -290,12 +397,13 @@ def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _
         factor, shift = 2 / width, -(operation.low + operation.high) / width
     if operation.basis == "chebyshev" and len(coefficients) <= _SQUARE:
         coefficients = np.asarray(np.polynomial.chebyshev.cheb2poly(coefficients), np.float64)
+    ends = [factor * end + shift for end in (operation.low, operation.high)]
     if len(coefficients) == _SQUARE:
         constant, slope, top = map(float, coefficients)
         centre = slope / (2 * top)
         if abs(centre) <= _LARGEST_SHIFT:
             # top (t + centre)^2 + rest, the root of top moved into the matrix before.
-            root = math.sqrt(abs(top))
+            root, sign = merging.root(top, number, max(abs(end + centre) for end in ends))
             stage = merging.settled(operand, factor * root, (shift + centre) * root)
             square = merging.of_stage(
                 Activation(
@@ -311,18 +419,20 @@ def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _
                     number,
                 )
             )
-            return square.scaled(math.copysign(1.0, top), constant - top * centre * centre)
+            return square.scaled(sign, constant - top * centre * centre)
     if len(coefficients) < 2:
         coefficients = np.array([coefficients[0], _NEGLIGIBLE_SLOPE])
     # A polynomial of degree 2 in the monomial basis is one in t already.
     basis: g.Basis = "monomial" if len(coefficients) <= _SQUARE else operation.basis
     stage = merging.settled(operand, factor, shift)
-    return merging.of_stage(
+    powers = [float(each) for each in coefficients]
+    unit = merging.unit(number, powers, basis, max(map(abs, ends)))
+    made = merging.of_stage(
         Activation(
             node.name,
             node.shape,
             stage,
-            tuple(map(float, coefficients)),
+            tuple(each / unit for each in powers),
             basis,
             operation.low,
             operation.high,
@@ -331,3 +441,4 @@ def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _
             number,
         )
     )
+    return made.scaled(unit, 0.0)

@@ -20,15 +20,18 @@ many, the most promising are kept. Then the result may be dearer than the least.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TypeAlias
 
-from cloakwork.errors import InvalidParametersError
+from cloakwork.errors import InvalidParametersError, KeyBudgetError
+from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.plan.passes.levels import Refreshed, groups_of, lowest_levels, sources_of
+from cloakwork.programs.keys import required_keys
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
+    Bootstrap,
     Constant,
     DropLevel,
     Input,
@@ -130,6 +133,7 @@ def with_bootstraps(
     *,
     floor: int = 0,
     together: Sequence[int] = (),
+    among: Collection[int] | None = None,
 ) -> SlotProgram:
     """The same computation on a chain of few levels, with bootstraps where they cost least.
 
@@ -139,18 +143,68 @@ def with_bootstraps(
         costs: What operations cost at each level, and a bootstrap.
         floor: The level that outputs end at.
         together: How many inputs in a row stand at one level.
+        among: The values that may be refreshed, by their numbers; None for all.
 
     Raises:
-        InvalidParametersError: An operation takes more levels than a refreshed value has.
+        InvalidParametersError: An operation takes more levels than a refreshed value has, or there
+            are too few values that may be refreshed.
     """
     graph = _graph_of(program)
+    sources = sources_of(program)
+    allowed = frozenset(sources if among is None else (sources[value] for value in among))
     try:
-        uses = _Placement(program, graph, refreshing, costs, floor).cheapest_uses(_refused)
+        uses = _Placement(program, graph, refreshing, costs, floor, allowed).cheapest_uses(_refused)
     except _TooManyError:
-        joined = _Placement(program, _joined(graph, program), refreshing, costs, floor)
+        joined = _Placement(program, _joined(graph, program), refreshing, costs, floor, allowed)
         uses = joined.cheapest_uses(joined.most_promising)
     refreshed = Refreshed(uses, refreshing.input_level, refreshing.output_level)
     return lowest_levels(program, floor=floor, together=together, refreshed=refreshed)
+
+
+def within_key_budget_beside(
+    program: SlotProgram, refreshing: Refreshing, budget: int | None
+) -> SlotProgram:
+    """A program of the same outputs whose evaluation keys fit the budget, those of bootstraps too.
+
+    Args:
+        program: A program that may bootstrap.
+        refreshing: What a bootstrap takes.
+        budget: Bytes for all evaluation keys; None for any.
+
+    Raises:
+        KeyBudgetError: The fewest keys that will do take more.
+
+    Example:
+        >>> from cloakwork._native import BootstrappingParameters
+        >>> made = Refreshing(BootstrappingParameters(8, insecure=True))
+        >>> turn = SlotProgram("turn", 128, (Input("x", 0), Rotate(0, 3), Output(1)), (None,) * 3)
+        >>> within_key_budget_beside(turn, made, None) is turn
+        True
+    """
+    key_bytes_at = refreshing.chain.evaluation_key_bytes
+    bootstraps = any(isinstance(each, Bootstrap) for each in program.operations)
+    if budget is None or not bootstraps:
+        return within_key_budget(program, key_bytes_at, budget)
+    own = refreshing.key_bytes
+    if budget < own:
+        raise KeyBudgetError(
+            f"cannot plan {program.title} within {budget} bytes of evaluation keys: a bootstrap "
+            f"takes {own} of them; allow more, or make it shallower",
+            own,
+        )
+    added = required_keys(program).beyond(refreshing.keys)
+    if own + added.nbytes(key_bytes_at) <= budget:
+        return program
+    # Some of the keys serve both, which is not counted on.
+    try:
+        return within_key_budget(program, key_bytes_at, budget - own)
+    except KeyBudgetError as refusal:
+        least = own + refusal.least
+        raise KeyBudgetError(
+            f"cannot plan {program.title} within {budget} bytes of evaluation keys: with those of "
+            f"a bootstrap it takes {least} at least; allow {least} bytes or more",
+            least,
+        ) from None
 
 
 class _TooManyError(Exception):
@@ -177,12 +231,14 @@ class _Placement:
         refreshing: Refreshing,
         costs: Costs,
         floor: int,
+        allowed: Collection[int],
     ) -> None:
         self._program = program
         self._alike = graph.alike
         self._least, self._level = refreshing.input_level, refreshing.output_level
         self._costs = costs
         self._floor = floor
+        self._allowed = allowed
         self._degrees = degrees(program)
         self._steps = _users_first(graph)
         self._prices: dict[tuple[int, int], float] = {}
@@ -263,7 +319,8 @@ class _Placement:
         operations = self._program.operations
         is_input = isinstance(operations[value], Input)
         is_result = isinstance(operations[step.numbers[0]], Output)
-        return level > self._least and not is_input and not is_result
+        is_allowed = all(each in self._allowed for each in self._alike[value])
+        return level > self._least and not is_input and not is_result and is_allowed
 
     def _below(self, value: int, wanted: _Wanted, level: int) -> float:
         """What brings a value, and those treated alike, from a level to where it is wanted."""

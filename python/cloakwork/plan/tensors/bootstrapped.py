@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from cloakwork.base.arrays import MIN_RIGHT_BITS
-from cloakwork.errors import InvalidParametersError, KeyBudgetError
+from cloakwork.errors import InvalidParametersError
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.parameters.bootstrapping import least_level, refreshing_for
-from cloakwork.plan.passes.bootstraps import with_bootstraps
-from cloakwork.plan.passes.key_budget import within_key_budget
+from cloakwork.plan.passes.bootstraps import with_bootstraps, within_key_budget_beside
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.passes.splits import split_by_cost
 from cloakwork.plan.tensors.lower import lower
@@ -118,16 +117,9 @@ def within_budget(plan: Plan, task: Task, key_budget: int | None) -> SlotProgram
     """
     program, refreshing = plan.lowered.program, plan.refreshing
     assert refreshing is not None
-    if key_budget is None or not any(isinstance(each, Bootstrap) for each in program.operations):
-        return within_key_budget(program, plan.parameters.evaluation_key_bytes, key_budget)
-    if key_budget < refreshing.key_bytes:
-        raise KeyBudgetError(
-            f"cannot plan {task.title} within {key_budget} bytes of evaluation keys: a bootstrap "
-            f"takes {refreshing.key_bytes} of them; allow more, or make it shallower",
-            refreshing.key_bytes,
-        )
-    left = key_budget - refreshing.key_bytes
-    found = within_key_budget(program, plan.parameters.evaluation_key_bytes, left)
+    found = within_key_budget_beside(program, refreshing, key_budget)
+    if found is program:
+        return found
     inputs = slot_bounds(plan.lowered, task.bounds)
     bounds = value_bounds(found, inputs, polynomial_ceilings(found))
     _require_precise(found, bounds, refreshing, task)

@@ -1,0 +1,110 @@
+"""Keys, diagonals and work of bootstraps: counted beforehand, and time traded for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cloakwork as cw
+from cloakwork._native import cached_bytes
+from cloakwork.errors import MemoryBudgetError
+from cloakwork.plan.parameters.bootstrapping import refreshing_for
+from cloakwork.programs.slots import Bootstrap, Input, Output, SlotProgram
+from cloakwork.runtime.bootstrap_memory import BootstrapMemory, bootstrap_memory, caching
+from cloakwork.runtime.memory import predicted_peak_bytes
+
+X = np.linspace(-0.5, 0.5, 64)
+
+
+def iterated(x: Any) -> Any:
+    for _ in range(14):
+        x = x * x + 0.2
+    return x
+
+
+@pytest.fixture(scope="module")
+def program() -> cw.Program:
+    return cw.compile(
+        iterated, cw.Spec((64,), bound=0.5), precision=14, bootstrap=True, log_n=8, insecure=True
+    )
+
+
+def memory_of(program: cw.Program) -> tuple[BootstrapMemory, int]:
+    """What bootstraps take, and the ciphertexts of a run."""
+    body = program.body
+    assert isinstance(body, SlotProgram)
+    held = bootstrap_memory(body, program.scheme.refreshing)
+    return held, predicted_peak_bytes(body, program.scheme.bytes_at)
+
+
+def test_counts_what_the_engine_holds(program: cw.Program) -> None:
+    held, _ = memory_of(program)
+    _, evaluator = program.keygen()
+    refreshing = program.scheme.refreshing
+    assert held.keys == evaluator.key_bytes
+    assert held.encoded == refreshing.encoded_circuit().nbytes
+    assert held.numbers == refreshing.circuit.nbytes
+    assert held.most == held.least + held.encoded + held.cached
+
+
+def test_diagonals_are_encoded_ahead_where_there_is_memory_for_them(program: cw.Program) -> None:
+    held, peak = memory_of(program)
+    client, evaluator = program.keygen()
+    evaluator.cache_bytes = held.encoded
+    inputs = client.encrypt(X)
+    encoded = held.least + held.encoded + peak
+    limits = {held.most + peak: True, encoded: True, encoded - 1: False, held.least + peak: False}
+    cached = cached_bytes()
+    results: list[np.ndarray] = []
+    for limit, keeps in limits.items():
+        evaluator.memory_limit = limit
+        results.append(client.decrypt(evaluator.run(inputs, threads=1)))
+        assert evaluator._backend._keeps_circuit is keeps
+    assert all(np.abs(each - program.run_clear(X)).max() < 2.0**-14 for each in results)
+    # Encoded sooner or later, diagonals are the same numbers.
+    for each in results[1:]:
+        np.testing.assert_array_equal(results[0], each)
+    assert cached_bytes() == cached
+
+
+def test_below_the_least_a_run_is_refused_by_it(program: cw.Program) -> None:
+    held, peak = memory_of(program)
+    client, evaluator = program.keygen()
+    inputs = client.encrypt(X)
+    least = held.least + peak
+    evaluator.memory_limit = least - 1
+    with pytest.raises(MemoryBudgetError, match=f"keys {held.keys}.* allow memory_limit={least}"):
+        evaluator.run(inputs)
+
+
+def test_explanation_says_it_before_anything_runs(program: cw.Program) -> None:
+    text = " ".join(cw.explain(program).split())
+    assert "beside them: keys" in text
+    assert "diagonals of bootstraps" in text
+
+
+def test_the_engine_caches_as_before_after_it_cached_less() -> None:
+    before = cached_bytes()
+
+    with caching(7):
+        # Whole words.
+        assert cached_bytes() == 4
+    assert cached_bytes() == before
+
+
+def test_a_program_without_bootstraps_holds_nothing_for_them() -> None:
+    program = cw.compile(lambda x: x * x, (4,), insecure=True, log_n=10)
+    assert isinstance(program.body, SlotProgram)
+    assert bootstrap_memory(program.body, program.scheme.refreshing) == BootstrapMemory()
+    assert "beside them" not in cw.explain(program)
+
+
+def test_the_secure_set_of_2_16_takes_at_most_8_gb_and_5_where_it_must() -> None:
+    refreshing = refreshing_for(16, bound=1.0, insecure=False)
+    levels = refreshing.input_level, refreshing.output_level
+    operations = Input("x", levels[0]), Bootstrap(0, *levels), Output(1)
+    held = bootstrap_memory(SlotProgram("", 1 << 15, operations, (None,) * 3), refreshing)
+    assert held.least < 5e9
+    assert held.most < 8e9
