@@ -1,4 +1,5 @@
 import re
+import time
 from collections import Counter
 
 import pytest
@@ -91,6 +92,15 @@ def test_small_products_have_no_more_ciphertexts_than_by_slots(size: int) -> Non
     product = Product(1, size, size, size)
     found = product.counts(chosen(product).blocks)
     assert found.left + found.right + found.products <= BY_SLOTS[size]
+
+
+def test_512_is_planned_within_a_second() -> None:
+    product = Product(1, 512, 512, 512)
+    views = whole_views(*[(512, 512)] * 3)
+    started = time.process_time()
+    blocks = chosen(product).blocks
+    planned_product("product", product, blocks, ("a", "b"), views)
+    assert time.process_time() - started < 1.0
 
 
 def test_512_has_few_results_and_keys() -> None:

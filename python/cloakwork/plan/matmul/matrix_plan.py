@@ -26,7 +26,7 @@ from cloakwork.plan.matmul.expression import (
     matrix_expression,
 )
 from cloakwork.plan.matmul.orders import cheapest_orders, typical_parameters
-from cloakwork.plan.matmul.parameters import filled, shortest_parameters
+from cloakwork.plan.matmul.parameters import filled, require_levels, shortest_parameters
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contraction
 from cloakwork.plan.matmul.spine import Spine, spines
@@ -144,11 +144,19 @@ def _within_keys(
 ) -> tuple[MatrixPlan | None, int]:
     """The cheapest plan in a ring with few enough keys, or with the fewest, and their bytes."""
     multiplications = least_multiplications(expression)
+
+    def is_possible(levels: int) -> bool:
+        try:
+            require_levels(levels, task.precision, log_n=log_n, insecure=task.insecure)
+        except InvalidParametersError:
+            return False
+        return True
+
     best: tuple[MatrixPlan | None, int] = None, 0
     most_side: int | None = None
     while most_side is None or most_side > 0:
         made = None
-        for ordering in cheapest_orders(expression, log_n, task.costs, most_side):
+        for ordering in cheapest_orders(expression, log_n, task.costs, is_possible, most_side):
             lowered = lowered_expression(task.title, ordering)
             with suppress(InvalidParametersError):
                 made = _in_ring(lowered, multiplications, _MOST_OF_EXPRESSIONS, task, log_n)

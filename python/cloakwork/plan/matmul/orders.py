@@ -34,6 +34,7 @@ def cheapest_orders(
     expression: Expression,
     log_n: int,
     costs: Callable[[Parameters], Costs],
+    is_possible: Callable[[int], bool] = lambda _: True,
     most_side: int | None = None,
 ) -> list[Ordering]:
     """For each number of levels the cheapest order and lanes, the cheapest of them first.
@@ -42,6 +43,7 @@ def cheapest_orders(
         expression: What is computed.
         log_n: Base-2 logarithm of the ring degree.
         costs: What operations cost under given parameters.
+        is_possible: Whether the ring has so many levels.
         most_side: Rotations of a product at most, whose keys are twice as many; None for any.
 
     Example:
@@ -49,8 +51,8 @@ def cheapest_orders(
         >>> from cloakwork.programs.ir.tensors import Source
         >>> from cloakwork.runtime.costs import comparable
         >>> chain = Chain(tuple(Matrix(Factor(Source(n, (64, 64)), False)) for n in "abcd"), "")
-        >>> sorted(each.levels for each in cheapest_orders(chain, 13, comparable))
-        [2, 3]
+        >>> bracketed(cheapest_orders(chain, 13, comparable)[0])
+        '(a b) (c d)'
     """
     slots = 1 << log_n - 1
     lanes = [each for each in _all_lanes(expression, slots) if each[0].side <= (most_side or slots)]
@@ -58,6 +60,8 @@ def cheapest_orders(
         return []
     found: list[tuple[float, Ordering]] = []
     for levels in range(*_levels_of(expression)):
+        if not is_possible(levels):
+            break
         try:
             prices = costs(typical_parameters(log_n, levels))
         except InvalidParametersError:

@@ -110,7 +110,7 @@ def shortest_parameters(
     """
     depth = depth_of(program)
     headroom = max(_HEADROOM_BITS[0], math.log2(largest) + _SPARE_BITS)
-    scale = max(SCALE_BITS[0], math.ceil(precision) + _LEAST_NOISE_BITS)
+    scale = _least_scale(precision)
     while True:
         if scale > SCALE_BITS[-1] or headroom > _HEADROOM_BITS[-1]:
             raise InvalidParametersError(
@@ -124,6 +124,29 @@ def shortest_parameters(
         if lacking <= 0:
             return parameters
         scale += math.ceil(lacking)
+
+
+def require_levels(levels: int, precision: float, *, log_n: int, insecure: bool) -> None:
+    """Refuse a ring in which so many levels are not secure, whatever the numbers.
+
+    Args:
+        levels: The levels.
+        precision: Bits after the binary point that results should have.
+        log_n: Base-2 logarithm of the ring degree.
+        insecure: Whether parameters below 128-bit security are allowed.
+
+    Raises:
+        InvalidParametersError: The ring has too few primes.
+        InsecureParametersError: The ring is too small for 128-bit security.
+
+    Example:
+        >>> require_levels(2, 10, log_n=13, insecure=False)
+    """
+    _made(levels, _least_scale(precision), _HEADROOM_BITS[0], log_n, insecure)
+
+
+def _least_scale(precision: float) -> int:
+    return max(SCALE_BITS[0], math.ceil(precision) + _LEAST_NOISE_BITS)
 
 
 def _made(levels: int, scale: float, headroom: float, log_n: int, insecure: bool) -> Parameters:
