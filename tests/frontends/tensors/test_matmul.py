@@ -156,11 +156,23 @@ def test_programs_with_ranges_are_loaded_again(tmp_path: Path) -> None:
         loaded.run_clear(**drawn(1.0))
 
 
-def test_eager_products_of_rows_are_within_their_precision() -> None:
+def test_eager_products_of_rows_are_within_their_precision(tmp_path: Path) -> None:
     session = cw.Session(depth=2, insecure=True, log_n=13)
     a, b = np.random.default_rng(4).uniform(-1, 1, (2, 64, 64))
     made = session.encrypt(a, bound=1) @ session.encrypt(b, bound=1)
     assert np.abs(session.decrypt(made) - a @ b).max() < 2.0**-made.precision
+    # An evaluator that has the session's keys computes the same.
+    evaluator = session.evaluator()
+    paths = [tmp_path / name for name in "ab"]
+    for path, each in zip(paths, (a, b), strict=True):
+        session.encrypt(each, bound=1).save(path)
+    one, other = map(evaluator.load, paths)
+    there = one @ other
+    assert there.program is not None
+    assert made.program is not None
+    assert len(there.program.operations) == len(made.program.operations)
+    there.save(paths[0])
+    assert np.abs(session.decrypt(session.load(paths[0])) - a @ b).max() < ERROR
     again = session.decrypt((made + made)[:2, 1:])
     assert np.abs(again - 2 * (a @ b)[:2, 1:]).max() < ERROR
 
@@ -174,3 +186,17 @@ def test_eager_products_of_rows_keep_a_key_budget() -> None:
     tight = session.encrypt(a) @ session.encrypt(a)
     assert session.key_bytes <= budget
     np.testing.assert_allclose(session.decrypt(tight), a, atol=ERROR)
+
+
+def test_inputs_that_are_always_zero_are_encrypted_by_others_too() -> None:
+    shapes = {"x": (20, 2000), "w": (100, 20), "v": (3, 100)}
+    program = cw.compile(squares, *shapes.values(), precision=PRECISION, public_inputs=True)
+    # Of three rows, some diagonals of the last columns have no element.
+    assert program.packing.kind == "matrices"
+    assert min(each.max() for each in program.packing.input_bounds() or ()) == 0
+    client, evaluator = program.keygen()
+    rng = np.random.default_rng(5)
+    x, w, v = (rng.uniform(-1, 1, shape) for shape in shapes.values())
+    parts = [client.public_key().encrypt(**each) for each in ({"x": x}, {"w": w, "v": v})]
+    found = client.decrypt(evaluator.run(parts))
+    assert np.abs(found - v @ (w @ x) ** 2).max() < ERROR

@@ -10,7 +10,7 @@ from cloakwork.plan.passes.levels import depth_of
 from cloakwork.programs.ir.tensors import Contract, Node, Source
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.layout import default_layout
-from cloakwork.programs.slots import Mul, Rotate
+from cloakwork.programs.slots import Mul, Rotate, SwitchProduct
 from cloakwork.runtime.simulate import results
 
 
@@ -24,7 +24,7 @@ def product(one: Node, other: Node, terms: tuple[str, str] = ("ik", "kj")) -> No
 
 @pytest.mark.parametrize(
     ("rows", "side", "slots"),
-    [(64, 64, 4096), (64, 64, 8192), (64, 64, 32768), (1, 64, 8192), (16, 64, 4096)],
+    [(64, 64, 4096), (64, 64, 8192), (64, 64, 32768), (2, 64, 8192), (16, 64, 4096)],
 )
 def test_products_are_right_whatever_a_ciphertext_holds(rows: int, side: int, slots: int) -> None:
     a, b = matrix("a", (rows, side), slots), matrix("b", (side, side), slots, level=3)
@@ -47,10 +47,13 @@ def test_rotations_and_keys_are_few() -> None:
     plan = product_of_rows("a @ b", [product(a, b)], 8192)
     assert plan is not None
     operations = plan.program.operations
-    # Two copies: half of the columns and of the rows, each spread over 64 slots by six rotations.
-    assert sum(isinstance(each, Rotate) for each in operations) == 2 * (1 + 31 + 32 * 6) + 1
-    assert sum(isinstance(each, Mul) for each in operations) == 3 * 32
-    assert len(required_keys(plan.program).rotations) == 76
+    # Two copies: half of the columns and of the rows, each masked in two places. Columns are spread
+    # over 64 slots by five rotations, rows over 16 by three. Of 4 groups of rows 3 are rotated.
+    rotations = (1 + 32 + 32 * 5) + (1 + 32 + 32 * 3) + 3 + 1
+    assert sum(isinstance(each, Rotate) for each in operations) == rotations
+    assert sum(isinstance(each, Mul) for each in operations) == 2 * 2 * 32
+    assert sum(isinstance(each, SwitchProduct) for each in operations) == 4
+    assert len(required_keys(plan.program).rotations) < 80
 
 
 SLOTS = 8192
@@ -66,6 +69,7 @@ A, B = matrix("a", (64, 64), SLOTS), matrix("b", (64, 64), SLOTS)
         product(A, replace(B, layout=replace(default_layout((64, 64), SLOTS), offset=64))),
         product(matrix("a", (32, 32), SLOTS), matrix("b", (32, 32), SLOTS)),
         product(matrix("a", (60, 64), SLOTS), B),
+        product(matrix("a", (1, 64), SLOTS), B),
         product(A, matrix("b", (64, 32), SLOTS)),
         product(matrix("a", (128, 128), SLOTS), matrix("b", (128, 128), SLOTS)),
         product(A, product(A, B)),

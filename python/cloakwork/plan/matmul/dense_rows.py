@@ -2,8 +2,12 @@
 
 With rows of s slots, s a power of two, A B is the sum over k of U_k V_k: the column k of A in every
 slot of its rows, times the row k of B in every row. A rotation takes column k to slot 0 of its row
-and row k to row 0, so that one mask of A and one of B serve all k, and rotations share their
-decomposition. Sums of rotations then fill rows and columns.
+and row k to row 0, so that the same masks serve all k, and these rotations share their
+decomposition. Sums of rotations then fill the rows of U_k.
+
+Of V_k the first rows are enough: rotated products (`programs.operations.products`) multiply them by
+each group of rows of U_k. What they give is zero elsewhere, and a rotation for each group puts it
+together.
 
 Where a ciphertext has slots for w copies of a matrix, copy q begins with the part q of w of the
 inner index, so that w terms are one.
@@ -12,6 +16,7 @@ inner index, so that w terms are one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +25,23 @@ from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contractio
 from cloakwork.plan.tensors.lower import Lowered
 from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.layout import Axis, Layout, default_layout, power_of_two
-from cloakwork.programs.slots import Add, Builder, DropLevel, Input, Mul, Output, Rescale, Rotate
+from cloakwork.programs.slots import (
+    Add,
+    Builder,
+    DropLevel,
+    Input,
+    Mul,
+    Output,
+    Rescale,
+    Rotate,
+    RotatedProducts,
+    SwitchProduct,
+)
 
 # Smaller matrices have so many copies in a ciphertext that other ways have fewer rotations.
 _LEAST_SIDE = 64
+# Rows of B are spread over so many rows; a product for each group of them has its keys switched.
+_ROWS_TOGETHER = 16
 # One for the masks, one for the products.
 _LEVELS = 2
 
@@ -43,7 +61,7 @@ def product_of_rows(title: str, results: Sequence[Node], slots: int) -> Lowered 
         >>> product = Contract((a, b), ("ik", "kj"), "ij", (64, 64))
         >>> plan = product_of_rows("a @ b", [product], 8192)
         >>> sum(isinstance(each, Mul) for each in plan.program.operations)
-        96
+        128
     """
     contraction = matrix_contraction(results)
     if contraction is None or not _lies_by_rows(contraction, slots):
@@ -54,10 +72,11 @@ def product_of_rows(title: str, results: Sequence[Node], slots: int) -> Lowered 
     side, parts = product.inner, product.inner // work.copies
     work.builder.stage = "columns in all of their rows"
     columns = work.spread(work.parted(left, 1, parts), 1, side)
-    work.builder.stage = "rows in all rows"
-    rows = work.spread(work.parted(right, side, parts), side, product.rows)
-    work.builder.stage = "products"
-    total = work.sum_of_products(columns, rows)
+    group = min(product.rows, _ROWS_TOGETHER)
+    work.builder.stage = f"rows in {group} rows"
+    rows = work.spread(work.parted(right, side, parts), side, group)
+    work.builder.stage = f"products of {group} rows"
+    total = work.sum_of_products(columns, rows, group * side, product.rows // group)
     layout = Layout(
         slots,
         default_layout((product.rows, side), slots).axes,
@@ -77,7 +96,8 @@ def _lies_by_rows(contraction: MatrixContraction, slots: int) -> bool:
     product = contraction.product
     rows, side = product.rows, product.inner
     sizes = rows == power_of_two(rows) <= side == power_of_two(side) == product.columns
-    fits = product.batch == 1 and sizes and side >= _LEAST_SIDE and side * side <= slots
+    # There are two masks of rows.
+    fits = product.batch == 1 and rows > 1 and sizes and _LEAST_SIDE <= side <= slots // side
     as_it_is = all(view.order == (0, 1) for view in (*contraction.operands, contraction.result))
     return (
         fits
@@ -122,6 +142,9 @@ class _Work:
     def parted(self, value: int, step: int, parts: int) -> list[int]:
         """A matrix and its copies, rotated so that every number k of its part comes first.
 
+        Before them all, one in which none does but the first number comes second.
+
+
         Args:
             value: The matrix.
             step: Slots from one row, or column, to the next.
@@ -129,7 +152,7 @@ class _Work:
         """
         # A copy covers the end of the one before it, in rows or columns of later parts alone.
         value = self._doubled(value, self.copies, parts * step - self._square)
-        return [value, *(self._rotated(value, k * step) for k in range(1, parts))]
+        return [self._rotated(value, k * step) if k else value for k in range(-1, parts)]
 
     def spread(self, parted: Sequence[int], step: int, count: int) -> list[int]:
         """Each first row, or column, in the place of as many as there are.
@@ -140,24 +163,46 @@ class _Work:
             count: How many there are.
         """
         builder = self.builder
-        mask = builder.constant(self._mask(step))
-        first = [builder.append(Rescale(builder.append(Mul(each, mask)))) for each in parted]
-        return [self._doubled(each, count, -step) for each in first]
+        masks = [builder.constant(self._mask(step, place)) for place in range(2)]
+        made: list[int] = []
+        for before, own in pairwise(parted):
+            # Two places by a mask each cost less than one and a rotation.
+            first, second = (
+                builder.append(Mul(each, mask))
+                for each, mask in zip((own, before), masks, strict=True)
+            )
+            both = builder.append(Rescale(builder.append(Add(first, second))))
+            made.append(self._doubled(both, count // 2, -2 * step))
+        return made
 
-    def sum_of_products(self, left: Sequence[int], right: Sequence[int]) -> int:
-        """The sum over both lists, and over the copies."""
+    def sum_of_products(
+        self, left: Sequence[int], right: Sequence[int], step: int, count: int
+    ) -> int:
+        """The sum over both lists, of every group of rows, and over the copies.
+
+        Args:
+            left: Columns in all of their rows.
+            right: Rows in the rows of the first group.
+            step: Slots from one group to the next.
+            count: How many groups there are.
+        """
         builder = self.builder
-        terms = [builder.append(Mul(*pair)) for pair in zip(left, right, strict=True)]
-        while len(terms) > 1:
-            pairs = zip(terms[::2], terms[1::2], strict=True)
-            terms = [builder.append(Add(*pair)) for pair in pairs]
-        return self._doubled(builder.append(Rescale(terms[0])), self.copies, self._square)
+        products = builder.append(RotatedProducts(tuple(left), tuple(right), step))
+        total = None
+        for group in range(count):
+            rows = builder.append(Rescale(builder.append(SwitchProduct(products, group * step))))
+            placed = self._rotated(rows, -group * step) if group else rows
+            total = placed if total is None else builder.append(Add(total, placed))
+        assert total is not None
+        return self._doubled(total, self.copies, self._square)
 
-    def _mask(self, step: int) -> NDArray[np.float64]:
-        """The first column of every row where the step is 1, else the first row of every copy."""
+    def _mask(self, step: int, place: int) -> NDArray[np.float64]:
+        """One column of every row where the step is 1, else one row of every copy."""
         numbers = np.arange(self.builder.slots)
-        first = numbers % self._side == 0 if step == 1 else numbers % self._square < self._side
-        return first.astype(np.float64)
+        column, row = numbers % self._side, numbers % self._square // self._side
+        chosen = column if step == 1 else row
+        mask: NDArray[np.float64] = np.where(chosen == place, 1.0, 0.0)
+        return mask
 
     def _doubled(self, value: int, count: int, step: int) -> int:
         """The sum of a value and its rotations by multiples of a step, a power of two in all."""
