@@ -143,7 +143,7 @@ def evaluate(job: Job, clusters: Mapping[int, Client], repetitions: int) -> Eval
     return Evaluation(
         job.name,
         job.is_shared,
-        scheme.parameters.n,
+        scheme.parameter_sets[0].n,
         sent.runs,
         *here,
         {count: taken[0] for count, (_, taken) in found.items()},

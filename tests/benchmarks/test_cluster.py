@@ -45,6 +45,8 @@ def test_targets_tell_met_from_not_met() -> None:
     assert [each.outcome for each in targets([GOOD])] == ["met"] * 3
     slow = replace(GOOD, by_workers={1: 5.0, 2: 4.0}, cpu_by_workers={1: 5.0, 2: 5.0})
     assert [each.outcome for each in targets([slow])] == ["not met"] * 3
+    # Milliseconds are not worth a cluster.
+    assert not list(targets([replace(GOOD, seconds=0.001)]))
     # One run may have nothing to do side by side.
     assert len(list(targets([replace(GOOD, is_shared=False)]))) == 2
 
