@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import cloakwork as cw
 from cloakwork.programs.inner_parts import with_inner_parts
-from cloakwork.programs.slots import AddProducts, RotatedProducts, SlotProgram
+from cloakwork.programs.slots import AddProducts, DiagonalProducts, RotatedProducts, SlotProgram
 from cloakwork.runtime.executor import run_in_order
 from cloakwork.schemes.clear_real import ClearBackend, ClearVector
 
@@ -58,3 +60,32 @@ def test_operations_know_whose_part_they_are() -> None:
         whole = body.operations[number]
         assert operation.kind in (whole.kind, AddProducts.kind)
         assert made.program.origins[0] == body.origins[0]
+
+
+CHAIN = cw.compile(
+    lambda a, b, c: a @ b @ c,
+    *[cw.Spec(shape, bound=0.1) for shape in ((65, 33), (33, 129), (129, 40))],
+    precision=10,
+    log_n=10,
+    insecure=True,
+)
+
+
+@pytest.mark.parametrize("parts", [2, 3, 100])
+def test_runs_of_diagonals_stay_whole(parts: int) -> None:
+    body = body_of(CHAIN)
+    made = with_inner_parts(body, parts).program
+    runs = {each.run(body.slots) for each in body.operations if isinstance(each, DiagonalProducts)}
+    assert runs
+    assert max(runs) > 1
+    for each in made.operations:
+        if isinstance(each, DiagonalProducts):
+            assert len(each.left) % each.run(body.slots) == 0
+
+
+def test_chains_run_from_files_as_in_memory(tmp_path: Path) -> None:
+    client, evaluator = CHAIN.keygen()
+    encrypted = client.encrypt(*[RNG.uniform(-0.1, 0.1, port.shape) for port in CHAIN.inputs])
+    whole = client.decrypt(evaluator.run(encrypted))
+    found = client.decrypt(evaluator.run(encrypted, folder=tmp_path))
+    np.testing.assert_array_equal(found, whole)

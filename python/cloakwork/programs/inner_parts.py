@@ -29,7 +29,7 @@ def with_inner_parts(program: SlotProgram, parts: int) -> InnerParts:
 
     Args:
         program: The program.
-        parts: How many, where there are as many terms.
+        parts: How many, where there are as many terms, or runs of terms that belong together.
 
     Example:
         >>> from cloakwork.programs.slots import Input, Output, Rescale, SwitchProduct
@@ -57,9 +57,10 @@ def with_inner_parts(program: SlotProgram, parts: int) -> InnerParts:
 
 def _summed(builder: Builder, products: RotatedProducts, parts: int) -> int:
     """The sum of the parts of rotated products, one after the other."""
-    terms = len(products.left)
-    count = min(parts, terms)
-    edges = [terms * part // count for part in range(count + 1)]
+    run = products.run(builder.slots)
+    runs = len(products.left) // run
+    count = min(parts, runs)
+    edges = [run * (runs * part // count) for part in range(count + 1)]
     total = None
     for start, end in pairwise(edges):
         part = builder.append(

@@ -71,6 +71,14 @@ class RotatedProducts(Operation):
         terms = len(self.left)
         return replace(self, left=tuple(numbers[:terms]), right=tuple(numbers[terms:]))
 
+    def run(self, slots: int) -> int:
+        """Terms that belong together: others may be summed apart.
+
+        Args:
+            slots: Slots of a vector.
+        """
+        return 1
+
     def state_after(self, context: Context) -> State:
         terms = len(self.left)
         self.require(terms == len(self.right) > 0, "its lists are not equally long, or empty")
@@ -148,10 +156,13 @@ class DiagonalProducts(RotatedProducts):
 
     kind: ClassVar[str] = "diagonal_products"
 
+    def run(self, slots: int) -> int:
+        return slots // self.step
+
     def state_after(self, context: Context) -> State:
         state = RotatedProducts.state_after(self, context)
-        whole = len(self.left) % state.products == 0
-        self.require(whole, f"its lists are not of runs of {state.products} vectors")
+        run = self.run(context.slots)
+        self.require(len(self.left) % run == 0, f"its lists are not of runs of {run} vectors")
         return state
 
     def compute(
