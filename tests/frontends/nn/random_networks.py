@@ -95,6 +95,9 @@ ACTIVATIONS: Sequence[Layer] = (
     nn.ReLU,
     lambda: nn.ReLU(inplace=True),
     lambda: nn.LeakyReLU(0.2),
+    nn.Mish,
+    nn.SELU,
+    lambda: nn.Hardtanh(-1.5, 1.0),
 )
 POLYNOMIALS: Sequence[Layer] = (Square, Cubic)
 

@@ -15,17 +15,17 @@ from cloakwork.programs.ir import layers as g
 
 def added(call: Call) -> Term:
     """self + alpha * other."""
-    return _sum(call, call.arguments["self"], call.arguments["other"], call.number("alpha"))
+    return sum_of(call, call.arguments["self"], call.arguments["other"], call.number("alpha"))
 
 
 def subtracted(call: Call) -> Term:
     """self - alpha * other."""
-    return _sum(call, call.arguments["self"], call.arguments["other"], -call.number("alpha"))
+    return sum_of(call, call.arguments["self"], call.arguments["other"], -call.number("alpha"))
 
 
 def subtracted_from(call: Call) -> Term:
     """other - alpha * self."""
-    return _sum(call, call.arguments["other"], call.arguments["self"], -call.number("alpha"))
+    return sum_of(call, call.arguments["other"], call.arguments["self"], -call.number("alpha"))
 
 
 def negated(call: Call) -> Term:
@@ -66,7 +66,32 @@ def raised(call: Call) -> Term:
     return call.trace.power(call.layer, call.value(), int(exponent))
 
 
-def _sum(call: Call, left: Any, right: Any, factor: float) -> Term:
+def chosen(call: Call) -> Term:
+    """self where a known condition holds, other elsewhere."""
+    condition = call.array("condition")
+    assert condition is not None
+    return _chosen(call, condition, call.arguments["self"], call.arguments["other"])
+
+
+def filled(call: Call) -> Term:
+    """A known number where a known mask holds, self elsewhere."""
+    mask, number = call.array("mask"), call.number("value")
+    assert mask is not None
+    return _chosen(call, mask, number, call.value())
+
+
+def _chosen(call: Call, condition: g.Array, yes: Any, no: Any) -> Term:
+    # Numbers that are not chosen may be anything.
+    left, right = (
+        _affine(call, each, weight, np.zeros(()))
+        if isinstance(each, Term)
+        else np.where(weight, array_of(each), 0.0)
+        for each, weight in ((yes, condition), (no, 1.0 - condition))
+    )
+    return sum_of(call, left, right, 1.0)
+
+
+def sum_of(call: Call, left: Any, right: Any, factor: float) -> Term:
     """left + factor * right, of which at least one is of the network."""
     if isinstance(left, Term) and isinstance(right, Term):
         right = call.trace.scaled(call.layer, right, factor, 0.0)
@@ -74,8 +99,12 @@ def _sum(call: Call, left: Any, right: Any, factor: float) -> Term:
         operands = spread(call, left, shape), spread(call, right, shape)
         return call.trace.sum(call.layer, *operands)
     if isinstance(left, Term):
-        return _affine(call, left, np.ones(()), factor * array_of(right))
-    return _affine(call, right, np.full((), factor), array_of(left))
+        return _affine(call, left, np.ones(()), factor * _known(right))
+    return _affine(call, right, np.full((), factor), _known(left))
+
+
+def _known(value: Any) -> g.Array:
+    return value if isinstance(value, np.ndarray) else array_of(value)
 
 
 def _affine(call: Call, value: Term, scale: g.Array, shift: g.Array) -> Term:

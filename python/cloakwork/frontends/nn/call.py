@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 Value: TypeAlias = "Term | torch.Tensor | float | list[Value]"
 
 _SUPPORTED = (
-    "Linear, Conv1d, Conv2d, average pooling, batch norm, reshapes, sums, products, "
-    "concatenation, polynomials and the activations ReLU, LeakyReLU, SiLU, GELU, sigmoid, tanh "
-    "and Softplus"
+    "Linear, convolutions in one dimension or two, average and maximum pooling, batch norm, "
+    "reshapes, sums, products, einsum, concatenation, polynomials and activations such as ReLU, "
+    "SiLU, GELU, sigmoid, tanh, ELU and Softplus"
 )
 _AFTER = "leave it out and apply it to the decrypted result"
-_ACTIVATION = "use ReLU, LeakyReLU, SiLU, GELU, sigmoid, tanh, Softplus or a polynomial"
+_ACTIVATION = "use ReLU, SiLU, GELU, sigmoid, tanh, ELU, Softplus or a polynomial"
 _NORM = "use batch norm, whose statistics do not depend on the input"
 _COMPARISON = (
     "encrypted numbers cannot be compared; use ReLU, another activation or a polynomial instead"
@@ -42,15 +42,15 @@ _CHANCE = (
 # What works instead of an operation of this name.
 _INSTEAD_OF: Mapping[str, str] = MappingProxyType(
     {
-        **dict.fromkeys(("eq", "ge", "gt", "le", "lt", "ne", "where"), _COMPARISON),
-        **dict.fromkeys(("maximum", "minimum", "round", "sign"), _COMPARISON),
+        **dict.fromkeys(("eq", "ge", "gt", "le", "lt", "ne"), _COMPARISON),
+        **dict.fromkeys(("round", "sign"), _COMPARISON),
         **dict.fromkeys(("div", "floor_divide", "reciprocal", "remainder"), _DIVISION),
         **dict.fromkeys(("pow", "rsqrt", "sqrt"), _ROOT),
         **dict.fromkeys(("column_stack", "dstack", "hstack", "vstack"), _PARTS),
         **dict.fromkeys(("copy", "fill", "index_put", "select_scatter"), _PARTS),
         "expand_as": "use expand",
         "tile": "use repeat",
-        **dict.fromkeys(("celu", "mish", "selu", "threshold"), _ACTIVATION),
+        **dict.fromkeys(("hardshrink", "softsign", "threshold"), _ACTIVATION),
     }
 )
 
@@ -58,8 +58,7 @@ _INSTEAD_OF: Mapping[str, str] = MappingProxyType(
 _INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         "batch_norm": TRACKED,
-        "max_pool": "use average pooling, as torch.nn.AvgPool2d",
-        "adaptive_max_pool": "use torch.nn.AdaptiveAvgPool2d",
+        "max_pool": "use MaxPool1d or MaxPool2d without return_indices",
         "softmax": _AFTER,
         "_softmax": _AFTER,
         "log_softmax": _AFTER,
@@ -74,15 +73,8 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
         "group_norm": _NORM,
         "native_group_norm": _NORM,
         "instance_norm": _NORM,
-        "hardtanh": _ACTIVATION,
-        "hardswish": _ACTIVATION,
-        "hardsigmoid": _ACTIVATION,
-        "relu6": _ACTIVATION,
-        "clamp": _ACTIVATION,
-        "elu": _ACTIVATION,
         "exp": _ACTIVATION,
         "log": _ACTIVATION,
-        "abs": _ACTIVATION,
         "empty": "use torch.zeros",
         "new_empty": "use torch.zeros",
         "bernoulli": _CHANCE,
@@ -92,7 +84,6 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
         "rand": _CHANCE,
         "uniform": _CHANCE,
         "prelu": "use LeakyReLU, or PReLU of one parameter",
-        "conv_transpose": "use torch.nn.Upsample and a convolution",
     }
 )
 

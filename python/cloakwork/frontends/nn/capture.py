@@ -303,7 +303,10 @@ def _require_precise(call: Call, node: torch.fx.Node, inputs: ModuleInputs) -> N
     import torch  # noqa: PLC0415
 
     made = node.meta["val"]
-    for each in made if isinstance(made, (list, tuple)) else (made,):
+    # Of places of maxima, which nothing uses, torch has a node as well.
+    several = isinstance(made, (list, tuple))
+    used = [user.meta["val"] for user in node.users if user.users] if several else [made]
+    for each in used:
         if each.dtype not in (torch.float32, torch.float64, inputs.dtype):
             raise call.unsupported(
                 f"a result of {each.dtype}", "leave out the cast, or cast to float32 or float64"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.nn.call import Call
@@ -19,20 +20,6 @@ def linear(call: Call) -> Term:
     return call.append(_linear(weight, bias), call.value())
 
 
-def matrix_product(call: Call) -> Term:
-    """self @ a known matrix or vector."""
-    second = "mat2" if "mat2" in call.arguments else "other"
-    known, value = call.arguments[second], call.arguments["self"]
-    if isinstance(known, Term) or not isinstance(value, Term):
-        raise call.unsupported("a product other than of the network's value by a known matrix")
-    matrix = call.array(second)
-    assert matrix is not None
-    if matrix.ndim > 2:
-        raise call.unsupported(f"a known tensor of {matrix.ndim} axes")
-    result = call.append(_linear(matrix.reshape(len(matrix), -1).T, None), value)
-    return result if matrix.ndim == 2 else call.reshaped(result, call.trace.shape(result)[:-1])
-
-
 def convolution(call: Call) -> Term:
     """Convolution in one dimension or two, by numbers of padding or 'same' and 'valid'."""
     weight, bias = call.array("weight"), call.array("bias")
@@ -40,7 +27,7 @@ def convolution(call: Call) -> Term:
     kernel = weight.shape[2:]
     value = call.value()
     if call.arguments.get("transposed") or len(kernel) not in (1, 2):
-        raise call.unsupported("only Conv1d and Conv2d")
+        raise call.unsupported("only one dimension or two")
     image = _as_image(call, value, len(kernel))
     flat = len(kernel) == 1
     dilation = _spatial(call, "dilation", flat, 1)
@@ -53,6 +40,35 @@ def convolution(call: Call) -> Term:
         int(call.arguments["groups"]),
     )
     return _from_image(call, call.append(layer, image), flat)
+
+
+def transposed_convolution(call: Call) -> Term:
+    """Transposed convolution in one dimension or two.
+
+    It is the convolution of the image, with zeros between its pixels and around them, by the
+    kernel turned around.
+    """
+    weight, bias = call.array("weight"), call.array("bias")
+    assert weight is not None
+    flat = weight.ndim == 3
+    weight = weight[:, :, None] if flat else weight
+    groups, kernel = int(call.arguments["groups"]), weight.shape[2:]
+    if len(kernel) != 2:
+        raise call.unsupported("only one dimension or two")
+    image = _as_image(call, call.value(), 1 if flat else 2)
+    stride, dilation = (_spatial(call, name, flat, 1) for name in ("stride", "dilation"))
+    padding, longer = (_spatial(call, name, flat, 0) for name in ("padding", "output_padding"))
+    indices = np.arange(math.prod(call.trace.shape(image))).reshape(call.trace.shape(image))
+    for axis in range(2):
+        reach = dilation[axis] * (kernel[axis] - 1) - padding[axis]
+        indices = _widened(indices, axis + 1, stride[axis], reach, reach + longer[axis])
+    # Torch has the channels of the input first.
+    of_groups = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2)
+    turned = of_groups.reshape(-1, *of_groups.shape[2:])[:, :, ::-1, ::-1]
+    shift = np.zeros(len(turned)) if bias is None else bias
+    layer = g.Convolution(turned, shift, dilation=dilation, groups=groups)
+    wide = call.append(g.Rearrange(indices.ravel(), indices.shape), image)
+    return _from_image(call, call.append(layer, wide), flat)
 
 
 def batch_norm(call: Call) -> Term:
@@ -126,6 +142,18 @@ def total(call: Call) -> Term:
     return _reduced(call, call.value(), 1.0)
 
 
+def running_total(call: Call) -> Term:
+    """Of each number the sum with all before it along an axis."""
+    value = call.value()
+    axis = int(call.arguments["dim"]) % (len(call.trace.shape(value)) + 1) - 1
+    if axis < 0:
+        raise call.unsupported("a sum over the batch")
+    last = _moved_axis(call, value, axis, -1)
+    size = call.trace.shape(value)[axis]
+    sums = call.append(_linear(np.tril(np.ones((size, size))), None), last)
+    return _moved_axis(call, sums, -1, axis)
+
+
 def spatial_map(call: Call) -> Term:
     """Any linear map of a channel's pixels, found by running it on each pixel alone."""
     import torch  # noqa: PLC0415
@@ -170,6 +198,25 @@ def _reduced(call: Call, value: Term, factor: float) -> Term:
     sums = call.append(_linear(np.full((1, count), factor), None), together)
     ones = tuple(1 if axis in taken else size for axis, size in enumerate(shape))
     return call.reshaped(sums, ones if call.arguments["keepdim"] else lead)
+
+
+def _moved_axis(call: Call, value: Term, source: int, target: int) -> Term:
+    shape = call.trace.shape(value)
+    numbers = np.moveaxis(np.arange(math.prod(shape)).reshape(shape), source, target)
+    if numbers.shape == shape and np.all(np.diff(numbers.ravel()) == 1):
+        return value
+    return call.append(g.Rearrange(numbers.ravel(), numbers.shape), value)
+
+
+def _widened(
+    indices: NDArray[np.int64], axis: int, stride: int, before: int, after: int
+) -> NDArray[np.int64]:
+    """Elements with zeros between them, and so many around; fewer than none are cut off."""
+    size = stride * (indices.shape[axis] - 1) + 1
+    places = np.arange(-before, size + after)
+    inside = (places >= 0) & (places < size) & (places % stride == 0)
+    taken = np.take(indices, np.where(inside, places, 0) // stride, axis=axis)
+    return np.where(np.expand_dims(inside, [each for each in range(3) if each != axis]), taken, -1)
 
 
 def _as_image(call: Call, value: Term, dimensions: int) -> Term:

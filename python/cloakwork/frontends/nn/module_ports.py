@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from cloakwork.errors import CaptureError, InputNameError, InvalidArgumentError
@@ -129,7 +130,8 @@ def _batch(module: torch.nn.Module, name: str, value: Any) -> torch.Tensor:
             f"numbers, got shape {tuple(batch.shape)} of {batch.dtype}; put inputs along a first "
             "axis"
         )
-    weight = next((each for each in module.parameters() if each.is_floating_point()), None)
+    known = chain(module.parameters(), module.buffers())
+    weight = next((each for each in known if each.is_floating_point()), None)
     like = torch.empty((), dtype=torch.get_default_dtype()) if weight is None else weight
     # Inputs that are one tensor would be one input.
     return batch.detach().to(like, copy=True)

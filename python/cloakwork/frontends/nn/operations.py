@@ -8,12 +8,16 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cloakwork.frontends.nn import arithmetic, layers
+from cloakwork.frontends.nn import arithmetic, contraction, layers, maxima
 from cloakwork.frontends.nn.call import Call, Value
 from cloakwork.frontends.nn.known import terms_of
-from cloakwork.frontends.nn.rearranging import MOVING, moved, spread
+from cloakwork.frontends.nn.rearranging import MOVING, moved, padded, spread
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
+
+# SELU's constants (Klambauer et al., "Self-normalizing neural networks", 2017).
+_SELU_ALPHA = 1.6732632423543772
+_SELU_SCALE = 1.0507009873554805
 
 # What softplus may jump by at its threshold, where torch goes on with the identity.
 _MAX_JUMP = 2.0**-20
@@ -89,6 +93,45 @@ def _softplus(call: Call) -> Term:
     return call.append(g.Activation("softplus", (beta,)), call.value())
 
 
+def _elu(call: Call) -> Term:
+    """scale * (x above 0, alpha * (exp(input_scale * x) - 1) below)."""
+    alpha, scale = call.number("alpha"), call.number("scale")
+    return _exponential(call, alpha, scale, call.number("input_scale"))
+
+
+def _celu(call: Call) -> Term:
+    """x above 0, alpha * (exp(x / alpha) - 1) below."""
+    alpha = call.number("alpha")
+    if not alpha:
+        raise call.unsupported("alpha of 0", "give CELU an alpha other than 0")
+    return _exponential(call, alpha, 1.0, 1.0 / alpha)
+
+
+def _selu(call: Call) -> Term:
+    return _exponential(call, _SELU_ALPHA, _SELU_SCALE, 1.0)
+
+
+def _exponential(call: Call, alpha: float, scale: float, inner: float) -> Term:
+    """What ELU, CELU and SELU are: smooth, and a ReLU of what they bend by at 0."""
+    if inner <= 0:
+        raise call.unsupported(f"an exponential of {inner:g} x", "give it a factor above 0")
+    value = call.value()
+    smooth = call.append(g.Activation("elu"), call.trace.scaled(call.layer, value, inner, 0.0))
+    found = call.trace.scaled(call.layer, smooth, scale * alpha, 0.0)
+    bend = 1.0 - alpha * inner
+    if not bend:
+        return found
+    above = call.trace.scaled(call.layer, maxima.rectified(call, value), scale * bend, 0.0)
+    return call.trace.sum(call.layer, found, above)
+
+
+def _log_sigmoid(call: Call) -> Term:
+    """-softplus(-x)."""
+    turned = call.trace.scaled(call.layer, call.value(), -1.0, 0.0)
+    soft = call.append(g.Activation("softplus", (1.0,)), turned)
+    return call.trace.scaled(call.layer, soft, -1.0, 0.0)
+
+
 READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
     {
         **dict.fromkeys(MOVING, moved),
@@ -97,41 +140,68 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "_native_batch_norm_legit_no_training": _normalised,
         "_to_copy": _same,
         "alpha_dropout": _dropout,
+        "abs": maxima.absolute,
         "adaptive_avg_pool1d": layers.adaptive_average_pool,
         "_adaptive_avg_pool2d": layers.adaptive_average_pool,
         "adaptive_avg_pool2d": layers.adaptive_average_pool,
+        "adaptive_max_pool1d": maxima.adaptive_max_pool,
+        "adaptive_max_pool2d": maxima.adaptive_max_pool,
         "add": arithmetic.added,
+        "amax": maxima.largest_over_axes,
         "avg_pool1d": layers.average_pool,
         "avg_pool2d": layers.average_pool,
         "batch_norm": layers.batch_norm,
+        "bmm": contraction.matrix_product,
         **dict.fromkeys(("cat", "concat", "concatenate"), _concatenated),
+        "celu": _celu,
+        **dict.fromkeys(("clamp", "hardtanh"), maxima.clamped),
+        "clamp_max": maxima.clamped,
+        "clamp_min": maxima.clamped,
         "clone": _same,
+        **dict.fromkeys(("constant_pad_nd", "pad"), padded),
         "contiguous": _same,
         "copy": _overwritten,
         "conv1d": layers.convolution,
         "conv2d": layers.convolution,
+        "conv_transpose1d": layers.transposed_convolution,
+        "conv_transpose2d": layers.transposed_convolution,
         "convolution": layers.convolution,
+        "cumsum": layers.running_total,
         "detach": _same,
         "dropout": _dropout,
         "feature_alpha_dropout": _dropout,
         "feature_dropout": _dropout,
         "div": arithmetic.divided,
+        "einsum": contraction.einsum,
+        "elu": _elu,
         "gelu": _gelu,
+        "hardsigmoid": maxima.hard_sigmoid,
+        "hardswish": maxima.hard_swish,
         "leaky_relu": _activation("leaky_relu", "negative_slope"),
         "lift_fresh_copy": _same,
         "linear": layers.linear,
-        "matmul": layers.matrix_product,
+        "log_sigmoid": _log_sigmoid,
+        "masked_fill": arithmetic.filled,
+        "matmul": contraction.matrix_product,
+        "max_pool1d": maxima.max_pool,
+        "max_pool2d": maxima.max_pool,
+        "maximum": maxima.maximum,
         "mean": layers.mean,
-        "mm": layers.matrix_product,
+        "minimum": maxima.minimum,
+        "mish": _activation("mish"),
+        "mm": contraction.matrix_product,
         "mul": arithmetic.multiplied,
         "neg": arithmetic.negated,
         "pow": arithmetic.raised,
         "prelu": _activation("leaky_relu", "weight"),
         "relu": _activation("relu"),
+        "relu6": maxima.relu6,
         "rsub": arithmetic.subtracted_from,
         "sigmoid": _activation("sigmoid"),
+        "selu": _selu,
         "silu": _activation("silu"),
         "softplus": _softplus,
+        "softshrink": maxima.soft_shrink,
         "square": arithmetic.squared,
         "sub": arithmetic.subtracted,
         "sum": layers.total,
@@ -139,5 +209,6 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "to": _same,
         "upsample_bilinear2d": layers.spatial_map,
         "upsample_linear1d": layers.spatial_map,
+        "where": arithmetic.chosen,
     }
 )

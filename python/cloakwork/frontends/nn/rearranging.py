@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -18,15 +19,14 @@ if TYPE_CHECKING:
 
 MOVING = frozenset(
     {
+        "_unsafe_view",
         "alias",
         "chunk",
-        "constant_pad_nd",
         "expand",
         "flatten",
         "flip",
         "movedim",
         "narrow",
-        "pad",
         "permute",
         "pixel_shuffle",
         "pixel_unshuffle",
@@ -63,8 +63,6 @@ def moved(call: Call) -> Value:
     """
     if any(hasattr(value, "detach") for value in call.arguments.values()):
         raise call.unsupported("known numbers among the network's")
-    if call.arguments.get("value") not in (None, 0):
-        raise call.unsupported("padding by other numbers than zero")
     given = {name: _listed(call, value) for name, value in call.arguments.items()}
     operands = _terms(given.values())
     sizes = [prod(call.trace.shape(operand)) for operand in operands]
@@ -82,6 +80,22 @@ def moved(call: Call) -> Value:
     if isinstance(result, (list, tuple)):
         return [_gathered(call, source, each, starts[-1]) for each in result]
     return _gathered(call, source, result, starts[-1])
+
+
+def padded(call: Call) -> Value:
+    """What padding makes of a value: zeros, to which the number is added that stands there."""
+    number = call.arguments.get("value") or 0.0
+    zeros = replace(call, arguments={**call.arguments, "value": 0.0})
+    value = moved(zeros)
+    if not number or not isinstance(value, Term):
+        return value
+    import torch  # noqa: PLC0415
+
+    first = next(iter(call.arguments))
+    ones = torch.ones((1, *call.trace.shape(call.value())), dtype=torch.float64)
+    inside = call.function(**{**zeros.arguments, first: ones}).numpy()[0]
+    shift = np.where(inside == 0, float(number), 0.0)
+    return call.append(g.Affine(np.ones((1,) * shift.ndim), shift), value)
 
 
 def spread(call: Call, value: Term, shape: g.Shape) -> Term:

@@ -44,6 +44,16 @@ def softplus(x: Array, beta: float) -> Array:
     return np.asarray(np.logaddexp(0.0, beta * x) / beta)
 
 
+def mish(x: Array) -> Array:
+    """x * tanh(softplus(x))."""
+    return x * tanh(softplus(x, 1.0))
+
+
+def elu(x: Array) -> Array:
+    """x above 0, exp(x) - 1 below: its slope is 1 on both sides of 0."""
+    return np.where(x > 0, x, np.expm1(np.minimum(x, 0.0)))
+
+
 def relu(x: Array) -> Array:
     """The larger of x and 0."""
     return np.maximum(x, 0.0)
@@ -56,9 +66,11 @@ def leaky_relu(x: Array, slope: float) -> Array:
 
 FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
     {
+        "elu": elu,
         "gelu": gelu,
         "gelu_tanh": gelu_tanh,
         "leaky_relu": leaky_relu,
+        "mish": mish,
         "relu": relu,
         "sigmoid": sigmoid,
         "silu": silu,

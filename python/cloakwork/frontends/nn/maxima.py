@@ -1,0 +1,222 @@
+"""Torch's operations that pick the larger of numbers, read as ReLU of differences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.frontends.nn import arithmetic
+from cloakwork.frontends.nn.call import Call
+from cloakwork.frontends.nn.trace import Term
+from cloakwork.programs.ir import layers as g
+
+# How hardsigmoid rises from 0 to 1.
+_HARD_SLOPE, _HARD_MIDDLE = 1.0 / 6.0, 0.5
+
+
+def rectified(call: Call, value: Term) -> Term:
+    """The larger of a value and 0."""
+    return call.append(g.Activation("relu"), value)
+
+
+def absolute(call: Call) -> Term:
+    """|self| = 2 relu(self) - self."""
+    value = call.value()
+    twice = call.trace.scaled(call.layer, rectified(call, value), 2.0, 0.0)
+    return _minus(call, twice, value)
+
+
+def maximum(call: Call) -> Term:
+    """The larger of self and other: other + relu(self - other)."""
+    return _larger(call, call.arguments["self"], call.arguments["other"])
+
+
+def minimum(call: Call) -> Term:
+    """The smaller of self and other: self - relu(self - other)."""
+    left, right = call.arguments["self"], call.arguments["other"]
+    if not isinstance(left, Term):
+        left, right = right, left
+    above = rectified(call, arithmetic.sum_of(call, left, right, -1.0))
+    return _minus(call, left, above)
+
+
+def clamped(call: Call) -> Term:
+    """self, but no lower than one number and no higher than another."""
+    low, high = (_end(call, *names) for names in (("min", "min_val"), ("max", "max_val")))
+    return _between(call, call.value(), low, high)
+
+
+def relu6(call: Call) -> Term:
+    """self, but no lower than 0 and no higher than 6."""
+    return _between(call, call.value(), 0.0, 6.0)
+
+
+def hard_sigmoid(call: Call) -> Term:
+    """self / 6 + 1/2, but no lower than 0 and no higher than 1."""
+    line = call.trace.scaled(call.layer, call.value(), _HARD_SLOPE, _HARD_MIDDLE)
+    return _between(call, line, 0.0, 1.0)
+
+
+def hard_swish(call: Call) -> Term:
+    """self * hardsigmoid(self)."""
+    return call.trace.product(call.layer, call.value(), hard_sigmoid(call))
+
+
+def soft_shrink(call: Call) -> Term:
+    """self brought nearer to 0 by a number, and 0 where it was nearer."""
+    value, width = call.value(), call.number("lambd")
+    above = rectified(call, call.trace.scaled(call.layer, value, 1.0, -width))
+    below = rectified(call, call.trace.scaled(call.layer, value, -1.0, -width))
+    return _minus(call, above, below)
+
+
+def max_pool(call: Call) -> Term:
+    """The largest number in each window."""
+    value = call.value()
+    channels, *sizes = _image_shape(call, value)
+    axes = len(sizes)
+    kernel = _numbers(call, "kernel_size", axes)
+    stride = _numbers(call, "stride", axes) if call.arguments["stride"] else kernel
+    padding = _numbers(call, "padding", axes)
+    dilation = _numbers(call, "dilation", axes)
+    counts = _windows(call, value)
+    starts = [
+        np.arange(count) * step - pad
+        for count, step, pad in zip(counts, stride, padding, strict=True)
+    ]
+    taken = [
+        _within(begin[:, None] + spread * np.arange(width), size)
+        for begin, spread, width, size in zip(starts, dilation, kernel, sizes, strict=True)
+    ]
+    return _largest_in(call, value, channels, sizes, taken)
+
+
+def adaptive_max_pool(call: Call) -> list[Any]:
+    """The largest number in each of some windows; torch's second result, their places, is none."""
+    value = call.value()
+    channels, *sizes = _image_shape(call, value)
+    counts = _numbers(call, "output_size", len(sizes))
+    if any(not count or size % count for size, count in zip(sizes, counts, strict=True)):
+        raise call.unsupported(f"{counts} windows of unequal size over {tuple(sizes)}")
+    taken = [
+        np.arange(size).reshape(count, size // count)
+        for size, count in zip(sizes, counts, strict=True)
+    ]
+    return [_largest_in(call, value, channels, sizes, taken)]
+
+
+def largest_over_axes(call: Call) -> Term:
+    """The largest number along some axes."""
+    value = call.value()
+    shape = call.trace.shape(value)
+    asked = call.arguments["dim"]
+    axes = [asked] if isinstance(asked, int) else list(asked)
+    taken = sorted({int(axis) % (len(shape) + 1) - 1 for axis in axes})
+    if not taken or taken[0] < 0:
+        raise call.unsupported("a maximum over the batch; name the other axes")
+    left = [axis for axis in range(len(shape)) if axis not in taken]
+    numbers = np.arange(math.prod(shape)).reshape(shape).transpose(*taken, *left)
+    lead = tuple(shape[axis] for axis in left)
+    found = _tournament(call, value, numbers.reshape(-1, *lead))
+    ones = tuple(1 if axis in taken else size for axis, size in enumerate(shape))
+    return call.reshaped(found, ones if call.arguments["keepdim"] else lead)
+
+
+def _end(call: Call, *names: str) -> float | None:
+    """One end of a range, under either of torch's names."""
+    name = next((name for name in names if call.arguments.get(name) is not None), None)
+    return None if name is None else call.number(name)
+
+
+def _between(call: Call, value: Term, low: float | None, high: float | None) -> Term:
+    """A value, but no lower than one number and no higher than another, which wins."""
+    if high is not None:
+        low = None if low is None else min(low, high)
+        above = rectified(call, call.trace.scaled(call.layer, value, 1.0, -high))
+        rest = value if low is None else _at_least(call, value, low)
+        return _minus(call, rest, above)
+    return value if low is None else _at_least(call, value, low)
+
+
+def _at_least(call: Call, value: Term, low: float) -> Term:
+    above = rectified(call, call.trace.scaled(call.layer, value, 1.0, -low))
+    return call.trace.scaled(call.layer, above, 1.0, low)
+
+
+def _minus(call: Call, left: Term, right: Term) -> Term:
+    return call.trace.sum(call.layer, left, call.trace.scaled(call.layer, right, -1.0, 0.0))
+
+
+def _larger(call: Call, left: Any, right: Any) -> Term:
+    """The larger of two, of which at least one is of the network."""
+    if not isinstance(left, Term):
+        left, right = right, left
+    above = rectified(call, arithmetic.sum_of(call, left, right, -1.0))
+    return arithmetic.sum_of(call, above, right, 1.0)
+
+
+def _image_shape(call: Call, value: Term) -> g.Shape:
+    shape = call.trace.shape(value)
+    axes = 1 if "1d" in call.name else 2
+    if len(shape) != axes + 1:
+        raise call.unsupported(f"a batch of shape (batch, {', '.join(map(str, shape))})")
+    return shape
+
+
+def _numbers(call: Call, argument: str, axes: int) -> tuple[int, ...]:
+    pair = call.pair(argument)
+    return pair[-axes:]
+
+
+def _windows(call: Call, value: Term) -> g.Shape:
+    """How many windows there are along each axis, as torch has them."""
+    import torch  # noqa: PLC0415
+
+    first = next(iter(call.arguments))
+    image = torch.zeros((1, *call.trace.shape(value)), dtype=torch.float64)
+    return tuple(call.function(**{**call.arguments, first: image}).shape[2:])
+
+
+def _within(positions: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Positions of each window, those beside the image replaced by one that is in it."""
+    inside = (positions >= 0) & (positions < size)
+    first = np.take_along_axis(positions, inside.argmax(axis=1)[:, None], axis=1)
+    return np.where(inside, positions, first)
+
+
+def _largest_in(
+    call: Call,
+    value: Term,
+    channels: int,
+    sizes: Sequence[int],
+    taken: Sequence[NDArray[np.int64]],
+) -> Term:
+    """The largest number of each window, its positions along each axis given."""
+    numbers = np.arange(channels * math.prod(sizes)).reshape(channels, *sizes)
+    windows: list[NDArray[np.int64]] = []
+    for place in product(*(range(axis.shape[1]) for axis in taken)):
+        positions = (axis[:, at] for axis, at in zip(taken, place, strict=True))
+        windows.append(numbers[np.ix_(np.arange(channels), *positions)])
+    return _tournament(call, value, np.stack(windows))
+
+
+def _tournament(call: Call, value: Term, numbers: NDArray[np.int64]) -> Term:
+    """The largest along the first axis of a value's elements, given by their numbers.
+
+    Half of them meet the other half; where they are odd in number, one meets itself.
+    """
+    found = call.append(g.Rearrange(numbers.ravel(), numbers.shape), value)
+    while len(numbers) > 1:
+        half = (len(numbers) + 1) // 2
+        numbers = np.arange(numbers.size).reshape(numbers.shape)
+        left, right = (
+            call.append(g.Rearrange(each.ravel(), each.shape), found)
+            for each in (numbers[:half], numbers[-half:])
+        )
+        found, numbers = _larger(call, left, right), numbers[:half]
+    return call.reshaped(found, numbers.shape[1:])

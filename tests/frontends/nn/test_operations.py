@@ -1,0 +1,143 @@
+"""Every operation of torch that is more than one layer here, against torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+import cloakwork as cw
+from cloakwork.frontends.nn.capture import capture
+from cloakwork.programs.ir.layer_values import evaluate
+
+# What float64 may lose.
+ROUNDING = 1e-12
+
+
+class Function(nn.Module):
+    """A function as a module, with known numbers."""
+
+    def __init__(self, function: Callable[..., Any], *known: Any) -> None:
+        super().__init__()
+        self.function = function
+        for number, each in enumerate(known):
+            self.register_buffer(f"known{number}", each)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.function(x, *self.buffers())
+
+
+def randn(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+
+
+MASK = randn(3, 8, 6) > 0
+GROWN: dict[str, Any] = {"stride": 2, "padding": 1, "output_padding": 1, "dilation": 2}
+
+MODULES: dict[str, nn.Module] = {
+    "mish": nn.Mish(),
+    "elu": nn.ELU(),
+    "steep elu": nn.ELU(1.5),
+    "celu": nn.CELU(0.5),
+    "selu": nn.SELU(),
+    "log sigmoid": nn.LogSigmoid(),
+    "hardswish": nn.Hardswish(),
+    "hardsigmoid": nn.Hardsigmoid(),
+    "relu6": nn.ReLU6(),
+    "hardtanh": nn.Hardtanh(-0.5, 0.75),
+    "softshrink": nn.Softshrink(0.3),
+    "abs": Function(torch.abs),
+    "clamp from below": Function(lambda x: x.clamp(min=-0.25)),
+    "clamp from above": Function(lambda x: x.clamp(max=0.25)),
+    "clamp to nothing": Function(lambda x: x.clamp(0.5, 0.25)),
+    "maximum": Function(lambda x: torch.maximum(x, x.flip(-1))),
+    "maximum of known": Function(torch.maximum, randn(8, 6)),
+    "minimum of known": Function(lambda x, known: torch.minimum(known, x), randn(8, 6)),
+    "minimum": Function(lambda x: torch.minimum(x, 0.5 * x.flip(-1))),
+    "amax": Function(lambda x: x.amax((1, -1), keepdim=True)),
+    "amax of rows": Function(lambda x: x.amax(-2)),
+    "max pool": nn.MaxPool2d(2),
+    "max pool, padded": nn.MaxPool2d(3, stride=2, padding=1),
+    "max pool, ceil": nn.MaxPool2d((3, 2), stride=(2, 3), ceil_mode=True),
+    "max pool, spread": nn.MaxPool2d(2, stride=1, dilation=(3, 2)),
+    "max pool of rows": nn.Sequential(nn.Flatten(2), nn.MaxPool1d(5, 3, 1)),
+    "adaptive max pool": nn.AdaptiveMaxPool2d((4, 2)),
+    "largest of all": nn.AdaptiveMaxPool2d(1),
+    "transposed": nn.ConvTranspose2d(3, 2, 3),
+    "transposed, all": nn.ConvTranspose2d(3, 6, (3, 2), groups=3, bias=False, **GROWN),
+    "transposed, cut": nn.ConvTranspose2d(3, 2, 2, stride=3, padding=2),
+    "transposed rows": nn.Sequential(nn.Flatten(2), nn.ConvTranspose1d(3, 4, 3, stride=2)),
+    "cumsum": Function(lambda x: x.cumsum(1) + x.cumsum(-1)),
+    "pad by a number": Function(lambda x: functional.pad(x, (1, 2, 0, 1), value=1.5)),
+    "where": Function(lambda x, mask: torch.where(mask, x, 2 * x + 1), MASK),
+    "where of known": Function(lambda x, mask: torch.where(mask, 0.5, x), MASK),
+    "masked": Function(lambda x, mask: x.masked_fill(mask, -2.0), MASK[:1]),
+    "weights": Function(lambda x, w: torch.einsum("bchw,cd->bdhw", x, w), randn(3, 5)),
+    "weights of each": Function(lambda x, w: torch.einsum("bchw,chk->bkc", x, w), randn(3, 8, 2)),
+    "weights first": Function(lambda x, w: torch.einsum("oi,bi...->bo...", w, x), randn(4, 3)),
+    "scaled": Function(lambda x, w: torch.einsum("bchw,wc->bwch", x, w), randn(6, 3)),
+    "rows by rows": Function(lambda x: torch.einsum("bchw,bcgw->bchg", x, x)),
+    "three": Function(
+        lambda x, w: torch.einsum("bchw,wk,bcgk->bhg", x, w, x[..., :2]), randn(6, 2)
+    ),
+    "sum": Function(lambda x: torch.einsum("bchw->bw", x)),
+    "broadcast": Function(lambda x: torch.einsum("bchw,bchw->bch", x, x[:, :, :1])),
+    "implicit": Function(lambda x, w: torch.einsum("abcd,de", x, w), randn(6, 2)),
+    "traced": Function(lambda x, w: torch.einsum("bchw,hh->bcw", x, w), randn(8, 8)),
+    "attention": Function(lambda x: x @ x.transpose(-1, -2) @ x),
+    "bmm": Function(lambda x: torch.bmm(x[:, 0], x[:, 1].transpose(1, 2))),
+    "broadcast matmul": Function(lambda x: x[:, :1] @ x.transpose(-1, -2)),
+    "known on the left": Function(lambda x, w: w @ x, randn(4, 8)),
+    "known of many": Function(lambda x, w: x @ w, randn(1, 3, 6, 2)),
+    "known vectors": Function(lambda x, w, v: (v @ x) @ w, randn(6), randn(8)),
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_what_is_read_computes_what_torch_does(name: str) -> None:
+    module, x = MODULES[name].double().eval(), randn(2, 3, 8, 6)
+    graph = capture(module, x)
+    found = evaluate(graph, x.numpy())
+    expected = module(x).detach().numpy()
+    assert found.shape == expected.shape
+    assert np.abs(found - expected).max() <= ROUNDING * max(1.0, np.abs(expected).max())
+
+
+@pytest.mark.parametrize(
+    "name", ["selu", "hardswish", "mish", "max pool", "transposed, all", "three", "where", "masked"]
+)
+def test_ciphertexts_hold_what_torch_computes(name: str) -> None:
+    module = nn.Sequential(MODULES[name], nn.Flatten()).double().eval()
+    images = 0.5 * randn(20, 3, 8, 6)
+    program = cw.nn.compile(module, images, precision=8, log_n=11, insecure=True)
+    client, evaluator = program.keygen()
+    found = client.decrypt(evaluator.run(client.encrypt(images[0])))
+    assert np.abs(found - module(images[:1]).detach().numpy()[0]).max() < program.error
+
+
+@pytest.mark.parametrize(
+    ("function", "advice"),
+    [
+        (lambda x: torch.einsum("bchw,cbhw->bhw", x, x.expand(-1, -1, -1, -1)), "the batch"),
+        (lambda x: torch.einsum("bchw->chwb", x), "the batch"),
+        (lambda x: torch.einsum("bchh->bc", x[..., :6, :]), "diagonal"),
+        (lambda x: torch.where(x > 0, x, 0.0), "cannot be compared"),
+        (lambda x: x.amax(0), "over the batch"),
+        (lambda x: x.cumsum(0), "over the batch"),
+        (lambda x: x.masked_fill(torch.ones(6, dtype=torch.bool), float("inf")), "an infinity"),
+        (lambda x: functional.adaptive_max_pool2d(x, 5)[0], "unequal"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_name(
+    function: Callable[[torch.Tensor], torch.Tensor], advice: str
+) -> None:
+    with pytest.raises(cw.errors.UnsupportedLayerError, match=advice):
+        capture(Function(function).eval(), randn(3, 3, 8, 6))
