@@ -211,32 +211,75 @@ def test_strange_arrays_are_refused(
     assert str(refusal.value).isprintable()
 
 
+def piece(length: object, member: str = "0") -> Record:
+    """Bytes as a header has them."""
+    return {"bytes": member, "length": length}
+
+
 def nested(depth: int) -> object:
     """Lists in one another."""
     return [nested(depth - 1)] if depth else []
+
+
+def test_members_that_bytes_alternate_between_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "strange"
+    pieces = [piece(2), piece(5, "1"), piece(3)]
+    rewritten(
+        path,
+        {"header.json": headed({"record": {"a": pieces}}), "0": b"words", "1": b"other"},
+    )
+    with pytest.raises(MalformedBytesError, match="3 bytes of a member belong to nothing"):
+        read(path, "note")
+
+
+def test_short_bytes_share_members_and_long_ones_have_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "parts"
+    lengths = [1, 400_000, 600_000, 500_000, 0, 3_000_000, 10, 1 << 20, 7]
+    parts = [bytes([number]) * length for number, length in enumerate(lengths)]
+    write(path, "note", {"parts": parts, "array": np.ones(2), "last": b"last"})
+    with zipfile.ZipFile(path) as archive:
+        sizes = [each.file_size for each in archive.infolist()[:-1]]
+    # The array is written where it stands, before bytes that wait for more.
+    assert sizes == [1_000_001, 500_000, 3_000_000, 10, 1 << 20, 16, 7 + len(b"last")]
+    fields = read(path, "note")
+    assert fields.items("parts", most=9) == parts
+    assert (fields.data("last"), len(fields.array("array", "float64"))) == (b"last", 2)
 
 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
         ({"record": {}}, "1 members belong to nothing"),
-        ({"record": {"a": {"bytes": "1"}}}, "cannot read"),
-        ({"record": {"a": {"bytes": "0"}, "b": {"bytes": "0"}}}, "cannot read"),
-        ({"record": {"a": {"bytes": 0}}}, "an entry of an unknown kind"),
-        ({"record": {"a": {"bytes": "header.json"}}}, "cannot read"),
+        ({"record": {"a": piece(3)}}, "2 bytes of a member belong to nothing"),
+        ({"record": {"a": piece(3), "b": piece(3)}}, "3 bytes are to be taken of 2"),
+        ({"record": {"a": piece(6)}}, "6 bytes are to be taken of 5"),
+        ({"record": {"a": piece(10**30)}}, "are to be taken of 5"),
+        ({"record": {"a": piece(-1)}}, "-1 bytes are to be taken of 5"),
+        ({"record": {"a": piece(True)}}, "True bytes are to be taken of 5"),
+        ({"record": {"a": piece(5.0)}}, "an entry of an unknown kind"),
+        ({"record": {"a": piece(None)}}, "an entry of an unknown kind"),
+        ({"record": {"a": piece(5), "b": piece(0, "1")}}, "cannot read"),
+        ({"record": {"a": piece(5, "1")}}, "cannot read"),
+        ({"record": {"a": piece(5), "b": piece(5)}}, "5 bytes are to be taken of 0"),
+        ({"record": {"a": piece(0, "0.array")}}, "is an array, not bytes"),
+        ({"record": {"a": {"bytes": "0"}}}, "an entry of an unknown kind"),
+        ({"record": {"a": {"bytes": 0, "length": 5}}}, "an entry of an unknown kind"),
+        ({"record": {"a": piece(0, "header.json")}}, "cannot read"),
         ({"record": {"a": {}}}, "an entry of an unknown kind"),
         ({"record": {"a": {"bytes": "0", "array": "0"}}}, "an entry of an unknown kind"),
         ({"record": {"a": {"array": "0"}}}, "an entry of an unknown kind"),
         ({"record": {"a": {"array": "0", "of": "<f8", "shape": [3]}}}, "has 5 bytes"),
-        ({"record": {"a": [{"bytes": "0"}] * 2}}, "cannot read"),
+        ({"record": {"a": [piece(5)] * 2}}, "5 bytes are to be taken of 0"),
         (nested(150), "more than 100 entries deep"),
         ({"record": []}, "an entry of an unknown kind"),
     ],
 )
 def test_strange_contents_are_refused(tmp_path: Path, content: object, reason: str) -> None:
     path = tmp_path / "strange"
-    rewritten(path, {"header.json": headed({"record": {"a": {"bytes": "0"}}}), "0": b"words"})
-    assert read(path, "note").data("a") == b"words"
+    right = {"a": piece(2), "b": piece(0), "c": [piece(3)]}
+    rewritten(path, {"header.json": headed({"record": right}), "0": b"words"})
+    fields = read(path, "note")
+    assert [fields.data("a"), fields.data("b"), fields.raw("c")] == [b"wo", b"", [b"rds"]]
     rewritten(path, {"header.json": headed(content), "0": b"words"})
     with pytest.raises(MalformedBytesError, match=reason):
         read(path, "note")
@@ -244,7 +287,7 @@ def test_strange_contents_are_refused(tmp_path: Path, content: object, reason: s
 
 def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "strange"
-    content = headed({"record": {"a": {"bytes": "0"}}})
+    content = headed({"record": {"a": piece(5)}})
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("header.json", content)
         archive.writestr("0", b"words")
@@ -259,16 +302,16 @@ def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
     [
         "[]",
         "{}",
-        '{"version": 2}',
-        '{"version": 2, "kind": "note"}',
-        '{"version": 2, "kind": "note", "content": []}',
-        '{"version": 2, "kind": "note", "content": 3}',
-        '{"version": 2, "kind": 3, "content": {"record": {}}}',
-        '{"version": 2, "kind": "no\\u001b[2Jte", "content": {"record": {}}}',
-        '{"version": 1, "kind": "note", "content": {"record": {}}}',
-        '{"version": 2.0, "kind": "note", "content": {"record": {}}}',
+        '{"version": 3}',
+        '{"version": 3, "kind": "note"}',
+        '{"version": 3, "kind": "note", "content": []}',
+        '{"version": 3, "kind": "note", "content": 3}',
+        '{"version": 3, "kind": 3, "content": {"record": {}}}',
+        '{"version": 3, "kind": "no\\u001b[2Jte", "content": {"record": {}}}',
+        '{"version": 2, "kind": "note", "content": {"record": {}}}',
+        '{"version": 3.0, "kind": "note", "content": {"record": {}}}',
         '{"version": true, "kind": "note", "content": {"record": {}}}',
-        '{"version": 2, "kind": "note", "content": ' + "[" * 100_000,
+        '{"version": 3, "kind": "note", "content": ' + "[" * 100_000,
         "nonsense",
     ],
     ids=lambda header: header[:60],

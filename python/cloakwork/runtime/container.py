@@ -1,7 +1,8 @@
 """The container that everything is saved in: a zip file of a header, arrays and bytes.
 
-The header says the version, the kind and the record (see `base.record`). Bytes are members, and
-so are the numbers of arrays, compressed; the header names them where they stand.
+The header says the version, the kind and the record (see `base.record`). Bytes stand one after the
+other in members of about a mebibyte, and the numbers of each array in a member of its own,
+compressed. Where they stand the header names the member, and says how many bytes of it come next.
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ from cloakwork.base.arguments import file_path, with_article
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 
-VERSION = 2
+VERSION = 3
 _HEADER = "header.json"
 # What the names of compressed members end with.
 _ARRAY = ".array"
+# Bytes of a member that several entries share. Longer ones have a member of their own, and are not
+# copied; shorter ones share it, as a member by itself takes as long as copying 100 KB.
+_SHARED_BYTES = 1 << 20
 # Lists and records in one another; programs have fewer.
 _MAX_DEPTH = 100
 # Bytes that the arrays of one file may take in memory.
@@ -118,20 +122,16 @@ def _of_kind(kind: str, found: str, fields: Fields) -> Fields:
 
 def _write_members(file: BinaryIO, kind: str, record: Record) -> None:
     with zipfile.ZipFile(file, "w") as archive:
-
-        def member(data: bytes, ending: str, compression: int) -> str:
-            name = f"{len(archive.infolist())}{ending}"
-            archive.writestr(_undated(name), data, compression)
-            return name
+        members = _WrittenMembers(archive)
 
         def plain(value: Any) -> Any:
             match value:
                 case np.ndarray():
                     little = np.ascontiguousarray(value, value.dtype.newbyteorder("<"))
-                    name = member(little.tobytes(), _ARRAY, zipfile.ZIP_DEFLATED)
+                    name = members.array(little.tobytes())
                     return {"array": name, "of": little.dtype.str, "shape": list(value.shape)}
                 case bytes():
-                    return {"bytes": member(value, "", zipfile.ZIP_STORED)}
+                    return {"bytes": members.shared(value), "length": len(value)}
                 case Mapping():
                     return {"record": {name: plain(each) for name, each in value.items()}}
                 # What an iterator gives is made one by one: all at once may not fit.
@@ -141,7 +141,50 @@ def _write_members(file: BinaryIO, kind: str, record: Record) -> None:
                     return value
 
         head = {"version": VERSION, "kind": kind, "content": plain(record)}
+        members.end()
         archive.writestr(_undated(_HEADER), json.dumps(head))
+
+
+class _WrittenMembers:
+    """The members of an archive as they are written, beside its header."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._count = 0
+        # Bytes that wait for others to share their member with, which has its name already.
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+        self._shared_name = ""
+
+    def array(self, data: bytes) -> str:
+        """Write the numbers of an array, and give the name of their member."""
+        name = self._next_name(_ARRAY)
+        self._archive.writestr(_undated(name), data, zipfile.ZIP_DEFLATED)
+        return name
+
+    def shared(self, data: bytes) -> str:
+        """Let bytes follow those before them, and give the name of the member they stand in."""
+        if self._waiting_bytes + len(data) > _SHARED_BYTES:
+            self.end()
+        if not self._waiting:
+            self._shared_name = self._next_name("")
+        name = self._shared_name
+        self._waiting.append(data)
+        self._waiting_bytes += len(data)
+        if self._waiting_bytes >= _SHARED_BYTES:
+            # Long bytes do not wait in memory for whatever is made next.
+            self.end()
+        return name
+
+    def end(self) -> None:
+        """Write the bytes that wait."""
+        if self._waiting:
+            self._archive.writestr(_undated(self._shared_name), b"".join(self._waiting))
+            self._waiting, self._waiting_bytes = [], 0
+
+    def _next_name(self, ending: str) -> str:
+        self._count += 1
+        return f"{self._count - 1}{ending}"
 
 
 def _undated(name: str) -> zipfile.ZipInfo:
@@ -176,21 +219,16 @@ def _contents(file: BinaryIO, place: str) -> tuple[str, Fields]:
     """The kind of a container and its record."""
     with _archive_in(file, place) as archive:
         kind, content = _header(archive)
-        left = {each.filename for each in archive.infolist()} - {_HEADER}
-
-        def taken(name: str) -> bytes:
-            # Each once, so that no name makes two copies.
-            left.remove(name)
-            return archive.read(name)
+        members = _ReadMembers(archive)
 
         def restored(value: Any, depth: int) -> Any:
             if depth > _MAX_DEPTH:
                 raise MalformedBytesError(f"its header is more than {_MAX_DEPTH} entries deep")
             match value:
                 case {"array": str(name), "of": dtype, "shape": list(shape), **rest} if not rest:
-                    return _array(taken(name), dtype, shape)
-                case {"bytes": str(name), **rest} if not rest:
-                    return taken(name)
+                    return _array(members.taken(name), dtype, shape)
+                case {"bytes": str(name), "length": int(length), **rest} if not rest:
+                    return members.next_of(name, length)
                 case {"record": dict(entries), **rest} if not rest:
                     return {name: restored(each, depth + 1) for name, each in entries.items()}
                 case list():
@@ -201,9 +239,55 @@ def _contents(file: BinaryIO, place: str) -> tuple[str, Fields]:
                     return value
 
         record = restored(content, 0)
-        if left:
-            raise MalformedBytesError(f"{len(left)} members belong to nothing")
+        members.require_used()
     return kind, Fields(record, place)
+
+
+class _ReadMembers:
+    """The members of an archive as its header asks for them, each once."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._left = {each.filename for each in archive.infolist()} - {_HEADER}
+        # The member that bytes are taken from, and how many of it were: no other is in memory.
+        self._shared_name: str | None = None
+        self._shared = b""
+        self._used = 0
+
+    def taken(self, name: str) -> bytes:
+        """All bytes of a member; a second time there is none of the name."""
+        self._left.remove(name)
+        return self._archive.read(name)
+
+    def next_of(self, name: str, length: int) -> bytes:
+        """The next bytes of a member, which a reader uses up before it takes another.
+
+        Raises:
+            MalformedBytesError: There are fewer, or those of another member are left.
+        """
+        if name != self._shared_name:
+            self._require_end()
+            if name.endswith(_ARRAY):
+                raise MalformedBytesError(f"the member {name!r:.20} is an array, not bytes")
+            self._shared_name, self._shared, self._used = name, self.taken(name), 0
+        left = len(self._shared) - self._used
+        # True is equal to 1.
+        if type(length) is not int or not 0 <= length <= left:
+            raise MalformedBytesError(f"{length!r:.20} bytes are to be taken of {left}")
+        start, self._used = self._used, self._used + length
+        # All of a member are the member itself, no copy.
+        return self._shared[start : self._used]
+
+    def require_used(self) -> None:
+        """Refuse bytes and members that belong to nothing."""
+        self._require_end()
+        if self._left:
+            raise MalformedBytesError(f"{len(self._left)} members belong to nothing")
+
+    def _require_end(self) -> None:
+        left = len(self._shared) - self._used
+        if left:
+            raise MalformedBytesError(f"{left} bytes of a member belong to nothing")
 
 
 def _require_sizes(archive: zipfile.ZipFile, size: int) -> None:

@@ -7,13 +7,17 @@ from typing import Any
 
 # Ciphertexts do not compress. Tasks stand on the workers where what they need is, or will be, so
 # that a task stolen by another worker is one whose values have to move. Values leave a worker's
-# memory for its disk only by the files that runs keep.
+# memory for its disk only by the files that runs keep. Runs are measured by `cloakwork.Profile`;
+# what Dask does to watch its processes takes a twentieth of two cores, and is done less often.
 SETTINGS: Mapping[str, Any] = {
     "distributed.comm.compression": None,
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.worker-saturation": 1.0,
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "2s",
 }
 
 # The part of a worker's memory for inputs that further grains take.
