@@ -1,15 +1,15 @@
 """Classify 4096 encrypted images by five encrypted layers.
 
 Convolution, square, dense layer, square, dense layer: the network of FHE4DMM's experiments, in the
-sizes of CryptoNets. One client has trained it, another has the images. The convolution is a product
-as the others are, by the matrix of its weights. Between which ends numbers on the way lie follows
-from the images of the training, with a margin.
+sizes of CryptoNets. One client has trained it, another has the images. Between which ends numbers
+on the way lie follows from the images of the training, with a margin.
 Run: python -m examples.matmul.five_layers
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,6 +30,9 @@ from examples.matmul.mnist import (
 
 SIDE = 28
 CHANNELS = 5
+# Windows of 5 by 5 pixels, every second one; beyond the edge is a pixel of zeros above and left.
+KERNEL, STRIDE, POSITIONS = 5, 2, 13
+PADDING = 1
 HIDDEN = 100
 EPOCHS = 25
 LEARNING_RATE = 2e-3
@@ -39,13 +42,13 @@ Model = dict[str, Array]
 
 
 def trained(data: Split) -> Model:
-    """The matrices of the three layers with weights, which have no biases.
+    """The kernels of the convolution and the matrices of both dense layers, without biases.
 
     Of each a multiple, as classes are those of any multiple of the scores.
     """
     torch.manual_seed(7)
-    convolution = nn.Conv2d(1, CHANNELS, 5, stride=2, padding=1, bias=False)
-    middle = nn.Linear(CHANNELS * 13 * 13, HIDDEN, bias=False)
+    convolution = nn.Conv2d(1, CHANNELS, KERNEL, stride=STRIDE, padding=PADDING, bias=False)
+    middle = nn.Linear(CHANNELS * POSITIONS**2, HIDDEN, bias=False)
     last = nn.Linear(HIDDEN, 10, bias=False)
     layers = nn.ModuleList([convolution, middle, last])
     optimiser = torch.optim.AdamW(layers.parameters(), lr=LEARNING_RATE, weight_decay=0.1)
@@ -60,41 +63,63 @@ def trained(data: Split) -> Model:
             # Squares of squares have steep gradients.
             nn.utils.clip_grad_norm_(layers.parameters(), 1.0)
             optimiser.step()
-    with torch.no_grad():
-        # What the convolution makes of each single pixel.
-        pixels = torch.eye(SIDE * SIDE).reshape(-1, 1, SIDE, SIDE)
-        weights = convolution(pixels).flatten(1).T, middle.weight, last.weight
-    names = "first", "middle", "last"
-    model: Model = {}
-    values = data.train[:-1]
-    reach = UNITS_REACH, 2 * UNITS_REACH, SCORES_REACH
-    for name, each, most in zip(names, weights, reach, strict=True):
-        matrix = each.detach().double().numpy()
-        model[name] = matrix * (most / np.abs(matrix @ values).max())
-        values = np.square(model[name] @ values)
+    reach = {"kernels": UNITS_REACH, "middle": 2 * UNITS_REACH, "last": SCORES_REACH}
+    weights = convolution.weight[:, 0], middle.weight, last.weight
+    model: Model = {
+        name: each.detach().double().numpy() for name, each in zip(reach, weights, strict=True)
+    }
+    images_of_training = padded(data.train)
+    for number, (name, most) in enumerate(reach.items()):
+        model[name] *= most / np.abs(products(images_of_training, model)[number]).max()
     return model
 
 
+def padded(columns: Array) -> Array:
+    """Images by pixel rows and pixel columns, with zeros at the edges where windows begin."""
+    pixels = columns[:-1].reshape(SIDE, SIDE, -1)
+    return np.pad(pixels, ((PADDING, 0), (PADDING, 0), (0, 0)))
+
+
+def maps(images: Any, kernels: Any) -> Any:
+    """The convolution: each pixel of a window times its number in the kernels.
+
+    Args:
+        images: By pixel rows and pixel columns, arrays or tensors.
+        kernels: The kernels.
+    """
+    ends = range(KERNEL)
+    reach = STRIDE * POSITIONS - 1
+    terms = [
+        np.einsum(
+            "c,yxn->cyxn", kernels[:, y, x], images[y : y + reach : STRIDE, x : x + reach : STRIDE]
+        )
+        for y in ends
+        for x in ends
+    ]
+    return sum(terms[1:], terms[0]).reshape(CHANNELS * POSITIONS**2, -1)
+
+
 def products(images: Array, model: Model) -> tuple[Array, Array, Array]:
-    """What the three products come to in the clear; the last are the scores, as columns."""
-    first = model["first"] @ images
+    """What the three layers come to in the clear; the last are the scores, as columns."""
+    first = maps(images, model["kernels"])
     middle = model["middle"] @ first**2
     return first, middle, model["last"] @ middle**2
 
 
 def network(seen: Sequence[Array]) -> Callable[..., cw.Tensor]:
-    """The network as a function of encrypted images, as columns, and of encrypted weights.
+    """The network as a function of encrypted images and of encrypted weights.
 
     Args:
-        seen: What the three products came to, so that the ranges of their numbers are known.
+        seen: What the three layers came to, so that the ranges of their numbers are known.
     """
     reached = [MARGIN * float(np.abs(each).max()) for each in seen]
 
     def scores(
-        images: cw.Tensor, first: cw.Tensor, middle: cw.Tensor, last: cw.Tensor
+        images: cw.Tensor, kernels: cw.Tensor, middle: cw.Tensor, last: cw.Tensor
     ) -> cw.Tensor:
-        maps = cw.within(first @ images, -reached[0], reached[0])
-        units = cw.within(middle @ maps**2, -reached[1], reached[1])
+        convolved: cw.Tensor = maps(images, kernels)
+        first = cw.within(convolved, -reached[0], reached[0])
+        units = cw.within(middle @ first**2, -reached[1], reached[1])
         return cw.within(last @ units**2, -reached[2], reached[2])
 
     return scores
@@ -103,12 +128,12 @@ def network(seen: Sequence[Array]) -> Callable[..., cw.Tensor]:
 def main() -> None:
     """Run the whole job and print what it did."""
     data = mnist()
-    images = data.test[:-1]
+    images = padded(data.test)
     print("Time per step")
     with step("train the network in the clear"):
         model = trained(data)
     specs = [cw.Spec(each.shape, bound=float(np.abs(each).max())) for each in model.values()]
-    scores = network(products(data.train[:-1], model))
+    scores = network(products(padded(data.train), model))
     with step("compile it"):
         program = cw.compile(
             scores, cw.Spec(images.shape), *specs, precision=PRECISION, public_inputs=True

@@ -46,13 +46,16 @@ def test_encrypted_images_go_through_an_encrypted_network(name: str) -> None:
     assert int(same[1]) >= 0.995 * 4096
 
 
-def test_five_small_layers_compute_what_they_do_in_the_clear() -> None:
+def test_five_small_layers_compute_what_they_do_in_the_clear(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pytest.importorskip("torch")
     five_layers = import_module("examples.matmul.five_layers")
+    monkeypatch.setattr(five_layers, "POSITIONS", 3)
     rng = np.random.default_rng(0)
-    shapes = {"first": (40, 49), "middle": (20, 40), "last": (10, 20)}
+    shapes = {"kernels": (5, 5, 5), "middle": (20, 45), "last": (10, 20)}
     model = {name: rng.uniform(-0.1, 0.1, shape) for name, shape in shapes.items()}
-    images = rng.uniform(0, 1, (49, 120))
+    images = rng.uniform(0, 1, (9, 9, 120))
     model["last"] /= np.abs(five_layers.products(images, model)[-1]).max()
     seen = five_layers.products(images, model)
     largest = [float(np.abs(each).max()) for each in model.values()]
@@ -62,7 +65,7 @@ def test_five_small_layers_compute_what_they_do_in_the_clear() -> None:
     ]
     program = cw.compile(five_layers.network(seen), *specs, precision=five_layers.PRECISION)
     assert program.packing.kind == "matrices"
-    # One a product, and one a square.
+    # One a layer.
     assert program.scheme.parameters.levels == 5
     found = program.run(images=images, **model)
     assert np.abs(found - seen[-1]).max() < 2.0**-five_layers.PRECISION

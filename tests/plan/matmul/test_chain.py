@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloakwork.plan.matmul.chain import Geometry, bounds_in, geometries, lowered_chain
-from cloakwork.plan.matmul.spine import Spine, Times, spines
+from cloakwork.plan.matmul.chain import AnyGeometry, Geometry, bounds_in, geometries, lowered_chain
+from cloakwork.plan.matmul.spine import Factor, Spine, Times, spines
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum
@@ -34,7 +34,7 @@ def matrices(*shapes: tuple[int, int]) -> list[Source]:
     return [Source(f"x{number}", shape) for number, shape in enumerate(shapes)]
 
 
-def run_chain(spine: Spine, geometry: Geometry, arrays: dict[Source, Any]) -> tuple[Any, int]:
+def run_chain(spine: Spine, geometry: AnyGeometry, arrays: dict[Source, Any]) -> tuple[Any, int]:
     """The result of a chain in a geometry, and the levels that it takes."""
     lowered = lowered_chain("chain", spine, geometry)
     program = lowest_levels(lowered.program)
@@ -113,6 +113,7 @@ def test_what_is_no_chain_is_left_alone(node: Node) -> None:
 def test_transposes_are_looked_through() -> None:
     (found,) = spines([transpose(product(transpose(square(product(A, B))), C))])
     # (f(A B)^T C)^T = C^T f(A B).
+    assert isinstance(found.first, Factor)
     assert found.first.source.name == "x1"
     factors = [step.factor for step in found.steps if isinstance(step, Times)]
     assert [(each.source.name, each.transposed) for each in factors] == [

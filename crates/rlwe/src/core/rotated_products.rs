@@ -53,6 +53,8 @@ use crate::{Error, Result};
 const RUN: usize = 64;
 /// The same where products are made word by word.
 const NARROW_RUN: usize = 512;
+/// The same without rotations, where no word changes its place: long pieces are read fastest.
+const SINGLE_RUN: usize = 2048;
 /// Columns that are worked on together: their sums and one block of rows stay in the second-level
 /// cache, and the other operand is packed anew for each.
 const MOST_COLUMNS: usize = 512;
@@ -66,7 +68,8 @@ const MOST_ROWS: usize = 512;
 /// Which words of a limb are worked on together, and where their products stand.
 ///
 /// A limb of the products is cut into tasks, first by groups of orbits, then by blocks of columns;
-/// each holds for every orbit, half of the left operand and rotation one row of the block.
+/// each holds for every orbit, half of the left operand and rotation one row of the block. Without
+/// rotations an orbit is a word, and a task holds those of a pair of halves after one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Layout {
     log_n: u32,
@@ -83,7 +86,11 @@ impl Layout {
     fn new(log_n: u32, step: usize) -> Self {
         let n = 1usize << log_n;
         let count = n / 2 / step;
-        let run = if count <= MOST_NARROW { NARROW_RUN } else { RUN };
+        let run = match count {
+            1 => SINGLE_RUN,
+            2..=MOST_NARROW => NARROW_RUN,
+            _ => RUN,
+        };
         let group = (run / count).clamp(1, n / count);
         Self { log_n, count, group, width: (2 * count).min(MOST_COLUMNS) }
     }
@@ -236,6 +243,10 @@ impl<'a> Task<'a> {
         let pairs = pairs.map(|(left, right)| Pair { left: pieces(left), right: pieces(right) });
         let order = self.narrow_order();
         let sums = product.sums(pairs, &order, count);
+        if count == 1 {
+            to.copy_from_slice(&sums);
+            return;
+        }
         for (index, sums) in sums.chunks_exact(words).enumerate() {
             // By rotation, polynomial of the left, polynomial of the right.
             let (right, left, rotation) = (index % 2, index / 2 % 2, index / 4);
@@ -479,10 +490,17 @@ impl UnswitchedProducts {
         polys
     }
 
-    fn copy(&self, from: &[u32], rotation: usize, to: [&mut [u32]; 4]) {
+    fn copy(&self, from: &[u32], rotation: usize, mut to: [&mut [u32]; 4]) {
         let layout @ Layout { count, group, width, .. } = self.layout;
         for (task, from) in from.chunks_exact(layout.words_of_task()).enumerate() {
             let (index, block) = (task / layout.blocks(), task % layout.blocks());
+            if count == 1 {
+                let start = layout.start(index);
+                for (to, from) in to.iter_mut().zip(from.chunks_exact(group)) {
+                    to[start..start + group].copy_from_slice(from);
+                }
+                continue;
+            }
             for orbit in 0..group {
                 let start = layout.start(index) + orbit * count;
                 for half in 0..2 {

@@ -8,19 +8,32 @@ every number by itself is computed on the vectors as they are.
 The blocks of columns stay in the lanes that the first product gives them. Its blocks of rows are
 the shares of the inner index of the second product, whose sum leaves garbage in all other lanes;
 factors have zeros there. A slot holds one number, as functions that are not linear need it.
+
+A convolution Y[(c, p), n] = sum over k of W[c, k] X[windows[k, p], n] needs no rotation. A pixel of
+all images is a vector, and so is a number of some kernels, one a share; the vectors of Y at one
+position are sums of products of slots. They lie as the right operand of the product that follows,
+kernels in the shares of its inner index:
+
+    images   vector pixel     holds  X[pixel, (c' d + h)]
+    kernels  vector (k, j)    holds  W[j p2 + b, k]
+    Y        vector (j, p)    holds  Y[(j p2 + b, p), (c' d + h)]
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.plan.matmul.claims import Claim
-from cloakwork.plan.matmul.lower import entered, given_out, multiplied
+from cloakwork.plan.matmul.convolution import Convolution
+from cloakwork.plan.matmul.lower import entered, given_out, multiplied, switched
 from cloakwork.plan.matmul.product import Product
+from cloakwork.plan.matmul.recognise import MatrixView
 from cloakwork.plan.matmul.spine import Factor, Slotwise, Spine, Times
 from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum, Within
 from cloakwork.programs.layout import power_of_two
@@ -93,7 +106,60 @@ class Geometry:
         return Blocks(self.slots, self.side, shares=shares, wide=self.wide, run=self.side)
 
 
-def geometries(spine: Spine, slots: int) -> Iterator[Geometry]:
+@dataclass(frozen=True, slots=True)
+class WindowGeometry:
+    """How a convolution and the products after it lie in slots.
+
+    Args:
+        slots: Slots of a ciphertext.
+        side: d, the rotations of every product.
+        shares: Kernels in a ciphertext; shares and column blocks fill all lanes.
+        positions: Windows of an image.
+    """
+
+    slots: int
+    side: int
+    shares: int
+    positions: int
+
+    @property
+    def wide(self) -> int:
+        """Blocks of columns."""
+        return self.slots // (self.side * self.shares)
+
+    @property
+    def of_images(self) -> Blocks:
+        """Those of the images, the same for every share."""
+        return Blocks(self.slots, self.side, tall=self.shares, wide=self.wide)
+
+    @property
+    def of_kernels(self) -> Blocks:
+        """Those of the kernels, the same for every image."""
+        return Blocks(self.slots, 1, shares=self.shares, wide=self.wide, copies=self.side)
+
+    def blocks(self, product: int) -> Blocks:
+        """Those of a product of the chain, counted from 0, the convolution left out.
+
+        Example:
+            >>> WindowGeometry(64, 8, shares=2, positions=9).blocks(0).run
+            9
+        """
+        if product == 0:
+            return Blocks(
+                self.slots, self.side, shares=self.shares, wide=self.wide, run=self.positions
+            )
+        return Blocks(self.slots, self.side, wide=self.wide, run=self.side)
+
+    def vectors(self, first: Convolution) -> int:
+        """Those of the convolution."""
+        columns = -(-first.shape[1] // (self.side * self.wide))
+        return -(-first.channels // self.shares) * first.positions * columns
+
+
+AnyGeometry: TypeAlias = Geometry | WindowGeometry
+
+
+def geometries(spine: Spine, slots: int) -> Iterator[AnyGeometry]:
     """Ways to lay out a chain that may be worth taking.
 
     Example:
@@ -102,6 +168,9 @@ def geometries(spine: Spine, slots: int) -> Iterator[Geometry]:
         >>> Geometry(2048, 16, tall=4, wide=4) in set(geometries(chain, 2048))
         True
     """
+    if isinstance(spine.first, Convolution):
+        yield from _of_convolution(spine.first, slots)
+        return
     first = next(step.factor for step in spine.steps if isinstance(step, Times))
     rows, columns = first.shape[0], spine.first.shape[1]
     side = 1
@@ -119,7 +188,17 @@ def geometries(spine: Spine, slots: int) -> Iterator[Geometry]:
         side *= 2
 
 
-def chain_cost(spine: Spine, geometry: Geometry, prices: LevelCosts) -> float:
+def _of_convolution(first: Convolution, slots: int) -> Iterator[WindowGeometry]:
+    side = 1
+    while side <= min(slots, power_of_two(max(first.shape))):
+        shares = 1
+        while shares <= min(slots // side, power_of_two(first.channels)):
+            yield WindowGeometry(slots, side, shares, first.positions)
+            shares *= 2
+        side *= 2
+
+
+def chain_cost(spine: Spine, geometry: AnyGeometry, prices: LevelCosts) -> float:
     """What a chain costs in a geometry, every operation at one level.
 
     Args:
@@ -130,6 +209,10 @@ def chain_cost(spine: Spine, geometry: Geometry, prices: LevelCosts) -> float:
     total, products = 0.0, 0
     columns = spine.first.shape[1]
     grid = 1
+    if isinstance(spine.first, Convolution):
+        assert isinstance(geometry, WindowGeometry)
+        grid = geometry.vectors(spine.first)
+        total += _convolution_cost(spine.first, geometry, prices)
     for step in spine.steps:
         if isinstance(step, Slotwise):
             each = prices.product + prices.relinearisation + prices.rescale
@@ -139,14 +222,28 @@ def chain_cost(spine: Spine, geometry: Geometry, prices: LevelCosts) -> float:
         rows, inner = step.factor.shape
         product = Product(1, rows, inner, columns)
         found = product.counts(blocks)
-        entering = found.left + (0 if products else found.right)
+        enters = products == 0 and isinstance(spine.first, Factor)
+        entering = found.left + (found.right if enters else 0)
         total += _ENTERING * prices.addition * entering
         total += product.cost(blocks, prices, prices) + found.products * prices.rescale
         grid, products = found.products, products + 1
     return total
 
 
-def lowered_chain(title: str, spine: Spine, geometry: Geometry) -> LoweredChain:
+def _convolution_cost(first: Convolution, geometry: WindowGeometry, prices: LevelCosts) -> float:
+    sums = prices.rotated_products(first.places, 1) + prices.product_switch + prices.rescale
+    entering = sum(each.ciphertexts for each in _layouts(first, geometry))
+    return geometry.vectors(first) * sums + _ENTERING * prices.addition * entering
+
+
+def _layouts(first: Convolution, geometry: WindowGeometry) -> tuple[BlockLayout, BlockLayout]:
+    """Where kernels and images lie."""
+    pixels = math.prod(first.images.shape[:-1])
+    kernels = BlockLayout(geometry.of_kernels, "left", (1, first.places, first.channels))
+    return kernels, BlockLayout(geometry.of_images, "right", (1, pixels, first.shape[1]))
+
+
+def lowered_chain(title: str, spine: Spine, geometry: AnyGeometry) -> LoweredChain:
     """The program of a chain in a geometry.
 
     Args:
@@ -155,7 +252,8 @@ def lowered_chain(title: str, spine: Spine, geometry: Geometry) -> LoweredChain:
         geometry: How it lies.
     """
     work = _Work(Builder(title, geometry.slots), geometry, spine.first.shape[1])
-    value = _Value(spine.first)
+    first = spine.first
+    value = _Value(first) if isinstance(first, Factor) else work.convolved(first)
     for step in spine.steps:
         value = work.times(step, value) if isinstance(step, Times) else work.function(step, value)
     layout = value.layout
@@ -186,23 +284,49 @@ class _Value:
 class _Work:
     """The program so far."""
 
-    def __init__(self, builder: Builder, geometry: Geometry, columns: int) -> None:
+    def __init__(self, builder: Builder, geometry: AnyGeometry, columns: int) -> None:
         self.builder = builder
         self.sources: list[tuple[Source, MatrixPlace]] = []
         self.claims: list[Claim] = []
         self._geometry = geometry
         self._columns = columns
 
+    def convolved(self, first: Convolution) -> _Value:
+        """A convolution, as the right operand of a product."""
+        geometry, builder = self._geometry, self.builder
+        assert isinstance(geometry, WindowGeometry)
+        kernel_layout, image_layout = _layouts(first, geometry)
+        builder.origin = first.origin
+        kernels = self._entered(first.kernels, kernel_layout, first.kernel_view)[0]
+        images = self._entered(first.images, image_layout, first.image_view)[0]
+        layout = BlockLayout(geometry.blocks(0), "right", (1, *first.shape))
+        values = np.empty((kernels.shape[1], first.positions, images.shape[1]), dtype=np.int64)
+        # Position by position, so that pixels are not kept that no further window has.
+        for position, wide, channels in np.ndindex(*values.shape[1:], values.shape[0]):
+            builder.stage = "convolution"
+            sums = builder.append(
+                RotatedProducts(
+                    tuple(kernels[:, channels].tolist()),
+                    tuple(images[first.windows[:, position], wide].tolist()),
+                    geometry.slots,
+                )
+            )
+            builder.stage = "switch keys"
+            values[channels, position, wide] = switched(
+                builder, sums, 0, (), rescales=True, layout=layout
+            )
+        return _Value(None, values.reshape(layout.grid), layout)
+
     def times(self, step: Times, before: _Value) -> _Value:
         """A factor times the matrix before."""
         builder, blocks = self.builder, self._geometry.blocks(before.products)
         rows, _ = step.factor.shape
-        is_first = before.factor is not None
+        is_first = before.products == 0
         builder.origin = step.origin
         if before.factor is not None:
             right = self._enter(before.factor, blocks, "right", _TOP)
         else:
-            right = _by_diagonal(before.values)
+            right = before.values if is_first else _by_diagonal(before.values)
         level = builder.level(int(right.flat[0]))
         left = self._enter(step.factor, blocks, "left" if is_first else "diagonals", level)
         layout = BlockLayout(blocks, "product", (1, rows, self._columns))
@@ -220,17 +344,21 @@ class _Work:
         layout = before.layout
         assert layout is not None
         for node in step.ranges:
-            name = f"{'' if node.operand is step.of else 'function of '}product {before.products}"
+            of = f"product {before.products}" if before.products else "convolution"
+            name = f"{'' if node.operand is step.of else 'function of '}{of}"
             held = tuple(each.of(node) for each in functions)
             self.claims.append(Claim(name, node.low, node.high, held, layout))
         return _Value(None, values, layout, before.products)
 
     def _enter(self, factor: Factor, blocks: Blocks, role: Role, level: int) -> NDArray[np.int64]:
-        rows, columns = factor.shape
-        layout = BlockLayout(blocks, role, (1, rows, columns))
-        view = factor.view
-        self.sources.append((factor.source, MatrixPlace(layout, view.order, view.sizes)))
-        return entered(self.builder, factor.source.name, layout, level)
+        layout = BlockLayout(blocks, role, (1, *factor.shape))
+        return self._entered(factor.source, layout, factor.view, level)
+
+    def _entered(
+        self, source: Source, layout: BlockLayout, view: MatrixView, level: int = _TOP
+    ) -> NDArray[np.int64]:
+        self.sources.append((source, MatrixPlace(layout, view.order, view.sizes)))
+        return entered(self.builder, source.name, layout, level)
 
 
 def _by_diagonal(values: NDArray[np.int64]) -> NDArray[np.int64]:

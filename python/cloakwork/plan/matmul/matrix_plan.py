@@ -11,7 +11,7 @@ from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidParametersError, KeyBudgetError
 from cloakwork.plan.analysis.headroom import largest_at_bottom
 from cloakwork.plan.matmul.chain import (
-    Geometry,
+    AnyGeometry,
     LoweredChain,
     bounds_in,
     chain_cost,
@@ -244,7 +244,7 @@ def _of_chains(
 
 def _cheapest_way(
     chains: Sequence[Spine], log_n: int, costs: Callable[[Parameters], Costs]
-) -> tuple[Spine, Geometry] | None:
+) -> tuple[Spine, AnyGeometry] | None:
     """The order and the geometry of the least cost."""
     prices = costs(typical_parameters(log_n, _TYPICAL_LEVELS)).at(1)
     ways = [
@@ -256,14 +256,14 @@ def _cheapest_way(
     return min(ways, key=lambda way: chain_cost(way[0], way[1], prices), default=None)
 
 
-def _results(spine: Spine, geometry: Geometry) -> int:
+def _results(spine: Spine, geometry: AnyGeometry) -> int:
     """Vectors of the last product, about as many as of the others."""
     rows, columns = spine.shape
     blocks = geometry.blocks(1)
     return -(-rows // blocks.left_rows) * -(-columns // blocks.right_columns) * blocks.side
 
 
-def _chain_in_ring(spine: Spine, geometry: Geometry, task: Task, log_n: int) -> MatrixPlan:
+def _chain_in_ring(spine: Spine, geometry: AnyGeometry, task: Task, log_n: int) -> MatrixPlan:
     lowered = lowered_chain(task.title, spine, geometry)
     return _in_ring(lowered, spine.multiplications, _MOST_OF_CHAINS, task, log_n)
 

@@ -2,7 +2,7 @@
 
 A chain is a spine X_0, X_1, ... of matrices: each is a matrix from outside times the one before,
 W X, or the same function of every number of the one before. What is multiplied from the right is a
-chain of transposes: (X W)^T = W^T X^T.
+chain of transposes: (X W)^T = W^T X^T. The first may be a convolution of two tensors from outside.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.plan.matmul.convolution import Convolution, convolution
 from cloakwork.plan.matmul.recognise import MatrixView, matrix_pair, without_transposes
 from cloakwork.programs.ir.tensors import (
     Contract,
@@ -117,6 +118,7 @@ class Slotwise:
 
 
 Step: TypeAlias = Times | Slotwise
+_Begun: TypeAlias = tuple[Factor | Convolution, list[Step]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ class Spine:
         transposed: Whether the result is the transpose of the last matrix.
     """
 
-    first: Factor
+    first: Factor | Convolution
     steps: tuple[Step, ...]
     transposed: bool
 
@@ -144,12 +146,14 @@ class Spine:
         """Of numbers by products, in the clear."""
         columns = self.first.shape[1]
         products = [step.factor.shape for step in self.steps if isinstance(step, Times)]
-        return sum(rows * inner * columns for rows, inner in products)
+        convolved = self.first.multiplications if isinstance(self.first, Convolution) else 0
+        return convolved + sum(rows * inner * columns for rows, inner in products)
 
     @property
     def least_depth(self) -> int:
         """Levels that it takes at least: one a product."""
-        return sum(isinstance(step, Times) for step in self.steps)
+        products = sum(isinstance(step, Times) for step in self.steps)
+        return products + isinstance(self.first, Convolution)
 
 
 def spines(results: Sequence[Node]) -> list[Spine]:
@@ -175,6 +179,7 @@ def spines(results: Sequence[Node]) -> list[Spine]:
         for transposed, each in zip((False, True), found, strict=True)
         if each is not None
         for first, steps in [each]
+        if any(isinstance(step, Times) for step in steps)
     ]
 
 
@@ -196,7 +201,7 @@ def _factors(node: Node, *, transposed: bool) -> list[Factor] | None:
     return made
 
 
-def _spine(node: Node, *, transposed: bool) -> tuple[Factor, list[Step]] | None:
+def _spine(node: Node, *, transposed: bool) -> _Begun | None:
     """The chain that ends in a node, or in its transpose."""
     inner, flipped = without_transposes(node)
     transposed ^= flipped
@@ -204,6 +209,9 @@ def _spine(node: Node, *, transposed: bool) -> tuple[Factor, list[Step]] | None:
         return None
     pair = matrix_pair(inner)
     if pair is None:
+        convolved = convolution(inner)
+        if convolved is not None:
+            return None if transposed else (convolved, [])
         return _through_function(inner, transposed=transposed)
     (left, left_turned), (right, right_turned) = pair
     if transposed:
@@ -225,7 +233,7 @@ def _spine(node: Node, *, transposed: bool) -> tuple[Factor, list[Step]] | None:
     return None if before is None else (before[0], [*before[1], step])
 
 
-def _through_function(node: Node, *, transposed: bool) -> tuple[Factor, list[Step]] | None:
+def _through_function(node: Node, *, transposed: bool) -> _Begun | None:
     of = _argument(node)
     if of is None:
         return None
@@ -237,7 +245,7 @@ def _through_function(node: Node, *, transposed: bool) -> tuple[Factor, list[Ste
 
 
 def _argument(node: Node) -> Node | None:
-    """The one product of matrices that a node is a function of slot by slot."""
+    """The one product of matrices or convolution that a node is a function of slot by slot."""
     found: Node | None = None
     waiting = [node]
     seen: set[int] = set()
@@ -246,7 +254,7 @@ def _argument(node: Node) -> Node | None:
         if id(each) in seen:
             continue
         seen.add(id(each))
-        if matrix_pair(each) is not None:
+        if matrix_pair(each) is not None or convolution(each) is not None:
             if found is not None and found is not each:
                 return None
             found = each
