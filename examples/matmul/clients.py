@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,14 +75,26 @@ def answer(
                 public = cw.load(folder / "public", cw.Encryptor)
                 public.encrypt(**arguments).save(folder / f"from-{client_name}")
         with step("evaluate in another process"):
-            took = json.loads(
-                subprocess.run(
-                    [sys.executable, str(_EVALUATOR), str(folder)],
-                    stdout=subprocess.PIPE,
-                    text=True,
-                    check=True,
-                ).stdout
-            )
+            took = evaluated(folder)
         with step("decrypt"):
             result = client.decrypt(cw.load(folder / "result", cw.Encrypted))
     return Answer(np.asarray(result), took["wall"], took["cpu"], took["peak_bytes"])
+
+
+def evaluated(folder: Path) -> dict[str, Any]:
+    """Run the evaluator of a folder in a process of its own.
+
+    Args:
+        folder: Where the evaluator and its inputs are, and the result will be.
+
+    Returns:
+        The seconds and the memory that it took, see `evaluator.py`.
+    """
+    done = subprocess.run(
+        [sys.executable, str(_EVALUATOR), str(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    took: dict[str, Any] = json.loads(done.stdout)
+    return took

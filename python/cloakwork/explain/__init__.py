@@ -84,7 +84,12 @@ def explain(x: Program | Circuit | Tensor | Encrypted, profile: Profile | None =
             if precision is not None and x.error:
                 precision = min(precision, -math.log2(x.error))
             return explain_slots(
-                body, x.scheme, warning=x.warning, profile=profile, precision=precision
+                body,
+                x.scheme,
+                warning=x.warning,
+                profile=profile,
+                precision=precision,
+                ranges=x.ranges,
             )
     raise InvalidArgumentError(
         f"cannot explain: expected a program, a circuit or an encrypted tensor, got {shown(x)}"

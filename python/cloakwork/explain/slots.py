@@ -17,6 +17,7 @@ from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_of
 from cloakwork.explain.work_levels_keys import WIDTH, fact, memory_lines, time_lines, total_lines
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.plan.circuits.ranges import fits
+from cloakwork.programs.activation_range import ActivationRange
 from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.slots import AnyLayout, SlotProgram
 from cloakwork.runtime.profile import Profile
@@ -24,6 +25,7 @@ from cloakwork.runtime.profile import Profile
 _SHOWN_TENSORS = 12
 _SHOWN_STAGES = 40
 _SHOWN_RESULTS = 6
+_SHOWN_RANGES = 12
 # Programs of no more operations are printed whole, those over integers have no stages.
 _LONGEST_LISTING = 25
 _LONGEST_INTEGER_LISTING = 40
@@ -55,10 +57,12 @@ def explain_slots(
     profile: Profile | None = None,
     result_bytes: int | None = None,
     precision: float | None = None,
+    ranges: Sequence[ActivationRange] = (),
 ) -> str:
     """A program over tensors as text: its tensors, its plan stage by stage, and what it takes.
 
-    The precision is in bits after the binary point that are right in every result.
+    The precision is in bits after the binary point that are right in every result; the ranges are
+    those that the user gives of numbers on the way.
     """
     lines = [program.title, *([f"  {warning}"] if warning else [])]
     lines += _tensors(inputs_of(program)) + _tensors(results_of(program))
@@ -67,6 +71,7 @@ def explain_slots(
     lines += memory_lines(program, scheme, profile, result_bytes)
     if precision is not None:
         lines.append(_error(precision, scheme))
+    lines += _claims(ranges)
     lines += time_lines(program, scheme, profile)
     if len(program.operations) <= _LONGEST_LISTING:
         lines += ["", str(program)]
@@ -137,6 +142,16 @@ def _again(run: Run) -> str:
 def _error(precision: float, scheme: Any) -> str:
     told = f"  error   below 2^{math.ceil(-precision)}, even with every input at its bound"
     return f"{told}, but for a chance of 2^-20" if scheme.encrypts else told
+
+
+def _claims(ranges: Sequence[ActivationRange]) -> list[str]:
+    if not ranges:
+        return []
+    told = [f"{each.layer}: {each.low:g} to {each.high:g}" for each in ranges[:_SHOWN_RANGES]]
+    more = len(ranges) - _SHOWN_RANGES
+    told += [f"and {more} more"] if more > 0 else []
+    checked = "beyond them results are wrong; whoever encrypts all inputs checks it"
+    return fact("ranges", [", ".join(told) + f" ({checked})"])
 
 
 def _result_lines(packing: ScalarPacking) -> list[str]:

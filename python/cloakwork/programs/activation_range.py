@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.matrices import BlockLayout
 from cloakwork.programs.places import Places
+from cloakwork.programs.slots import Vector
 
 # What rounding may add at the end of a range, as a part of it.
 _ROUNDING = 1e-9
@@ -20,7 +22,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActivationRange:
-    """What a polynomial expects of the numbers that come to it, or a user says of a product.
+    """What a polynomial expects of the numbers that come to it, or a user says of numbers.
 
     Args:
         layer: The name of its layer.
@@ -70,10 +72,46 @@ class ActivationRange:
         """The largest absolute value that a slot holds for numbers of the range."""
         return max(abs(end * self.scale + self.shift) for end in (self.low, self.high))
 
+    def ceilings(self) -> list[float | Vector]:
+        """For each of the values what none of its slots exceeds, as `bounds.value_bounds` takes it.
+
+        Of a tensor it says nothing of slots that may hold anything beside elements and copies.
+        """
+        if not isinstance(self.places, Layout) or not self.places.garbage:
+            return [self.reached] * len(self.values)
+        return [np.where(filled > 0, self.reached, np.inf) for filled in self.places.occupied()]
+
     def is_left_by(self, least: float, greatest: float) -> bool:
         """Whether numbers from the least to the greatest leave the range."""
         slack = _ROUNDING * max(abs(self.low), abs(self.high))
         return self.low - least > slack or greatest - self.high > slack
+
+
+def ceilings_of(
+    ranges: Sequence[ActivationRange], known: Mapping[int, float | Vector] = MappingProxyType({})
+) -> dict[int, float | Vector]:
+    """What no slot of some values exceeds, as `bounds.value_bounds` takes it.
+
+    Args:
+        ranges: Which numbers come to which values.
+        known: What else is known of values, by their numbers.
+
+    Example:
+        >>> silu = ActivationRange("silu", (3,), Places(2, np.array([0, 1])), -2.0, 1.0)
+        >>> ceilings_of([silu], {1: 5.0, 3: 4.0})
+        {1: 5.0, 3: 2.0}
+    """
+    found = dict(known)
+    for each in ranges:
+        for value, ceiling in zip(each.values, each.ceilings(), strict=True):
+            found[value] = _least(ceiling, found[value]) if value in found else ceiling
+    return found
+
+
+def _least(one: float | Vector, other: float | Vector) -> float | Vector:
+    if isinstance(one, float) and isinstance(other, float):
+        return min(one, other)
+    return np.minimum(one, other)
 
 
 def left_ranges(ranges: Sequence[ActivationRange], received: NDArray[np.float64]) -> list[str]:

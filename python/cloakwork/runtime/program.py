@@ -21,7 +21,7 @@ from cloakwork.errors import (
     MalformedBytesError,
     ValueOutOfRangeError,
 )
-from cloakwork.programs.activation_range import ActivationRange, left_ranges
+from cloakwork.programs.activation_range import ActivationRange, ceilings_of, left_ranges
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.layout import Layout
@@ -35,7 +35,7 @@ from cloakwork.programs.packing.tensor import TensorPacking
 from cloakwork.programs.places import Places
 from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import meaning_record, read_slots, slots_record
-from cloakwork.programs.slots import Output, SlotProgram
+from cloakwork.programs.slots import Output, SlotProgram, Vector
 from cloakwork.runtime import container
 from cloakwork.runtime.estimates import estimated_results
 from cloakwork.runtime.load import Saved
@@ -99,7 +99,7 @@ class Program(Saved):
         body: The operations.
         packing: How arguments lie in ciphertexts, and results.
         ranges: The layers of a network, by the numbers that they are meant for; and what users say
-            of products on the way.
+            of numbers on the way.
         error: The largest error of a result to expect, as seen on calibration data; None where the
             estimates of ciphertexts say it.
         threads: How many threads it was made for; None for any number.
@@ -479,21 +479,17 @@ def bounds_of_values(
     body: SlotProgram,
     inputs: Sequence[Any],
     ranges: Sequence[ActivationRange],
-    known: Mapping[int, float] = MappingProxyType({}),
+    known: Mapping[int, float | Vector] = MappingProxyType({}),
 ) -> tuple[float | None, ...]:
     """For each operation what its values do not exceed, by bounds of every slot of each input.
 
     Args:
         body: The operations.
         inputs: The bounds of the slots.
-        ranges: What polynomials are meant for, and what users say of products.
+        ranges: What polynomials are meant for, and what users say of numbers on the way.
         known: What else no slot of some values exceeds, by their numbers.
     """
-    ceilings = dict(known)
-    for each in ranges:
-        for value in each.values:
-            ceilings[value] = min(each.reached, ceilings.get(value, each.reached))
-    found = value_bounds(body, inputs, ceilings)
+    found = value_bounds(body, inputs, ceilings_of(ranges, known))
     return tuple(None if each is None else max(each, _LEAST_BOUND) for each in found)
 
 

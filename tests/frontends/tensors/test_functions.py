@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -285,6 +286,46 @@ def test_a_client_refuses_numbers_that_leave_a_range_given() -> None:
 def test_explain_says_for_which_range_a_result_holds() -> None:
     program = cw.compile(np.exp, cw.Spec((4,), low=-2, high=0), precision=10)
     assert "exp of -2 to 0: polynomial of degree" in cw.explain(program)
+
+
+def logistic(y: Any) -> Any:
+    for _ in range(2):
+        y = 3.2 * y * (1 - y)
+    return y
+
+
+def ranged_logistic(y: Any) -> Any:
+    for _ in range(2):
+        y = cw.within(3.2 * y * (1 - y), 0, 1)
+    return y
+
+
+def test_ranges_of_numbers_on_the_way_bound_what_follows() -> None:
+    inputs = cw.Spec((3, 4), low=0, high=1)
+    wide, narrow = (cw.compile(each, inputs, precision=12) for each in (logistic, ranged_logistic))
+    assert narrow.scheme.parameters.scale_bits < wide.scheme.parameters.scale_bits
+    assert narrow.output_bounds == (1.0,)
+    assert [each.layer for each in narrow.ranges] == [f"within {number}" for number in (1, 2)]
+    a = numbers((3, 4), 0, 1, 0)
+    assert np.abs(narrow.run(a) - logistic(a)).max() <= 2.0**-12
+    text = cw.explain(narrow)
+    assert "ranges  within 1: 0 to 1, within 2: 0 to 1" in text
+    assert "ranges" not in cw.explain(wide)
+
+
+def test_ranges_of_numbers_on_the_way_are_checked(tmp_path: Path) -> None:
+    program = cw.compile(
+        lambda y: cw.within(3.2 * y * (1 - y), 0.25, 1), cw.Spec((4,), low=0, high=1), precision=12
+    )
+    a = np.array([0.5, 0.5, 0.5, 0.01])
+    client, _ = program.keygen()
+    for refused in (client.encrypt, program.run_clear):
+        with pytest.raises(ValueOutOfRangeError, match=r"'within 1' expects .* from 0\.25 to 1"):
+            refused(a)
+    assert program.simulate(a).outside
+    program.save(tmp_path / "program")
+    again = cw.load(tmp_path / "program", cw.Program)
+    assert again.value_bounds == program.value_bounds
 
 
 @pytest.mark.slow

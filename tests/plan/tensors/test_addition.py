@@ -1,5 +1,7 @@
 """Sums of tensors that lie anywhere."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -83,3 +85,18 @@ def test_copies_beyond_a_tile_that_is_not_full_are_dirt() -> None:
     result = added(bench.builder, [x, y], (1, 1), None, (5, 4))
     assert result.layout.ciphertexts == 2
     bench.check(result, a + b)
+
+
+def test_copies_that_all_terms_have_stay() -> None:
+    copies = Layout(SLOTS, (Axis(4, 1),), (Axis(SLOTS // 4, 4),))
+    bench = Bench()
+    a, b, c = (numbers((4,), seed) for seed in range(3))
+    x, y = (bench.place(each, copies) for each in (a, b))
+    result = added(bench.builder, [x, y], (1, -1), c, (4,))
+    assert result.layout.replicas == copies.replicas
+    assert not result.layout.garbage
+    bench.check(result, a - b + c)
+    bare = bench.place(b, replace(copies, replicas=()))
+    mixed = added(bench.builder, [x, bare], (1, 1), None, (4,))
+    assert mixed.layout.garbage
+    bench.check(mixed, a + b)

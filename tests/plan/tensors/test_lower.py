@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork.errors import LevelExhaustedError
+from cloakwork.plan.passes.levels import lowest_levels
+from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
-from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum
+from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum, Within
 from cloakwork.programs.layout import Axis, Layout, default_layout
-from cloakwork.programs.slots import Input, Mul, Output
+from cloakwork.programs.slots import Input, Mul, Output, Rescale
 from cloakwork.runtime.executor import run
 from cloakwork.schemes.clear_real import ClearBackend, ClearVector
 from tests.plan.tensors.placing import SLOTS, layouts, numbers, packed
@@ -137,6 +139,37 @@ def test_operations_know_the_users_line() -> None:
         if not isinstance(each, Input | Output)
     ]
     assert list(dict.fromkeys(origins)) == ["model.py:3", "model.py:4", "model.py:5"]
+
+
+def test_ranges_bound_elements_and_not_what_stands_beside_them() -> None:
+    x = Source("x", (4, 6), default_layout((4, 6), SLOTS), TOP)
+    sums = Contract((x,), ("ij",), "i", (4,))
+    result = Within(sums, -2.0, 1.0, claimed=True)
+    lowered = lower("", [Sum((result,), (1,), np.ones(4), (4,))], SLOTS)
+    (claimed,) = lowered.ranges
+    assert (claimed.low, claimed.high) == (-2.0, 1.0)
+    assert claimed.places == lowered.outputs[0]
+    # Neighbours of a row's sum are sums of parts of two rows.
+    assert lowered.value_bounds({x: 1.0})[claimed.values[0]] == 6.0
+    masked = Contract((result, np.ones((4, 4))), ("i", "ij"), "j", (4,))
+    after = lower("", [masked], SLOTS)
+    assert after.value_bounds({x: 1.0})[-1] == 8.0
+
+
+def test_ranges_follow_their_values_through_passes() -> None:
+    x = Source("x", (2, 3))
+    square = Contract((x, x), ("ij", "ij"), "ij", (2, 3))
+    claimed = Within(square, 0.0, 0.5, claimed=True)
+    lowered = lower("", [Contract((claimed, claimed), ("ij", "ij"), "ij", (2, 3))], SLOTS, top=TOP)
+    changed = lowered.changed(lambda program: lowest_levels(simplified(program)))
+    (moved,) = changed.ranges
+    assert isinstance(changed.program.operations[moved.values[0]], Rescale)
+    assert changed.value_bounds({x: 1.0})[-1] == 0.25
+
+
+def test_what_mathematics_says_bounds_no_value() -> None:
+    x = Source("x", (2,))
+    assert not lower("", [Within(x, 0.0, 1.0, claimed=False)], SLOTS, top=TOP).ranges
 
 
 def test_choices_take_other_ways_by_number() -> None:

@@ -255,3 +255,26 @@ def test_each_pair_of_ciphertexts_is_multiplied_once() -> None:
     assert len(result.values) == 4
     shown = type(result)(result.values, Layout(SLOTS, result.layout.axes[:1]))
     bench.check(shown, a @ b)
+
+
+def test_a_sum_around_all_slots_is_in_every_place_of_its_axis() -> None:
+    rows = SLOTS // 4
+    array = numbers((rows - 1, 4))
+    bench = Bench()
+    placed = bench.place(array, Layout(SLOTS, (Axis(rows - 1, 4, "i"), Axis(4, 1, "j"))))
+    total = summed(bench.builder, placed, "i")
+    assert total.layout.replicas == (Axis(rows, 4),)
+    assert not total.layout.garbage
+    bench.check(total, array.sum(axis=0))
+    # It is already where each row wants it.
+    axes = (Axis(rows - 1, 4, "i"), Axis(4, 1, "j"))
+    assert gathered(bench.builder, total, axes) == total
+
+
+def test_a_sum_within_a_part_of_the_slots_leaves_garbage() -> None:
+    bench = Bench()
+    array = numbers((4, 4))
+    placed = bench.place(array, Layout(SLOTS, (Axis(4, 4, "i"), Axis(4, 1, "j"))))
+    total = summed(bench.builder, placed, "i")
+    assert total.layout.garbage
+    bench.check(total, array.sum(axis=0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from cloakwork._native import Parameters
@@ -23,12 +24,11 @@ from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.plan.tensors.bootstrapped import cheapest_bootstrapped_plan, within_budget
-from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan, slot_bounds
-from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
+from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan
 from cloakwork.programs.packing.matrix import PlacedMatrix
 from cloakwork.programs.packing.tensor import PlacedInput, TensorPacking
 from cloakwork.programs.port import Port
-from cloakwork.programs.slots import Output, SlotProgram
+from cloakwork.programs.slots import Output
 from cloakwork.programs.spec import Spec
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program
@@ -133,9 +133,9 @@ def compile(
         in_slots = replace(task, results=made.results, precision=precision + 1)
     try:
         if blocks is None:
-            plan, body = _planned(in_slots, log_n, key_budget, bootstrap)
+            plan = _planned(in_slots, log_n, key_budget, bootstrap)
         else:
-            plan, body = _within_key_budget(in_slots, rings, key_budget)
+            plan = _within_key_budget(in_slots, rings, key_budget)
     except (InvalidParametersError, KeyBudgetError) as refusal:
         if blocks is not None:
             return _product_program(blocks, graph, inputs, task)
@@ -146,14 +146,12 @@ def compile(
     if blocks is not None and blocks.is_better_than(plan):
         return _product_program(blocks, graph, inputs, task)
     if made is not None:
-        return _program_with_functions(plan, body, in_slots, made, graph, inputs)
-    return _program(plan, body, graph, inputs, task)
+        return _program_with_functions(plan, in_slots, made, graph, inputs)
+    return _program(plan, graph, inputs, task)
 
 
-def _planned(
-    task: Task, log_n: int | None, key_budget: int | None, bootstrap: bool | None
-) -> tuple[Plan, SlotProgram]:
-    """The cheapest plan and its program; it bootstraps where it has to, or is told to."""
+def _planned(task: Task, log_n: int | None, key_budget: int | None, bootstrap: bool | None) -> Plan:
+    """The cheapest plan; it bootstraps where it has to, or is told to."""
     if bootstrap:
         return _bootstrapped(task, log_n, key_budget)
     try:
@@ -168,41 +166,32 @@ def _planned(
             raise refusal from other
 
 
-def _bootstrapped(
-    task: Task, log_n: int | None, key_budget: int | None
-) -> tuple[Plan, SlotProgram]:
-    """The cheapest plan that may bootstrap, and its program with few enough keys."""
+def _bootstrapped(task: Task, log_n: int | None, key_budget: int | None) -> Plan:
+    """The cheapest plan that may bootstrap, with few enough keys."""
     plan = cheapest_bootstrapped_plan(task, USUAL_RINGS if log_n is None else [log_n])
-    return plan, within_budget(plan, task, key_budget)
+    return within_budget(plan, task, key_budget)
 
 
-def _program(
-    plan: Plan, body: SlotProgram, graph: Traced, inputs: tuple[Port, ...], task: Task
-) -> Program:
+def _program(plan: Plan, graph: Traced, inputs: tuple[Port, ...], task: Task) -> Program:
     """The program of a plan."""
-    packing = _packing(plan, inputs, _results(plan, body, task), graph, task)
-    return Program(_scheme(plan, task), body, packing)
+    packing = _packing(plan, inputs, _results(plan, task), graph, task)
+    return Program(_scheme(plan, task), plan.lowered.program, packing)
 
 
 def _program_with_functions(
-    plan: Plan,
-    body: SlotProgram,
-    task: Task,
-    made: Approximated,
-    graph: Traced,
-    inputs: tuple[Port, ...],
+    plan: Plan, task: Task, made: Approximated, graph: Traced, inputs: tuple[Port, ...]
 ) -> Program:
     """The program of a graph whose functions are replaced by what comes near to them."""
-    noise = 2.0**-task.precision
+    body, noise = plan.lowered.program, 2.0**-task.precision
     outputs = tuple(
         _narrowed(port, interval, noise)
-        for port, interval in zip(_results(plan, body, task), made.intervals, strict=True)
+        for port, interval in zip(_results(plan, task), made.intervals, strict=True)
     )
     return Program(
         _scheme(plan, task),
         body,
         _packing(plan, inputs, outputs, graph, task),
-        ranges=checked_ranges(body, made.results),
+        ranges=checked_ranges(body, made.results) + plan.lowered.ranges,
         error=made.error + noise,
     )
 
@@ -249,23 +238,23 @@ def _product_program(
     return program
 
 
-def _within_key_budget(
-    task: Task, rings: Sequence[int], key_budget: int | None
-) -> tuple[Plan, SlotProgram]:
-    """The cheapest plan and its program with few enough keys."""
+def _within_key_budget(task: Task, rings: Sequence[int], key_budget: int | None) -> Plan:
+    """The cheapest plan with few enough keys."""
     extra = 0
     while True:
         plan = cheapest_plan(replace(task, precision=task.precision + extra), rings)
-        planned, parameters = plan.lowered.program, plan.parameters
-        program = within_key_budget(planned, parameters.evaluation_key_bytes, key_budget)
-        if program is planned:
-            return plan, program
+        planned, parameters = plan.lowered, plan.parameters
+        budgeted = partial(
+            within_key_budget, key_bytes_at=parameters.evaluation_key_bytes, budget=key_budget
+        )
+        lowered = planned.changed(budgeted)
+        if lowered.program is planned.program:
+            return plan
         # Rotations made of others, and transforms made of rotations, have larger errors.
-        inputs = slot_bounds(plan.lowered, task.bounds)
-        bounds = value_bounds(program, inputs, polynomial_ceilings(program))
-        precise = predicted_precision(program, bounds, task.noise(parameters))
+        bounds = lowered.value_bounds(task.bounds)
+        precise = predicted_precision(lowered.program, bounds, task.noise(parameters))
         if precise >= task.precision:
-            return plan, program
+            return replace(plan, lowered=lowered)
         extra += math.ceil(task.precision - precise)
 
 
@@ -281,13 +270,12 @@ def _require_more_than_noise(outputs: Sequence[Port], title: str, precision: int
         )
 
 
-def _results(plan: Plan, body: SlotProgram, task: Task) -> tuple[Port, ...]:
+def _results(plan: Plan, task: Task) -> tuple[Port, ...]:
     """The results as ports, with the ranges that those of the inputs allow."""
-    inputs = slot_bounds(plan.lowered, task.bounds)
-    bounds = value_bounds(body, inputs, polynomial_ceilings(body))
+    bounds = plan.lowered.value_bounds(task.bounds)
     reached = iter(
         bound or 0.0
-        for operation, bound in zip(body.operations, bounds, strict=True)
+        for operation, bound in zip(plan.lowered.program.operations, bounds, strict=True)
         if isinstance(operation, Output)
     )
     several = len(plan.lowered.outputs) > 1

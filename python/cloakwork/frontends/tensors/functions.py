@@ -22,10 +22,11 @@ def within(x: T, low: float, high: float) -> T:
     """The same tensor, whose elements are said to lie in a range.
 
     Functions after it are computed over this range instead of the one that follows from the
-    bounds of the inputs, which is often much wider; and where programs are planned as products of
-    encrypted matrices, parameters are for this range. Numbers outside it give wrong results: a
-    client of a compiled program runs it in the clear first and refuses to encrypt such inputs; an
-    eager evaluator cannot know, nor can a client that has some of the matrices.
+    bounds of the inputs, which is often much wider; and the parameters of a compiled program, its
+    bootstraps and its error are for numbers of this range from there on. Numbers
+    outside it give wrong results: a client of a compiled program runs it in the clear first and
+    refuses to encrypt such inputs; an eager evaluator cannot know, nor can a client that has some
+    of the inputs.
 
     Args:
         x: The tensor.

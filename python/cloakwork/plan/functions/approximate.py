@@ -32,7 +32,7 @@ _DIGITS = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Approximated:
-    """A graph without functions.
+    """A graph without functions, and of all ranges with those that users give.
 
     Args:
         results: The nodes wanted, in place of those that were.
@@ -146,7 +146,7 @@ def _remade(node: Node, made: Mapping[int, Node]) -> Node:
     match node:
         case Source():
             return node
-        case Within(operand=operand):
+        case Within(operand=operand, claimed=False):
             return made[id(operand)]
         case Contract(operands=operands):
             new = tuple(
@@ -160,7 +160,7 @@ def _remade(node: Node, made: Mapping[int, Node]) -> Node:
             if all(one is other for one, other in zip(summed, terms, strict=True)):
                 return node
             return replace(node, terms=summed)
-        case Rearrange(operand=operand) | Evaluate(operand=operand):
+        case Rearrange(operand=operand) | Within(operand=operand) | Evaluate(operand=operand):
             return (
                 node if made[id(operand)] is operand else replace(node, operand=made[id(operand)])
             )

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cloakwork.plan.passes import followed as passes
 from cloakwork.programs.activation_range import ActivationRange
 from cloakwork.programs.matrices import BlockLayout
-from cloakwork.programs.slots import DropLevel, Output, SlotProgram, Vector
+from cloakwork.programs.slots import SlotProgram, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,48 +71,9 @@ def followed(
         claims: The claims.
         change: Passes that keep outputs, in order.
     """
-    if not claims:
-        return change(program), ()
-    # Values are followed as further outputs, behind all others.
     values = [value for each in claims for value in each.values]
-    marked = change(_with_outputs(program, values))
-    outputs = [n for n, each in enumerate(marked.operations) if isinstance(each, Output)]
-    end = outputs[-len(values) - 1] + 1
-    found = iter([_undropped(marked, number) for number in outputs[-len(values) :]])
-    return _first(marked, end), tuple(
-        replace(each, values=tuple(next(found) for _ in each.values)) for each in claims
+    changed, found = passes.followed(program, values, change)
+    waiting = iter(found)
+    return changed, tuple(
+        replace(each, values=tuple(next(waiting) for _ in each.values)) for each in claims
     )
-
-
-def _with_outputs(program: SlotProgram, values: Sequence[int]) -> SlotProgram:
-    count = len(values)
-    return SlotProgram(
-        program.title,
-        program.slots,
-        program.operations + tuple(map(Output, values)),
-        program.layouts + (None,) * count,
-        program.origins + ("",) * count,
-        program.stages + ("",) * count,
-        program.numbers,
-    )
-
-
-def _first(program: SlotProgram, count: int) -> SlotProgram:
-    """The first operations of a program."""
-    return SlotProgram(
-        program.title,
-        program.slots,
-        program.operations[:count],
-        program.layouts[:count],
-        program.origins[:count],
-        program.stages[:count],
-        program.numbers,
-    )
-
-
-def _undropped(program: SlotProgram, output: int) -> int:
-    """The value that an output is of, levels that it drops left out."""
-    (value,) = program.operations[output].operands
-    while isinstance(operation := program.operations[value], DropLevel):
-        value = operation.operand
-    return value

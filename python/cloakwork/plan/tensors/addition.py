@@ -114,7 +114,8 @@ def _added_at(
     level = min(level_of(builder, each) for each in there)
     there = [dropped(builder, each, level) for each in there]
     ragged = any(axis.ragged for axis in axes)
-    garbage = any(
+    replicas = _common_copies(there, axes)
+    garbage = not replicas and any(
         each.layout.garbage
         or (bool(each.layout.replicas) and (ragged or each.layout.replicas != _lacking(each, axes)))
         for each in there
@@ -124,7 +125,7 @@ def _added_at(
         by_name.get(chr(0xE000 + number), Axis(size, 0)) for number, size in enumerate(shape)
     )
     bare = tuple(replace(axis, name="") for axis in result)
-    layout = Layout(builder.slots, bare, garbage=garbage, offset=offset)
+    layout = Layout(builder.slots, bare, replicas, garbage=garbage, offset=offset)
     packed = None if constant is None else layout.pack(np.broadcast_to(constant, shape))
     picks = [ciphertext_of(each) for each in there]
     builder.stage = "add" if len(there) > 1 or constant is not None else "change sign"
@@ -136,6 +137,18 @@ def _added_at(
             value = builder.append(Add(value, builder.constant(packed[number])))
         values.append(value)
     return Placed(tuple(values), layout)
+
+
+def _common_copies(there: Sequence[Placed], axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """The axes along which all terms are repeated alike, so that their sum is; or none."""
+    first = there[0].layout
+    is_common = all(
+        each.layout.replicas == first.replicas
+        and not each.layout.garbage
+        and len(each.layout.axes) == len(axes)
+        for each in there
+    )
+    return first.replicas if is_common and not first.ragged else ()
 
 
 def _lacking(placed: Placed, axes: Sequence[Axis]) -> tuple[Axis, ...]:

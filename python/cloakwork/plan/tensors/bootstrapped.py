@@ -23,9 +23,7 @@ from cloakwork.plan.tensors.search import (
     Task,
     cheapest_of_ways,
     power_of_two_above,
-    slot_bounds,
 )
-from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Bootstrap, SlotProgram
 from cloakwork.runtime.costs import total_seconds
@@ -84,27 +82,27 @@ def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: fl
         level_price=level_price,
     )
     together = [layout.ciphertexts for _, layout in lowered.inputs]
-    whole = simplified(lowered.program)
-    inputs = slot_bounds(lowered, task.bounds)
-    largest = _largest(value_bounds(whole, inputs, polynomial_ceilings(whole)))
+    lowered = lowered.changed(simplified)
+    largest = _largest(lowered.value_bounds(task.bounds))
     # Neither levels nor costs depend on the bound.
     refreshing = refreshing_for(log_n, bound=1.0, insecure=task.insecure)
     costs = task.costs(refreshing.chain).with_bootstrap(refreshing)
     floor = least_level(refreshing, largest)
-    program = with_bootstraps(whole, refreshing, costs, floor=floor, together=together)
-    program = split_by_cost(program, costs)
-    bounds = value_bounds(program, inputs, polynomial_ceilings(program))
-    refreshing = refreshing_for(
-        log_n, bound=_largest(_refreshed(program, bounds)), insecure=task.insecure
-    )
-    _require_precise(program, bounds, refreshing, task)
-    cost = total_seconds(program, costs)
-    made = replace(lowered, program=program)
-    return Plan(made, refreshing.chain, cost, refreshing)
+
+    def placed(program: SlotProgram) -> SlotProgram:
+        found = with_bootstraps(program, refreshing, costs, floor=floor, together=together)
+        return split_by_cost(found, costs)
+
+    lowered = lowered.changed(placed)
+    program, bounds = lowered.program, lowered.value_bounds(task.bounds)
+    largest = _largest(_refreshed(program, bounds))
+    bounded = refreshing_for(log_n, bound=largest, insecure=task.insecure)
+    _require_precise(program, bounds, bounded, task)
+    return Plan(lowered, bounded.chain, total_seconds(program, costs), bounded)
 
 
-def within_budget(plan: Plan, task: Task, key_budget: int | None) -> SlotProgram:
-    """The program of a plan that may bootstrap, with few enough keys.
+def within_budget(plan: Plan, task: Task, key_budget: int | None) -> Plan:
+    """The plan that may bootstrap, with few enough keys.
 
     Args:
         plan: The plan.
@@ -115,15 +113,13 @@ def within_budget(plan: Plan, task: Task, key_budget: int | None) -> SlotProgram
         KeyBudgetError: The fewest keys that will do take more.
         InvalidParametersError: Rotations made of others take too much of the precision.
     """
-    program, refreshing = plan.lowered.program, plan.refreshing
+    planned, refreshing = plan.lowered, plan.refreshing
     assert refreshing is not None
-    found = within_key_budget_beside(program, refreshing, key_budget)
-    if found is program:
-        return found
-    inputs = slot_bounds(plan.lowered, task.bounds)
-    bounds = value_bounds(found, inputs, polynomial_ceilings(found))
-    _require_precise(found, bounds, refreshing, task)
-    return found
+    lowered = planned.changed(lambda each: within_key_budget_beside(each, refreshing, key_budget))
+    if lowered.program is planned.program:
+        return plan
+    _require_precise(lowered.program, lowered.value_bounds(task.bounds), refreshing, task)
+    return replace(plan, lowered=lowered)
 
 
 def _require_precise(

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from cloakwork.errors import ProgramTooLargeError
 from cloakwork.plan.cost import price
+from cloakwork.plan.passes.followed import followed
 from cloakwork.plan.tensors.addition import added
 from cloakwork.plan.tensors.evaluation import evaluated
 from cloakwork.plan.tensors.placed import Placed
 from cloakwork.plan.tensors.rearrangement import rearranged
 from cloakwork.plan.tensors.strategies import contracted
+from cloakwork.programs.activation_range import ActivationRange, ceilings_of
+from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.ir.tensors import (
     Apply,
     Contract,
@@ -41,11 +44,41 @@ class Lowered:
         program: The program. Its inputs are the ciphertexts of `inputs`, in order.
         inputs: Every tensor that goes in, and its layout.
         outputs: Layouts of the results, whose ciphertexts are the program's outputs in order.
+        ranges: What the user says of numbers on the way.
     """
 
     program: SlotProgram
     inputs: tuple[tuple[Source, Layout], ...]
     outputs: tuple[Layout, ...]
+    ranges: tuple[ActivationRange, ...] = ()
+
+    def changed(self, change: Callable[[SlotProgram], SlotProgram]) -> Lowered:
+        """The same with another program, in which ranges are of the values that stand for theirs.
+
+        Args:
+            change: Passes that keep inputs and outputs, in order.
+        """
+        values = [value for each in self.ranges for value in each.values]
+        program, found = followed(self.program, values, change)
+        waiting = iter(found)
+        ranges = (
+            replace(each, values=tuple(next(waiting) for _ in each.values)) for each in self.ranges
+        )
+        return replace(self, program=program, ranges=tuple(ranges))
+
+    def value_bounds(self, bounds: Mapping[Source, float]) -> list[float | None]:
+        """The largest absolute value of each of the program's values; see `programs.bounds`.
+
+        Args:
+            bounds: For each source the largest absolute value of its elements.
+        """
+        inputs = [
+            bounds[source] * occupied
+            for source, layout in self.inputs
+            for occupied in layout.occupied()
+        ]
+        ceilings = ceilings_of(self.ranges, polynomial_ceilings(self.program))
+        return value_bounds(self.program, inputs, ceilings)
 
 
 def lower(
@@ -93,7 +126,8 @@ def lower(
         layouts.append(each.layout)
         for value in each.values:
             work.builder.append(Output(value), each.layout)
-    return Lowered(work.builder.finish(), tuple(work.inputs), tuple(layouts))
+    ranges = work.ranges([node for node in nodes if isinstance(node, Within) and node.claimed])
+    return Lowered(work.builder.finish(), tuple(work.inputs), tuple(layouts), ranges)
 
 
 def _require_size(title: str, nodes: Sequence[Node], slots: int) -> None:
@@ -191,6 +225,18 @@ class _Work:
         if isinstance(found, Placed):
             return found
         return found.packed(self.builder, default_layout(node.shape, self.builder.slots))
+
+    def ranges(self, nodes: Sequence[Within]) -> tuple[ActivationRange, ...]:
+        """What the user says of numbers, by where they are; an input may have gone in twice."""
+        found: list[ActivationRange] = []
+        for number, node in enumerate(nodes, start=1):
+            held = self.done[id(node)]
+            places = [held] if isinstance(held, Placed) else held.entered.values()
+            found += [
+                ActivationRange(f"within {number}", each.values, each.layout, node.low, node.high)
+                for each in places
+            ]
+        return tuple(found)
 
     def enter(self, builder: Builder, source: Source, layout: Layout) -> Placed:
         """An input in the given layout."""

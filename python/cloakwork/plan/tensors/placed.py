@@ -20,7 +20,7 @@ from cloakwork.plan.tensors.movement import Weights, by_source, movements
 from cloakwork.plan.tensors.sums import merge, sum_steps
 from cloakwork.programs.bsgs import cheapest_split
 from cloakwork.programs.diagonals import SparseDiagonals
-from cloakwork.programs.layout import Axis, Layout
+from cloakwork.programs.layout import Axis, Layout, power_of_two
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -132,10 +132,28 @@ def summed(builder: Builder, placed: Placed, names: Collection[str]) -> Placed:
     grid = np.asarray(front.values).reshape(rows, -1)
     values = [total(builder, [int(value) for value in row]) for row in grid]
     inside = merge([axis.in_tile for axis in gone])
+    around = _around(placed, kept, inside)
+    if around is not None:
+        values = [summed_along(builder, value, around) for value in values]
+        return Placed(tuple(values), replace(placed.layout, axes=kept, replicas=(around,)))
     for axis in inside:
         values = [summed_along(builder, value, axis) for value in values]
     layout = replace(placed.layout, axes=kept, garbage=placed.layout.garbage or bool(inside))
     return Placed(tuple(values), layout)
+
+
+def _around(placed: Placed, kept: Sequence[Axis], inside: Sequence[Axis]) -> Axis | None:
+    """The axis along which a sum goes once around all slots, and is in every place of it.
+
+    Slots behind its elements, up to a power of two, are empty; None where it is no such sum.
+    """
+    if len(inside) != 1 or placed.has_garbage or placed.layout.offset:
+        return None
+    (axis,) = inside
+    whole = Axis(power_of_two(axis.size), axis.stride)
+    span = sum((each.extent - 1) * each.stride for each in kept)
+    is_around = whole.size * whole.stride == placed.layout.slots and span < whole.stride
+    return whole if is_around else None
 
 
 def summed_along(builder: Builder, value: int, axis: Axis) -> int:
@@ -280,14 +298,20 @@ def gathered(builder: Builder, placed: Placed, axes: Sequence[Axis], stages: int
     """Bring an operand into the arrangement, copied along the labels that it lacks."""
     own = tuple(axis for axis in axes if axis.name in placed.names)
     missing = merge([axis.in_tile for axis in axes if axis.name not in placed.names])
-    copying = bool(missing) and placed.layout.replicas != missing
+    copying = bool(missing) and not _has_copies(placed, missing)
     if not _lies_as(placed, own) or (copying and placed.has_garbage):
         placed = moved(builder, placed, Layout(builder.slots, own), stages=stages)
     else:
         placed = shifted(builder, placed, 0)
-    if placed.layout.replicas == missing:
+    if _has_copies(placed, missing):
         return placed
     return copied(builder, placed, missing)
+
+
+def _has_copies(placed: Placed, missing: Sequence[Axis]) -> bool:
+    """Whether every element is repeated along axes, as often as they are long or more."""
+    longest = {axis.stride: axis.size for axis in placed.layout.replicas}
+    return all(axis.size <= longest.get(axis.stride, 0) for axis in missing)
 
 
 def _lies_as(placed: Placed, axes: Sequence[Axis]) -> bool:

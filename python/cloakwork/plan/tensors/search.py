@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -26,10 +26,9 @@ from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.passes.splits import split_by_cost
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
-from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.ir.tensors import Contract, Node, Source
 from cloakwork.programs.refreshing import Refreshing
-from cloakwork.programs.slots import SlotProgram, Vector
+from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import Costs, comparable, total_seconds
 from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
 
@@ -38,6 +37,9 @@ _TOP = 200
 # Ways of one contraction that are tried, and plans in all for one ring.
 _WAYS = 3
 _PLANS = 24
+# By which scales are lengthened at once: errors that exceed the numbers themselves grow by products
+# of errors, and say nothing of what longer scales would bring.
+_MOST_EXTRA_BITS = 8
 # A level is worth what larger parameters cost, which is known once a plan is whole.
 _LEVEL_PRICES = (1e6, 12.0, 0.0)
 
@@ -182,22 +184,12 @@ def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: fl
         task.title, task.results, slots, top=_TOP, choices=choices, level_price=level_price
     )
     together = [layout.ciphertexts for _, layout in lowered.inputs]
-    program = lowest_levels(simplified(lowered.program), together=together)
-    known = value_bounds(program, slot_bounds(lowered, task.bounds), polynomial_ceilings(program))
-    parameters = parameters_of(task, program, known, log_n)
+    lowered = lowered.changed(lambda each: lowest_levels(simplified(each), together=together))
+    known = lowered.value_bounds(task.bounds)
+    parameters = parameters_of(task, lowered.program, known, log_n)
     costs = task.costs(parameters)
-    program = split_by_cost(program, costs)
-    cost = total_seconds(program, costs)
-    return Plan(replace(lowered, program=program), parameters, cost)
-
-
-def slot_bounds(lowered: Lowered, bounds: Mapping[Source, float]) -> list[Vector]:
-    """For each input ciphertext, the largest absolute value of each slot."""
-    return [
-        bounds[source] * occupied
-        for source, layout in lowered.inputs
-        for occupied in layout.occupied()
-    ]
+    lowered = lowered.changed(lambda each: split_by_cost(each, costs))
+    return Plan(lowered, parameters, total_seconds(lowered.program, costs))
 
 
 def require_levels(depth: int, task: Task, log_n: int) -> None:
@@ -257,7 +249,7 @@ def parameters_of(
         lacking = wanted - predicted_precision(program, bounds, task.noise(parameters))
         if lacking <= 0:
             return parameters
-        extra += math.ceil(lacking)
+        extra += min(math.ceil(lacking), _MOST_EXTRA_BITS)
 
 
 def power_of_two_above(bound: float) -> float:

@@ -1,0 +1,70 @@
+"""Where values of a program stand in the program that passes make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cloakwork.programs.slots import DropLevel, Output, SlotProgram
+
+
+def followed(
+    program: SlotProgram, values: Sequence[int], change: Callable[[SlotProgram], SlotProgram]
+) -> tuple[SlotProgram, tuple[int, ...]]:
+    """A program changed, and the values in it that stand for some of before.
+
+    Args:
+        program: The program.
+        values: Their numbers; none of products that are not rescaled.
+        change: Passes that keep outputs, in order.
+
+    Example:
+        >>> from cloakwork.plan.passes.simplify import simplified
+        >>> from cloakwork.programs.slots import Add, Input, Neg
+        >>> made = Input("x", 0), Neg(0), Neg(1), Add(2, 0), Output(3)
+        >>> program, values = followed(SlotProgram("t", 4, made, (None,) * 5), [3], simplified)
+        >>> program.operations[values[0]]
+        Add(left=0, right=0)
+    """
+    if not values:
+        return change(program), ()
+    # They are followed as further outputs, behind all others.
+    marked = change(_with_outputs(program, values))
+    outputs = [n for n, each in enumerate(marked.operations) if isinstance(each, Output)]
+    end = outputs[-len(values) - 1] + 1
+    return _first(marked, end), tuple(
+        _undropped(marked, number) for number in outputs[-len(values) :]
+    )
+
+
+def _with_outputs(program: SlotProgram, values: Sequence[int]) -> SlotProgram:
+    count = len(values)
+    return SlotProgram(
+        program.title,
+        program.slots,
+        program.operations + tuple(map(Output, values)),
+        program.layouts + (None,) * count,
+        program.origins + ("",) * count,
+        program.stages + ("",) * count,
+        program.numbers,
+    )
+
+
+def _first(program: SlotProgram, count: int) -> SlotProgram:
+    """The first operations of a program."""
+    return SlotProgram(
+        program.title,
+        program.slots,
+        program.operations[:count],
+        program.layouts[:count],
+        program.origins[:count],
+        program.stages[:count],
+        program.numbers,
+    )
+
+
+def _undropped(program: SlotProgram, output: int) -> int:
+    """The value that an output is of, levels that it drops left out."""
+    (value,) = program.operations[output].operands
+    while isinstance(operation := program.operations[value], DropLevel):
+        value = operation.operand
+    return value
