@@ -13,6 +13,7 @@ from cloakwork.programs.slots import (
     Add,
     AddProducts,
     AnyLayout,
+    Bootstrap,
     Builder,
     Constant,
     DiagonalProducts,
@@ -48,14 +49,19 @@ ORIGINS = ["", "here.py:1", 'say "%0" # x\n']
 KINDS: list[type[Operation]] = [Add, Sub, Mul, Neg, Rotate, Linear, Polynomial, Rescale]
 KINDS += [Mul, Rotate, Rescale, DropLevel, Constant]
 KINDS += [RotatedProducts, DiagonalProducts, AddProducts, SwitchProduct, SwitchProduct]
+# Only one, by one level, in a program.
+REFRESHING_KINDS = [*KINDS, Bootstrap]
 
 # Few enough that squares of sums of squares stay far from overflow.
 MAX_LEVEL = 4
+TOP = State(MAX_LEVEL)
 MAX_OPERATIONS = 20
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> SlotProgram:
+def programs(
+    draw: st.DrawFn, kinds: Sequence[type[Operation]] = tuple(REFRESHING_KINDS)
+) -> SlotProgram:
     """A program of a few inputs, any operations that are legal, and at least one output."""
     slots = draw(st.sampled_from([2, 4, 6, 16]))
     builder = Builder(draw(st.text(max_size=5)), slots)
@@ -73,9 +79,11 @@ def programs(draw: st.DrawFn) -> SlotProgram:
         append(Input(draw(st.text(max_size=3)), draw(st.integers(0, MAX_LEVEL))))
     append(Constant(draw(vectors(slots))))
     for _ in range(draw(st.integers(0, MAX_OPERATIONS))):
-        operation = draw(_operations(states, slots))
+        operation = draw(_operations(states, slots, kinds))
         if operation is not None:
             append(operation)
+        if isinstance(operation, Bootstrap):
+            kinds = KINDS
     ready = [n for n, state in enumerate(states) if _is_ready(state, 0)]
     for operand in draw(st.lists(st.sampled_from(ready), min_size=1, max_size=3)):
         append(Output(operand))
@@ -107,9 +115,11 @@ def _is_ready(state: State, levels: int) -> bool:
 
 
 @st.composite
-def _operations(draw: st.DrawFn, states: Sequence[State], slots: int) -> Operation | None:
+def _operations(
+    draw: st.DrawFn, states: Sequence[State], slots: int, kinds: Sequence[type[Operation]]
+) -> Operation | None:
     """An operation that is legal on values in these states; None if none of the drawn kind is."""
-    kind = draw(st.sampled_from(KINDS))
+    kind = draw(st.sampled_from(kinds))
     if kind is Constant:
         return Constant(draw(vectors(slots)))
     numbers = range(len(states))
@@ -120,6 +130,7 @@ def _operations(draw: st.DrawFn, states: Sequence[State], slots: int) -> Operati
         Linear: [n for n in encrypted if _is_ready(states[n], 1)],
         Polynomial: [n for n in encrypted if _is_ready(states[n], 1)],
         DropLevel: [n for n in encrypted if _is_ready(states[n], 1)],
+        Bootstrap: [n for n in encrypted if _is_ready(states[n], 0) and states[n] != TOP],
         Rescale: [n for n in encrypted if states[n].waiting],
         RotatedProducts: [n for n in encrypted if _is_ready(states[n], 1)],
         DiagonalProducts: [n for n in encrypted if _is_ready(states[n], 1)],
@@ -172,6 +183,8 @@ def _operations(draw: st.DrawFn, states: Sequence[State], slots: int) -> Operati
             draw(st.sampled_from(fitting)),
             "chebyshev" if draw(st.booleans()) else "monomial",
         )
+    if kind is Bootstrap:
+        return Bootstrap(first, draw(st.integers(0, level)), level + 1)
     if kind is DropLevel:
         return DropLevel(first, draw(st.integers(0, level - 1)))
     return Rescale(first) if kind is Rescale else Neg(first)
@@ -220,6 +233,8 @@ def _facts_of(operation: Operation) -> tuple[object, ...]:
             return (*numbers, [float(c).hex() for c in coefficients], basis)
         case DropLevel(level=level):
             return (*numbers, level)
+        case Bootstrap(least=least, level=level):
+            return (*numbers, least, level)
         case _:
             return numbers
 

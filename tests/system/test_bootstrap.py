@@ -154,6 +154,25 @@ def test_functions_that_cannot_bootstrap_are_refused_by_name() -> None:
         cw.compile(deep, SLOTS_SPEC, **{**SMALL, "bootstrap": 1})
 
 
+def test_inputs_beyond_what_is_bootstrapped_are_refused_before_they_are_encrypted(
+    program: cw.Program,
+) -> None:
+    client, _ = program.keygen()
+    x = np.full(SLOTS, 0.5)
+    x[3] = 0.51
+    with pytest.raises(ValueOutOfRangeError, match=r"0.51 exceeds the bound 0.5;"):
+        client.encrypt(x)
+
+    def narrowed(x: Any) -> Any:
+        return deep(np.tanh(cw.within(4 * x, -1, 1)) * 0.5)
+
+    claimed = cw.compile(narrowed, SLOTS_SPEC, **{**SMALL, "precision": 10})
+    assert bootstraps(claimed) > 0
+    client, _ = claimed.keygen()
+    with pytest.raises(ValueOutOfRangeError, match="'tanh' expects numbers from -1 to 1"):
+        client.encrypt(np.full(SLOTS, 0.5))
+
+
 def test_parameters_without_levels_for_it_do_not_take_the_program(program: cw.Program) -> None:
     assert isinstance(program.body, SlotProgram)
     with pytest.raises(InvalidProgramError, match="no levels for that"):

@@ -328,9 +328,28 @@ def test_ranges_of_numbers_on_the_way_are_checked(tmp_path: Path) -> None:
     assert again.value_bounds == program.value_bounds
 
 
+def test_a_comparison_of_numbers_close_to_each_other_is_between_0_and_1() -> None:
+    def compared(x: Any) -> tuple[Any, Any]:
+        return x > 0, np.where(x > 0, x, 0.5 * x - 0.25)
+
+    program = cw.compile(compared, (9,), precision=10, log_n=11, insecure=True)
+    # The range is 1, so the gap is 1/64 on both sides.
+    assert "step of -1 to 1, between its two values within 0.0156 of 0" in cw.explain(program)
+    x = np.linspace(-1 / 64, 1 / 64, 9)
+    is_above, chosen = program.run(x)
+    error = 2.0**-10
+    assert (np.diff(is_above) > 0).all()
+    assert np.abs(is_above[[0, 4, 8]] - [0, 0.5, 1]).max() <= error
+    assert (chosen >= 0.5 * x - 0.25 - error).all()
+    assert (chosen <= x + error).all()
+
+
 @pytest.mark.slow
 def test_softmax_of_64_encrypted_numbers() -> None:
-    a = np.random.default_rng(0).uniform(-1, 1, 64)
     program = cw.compile(cw.softmax, (64,), precision=12)
-    powers = np.exp(a)
-    assert np.abs(program.run(a) - powers / powers.sum()).max() <= 2.0**-12
+    client, evaluator = program.keygen()
+    at_ends = np.where(np.arange(64) < 32, -1.0, 1.0)
+    for a in (at_ends, *np.random.default_rng(0).uniform(-1, 1, (19, 64))):
+        powers = np.exp(a)
+        found = client.decrypt(evaluator.run(client.encrypt(a)))
+        assert np.abs(found - powers / powers.sum()).max() <= 2.0**-12

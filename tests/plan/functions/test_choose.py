@@ -37,11 +37,32 @@ def test_functions_are_as_near_as_asked(
     fit = chosen(Asked(function, low, high, 2.0**-bits))
     random = np.random.default_rng(seed).uniform(low, high, 1000)
     numbers = np.concatenate([[low, high], random])
-    if function in JUMPS and low <= 0 <= high:
-        numbers = numbers[np.abs(numbers) >= GAP * max(-low, high)]
+    numbers = numbers[np.abs(numbers) >= fit.asked.gap]
     found = value_of(fit.way(Source("x", (1,))), numbers)
     assert np.abs(found - KNOWN[function].value(numbers)).max() <= 2.0**-bits
     assert fit.error <= 2.0**-bits
+
+
+@pytest.mark.parametrize("function", JUMPS)
+@pytest.mark.parametrize("bits", [4, 12, 20])
+@pytest.mark.parametrize("ends", [(-1.0, 1.0), (-3.0, 1.0), (-0.5, 4.0)])
+def test_jumps_rise_from_one_value_to_the_other_within_their_gap(
+    function: str, bits: int, ends: tuple[float, float]
+) -> None:
+    fit = chosen(Asked(function, *ends, 2.0**-bits))
+    assert fit.asked.gap == GAP * max(map(abs, ends))
+    numbers = np.linspace(-fit.asked.gap, fit.asked.gap, 1001)
+    found = value_of(fit.way(Source("x", (1,))), numbers)
+    least = -1.0 if function == "sign" else 0.0
+    assert (np.diff(found) > 0).all()
+    assert abs(found[0] - least) <= 2.0**-bits
+    assert abs(found[500] - (least + 1) / 2) <= 2.0**-bits
+    assert abs(found[-1] - 1) <= 2.0**-bits
+
+
+def test_only_jumps_that_are_in_the_range_have_a_gap() -> None:
+    assert Asked("step", 0.5, 1.0, 0.1).gap == 0
+    assert Asked("tanh", -1.0, 1.0, 0.1).gap == 0
 
 
 @settings(max_examples=10, deadline=None)

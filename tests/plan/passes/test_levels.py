@@ -26,14 +26,14 @@ from cloakwork.programs.slots import (
     SlotProgram,
     polynomial_depth,
 )
-from tests.programs.random_programs import facts, programs, results
+from tests.programs.random_programs import KINDS, facts, programs, results
 
 
 def input_levels(program: SlotProgram) -> list[int]:
     return [entry.level for entry in program.operations if isinstance(entry, Input)]
 
 
-@given(programs(), st.integers(0, 2))
+@given(programs(KINDS), st.integers(0, 2))
 def test_the_results_are_the_same(program: SlotProgram, floor: int) -> None:
     lowered = lowest_levels(program, floor=floor)
     assert results(lowered) == results(program)
@@ -42,7 +42,7 @@ def test_the_results_are_the_same(program: SlotProgram, floor: int) -> None:
             assert state.level == floor
 
 
-@given(programs())
+@given(programs(KINDS))
 def test_the_deepest_input_is_at_the_depth(program: SlotProgram) -> None:
     lowered = lowest_levels(drop_dead(program))
     assert max(input_levels(lowered)) == depth_of(program) == depth_of(lowered)
@@ -80,7 +80,7 @@ def least_levels(program: SlotProgram, floor: int) -> list[int]:
     return levels
 
 
-@given(programs(), st.integers(0, 2))
+@given(programs(KINDS), st.integers(0, 2))
 def test_no_operation_can_stand_lower(program: SlotProgram, floor: int) -> None:
     lowered = lowest_levels(program, floor=floor)
     found, least = (
@@ -97,7 +97,7 @@ def test_no_operation_can_stand_lower(program: SlotProgram, floor: int) -> None:
     assert found == least
 
 
-@given(programs())
+@given(programs(KINDS))
 def test_no_input_rises_and_a_second_time_changes_nothing(program: SlotProgram) -> None:
     lowered = lowest_levels(program)
     pairs = zip(input_levels(lowered), input_levels(program), strict=True)
@@ -105,7 +105,7 @@ def test_no_input_rises_and_a_second_time_changes_nothing(program: SlotProgram) 
     assert facts(lowest_levels(lowered)) == facts(lowered)
 
 
-@given(programs())
+@given(programs(KINDS))
 def test_drops_stand_only_where_levels_differ(program: SlotProgram) -> None:
     lowered = lowest_levels(program)
     drops = [entry for entry in lowered.operations if isinstance(entry, DropLevel)]

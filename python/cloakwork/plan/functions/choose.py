@@ -12,7 +12,7 @@ from cloakwork._native import Parameters
 from cloakwork.errors import ActivationFitError, InvalidParametersError
 from cloakwork.plan.functions.clear import value_of
 from cloakwork.plan.functions.known import sampled
-from cloakwork.plan.functions.recipes import GAP, Asked, Way, ways
+from cloakwork.plan.functions.recipes import Asked, Way, ways
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import lower
@@ -114,8 +114,7 @@ def _require_defined(asked: Asked) -> None:
 def _error(asked: Asked, made: Node) -> float:
     """The largest error over the range; of a jump, but for numbers close to it."""
     numbers = sampled(asked.low, asked.high)
-    if asked.function in ("sign", "step") and asked.crosses_zero:
-        numbers = numbers[np.abs(numbers) >= GAP * asked.reach]
+    numbers = numbers[np.abs(numbers) >= asked.gap]
     exact = asked.known.value(numbers)
     error = float(np.abs(value_of(made, numbers) - exact).max())
     return error + _ROUNDING * float(np.abs(exact).max())

@@ -33,7 +33,8 @@ _MAX_DEGREE_AT_CORNERS = 63
 _CORNERS = frozenset({"absolute", "relu"})
 _JUMPS = frozenset({"sign", "step"})
 _ROOTS = frozenset({"sqrt", "rsqrt"})
-# How near to 0, as a part of the range, a number may be whose sign is still told.
+# How near to 0, as a part of the range, a number may be whose sign is still told. Nearer ones lead
+# to what rises from the one value to the other: each stage of a composition rises there.
 GAP = 2.0**-6
 # A halved exponent is squared; degrees fall slowly from then on.
 _MOST_SQUARES = 6
@@ -78,6 +79,11 @@ class Asked:
         if self.function in _JUMPS:
             return self.low <= 0 <= self.high
         return self.low < 0 < self.high
+
+    @property
+    def gap(self) -> float:
+        """How close to 0 a number is whose value is between those of a jump; 0 without a jump."""
+        return GAP * self.reach if self.function in _JUMPS and self.crosses_zero else 0.0
 
     @property
     def use(self) -> Use:
@@ -126,7 +132,10 @@ def _evaluate(
     scale: float = 1.0,
     begins: bool = False,
 ) -> Evaluate:
-    told = f"{asked.function} of {asked.low:.4g} to {asked.high:.4g}: {title}"
+    where = f"{asked.low:.4g} to {asked.high:.4g}"
+    if asked.gap:
+        where += f", between its two values within {asked.gap:.3g} of 0"
+    told = f"{asked.function} of {where}: {title}"
     use = asked.use if begins else None
     return Evaluate(x, tuple(map(float, coefficients)), *ends, told, use, scale, asked.origin)
 
