@@ -15,7 +15,7 @@ from cloakwork.runtime.cluster.grid import Grid
 from cloakwork.runtime.cluster.job import Job, Order, order
 from cloakwork.runtime.cluster.network import Network
 from cloakwork.runtime.cluster.simulation import best_cut, simulated
-from cloakwork.runtime.cluster.stored import VALUES_KIND
+from cloakwork.runtime.cluster.stored import read_part
 from cloakwork.runtime.cluster.work import Work
 from cloakwork.runtime.cluster.worker import read_values_file
 from cloakwork.runtime.program import Program
@@ -55,7 +55,7 @@ class Placed:
         values: dict[int, Any] = {}
         for each in self.orders:
             if each.grain.results:
-                fields = self.job.files.read(each.results_file, VALUES_KIND)
+                fields = read_part(self.job.files, each.results_file, self.job.digest)
                 values.update(read_values_file(fields, self.form))
         return values
 
