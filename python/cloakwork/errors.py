@@ -280,9 +280,10 @@ class WorkerVersionError(CloakworkError, RuntimeError):
 
 
 class ClusterFolderError(CloakworkError, OSError):
-    """A worker of a cluster does not see the folder of a run, or a file in it.
+    """A folder of a run or of encrypted values, or a file in it, is not there or is not seen.
 
-    Raised when a program runs on a cluster. Give a `folder` that all machines share.
+    Raised when such a folder is opened, written to or run with. Give a `folder` that all machines
+    of a cluster share, and that is no file.
     """
 
 

@@ -157,14 +157,34 @@ def test_a_ciphertext_with_a_larger_bound_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_folder_of_values_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ClusterFolderError, match="no such file"):
-        cw.Encrypted.in_folder(tmp_path)
+    for place in (tmp_path, tmp_path / "none"):
+        with pytest.raises(ClusterFolderError, match="give the folder that encrypt_into or a run"):
+            cw.Encrypted.in_folder(place)
+    assert not [*tmp_path.iterdir()]
     wrong: Any = 3
     with pytest.raises(InvalidArgumentError, match="expected folder to be a path or a URL"):
         cw.Encrypted.in_folder(wrong)
     monkeypatch.setattr(encrypted, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'cloakwork\[cluster\]'"):
         cw.Encrypted.in_folder(tmp_path)
+
+
+def test_a_file_is_no_folder_of_values(tmp_path: Path) -> None:
+    _, client, evaluator = product()
+    file = tmp_path / "file"
+    file.write_text("no folder")
+    with pytest.raises(ClusterFolderError, match="expected a folder at"):
+        client.encrypt_into(file, A, B)
+    with pytest.raises(ClusterFolderError, match="there is no such file"):
+        cw.Encrypted.in_folder(file)
+    sent = client.encrypt_into(tmp_path / "in", A, B)
+    with pytest.raises(ClusterFolderError, match="expected a folder at"):
+        evaluator.run(sent, folder=file)
+    part = tmp_path / "in" / "encrypted-0-0"
+    part.unlink()
+    part.mkdir()
+    with pytest.raises(ClusterFolderError, match="encrypted-0-0: expected a file, got: Is a dir"):
+        evaluator.run(sent, folder=tmp_path / "jobs")
 
 
 @pytest.mark.parametrize(

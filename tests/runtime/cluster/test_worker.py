@@ -116,7 +116,7 @@ def test_a_file_that_is_missing_is_named(what: str, tmp_path: Path) -> None:
     first = orders(TENSORS, Folder(str(tmp_path)))[0]
     for path in tmp_path.glob(what):
         path.unlink()
-    with pytest.raises(ClusterFolderError, match="give a folder that all machines"):
+    with pytest.raises(ClusterFolderError, match="give a folder that all machines of the run see"):
         done(first, [])
 
 

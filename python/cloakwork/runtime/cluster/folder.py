@@ -41,7 +41,7 @@ class Folder:
 
     @classmethod
     def at(cls, place: str | os.PathLike[str], action: str) -> Folder:
-        """The folder at a URL or a path, made where it is not there.
+        """The folder at a URL or a path, whether it is there or not.
 
         Raises:
             InvalidArgumentError: Nothing can be kept at such a place.
@@ -54,9 +54,34 @@ class Folder:
         # What workers see does not depend on where this process was started.
         folder = cls(text if "://" in text else str(Path(text).absolute()))
         try:
-            folder.make()
+            _place(folder.url)
         except (ImportError, ValueError) as error:
             raise InvalidArgumentError(f"cannot {action}: folder {text!r:.60}: {error}") from error
+        return folder
+
+    @classmethod
+    def made(cls, place: str | os.PathLike[str], action: str) -> Folder:
+        """The folder at a URL or a path, made where it is not there.
+
+        Raises:
+            InvalidArgumentError: Nothing can be kept at such a place.
+            ClusterFolderError: It cannot be made.
+            StorageFullError: There is no space left for it.
+        """
+        folder = cls.at(place, action)
+        try:
+            folder.make()
+        except ValueError as error:
+            raise InvalidArgumentError(
+                f"cannot {action}: folder {folder.url!r:.60}: {error}"
+            ) from error
+        except StorageFullError:
+            raise
+        except OSError as error:
+            raise ClusterFolderError(
+                f"cannot {action}: expected a folder at {folder.url}, or a place for one, got: "
+                f"{error.strerror or error}; give another folder"
+            ) from error
         return folder
 
     def within(self, name: str) -> Folder:
@@ -97,7 +122,12 @@ class Folder:
         except FileNotFoundError as error:
             raise ClusterFolderError(
                 f"cannot read {self.url}/{name}: no such file is seen from {os.uname().nodename}; "
-                "give a folder that all machines of the cluster share"
+                "give a folder that all machines of the run see"
+            ) from error
+        except (IsADirectoryError, NotADirectoryError, PermissionError) as error:
+            raise ClusterFolderError(
+                f"cannot read {self.url}/{name}: expected a file, got: {error.strerror}; give a "
+                "folder with the files as they were written"
             ) from error
 
     def has(self, name: str) -> bool:
