@@ -116,6 +116,20 @@ def test_a_run_in_this_process_goes_on_where_it_was(tmp_path: Path) -> None:
     assert 0 < len(third.operations) <= len(first.operations)
 
 
+@pytest.mark.parametrize("name", ["cut", "results-*"])
+def test_a_damaged_file_of_an_earlier_attempt_is_made_again(name: str, tmp_path: Path) -> None:
+    _, client, evaluator = product()
+    sent = client.encrypt_into(tmp_path / "in", A, B)
+    made = evaluator.run(sent, folder=tmp_path / "jobs").to_bytes()
+    (damaged, *_) = sorted((tmp_path / "jobs").glob(f"*/{name}"))
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[:-30])
+    profile = cw.Profile()
+    assert evaluator.run(sent, folder=tmp_path / "jobs", profile=profile).to_bytes() == made
+    assert damaged.read_bytes() == whole
+    assert bool(profile.operations) == (name != "cut")
+
+
 def test_no_secret_is_in_a_folder(tmp_path: Path) -> None:
     _, client, evaluator = product()
     sent = client.encrypt_into(tmp_path / "in", A, B)
