@@ -290,7 +290,7 @@ class ClusterFolderError(CloakworkError, OSError):
 class StorageFullError(CloakworkError, OSError):
     """A disk has no space left for a file.
 
-    Raised when something is saved for a cluster or by it. Free space or give another `folder`.
+    Raised when something is saved. Free space or give another path or `folder`.
     """
 
 

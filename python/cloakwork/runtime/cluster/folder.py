@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,8 +15,9 @@ from fsspec.implementations.local import LocalFileSystem
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import ClusterFolderError, InvalidArgumentError, StorageFullError
 from cloakwork.runtime import container
+from cloakwork.runtime.storage import named_full_disk
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_ADVICE = "give another folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ class Folder:
     def make(self) -> None:
         """Make the folder where it is not there."""
         files, path = _place(self.url)
-        with _named_refusals(self.url):
+        with named_full_disk(self.url, _ADVICE):
             files.makedirs(path, exist_ok=True)
 
     def write(self, name: str, kind: str, record: Record) -> None:
@@ -101,7 +99,7 @@ class Folder:
             StorageFullError: There is no space left for it.
         """
         files, path = _place(self.url)
-        with _named_refusals(f"{self.url}/{name}"):
+        with named_full_disk(f"{self.url}/{name}", _ADVICE):
             if isinstance(files, LocalFileSystem):
                 container.write(f"{path}/{name}", kind, record)
             else:
@@ -180,16 +178,3 @@ def _place(url: str) -> tuple[Any, str]:
     """The file system of a URL, and the path in it."""
     files, path = fsspec.core.url_to_fs(url)
     return files, str(path)
-
-
-@contextmanager
-def _named_refusals(place: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _NO_ROOM:
-            raise
-        raise StorageFullError(
-            f"cannot write {place}: there is no space left ({error.strerror}); free space or give "
-            "another folder"
-        ) from error
