@@ -280,16 +280,17 @@ class WorkerVersionError(CloakworkError, RuntimeError):
 
 
 class ClusterFolderError(CloakworkError, OSError):
-    """A worker of a cluster does not see the folder of a run, or a file in it.
+    """A folder of a run or of encrypted values, or a file in it, is not there or is not seen.
 
-    Raised when a program runs on a cluster. Give a `folder` that all machines share.
+    Raised when such a folder is opened, written to or run with. Give a `folder` that all machines
+    of a cluster share, and that is no file.
     """
 
 
 class StorageFullError(CloakworkError, OSError):
     """A disk has no space left for a file.
 
-    Raised when something is saved for a cluster or by it. Free space or give another `folder`.
+    Raised when something is saved. Free space or give another path or `folder`.
     """
 
 

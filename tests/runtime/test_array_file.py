@@ -67,3 +67,9 @@ def test_a_full_disk_is_named(code: int, tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere/array"):
         write_array(tmp_path / "nowhere" / "array", filled)
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="expected the path of a file, got a folder"):
+        write_array(tmp_path, lambda allocate: np.ones(3))
+    assert not list(tmp_path.iterdir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from collections.abc import Callable
@@ -11,7 +12,13 @@ from typing import Any
 import pytest
 
 import cloakwork as cw
-from cloakwork.errors import InsecureParametersError, InvalidArgumentError, MalformedBytesError
+from cloakwork.errors import (
+    InsecureParametersError,
+    InvalidArgumentError,
+    MalformedBytesError,
+    StorageFullError,
+)
+from cloakwork.runtime import container
 from tests.families import BITS, CIRCUITS, FAMILIES, NETWORKS, TENSORS, Family
 
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=str)
@@ -127,6 +134,17 @@ def test_what_is_no_path_is_refused(path: Any) -> None:
     for act in acts:
         with pytest.raises(InvalidArgumentError, match=r"cannot (read|write) a file: .*path"):
             act()
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(container, "_write_members", full)
+    for thing in things(TENSORS).values():
+        with pytest.raises(StorageFullError, match=r"/kept: there is no space left .*other path"):
+            thing.save(tmp_path / "kept")
+    assert not list(tmp_path.iterdir())
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:

@@ -42,6 +42,10 @@ def write_array(path: str | os.PathLike[str], make: Callable[[Allocate], Any]) -
         [1.0, 1.0, 1.0]
     """
     target = file_path(path, "write")
+    if target.is_dir():
+        raise InvalidArgumentError(
+            f"cannot {_ACTION} to {target}: expected the path of a file, got a folder"
+        )
     try:
         descriptor, beside = tempfile.mkstemp(suffix=".partial", dir=target.parent)
     except OSError as error:

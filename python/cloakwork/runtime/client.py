@@ -105,6 +105,7 @@ class _Encrypting(KeyHolder):
 
         Raises:
             InvalidArgumentError: There can be nothing at such a place.
+            ClusterFolderError: There is something else than a folder.
             MissingDependencyError: fsspec is not installed.
             StorageFullError: There is no space left in the folder.
             CloakworkError: What `encrypt` raises.
@@ -129,7 +130,7 @@ class _Encrypting(KeyHolder):
         )
 
         packed = self._packed(args, named, action)
-        place = Folder.at(folder, action)
+        place = Folder.made(folder, action)
         # With the head the values of an earlier time are gone.
         place.remove((HEAD,))
         place.remove((PREFIX,))

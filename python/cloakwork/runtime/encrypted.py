@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Annotated, Any, Literal
 
 from cloakwork.base.record import Fields, Limits, Record
-from cloakwork.errors import MalformedBytesError, MissingDependencyError
+from cloakwork.errors import ClusterFolderError, MalformedBytesError, MissingDependencyError
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.load import Saved
@@ -222,7 +222,13 @@ class Encrypted(Saved):
         from cloakwork.runtime.cluster.folder import Folder  # noqa: PLC0415
         from cloakwork.runtime.cluster.stored import HEAD, opened  # noqa: PLC0415
 
-        return opened(Folder.at(folder, action), HEAD)
+        place = Folder.at(folder, action)
+        if not place.has(HEAD):
+            raise ClusterFolderError(
+                f"cannot {action}: there is no such file as {place.url}/{HEAD}; give the folder "
+                "that encrypt_into or a run wrote them to"
+            )
+        return opened(place, HEAD)
 
     def _record(self) -> Record:
         runs = [{"numbers": list(run), "values": self._records_of(run)} for run in self._runs]

@@ -167,7 +167,7 @@ class Evaluator(KeyHolder):
             MissingDependencyError: Dask's distributed is not installed.
             ClusterLostError: The cluster has no workers, or was lost on the way.
             WorkerVersionError: A worker has another version of Cloakwork.
-            ClusterFolderError: A worker does not see the folder.
+            ClusterFolderError: A worker does not see the folder, or it is none.
             StorageFullError: There is no space left in the folder.
             MissingKeyError: The evaluation keys are those of a program that needs fewer.
 
@@ -244,7 +244,7 @@ class Evaluator(KeyHolder):
         for each in given:
             each.require_numbers(program.body)
         own = folder is None
-        place = Folder.at(self._own_folder if folder is None else folder, action)
+        place = Folder.made(self._own_folder if folder is None else folder, action)
         jobs = place.within(uuid4().hex) if own else place
         asked = Asked(self, given, place, jobs, profile, cancel)
         ports = [port.name for port in program.outputs]

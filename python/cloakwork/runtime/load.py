@@ -9,6 +9,7 @@ from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.runtime import container
+from cloakwork.runtime.storage import named_full_disk
 from cloakwork.schemes.base import ReadLimits
 
 T = TypeVar("T")
@@ -41,6 +42,7 @@ class Saved:
 
         Raises:
             InvalidArgumentError: The path is invalid, or a session in the clear has no key to save.
+            StorageFullError: There is no space left for it.
             OSError: The file cannot be written.
 
         Example:
@@ -52,7 +54,8 @@ class Saved:
             >>> cw.load(path, cw.Client).program.name
             '<lambda>'
         """
-        container.write(path, self._kind, self._record())
+        with named_full_disk(f"{path}", "give another path"):
+            container.write(path, self._kind, self._record())
 
 
 def load(

@@ -30,7 +30,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
         "local": tmp_path / "notes",
         "memory": f"memory://{tmp_path.name}/notes",
     }
-    return Folder.at(places[request.param], "take notes")
+    return Folder.made(places[request.param], "take notes")
 
 
 def test_what_is_written_is_read(folder: Folder) -> None:
@@ -81,6 +81,29 @@ def test_a_relative_path_is_the_same_from_anywhere(
 def test_what_is_no_place_is_refused(place: Any) -> None:
     with pytest.raises(InvalidArgumentError, match=r"cannot take notes: .*folder"):
         Folder.at(place, "take notes")
+
+
+def test_what_is_only_looked_at_is_not_made(tmp_path: Path) -> None:
+    folder = Folder.at(tmp_path / "notes", "take notes")
+    assert not folder.has("first")
+    assert not [*tmp_path.iterdir()]
+    assert Folder.made(tmp_path / "notes", "take notes") == folder
+    assert [each.name for each in tmp_path.iterdir()] == ["notes"]
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    for place in (tmp_path / "file", tmp_path / "file" / "notes"):
+        with pytest.raises(ClusterFolderError, match=r"cannot take notes: expected a folder at"):
+            Folder.made(place, "take notes")
+        with pytest.raises(ClusterFolderError, match=r"cannot read .*/first: expected a file, got"):
+            Folder.at(place, "take notes").read("first", KIND)
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    Folder(str(tmp_path)).within("first").make()
+    with pytest.raises(ClusterFolderError, match=r"/first: expected a file, got: Is a directory"):
+        Folder(str(tmp_path)).read("first", KIND)
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])

@@ -241,6 +241,16 @@ def test_what_is_no_cluster_is_refused(cluster: Client) -> None:
             evaluator.run(sent, cluster=cluster, folder=folder)
 
 
+def test_a_closed_client_is_refused(cluster: Client) -> None:
+    _, evaluator = TENSORS.keys()
+    connect: Any = Client
+    connected: Any = cluster
+    closed = connect(connected.scheduler.address, set_as_default=False)
+    closed.close()
+    with pytest.raises(ClusterLostError, match="is closed; connect to the cluster again"):
+        evaluator.run(TENSORS.encrypted(), cluster=closed)
+
+
 @pytest.mark.parametrize("family", [each for each in FAMILIES if each.clear], ids=str)
 def test_what_hides_nothing_runs_in_this_process(family: Family, cluster: Client) -> None:
     _, evaluator = family.keys()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import pickle
+import shutil
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,11 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.runtime import container, encrypted
-from cloakwork.runtime.cluster import stored
+from cloakwork.runtime.cluster import placing, stored
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.stored import HEAD, HEAD_KIND, StoredEncrypted, parts_of
 from tests.families import BITS, ENCRYPTED, TENSORS, Family
+from tests.runtime.cluster.local import FREE, holders
 from tests.runtime.cluster.test_products import A, B, product
 from tests.runtime.test_client import secret_bytes
 
@@ -114,6 +116,20 @@ def test_a_run_in_this_process_goes_on_where_it_was(tmp_path: Path) -> None:
     assert 0 < len(third.operations) <= len(first.operations)
 
 
+@pytest.mark.parametrize("name", ["cut", "results-*"])
+def test_a_damaged_file_of_an_earlier_attempt_is_made_again(name: str, tmp_path: Path) -> None:
+    _, client, evaluator = product()
+    sent = client.encrypt_into(tmp_path / "in", A, B)
+    made = evaluator.run(sent, folder=tmp_path / "jobs").to_bytes()
+    (damaged, *_) = sorted((tmp_path / "jobs").glob(f"*/{name}"))
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[:-30])
+    profile = cw.Profile()
+    assert evaluator.run(sent, folder=tmp_path / "jobs", profile=profile).to_bytes() == made
+    assert damaged.read_bytes() == whole
+    assert bool(profile.operations) == (name != "cut")
+
+
 def test_no_secret_is_in_a_folder(tmp_path: Path) -> None:
     _, client, evaluator = product()
     sent = client.encrypt_into(tmp_path / "in", A, B)
@@ -155,14 +171,34 @@ def test_a_ciphertext_with_a_larger_bound_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_folder_of_values_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ClusterFolderError, match="no such file"):
-        cw.Encrypted.in_folder(tmp_path)
+    for place in (tmp_path, tmp_path / "none"):
+        with pytest.raises(ClusterFolderError, match="give the folder that encrypt_into or a run"):
+            cw.Encrypted.in_folder(place)
+    assert not [*tmp_path.iterdir()]
     wrong: Any = 3
     with pytest.raises(InvalidArgumentError, match="expected folder to be a path or a URL"):
         cw.Encrypted.in_folder(wrong)
     monkeypatch.setattr(encrypted, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'cloakwork\[cluster\]'"):
         cw.Encrypted.in_folder(tmp_path)
+
+
+def test_a_file_is_no_folder_of_values(tmp_path: Path) -> None:
+    _, client, evaluator = product()
+    file = tmp_path / "file"
+    file.write_text("no folder")
+    with pytest.raises(ClusterFolderError, match="expected a folder at"):
+        client.encrypt_into(file, A, B)
+    with pytest.raises(ClusterFolderError, match="there is no such file"):
+        cw.Encrypted.in_folder(file)
+    sent = client.encrypt_into(tmp_path / "in", A, B)
+    with pytest.raises(ClusterFolderError, match="expected a folder at"):
+        evaluator.run(sent, folder=file)
+    part = tmp_path / "in" / "encrypted-0-0"
+    part.unlink()
+    part.mkdir()
+    with pytest.raises(ClusterFolderError, match="encrypted-0-0: expected a file, got: Is a dir"):
+        evaluator.run(sent, folder=tmp_path / "jobs")
 
 
 @pytest.mark.parametrize(
@@ -185,6 +221,76 @@ def test_a_head_that_lies_is_refused(change: dict[str, Any], message: str, tmp_p
     container.write(tmp_path / HEAD, HEAD_KIND, record)
     with pytest.raises(MalformedBytesError, match=message):
         evaluator.run(cw.Encrypted.in_folder(tmp_path), folder=tmp_path / "jobs")
+
+
+def exchange(first: Path, second: Path) -> None:
+    """Give each of two files the other's name."""
+    beside = first.with_name("beside")
+    first.rename(beside)
+    second.rename(first)
+    beside.rename(second)
+
+
+def in_new_folders(client: cw.Client, folder: Path) -> Path:
+    """Other inputs in two folders, the one wanted being `new`."""
+    client.encrypt_into(folder / "old", -A, B)
+    client.encrypt_into(folder / "new", A, B)
+    return folder / "new"
+
+
+@pytest.mark.parametrize("changed", ["encrypted-0-0", HEAD])
+@pytest.mark.parametrize("by_files", [True, False])
+def test_files_of_two_writings_are_refused(changed: str, by_files: bool, tmp_path: Path) -> None:
+    _, client, evaluator = product()
+    place = in_new_folders(client, tmp_path)
+    shutil.copy(tmp_path / "old" / changed, place / changed)
+    sent = cw.Encrypted.in_folder(place)
+    with pytest.raises(MalformedBytesError, match=rf"{place}/encrypted-0-\d: .* another writing"):
+        evaluator.run(sent, folder=tmp_path / "jobs" if by_files else None)
+
+
+def test_files_whose_names_are_exchanged_are_refused(tmp_path: Path) -> None:
+    _, client, evaluator = product()
+    place = in_new_folders(client, tmp_path)
+    exchange(place / "encrypted-0-0", place / "encrypted-0-1")
+    with pytest.raises(MalformedBytesError, match=r"encrypted-0-\d: .* of another name"):
+        evaluator.run(cw.Encrypted.in_folder(place), folder=tmp_path / "jobs")
+
+
+def test_results_of_another_run_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placing, "Network", lambda: FREE)
+    client, evaluator = holders()
+    x, y = np.full((8, 128), 0.5), np.full((8, 128), 0.25)
+    sent = [client.encrypt_into(tmp_path / name, x, y) for name in ("one", "two")]
+    one, two = (evaluator.run(each, folder=tmp_path / "jobs") for each in sent)
+    name = min(Path(str(one.place)).glob("results-*")).name
+    shutil.copy(f"{two.place}/{name}", f"{one.place}/{name}")
+    with pytest.raises(MalformedBytesError, match=rf"{one.place}/{name}: .* another writing"):
+        client.decrypt(one)
+    assert len(client.decrypt(two)) == 3
+
+
+def test_a_folder_that_is_moved_is_read(tmp_path: Path) -> None:
+    _, client, evaluator = product()
+    place = in_new_folders(client, tmp_path)
+    place.rename(tmp_path / "moved")
+    made = evaluator.run(cw.Encrypted.in_folder(tmp_path / "moved"), folder=tmp_path / "jobs")
+    assert np.abs(client.decrypt(made) - A @ B).max() < 2**-7
+
+
+@pytest.mark.parametrize("by_files", [True, False])
+def test_a_folder_written_anew_is_not_what_was_opened(by_files: bool, tmp_path: Path) -> None:
+    _, client, evaluator = product()
+    client.encrypt_into(tmp_path / "in", A, B)
+    held = cw.Encrypted.in_folder(tmp_path / "in")
+    client.encrypt_into(tmp_path / "in", -A, B)
+    folder = tmp_path / "jobs" if by_files else None
+    with pytest.raises(MalformedBytesError, match=r"/in.*: expected .*, .*open .* once more"):
+        evaluator.run(held, folder=folder)
+    made = evaluator.run(cw.Encrypted.in_folder(tmp_path / "in"), folder=folder)
+    assert np.abs(client.decrypt(made) + A @ B).max() < 2**-7
 
 
 @pytest.mark.parametrize("family", [TENSORS, BITS], ids=str)

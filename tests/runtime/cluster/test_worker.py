@@ -17,7 +17,7 @@ from cloakwork.runtime.cluster.forms import form_of
 from cloakwork.runtime.cluster.inputs import InputFiles
 from cloakwork.runtime.cluster.job import Job, Order, order, own_version
 from cloakwork.runtime.cluster.network import Network
-from cloakwork.runtime.cluster.stored import VALUES_KIND, parts_of, write_values
+from cloakwork.runtime.cluster.stored import parts_of, read_part, write_values
 from cloakwork.runtime.cluster.worker import Send, done, read_values_file, receipt
 from tests.families import ENCRYPTED, TENSORS, Family
 
@@ -76,7 +76,8 @@ def test_grains_one_after_the_other_are_the_program(family: Family, tmp_path: Pa
     values: dict[int, Any] = {}
     for each in of_program:
         if each.grain.results:
-            values.update(read_values_file(files.read(each.results_file, VALUES_KIND), form))
+            fields = read_part(files, each.results_file, each.job.digest)
+            values.update(read_values_file(fields, form))
     (expected,) = client._values(evaluator.run(family.encrypted()), "outputs", "test")
     made, scheme = form.outputs(values), form.scheme
     assert [scheme.dump(each) for each in made] == [scheme.dump(e) for e in expected.values()]
@@ -115,7 +116,7 @@ def test_a_file_that_is_missing_is_named(what: str, tmp_path: Path) -> None:
     first = orders(TENSORS, Folder(str(tmp_path)))[0]
     for path in tmp_path.glob(what):
         path.unlink()
-    with pytest.raises(ClusterFolderError, match="give a folder that all machines"):
+    with pytest.raises(ClusterFolderError, match="give a folder that all machines of the run see"):
         done(first, [])
 
 

@@ -20,6 +20,7 @@ from cloakwork.programs.layout import Layout
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.profile import Profile
+from cloakwork.runtime.storage import named_full_disk
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.clear_real import ClearReal
 
@@ -155,6 +156,7 @@ class Tensor(TensorMethods, Unpicklable):
 
         Raises:
             InvalidArgumentError: The tensor is on the clear backend, or the path is invalid.
+            StorageFullError: There is no space left for it.
             OSError: The file cannot be written.
 
         Example:
@@ -175,7 +177,8 @@ class Tensor(TensorMethods, Unpicklable):
             "layout": record_of(self.layout),
             "values": [self.scheme.dump(value) for value in self.values],
         }
-        container.write(path, TENSOR_KIND, record)
+        with named_full_disk(f"{path}", "give another path"):
+            container.write(path, TENSOR_KIND, record)
 
     def __repr__(self) -> str:
         count = len(self.values)

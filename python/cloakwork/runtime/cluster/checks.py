@@ -86,15 +86,20 @@ def workers_of(cluster: Any, action: str) -> Workers:
 
 
 def require_client(cluster: Any, action: str) -> None:
-    """Refuse what is not a client that waits for results.
+    """Refuse what is not a client that waits for results, or is closed.
 
     Raises:
         InvalidArgumentError: It is something else.
+        ClusterLostError: It is closed.
     """
     if not isinstance(cluster, distributed.Client) or cluster.asynchronous:
         raise InvalidArgumentError(
             f"cannot {action}: expected cluster to be a distributed.Client that is not "
             f"asynchronous, got {cluster!r:.60}"
+        )
+    if cluster.status in ("closing", "closed"):
+        raise ClusterLostError(
+            f"cannot {action}: the client of the cluster is closed; connect to the cluster again"
         )
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,8 +15,9 @@ from fsspec.implementations.local import LocalFileSystem
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import ClusterFolderError, InvalidArgumentError, StorageFullError
 from cloakwork.runtime import container
+from cloakwork.runtime.storage import named_full_disk
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_ADVICE = "give another folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ class Folder:
 
     @classmethod
     def at(cls, place: str | os.PathLike[str], action: str) -> Folder:
-        """The folder at a URL or a path, made where it is not there.
+        """The folder at a URL or a path, whether it is there or not.
 
         Raises:
             InvalidArgumentError: Nothing can be kept at such a place.
@@ -54,9 +52,34 @@ class Folder:
         # What workers see does not depend on where this process was started.
         folder = cls(text if "://" in text else str(Path(text).absolute()))
         try:
-            folder.make()
+            _place(folder.url)
         except (ImportError, ValueError) as error:
             raise InvalidArgumentError(f"cannot {action}: folder {text!r:.60}: {error}") from error
+        return folder
+
+    @classmethod
+    def made(cls, place: str | os.PathLike[str], action: str) -> Folder:
+        """The folder at a URL or a path, made where it is not there.
+
+        Raises:
+            InvalidArgumentError: Nothing can be kept at such a place.
+            ClusterFolderError: It cannot be made.
+            StorageFullError: There is no space left for it.
+        """
+        folder = cls.at(place, action)
+        try:
+            folder.make()
+        except ValueError as error:
+            raise InvalidArgumentError(
+                f"cannot {action}: folder {folder.url!r:.60}: {error}"
+            ) from error
+        except StorageFullError:
+            raise
+        except OSError as error:
+            raise ClusterFolderError(
+                f"cannot {action}: expected a folder at {folder.url}, or a place for one, got: "
+                f"{error.strerror or error}; give another folder"
+            ) from error
         return folder
 
     def within(self, name: str) -> Folder:
@@ -66,7 +89,7 @@ class Folder:
     def make(self) -> None:
         """Make the folder where it is not there."""
         files, path = _place(self.url)
-        with _named_refusals(self.url):
+        with named_full_disk(self.url, _ADVICE):
             files.makedirs(path, exist_ok=True)
 
     def write(self, name: str, kind: str, record: Record) -> None:
@@ -76,7 +99,7 @@ class Folder:
             StorageFullError: There is no space left for it.
         """
         files, path = _place(self.url)
-        with _named_refusals(f"{self.url}/{name}"):
+        with named_full_disk(f"{self.url}/{name}", _ADVICE):
             if isinstance(files, LocalFileSystem):
                 container.write(f"{path}/{name}", kind, record)
             else:
@@ -97,7 +120,12 @@ class Folder:
         except FileNotFoundError as error:
             raise ClusterFolderError(
                 f"cannot read {self.url}/{name}: no such file is seen from {os.uname().nodename}; "
-                "give a folder that all machines of the cluster share"
+                "give a folder that all machines of the run see"
+            ) from error
+        except (IsADirectoryError, NotADirectoryError, PermissionError) as error:
+            raise ClusterFolderError(
+                f"cannot read {self.url}/{name}: expected a file, got: {error.strerror}; give a "
+                "folder with the files as they were written"
             ) from error
 
     def has(self, name: str) -> bool:
@@ -150,16 +178,3 @@ def _place(url: str) -> tuple[Any, str]:
     """The file system of a URL, and the path in it."""
     files, path = fsspec.core.url_to_fs(url)
     return files, str(path)
-
-
-@contextmanager
-def _named_refusals(place: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _NO_ROOM:
-            raise
-        raise StorageFullError(
-            f"cannot write {place}: there is no space left ({error.strerror}); free space or give "
-            "another folder"
-        ) from error

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from cloakwork.base.record import Fields
-from cloakwork.errors import ClusterFolderError, ValueOutOfRangeError
+from cloakwork.errors import ClusterFolderError, MalformedBytesError, ValueOutOfRangeError
 from cloakwork.runtime.cluster.job import Job
 from cloakwork.runtime.cluster.stored import Source, StoredRun, opened
 from cloakwork.runtime.program import Program
@@ -47,7 +47,7 @@ class InputFiles:
 
         Raises:
             ClusterFolderError: A file is not seen from here.
-            MalformedBytesError: One is damaged.
+            MalformedBytesError: One is damaged, or the folder has been written anew.
             ValueOutOfRangeError: A ciphertext may hold larger numbers than the program was
                 compiled for.
         """
@@ -79,6 +79,12 @@ class InputFiles:
     def _run(self, source: Source) -> StoredRun:
         if source not in self._runs:
             stored = opened(source.folder, source.head)
+            if source.digest and stored.digest != source.digest:
+                raise MalformedBytesError(
+                    f"cannot read the inputs in {source.folder.url}: expected those that were "
+                    "there when the folder was opened, got others, written since; open it once "
+                    "more by cloakwork.Encrypted.in_folder"
+                )
             self._runs[source] = stored.stored_run(source.run)
             if len(self._runs) > _MOST_RUNS:
                 self._runs.popitem(last=False)

@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from cloakwork.base.record import Fields, Limits, Record
-from cloakwork.errors import MemoryBudgetError, NoiseExhaustedError
+from cloakwork.errors import MalformedBytesError, MemoryBudgetError, NoiseExhaustedError
 from cloakwork.runtime.cluster.cut import Cut, cut
+from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.forms import Form, form_of
 from cloakwork.runtime.cluster.graph import needed_grains
 from cloakwork.runtime.cluster.grid import Grid
 from cloakwork.runtime.cluster.job import Job, Order, order
 from cloakwork.runtime.cluster.network import Network
 from cloakwork.runtime.cluster.simulation import best_cut, simulated
-from cloakwork.runtime.cluster.stored import VALUES_KIND
+from cloakwork.runtime.cluster.stored import read_part
 from cloakwork.runtime.cluster.work import Work
 from cloakwork.runtime.cluster.worker import read_values_file
 from cloakwork.runtime.program import Program
@@ -50,12 +51,23 @@ class Placed:
         """The places of the grains that are to be done, and whether files hold what they make."""
         return needed_grains(self.made, self.orders, self.job.files.names())
 
+    def remove_damaged(self) -> None:
+        """Remove files of an earlier attempt that cannot be read, so that they are made again."""
+        job = self.job
+        present = job.files.names()
+        for each in self.orders:
+            for name in {each.results_file, each.values_file} & present:
+                try:
+                    read_part(job.files, name, job.digest)
+                except MalformedBytesError:
+                    job.files.remove((name,))
+
     def results(self) -> dict[int, Any]:
         """The values that are results, read from their files."""
         values: dict[int, Any] = {}
         for each in self.orders:
             if each.grain.results:
-                fields = self.job.files.read(each.results_file, VALUES_KIND)
+                fields = read_part(self.job.files, each.results_file, self.job.digest)
                 values.update(read_values_file(fields, self.form))
         return values
 
@@ -83,7 +95,7 @@ def place(
     """
     files = job.files
     files.make()
-    found = _read_cut(files.read(_CUT, _CUT_KIND), program) if files.has(_CUT) else None
+    found = _found_cut(files, program)
     if found is None or not _fits(form_of(program, found[0]).work, found[1], most_bytes):
         found = _chosen(program, lanes, most_bytes, action)
         files.write(_CUT, _CUT_KIND, _cut_record(*found))
@@ -93,6 +105,7 @@ def place(
     work = form.work
     orders = [order(job, grain, work.bytes_of(grain.gives)) for grain in made.grains]
     placed = Placed(job, form, made, orders, first)
+    placed.remove_damaged()
     if placed.missing():
         kept = sum(work.bytes_of(each.grain.gives) for each in orders if each.keeps)
         files.require_space(kept + work.bytes_of(work.results), action)
@@ -157,6 +170,16 @@ def _cut_record(parts: int, made: Cut) -> Record:
         "grid": [] if grid is None else [grid.rows, grid.columns, grid.inner],
         "most_bytes": made.most_bytes or 0,
     }
+
+
+def _found_cut(files: Folder, program: Program) -> tuple[int, Cut] | None:
+    """The cut of an earlier attempt; None where there is none, or none that can be read."""
+    if not files.has(_CUT):
+        return None
+    try:
+        return _read_cut(files.read(_CUT, _CUT_KIND), program)
+    except MalformedBytesError:
+        return None
 
 
 def _read_cut(fields: Fields, program: Program) -> tuple[int, Cut]:

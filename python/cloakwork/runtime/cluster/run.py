@@ -30,13 +30,13 @@ from cloakwork.runtime.cluster.job import Job, job_digest, own_version
 from cloakwork.runtime.cluster.placing import Placed, place
 from cloakwork.runtime.cluster.stored import (
     HEAD,
-    VALUES_KIND,
     Files,
     Source,
     StoredEncrypted,
     parts_of,
     record_bytes,
     write_head,
+    write_part,
     write_values,
 )
 from cloakwork.runtime.encrypted import Encrypted
@@ -114,8 +114,9 @@ class Ran:
             if files is None:
                 name = f"results-{run}"
                 made = [each.form.scheme.dump(value) for value in self._outputs(run)]
-                self.root.write(name, VALUES_KIND, {"values": made})
-                files = Files("", (name,), (tuple(range(len(made))),))
+                mark = each.job.digest
+                write_part(self.root, name, mark, {"values": made})
+                files = Files("", (name,), (tuple(range(len(made))),), mark)
             runs.append(files)
             nbytes += each.form.work.bytes_of(each.form.work.results)
             each.remove_kept()
@@ -138,6 +139,7 @@ class Ran:
             folder,
             tuple(each.results_file for each in with_results),
             tuple(tuple(own for (own,) in of_file) for of_file in numbers),
+            placed.job.digest,
         )
 
 

@@ -1,7 +1,8 @@
 """Encrypted values in files of a folder, a few in each, so that a reader takes what it needs.
 
 A head says what the values are, as an `Encrypted` does, and which file has which of them. It is
-written last: where it is, all files are.
+written last: where it is, all files are. Each file carries the mark of its writing, which the head
+has, too: with a head of another writing, or under another name, it is refused.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +36,7 @@ PREFIX = "encrypted-"
 _FILE_BYTES = 1 << 22
 _MAX_RUNS = 1 << 20
 _MAX_VALUES = 1 << 26
+_MARK_BYTES = 16
 _NAME = re.compile(r"[a-z0-9-]{1,100}")
 
 
@@ -45,11 +48,13 @@ class Files:
         folder: The name of a folder within that of the head; empty for that itself.
         names: The files.
         numbers: The numbers of the values in each, in order.
+        mark: What tells the writing that they are of from every other.
     """
 
     folder: str
     names: tuple[str, ...]
     numbers: tuple[tuple[int, ...], ...]
+    mark: str
 
     @cached_property
     def file_of(self) -> Mapping[int, int]:
@@ -65,13 +70,43 @@ class Source:
         folder: The folder.
         head: The name of the head's file.
         run: Which run of the program's.
-        digest: What is in it.
+        digest: What is in it; empty for what a run has written for itself.
     """
 
     folder: Folder
     head: str
     run: int
     digest: str
+
+
+def write_part(folder: Folder, name: str, mark: str, record: Record) -> None:
+    """Write a file of values that carries the mark of its writing.
+
+    Raises:
+        StorageFullError: There is no space left for it.
+    """
+    folder.write(name, VALUES_KIND, {"mark": _mark_of(mark, name), **record})
+
+
+def read_part(folder: Folder, name: str, mark: str) -> Fields:
+    """The record of a file of values.
+
+    Raises:
+        ClusterFolderError: It is not seen from here.
+        MalformedBytesError: It is damaged, or is of another writing or has had another name.
+    """
+    fields = folder.read(name, VALUES_KIND)
+    if fields.word("mark") != _mark_of(mark, name):
+        raise MalformedBytesError(
+            f"cannot read {folder.url}/{name}: expected the file that was written with the head "
+            "of these values, got one of another writing or of another name; copy folders as a "
+            "whole, and open what was written anew once more"
+        )
+    return fields
+
+
+def _mark_of(mark: str, name: str) -> str:
+    return f"{mark}/{name}"
 
 
 class StoredRun(Mapping[int, Unread]):
@@ -86,9 +121,9 @@ class StoredRun(Mapping[int, Unread]):
 
         Raises:
             ClusterFolderError: It is not seen from here.
-            MalformedBytesError: It is damaged.
+            MalformedBytesError: It is damaged, or belongs to other values.
         """
-        fields = self._folder.read(self._files.names[place], VALUES_KIND)
+        fields = read_part(self._folder, self._files.names[place], self._files.mark)
         records = fields.items("values", most=_MAX_VALUES)
         numbers = self._files.numbers[place]
         if len(records) != len(numbers):
@@ -217,7 +252,7 @@ def _files(fields: Fields) -> Files:
     flat = [number for held in numbers for number in held]
     if len(names) != len(numbers) or len(set(flat)) != len(flat):
         raise MalformedBytesError(f"cannot read {fields.place}: a value is missing or comes twice")
-    return Files(folder, names, numbers)
+    return Files(folder, names, numbers, fields.word("mark"))
 
 
 def write_head(
@@ -235,7 +270,12 @@ def write_head(
     """
     told = {**like.described(), "runs": [{"numbers": [], "values": []}]}
     listed = [
-        {"folder": each.folder, "names": list(each.names), "numbers": [*map(list, each.numbers)]}
+        {
+            "folder": each.folder,
+            "names": list(each.names),
+            "numbers": [*map(list, each.numbers)],
+            "mark": each.mark,
+        }
         for each in runs
     ]
     record = {"values": told, "runs": listed, "nbytes": nbytes, "digest": digest}
@@ -258,6 +298,7 @@ def write_values(
         runs: For each run the numbers that each file takes, and what makes their records.
     """
     found: list[Files] = []
+    mark = secrets.token_hex(_MARK_BYTES)
     whole, total = hashlib.sha256(), 0
     for run, parts in enumerate(runs):
         names: list[str] = []
@@ -266,10 +307,10 @@ def write_values(
             records = list(made())
             names.append(f"{prefix}{run}-{place}")
             held.append(numbers)
-            folder.write(names[-1], VALUES_KIND, {"values": records})
+            write_part(folder, names[-1], mark, {"values": records})
             whole.update(digest_of({"numbers": list(numbers), "values": records}).encode())
             total += sum(map(record_bytes, records))
-        found.append(Files("", tuple(names), tuple(held)))
+        found.append(Files("", tuple(names), tuple(held), mark))
     digest = digest_of({**like.described(), "content": whole.hexdigest()})[:32]
     return write_head(folder, f"{prefix}head", like, found, total, digest)
 

@@ -24,7 +24,7 @@ from cloakwork.runtime.cluster.job import (
 )
 from cloakwork.runtime.cluster.moved import Moved, Receipt
 from cloakwork.runtime.cluster.settings import KEPT_OF_LIMIT
-from cloakwork.runtime.cluster.stored import VALUES_KIND
+from cloakwork.runtime.cluster.stored import read_part, write_part
 from cloakwork.runtime.evaluator import KIND, Evaluator
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes.base import ReadLimits
@@ -121,11 +121,13 @@ class Made:
         Raises:
             StorageFullError: There is no space left for them.
         """
-        order, files = self.order, self.order.job.files
+        order, job = self.order, self.order.job
         if order.keeps and not self.is_written:
-            files.write(order.values_file, VALUES_KIND, values_record(self.gives, self.scheme))
+            record = values_record(self.gives, self.scheme)
+            write_part(job.files, order.values_file, job.digest, record)
         if self.results and not self.is_written:
-            files.write(order.results_file, VALUES_KIND, values_record(self.results, self.scheme))
+            record = values_record(self.results, self.scheme)
+            write_part(job.files, order.results_file, job.digest, record)
 
 
 def grain_made(
@@ -189,7 +191,7 @@ def kept_values(order: Order, form: Form) -> Mapping[int, Any] | None:
         return None
     if not order.grain.gives:
         return {}
-    return read_values_file(files.read(order.values_file, VALUES_KIND), form)
+    return read_values_file(read_part(files, order.values_file, order.job.digest), form)
 
 
 def read_values_file(fields: Fields, form: Form) -> dict[int, Any]:
