@@ -82,3 +82,11 @@ def test_wrong_use_is_refused() -> None:
         cw.compile_integer_matmul(wide, wide)
     with pytest.raises(InvalidParametersError):
         cw.compile_integer_matmul((2, 2), (2, 2), modulus=101)
+
+
+def test_what_is_no_integer_is_shown() -> None:
+    specs = [cw.Spec(shape, bound=9) for shape in ((2, 3), (3, 2))]
+    program = cw.compile_integer_matmul(*specs, log_n=10, insecure=True)
+    client, _ = program.keygen()
+    with pytest.raises(NotIntegerError, match=r"expected 'a' to hold integers, got 0\.5; round"):
+        client.encrypt([[0.5, 1, 2], [3, 4, 5]], np.ones((3, 2), int))

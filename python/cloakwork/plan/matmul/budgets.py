@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -62,8 +61,7 @@ class Budgets:
         if not fitting:
             least = min(map(peak_bytes, within))
             raise MemoryBudgetError(
-                f"cannot compile {title}: its ciphertexts take {math.ceil(least / 1e6)} MB at "
-                f"once, {limit / 1e6:.0f} MB are allowed; multiply in parts, or allow more by "
-                "memory_limit"
+                f"cannot compile {title}: its ciphertexts take {least} bytes at once, at the "
+                f"least, {limit} are allowed; multiply in parts, or allow memory_limit={least}"
             )
         return fitting

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.arguments import shown
 from cloakwork.base.record import Limits
 from cloakwork.errors import NotIntegerError, ValueOutOfRangeError
 from cloakwork.programs.matrices import BlockLayout
@@ -254,8 +255,12 @@ class IntegerMatrixPacking(Packing):
         array = np.asarray(value)
         if array.dtype.kind not in "iub":
             array = object_array(value, port.name, action)
-            if not all(isinstance(each, int) for each in array.flat):
-                raise NotIntegerError(f"cannot {action}: expected {port.name!r} to hold integers")
+            came = next((each for each in array.flat if not isinstance(each, int)), None)
+            if came is not None:
+                raise NotIntegerError(
+                    f"cannot {action}: expected {port.name!r} to hold integers, got {shown(came)}; "
+                    "round it to integers, or compile a product of reals by cw.compile_matmul"
+                )
         rows, many = evaluation_rows(array, port.shape, port.name, action)
         assert port.low is not None
         assert port.high is not None
