@@ -1,6 +1,7 @@
 import pytest
 
-from cloakwork.errors import KeyBudgetError, MemoryBudgetError
+import cloakwork as cw
+from cloakwork.errors import KeyBudgetError, MemoryBudgetError, ProgramTooLargeError
 from cloakwork.plan.matmul.budgets import Budgets
 
 SIDES = [4, 8, 16]
@@ -29,3 +30,11 @@ def test_what_nothing_keeps_is_refused_with_the_least_that_is_needed() -> None:
     # Among those whose keys fit.
     with pytest.raises(MemoryBudgetError, match=r"allow memory_limit=12500000$"):
         kept_by(Budgets(keys=8, memory=10**7))
+
+
+@pytest.mark.parametrize("side", [10**5, 2**20, 2**40])
+def test_products_too_large_to_plan_are_refused_before(side: int) -> None:
+    for compiled in (cw.compile_matmul, cw.compile_integer_matmul):
+        specs = cw.Spec((side, 1), bound=1), cw.Spec((1, side), bound=1)
+        with pytest.raises(ProgramTooLargeError, match=r"ciphertexts, .* multiply in parts$"):
+            compiled(*specs)

@@ -60,6 +60,7 @@ def compile_integer_matmul(
         InsecureParametersError: The ring asked for falls short of 128-bit security.
         KeyBudgetError: The fewest keys take more than the budget.
         MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
+        ProgramTooLargeError: The matrices take more ciphertexts than a program can have.
         InvalidArgumentError: A bound is no integer, or results may have too many bits.
 
     Example:

@@ -62,6 +62,7 @@ def compile_matmul(
         InsecureParametersError: Those of the ring asked for fall short of 128-bit security.
         KeyBudgetError: The fewest keys take more than the budget.
         MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
+        ProgramTooLargeError: The matrices take more ciphertexts than a program can have.
         InvalidArgumentError: `costs` is no function, or a number is out of range.
 
     Example:

@@ -1,4 +1,4 @@
-"""Which ways to multiply matrices stay within the keys and the memory that are allowed."""
+"""Which ways to multiply matrices stay within the keys, memory and size that are allowed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cloakwork.errors import KeyBudgetError, MemoryBudgetError
+from cloakwork.errors import KeyBudgetError, MemoryBudgetError, ProgramTooLargeError
 
 W = TypeVar("W")
+
+# A program of as many is planned in some seconds.
+_MOST_CIPHERTEXTS = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +68,23 @@ class Budgets:
                 f"least, {limit} are allowed; multiply in parts, or allow memory_limit={least}"
             )
         return fitting
+
+
+def require_plannable(title: str, ciphertexts: int) -> None:
+    """Refuse, before it is planned, a product of more ciphertexts than a program can have.
+
+    Args:
+        title: What is computed, for errors.
+        ciphertexts: How many the matrices and the result take, at the least.
+
+    Raises:
+        ProgramTooLargeError: They are too many.
+
+    Example:
+        >>> require_plannable("a small product", 2)
+    """
+    if ciphertexts > _MOST_CIPHERTEXTS:
+        raise ProgramTooLargeError(
+            f"cannot compile {title}: its matrices and its result take {ciphertexts} ciphertexts, "
+            f"up to {_MOST_CIPHERTEXTS} can be planned; multiply in parts"
+        )

@@ -13,7 +13,7 @@ from cloakwork.errors import (
     KeyBudgetError,
     MemoryBudgetError,
 )
-from cloakwork.plan.matmul.budgets import Budgets
+from cloakwork.plan.matmul.budgets import Budgets, require_plannable
 from cloakwork.plan.matmul.parameters import filled, product_parameters, require_ring
 from cloakwork.plan.matmul.product import Product, families
 from cloakwork.plan.matmul.waste import without_waste
@@ -74,6 +74,7 @@ def cheapest_choice(title: str, product: Product, options: Options, rings: Seque
         InsecureParametersError: The largest ring is too small for 128-bit security.
         KeyBudgetError: The fewest keys take more than the budget.
         MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
+        ProgramTooLargeError: The matrices take more ciphertexts than a program can have.
 
     Example:
         >>> found = cheapest_choice(
@@ -81,6 +82,8 @@ def cheapest_choice(title: str, product: Product, options: Options, rings: Seque
         >>> found.parameters.log_n
         12
     """
+    # No ciphertext holds more numbers than its ring has coefficients.
+    require_plannable(title, product.numbers >> max(rings))
     found: list[Choice] = []
     refusal: Exception | None = None
     for log_n in rings:

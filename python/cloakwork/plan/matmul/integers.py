@@ -14,7 +14,7 @@ from cloakwork.errors import (
     NoiseExhaustedError,
 )
 from cloakwork.plan.cost.bgv import counted_costs
-from cloakwork.plan.matmul.budgets import Budgets
+from cloakwork.plan.matmul.budgets import Budgets, require_plannable
 from cloakwork.plan.matmul.parameters import product_sketch, require_ring
 from cloakwork.plan.matmul.product import Product, families
 from cloakwork.plan.matmul.waste import without_waste
@@ -105,6 +105,7 @@ def cheapest_integer_choice(
         InsecureParametersError: The largest ring is too small for 128-bit security.
         KeyBudgetError: The fewest keys take more than the budget.
         MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
+        ProgramTooLargeError: The matrices take more ciphertexts than a program can have.
 
     Example:
         >>> found = cheapest_integer_choice(
@@ -112,6 +113,8 @@ def cheapest_integer_choice(
         >>> found.parameter_sets[0].log_n
         13
     """
+    # No ciphertext holds more numbers than its ring has coefficients.
+    require_plannable(title, product.numbers >> max(rings))
     found: list[IntegerChoice] = []
     refusal: Exception | None = None
     for log_n in rings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cloakwork.plan.matmul.budgets import require_plannable
 from cloakwork.plan.matmul.lower import entered, given_out, multiplied
 from cloakwork.plan.matmul.product import Product
 from cloakwork.plan.matmul.recognise import MatrixView
@@ -57,7 +58,12 @@ def planned_product(
         views: How the left, the right tensor and the result are seen as matrices.
         origin: The user's line.
         numbers: What is multiplied.
+
+    Raises:
+        ProgramTooLargeError: The matrices take more ciphertexts than a program can have.
     """
+    found = product.counts(blocks)
+    require_plannable(title, found.left + found.right + found.products)
     is_real = numbers == "real"
     left = BlockLayout(blocks, "left", product.left_shape)
     right = BlockLayout(blocks, "right", product.right_shape)

@@ -53,6 +53,12 @@ class Product:
         return self.batch, self.rows, self.columns
 
     @property
+    def numbers(self) -> int:
+        """Of all matrices, the products among them."""
+        shapes = (self.left_shape, self.right_shape, self.shape)
+        return sum(math.prod(shape) for shape in shapes)
+
+    @property
     def multiplications(self) -> int:
         """Of numbers, in the clear."""
         return self.batch * self.rows * self.inner * self.columns
