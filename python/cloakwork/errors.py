@@ -283,7 +283,7 @@ class ClusterFolderError(CloakworkError, OSError):
     """A folder of a run or of encrypted values, or a file in it, is not there or is not seen.
 
     Raised when such a folder is opened, written to or run with. Give a `folder` that all machines
-    of a cluster share, and that is no file.
+    of a cluster share, not a file.
     """
 
 

@@ -167,7 +167,7 @@ class Evaluator(KeyHolder):
             MissingDependencyError: Dask's distributed is not installed.
             ClusterLostError: The cluster has no workers, or was lost on the way.
             WorkerVersionError: A worker has another version of Cloakwork.
-            ClusterFolderError: A worker does not see the folder, or it is none.
+            ClusterFolderError: A worker does not see the folder, or a file is in its place.
             StorageFullError: There is no space left in the folder.
             MissingKeyError: The evaluation keys are those of a program that needs fewer.
 
