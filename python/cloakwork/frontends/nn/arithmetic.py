@@ -99,12 +99,8 @@ def sum_of(call: Call, left: Any, right: Any, factor: float) -> Term:
         operands = spread(call, left, shape), spread(call, right, shape)
         return call.trace.sum(call.layer, *operands)
     if isinstance(left, Term):
-        return _affine(call, left, np.ones(()), factor * _known(right))
-    return _affine(call, right, np.full((), factor), _known(left))
-
-
-def _known(value: Any) -> g.Array:
-    return value if isinstance(value, np.ndarray) else array_of(value)
+        return _affine(call, left, np.ones(()), factor * array_of(right))
+    return _affine(call, right, np.full((), factor), array_of(left))
 
 
 def _affine(call: Call, value: Term, scale: g.Array, shift: g.Array) -> Term:

@@ -174,7 +174,9 @@ def unsupported_layer(layer: str, got: str, instead: str) -> UnsupportedLayerErr
 
 
 def array_of(value: Any) -> g.Array:
-    """A tensor or a number as numpy holds it."""
+    """A tensor, an array or a number as numpy holds it."""
+    if isinstance(value, np.ndarray):
+        return value
     if isinstance(value, (int, float)):
         return np.asarray(float(value))
     return np.array(value.detach().cpu().double().numpy())

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.frontends.nn.call import Call, array_of
+from cloakwork.frontends.nn.known import first_of_batch
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
@@ -110,18 +111,13 @@ def _labelled(call: Call, letters: str, operand: Any, batch: str) -> _Labelled:
         kept = [axis for axis, size in enumerate(shape) if size != 1]
         value: Term | g.Array = call.reshaped(operand, tuple(shape[axis] for axis in kept))
         return _Labelled("".join(letters[axis] for axis in kept), value)
-    # Of a letter that stands twice the diagonal; the batch first, of size 1 where there is none.
+    # Of a letter that stands twice the diagonal; the batch comes first.
     known = array_of(operand)
     once = "".join(dict.fromkeys(letters.replace(batch, "")))
     known = np.einsum(f"{letters}->{batch if batch in letters else ''}{once}", known)
-    known = known if batch in letters else known[None]
-    if len(known) not in (1, call.batch) or not (known == known[:1]).all():
-        raise call.unsupported("a known tensor with NaN, or that differs along the batch")
-    if not np.isfinite(known).all():
-        raise call.unsupported("a known tensor with an infinity", "leave it out")
-    kept = [axis for axis, size in enumerate(known.shape[1:]) if size != 1]
-    sizes = [known.shape[axis + 1] for axis in kept]
-    return _Labelled("".join(once[axis] for axis in kept), known[0].reshape(sizes))
+    known = first_of_batch(call, known if batch in letters else known[None])
+    kept = [axis for axis, size in enumerate(known.shape) if size != 1]
+    return _Labelled("".join(once[axis] for axis in kept), known.squeeze())
 
 
 def _shape(call: Call, labelled: _Labelled) -> g.Shape:

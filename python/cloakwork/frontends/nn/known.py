@@ -42,7 +42,15 @@ def without_batch(call: Call, value: Term, known: g.Array) -> g.Array:
     axes = len(call.trace.shape(value)) + 1
     if known.ndim > axes:
         raise call.unsupported("a known tensor with more axes than the network's")
-    known = known.reshape((1,) * (axes - known.ndim) + known.shape)
+    return first_of_batch(call, known.reshape((1,) * (axes - known.ndim) + known.shape))
+
+
+def first_of_batch(call: Call, known: g.Array) -> g.Array:
+    """A known tensor without its first axis, the batch, along which it must not differ.
+
+    Raises:
+        UnsupportedLayerError: It differs, or is not finite.
+    """
     if not np.isfinite(known).all():
         raise call.unsupported("a known tensor with NaN or an infinity", "leave it out")
     same = np.array_equal(known, np.broadcast_to(known[:1], known.shape))

@@ -131,7 +131,7 @@ def mean(call: Call) -> Term:
     """The mean over some axes."""
     value = call.value()
     shape = call.trace.shape(value)
-    count = math.prod(shape[axis] for axis in _reduced_axes(call))
+    count = math.prod(shape[axis] for axis in reduced_axes(call))
     if not count:
         raise call.unsupported("a mean of no elements")
     return _reduced(call, value, 1.0 / count)
@@ -144,10 +144,7 @@ def total(call: Call) -> Term:
 
 def running_total(call: Call) -> Term:
     """Of each number the sum with all before it along an axis."""
-    value = call.value()
-    axis = int(call.arguments["dim"]) % (len(call.trace.shape(value)) + 1) - 1
-    if axis < 0:
-        raise call.unsupported("a sum over the batch")
+    value, (axis,) = call.value(), reduced_axes(call)
     last = _moved_axis(call, value, axis, -1)
     size = call.trace.shape(value)[axis]
     sums = call.append(_linear(np.tril(np.ones((size, size))), None), last)
@@ -174,7 +171,7 @@ def _linear(weight: g.Array, bias: g.Array | None) -> g.Linear:
     return g.Linear(weight, np.zeros(len(weight)) if bias is None else bias)
 
 
-def _reduced_axes(call: Call) -> tuple[int, ...]:
+def reduced_axes(call: Call) -> tuple[int, ...]:
     """The axes that a reduction takes, counted without the batch."""
     axes = len(call.trace.shape(call.value())) + 1
     asked = call.arguments.get("dim")
@@ -189,7 +186,7 @@ def _reduced_axes(call: Call) -> tuple[int, ...]:
 def _reduced(call: Call, value: Term, factor: float) -> Term:
     """The sum over axes, times a factor: a linear map of those axes, brought to the end."""
     shape = call.trace.shape(value)
-    taken = _reduced_axes(call)
+    taken = reduced_axes(call)
     left = [axis for axis in range(len(shape)) if axis not in taken]
     count = math.prod(shape[axis] for axis in taken)
     order = np.arange(math.prod(shape)).reshape(shape).transpose(*left, *taken)
@@ -219,10 +216,20 @@ def _widened(
     return np.where(np.expand_dims(inside, [each for each in range(3) if each != axis]), taken, -1)
 
 
-def _as_image(call: Call, value: Term, dimensions: int) -> Term:
+def image_shape(call: Call, value: Term, dimensions: int) -> g.Shape:
+    """Channels and sizes of an image, which has so many dimensions.
+
+    Raises:
+        UnsupportedLayerError: It has more or fewer.
+    """
     shape = call.trace.shape(value)
     if len(shape) != dimensions + 1:
         raise call.unsupported(f"a batch of shape (batch, {', '.join(map(str, shape))})")
+    return shape
+
+
+def _as_image(call: Call, value: Term, dimensions: int) -> Term:
+    shape = image_shape(call, value, dimensions)
     return call.reshaped(value, (shape[0], 1, shape[1])) if dimensions == 1 else value
 
 

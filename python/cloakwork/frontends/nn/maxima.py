@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cloakwork.frontends.nn import arithmetic
 from cloakwork.frontends.nn.call import Call
+from cloakwork.frontends.nn.layers import image_shape, reduced_axes
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
@@ -78,7 +79,7 @@ def soft_shrink(call: Call) -> Term:
 def max_pool(call: Call) -> Term:
     """The largest number in each window."""
     value = call.value()
-    channels, *sizes = _image_shape(call, value)
+    channels, *sizes = image_shape(call, value, 1 if call.name.endswith("1d") else 2)
     axes = len(sizes)
     kernel = _numbers(call, "kernel_size", axes)
     stride = _numbers(call, "stride", axes) if call.arguments["stride"] else kernel
@@ -99,7 +100,7 @@ def max_pool(call: Call) -> Term:
 def adaptive_max_pool(call: Call) -> list[Any]:
     """The largest number in each of some windows; torch's second result, their places, is none."""
     value = call.value()
-    channels, *sizes = _image_shape(call, value)
+    channels, *sizes = image_shape(call, value, 1 if call.name.endswith("1d") else 2)
     counts = _numbers(call, "output_size", len(sizes))
     if any(not count or size % count for size, count in zip(sizes, counts, strict=True)):
         raise call.unsupported(f"{counts} windows of unequal size over {tuple(sizes)}")
@@ -114,11 +115,7 @@ def largest_over_axes(call: Call) -> Term:
     """The largest number along some axes."""
     value = call.value()
     shape = call.trace.shape(value)
-    asked = call.arguments["dim"]
-    axes = [asked] if isinstance(asked, int) else list(asked)
-    taken = sorted({int(axis) % (len(shape) + 1) - 1 for axis in axes})
-    if not taken or taken[0] < 0:
-        raise call.unsupported("a maximum over the batch; name the other axes")
+    taken = reduced_axes(call)
     left = [axis for axis in range(len(shape)) if axis not in taken]
     numbers = np.arange(math.prod(shape)).reshape(shape).transpose(*taken, *left)
     lead = tuple(shape[axis] for axis in left)
@@ -160,17 +157,8 @@ def _larger(call: Call, left: Any, right: Any) -> Term:
     return arithmetic.sum_of(call, above, right, 1.0)
 
 
-def _image_shape(call: Call, value: Term) -> g.Shape:
-    shape = call.trace.shape(value)
-    axes = 1 if "1d" in call.name else 2
-    if len(shape) != axes + 1:
-        raise call.unsupported(f"a batch of shape (batch, {', '.join(map(str, shape))})")
-    return shape
-
-
 def _numbers(call: Call, argument: str, axes: int) -> tuple[int, ...]:
-    pair = call.pair(argument)
-    return pair[-axes:]
+    return call.pair(argument)[-axes:]
 
 
 def _windows(call: Call, value: Term) -> g.Shape:
