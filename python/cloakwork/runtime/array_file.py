@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import math
 import os
 import tempfile
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from cloakwork.base.arguments import file_path, shown
 from cloakwork.errors import InvalidArgumentError, StorageFullError
 from cloakwork.programs.packing import Allocate
+from cloakwork.runtime.storage import NO_ROOM
 
 _ACTION = "write an array"
 
@@ -84,7 +84,7 @@ def _allocated(target: Path, beside: Path, shape: tuple[int, ...], kind: Any) ->
         with open(beside, "r+b") as file:
             os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno not in NO_ROOM:
             raise
         nbytes = math.prod(shape) * np.dtype(kind).itemsize
         raise StorageFullError(

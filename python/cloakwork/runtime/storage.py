@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from cloakwork.errors import StorageFullError
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def named_full_disk(place: str, advice: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in _NO_ROOM:
+        if error.errno not in NO_ROOM:
             raise
         raise StorageFullError(
             f"cannot write {place}: there is no space left ({error.strerror}); free space or "
