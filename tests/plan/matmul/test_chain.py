@@ -6,13 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloakwork.plan.matmul.chain import AnyGeometry, Geometry, bounds_in, geometries, lowered_chain
-from cloakwork.plan.matmul.spine import Factor, Spine, Times, spines
-from cloakwork.plan.passes.levels import depth_of, lowest_levels
-from cloakwork.programs.bounds import value_bounds
+from cloakwork.plan.matmul.chain import Geometry, geometries, lowered_chain
+from cloakwork.plan.matmul.spine import Factor, Times, spines
 from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum
-from cloakwork.programs.slots import Constant, Output, Rotate
-from cloakwork.runtime.simulate import results
+from cloakwork.programs.slots import Constant, Rotate
+from tests.plan.matmul.chains import run_chain
 
 SLOTS = 64
 
@@ -32,22 +30,6 @@ def square(node: Node) -> Contract:
 
 def matrices(*shapes: tuple[int, int]) -> list[Source]:
     return [Source(f"x{number}", shape) for number, shape in enumerate(shapes)]
-
-
-def run_chain(spine: Spine, geometry: AnyGeometry, arrays: dict[Source, Any]) -> tuple[Any, int]:
-    """The result of a chain in a geometry, and the levels that it takes."""
-    lowered = lowered_chain("chain", spine, geometry)
-    program = lowest_levels(lowered.program)
-    inputs = [v for source, place in lowered.sources for v in place.pack(arrays[source])]
-    found = [each.real for each in results(program, inputs)]
-    bounds = value_bounds(program, bounds_in(lowered, dict.fromkeys(arrays, 1.0)))
-    largest = max(
-        bounds[number] or 0.0
-        for number, operation in enumerate(program.operations)
-        if isinstance(operation, Output)
-    )
-    assert max(np.abs(each).max() for each in found) <= largest * (1 + 1e-9)
-    return lowered.result.unpack(found), depth_of(program)
 
 
 SIZES = st.integers(1, 30)
@@ -76,7 +58,7 @@ def test_functions_of_numbers_stand_between_products(
     (spine,) = spines([last])
     assert spine.transposed == flipped
     geometry = data.draw(st.sampled_from(list(geometries(spine, SLOTS))))
-    made, _ = run_chain(spine, geometry, arrays)
+    made, _, _ = run_chain(spine, geometry, arrays)
     np.testing.assert_allclose(made, expected, atol=1e-8)
 
 

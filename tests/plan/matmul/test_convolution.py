@@ -7,17 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cloakwork as cw
-from cloakwork.plan.matmul.chain import bounds_in, geometries, lowered_chain
+from cloakwork.plan.matmul.chain import geometries
 from cloakwork.plan.matmul.convolution import Convolution, convolution
 from cloakwork.plan.matmul.matrix_plan import matrix_plan
 from cloakwork.plan.matmul.spine import spines
-from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.tensors.search import Task
-from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum
 from cloakwork.programs.keys import required_keys
-from cloakwork.programs.slots import Output, RotatedProducts
-from cloakwork.runtime.simulate import results
+from cloakwork.programs.slots import RotatedProducts
+from tests.plan.matmul.chains import run_chain
 
 SLOTS = 64
 
@@ -133,21 +131,11 @@ def test_layers_follow_a_convolution_as_it_lies(
     rng = np.random.default_rng(seed)
     arrays = {each: rng.uniform(-1, 1, each.shape) for each in (kernels, images, middle, last)}
     geometry = data.draw(st.sampled_from(list(geometries(spine, SLOTS))))
-    lowered = lowered_chain("network", spine, geometry)
-    program = lowest_levels(lowered.program)
-    assert depth_of(program) == 5
-    inputs = [v for source, place in lowered.sources for v in place.pack(arrays[source])]
-    found = [each.real for each in results(program, inputs)]
-    bounds = value_bounds(program, bounds_in(lowered, dict.fromkeys(arrays, 1.0)))
-    largest = max(
-        bounds[number] or 0.0
-        for number, operation in enumerate(program.operations)
-        if isinstance(operation, Output)
-    )
-    assert max(np.abs(each).max() for each in found) <= largest * (1 + 1e-9)
+    found, depth, largest = run_chain(spine, geometry, arrays)
+    assert depth == 5
     hidden = in_the_clear(arrays[kernels], arrays[images], 2, positions)
     expected = arrays[last] @ (arrays[middle] @ hidden**2) ** 2
-    np.testing.assert_allclose(lowered.result.unpack(found), expected, atol=1e-8 * largest)
+    np.testing.assert_allclose(found, expected, atol=1e-8 * largest)
 
 
 def network_of(columns: int) -> tuple[Node, list[Source]]:
