@@ -331,33 +331,33 @@ fn every_set_refreshes_a_thousand_times_in_a_small_ring() {
 }
 
 #[test]
-#[ignore = "slow: full size"]
+#[ignore = "slow: full size, 4 GB"]
 fn the_set_of_2_15_refreshes_at_full_size() {
     refresh_at_full_size(15, 14, Packing::Complex, 10);
     refresh_at_full_size(15, 14, Packing::Real, 10);
 }
 
 #[test]
-#[ignore = "slow: full size, 5 GB"]
+#[ignore = "slow: full size, 7 GB"]
 fn the_set_of_2_16_refreshes_complex_numbers_at_full_size() {
     refresh_at_full_size(16, 15, Packing::Complex, 10);
 }
 
 #[test]
-#[ignore = "slow: full size, 5 GB"]
+#[ignore = "slow: full size, 7 GB"]
 fn the_set_of_2_16_refreshes_real_numbers_at_full_size() {
     refresh_at_full_size(16, 15, Packing::Real, 10);
 }
 
 /// Of few slots, as the keys for all of them take 15 GB.
 #[test]
-#[ignore = "slow: full size, 8 GB"]
+#[ignore = "slow: full size, 13 GB"]
 fn the_set_of_2_17_refreshes_complex_numbers_at_full_size() {
     refresh_at_full_size(17, 8, Packing::Complex, 10);
 }
 
 #[test]
-#[ignore = "slow: full size, 8 GB"]
+#[ignore = "slow: full size, 13 GB"]
 fn the_set_of_2_17_refreshes_real_numbers_at_full_size() {
     refresh_at_full_size(17, 8, Packing::Real, 10);
 }
