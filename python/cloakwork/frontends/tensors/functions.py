@@ -23,10 +23,9 @@ def within(x: T, low: float, high: float) -> T:
 
     Functions after it are computed over this range instead of the one that follows from the
     bounds of the inputs, which is often much wider; and the parameters of a compiled program, its
-    bootstraps and its error are for numbers of this range from there on. Numbers
-    outside it give wrong results: a client of a compiled program runs it in the clear first and
-    refuses to encrypt such inputs; an eager evaluator cannot know, nor can a client that has some
-    of the inputs.
+    bootstraps and its error are for numbers of this range from there on. Numbers outside it give
+    wrong results: a client of a compiled program runs it in the clear first and refuses to encrypt
+    such inputs; an eager evaluator cannot know, nor can a client that has some of the inputs.
 
     Args:
         x: The tensor.
