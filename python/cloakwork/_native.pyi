@@ -165,6 +165,12 @@ class CkksEstimate:
     def bootstrap(self, bootstrapping: Bootstrapping) -> CkksEstimate: ...
     def flooded(self, *, statistical_bits: int, decryptions: int) -> CkksEstimate: ...
     @staticmethod
+    def weighted_sums(
+        ciphertexts: Sequence[CkksEstimate],
+        weights: NDArray[np.float64],
+        offsets: NDArray[np.float64],
+    ) -> list[CkksEstimate]: ...
+    @staticmethod
     def rotated_products(
         left: Sequence[CkksEstimate], right: Sequence[CkksEstimate]
     ) -> CkksEstimate: ...
@@ -440,6 +446,12 @@ class Evaluator:
         coefficients: Sequence[float],
         basis: Literal["monomial", "chebyshev"],
     ) -> Ciphertext: ...
+    def weighted_sums(
+        self,
+        ciphertexts: Sequence[Ciphertext],
+        weights: NDArray[np.float64],
+        offsets: NDArray[np.float64],
+    ) -> list[Ciphertext]: ...
     def rotated_products(
         self, left: Sequence[Ciphertext], right: Sequence[Ciphertext], step: int
     ) -> RotatedProducts: ...

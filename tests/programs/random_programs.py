@@ -33,7 +33,9 @@ from cloakwork.programs.slots import (
     State,
     Sub,
     SwitchProduct,
+    TakeSum,
     Vector,
+    WeightedSums,
     polynomial_depth,
 )
 from cloakwork.runtime.executor import run
@@ -49,6 +51,7 @@ ORIGINS = ["", "here.py:1", 'say "%0" # x\n']
 KINDS: list[type[Operation]] = [Add, Sub, Mul, Neg, Rotate, Linear, Polynomial, Rescale]
 KINDS += [Mul, Rotate, Rescale, DropLevel, Constant]
 KINDS += [RotatedProducts, DiagonalProducts, AddProducts, SwitchProduct, SwitchProduct]
+KINDS += [WeightedSums, TakeSum, TakeSum]
 # Only one, by one level, in a program.
 REFRESHING_KINDS = [*KINDS, Bootstrap]
 
@@ -84,7 +87,7 @@ def programs(
             append(operation)
         if isinstance(operation, Bootstrap):
             kinds = KINDS
-    ready = [n for n, state in enumerate(states) if _is_ready(state, 0)]
+    ready = [n for n, state in enumerate(states) if _is_ready(state, 0) and not state.sums]
     for operand in draw(st.lists(st.sampled_from(ready), min_size=1, max_size=3)):
         append(Output(operand))
     return builder.finish()
@@ -124,7 +127,8 @@ def _operations(
         return Constant(draw(vectors(slots)))
     numbers = range(len(states))
     products = [n for n in numbers if states[n].products]
-    encrypted = [n for n in numbers if states[n].level is not None and n not in products]
+    sums = [n for n in numbers if states[n].sums]
+    encrypted = [n for n in numbers if states[n].level is not None and n not in (*products, *sums)]
     candidates = {
         Mul: [n for n in encrypted if _is_ready(states[n], 1)],
         Linear: [n for n in encrypted if _is_ready(states[n], 1)],
@@ -136,6 +140,8 @@ def _operations(
         DiagonalProducts: [n for n in encrypted if _is_ready(states[n], 1)],
         AddProducts: products,
         SwitchProduct: products,
+        WeightedSums: [n for n in encrypted if _is_ready(states[n], 1)],
+        TakeSum: sums,
     }.get(kind, encrypted)
     if not candidates:
         return None
@@ -168,6 +174,14 @@ def _operations(
         terms = turns * draw(st.integers(1, 2))
         u, v = ([draw(st.sampled_from(partners)) for _ in range(terms)] for _ in range(2))
         return DiagonalProducts(tuple(u), tuple(v), slots // turns)
+    if kind is WeightedSums:
+        partners = [n for n in encrypted if states[n] == state]
+        terms = draw(st.lists(st.sampled_from(partners), min_size=1, max_size=3))
+        offsets = draw(st.lists(NUMBERS, min_size=1, max_size=3))
+        weights = [[draw(NUMBERS) for _ in terms] for _ in offsets]
+        return WeightedSums(tuple(terms), np.array(weights), np.array(offsets))
+    if kind is TakeSum:
+        return TakeSum(first, draw(st.integers(0, state.sums - 1)))
     if kind is Rotate:
         return Rotate(first, draw(st.integers(1, slots - 1)))
     if kind is Linear:
@@ -225,6 +239,10 @@ def _facts_of(operation: Operation) -> tuple[object, ...]:
             return (*numbers, steps)
         case RotatedProducts(step=step):
             return (*numbers, step)
+        case WeightedSums(weights=weights, offsets=offsets):
+            return (*numbers, weights.shape, weights.tobytes(), offsets.tobytes())
+        case TakeSum(number=number):
+            return (*numbers, number)
         case RotateSum(added=added, subtracted=subtracted):
             return (*numbers, added, subtracted)
         case Linear(diagonals=diagonals, baby_steps=baby_steps):

@@ -23,6 +23,8 @@ from cloakwork.programs.slots import (
     Rotate,
     SlotProgram,
     Sub,
+    TakeSum,
+    WeightedSums,
 )
 from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.executor import run
@@ -69,6 +71,12 @@ def _rotated_products(builder: Builder, x: int, y: int) -> int:
     return _rescaled(builder, builder.append(Add(builder.append(Add(*turned)), total)))
 
 
+def _weighted_sums(builder: Builder, x: int, y: int) -> int:
+    weights, offsets = np.array([[0.5, -1.0], [0.0, 2.0]]), np.array([0.25, -1.0])
+    sums = builder.append(WeightedSums((x, y), weights, offsets))
+    return builder.append(Sub(builder.append(TakeSum(sums, 0)), builder.append(TakeSum(sums, 1))))
+
+
 STEPS: dict[str, tuple[int, Step]] = {
     "add": (0, lambda b, x, y: b.append(Add(x, y))),
     "add constant": (0, lambda b, x, _: b.append(Add(x, b.append(Constant(C))))),
@@ -101,6 +109,7 @@ STEPS: dict[str, tuple[int, Step]] = {
         2,
         lambda b, x, _: b.append(Polynomial(x, (0.5, -1.0, 0.25, 2.0), "monomial")),
     ),
+    "weighted sums": (1, _weighted_sums),
     "chebyshev": (
         3,
         lambda b, x, _: b.append(Polynomial(x, (0.1, 0.5, 0.0, -1.0, 0.0, 0.3), "chebyshev")),

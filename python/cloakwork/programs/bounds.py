@@ -77,7 +77,8 @@ def value_bounds(
         if number in ceilings:
             made = np.minimum(made, ceilings[number])
         slots[number] = made
-        is_vector = not isinstance(operation, Constant) and not program.states[number].products
+        state = program.states[number]
+        is_vector = not isinstance(operation, Constant) and not (state.products or state.sums)
         bounds.append(float(made.max()) if is_vector else None)
         for value in (number, *operation.operands):
             if last_use.get(value, number) == number:

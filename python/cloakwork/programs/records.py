@@ -1,11 +1,13 @@
 """Programs as the records that files hold, see `base.record`.
 
 The operations of a slot program stand in a record as in its text, compressed; its vectors are
-one array, each once, and the diagonals of its transforms are arrays of their elements.
+one array, each once, and so are its matrices; the diagonals of its transforms are arrays of their
+elements.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,18 +25,21 @@ from cloakwork.programs.text import Named, Naming, operation_lines, read_operati
 from cloakwork.programs.tokens import Tokens
 
 _MAX_TRANSFORMS = 1 << 20
+_MATRIX_AXES = 2
 # In memory operations take some tens of times as much as their text.
 _TEXT_BYTES = 1 << 24
 
 
 class _Tables(Naming):
-    """Names transforms by number as well."""
+    """Names transforms and matrices by number as well."""
 
     def __init__(self) -> None:
         super().__init__()
         self.transforms: list[SparseDiagonals] = []
+        self.matrices: list[NDArray[np.float64]] = []
         self._numbers: dict[bytes, int] = {}
         self._by_identity: dict[int, int] = {}
+        self._matrix_numbers: dict[bytes, int] = {}
 
     def diagonals(self, diagonals: Mapping[int, NDArray[Any]]) -> str:
         if not isinstance(diagonals, SparseDiagonals):
@@ -46,6 +51,14 @@ class _Tables(Naming):
                 self.transforms.append(diagonals)
             self._by_identity[id(diagonals)] = number
         return f"t{number}"
+
+    def matrix(self, matrix: NDArray[np.float64]) -> str:
+        digest = hashlib.blake2b(np.ascontiguousarray(matrix).data).digest()
+        key = repr(matrix.shape).encode() + digest
+        number = self._matrix_numbers.setdefault(key, len(self.matrices))
+        if number == len(self.matrices):
+            self.matrices.append(matrix)
+        return f"m{number}"
 
 
 def slots_record(program: SlotProgram) -> Record:
@@ -61,6 +74,8 @@ def slots_record(program: SlotProgram) -> Record:
         "operations": np.frombuffer(text, dtype=np.uint8),
         "vectors": np.stack(vectors) if vectors else empty,
         "transforms": list(map(_transform_record, tables.transforms)),
+        # Programs without have no such entry, as they had before there were any.
+        **({"matrices": tables.matrices} if tables.matrices else {}),
     }
 
 
@@ -90,12 +105,24 @@ def read_slots(fields: Fields) -> SlotProgram:
     try:
         lines = packed.tobytes().decode("utf-8", "surrogatepass").split("\n")
         builder = Builder(fields.text("title"), slots, numbers)
-        named = Named(list(vectors), transforms)
+        named = Named(list(vectors), transforms, _read_matrices(fields))
         for line in lines:
             read_operation(Tokens(line), named, builder)
         return builder.finish()
     except (CloakworkError, UnicodeDecodeError) as error:
         raise MalformedBytesError(f"cannot read {fields.place}: {error}") from error
+
+
+def _read_matrices(fields: Fields) -> list[NDArray[np.float64]]:
+    if not fields.has("matrices"):
+        return []
+    given = fields.items("matrices", most=_MAX_TRANSFORMS)
+    if not all(
+        isinstance(each, np.ndarray) and each.dtype == np.float64 and each.ndim == _MATRIX_AXES
+        for each in given
+    ):
+        raise fields.wrong("matrices", "matrices of float64")
+    return given
 
 
 def _read_transform(fields: Fields, slots: int) -> SparseDiagonals:

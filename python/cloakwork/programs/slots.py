@@ -11,7 +11,8 @@ diagonal d times its operand rotated by d. Levels are explicit. Over reals a pro
 have no scale: there a `Rescale` is modulus switching, which reduces noise.
 
 The value of `RotatedProducts` is no vector but several products at once, whose keys are not
-switched; `SwitchProduct` makes a vector of one of them.
+switched; `SwitchProduct` makes a vector of one of them. That of `WeightedSums` is several sums,
+and `TakeSum` takes one of them.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ from cloakwork.programs.operations import (
     State,
     Sub,
     SwitchProduct,
+    TakeSum,
+    WeightedSums,
 )
 from cloakwork.programs.operations.base import (
     DTYPES,
@@ -91,7 +94,9 @@ __all__ = [
     "State",
     "Sub",
     "SwitchProduct",
+    "TakeSum",
     "Vector",
+    "WeightedSums",
     "polynomial_depth",
 ]
 
@@ -128,6 +133,11 @@ def _context(
             raise InvalidProgramError(
                 f"cannot use {operation.kind}: %{number} is {states[number].products} rotated "
                 "products and no vector; take one of them by switch_product"
+            )
+        if states[number].sums and not operation.takes_sums:
+            raise InvalidProgramError(
+                f"cannot use {operation.kind}: %{number} is {states[number].sums} weighted sums "
+                "and no vector; take one of them by take_sum"
             )
     of_operands = [operations[number] for number in operation.operands]
     return Context(

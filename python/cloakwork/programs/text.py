@@ -27,6 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, get_args
 
+import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
@@ -110,10 +111,12 @@ class Named:
         vectors: Vectors by number, v0, v1 and so on.
         transforms: Diagonals by number, t0, t1 and so on; text that a person reads has none, and
             writes the vector of every diagonal.
+        matrices: Matrices by number, m0, m1 and so on; likewise text has every number.
     """
 
     vectors: Sequence[NDArray[Any]] = ()
     transforms: Sequence[Any] = ()
+    matrices: Sequence[NDArray[np.float64]] = ()
 
     def vector(self, tokens: Tokens) -> NDArray[Any]:
         """Take the name of a vector."""
@@ -124,6 +127,28 @@ class Named:
         """Take the name of a transform."""
         diagonals: Mapping[int, NDArray[Any]] = _taken(tokens, "t", self.transforms)
         return diagonals
+
+    def matrix(self, tokens: Tokens) -> NDArray[np.float64]:
+        """Take the name of a matrix, or its rows."""
+        if not tokens.accept("["):
+            matrix: NDArray[np.float64] = _taken(tokens, "m", self.matrices)
+            return matrix
+        rows = [_read_row(tokens)]
+        while tokens.accept(","):
+            rows.append(_read_row(tokens))
+        tokens.expect("]")
+        if len({*map(len, rows)}) > 1:
+            raise InvalidProgramError("the rows of a matrix have different lengths")
+        return np.array(rows, dtype=np.float64)
+
+
+def _read_row(tokens: Tokens) -> list[float]:
+    tokens.expect("[")
+    row = [tokens.real()]
+    while tokens.accept(","):
+        row.append(tokens.real())
+    tokens.expect("]")
+    return row
 
 
 def _taken(tokens: Tokens, prefix: str, given: Sequence[Any]) -> Any:
@@ -147,6 +172,11 @@ class Naming:
         """The diagonals of a transform."""
         entries = [f"{d}: {self.vector(vector)}" for d, vector in diagonals.items()]
         return f"{{{', '.join(entries)}}}"
+
+    def matrix(self, matrix: NDArray[np.float64]) -> str:
+        """The rows of a matrix."""
+        rows = [f"[{', '.join(map(repr, row))}]" for row in matrix.tolist()]
+        return f"[{', '.join(rows)}]"
 
 
 def operation_lines(program: SlotProgram, naming: Naming) -> list[str]:

@@ -28,6 +28,7 @@ _NUMBERED = {
     "%": "a value such as %3",
     "v": "a vector such as v3",
     "t": "a transform such as t3",
+    "m": "a matrix such as m3, or its rows",
     "x": "a count such as x3",
 }
 

@@ -31,7 +31,7 @@ from cloakwork.runtime.degrees import degrees
 # A diagonal that is encoded already takes one inner product: this share of one that is not.
 _KEPT_SHARE = 0.1
 # Words of which doubles hold sums of products.
-_EXACT_WORD_BITS = 24
+_EXACT_WORD_BITS = 26
 # Clear products of such words that take as long as a transform, for each coefficient of a limb and
 # each of the log N layers of the transform.
 _MULTIPLICATIONS = 2.7

@@ -175,4 +175,6 @@ def _bytes(state: State, degree: int, bytes_at: Callable[[State], int]) -> int:
     if state.products:
         # Four polynomials each, for the two of a ciphertext.
         return 2 * state.products * bytes_at(state)
+    if state.sums:
+        return state.sums * bytes_at(state)
     return bytes_at(state) * (degree + 1) // 2

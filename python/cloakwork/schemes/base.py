@@ -33,6 +33,31 @@ class Leveled(Protocol):
 
 V = TypeVar("V", bound=Leveled)
 
+
+class Sums(tuple[Any, ...]):
+    """Weighted sums, each a value; see `programs.operations.weighted`.
+
+    Example:
+        >>> from cloakwork.schemes.clear_real import ClearVector
+        >>> sums = Sums([ClearVector(np.ones(2), 3), ClearVector(np.zeros(2), 3)])
+        >>> sums.level, sums.nbytes
+        (3, 32)
+    """
+
+    __slots__ = ()
+
+    @property
+    def level(self) -> int:
+        """The level of all of them."""
+        level: int = self[0].level
+        return level
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all of them."""
+        return sum(each.nbytes for each in self)
+
+
 # Of decryptions for others; far fewer bits exhaust any precision.
 _MAX_BITS = 1 << 16
 _MAX_DECRYPTIONS = 1 << 62
@@ -106,6 +131,17 @@ class Backend(Protocol[V]):
     def switch_product_and_rescale(self, products: Any, steps: int) -> V:
         """What `switch_product` makes, rescaled; some backends do both at once for less."""
         return self.rescale(self.switch_product(products, steps))
+
+    def weighted_sums(
+        self, values: Sequence[V], weights: NDArray[np.float64], offsets: NDArray[np.float64]
+    ) -> Any:
+        """For each row of weights the sum of multiples, and an offset, one level down."""
+        raise InvalidProgramError("cannot run weighted_sums: programs over integers have none")
+
+    def take_sum(self, sums: Any, number: int) -> V:
+        """One of weighted sums."""
+        taken: V = sums[number]
+        return taken
 
     def rescale(self, value: V) -> V:
         """The same numbers one level down, over reals at that level's scale."""

@@ -32,7 +32,7 @@ from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis, Bootstrap, SlotProgram, State, Vector
-from cloakwork.schemes.base import Backend, Decrypted, Flooding, levels_of
+from cloakwork.schemes.base import Backend, Decrypted, Flooding, Sums, levels_of
 from cloakwork.schemes.ckks_estimates import CkksEstimates
 from cloakwork.schemes.clear_real import ClearReal, RealScheme
 from cloakwork.schemes.recent_plaintexts import RecentPlaintexts
@@ -152,6 +152,9 @@ class CkksBackend(Backend[Ciphertext]):
 
     def switch_product_and_rescale(self, products: RotatedProducts, steps: int) -> Ciphertext:
         return self._evaluator.switch_product_and_rescale(products, steps // products.step)
+
+    def weighted_sums(self, values: Sequence[Ciphertext], weights: Vector, offsets: Vector) -> Sums:
+        return Sums(self._evaluator.weighted_sums(values, weights.ravel(), offsets))
 
     def rescale(self, value: Ciphertext) -> Ciphertext:
         return self._evaluator.relinearize_and_rescale(value)

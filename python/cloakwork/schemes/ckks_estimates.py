@@ -14,7 +14,7 @@ from cloakwork._native import CkksEstimate, LinearTransform, Parameters
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis, Vector
-from cloakwork.schemes.base import Backend
+from cloakwork.schemes.base import Backend, Sums
 
 
 class CkksEstimates(Backend[CkksEstimate]):
@@ -101,6 +101,11 @@ class CkksEstimates(Backend[CkksEstimate]):
 
     def switch_product_and_rescale(self, products: CkksEstimate, steps: int) -> CkksEstimate:
         return products.switch_product_and_rescale()
+
+    def weighted_sums(
+        self, values: Sequence[CkksEstimate], weights: Vector, offsets: Vector
+    ) -> Sums:
+        return Sums(CkksEstimate.weighted_sums(values, weights.ravel(), offsets))
 
     def rescale(self, value: CkksEstimate) -> CkksEstimate:
         return value.relinearize_and_rescale()

@@ -33,6 +33,7 @@ from cloakwork.schemes.base import (
     Decrypted,
     ReadLimits,
     SlotScheme,
+    Sums,
     levels_of,
     require_slots,
 )
@@ -191,6 +192,14 @@ class ClearBackend(Backend[ClearVector]):
             ClearVector(row, products.level, waiting=True), NoiseModel.switching
         )
         return self._with_error(taken, NoiseModel.rotation)
+
+    @_outgrowing
+    def weighted_sums(
+        self, values: Sequence[ClearVector], weights: Vector, offsets: Vector
+    ) -> Sums:
+        rows = weights @ np.stack([each.slots for each in values]) + offsets[:, np.newaxis]
+        level = values[0].level - 1
+        return Sums(self._with_error(ClearVector(row, level), NoiseModel.rounding) for row in rows)
 
     def rescale(self, value: ClearVector) -> ClearVector:
         return self._with_error(ClearVector(value.slots, value.level - 1), NoiseModel.rounding)

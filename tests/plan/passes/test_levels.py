@@ -24,6 +24,7 @@ from cloakwork.programs.slots import (
     Rotate,
     RotatedProducts,
     SlotProgram,
+    WeightedSums,
     polynomial_depth,
 )
 from tests.programs.random_programs import KINDS, facts, programs, results
@@ -65,13 +66,13 @@ def least_levels(program: SlotProgram, floor: int) -> list[int]:
                 has_changed |= raised(number, floor)
             elif isinstance(operation, Mul | Linear | RotatedProducts):
                 has_changed |= raised(number, 1)
-            elif isinstance(operation, Rescale):
+            elif isinstance(operation, Rescale | WeightedSums):
                 taken = 1
             elif isinstance(operation, Polynomial):
                 taken = polynomial_depth(operation.coefficients)
             for operand in operation.operands:
                 has_changed |= raised(operand, levels[number] + taken)
-                if program.states[operand].waiting:
+                if program.states[operand].waiting or program.states[operand].sums:
                     has_changed |= raised(number, levels[operand] - taken)
         return has_changed
 

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use rlwe::ckks::{self, Complex64, Encoding, Flooding, Polynomial};
 
+use crate::arrays::Numbers;
 use crate::ckks::bootstrapping::Bootstrapping;
 use crate::ckks::linear_transform::LinearTransform;
 use crate::ckks::parameters::Parameters;
@@ -219,6 +220,20 @@ impl CkksEstimate {
         decryptions: Number<u64>,
     ) -> PyResult<Self> {
         result(py, self.0.flooded(flooding(statistical_bits, decryptions)))
+    }
+
+    /// What `Evaluator.weighted_sums` makes of ciphertexts.
+    #[staticmethod]
+    fn weighted_sums(
+        py: Python<'_>,
+        ciphertexts: Vec<Bound<'_, CkksEstimate>>,
+        weights: Numbers<f64>,
+        offsets: Numbers<f64>,
+    ) -> PyResult<Vec<Self>> {
+        let terms: Vec<_> = ciphertexts.iter().map(|a| &a.get().0).collect();
+        let found = ckks::Estimate::weighted_sums(&terms, &weights.0, &offsets.0)
+            .map_err(|error| errors::refusal(py, &error))?;
+        Ok(found.into_iter().map(Self).collect())
     }
 
     /// What `Evaluator.rotated_products` makes of two lists.

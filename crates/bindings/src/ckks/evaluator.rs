@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use rlwe::ckks::{self, Complex64};
 
+use crate::arrays::Numbers;
 use crate::ckks::bootstrapping::Bootstrapping;
 use crate::ckks::ciphertext::Ciphertext;
 use crate::ckks::keys::EvaluationKeys;
@@ -270,6 +271,24 @@ impl Evaluator {
         let coefficients: Vec<f64> = coefficients.into_iter().map(|x| x.0).collect();
         let evaluate = || self.0.polynomial(a, &ckks::Polynomial::new(&coefficients, basis.0)?);
         engine::run(py, evaluate).map(Ciphertext)
+    }
+
+    /// Sums of real multiples of ciphertexts, one level down at the canonical scale.
+    ///
+    /// Args:
+    ///     ciphertexts: Of one level.
+    ///     weights: Those of the first sum, one for each ciphertext, then those of the next.
+    ///     offsets: What is added to every number, one for each sum.
+    fn weighted_sums(
+        &self,
+        py: Python<'_>,
+        ciphertexts: Vec<Bound<'_, Ciphertext>>,
+        weights: Numbers<f64>,
+        offsets: Numbers<f64>,
+    ) -> PyResult<Vec<Ciphertext>> {
+        let terms: Vec<_> = ciphertexts.iter().map(|a| &a.get().0).collect();
+        let sums = engine::run(py, || self.0.weighted_sums(&terms, &weights.0, &offsets.0))?;
+        Ok(sums.into_iter().map(Ciphertext).collect())
     }
 
     /// Slot i receives the sum of slots i, i + stride, ..., i + (length - 1) stride.

@@ -18,6 +18,7 @@ mod polynomial;
 mod rotated_products;
 mod rotation;
 pub mod rounding;
+mod weighted_sums;
 
 pub use crate::core::Split;
 pub use bootstrapping::{

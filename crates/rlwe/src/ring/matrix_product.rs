@@ -78,7 +78,7 @@ impl Instructions {
     }
 
     /// Rows and columns of the tile of sums that registers hold.
-    fn tile(self) -> (usize, usize) {
+    pub(super) fn tile(self) -> (usize, usize) {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Vnni(..) => word_product::TILE,

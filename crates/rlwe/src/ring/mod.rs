@@ -19,6 +19,7 @@ pub mod primes;
 #[cfg(test)]
 pub(crate) mod schoolbook;
 pub(crate) mod tiles;
+pub(crate) mod weighted_sums;
 pub mod wiped;
 #[cfg(target_arch = "x86_64")]
 mod word_product;

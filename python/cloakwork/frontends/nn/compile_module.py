@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from cloakwork._native import Parameters
 from cloakwork.base.progress import announced_steps
@@ -24,7 +24,7 @@ def compile(
     calibration: Any = None,
     *,
     precision: int = 16,
-    batch: int = 1,
+    batch: int | Literal["throughput"] = 1,
     margin: float = 0.25,
     degrees: Mapping[str, int] | None = None,
     key_budget: int | None = None,
@@ -56,7 +56,9 @@ def compile(
         precision: Bits after the binary point that results should have on the calibration data:
             noise stays below, and so do the errors of polynomials, where there are any as close to
             activations.
-        batch: How many inputs go in at once, packed into the same ciphertexts.
+        batch: How many inputs go in at once, packed into the same ciphertexts: one in each slot
+            where they are so many. With `throughput`, as many as cost least each, which is
+            `program.batch`.
         margin: By how much inputs and activations may exceed the calibration data, as a part of
             half the width of their range; above 0.
         degrees: Degrees of activations, by the name of a layer or a function, instead of those

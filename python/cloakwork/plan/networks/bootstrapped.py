@@ -27,6 +27,7 @@ from cloakwork.plan.networks.stages import stages_within_one
 from cloakwork.plan.parameters.bootstrapping import least_level, refreshing_for
 from cloakwork.plan.passes.bootstraps import with_bootstraps, within_key_budget_beside
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.layout import power_of_two
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Bootstrap, SlotProgram
 from cloakwork.runtime.costs import Costs, total_seconds
@@ -61,20 +62,22 @@ def bootstrapped(
     announce("merging layers")
     stages = stages_within_one(graph)
     network = StagedNetwork(graph, stages.all, stages.outputs)
-    inputs = SimulatedInputs.of(calibration, worst, options.width)
+    inputs_of = partial(SimulatedInputs.of, calibration, worst)
+    largest = max(math.prod(stage.shape) for stage in network.stages)
     plans: list[NetworkPlan] = []
     refusals: list[InvalidParametersError | KeyBudgetError | LevelExhaustedError] = []
     for log_n in options.refreshing_rings:
-        if options.width > 1 << (log_n - 1):
+        batch = options.batches(log_n, largest)[-1]
+        if batch > 1 << (log_n - 1):
             continue
         announce(f"placing bootstraps in rings of degree 2^{log_n}")
         try:
-            plans.append(_in_ring(network, inputs, options, log_n))
+            plans.append(_in_ring(network, inputs_of, options, log_n, batch))
         except (InvalidParametersError, KeyBudgetError, LevelExhaustedError) as refusal:
             refusals.append(refusal)
     if not plans:
         raise refusals[-1] if refusals else batch_refusal(options)
-    return min(plans, key=lambda plan: plan.price)
+    return min(plans, key=lambda plan: plan.price / plan.batch)
 
 
 def has_bootstrapping(options: NetworkOptions) -> bool:
@@ -94,9 +97,15 @@ def has_bootstrapping(options: NetworkOptions) -> bool:
 
 
 def _in_ring(
-    network: StagedNetwork, inputs: SimulatedInputs, options: NetworkOptions, log_n: int
+    network: StagedNetwork,
+    inputs_of: Callable[[int], SimulatedInputs],
+    options: NetworkOptions,
+    log_n: int,
+    batch: int,
 ) -> NetworkPlan:
     """The plan for one ring."""
+    width = power_of_two(batch)
+    inputs = inputs_of(width)
     # Neither levels nor costs depend on the bound.
     refreshing = refreshing_for(log_n, bound=1.0, insecure=options.insecure)
     _require_shallow(network, refreshing, options)
@@ -104,9 +113,9 @@ def _in_ring(
     typical = _typical(costs, refreshing, network.depth)
     slots = 1 << (log_n - 1)
     level_price = costs.bootstrap / (refreshing.output_level - refreshing.input_level)
-    packings, _ = chosen_packings(network, slots // options.width, typical, level_price)
+    packings, _ = chosen_packings(network, slots // width, typical, level_price)
     whole, results = lowered_stages(options.title, network, packings, slots, typical)
-    bounds = whole.value_bounds(network.graph, options.width)
+    bounds = whole.value_bounds(network.graph, width)
     place = partial(
         with_bootstraps,
         whole.program,
@@ -122,7 +131,7 @@ def _in_ring(
         program = place(among=of_stages)
     program = within_key_budget_beside(program, refreshing, options.key_budget)
     found = replace(whole, program=program, ranges=activation_ranges(program, network, packings))
-    bounds = found.value_bounds(network.graph, options.width)
+    bounds = found.value_bounds(network.graph, width)
     refreshing = refreshing_for(
         log_n, bound=_largest(_refreshed(program, bounds)), insecure=options.insecure
     )
@@ -132,7 +141,9 @@ def _in_ring(
     require_headroom(program, bounds, refreshing.chain)
     error = max(error, expected_error(found, inputs.worst_runs(found), noise))
     price = total_seconds(program, costs)
-    return NetworkPlan(found, refreshing.chain, bounds, ROUGH * error, price, refreshing)
+    return NetworkPlan(
+        found, refreshing.chain, bounds, ROUGH * error, price, batch, width, refreshing
+    )
 
 
 def _require_shallow(

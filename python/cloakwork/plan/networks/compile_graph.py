@@ -90,7 +90,7 @@ def compile_graph(
     return Program(
         Ckks(plan.parameters, plan.refreshing, public_inputs=options.public_inputs),
         plan.lowered.program,
-        _packing(graph, plan, options),
+        _packing(graph, plan),
         ranges=plan.lowered.ranges,
         error=plan.error + largest_difference(graph, fitted),
     )
@@ -131,7 +131,7 @@ def _planned(
             raise refusal from other
 
 
-def _packing(graph: g.Graph, plan: NetworkPlan, options: NetworkOptions) -> BatchPacking:
+def _packing(graph: g.Graph, plan: NetworkPlan) -> BatchPacking:
     """How inputs and results lie in ciphertexts, with the ranges of their numbers."""
     inputs = tuple(
         Port(node.name, "real", 0, node.shape, -bound, bound)
@@ -152,6 +152,6 @@ def _packing(graph: g.Graph, plan: NetworkPlan, options: NetworkOptions) -> Batc
         plan.lowered.inputs,
         plan.lowered.outputs,
         graph.form,
-        options.width,
-        options.batch,
+        plan.width,
+        plan.batch,
     )

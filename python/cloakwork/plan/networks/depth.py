@@ -24,6 +24,7 @@ from cloakwork.errors import (
 from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.plan.networks.fit import checked_degrees
 from cloakwork.plan.networks.options import NetworkOptions
+from cloakwork.plan.parameters.ckks import LONGEST_WORD_BITS
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.activations import FUNCTIONS, WITH_CORNER
 
@@ -176,7 +177,12 @@ def refusal_kind(
 
 @lru_cache(maxsize=256)
 def parameters_of(
-    levels: int, scale_bits: int, headroom_bits: int, log_n: int, insecure: bool
+    levels: int,
+    scale_bits: int,
+    headroom_bits: int,
+    log_n: int,
+    insecure: bool,
+    word_bits: int = LONGEST_WORD_BITS,
 ) -> Parameters:
     """Parameters of so many levels, made once.
 
@@ -189,6 +195,7 @@ def parameters_of(
         headroom_bits=headroom_bits,
         log_n=log_n,
         insecure=insecure,
+        word_bits=word_bits,
     )
 
 

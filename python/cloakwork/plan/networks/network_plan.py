@@ -20,6 +20,8 @@ class NetworkPlan:
         error: The largest error to expect of an accepted input, simulated in the clear with
             modelled noise.
         price: What a run costs, in the unit of the costs.
+        batch: Inputs of a run.
+        width: Inputs that a ciphertext has slots for.
         refreshing: What bootstraps do; None where there are none.
     """
 
@@ -28,4 +30,6 @@ class NetworkPlan:
     bounds: tuple[float | None, ...]
     error: float
     price: float
+    batch: int
+    width: int
     refreshing: Refreshing | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final, Literal
 
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, positive, shown, truth
@@ -18,6 +19,7 @@ from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
 
 _ACTION = "compile a network"
 _MAX_BATCH = 1 << 15
+_THROUGHPUT: Final = "throughput"
 _MAX_BYTES = (1 << 63) - 1
 # Bits of a scale below which noise lies in a network of a few layers; simulation corrects it.
 _NOISE_BITS = 16
@@ -30,7 +32,7 @@ class NetworkOptions:
     Args:
         title: The program's name.
         precision: Bits after the binary point of the results.
-        batch: Inputs of a run.
+        batch: Inputs of a run, or `throughput` for as many as cost least each.
         margin: By how much inputs and activations may exceed the calibration data.
         degrees: Degrees of activations, by the name of a layer or a function.
         key_budget: Bytes for all evaluation keys; None for no limit.
@@ -45,13 +47,13 @@ class NetworkOptions:
 
     Example:
         >>> options = NetworkOptions(batch=3, log_n=13)
-        >>> options.width, list(options.rings)
-        (4, [13])
+        >>> list(options.rings)
+        [13]
     """
 
     title: str = "network"
     precision: int = 16
-    batch: int = 1
+    batch: int | Literal["throughput"] = 1
     margin: float = 0.25
     degrees: Mapping[str, int] | None = None
     key_budget: int | None = None
@@ -72,7 +74,7 @@ class NetworkOptions:
             "public_inputs": truth(self.public_inputs, "public_inputs", _ACTION),
             "margin": positive(self.margin, "margin", _ACTION),
             "precision": self._integer("precision", 0, SCALE_BITS[-1]),
-            "batch": self._integer("batch", 1, _MAX_BATCH),
+            "batch": self._checked_batch(),
         }
         if self.log_n is not None:
             checked["log_n"] = self._integer("log_n", 5, 17)
@@ -86,10 +88,33 @@ class NetworkOptions:
     def _integer(self, name: str, least: int, most: int) -> int:
         return integer(getattr(self, name), name, _ACTION, least=least, most=most)
 
-    @property
-    def width(self) -> int:
-        """Inputs that a ciphertext has slots for."""
-        return power_of_two(self.batch)
+    def _checked_batch(self) -> int | Literal["throughput"]:
+        if isinstance(self.batch, str):
+            if self.batch != _THROUGHPUT:
+                raise InvalidArgumentError(
+                    f"cannot {_ACTION}: expected batch to be an integer or {_THROUGHPUT!r}, got "
+                    f"{shown(self.batch)}"
+                )
+            return self.batch
+        return self._integer("batch", 1, _MAX_BATCH)
+
+    def batches(self, log_n: int, elements: int) -> tuple[int, ...]:
+        """The inputs of a run that are tried in a ring: what was asked, or all that may do.
+
+        Args:
+            log_n: Base-2 logarithm of the ring degree.
+            elements: Of the largest tensor.
+
+        Example:
+            >>> NetworkOptions(batch=3).batches(10, 100)
+            (3,)
+            >>> NetworkOptions(batch="throughput").batches(10, 100)
+            (512, 4)
+        """
+        if self.batch != _THROUGHPUT:
+            return (self.batch,)
+        slots = 1 << (log_n - 1)
+        return tuple(dict.fromkeys((slots, max(1, slots // power_of_two(elements)))))
 
     @property
     def rings(self) -> range:

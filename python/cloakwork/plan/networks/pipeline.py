@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 from cloakwork._native import Parameters
 from cloakwork.errors import (
@@ -13,6 +14,7 @@ from cloakwork.errors import (
     KeyBudgetError,
 )
 from cloakwork.plan.analysis.headroom import require_headroom
+from cloakwork.plan.networks.by_element import lowered_by_element
 from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.plan.networks.cheapest_packings import chosen_packings
 from cloakwork.plan.networks.depth import (
@@ -22,15 +24,16 @@ from cloakwork.plan.networks.depth import (
     refusal_kind,
     require_levels,
 )
-from cloakwork.plan.networks.expected_errors import ROUGH, Run, SimulatedInputs, expected_error
+from cloakwork.plan.networks.expected_errors import ROUGH, SimulatedInputs, expected_error
 from cloakwork.plan.networks.lower import LoweredNetwork, activation_ranges, lowered
 from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import stages_of
-from cloakwork.plan.parameters.ckks import SCALE_BITS
+from cloakwork.plan.parameters.ckks import DOUBLE_WORD_BITS, LONGEST_WORD_BITS, SCALE_BITS
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.layout import power_of_two
 from cloakwork.programs.places import Places
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import Costs, total_seconds
@@ -42,6 +45,11 @@ _LEAST_RECOGNISED_BITS = 3
 # What the engine has.
 _MAX_HEADROOM = 60
 _ATTEMPTS = 4
+# Slots of an input up to which every element takes a ciphertext of its own: with few more, matrices
+# between that many ciphertexts would take longer to plan than to run.
+_FEW_SLOTS = 4
+# Slots of the programs in which errors of such networks are simulated.
+_SIMULATED_SLOTS = 16
 
 
 def planned(
@@ -71,24 +79,43 @@ def planned(
     stages = stages_of(graph)
     network = StagedNetwork(graph, stages.all, stages.outputs)
     require_levels(_depths(network), options, exact=True)
-    inputs = SimulatedInputs.of(calibration, worst, options.width)
+    inputs_of = partial(SimulatedInputs.of, calibration, worst)
     best: NetworkPlan | None = None
     refusals: list[InvalidParametersError | KeyBudgetError] = []
     for log_n in options.rings:
-        if not _slots(log_n, options):
-            continue
-        announce(f"planning for rings of degree 2^{log_n}")
-        try:
-            found = _in_ring(network, inputs, options, log_n, best.price if best else math.inf)
-        except (InvalidParametersError, KeyBudgetError) as error:
-            refusals.append(error)
-            continue
-        if found is None:
+        batches = _batches(network, options, log_n)
+        if batches:
+            announce(f"planning for rings of degree 2^{log_n}")
+        is_dearer = bool(batches)
+        for batch in batches:
+            limit = batch * best.price / best.batch if best else math.inf
+            plan_by = _by_element if _is_by_element(log_n, batch) else _in_ring
+            try:
+                found = plan_by(network, inputs_of, options, log_n, batch, limit)
+            except (InvalidParametersError, KeyBudgetError) as error:
+                refusals.append(error)
+                is_dearer = False
+                continue
+            if found is not None:
+                best = found
+                is_dearer = False
+        if is_dearer:
             break
-        best = found
     if best is not None:
         return best
     raise _refusal(refusals, options)
+
+
+def _batches(network: StagedNetwork, options: NetworkOptions, log_n: int) -> list[int]:
+    """The inputs of a run that are tried in a ring; none where it has too few slots."""
+    largest = max(math.prod(stage.shape) for stage in network.stages)
+    slots = 1 << (log_n - 1)
+    return [batch for batch in options.batches(log_n, largest) if batch <= slots]
+
+
+def _is_by_element(log_n: int, batch: int) -> bool:
+    """Whether inputs have so few slots of a ciphertext that every element takes one of its own."""
+    return (1 << (log_n - 1)) // power_of_two(batch) <= _FEW_SLOTS
 
 
 def _depths(network: StagedNetwork) -> list[Depth]:
@@ -121,70 +148,155 @@ def batch_refusal(options: NetworkOptions) -> InvalidArgumentError:
     )
 
 
-def _slots(log_n: int, options: NetworkOptions) -> int:
-    """Slots of a ciphertext for each input of a batch."""
-    return (1 << (log_n - 1)) // options.width
+@dataclass(frozen=True, slots=True)
+class _Ring:
+    """A ring that a network may run in.
+
+    Args:
+        network: The network.
+        options: What is asked of its program.
+        log_n: Base-2 logarithm of the ring degree.
+        word_bits: Of the primes.
+    """
+
+    network: StagedNetwork
+    options: NetworkOptions
+    log_n: int
+    word_bits: int = LONGEST_WORD_BITS
+
+    @property
+    def slots(self) -> int:
+        """Slots of a ciphertext."""
+        return 1 << (self.log_n - 1)
+
+    def parameters(self, scale_bits: int, headroom: int) -> Parameters:
+        """Parameters of as many levels as the network takes."""
+        if scale_bits not in SCALE_BITS:
+            raise InvalidParametersError(
+                f"a scale of {scale_bits} bits is needed, at most {SCALE_BITS[-1]} work"
+            )
+        if headroom > _MAX_HEADROOM:
+            raise InvalidParametersError(
+                f"{headroom} bits of headroom above the scale are needed, at most {_MAX_HEADROOM} "
+                "work"
+            )
+        insecure = self.options.insecure
+        depth = self.network.depth
+        return parameters_of(depth, scale_bits, headroom, self.log_n, insecure, self.word_bits)
+
+    def costs(self) -> Costs:
+        """What operations cost under the smallest parameters that may do."""
+        return self.options.costs_of(self.parameters(self.options.scale_bits, MIN_HEADROOM))
 
 
 def _in_ring(
     network: StagedNetwork,
-    inputs: SimulatedInputs,
+    inputs_of: Callable[[int], SimulatedInputs],
     options: NetworkOptions,
     log_n: int,
+    batch: int,
     limit: float,
 ) -> NetworkPlan | None:
     """The plan for one ring; None where its price is no lower than a limit."""
-    least = _parameters(network, options.scale_bits, MIN_HEADROOM, log_n, options)
-    costs = options.costs_of(least)
-    packings, price = chosen_packings(network, _slots(log_n, options), costs)
+    ring, width = _Ring(network, options, log_n), power_of_two(batch)
+    costs = ring.costs()
+    packings, price = chosen_packings(network, ring.slots // width, costs)
     if price >= limit:
         return None
-    whole = lowered(options.title, network, packings, 1 << (log_n - 1), costs)
-    runs = inputs.usual_runs(whole)
-    found, parameters, error = _precise(whole, network, packings, runs, options, log_n)
-    bounds = found.value_bounds(network.graph, options.width)
-    require_headroom(found.program, bounds, parameters)
-    noise = options.noise(parameters)
-    error = max(error, expected_error(found, inputs.worst_runs(found), noise))
+    whole = lowered(options.title, network, packings, ring.slots, costs)
+    precise = _precise(whole, packings, inputs_of(width), ring, width)
+    found = precise.lowered
     price += _added_price(whole.program, found.program, costs)
     if price >= limit:
         return None
-    return NetworkPlan(found, parameters, bounds, ROUGH * error, price)
+    return NetworkPlan(
+        found, precise.parameters, precise.bounds, precise.error, price, batch, width
+    )
+
+
+def _by_element(
+    network: StagedNetwork,
+    inputs_of: Callable[[int], SimulatedInputs],
+    options: NetworkOptions,
+    log_n: int,
+    batch: int,
+    limit: float,
+) -> NetworkPlan | None:
+    """The plan for one ring whose slots are an input each; None as of `_in_ring`.
+
+    Every slot computes alike, so that a few tell the errors of all. Words are the longest of which
+    one product of doubles makes one: of shorter ones transforms take more.
+    """
+    ring, width = _Ring(network, options, log_n, DOUBLE_WORD_BITS), _SIMULATED_SLOTS
+    few = lowered_by_element(options.title, network, width)
+    price = total_seconds(few.program, ring.costs())
+    if price >= limit:
+        return None
+    precise = _precise(few, (), inputs_of(width), ring, width)
+    whole = lowered_by_element(options.title, network, ring.slots)
+    return NetworkPlan(
+        whole, precise.parameters, precise.bounds, precise.error, price, batch, ring.slots
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Precise:
+    """A program with the least parameters that have the precision.
+
+    Args:
+        lowered: The program, within the key budget.
+        parameters: Its parameters.
+        bounds: The largest absolute values of its values.
+        error: The largest error to expect of an accepted input.
+    """
+
+    lowered: LoweredNetwork
+    parameters: Parameters
+    bounds: tuple[float | None, ...]
+    error: float
 
 
 def _precise(
     whole: LoweredNetwork,
-    network: StagedNetwork,
     packings: Sequence[Places],
-    runs: Sequence[Run],
-    options: NetworkOptions,
-    log_n: int,
-) -> tuple[LoweredNetwork, Parameters, float]:
+    inputs: SimulatedInputs,
+    ring: _Ring,
+    width: int,
+) -> _Precise:
     """The program within the key budget, under the least scale that has the precision.
 
-    Returns:
-        The program, its parameters, and the largest error to expect on the runs.
+    Args:
+        whole: The program with all keys.
+        packings: How the result of each stage is packed.
+        inputs: Which errors are simulated on.
+        ring: Where it runs.
+        width: Inputs that a ciphertext of the program has slots for.
 
     Raises:
         InvalidParametersError: No scale has it; the message names the layer of largest numbers.
         KeyBudgetError: The fewest keys take more than the budget.
     """
-    bounds = whole.value_bounds(network.graph, options.width)
+    options, runs = ring.options, inputs.usual_runs(whole)
+    bounds = whole.value_bounds(ring.network.graph, width)
     headroom = _headroom(bounds)
     largest = _largest(whole.program, bounds)
     scale_bits = options.scale_bits
     for _ in range(_ATTEMPTS):
         try:
-            parameters = _parameters(network, scale_bits, headroom, log_n, options)
+            parameters = ring.parameters(scale_bits, headroom)
         except InvalidParametersError as refusal:
             raise refusal_kind(refusal, options)(f"{largest}: {refusal}") from refusal
-        found = _within_key_budget(whole, network, packings, parameters, options)
-        error = expected_error(found, runs, options.noise(parameters))
+        found = _within_key_budget(whole, ring.network, packings, parameters, options)
+        noise = options.noise(parameters)
+        error = expected_error(found, runs, noise)
         if not math.isfinite(error):
             raise InvalidParametersError(f"{largest}, and noise outgrows them")
         lacking = math.ceil(math.log2(error) + options.precision)
         if lacking <= 0:
-            return found, parameters, error
+            bounds = found.value_bounds(ring.network.graph, width)
+            require_headroom(found.program, bounds, parameters)
+            error = max(error, expected_error(found, inputs.worst_runs(found), noise))
+            return _Precise(found, parameters, bounds, ROUGH * error)
         scale_bits += lacking
     raise InvalidParametersError(
         f"{largest}, and errors stay {lacking} bits above the precision, however large the scale"
@@ -233,17 +345,3 @@ def _largest(program: SlotProgram, bounds: Sequence[float | None]) -> str:
         if bound is not None
     )
     return f"layer {stage.partition(' | ')[0]!r} makes numbers up to {largest:.2g}"
-
-
-def _parameters(
-    network: StagedNetwork, scale_bits: int, headroom: int, log_n: int, options: NetworkOptions
-) -> Parameters:
-    if scale_bits not in SCALE_BITS:
-        raise InvalidParametersError(
-            f"a scale of {scale_bits} bits is needed, at most {SCALE_BITS[-1]} work"
-        )
-    if headroom > _MAX_HEADROOM:
-        raise InvalidParametersError(
-            f"{headroom} bits of headroom above the scale are needed, at most {_MAX_HEADROOM} work"
-        )
-    return parameters_of(network.depth, scale_bits, headroom, log_n, options.insecure)

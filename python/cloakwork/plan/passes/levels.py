@@ -22,10 +22,9 @@ from cloakwork.programs.slots import (
     Input,
     Operation,
     Output,
-    Polynomial,
     Rescale,
     SlotProgram,
-    polynomial_depth,
+    TakeSum,
 )
 
 
@@ -191,6 +190,9 @@ def _wanted_levels(
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Rescale):
             wanted[number] = wanted[operation.operand] - 1
+        elif isinstance(operation, TakeSum):
+            # Sums do not drop: each that is taken does.
+            wanted[number] = wanted[operation.operand]
     return wanted
 
 
@@ -228,10 +230,4 @@ def groups_of(program: SlotProgram) -> list[int]:
 
 def _operand_level(program: SlotProgram, number: int, wanted: Mapping[int, int]) -> int:
     """The level that an operation wants its encrypted operands at."""
-    match program.operations[number]:
-        case Rescale():
-            return wanted[number] + 1
-        case Polynomial(coefficients=coefficients):
-            return wanted[number] + polynomial_depth(coefficients)
-        case _:
-            return wanted[number]
+    return wanted[number] + program.operations[number].depth

@@ -16,6 +16,7 @@ from cloakwork.programs.operations.products import (
     SwitchProduct,
 )
 from cloakwork.programs.operations.rotations import Rotate, RotateSum
+from cloakwork.programs.operations.weighted import TakeSum, WeightedSums
 
 OPERATIONS: Mapping[str, type[Operation]] = {
     each.kind: each
@@ -34,6 +35,8 @@ OPERATIONS: Mapping[str, type[Operation]] = {
         DiagonalProducts,
         AddProducts,
         SwitchProduct,
+        WeightedSums,
+        TakeSum,
         Rescale,
         DropLevel,
         Bootstrap,
@@ -64,4 +67,6 @@ __all__ = [
     "State",
     "Sub",
     "SwitchProduct",
+    "TakeSum",
+    "WeightedSums",
 ]

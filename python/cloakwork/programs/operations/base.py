@@ -47,11 +47,13 @@ class State:
         waiting: Whether it is a product that is not rescaled.
         products: How many products it stands for that wait for their key switch, see
             `programs.operations.products`; 0 where it is a vector.
+        sums: How many weighted sums it stands for, see `programs.operations.weighted`; likewise.
     """
 
     level: int | None
     waiting: bool = False
     products: int = 0
+    sums: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ class Operation:
         commutes: Whether the order of its operands does not count.
         degree: What it does with operands of degree 2, see `runtime.degrees`.
         takes_products: Whether its operands are rotated products; those of others are vectors.
+        takes_sums: Whether its operand is weighted sums; likewise.
     """
 
     __slots__ = ()
@@ -130,6 +133,7 @@ class Operation:
     commutes: ClassVar[bool] = False
     degree: ClassVar[Degree] = "keeps"
     takes_products: ClassVar[bool] = False
+    takes_sums: ClassVar[bool] = False
 
     @property
     def operands(self) -> tuple[int, ...]:

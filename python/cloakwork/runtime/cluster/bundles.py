@@ -1,4 +1,5 @@
-"""Tasks of a slot program that stay together: rotated products, and what is switched of them.
+"""Tasks of a slot program that stay together: rotated products, and what is switched of them;
+weighted sums, and each of them that is taken.
 
 Rotated products are hundreds of times as large as a ciphertext. What is made of them, in one key
 switch each, is done where they are.
@@ -17,11 +18,12 @@ from cloakwork.programs.slots import (
     RotatedProducts,
     SlotProgram,
     SwitchProduct,
+    TakeSum,
 )
 from cloakwork.runtime.schedule import Schedule
 
 # A switched product is rescaled, and shares of the inner index are summed.
-_FOLLOWERS = (SwitchProduct, Rescale, Rotate, Add)
+_FOLLOWERS = (SwitchProduct, TakeSum, Rescale, Rotate, Add)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,8 @@ def bundles(program: SlotProgram, plan: Schedule) -> list[Bundle]:
             place = len(together)
             together.append([])
         together[place].append(task)
-        has_products = bool(program.states[values[0]].products)
-        if has_products or _follows(operation, makers):
+        state = program.states[values[0]]
+        if state.products or state.sums or _follows(operation, makers):
             of_products.update(dict.fromkeys(values, place))
     return [_bundle(program, plan, tasks) for tasks in together]
 
