@@ -176,10 +176,10 @@ def _operations(
         return DiagonalProducts(tuple(u), tuple(v), slots // turns)
     if kind is WeightedSums:
         partners = [n for n in encrypted if states[n] == state]
-        terms = draw(st.lists(st.sampled_from(partners), min_size=1, max_size=3))
+        summed = draw(st.lists(st.sampled_from(partners), min_size=1, max_size=3))
         offsets = draw(st.lists(NUMBERS, min_size=1, max_size=3))
-        weights = [[draw(NUMBERS) for _ in terms] for _ in offsets]
-        return WeightedSums(tuple(terms), np.array(weights), np.array(offsets))
+        weights = [[draw(NUMBERS) for _ in summed] for _ in offsets]
+        return WeightedSums(tuple(summed), np.array(weights), np.array(offsets))
     if kind is TakeSum:
         return TakeSum(first, draw(st.integers(0, state.sums - 1)))
     if kind is Rotate:

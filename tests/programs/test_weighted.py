@@ -60,7 +60,8 @@ def test_sums_are_products_with_a_matrix(sums: int, terms: int, seed: int) -> No
     # What bounds the sums is of no single vector.
     assert bounds[terms] is None
     reached = np.abs(weights) @ np.abs(vectors) + np.abs(offsets)[:, np.newaxis]
-    np.testing.assert_allclose(bounds[terms + 1 : terms + 1 + sums], reached.max(axis=1))
+    found = np.array(bounds[terms + 1 : terms + 1 + sums], dtype=np.float64)
+    np.testing.assert_allclose(found, reached.max(axis=1))
 
 
 def test_they_take_a_level_and_no_key_and_count_what_they_do() -> None:

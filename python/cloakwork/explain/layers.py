@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from cloakwork.explain.modelled import costs_here
-from cloakwork.explain.quantities import duration, size
+from cloakwork.explain.quantities import duration, rate, size
 from cloakwork.explain.work_levels_keys import counts
 from cloakwork.plan.analysis.memory import process_memory
 from cloakwork.programs.keys import KeyRequirements, required_keys
@@ -101,7 +101,7 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
         f"{size(memory.numbers)}, work {size(memory.workspace)}, the rest "
         f"{size(memory.interpreter)}",
         f"time        {duration(seconds)} of CPU by the model for {batch} input(s), "
-        f"{batch / seconds if seconds else math.inf:.3g} inputs a second",
+        f"{rate(batch / seconds if seconds else math.inf)} inputs a second",
         f"error       up to {program.error or 0.0:.2g}",
     ]
     if profile is not None:

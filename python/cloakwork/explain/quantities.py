@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 # Terms from which a progression is shorter than its terms.
@@ -81,6 +82,16 @@ def duration(seconds: float) -> str:
             count = seconds / unit
             return f"{count:.3g} {name}" if count < 1000 else f"{count:.0f} {name}"
     return f"{seconds / 1e-6:.3g} us"
+
+
+def rate(count: float) -> str:
+    """How many in a second, to three digits or all before the point.
+
+    Example:
+        >>> rate(0.01234), rate(13412.4), rate(math.inf)
+        ('0.0123', '13412', 'inf')
+    """
+    return f"{count:.3g}" if count < 1000 or math.isinf(count) else f"{count:.0f}"
 
 
 def counted(count: int, name: str) -> str:

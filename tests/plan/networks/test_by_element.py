@@ -128,8 +128,9 @@ def test_a_client_from_a_file_refuses_what_leaves_a_layers_range(tmp_path: Path)
 
 def test_a_convolution_is_held_row_by_row() -> None:
     w = Weights()
-    layers = [w.convolution(4, 1, 3, 1, 1), SQUARE, w.convolution(4, 4, 3, 1, 1), SQUARE]
-    graph = network((1, 16, 16), *layers, flatten(4 * 256), w.linear(1, 4 * 256))
+    first, second = w.convolution(4, 1, 3, 1, 1), w.convolution(4, 4, 3, 1, 1)
+    last = flatten(4 * 256), w.linear(1, 4 * 256)
+    graph = network((1, 16, 16), first, SQUARE, second, SQUARE, *last)
     body = compiled(graph).body
     assert isinstance(body, SlotProgram)
     peak = predicted_peak_bytes(body, lambda state: 1)
