@@ -33,6 +33,8 @@ from cloakwork.programs.slots import (
     State,
     Sub,
     SwitchProduct,
+    TimesI,
+    TwiceReal,
     Vector,
     polynomial_depth,
 )
@@ -46,7 +48,9 @@ COEFFICIENTS = [(0.0, 1.0), (0.5, 0.0, -0.25), (0.1, 0.2, 0.0, 0.3, 0.0)]
 ORIGINS = ["", "here.py:1", 'say "%0" # x\n']
 
 # Those that long programs need most come twice.
-KINDS: list[type[Operation]] = [Add, Sub, Mul, Neg, Rotate, Linear, Polynomial, Rescale]
+OF_ONE: list[type[Neg] | type[TimesI] | type[TwiceReal] | type[Rescale]]
+OF_ONE = [Neg, TimesI, TwiceReal, Rescale]
+KINDS: list[type[Operation]] = [*OF_ONE, Add, Sub, Mul, Rotate, Linear, Polynomial]
 KINDS += [Mul, Rotate, Rescale, DropLevel, Constant]
 KINDS += [RotatedProducts, DiagonalProducts, AddProducts, SwitchProduct, SwitchProduct]
 # Only one, by one level, in a program.
@@ -187,7 +191,7 @@ def _operations(
         return Bootstrap(first, draw(st.integers(0, level)), level + 1)
     if kind is DropLevel:
         return DropLevel(first, draw(st.integers(0, level - 1)))
-    return Rescale(first) if kind is Rescale else Neg(first)
+    return next(each for each in OF_ONE if each is kind)(first)
 
 
 def results(program: SlotProgram) -> list[list[float]]:

@@ -23,6 +23,8 @@ from cloakwork.programs.slots import (
     Rotate,
     SlotProgram,
     Sub,
+    TimesI,
+    TwiceReal,
 )
 from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.executor import run
@@ -69,6 +71,14 @@ def _rotated_products(builder: Builder, x: int, y: int) -> int:
     return _rescaled(builder, builder.append(Add(builder.append(Add(*turned)), total)))
 
 
+def _both_halves(builder: Builder, x: int, y: int) -> int:
+    """The real part of (x - i y) (y + i x) is 2 x y; it is taken of a product of degree 2."""
+    one = builder.append(Sub(x, builder.append(TimesI(y))))
+    other = builder.append(Add(y, builder.append(TimesI(x))))
+    product = builder.append(TwiceReal(builder.append(Mul(one, other))))
+    return _rescaled(builder, product)
+
+
 STEPS: dict[str, tuple[int, Step]] = {
     "add": (0, lambda b, x, y: b.append(Add(x, y))),
     "add constant": (0, lambda b, x, _: b.append(Add(x, b.append(Constant(C))))),
@@ -76,6 +86,9 @@ STEPS: dict[str, tuple[int, Step]] = {
     "sub constant": (0, lambda b, x, _: b.append(Sub(x, b.append(Constant(C))))),
     "constant sub": (0, lambda b, x, _: b.append(Sub(b.append(Constant(C)), x))),
     "neg": (0, lambda b, x, _: b.append(Neg(x))),
+    "imaginary unit twice": (0, lambda b, x, _: b.append(TimesI(b.append(TimesI(x))))),
+    "twice the real part": (0, lambda b, x, _: b.append(TwiceReal(x))),
+    "both halves of the slots": (1, _both_halves),
     "rotate": (0, lambda b, x, _: b.append(Rotate(x, 37))),
     "mul": (1, lambda b, x, y: _rescaled(b, b.append(Mul(x, y)))),
     "square": (1, lambda b, x, _: _rescaled(b, b.append(Mul(x, x)))),
@@ -125,8 +138,7 @@ def test_operation_from_level(name: str, start: int) -> None:
     builder.append(Output(made))
     program = builder.finish()
 
-    demand = required_keys(program)
-    keys = KEY.evaluation_keys(demand.relinearisation_level, demand.rotations)
+    keys = KEY.scheme.keys_for(KEY.key, required_keys(program))
     encrypted = [KEY.encrypt(vector, bound=1.0, level=LEVELS) for vector in (X, Y)]
     (found,) = run(program, CkksBackend(PARAMETERS, keys), encrypted)
     clear_key = ClearKey()

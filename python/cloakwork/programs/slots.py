@@ -48,6 +48,8 @@ from cloakwork.programs.operations import (
     State,
     Sub,
     SwitchProduct,
+    TimesI,
+    TwiceReal,
 )
 from cloakwork.programs.operations.base import (
     DTYPES,
@@ -91,6 +93,8 @@ __all__ = [
     "State",
     "Sub",
     "SwitchProduct",
+    "TimesI",
+    "TwiceReal",
     "Vector",
     "polynomial_depth",
 ]

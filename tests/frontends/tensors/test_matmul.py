@@ -161,6 +161,8 @@ def test_eager_products_of_rows_are_within_their_precision(tmp_path: Path) -> No
     a, b = np.random.default_rng(4).uniform(-1, 1, (2, 64, 64))
     made = session.encrypt(a, bound=1) @ session.encrypt(b, bound=1)
     assert np.abs(session.decrypt(made) - a @ b).max() < 2.0**-made.precision
+    # By the bounds of the operands a result is no larger than the inner size.
+    assert (made.level, [each.bound for each in made.values]) == (0, [64.0])
     # An evaluator that has the session's keys computes the same.
     evaluator = session.evaluator()
     paths = [tmp_path / name for name in "ab"]

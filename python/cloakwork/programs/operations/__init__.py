@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from cloakwork.programs.operations.arithmetic import Add, Mul, Neg, Sub
 from cloakwork.programs.operations.base import Context, Operation, State
 from cloakwork.programs.operations.bootstrapping import Bootstrap
+from cloakwork.programs.operations.complex import TimesI, TwiceReal
 from cloakwork.programs.operations.edges import Constant, Input, Output
 from cloakwork.programs.operations.levels import DropLevel, Rescale
 from cloakwork.programs.operations.linear import Linear
@@ -26,6 +27,8 @@ OPERATIONS: Mapping[str, type[Operation]] = {
         Sub,
         Mul,
         Neg,
+        TimesI,
+        TwiceReal,
         Rotate,
         RotateSum,
         Linear,
@@ -64,4 +67,6 @@ __all__ = [
     "State",
     "Sub",
     "SwitchProduct",
+    "TimesI",
+    "TwiceReal",
 ]
