@@ -156,6 +156,14 @@ def test_programs_with_ranges_are_loaded_again(tmp_path: Path) -> None:
         loaded.run_clear(**drawn(1.0))
 
 
+@pytest.mark.parametrize("shape", [(37, 50), (50, 37)])
+def test_a_matrix_times_its_transpose_is_right_of_ciphertexts(shape: tuple[int, int]) -> None:
+    a = np.random.default_rng(5).uniform(-1, 1, shape)
+    program = cw.compile(lambda x: x @ x.T, shape, precision=PRECISION, insecure=True, log_n=10)
+    assert program.packing.kind == "matrices"
+    assert np.abs(program.run(a) - a @ a.T).max() < ERROR
+
+
 def test_eager_products_of_rows_are_within_their_precision(tmp_path: Path) -> None:
     session = cw.Session(depth=2, insecure=True, log_n=13)
     a, b = np.random.default_rng(4).uniform(-1, 1, (2, 64, 64))

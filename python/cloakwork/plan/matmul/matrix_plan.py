@@ -113,13 +113,16 @@ def matrix_plan(task: Task, rings: Sequence[int], key_budget: int | None) -> Mat
         KeyBudgetError: There is a way, and its keys take more.
     """
     contraction = matrix_contraction(task.results)
-    if contraction is not None:
+    expression = matrix_expression(task.results)
+    # In an expression the vectors of a matrix may be those of its transpose, and enter once.
+    is_gram = contraction is not None and len(set(contraction.sources)) == 1
+    if contraction is not None and not (is_gram and expression is not None):
         return _of_contraction(contraction, task, rings, key_budget)
     chains = [each for each in spines(task.results) if each.multiplications > _IN_ONE_PRODUCT]
     if chains:
         return _of_chains(chains, task, rings, key_budget)
-    expression = matrix_expression(task.results)
-    if expression is None or least_multiplications(expression) <= _IN_ONE_PRODUCT:
+    least = _IN_FEW_PRODUCTS if is_gram else _IN_ONE_PRODUCT
+    if expression is None or least_multiplications(expression) <= least:
         return None
     return _of_expression(expression, task, rings, key_budget)
 
