@@ -18,6 +18,7 @@ from cloakwork.programs.slots import (
     Constant,
     DiagonalProducts,
     DropLevel,
+    Fill,
     Input,
     Linear,
     Mul,
@@ -52,6 +53,7 @@ OF_ONE: list[type[Neg] | type[TimesI] | type[TwiceReal] | type[Rescale]]
 OF_ONE = [Neg, TimesI, TwiceReal, Rescale]
 KINDS: list[type[Operation]] = [*OF_ONE, Add, Sub, Mul, Rotate, Linear, Polynomial]
 KINDS += [Mul, Rotate, Rescale, DropLevel, Constant]
+KINDS += [Fill]
 KINDS += [RotatedProducts, DiagonalProducts, AddProducts, SwitchProduct, SwitchProduct]
 # Only one, by one level, in a program.
 REFRESHING_KINDS = [*KINDS, Bootstrap]
@@ -135,6 +137,7 @@ def _operations(
         Polynomial: [n for n in encrypted if _is_ready(states[n], 1)],
         DropLevel: [n for n in encrypted if _is_ready(states[n], 1)],
         Bootstrap: [n for n in encrypted if _is_ready(states[n], 0) and states[n] != TOP],
+        Fill: [n for n in encrypted if _is_ready(states[n], 0)],
         Rescale: [n for n in encrypted if states[n].waiting],
         RotatedProducts: [n for n in encrypted if _is_ready(states[n], 1)],
         DiagonalProducts: [n for n in encrypted if _is_ready(states[n], 1)],
@@ -153,6 +156,9 @@ def _operations(
         if kind is Add:
             return Add(left, right)
         return Sub(left, right) if kind is Sub else Mul(left, right)
+    if kind is Fill:
+        clear = [n for n in numbers if states[n] == State(None)]
+        return Fill(first, draw(st.sampled_from(clear)))
     if kind is AddProducts:
         partners = [n for n in products if states[n] == state]
         return AddProducts(first, draw(st.sampled_from(partners)))

@@ -13,6 +13,7 @@ from cloakwork.programs.slots import (
     Builder,
     Constant,
     DropLevel,
+    Fill,
     Input,
     Linear,
     Mul,
@@ -21,8 +22,10 @@ from cloakwork.programs.slots import (
     Polynomial,
     Rescale,
     Rotate,
+    RotatedProducts,
     SlotProgram,
     Sub,
+    SwitchProduct,
     TimesI,
     TwiceReal,
 )
@@ -71,6 +74,12 @@ def _rotated_products(builder: Builder, x: int, y: int) -> int:
     return _rescaled(builder, builder.append(Add(builder.append(Add(*turned)), total)))
 
 
+def _with_filled(builder: Builder, x: int, y: int) -> int:
+    filled = builder.append(Fill(y, builder.append(Constant(C))))
+    products = builder.append(RotatedProducts((x, filled), (filled, y), SLOTS))
+    return _rescaled(builder, builder.append(SwitchProduct(products, 0)))
+
+
 def _both_halves(builder: Builder, x: int, y: int) -> int:
     """The real part of (x - i y) (y + i x) is 2 x y; it is taken of a product of degree 2."""
     one = builder.append(Sub(x, builder.append(TimesI(y))))
@@ -86,6 +95,8 @@ STEPS: dict[str, tuple[int, Step]] = {
     "sub constant": (0, lambda b, x, _: b.append(Sub(x, b.append(Constant(C))))),
     "constant sub": (0, lambda b, x, _: b.append(Sub(b.append(Constant(C)), x))),
     "neg": (0, lambda b, x, _: b.append(Neg(x))),
+    "fill": (0, lambda b, x, _: b.append(Fill(x, b.append(Constant(C))))),
+    "product with what is filled": (1, _with_filled),
     "imaginary unit twice": (0, lambda b, x, _: b.append(TimesI(b.append(TimesI(x))))),
     "twice the real part": (0, lambda b, x, _: b.append(TwiceReal(x))),
     "both halves of the slots": (1, _both_halves),

@@ -114,6 +114,10 @@ class CkksBackend(Backend[Ciphertext]):
     def negate(self, value: Ciphertext) -> Ciphertext:
         return self._evaluator.negate(value)
 
+    def filled(self, value: Ciphertext, constant: Vector) -> Ciphertext:
+        nothing = self._evaluator.multiply_integer(value, 0)
+        return self.add_constant(nothing, constant)
+
     def multiply_imaginary(self, value: Ciphertext) -> Ciphertext:
         return self._evaluator.multiply_imaginary(value)
 

@@ -60,6 +60,9 @@ class CkksEstimates(Backend[CkksEstimate]):
     def negate(self, value: CkksEstimate) -> CkksEstimate:
         return value.negate()
 
+    def filled(self, value: CkksEstimate, constant: Vector) -> CkksEstimate:
+        return self.add_constant(value.multiply_integer(0), constant)
+
     def multiply_imaginary(self, value: CkksEstimate) -> CkksEstimate:
         return value
 

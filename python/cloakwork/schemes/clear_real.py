@@ -116,6 +116,9 @@ class ClearBackend(Backend[ClearVector]):
     def negate(self, value: ClearVector) -> ClearVector:
         return ClearVector(-value.slots, value.level, value.waiting)
 
+    def filled(self, value: ClearVector, constant: Vector) -> ClearVector:
+        return self._with_error(ClearVector(constant, value.level), NoiseModel.encoding)
+
     def multiply_imaginary(self, value: ClearVector) -> ClearVector:
         turned: NDArray[Any] = 1j * value.slots
         return ClearVector(turned, value.level, value.waiting)

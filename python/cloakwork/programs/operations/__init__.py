@@ -16,6 +16,7 @@ from cloakwork.programs.operations.products import (
     RotatedProducts,
     SwitchProduct,
 )
+from cloakwork.programs.operations.public import Fill
 from cloakwork.programs.operations.rotations import Rotate, RotateSum
 
 OPERATIONS: Mapping[str, type[Operation]] = {
@@ -29,6 +30,7 @@ OPERATIONS: Mapping[str, type[Operation]] = {
         Neg,
         TimesI,
         TwiceReal,
+        Fill,
         Rotate,
         RotateSum,
         Linear,
@@ -53,6 +55,7 @@ __all__ = [
     "Context",
     "DiagonalProducts",
     "DropLevel",
+    "Fill",
     "Input",
     "Linear",
     "Mul",
