@@ -33,7 +33,7 @@ class Known(Source):
         array: The matrix.
     """
 
-    array: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    array: NDArray[np.float64] = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -301,15 +301,17 @@ class _Reader:
         if not isinstance(node, Contract) or len(node.operands) != _OPERANDS:
             return node
         made = replace(node, operands=tuple(map(self._as_source, node.operands)))
-        return node if matrix_pair(made) is None else made
+        if matrix_pair(made) is None:
+            return node
+        pairs = zip(node.operands, made.operands, strict=True)
+        self._known |= {id(array): each for array, each in pairs if isinstance(each, Known)}
+        return made
 
     def _as_source(self, operand: Node | NDArray[np.float64]) -> Node:
         if not isinstance(operand, np.ndarray):
             return operand
-        if id(operand) not in self._known:
-            name = f"clear{len(self._known) + 1}"
-            self._known[id(operand)] = Known(name, operand.shape, array=operand)
-        return self._known[id(operand)]
+        new = Known(f"clear{len(self._known) + 1}", operand.shape, array=operand)
+        return self._known.get(id(operand), new)
 
     def _chain(self, node: Contract, transposed: bool) -> Chain | None:
         pair = matrix_pair(node)
