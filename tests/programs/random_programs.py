@@ -18,6 +18,7 @@ from cloakwork.programs.slots import (
     Constant,
     DiagonalProducts,
     DropLevel,
+    Fill,
     Input,
     Linear,
     Mul,
@@ -34,6 +35,8 @@ from cloakwork.programs.slots import (
     Sub,
     SwitchProduct,
     TakeSum,
+    TimesI,
+    TwiceReal,
     Vector,
     WeightedSums,
     polynomial_depth,
@@ -48,8 +51,11 @@ COEFFICIENTS = [(0.0, 1.0), (0.5, 0.0, -0.25), (0.1, 0.2, 0.0, 0.3, 0.0)]
 ORIGINS = ["", "here.py:1", 'say "%0" # x\n']
 
 # Those that long programs need most come twice.
-KINDS: list[type[Operation]] = [Add, Sub, Mul, Neg, Rotate, Linear, Polynomial, Rescale]
+OF_ONE: list[type[Neg] | type[TimesI] | type[TwiceReal] | type[Rescale]]
+OF_ONE = [Neg, TimesI, TwiceReal, Rescale]
+KINDS: list[type[Operation]] = [*OF_ONE, Add, Sub, Mul, Rotate, Linear, Polynomial]
 KINDS += [Mul, Rotate, Rescale, DropLevel, Constant]
+KINDS += [Fill]
 KINDS += [RotatedProducts, DiagonalProducts, AddProducts, SwitchProduct, SwitchProduct]
 KINDS += [WeightedSums, TakeSum, TakeSum]
 # Only one, by one level, in a program.
@@ -135,6 +141,7 @@ def _operations(
         Polynomial: [n for n in encrypted if _is_ready(states[n], 1)],
         DropLevel: [n for n in encrypted if _is_ready(states[n], 1)],
         Bootstrap: [n for n in encrypted if _is_ready(states[n], 0) and states[n] != TOP],
+        Fill: [n for n in encrypted if _is_ready(states[n], 0)],
         Rescale: [n for n in encrypted if states[n].waiting],
         RotatedProducts: [n for n in encrypted if _is_ready(states[n], 1)],
         DiagonalProducts: [n for n in encrypted if _is_ready(states[n], 1)],
@@ -155,6 +162,9 @@ def _operations(
         if kind is Add:
             return Add(left, right)
         return Sub(left, right) if kind is Sub else Mul(left, right)
+    if kind is Fill:
+        clear = [n for n in numbers if states[n] == State(None)]
+        return Fill(first, draw(st.sampled_from(clear)))
     if kind is AddProducts:
         partners = [n for n in products if states[n] == state]
         return AddProducts(first, draw(st.sampled_from(partners)))
@@ -201,7 +211,7 @@ def _operations(
         return Bootstrap(first, draw(st.integers(0, level)), level + 1)
     if kind is DropLevel:
         return DropLevel(first, draw(st.integers(0, level - 1)))
-    return Rescale(first) if kind is Rescale else Neg(first)
+    return next(each for each in OF_ONE if each is kind)(first)
 
 
 def results(program: SlotProgram) -> list[list[float]]:

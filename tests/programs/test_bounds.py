@@ -25,6 +25,8 @@ from cloakwork.programs.slots import (
     Rotate,
     SlotProgram,
     Sub,
+    TimesI,
+    TwiceReal,
     Vector,
 )
 from cloakwork.runtime.executor import run
@@ -58,6 +60,8 @@ def programs(draw: st.DrawFn) -> SlotProgram:
             Sub(left, right),
             Sub(right, left),
             Neg(left),
+            TimesI(left),
+            TwiceReal(left),
             Rotate(left, draw(steps)),
         ]
         if level > 0:
@@ -105,6 +109,8 @@ RISING = np.arange(SLOTS, dtype=np.float64)
         (Sub(0, 0), 14.0),
         (Mul(0, 0), 49.0),
         (Neg(0), 7.0),
+        (TimesI(0), 7.0),
+        (TwiceReal(0), 14.0),
         (Rotate(0, 3), 7.0),
         (Output(0), 7.0),
         (DropLevel(0, 1), 7.0),

@@ -15,6 +15,7 @@ from cloakwork.programs.slots import (
     Constant,
     Context,
     DropLevel,
+    Fill,
     Input,
     Linear,
     Mul,
@@ -27,6 +28,8 @@ from cloakwork.programs.slots import (
     SlotProgram,
     State,
     Sub,
+    TimesI,
+    TwiceReal,
 )
 from cloakwork.programs.text import from_text, to_text
 from tests.programs.random_programs import facts
@@ -51,6 +54,9 @@ def state_after(operation: Operation, states: list[State]) -> State:
         (Mul(0, 1), [READY, READY], WAITING),
         (Mul(0, 1), [CLEAR, READY], WAITING),
         (Neg(0), [WAITING], WAITING),
+        (Fill(0, 1), [READY, CLEAR], READY),
+        (TimesI(0), [WAITING], WAITING),
+        (TwiceReal(0), [BOTTOM], BOTTOM),
         (Rotate(0, 7), [READY], READY),
         (Linear(0, {3: ONES}, 2), [READY], WAITING),
         (Polynomial(0, (0.0, 1.0, 2.0), "monomial"), [READY], BOTTOM),
@@ -77,6 +83,11 @@ def test_legal_operations(operation: Operation, states: list[State], expected: S
         (Mul(0, 1), [WAITING, WAITING], "not rescaled"),
         (Mul(0, 1), [BOTTOM, BOTTOM], "takes 1 level"),
         (Neg(0), [CLEAR], "constant"),
+        (Fill(0, 1), [READY, READY], "no constant"),
+        (Fill(0, 1), [WAITING, CLEAR], "not rescaled"),
+        (Fill(0, 1), [CLEAR, CLEAR], "constant"),
+        (TimesI(0), [CLEAR], "constant"),
+        (TwiceReal(0), [CLEAR], "constant"),
         (Rotate(0, 0), [READY], "outside"),
         (Rotate(0, 8), [READY], "outside"),
         (Rotate(0, 1), [CLEAR], "constant"),

@@ -13,6 +13,7 @@ from cloakwork.programs.slots import (
     Builder,
     Constant,
     DropLevel,
+    Fill,
     Input,
     Linear,
     Mul,
@@ -21,9 +22,13 @@ from cloakwork.programs.slots import (
     Polynomial,
     Rescale,
     Rotate,
+    RotatedProducts,
     SlotProgram,
     Sub,
+    SwitchProduct,
     TakeSum,
+    TimesI,
+    TwiceReal,
     WeightedSums,
 )
 from cloakwork.runtime.degrees import degrees
@@ -77,6 +82,20 @@ def _weighted_sums(builder: Builder, x: int, y: int) -> int:
     return builder.append(Sub(builder.append(TakeSum(sums, 0)), builder.append(TakeSum(sums, 1))))
 
 
+def _with_filled(builder: Builder, x: int, y: int) -> int:
+    filled = builder.append(Fill(y, builder.append(Constant(C))))
+    products = builder.append(RotatedProducts((x, filled), (filled, y), SLOTS))
+    return _rescaled(builder, builder.append(SwitchProduct(products, 0)))
+
+
+def _both_halves(builder: Builder, x: int, y: int) -> int:
+    """The real part of (x - i y) (y + i x) is 2 x y; it is taken of a product of degree 2."""
+    one = builder.append(Sub(x, builder.append(TimesI(y))))
+    other = builder.append(Add(y, builder.append(TimesI(x))))
+    product = builder.append(TwiceReal(builder.append(Mul(one, other))))
+    return _rescaled(builder, product)
+
+
 STEPS: dict[str, tuple[int, Step]] = {
     "add": (0, lambda b, x, y: b.append(Add(x, y))),
     "add constant": (0, lambda b, x, _: b.append(Add(x, b.append(Constant(C))))),
@@ -84,6 +103,11 @@ STEPS: dict[str, tuple[int, Step]] = {
     "sub constant": (0, lambda b, x, _: b.append(Sub(x, b.append(Constant(C))))),
     "constant sub": (0, lambda b, x, _: b.append(Sub(b.append(Constant(C)), x))),
     "neg": (0, lambda b, x, _: b.append(Neg(x))),
+    "fill": (0, lambda b, x, _: b.append(Fill(x, b.append(Constant(C))))),
+    "product with what is filled": (1, _with_filled),
+    "imaginary unit twice": (0, lambda b, x, _: b.append(TimesI(b.append(TimesI(x))))),
+    "twice the real part": (0, lambda b, x, _: b.append(TwiceReal(x))),
+    "both halves of the slots": (1, _both_halves),
     "rotate": (0, lambda b, x, _: b.append(Rotate(x, 37))),
     "mul": (1, lambda b, x, y: _rescaled(b, b.append(Mul(x, y)))),
     "square": (1, lambda b, x, _: _rescaled(b, b.append(Mul(x, x)))),
@@ -134,8 +158,7 @@ def test_operation_from_level(name: str, start: int) -> None:
     builder.append(Output(made))
     program = builder.finish()
 
-    demand = required_keys(program)
-    keys = KEY.evaluation_keys(demand.relinearisation_level, demand.rotations)
+    keys = KEY.scheme.keys_for(KEY.key, required_keys(program))
     encrypted = [KEY.encrypt(vector, bound=1.0, level=LEVELS) for vector in (X, Y)]
     (found,) = run(program, CkksBackend(PARAMETERS, keys), encrypted)
     clear_key = ClearKey()

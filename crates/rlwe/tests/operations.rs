@@ -116,6 +116,8 @@ impl Bench {
         self.check("add", &e.add(&a, &b).unwrap(), &map(&|x, y| x + y));
         self.check("subtract", &e.sub(&a, &b).unwrap(), &map(&|x, y| x - y));
         self.check("negate", &e.negate(&a).unwrap(), &map(&|x, _| -x));
+        let i = Complex64::new(0.0, 1.0);
+        self.check("multiply by i", &e.multiply_imaginary(&a).unwrap(), &map(&|x, _| i * x));
         self.check("add a plaintext", &e.add_plain(&a, &plain).unwrap(), &map(&|x, y| x + y));
         self.check("subtract a plaintext", &e.sub_plain(&a, &plain).unwrap(), &map(&|x, y| x - y));
         let c = Complex64::new(0.3, -1.2);

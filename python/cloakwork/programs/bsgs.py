@@ -132,6 +132,7 @@ def _countings(numbers: NDArray[np.int64], slots: int, width: int) -> Iterator[N
 
 def _cost(numbers: NDArray[np.int64], slots: int, width: int, hoisted: float) -> float:
     baby = numbers % width
-    babies = np.unique(baby)
-    giants = np.unique((numbers - baby) % slots)
-    return float(hoisted * np.count_nonzero(babies) + np.count_nonzero(giants))
+    # Of a few hundred numbers sets are made faster than they are sorted.
+    babies = set(baby.tolist())
+    giants = set(((numbers - baby) % slots).tolist())
+    return hoisted * (len(babies) - (0 in babies)) + len(giants) - (0 in giants)

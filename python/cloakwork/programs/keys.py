@@ -131,17 +131,20 @@ def required_keys(program: SlotProgram, numbers: Iterable[int] | None = None) ->
         {2: 3}
     """
     relinearisation: int | None = None
+    conjugation: int | None = None
     rotations: dict[int, int] = {}
     products: dict[int, int] = {}
     for number in range(len(program.operations)) if numbers is None else numbers:
         operation, level = program.operations[number], program.states[number].level
         if level is None:
             continue
-        product = operation.relinearisation_level(program.context(number))
+        context = program.context(number)
+        conjugation = _highest(conjugation, operation.conjugation_level(context))
+        product = operation.relinearisation_level(context)
         if product is not None:
             relinearisation = max(product, relinearisation or 0)
         for step in operation.rotations(program.slots):
             rotations[step] = max(level, rotations.get(step, -1))
         for step in operation.product_rotations(program.slots):
             products[step] = max(level, products.get(step, -1))
-    return KeyRequirements(relinearisation, rotations, products)
+    return KeyRequirements(relinearisation, rotations, products, conjugation)

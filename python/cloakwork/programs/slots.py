@@ -35,6 +35,7 @@ from cloakwork.programs.operations import (
     Context,
     DiagonalProducts,
     DropLevel,
+    Fill,
     Input,
     Linear,
     Mul,
@@ -50,6 +51,8 @@ from cloakwork.programs.operations import (
     Sub,
     SwitchProduct,
     TakeSum,
+    TimesI,
+    TwiceReal,
     WeightedSums,
 )
 from cloakwork.programs.operations.base import (
@@ -77,6 +80,7 @@ __all__ = [
     "Context",
     "DiagonalProducts",
     "DropLevel",
+    "Fill",
     "Input",
     "Integers",
     "Linear",
@@ -95,6 +99,8 @@ __all__ = [
     "Sub",
     "SwitchProduct",
     "TakeSum",
+    "TimesI",
+    "TwiceReal",
     "Vector",
     "WeightedSums",
     "polynomial_depth",

@@ -98,6 +98,18 @@ class Backend(Protocol[V]):
     def negate(self, value: V) -> V:
         """-value."""
 
+    def filled(self, value: V, constant: NDArray[Any]) -> V:
+        """A constant as a ciphertext at the level and the scale of a value; it hides nothing."""
+        raise InvalidProgramError("cannot run fill: programs over integers have none")
+
+    def multiply_imaginary(self, value: V) -> V:
+        """i value, exactly."""
+        raise InvalidProgramError("cannot run times_i: programs over integers have none")
+
+    def twice_real(self, value: V) -> V:
+        """Twice the real part of every slot."""
+        raise InvalidProgramError("cannot run twice_real: programs over integers have none")
+
     def rotate(self, value: V, steps: int) -> V:
         """Slot i, of each row, receives slot i + steps."""
 

@@ -114,6 +114,18 @@ class CkksBackend(Backend[Ciphertext]):
     def negate(self, value: Ciphertext) -> Ciphertext:
         return self._evaluator.negate(value)
 
+    def filled(self, value: Ciphertext, constant: Vector) -> Ciphertext:
+        nothing = self._evaluator.multiply_integer(value, 0)
+        return self.add_constant(nothing, constant)
+
+    def multiply_imaginary(self, value: Ciphertext) -> Ciphertext:
+        return self._evaluator.multiply_imaginary(value)
+
+    def twice_real(self, value: Ciphertext) -> Ciphertext:
+        if value.degree == 2:
+            value = self._evaluator.relinearize(value)
+        return self._evaluator.add(value, self._evaluator.conjugate(value))
+
     def rotate(self, value: Ciphertext, steps: int) -> Ciphertext:
         return self.rotate_many(value, [steps])[0]
 

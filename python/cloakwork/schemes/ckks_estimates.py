@@ -60,6 +60,16 @@ class CkksEstimates(Backend[CkksEstimate]):
     def negate(self, value: CkksEstimate) -> CkksEstimate:
         return value.negate()
 
+    def filled(self, value: CkksEstimate, constant: Vector) -> CkksEstimate:
+        return self.add_constant(value.multiply_integer(0), constant)
+
+    def multiply_imaginary(self, value: CkksEstimate) -> CkksEstimate:
+        return value
+
+    def twice_real(self, value: CkksEstimate) -> CkksEstimate:
+        value = value.relinearize() if value.degree == 2 else value
+        return value.add(value.conjugate())
+
     def rotate(self, value: CkksEstimate, steps: int) -> CkksEstimate:
         return (value.relinearize() if value.degree == 2 else value).rotate(steps)
 

@@ -117,6 +117,17 @@ class ClearBackend(Backend[ClearVector]):
     def negate(self, value: ClearVector) -> ClearVector:
         return ClearVector(-value.slots, value.level, value.waiting)
 
+    def filled(self, value: ClearVector, constant: Vector) -> ClearVector:
+        return self._with_error(ClearVector(constant, value.level), NoiseModel.encoding)
+
+    def multiply_imaginary(self, value: ClearVector) -> ClearVector:
+        turned: NDArray[Any] = 1j * value.slots
+        return ClearVector(turned, value.level, value.waiting)
+
+    def twice_real(self, value: ClearVector) -> ClearVector:
+        doubled = ClearVector(2 * np.real(value.slots), value.level, value.waiting)
+        return self._with_error(doubled, NoiseModel.rotation)
+
     def rotate(self, value: ClearVector, steps: int) -> ClearVector:
         rotated = ClearVector(np.roll(value.slots, -steps), value.level, value.waiting)
         return self._with_error(rotated, NoiseModel.rotation)
@@ -141,8 +152,8 @@ class ClearBackend(Backend[ClearVector]):
 
     def _encoding_errors(self, value: ClearVector, diagonals: Mapping[int, Vector]) -> Vector:
         """Those of all diagonals together: each meets the value rotated by its number."""
-        squares = np.zeros_like(value.slots)
-        rotations = _Rotations(value.slots**2)
+        squares = np.zeros(len(value.slots))
+        rotations = _Rotations(np.abs(value.slots) ** 2)
         for d in diagonals:
             squares += rotations.by(d)
         one = self._with_error(
@@ -161,7 +172,7 @@ class ClearBackend(Backend[ClearVector]):
         self, value: ClearVector, coefficients: Sequence[float], basis: Basis
     ) -> ClearVector:
         evaluate = {"monomial": polynomial.polyval, "chebyshev": chebyshev.chebval}[basis]
-        slots = np.asarray(evaluate(value.slots, list(coefficients)), dtype=np.float64)
+        slots: NDArray[Any] = evaluate(value.slots, np.asarray(coefficients, dtype=np.float64))
         made = ClearVector(slots, value.level - polynomial_depth(coefficients))
         return self._with_error(
             made, lambda noise, scale: noise.polynomial(scale, coefficients, basis, value.slots)

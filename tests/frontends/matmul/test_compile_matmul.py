@@ -85,6 +85,16 @@ def test_modelled_errors_stay_below_what_is_promised() -> None:
     assert np.abs(program.simulate(*ones).outputs - 300).max() < 2**-7
 
 
+@pytest.mark.parametrize("bound", [1e-3, 0.2, 0.49])
+def test_small_results_have_enough_right_bits_to_be_decrypted(bound: float) -> None:
+    spec = cw.Spec((8, 8), bound=bound)
+    program = cw.compile_matmul(spec, spec, insecure=True, log_n=10)
+    a, b = (bound * each for each in random_matrices((8, 8), (8, 8)))
+    largest = 8 * bound**2
+    # Eight right bits of the largest result that the bounds allow, or of 1.
+    assert np.abs(program.run(a, b) - a @ b).max() < 2**-8 * min(1.0, largest)
+
+
 def test_inputs_beyond_their_bound_are_refused_before_they_are_encrypted() -> None:
     program = cw.compile_matmul(cw.Spec((8, 8), bound=2.0), (8, 8))
     with pytest.raises(ValueOutOfRangeError, match="'b'"):

@@ -266,8 +266,10 @@ def test_key_budgets_from_all_keys_to_the_fewest() -> None:
 
     free = compiled(function, (20, 20))
     assert compiled(function, (20, 20), key_budget=free.key_bytes).key_bytes == free.key_bytes
-    with pytest.raises(KeyBudgetError, match=r"allow \d+ bytes or more") as refusal:
+    with pytest.raises(KeyBudgetError, match="that of products alone") as one_key:
         compiled(function, (20, 20), key_budget=0)
+    with pytest.raises(KeyBudgetError, match=r"allow \d+ bytes or more") as refusal:
+        compiled(function, (20, 20), key_budget=one_key.value.least)
     fewest = int(str(refusal.value).rsplit("allow ", 1)[1].split()[0])
     assert fewest < free.key_bytes
     least = compiled(function, (20, 20), key_budget=fewest)
@@ -281,8 +283,14 @@ def test_key_budgets_from_all_keys_to_the_fewest() -> None:
 
 
 def test_fewer_keys_cost_no_precision() -> None:
-    free = cw.compile(lambda x: x @ x.T, (50, 50), precision=30)
-    program = cw.compile(lambda x: x @ x.T, (50, 50), precision=30, key_budget=free.key_bytes // 2)
+    clear = np.random.default_rng(8).uniform(-1, 1, (50, 50))
+
+    def function(x: Any) -> Any:
+        return clear @ x.T
+
+    free = cw.compile(function, (50, 50), precision=30)
+    program = cw.compile(function, (50, 50), precision=30, key_budget=free.key_bytes // 2)
+    assert program.key_bytes <= free.key_bytes // 2
     assert predicted_of(program) >= 30
 
 
@@ -428,3 +436,38 @@ def test_what_a_file_holds_has_no_folder_of_the_source(tmp_path: Path) -> None:
 def test_costs_that_are_no_function_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="expected costs to be a function"):
         cw.compile(lambda x: x, (3,), costs=3)  # type: ignore[arg-type]
+
+
+SQUARE = 40
+
+
+def of_four(*matrices: Any) -> Any:
+    a, b, c, d = matrices
+    return a @ b @ c @ d
+
+
+def squared(a: Any, b: Any, c: Any, d: Any) -> Any:
+    return (a @ b) ** 2 @ (c @ d) ** 2
+
+
+def in_batches(a: Any, b: Any, c: Any, d: Any) -> Any:
+    return cw.einsum("ij,jk,kl,lm->m", a, b, c, d)
+
+
+@pytest.mark.parametrize("function", [of_four, squared, in_batches])
+def test_hopeless_bounds_are_refused_before_ways_are_compared(
+    function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def planned(*_: object, **__: object) -> None:
+        raise AssertionError("nothing is to be planned")
+
+    monkeypatch.setattr("cloakwork.plan.tensors.search.lower", planned)
+    monkeypatch.setattr("cloakwork.plan.tensors.bootstrapped.lower", planned)
+    monkeypatch.setattr("cloakwork.plan.matmul.matrix_plan.cheapest_orders", planned)
+    specs = [cw.Spec((SQUARE, SQUARE), bound=1e6)] * 4
+    with pytest.raises(InvalidParametersError, match="at most 60 work"):
+        cw.compile(function, *specs)
+    specs = [cw.Spec((SQUARE, SQUARE), bound=0.1)] * 4
+    with pytest.raises(KeyBudgetError, match=r"within 1000 bytes .* products alone") as few:
+        cw.compile(function, *specs, key_budget=1000)
+    assert few.value.least > 1000

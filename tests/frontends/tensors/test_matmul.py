@@ -156,11 +156,44 @@ def test_programs_with_ranges_are_loaded_again(tmp_path: Path) -> None:
         loaded.run_clear(**drawn(1.0))
 
 
+@pytest.mark.parametrize("shape", [(37, 50), (50, 37)])
+def test_a_matrix_times_its_transpose_is_right_of_ciphertexts(shape: tuple[int, int]) -> None:
+    a = np.random.default_rng(5).uniform(-1, 1, shape)
+    program = cw.compile(lambda x: x @ x.T, shape, precision=PRECISION, insecure=True, log_n=10)
+    assert program.packing.kind == "matrices"
+    assert np.abs(program.run(a) - a @ a.T).max() < ERROR
+
+
+def test_matrices_in_the_clear_are_factors_of_ciphertexts() -> None:
+    rng = np.random.default_rng(6)
+    weights = rng.uniform(-1, 1, (40, 50))
+    a, b = rng.uniform(-1, 1, (30, 40)), rng.uniform(-1, 1, (50, 20))
+    program = cw.compile(
+        lambda x, y: x @ weights @ y, a.shape, b.shape, precision=8, insecure=True, log_n=11
+    )
+    assert program.packing.kind == "matrices"
+    assert np.abs(program.run(a, b) - a @ weights @ b).max() < 2.0**-8
+
+
+def attention(q: Any, k: Any, v: Any) -> Any:
+    return cw.einsum("bqd,bkd->bqk", q, k) @ v
+
+
+def test_batches_of_chains_are_right_of_ciphertexts() -> None:
+    q, k, v = np.random.default_rng(7).uniform(-1, 1, (3, 3, 40, 32))
+    program = cw.compile(attention, q.shape, k.shape, v.shape, precision=8, insecure=True, log_n=11)
+    assert program.packing.kind == "matrices"
+    expected = np.einsum("bqd,bkd->bqk", q, k) @ v
+    assert np.abs(program.run(q, k, v) - expected).max() < 2.0**-8
+
+
 def test_eager_products_of_rows_are_within_their_precision(tmp_path: Path) -> None:
     session = cw.Session(depth=2, insecure=True, log_n=13)
     a, b = np.random.default_rng(4).uniform(-1, 1, (2, 64, 64))
     made = session.encrypt(a, bound=1) @ session.encrypt(b, bound=1)
     assert np.abs(session.decrypt(made) - a @ b).max() < 2.0**-made.precision
+    # By the bounds of the operands a result is no larger than the inner size.
+    assert (made.level, [each.bound for each in made.values]) == (0, [64.0])
     # An evaluator that has the session's keys computes the same.
     evaluator = session.evaluator()
     paths = [tmp_path / name for name in "ab"]

@@ -10,7 +10,7 @@ from cloakwork.plan.passes.levels import depth_of
 from cloakwork.programs.ir.tensors import Contract, Node, Source
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.layout import default_layout
-from cloakwork.programs.slots import Mul, Rotate, SwitchProduct
+from cloakwork.programs.slots import Mul, Rotate, SwitchProduct, TwiceReal
 from cloakwork.runtime.simulate import results
 
 
@@ -47,13 +47,29 @@ def test_rotations_and_keys_are_few() -> None:
     plan = product_of_rows("a @ b", [product(a, b)], 8192)
     assert plan is not None
     operations = plan.program.operations
-    # Two copies: half of the columns and of the rows, each masked in two places. Columns are spread
-    # over 64 slots by five rotations, rows over 16 by three. Of 4 groups of rows 3 are rotated.
-    rotations = (1 + 32 + 32 * 5) + (1 + 32 + 32 * 3) + 3 + 1
-    assert sum(isinstance(each, Rotate) for each in operations) == rotations
-    assert sum(isinstance(each, Mul) for each in operations) == 2 * 2 * 32
-    assert sum(isinstance(each, SwitchProduct) for each in operations) == 4
-    assert len(required_keys(plan.program).rotations) < 80
+    # Two copies and two halves of a slot: a quarter of the columns and of the rows, each masked in
+    # two places. Columns are spread over 64 slots by five rotations, rows over 16 by three. Of 4
+    # groups of rows 3 are rotated.
+    rotated = [each.operand for each in operations if isinstance(each, Rotate)]
+    assert len(rotated) == (1 + 1 + 16 + 16 * 5) + (1 + 1 + 16 + 16 * 3) + 3 + 1
+    assert sum(isinstance(each, Mul) for each in operations) == 2 * 2 * 16
+    switches = sum(isinstance(each, SwitchProduct) for each in operations)
+    real_parts = sum(isinstance(each, TwiceReal) for each in operations)
+    assert (switches, real_parts) == (4, 1)
+    # Rotations of one value share its decomposition: those of every number of a part.
+    decompositions = len(set(rotated)) + 2 * switches + real_parts
+    assert decompositions == (1 + 1 + 1 + 16 * 5) + (1 + 1 + 1 + 16 * 3) + 3 + 1 + 2 * 4 + 1
+    divisions = len(rotated) + switches + real_parts
+    assert (decompositions, divisions) == (147, 173)
+    assert len(required_keys(plan.program).rotations) == 49
+
+
+def test_a_product_is_planned_once() -> None:
+    a, b = matrix("a", (64, 64), 8192), matrix("b", (64, 64), 8192)
+    c, d = matrix("c", (64, 64), 8192), matrix("d", (64, 64), 8192)
+    plans = [product_of_rows("x @ y", [product(*pair)], 8192) for pair in ((a, b), (c, d))]
+    assert [[each for each, _ in plan.inputs] for plan in plans if plan] == [[a, b], [c, d]]
+    assert len({id(plan.program) for plan in plans if plan}) == 1
 
 
 SLOTS = 8192

@@ -47,6 +47,19 @@ def test_large_products_are_planned_without_looking_for_others(size: int) -> Non
     assert len(plan.program.operations) < 4 * size
 
 
+@pytest.mark.parametrize("shape", [(37, 100), (70, 90), (64, 64)])
+@pytest.mark.parametrize("terms", [("ik", "jk"), ("ki", "kj")])
+def test_a_matrix_times_its_transpose_is_planned_without_looking_for_others(
+    shape: tuple[int, int], terms: tuple[str, str]
+) -> None:
+    a = Source("a", shape)
+    size = shape[terms[0].index("i")]
+    plan = matrix_plan(task_of(Contract((a, a), terms, "ij", (size, size)), [a]), RINGS, None)
+    assert plan is not None
+    assert plan.is_certain
+    assert len(plan.program.operations) < 128
+
+
 def test_a_key_budget_that_nothing_fits_is_refused_with_what_would_do() -> None:
     with pytest.raises(KeyBudgetError) as refusal:
         matrix_plan(product_of(64), RINGS, 1000)

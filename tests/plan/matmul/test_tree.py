@@ -77,12 +77,31 @@ def gram(x: Any, y: Any) -> Any:
     return (shared.T @ shared) @ y.T
 
 
+KNOWN = np.random.default_rng(11).uniform(-1, 1, (3, 17, 17))
+
+
+def known_sums(a: Any, b: Any) -> Any:
+    return (a @ KNOWN[0] - a @ KNOWN[1].T) @ b @ KNOWN[0, :9, :12].T
+
+
 MATRICES = {"a": (9, 17), "b": (17, 12), "c": (12, 7), "d": (7, 21)}
 CASES: dict[str, tuple[Function, Shapes]] = {
     "chain of three": (lambda a, b, c: a @ b @ c, {"a": (9, 17), "b": (17, 12), "c": (12, 7)}),
     "chain of four": (lambda a, b, c, d: a @ b @ c @ d, MATRICES),
     "two pairs": (lambda a, b, c, d: (a @ b) @ (c @ d), MATRICES),
     "transposed": (lambda a, b, c, d: (a @ b @ c @ d).T, MATRICES),
+    "known between": (lambda a, b: a @ KNOWN[0] @ b, {"a": (9, 17), "b": (17, 12)}),
+    "known before": (lambda a, b: KNOWN[0] @ KNOWN[1] @ a @ b, {"a": (17, 9), "b": (9, 12)}),
+    "known after": (lambda a, b: (a @ b @ KNOWN[0, :12]).T, {"a": (9, 17), "b": (17, 12)}),
+    "known around": (
+        lambda a, b: KNOWN[0, :5, :9] @ a.T @ KNOWN[1] @ b.T @ KNOWN[2, :12, :7],
+        {"a": (17, 9), "b": (12, 17)},
+    ),
+    "known in a function": (
+        lambda a, b: (KNOWN[0] @ a) ** 2 @ (b @ KNOWN[1, :3]),
+        {"a": (17, 9), "b": (9, 3)},
+    ),
+    "known in sums": (known_sums, {"a": (9, 17), "b": (17, 12)}),
     "squares": (lambda x: x.T @ x, {"x": (19, 9)}),
     "sum of squares": (lambda x, y: x.T @ x + y.T @ y, {"x": (19, 9), "y": (7, 9)}),
     "difference": (lambda a, b: a @ b - b.T @ a.T, {"a": (9, 17), "b": (17, 9)}),

@@ -53,6 +53,16 @@ impl Evaluator {
         engine::run(py, || self.0.negate(a)).map(Ciphertext)
     }
 
+    /// Every number times the imaginary unit, without error or change of scale.
+    fn multiply_imaginary(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+    ) -> PyResult<Ciphertext> {
+        let a = &ciphertext.get().0;
+        engine::run(py, || self.0.multiply_imaginary(a)).map(Ciphertext)
+    }
+
     /// ciphertext + plaintext; of one level and scale.
     fn add_plain(
         &self,

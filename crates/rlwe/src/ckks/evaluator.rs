@@ -114,6 +114,18 @@ impl Evaluator {
         Ok(negated)
     }
 
+    /// i a, exactly: a times X^(N/2), which is the imaginary unit in every slot. No scale changes.
+    ///
+    /// # Errors
+    /// As [`Self::negate`].
+    pub fn multiply_imaginary(&self, a: &Ciphertext) -> Result<Ciphertext> {
+        self.check(a, "multiply by i")?;
+        let mut turned = Ciphertext { seed: None, ..a.clone() };
+        let ring = self.parameters().ring();
+        turned.polys_mut().iter_mut().for_each(|poly| ring.mul_imaginary(poly));
+        Ok(turned)
+    }
+
     /// a + b for a plaintext b of the same level and scale.
     ///
     /// # Errors

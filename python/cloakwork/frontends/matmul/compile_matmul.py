@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, shown, truth
+from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.matmul.shapes import NAMES, limit, product_of, sizes, whole_views
 from cloakwork.plan.matmul.choose import Choice, Options, cheapest_choice
@@ -21,6 +23,8 @@ from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program
 
 _ACTION = "compile a matrix product"
+# Results as large have enough right bits at the default precision.
+_LARGE = 2.0
 
 
 def compile_matmul(
@@ -45,7 +49,8 @@ def compile_matmul(
         left: Shape, or shape and bound, of the left matrices.
         right: Those of the right ones.
         precision: Bits after the binary point that results have even with every number at its
-            bound. The plan has as many more as take no more primes.
+            bound. The plan has as many more as take no more primes, and as small results need to
+            be decrypted.
         memory_limit: Bytes that the ciphertexts of a run may take; by default any.
         key_budget: Bytes for all evaluation keys; the fewer, the more ciphertexts.
         log_n: Base-2 logarithm of the ring degree; by default the cheapest.
@@ -81,9 +86,10 @@ def compile_matmul(
     specs = [each if isinstance(each, Spec) else Spec(each) for each in (left, right)]
     shapes = specs[0].shape, specs[1].shape
     product = product_of(*shapes, _ACTION)
+    asked = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
     options = Options(
         (specs[0].bound, specs[1].bound),
-        integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1]),
+        max(asked, _least_precision(product.inner * specs[0].bound * specs[1].bound)),
         truth(insecure, "insecure", _ACTION),
         truth(public_inputs, "public_inputs", _ACTION),
         limit(memory_limit, "memory_limit", _ACTION),
@@ -96,6 +102,17 @@ def compile_matmul(
     title = f"matmul {sizes(shapes[0])} by {sizes(shapes[1])}"
     choice = cheapest_choice(title, product, options, rings)
     return _program(title, product, choice, specs, options)
+
+
+def _least_precision(largest: float) -> int:
+    """Bits after the binary point without which small results would not be decrypted.
+
+    Args:
+        largest: What no result exceeds.
+    """
+    if largest >= _LARGE:
+        return 0
+    return MIN_RIGHT_BITS - math.floor(math.log2(min(1.0, largest)))
 
 
 def _program(

@@ -17,14 +17,14 @@ from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.functions.approximate import Approximated, approximated, has_functions
 from cloakwork.plan.functions.checked import checked_ranges
 from cloakwork.plan.functions.intervals import Interval
-from cloakwork.plan.matmul.matrix_plan import MatrixPlan, matrix_plan
+from cloakwork.plan.matmul.matrix_plan import MatrixPlan, is_large, matrix_plan
 from cloakwork.plan.matmul.program import product_program
 from cloakwork.plan.parameters.bootstrapping import USUAL_RINGS
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.plan.tensors.bootstrapped import cheapest_bootstrapped_plan, within_budget
-from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan
+from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan, require_keys
 from cloakwork.programs.packing.matrix import PlacedMatrix
 from cloakwork.programs.packing.tensor import PlacedInput, TensorPacking
 from cloakwork.programs.port import Port
@@ -35,6 +35,7 @@ from cloakwork.runtime.program import Program
 from cloakwork.schemes.ckks import Ckks
 
 _ACTION = "compile"
+_MOST_BYTES = 2**63 - 1
 
 
 def compile(
@@ -100,6 +101,8 @@ def compile(
     precision = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
     if log_n is not None:
         log_n = integer(log_n, "log_n", _ACTION, least=5, most=17)
+    if key_budget is not None:
+        key_budget = integer(key_budget, "key_budget", _ACTION, least=0, most=_MOST_BYTES)
     insecure = truth(insecure, "insecure", _ACTION)
     public_inputs = truth(public_inputs, "public_inputs", _ACTION)
     if bootstrap is not None:
@@ -115,12 +118,15 @@ def compile(
         for source, spec in spec_of.items()
     )
     rings = RINGS if log_n is None else [log_n]
+    require_keys(task, rings, key_budget)
     too_few: list[KeyBudgetError] = []
     blocks: MatrixPlan | None = None
     if not bootstrap:
         try:
             blocks = matrix_plan(task, rings, key_budget)
         except KeyBudgetError as refusal:
+            if is_large(task):
+                raise
             too_few.append(refusal)
     if blocks is not None and blocks.is_certain:
         return _product_program(blocks, graph, inputs, task)

@@ -21,6 +21,7 @@ from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.ir.tensors import Node, Source, with_sources
+from cloakwork.programs.layout import Layout
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
     Bootstrap,
@@ -89,13 +90,15 @@ def computed(executor: Executor, node: Node, title: str) -> Tensor:
     inputs = [value for source, _ in lowered.inputs for value in source.tensor.values]
     profile = Profile()
     slot_bounds = _slot_bounds(lowered, parameters.slots)
-    bounds = None if slot_bounds is None else _bounds(program, slot_bounds)
+    (layout,) = lowered.outputs
+    largest = _largest(layout, made.intervals[0])
+    bounds = None if slot_bounds is None else _bounds(program, slot_bounds, largest)
     values = executor.run(program, inputs, profile=profile, bounds=bounds)
     first, *_ = (source.tensor for source, _ in lowered.inputs)
     claimed = any(source.tensor.claimed for source, _ in lowered.inputs)
     return Tensor(
         values,
-        lowered.outputs[0],
+        layout,
         first.scheme,
         first.key_id,
         executor,
@@ -116,8 +119,18 @@ def _known(source: Source) -> Interval:
     return interval
 
 
-def _bounds(program: SlotProgram, inputs: Sequence[Vector]) -> list[float | None]:
-    return value_bounds(program, inputs, polynomial_ceilings(program))
+def _largest(layout: Layout, known: Interval) -> float:
+    """What no slot of a result exceeds, by the range of its elements."""
+    if layout.garbage or known.claimed:
+        return math.inf
+    return max(map(abs, known.ends))
+
+
+def _bounds(program: SlotProgram, inputs: Sequence[Vector], largest: float) -> list[float | None]:
+    results = {each.operand for each in program.operations if isinstance(each, Output)}
+    ceilings = polynomial_ceilings(program)
+    ceilings.update((each, min(largest, ceilings.get(each, math.inf))) for each in results)
+    return value_bounds(program, inputs, ceilings)
 
 
 def refreshed(executor: Executor, tensor: Tensor) -> Tensor:

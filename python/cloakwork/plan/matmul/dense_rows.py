@@ -11,11 +11,16 @@ together.
 
 Where a ciphertext has slots for w copies of a matrix, copy q begins with the part q of w of the
 inner index, so that w terms are one.
+
+A slot is a complex number. Before all that, half a part of the inner index is put into imaginary
+parts, negative ones on the left, so that two terms are one: real parts of products are the sums
+over both. The imaginary parts of the sums are taken out in the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -35,7 +40,11 @@ from cloakwork.programs.slots import (
     Rescale,
     Rotate,
     RotatedProducts,
+    SlotProgram,
+    Sub,
     SwitchProduct,
+    TimesI,
+    TwiceReal,
 )
 
 # Smaller matrices have so many copies in a ciphertext that other ways have fewer rotations.
@@ -44,6 +53,8 @@ _LEAST_SIDE = 64
 _ROWS_TOGETHER = 16
 # One for the masks, one for the products.
 _LEVELS = 2
+# A session plans the same products again and again.
+_PLANS = 8
 
 
 def product_of_rows(title: str, results: Sequence[Node], slots: int) -> Lowered | None:
@@ -61,30 +72,44 @@ def product_of_rows(title: str, results: Sequence[Node], slots: int) -> Lowered 
         >>> product = Contract((a, b), ("ik", "kj"), "ij", (64, 64))
         >>> plan = product_of_rows("a @ b", [product], 8192)
         >>> sum(isinstance(each, Mul) for each in plan.program.operations)
-        128
+        64
     """
     contraction = matrix_contraction(results)
     if contraction is None or not _lies_by_rows(contraction, slots):
         return None
-    product = contraction.product
-    work = _Work(title, contraction, slots)
-    left, right = work.operands(contraction.sources)
-    side, parts = product.inner, product.inner // work.copies
-    work.builder.stage = "columns in all of their rows"
-    columns = work.spread(work.parted(left, 1, parts), 1, side)
-    group = min(product.rows, _ROWS_TOGETHER)
-    work.builder.stage = f"rows in {group} rows"
-    rows = work.spread(work.parted(right, side, parts), side, group)
-    work.builder.stage = f"products of {group} rows"
-    total = work.sum_of_products(columns, rows, group * side, product.rows // group)
-    layout = Layout(
-        slots,
-        default_layout((product.rows, side), slots).axes,
-        (Axis(work.copies, side * side),) if work.copies > 1 else (),
-    )
-    work.builder.append(Output(total), layout)
     places = tuple((source, _layout(source)) for source in contraction.sources)
-    return Lowered(work.builder.finish(), places, (layout,))
+    shapes = [layout.shape for _, layout in places]
+    levels = [source.level or 0 for source, _ in places]
+    program, layout = _planned(title, contraction.origin, *shapes, *levels, slots)
+    return Lowered(program, places, (layout,))
+
+
+@lru_cache(maxsize=_PLANS)
+def _planned(
+    title: str,
+    origin: str,
+    left_shape: tuple[int, int],
+    right_shape: tuple[int, int],
+    left_level: int,
+    right_level: int,
+    slots: int,
+) -> tuple[SlotProgram, Layout]:
+    """The program of a product, and where its result lies."""
+    rows, side = left_shape
+    work = _Work(title, origin, side, slots)
+    left, right = work.operands([(left_shape, left_level), (right_shape, right_level)])
+    parts = side // work.copies
+    work.builder.stage = "columns in all of their rows"
+    columns = work.spread(work.parted(left, Sub, 1, parts), 1, side)
+    group = min(rows, _ROWS_TOGETHER)
+    work.builder.stage = f"rows in {group} rows"
+    spread_rows = work.spread(work.parted(right, Add, side, parts), side, group)
+    work.builder.stage = f"products of {group} rows"
+    total = work.sum_of_products(columns, spread_rows, group * side, rows // group)
+    copies = (Axis(work.copies, side * side),) if work.copies > 1 else ()
+    layout = Layout(slots, default_layout((rows, side), slots).axes, copies)
+    work.builder.append(Output(total), layout)
+    return work.builder.finish(), layout
 
 
 def _layout(source: Source) -> Layout:
@@ -114,24 +139,25 @@ class _Work:
 
     Args:
         title: What is computed.
-        contraction: The product.
+        origin: The user's line.
+        side: The inner size.
         slots: Slots of a ciphertext.
     """
 
-    def __init__(self, title: str, contraction: MatrixContraction, slots: int) -> None:
+    def __init__(self, title: str, origin: str, side: int, slots: int) -> None:
         self.builder = Builder(title, slots)
-        self.builder.origin = contraction.origin
-        self._side = contraction.product.inner
+        self.builder.origin = origin
+        self._side = side
         self._square = self._side**2
         self.copies = min(self._side, slots // self._square)
 
-    def operands(self, sources: Sequence[Source]) -> list[int]:
-        """Both matrices at one level."""
+    def operands(self, matrices: Sequence[tuple[tuple[int, int], int]]) -> list[int]:
+        """Matrices of these shapes and levels, all at one level."""
         builder = self.builder
         builder.stage = "input"
         made = [
-            builder.append(Input(f"operand{number}", source.level or 0), source.layout)
-            for number, source in enumerate(sources)
+            builder.append(Input(f"operand{number}", level), default_layout(shape, builder.slots))
+            for number, (shape, level) in enumerate(matrices)
         ]
         level = min(map(builder.level, made))
         return [
@@ -139,20 +165,23 @@ class _Work:
             for each in made
         ]
 
-    def parted(self, value: int, step: int, parts: int) -> list[int]:
-        """A matrix and its copies, rotated so that every number k of its part comes first.
+    def parted(self, value: int, joined: type[Add] | type[Sub], step: int, parts: int) -> list[int]:
+        """A matrix and its copies, rotated so that every number k of its half part comes first.
 
         Before them all, one in which none does but the first number comes second.
 
-
         Args:
             value: The matrix.
+            joined: Whether the other half of a part is added, or subtracted, as imaginary parts.
             step: Slots from one row, or column, to the next.
             parts: How many are in a part.
         """
         # A copy covers the end of the one before it, in rows or columns of later parts alone.
         value = self._doubled(value, self.copies, parts * step - self._square)
-        return [self._rotated(value, k * step) if k else value for k in range(-1, parts)]
+        half = parts // 2
+        other = self.builder.append(TimesI(self._rotated(value, half * step)))
+        value = self.builder.append(joined(value, other))
+        return [self._rotated(value, k * step) if k else value for k in range(-1, half)]
 
     def spread(self, parted: Sequence[int], step: int, count: int) -> list[int]:
         """Each first row, or column, in the place of as many as there are.
@@ -194,14 +223,17 @@ class _Work:
             placed = self._rotated(rows, -group * step) if group else rows
             total = placed if total is None else builder.append(Add(total, placed))
         assert total is not None
-        return self._doubled(total, self.copies, self._square)
+        return self._doubled(builder.append(TwiceReal(total)), self.copies, self._square)
 
     def _mask(self, step: int, place: int) -> NDArray[np.float64]:
-        """One column of every row where the step is 1, else one row of every copy."""
+        """One column of every row where the step is 1, else one row of every copy.
+
+        Columns are halved, as real parts of products are doubled.
+        """
         numbers = np.arange(self.builder.slots)
         column, row = numbers % self._side, numbers % self._square // self._side
-        chosen = column if step == 1 else row
-        mask: NDArray[np.float64] = np.where(chosen == place, 1.0, 0.0)
+        chosen, number = (column, 0.5) if step == 1 else (row, 1.0)
+        mask: NDArray[np.float64] = np.where(chosen == place, number, 0.0)
         return mask
 
     def _doubled(self, value: int, count: int, step: int) -> int:

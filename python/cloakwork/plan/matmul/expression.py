@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TypeAlias
 
@@ -20,15 +20,32 @@ from cloakwork.plan.matmul.spine import Factor
 from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum, operand_nodes
 
 _MATRIX_AXES = 2
+_OPERANDS = 2
 # Factors of one chain, whose orders are all compared.
 _MOST_FACTORS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Known(Source):
+    """A matrix in the clear, where one from outside may stand.
+
+    Args:
+        array: The matrix.
+    """
+
+    array: NDArray[np.float64] = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Matrix:
-    """A matrix from outside."""
+    """A matrix from outside, or one in the clear."""
 
     factor: Factor
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is in the clear."""
+        return isinstance(self.factor.source, Known)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -160,8 +177,16 @@ def matrix_expression(results: Sequence[Node]) -> Expression | None:
     if len(results) != 1 or len(results[0].shape) != _MATRIX_AXES:
         return None
     found = _Reader(results[0]).read(results[0], transposed=False)
-    has_products = found is not None and any(isinstance(each, Chain) for each in parts(found))
+    has_products = found is not None and any(map(_multiplies_encrypted, parts(found)))
     return found if has_products else None
+
+
+def _multiplies_encrypted(expression: Expression) -> bool:
+    """Whether it is a product of two encrypted matrices, or more."""
+    if not isinstance(expression, Chain):
+        return False
+    known = [isinstance(each, Matrix) and each.is_known for each in expression.factors]
+    return known.count(False) > 1
 
 
 def parts(expression: Expression) -> Iterator[Expression]:
@@ -242,6 +267,7 @@ class _Reader:
     def __init__(self, root: Node) -> None:
         self._uses = _uses_below(root)
         self._made: dict[tuple[int, bool], Expression | None] = {}
+        self._known: dict[int, Known] = {}
 
     def read(self, node: Node, *, transposed: bool) -> Expression | None:
         """What a node, or its transpose, is; None where it is nothing of the kind."""
@@ -256,6 +282,7 @@ class _Reader:
         if transposed and self._uses[id(node)] > 1 and not isinstance(node, Source):
             found = self.read(node, transposed=False)
             return None if found is None else Transposed(found)
+        node = self._with_sources(node)
         match node:
             case Source(shape=shape):
                 is_matrix = len(shape) == _MATRIX_AXES
@@ -268,6 +295,23 @@ class _Reader:
                 return self._pointwise(node, transposed)
             case _:
                 return None
+
+    def _with_sources(self, node: Node) -> Node:
+        """A product with a matrix in the clear as one of two matrices; others as they are."""
+        if not isinstance(node, Contract) or len(node.operands) != _OPERANDS:
+            return node
+        made = replace(node, operands=tuple(map(self._as_source, node.operands)))
+        if matrix_pair(made) is None:
+            return node
+        pairs = zip(node.operands, made.operands, strict=True)
+        self._known |= {id(array): each for array, each in pairs if isinstance(each, Known)}
+        return made
+
+    def _as_source(self, operand: Node | NDArray[np.float64]) -> Node:
+        if not isinstance(operand, np.ndarray):
+            return operand
+        new = Known(f"clear{len(self._known) + 1}", operand.shape, array=operand)
+        return self._known.get(id(operand), new)
 
     def _chain(self, node: Contract, transposed: bool) -> Chain | None:
         pair = matrix_pair(node)

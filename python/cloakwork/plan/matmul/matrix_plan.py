@@ -10,6 +10,8 @@ from cloakwork._native import Parameters
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidParametersError, KeyBudgetError
 from cloakwork.plan.analysis.headroom import largest_at_bottom
+from cloakwork.plan.analysis.least_needs import least_needs
+from cloakwork.plan.matmul.batches import Batch, batches
 from cloakwork.plan.matmul.chain import (
     AnyGeometry,
     LoweredChain,
@@ -26,7 +28,12 @@ from cloakwork.plan.matmul.expression import (
     matrix_expression,
 )
 from cloakwork.plan.matmul.orders import cheapest_orders, typical_parameters
-from cloakwork.plan.matmul.parameters import filled, require_levels, shortest_parameters
+from cloakwork.plan.matmul.parameters import (
+    filled,
+    has_parameters,
+    require_levels,
+    shortest_parameters,
+)
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contraction
 from cloakwork.plan.matmul.spine import Spine, spines
@@ -53,6 +60,8 @@ _MOST_BY_SLOTS = 1 << 20
 _MOST_OF_CHAINS = 1 << 17
 # Of sums and chains without functions, where products of slots cost several times as much.
 _MOST_OF_EXPRESSIONS = 1 << 15
+# Matrices of a batch, whose operations are planned one by one.
+_MOST_BATCH = 1 << 8
 # Levels that geometries of a chain are compared by before its parameters are known.
 _TYPICAL_LEVELS = 2
 # Vectors of a result, whose operations are planned one by one.
@@ -112,24 +121,81 @@ def matrix_plan(task: Task, rings: Sequence[int], key_budget: int | None) -> Mat
     Raises:
         KeyBudgetError: There is a way, and its keys take more.
     """
+    if not _is_possible(task):
+        return None
     contraction = matrix_contraction(task.results)
-    if contraction is not None:
+    found = _expression_of(task)
+    expression = None if found is None else found[0]
+    # In an expression the vectors of a matrix may be those of its transpose, and enter once.
+    is_gram = contraction is not None and _is_gram(contraction)
+    if contraction is not None and not (is_gram and expression is not None):
         return _of_contraction(contraction, task, rings, key_budget)
     chains = [each for each in spines(task.results) if each.multiplications > _IN_ONE_PRODUCT]
     if chains:
         return _of_chains(chains, task, rings, key_budget)
-    expression = matrix_expression(task.results)
-    if expression is None or least_multiplications(expression) <= _IN_ONE_PRODUCT:
+    least = _IN_FEW_PRODUCTS if is_gram else _IN_ONE_PRODUCT
+    if found is None or least_multiplications(found[0]) <= least:
         return None
-    return _of_expression(expression, task, rings, key_budget)
+    return _of_expression(*found, task, rings, key_budget)
+
+
+def _expression_of(task: Task) -> tuple[Expression, Batch] | None:
+    """The expression of matrices that a task is, and the batch that it is computed of."""
+    one = matrix_expression(task.results)
+    if one is not None:
+        return one, Batch()
+    for node, batch in batches(task.results):
+        each = matrix_expression([node])
+        if each is not None and batch.count <= _MOST_BATCH:
+            return each, batch
+    return None
+
+
+def is_large(task: Task) -> bool:
+    """Whether to plan a task by products of slots would take longer than blocks take to run.
+
+    Args:
+        task: What is to be planned.
+    """
+    contraction = matrix_contraction(task.results)
+    if contraction is not None and contraction.product.multiplications >= _MOST_BY_SLOTS:
+        return True
+    chains = spines(task.results)
+    if chains:
+        return max(each.multiplications for each in chains) >= _MOST_OF_CHAINS
+    found = _expression_of(task)
+    if found is None or (contraction is not None and not _is_gram(contraction)):
+        return False
+    expression, batch = found
+    return batch.count * least_multiplications(expression) >= _most_by_slots(batch)
+
+
+def _most_by_slots(batch: Batch) -> int:
+    """From how many multiplications on slots are not looked at, for all matrices of a batch."""
+    # Small matrices of a large batch may be cheaper together in slots.
+    small, large = batch.count * _MOST_OF_EXPRESSIONS // 2, batch.count * _MOST_OF_EXPRESSIONS
+    return min(large, max(small, _MOST_OF_CHAINS))
+
+
+def _is_gram(contraction: MatrixContraction) -> bool:
+    """Whether one tensor is both operands."""
+    return len(set(contraction.sources)) == 1
+
+
+def _is_possible(task: Task) -> bool:
+    """Whether the numbers fit parameters of products at all, however they are multiplied."""
+    needs = least_needs(task.results, task.bounds)
+    if needs is None:
+        return True
+    return has_parameters(task.precision, max(1.0, needs.of_results), needs.gain)
 
 
 def _of_expression(
-    expression: Expression, task: Task, rings: Sequence[int], key_budget: int | None
+    expression: Expression, batch: Batch, task: Task, rings: Sequence[int], key_budget: int | None
 ) -> MatrixPlan | None:
     """The cheapest order and lanes of an expression, in the smallest ring that serves it."""
     for log_n in rings:
-        plan, keys = _within_keys(expression, task, log_n, key_budget)
+        plan, keys = _within_keys(expression, batch, task, log_n, key_budget)
         if plan is None:
             continue
         # Larger rings do the same for more.
@@ -140,10 +206,11 @@ def _of_expression(
 
 
 def _within_keys(
-    expression: Expression, task: Task, log_n: int, key_budget: int | None
+    expression: Expression, batch: Batch, task: Task, log_n: int, key_budget: int | None
 ) -> tuple[MatrixPlan | None, int]:
     """The cheapest plan in a ring with few enough keys, or with the fewest, and their bytes."""
-    multiplications = least_multiplications(expression)
+    multiplications = batch.count * least_multiplications(expression)
+    most_by_slots = _most_by_slots(batch)
 
     def is_possible(levels: int) -> bool:
         try:
@@ -157,9 +224,9 @@ def _within_keys(
     while most_side is None or most_side > 0:
         made = None
         for ordering in cheapest_orders(expression, log_n, task.costs, is_possible, most_side):
-            lowered = lowered_expression(task.title, ordering)
+            lowered = lowered_expression(task.title, ordering, batch)
             with suppress(InvalidParametersError):
-                made = _in_ring(lowered, multiplications, _MOST_OF_EXPRESSIONS, task, log_n)
+                made = _in_ring(lowered, multiplications, most_by_slots, task, log_n)
                 most_side = ordering.lanes.side // 2
                 break
         if made is None:

@@ -79,6 +79,11 @@ class Part:
         """They themselves."""
         return self.chain.factors[self.first : self.last]
 
+    @property
+    def is_known(self) -> bool:
+        """Whether all of them are in the clear."""
+        return all(isinstance(each, Matrix) and each.is_known for each in self.factors)
+
     def cut(self, at: int) -> tuple[Part, Part]:
         """The left and the right operand."""
         chain, sizes, digits = self.chain, self.sizes, self.digits

@@ -145,6 +145,22 @@ def require_levels(levels: int, precision: float, *, log_n: int, insecure: bool)
     _made(levels, _least_scale(precision), _HEADROOM_BITS[0], log_n, insecure)
 
 
+def has_parameters(precision: float, largest: float, gain: float) -> bool:
+    """Whether there may be parameters for products, whatever the ring and the way.
+
+    Args:
+        precision: Bits after the binary point that results should have.
+        largest: The largest absolute value of a result.
+        gain: By what an error of an input is multiplied on its way to a result.
+
+    Example:
+        >>> has_parameters(12, 2.0**40, 2.0**20), has_parameters(12, 2.0**60, 2.0**20)
+        (True, False)
+    """
+    scale = precision + max(0.0, math.log2(gain)) if gain else precision
+    return scale <= SCALE_BITS[-1] and math.log2(largest) + _SPARE_BITS <= _HEADROOM_BITS[-1]
+
+
 def _least_scale(precision: float) -> int:
     return max(SCALE_BITS[0], math.ceil(precision) + _LEAST_NOISE_BITS)
 

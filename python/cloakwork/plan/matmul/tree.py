@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.plan.matmul.batches import Batch
 from cloakwork.plan.matmul.brackets import bracketed_part
 from cloakwork.plan.matmul.chain import LoweredChain
 from cloakwork.plan.matmul.expression import (
     Chain,
     Combination,
     Expression,
+    Known,
     Matrix,
     Pointwise,
     Spread,
@@ -40,6 +42,7 @@ from cloakwork.programs.slots import (
     Builder,
     DiagonalProducts,
     DropLevel,
+    Fill,
     Mul,
     Neg,
     Operation,
@@ -47,10 +50,12 @@ from cloakwork.programs.slots import (
     Rotate,
     RotatedProducts,
     Sub,
+    TimesI,
 )
 
 # Above every level that an expression can end up with; the true ones follow from its depth.
 _TOP = 200
+_ONE_MATRIX = Batch()
 
 Numbers: TypeAlias = NDArray[np.int64]
 _Ends: TypeAlias = tuple[Digit, Digit]
@@ -78,32 +83,43 @@ class Unswitched:
     origin: str
 
 
-def lowered_expression(title: str, ordering: Ordering) -> LoweredChain:
+def lowered_expression(title: str, ordering: Ordering, batch: Batch = _ONE_MATRIX) -> LoweredChain:
     """The program of an expression in the order and the lanes that are chosen.
 
     Args:
         title: What is computed, in the user's words.
         ordering: The expression, its lanes and its order.
+        batch: The batch whose matrices it is computed of, one after the other.
     """
-    work = _Work(Builder(title, ordering.lanes.slots), ordering)
+    work = _Work(Builder(title, ordering.lanes.slots), ordering, batch)
     expression = ordering.expression
-    values = work.value(expression, ("rows", "columns"), 0, halves=True, flipped=False)
-    layout = ordering.lanes.result(expression.shape)
+    values = np.stack([work.result(number) for number in range(batch.count)])
+    one = ordering.lanes.result(expression.shape)
+    layout = replace(one, shape=(batch.count, *expression.shape))
     given_out(work.builder, values, layout)
-    result = MatrixPlace(layout, (0, 1), expression.shape)
+    result = batch.result(layout, expression.shape)
     return LoweredChain(work.builder.finish(), tuple(work.sources), result)
 
 
 class _Work:
     """The program so far."""
 
-    def __init__(self, builder: Builder, ordering: Ordering) -> None:
+    def __init__(self, builder: Builder, ordering: Ordering, batch: Batch) -> None:
         self.builder = builder
+        self._batch = batch
+        self._number = 0
         self.sources: list[tuple[Source, MatrixPlace]] = []
         self._ordering = ordering
         self._lanes = ordering.lanes
         self._entered: dict[tuple[object, ...], Numbers] = {}
         self._values: dict[tuple[object, ...], Numbers] = {}
+
+    def result(self, number: int) -> Numbers:
+        """The vectors of the matrix of a number of the batch."""
+        self._number = number
+        self._values.clear()
+        ends: _Ends = ("rows", "columns")
+        return self.value(self._ordering.expression, ends, 0, halves=True, flipped=False)
 
     def value(
         self, of: Expression, digits: _Ends, level: int, *, halves: bool, flipped: bool
@@ -175,13 +191,13 @@ class _Work:
         self, part: Part, split: Split, level: int, flipped: bool, origin: str
     ) -> tuple[Numbers, Numbers]:
         # One that lies by diagonals, and one as a pair: A^T and B for either result.
-        pairs = [
-            self._part(each, level + 1, halves=may, flipped=turned, origin=origin)
-            for each, may, turned in zip(
-                part.cut(split.at), split.halves, (True, False), strict=True
-            )
-        ]
-        first, second = reversed(pairs) if flipped else pairs
+        sides = list(zip(part.cut(split.at), split.halves, (True, False), strict=True))
+        pairs = {
+            turned: self._part(each, level + 1, halves=may, flipped=turned, origin=origin)
+            # Encrypted vectors enter first: those in the clear stand at the level of one of them.
+            for each, may, turned in sorted(sides, key=lambda side: side[0].is_known)
+        }
+        first, second = pairs[not flipped], pairs[flipped]
         left = first.transpose(1, 0, 2).reshape(first.shape[1], -1)
         right = second.transpose(0, 2, 1).reshape(-1, second.shape[1])
         left, right = self._at_one_level(left, right)
@@ -196,8 +212,9 @@ class _Work:
             factors = [each.flipped for each in reversed(factors)]
         one, other = factors
         left = BlockLayout(lanes.left(lanes.shown(rows), inner, parts), "left", (1, *one.shape))
-        vectors = self._enter(one, left)[0]
         columns = lanes.shown(columns)
+        if not isinstance(one.source, Known):
+            self._enter(one, left)
         if parts == 1 and columns != "columns":
             # Rows of a right operand lie as columns of its transpose: one matrix may be both.
             turned = BlockLayout(lanes.left(columns, inner, 1), "left", (1, *other.flipped.shape))
@@ -205,7 +222,7 @@ class _Work:
         else:
             right = BlockLayout(lanes.right(inner, columns, parts), "right", (1, *other.shape))
             others = self._enter(other, right)[0]
-        return vectors, others
+        return self._enter(one, left)[0], others
 
     def _switched(self, products: Sequence[tuple[int, Unswitched]]) -> Numbers:
         """The vectors of a sum of products with their signs; keys are switched once."""
@@ -376,12 +393,38 @@ class _Work:
     def _entered_as(self, source: Source, view: MatrixView, layout: BlockLayout) -> Numbers:
         """The vectors of a tensor in a layout, which enter once."""
         key = id(source), view.order, layout.role, layout.blocks, layout.shape
+        if isinstance(source, Known):
+            if key not in self._entered:
+                self._entered[key] = self._filled(source, view, layout)
+            return self._entered[key]
+        whole = self._batch.of(source)
         if key not in self._entered:
-            self.sources.append((source, MatrixPlace(layout, view.order, view.sizes)))
-            number = sum(each is source for each, _ in self.sources) - 1
-            name = f"{source.name}{chr(39) * number}"
+            count = self._batch.count if whole.axes else 1
+            layout = replace(layout, shape=(count, *layout.shape[1:]))
+            place = whole.place(layout, view, self._batch.sizes)
+            self.sources.append((whole.source, place))
+            number = sum(each is whole.source for each, _ in self.sources) - 1
+            name = f"{whole.source.name}{chr(39) * number}"
             self._entered[key] = entered(self.builder, name, layout, _TOP)
-        return self._entered[key]
+        first = self._number if whole.axes else 0
+        return self._entered[key][first : first + 1]
+
+    def _filled(self, source: Known, view: MatrixView, layout: BlockLayout) -> Numbers:
+        """A matrix in the clear as vectors that stand where encrypted ones do."""
+        self._begin("matrices in the clear", "")
+        lying = np.ascontiguousarray(source.array.transpose(view.order))
+        numbers = [self._fill(each) for each in layout.pack(lying[np.newaxis])]
+        return np.array(numbers).reshape(layout.grid)
+
+    def _fill(self, vector: NDArray[Any]) -> int:
+        builder = self.builder
+        # Of all that have entered the first says at which level vectors enter.
+        first = int(next(iter(self._entered.values())).flat[0])
+        made = builder.append(Fill(first, builder.constant(np.ascontiguousarray(vector.real))))
+        if not np.iscomplexobj(vector):
+            return made
+        other = Fill(first, builder.constant(np.ascontiguousarray(vector.imag)))
+        return builder.append(Add(made, builder.append(TimesI(builder.append(other)))))
 
     def _begin(self, stage: str, origin: str) -> None:
         self.builder.stage, self.builder.origin = stage, origin

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidParametersError
+from cloakwork.plan.analysis.least_needs import least_needs
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.parameters.bootstrapping import least_level, refreshing_for
 from cloakwork.plan.passes.bootstraps import with_bootstraps, within_key_budget_beside
@@ -66,6 +67,8 @@ def cheapest_bootstrapped_plan(task: Task, rings: Sequence[int]) -> Plan:
 
 
 def _in_ring(task: Task, log_n: int) -> Plan:
+    _require_possible(task, log_n)
+
     def attempt(choices: Mapping[int, int], level_price: float) -> Plan:
         return _planned(task, log_n, choices, level_price)
 
@@ -122,17 +125,39 @@ def within_budget(plan: Plan, task: Task, key_budget: int | None) -> Plan:
     return replace(plan, lowered=lowered)
 
 
+def _require_possible(task: Task, log_n: int) -> None:
+    """Refuse numbers that leave no plan its precision in a ring, before ways are compared.
+
+    Raises:
+        InvalidParametersError: They do.
+    """
+    needs = least_needs(task.results, task.bounds)
+    if needs is None:
+        return
+    refreshing = refreshing_for(log_n, bound=1.0, insecure=task.insecure)
+    least_level(refreshing, power_of_two_above(needs.largest))
+    chain = refreshing.chain
+    noise = noise_of(chain, public_inputs=task.public_inputs)
+    fresh = min(map(noise.encryption, range(refreshing.output_level + 1)))
+    if fresh * needs.gain > 0:
+        _require_reached(-math.log2(fresh * needs.gain), chain.n, task, "leaves at most")
+
+
 def _require_precise(
     program: SlotProgram, bounds: Sequence[float | None], refreshing: Refreshing, task: Task
 ) -> None:
     """Refuse a program whose results are less precise than was asked."""
-    wanted = max(task.precision, MIN_RIGHT_BITS)
     noise = noise_of(refreshing.chain, refreshing=refreshing, public_inputs=task.public_inputs)
-    reached = predicted_precision(program, bounds, noise)
-    if reached < wanted:
+    _require_reached(
+        predicted_precision(program, bounds, noise), refreshing.chain.n, task, "leaves"
+    )
+
+
+def _require_reached(reached: float, degree: int, task: Task, leaves: str) -> None:
+    if reached < max(task.precision, MIN_RIGHT_BITS):
         raise InvalidParametersError(
             f"cannot compile {task.title} at a precision of {task.precision} bits: bootstrapping "
-            f"in a ring of degree {refreshing.chain.n} leaves {reached:.1f} bits of its results "
+            f"in a ring of degree {degree} {leaves} {reached:.1f} bits of its results "
             f"right; ask for precision={max(0, math.floor(reached))} or less, or give inputs "
             "tighter bounds"
         )

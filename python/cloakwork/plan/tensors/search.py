@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import TypeAlias
 
 from cloakwork._native import Parameters
@@ -18,10 +19,17 @@ from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import (
     InsecureParametersError,
     InvalidParametersError,
+    KeyBudgetError,
     LevelExhaustedError,
 )
+from cloakwork.plan.analysis.least_needs import least_needs
 from cloakwork.plan.analysis.precision import predicted_precision
-from cloakwork.plan.parameters.ckks import LONGEST_WORD_BITS, parameters_for
+from cloakwork.plan.parameters.ckks import (
+    EXACT_WORD_BITS,
+    LONGEST_WORD_BITS,
+    SCALE_BITS,
+    parameters_for,
+)
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.passes.splits import split_by_cost
@@ -40,6 +48,8 @@ _PLANS = 24
 # By which scales are lengthened at once: errors that exceed the numbers themselves grow by products
 # of errors, and say nothing of what longer scales would bring.
 _MOST_EXTRA_BITS = 8
+# For signs, and as much again for noticing what outgrows its bound.
+_LEAST_HEADROOM_BITS = 2.0
 # A level is worth what larger parameters cost, which is known once a plan is whole.
 _LEVEL_PRICES = (1e6, 12.0, 0.0)
 
@@ -116,6 +126,7 @@ def cheapest_plan(task: Task, rings: Sequence[int]) -> Plan:
     refusals: list[Exception] = []
     for log_n in rings:
         try:
+            _require_chain(task, log_n)
             plans.append(_cheapest_in_ring(task, log_n))
         except (InvalidParametersError, LevelExhaustedError) as error:
             refusals.append(error)
@@ -131,6 +142,17 @@ def cheapest_plan(task: Task, rings: Sequence[int]) -> Plan:
             f"cannot compile {task.title} at a precision of {task.precision} bits: {last}"
         ) from last
     return min(plans, key=lambda plan: plan.cost)
+
+
+def _require_chain(task: Task, log_n: int) -> None:
+    """Refuse what no chain of a ring is long or fine enough for, before ways are compared.
+
+    Raises:
+        InvalidParametersError: There is no such chain.
+    """
+    needs = least_needs(task.results, task.bounds)
+    if needs is not None:
+        require_levels(needs.depth, task, log_n, bound=power_of_two_above(needs.largest))
 
 
 def _cheapest_in_ring(task: Task, log_n: int) -> Plan:
@@ -192,13 +214,49 @@ def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: fl
     return Plan(lowered, parameters, total_seconds(lowered.program, costs))
 
 
-def require_levels(depth: int, task: Task, log_n: int) -> None:
-    """Refuse a ring in which so many levels are not secure, whatever the numbers.
+def require_keys(task: Task, rings: Sequence[int], key_budget: int | None) -> None:
+    """Refuse a budget too small for any plan: one key is that of the first products.
+
+    Args:
+        task: What is to be planned.
+        rings: Base-2 logarithms of the ring degrees that may be taken.
+        key_budget: Bytes that evaluation keys may take; None for any.
+
+    Raises:
+        KeyBudgetError: It is.
+    """
+    needs = None if key_budget is None else least_needs(task.results, task.bounds)
+    if needs is None or needs.depth == 0:
+        return
+    found: list[int] = []
+    for log_n, word_bits in product(rings, (EXACT_WORD_BITS, LONGEST_WORD_BITS)):
+        with suppress(InvalidParametersError):
+            chain = Parameters(
+                levels=needs.depth,
+                scale_bits=max(SCALE_BITS.start, task.precision),
+                headroom_bits=_LEAST_HEADROOM_BITS,
+                log_n=log_n,
+                word_bits=word_bits,
+                insecure=task.insecure,
+            )
+            found.append(chain.evaluation_key_bytes(needs.depth))
+    # Other scales may have primes that fit a little better.
+    least = min(found, default=0) // 2
+    if key_budget is not None and key_budget < least:
+        raise KeyBudgetError(
+            f"cannot compile {task.title} within {key_budget} bytes of evaluation keys: that of "
+            f"products alone takes more than {least}; allow several times as many",
+            least,
+        )
+
+
+def require_levels(depth: int, task: Task, log_n: int, *, bound: float = 1.0) -> None:
+    """Refuse a ring in which so many levels are not secure for numbers up to a bound.
 
     Raises:
         InvalidParametersError: They are not.
     """
-    _known_parameters(depth, task.precision, bound=1.0, log_n=log_n, insecure=task.insecure)
+    _known_parameters(depth, task.precision, bound=bound, log_n=log_n, insecure=task.insecure)
 
 
 def parameters_of(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from cloakwork.programs.operations.arithmetic import Add, Mul, Neg, Sub
 from cloakwork.programs.operations.base import Context, Operation, State
 from cloakwork.programs.operations.bootstrapping import Bootstrap
+from cloakwork.programs.operations.complex import TimesI, TwiceReal
 from cloakwork.programs.operations.edges import Constant, Input, Output
 from cloakwork.programs.operations.levels import DropLevel, Rescale
 from cloakwork.programs.operations.linear import Linear
@@ -15,6 +16,7 @@ from cloakwork.programs.operations.products import (
     RotatedProducts,
     SwitchProduct,
 )
+from cloakwork.programs.operations.public import Fill
 from cloakwork.programs.operations.rotations import Rotate, RotateSum
 from cloakwork.programs.operations.weighted import TakeSum, WeightedSums
 
@@ -27,6 +29,9 @@ OPERATIONS: Mapping[str, type[Operation]] = {
         Sub,
         Mul,
         Neg,
+        TimesI,
+        TwiceReal,
+        Fill,
         Rotate,
         RotateSum,
         Linear,
@@ -53,6 +58,7 @@ __all__ = [
     "Context",
     "DiagonalProducts",
     "DropLevel",
+    "Fill",
     "Input",
     "Linear",
     "Mul",
@@ -68,5 +74,7 @@ __all__ = [
     "Sub",
     "SwitchProduct",
     "TakeSum",
+    "TimesI",
+    "TwiceReal",
     "WeightedSums",
 ]

@@ -22,7 +22,7 @@ from cloakwork.programs.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _OfTwo(Operation):
+class OfTwo(Operation):
     """What operations on two values share."""
 
     left: int
@@ -40,7 +40,7 @@ class _OfTwo(Operation):
         return cls(tokens.numbered("%"), tokens.numbered("%"))
 
 
-class _Sum(_OfTwo):
+class _Sum(OfTwo):
     """What sums and differences share."""
 
     __slots__ = ()
@@ -106,7 +106,7 @@ class Sub(_Sum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mul(_OfTwo):
+class Mul(OfTwo):
     """left * right, slot by slot; over reals it is not rescaled."""
 
     kind: ClassVar[str] = "mul"

@@ -219,6 +219,10 @@ class Operation:
         """The level of the relinearisation key that it needs; None for none."""
         return None
 
+    def conjugation_level(self, context: Context) -> int | None:
+        """The level of the key for complex conjugation that it needs; None for none."""
+        return None
+
     def seconds(self, context: Context, costs: Any) -> float:
         """What it takes, in the unit of the costs; relinearisations apart.
 

@@ -58,7 +58,7 @@ class Input(OfNone):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constant(OfNone):
-    """A clear vector; only `Add`, `Sub` and `Mul` take one, beside an encrypted operand.
+    """A clear vector; `Add`, `Sub`, `Mul` and `Fill` take one, beside an encrypted operand.
 
     It is of float64 in a program over reals, of int64 in one over integers.
     """

@@ -143,9 +143,8 @@ def _chosen(program: Program, lanes: int, most_bytes: int | None, action: str) -
             break
     if best is None:
         raise MemoryBudgetError(
-            f"cannot {action}: a task takes {least / 1e6:.0f} MB beside the keys, and may take "
-            f"{(most_bytes or 0) / 1e6:.0f} MB; start workers with fewer threads or a larger "
-            "memory_limit"
+            f"cannot {action}: a task takes {least} bytes beside the keys, and may take "
+            f"{most_bytes or 0}; start workers with fewer threads or a larger memory_limit"
         )
     return best[1:]
 

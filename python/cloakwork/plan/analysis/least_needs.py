@@ -1,0 +1,137 @@
+"""What the numbers of tensor operations need at the least, however they are planned.
+
+Whoever plans asks this first: what no parameters can hold is refused before ways of computing it
+are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.plan.functions.intervals import intervals_of, uniform
+from cloakwork.plan.tensors.lower import in_order
+from cloakwork.programs.ir.tensors import (
+    Contract,
+    Node,
+    Rearrange,
+    Source,
+    Sum,
+    Within,
+)
+
+# Of functions there are none among operations that have needs.
+_BITS = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LeastNeeds:
+    """What every plan has to cope with.
+
+    Args:
+        of_inputs: The largest absolute value that an element of an input may have.
+        of_results: That an element of a result may have.
+        gain: By what some error of an input is multiplied on its way to a result.
+        depth: Products of encrypted numbers in a row.
+    """
+
+    of_inputs: float
+    of_results: float
+    gain: float
+    depth: int
+
+    @property
+    def largest(self) -> float:
+        """The largest absolute value of any of them, and 1 at the least."""
+        return max(1.0, self.of_inputs, self.of_results)
+
+
+def least_needs(results: Sequence[Node], bounds: Mapping[Source, float]) -> LeastNeeds | None:
+    """The least needs of results; None where nothing is known of them, as of functions.
+
+    Sums count as their largest term, as nobody knows in which order they are made, and products as
+    those of an order that takes the fewest in a row.
+
+    Args:
+        results: The nodes wanted.
+        bounds: For each source that they need, the largest absolute value of its elements.
+
+    Example:
+        >>> a, b = (Source(name, (3, 3)) for name in "ab")
+        >>> product = Contract((a, b), ("ik", "kj"), "ij", (3, 3))
+        >>> least_needs([product], {a: 2.0, b: 5.0})
+        LeastNeeds(of_inputs=5.0, of_results=30.0, gain=5.0, depth=1)
+    """
+    nodes = in_order(results)
+    found: dict[int, _Reach] = {}
+    for node in nodes:
+        reach = _reach(node, found, bounds)
+        if reach is None:
+            return None
+        found[id(node)] = reach
+    intervals = intervals_of(
+        nodes, lambda source: uniform(len(source.shape), -bounds[source], bounds[source]), _BITS
+    )
+    of_inputs = [bounds[each] for each in nodes if isinstance(each, Source)]
+    ends = [abs(end) for each in results for end in intervals[id(each)].ends]
+    gain = max(found[id(each)].gain for each in results)
+    depth = max((found[id(each)].factors - 1).bit_length() for each in results)
+    return LeastNeeds(max(of_inputs, default=0.0), max(ends), gain, depth)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """What is known of a node.
+
+    Args:
+        largest: The largest absolute value but for sums.
+        gain: That of some input's error.
+        factors: How many encrypted numbers are multiplied.
+    """
+
+    largest: float
+    gain: float
+    factors: int
+
+
+def _reach(
+    node: Node, found: Mapping[int, _Reach], bounds: Mapping[Source, float]
+) -> _Reach | None:
+    match node:
+        case Source():
+            return _Reach(bounds[node], 1.0, 1)
+        case Rearrange(operand=operand):
+            return found[id(operand)]
+        case Within(operand=operand, low=low, high=high):
+            of = found[id(operand)]
+            return _Reach(min(of.largest, max(abs(low), abs(high))), of.gain, of.factors)
+        case Sum(terms=terms):
+            of_terms = [found[id(each)] for each in terms]
+            return _Reach(
+                max(each.largest for each in of_terms),
+                max(each.gain for each in of_terms),
+                max(each.factors for each in of_terms),
+            )
+        case Contract(operands=operands):
+            factors = [
+                _of_number(each) if isinstance(each, np.ndarray) else found[id(each)]
+                for each in operands
+            ]
+            total = _Reach(1.0, 0.0, 0)
+            for each in factors:
+                if each is None:
+                    return None
+                gain = max(total.gain * each.largest, each.gain * total.largest)
+                factors_so_far = total.factors + each.factors
+                total = _Reach(total.largest * each.largest, gain, factors_so_far)
+            return total
+        case _:
+            return None
+
+
+def _of_number(array: NDArray[np.float64]) -> _Reach | None:
+    """Of one number in the clear; matrices in the clear may be multiplied by one another first."""
+    return _Reach(abs(float(array.flat[0])), 0.0, 0) if array.size == 1 else None
