@@ -94,7 +94,7 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
         *(f"  {'  '.join(cells)}".rstrip() for cells in table),
         f"rotations   {found['rotation']}, diagonals {found['diagonal']}, "
         f"levels {scheme.top_level}, input ciphertexts {inputs}",
-        *_bootstraps(found["bootstrap"], costs),
+        *_bootstraps(found["bootstrap"], found["paired bootstrap"], costs),
         f"keys        {len(scheme.required_keys(body))}, {size(memory.keys)}",
         f"memory      {size(memory.total)} at the peak of an evaluator's process: keys "
         f"{size(memory.keys)}, layers encoded {size(memory.layers)}, as numbers "
@@ -113,8 +113,10 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
     return "\n".join(lines)
 
 
-def _bootstraps(count: int, costs: Costs) -> list[str]:
+def _bootstraps(single: int, paired: int, costs: Costs) -> list[str]:
     """The line about bootstraps, of programs that have any."""
-    if not count:
+    if not single + paired:
         return []
-    return [f"bootstraps  {count}, {duration(count * costs.bootstrap)} of CPU by the model"]
+    seconds = single * costs.bootstrap + paired / 2 * costs.bootstrap_pair
+    pairs = f", {paired} of them two at once" if paired else ""
+    return [f"bootstraps  {single + paired}{pairs}, {duration(seconds)} of CPU by the model"]

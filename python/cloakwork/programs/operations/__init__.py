@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from cloakwork.programs.operations.arithmetic import Add, Mul, Neg, Sub
 from cloakwork.programs.operations.base import Context, Operation, State
-from cloakwork.programs.operations.bootstrapping import Bootstrap
+from cloakwork.programs.operations.bootstrapping import Bootstrap, PairedBootstrap
 from cloakwork.programs.operations.edges import Constant, Input, Output
 from cloakwork.programs.operations.levels import DropLevel, Rescale
 from cloakwork.programs.operations.linear import Linear
@@ -37,6 +37,7 @@ OPERATIONS: Mapping[str, type[Operation]] = {
         Rescale,
         DropLevel,
         Bootstrap,
+        PairedBootstrap,
         Output,
     )
 }
@@ -56,6 +57,7 @@ __all__ = [
     "Neg",
     "Operation",
     "Output",
+    "PairedBootstrap",
     "Polynomial",
     "Rescale",
     "Rotate",
