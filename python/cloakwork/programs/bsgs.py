@@ -132,6 +132,10 @@ def _countings(numbers: NDArray[np.int64], slots: int, width: int) -> Iterator[N
 
 def _cost(numbers: NDArray[np.int64], slots: int, width: int, hoisted: float) -> float:
     baby = numbers % width
-    babies = np.unique(baby)
-    giants = np.unique((numbers - baby) % slots)
-    return float(hoisted * np.count_nonzero(babies) + np.count_nonzero(giants))
+    return float(hoisted * _rotations(baby) + _rotations((numbers - baby) % slots))
+
+
+def _rotations(steps: NDArray[np.int64]) -> int:
+    """How many different steps there are beside 0."""
+    ordered = np.sort(steps[steps != 0])
+    return int(np.count_nonzero(np.diff(ordered))) + bool(len(ordered))
