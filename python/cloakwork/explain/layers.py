@@ -102,7 +102,8 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
         f"{size(memory.interpreter)}",
         f"time        {duration(seconds)} of CPU by the model for {batch} input(s), "
         f"{batch / seconds if seconds else math.inf:.3g} inputs a second",
-        f"error       up to {program.error or 0.0:.2g}",
+        f"error       up to {program.error or 0.0:.2g} of inputs such as the calibration's, up to "
+        f"{program.error_bound or 0.0:.2g} of any",
     ]
     if profile is not None:
         total = sum(each.seconds for each in profile.operations)
