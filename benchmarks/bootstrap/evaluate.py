@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -14,23 +14,33 @@ import numpy.typing as npt
 
 from benchmarks.measurement import Accuracy, Row
 from cloakwork import _native
-from cloakwork._native import Bootstrapping, BootstrappingParameters, Evaluator, SecretKey
+from cloakwork._native import (
+    Bootstrapping,
+    BootstrappingParameters,
+    Ciphertext,
+    Evaluator,
+    SecretKey,
+)
 
-Packing: TypeAlias = Literal["complex", "real"]
+# What is in the slots: complex numbers, real ones, or two vectors of real ones at once.
+Contents: TypeAlias = Literal["complex", "real", "pair"]
+Values: TypeAlias = npt.NDArray[np.complex128]
 
 _NTT_REPETITIONS = 101
 
 
 @dataclass(frozen=True, slots=True)
 class Refreshing:
-    """What was measured of one packing on some number of threads.
+    """What was measured of one kind of contents on some number of threads.
 
-    Errors are absolute values of complex differences, in bits below 1.
+    Errors are absolute values of complex differences, in bits below 1. Of a pair the time is that
+    of both vectors.
     """
 
     job: str
     n: int
     slots: int
+    contents: Contents
     level: int
     threads: int
     seconds: float
@@ -63,37 +73,49 @@ class Refreshing:
 
 @dataclass(frozen=True)
 class Setting:
-    """Keys and circuit of one packing."""
+    """Keys for a number of slots."""
 
     parameters: BootstrappingParameters
-    bootstrapping: Bootstrapping
-    packing: Packing
+    slots: int
     secret: SecretKey
     evaluator: Evaluator
     key_bytes: int
 
     @classmethod
-    def make(cls, parameters: BootstrappingParameters, slots: int, packing: Packing) -> Setting:
-        """With fresh keys."""
-        bootstrapping = Bootstrapping(parameters, slots=slots, packing=packing)
+    def make(cls, parameters: BootstrappingParameters, slots: int) -> Setting:
+        """With fresh keys, which are the same for all contents."""
         secret = SecretKey.generate(parameters.parameters)
-        keys = secret.bootstrapping_keys(bootstrapping)
+        asked = Bootstrapping.streamed(parameters, slots=slots, packing="real")
+        keys = secret.bootstrapping_keys(asked)
         # One half of each key is stored as a seed.
         key_bytes = keys.nbytes // 2
-        return cls(parameters, bootstrapping, packing, secret, Evaluator(keys), key_bytes)
+        return cls(parameters, slots, secret, Evaluator(keys), key_bytes)
+
+    def circuit(self, contents: Contents) -> Bootstrapping:
+        """The circuit with its diagonals encoded."""
+        packing: Literal["complex", "real"] = "complex" if contents == "complex" else "real"
+        return Bootstrapping(self.parameters, slots=self.slots, packing=packing)
 
 
-def refresh(setting: Setting, threads: int, repetitions: int, seed: int) -> Refreshing:
+def refresh(
+    setting: Setting,
+    circuit: Bootstrapping,
+    contents: Contents,
+    threads: int,
+    repetitions: int,
+    seed: int,
+) -> Refreshing:
     """Refresh random vectors on so many threads, and compare them with themselves.
 
     Args:
         setting: What to refresh with.
+        circuit: Its circuit for the contents.
+        contents: What is in the slots.
         threads: Threads of the engine.
-        repetitions: How many vectors; the time is the median.
+        repetitions: How often; the time is the median.
         seed: Of the vectors.
     """
     ckks = setting.parameters.parameters
-    slots = setting.bootstrapping.slots
     generator = np.random.default_rng(seed)
     ntt = _native.ntt_seconds(ckks, _NTT_REPETITIONS)
     before = _native.threads()
@@ -101,25 +123,29 @@ def refresh(setting: Setting, threads: int, repetitions: int, seed: int) -> Refr
     seconds, mean, worst, promised = [], [], [], []
     try:
         for _ in range(repetitions):
-            values = _values(generator, slots, setting.packing)
-            level = setting.bootstrapping.input_level
-            spent = setting.secret.encrypt(ckks.encode(values, level=level, bound=1.0))
+            vectors = _vectors(generator, setting.slots, contents)
+            spent = [
+                setting.secret.encrypt(ckks.encode(each, level=circuit.input_level, bound=1.0))
+                for each in vectors
+            ]
             start = time.perf_counter()
-            fresh = setting.evaluator.bootstrap(spent, setting.bootstrapping)
+            fresh = _refreshed(setting.evaluator, circuit, spent)
             seconds.append(time.perf_counter() - start)
-            estimate = spent.estimate.bootstrap(setting.bootstrapping)
-            decrypted = setting.secret.decrypt(fresh, estimate).decode()
-            errors = np.abs(decrypted - values)
-            mean.append(float(errors.mean()))
-            worst.append(float(errors.max()))
-            promised.append(fresh.precision)
+            for ciphertext, values in zip(fresh, vectors, strict=True):
+                decrypted = setting.secret.decrypt(ciphertext, ciphertext.estimate).decode()
+                errors = np.abs(decrypted - values)
+                mean.append(float(errors.mean()))
+                worst.append(float(errors.max()))
+                promised.append(ciphertext.precision)
     finally:
         _native.set_threads(before)
     median = statistics.median(seconds)
+    what = "two real vectors" if contents == "pair" else contents
     return Refreshing(
-        job=f"bootstrap, {slots} {setting.packing} slots",
+        job=f"bootstrap, {setting.slots} slots, {what}",
         n=ckks.n,
-        slots=slots,
+        slots=setting.slots,
+        contents=contents,
         level=ckks.levels,
         threads=threads,
         seconds=median,
@@ -129,19 +155,27 @@ def refresh(setting: Setting, threads: int, repetitions: int, seed: int) -> Refr
         levels_left=setting.parameters.output_level - setting.parameters.input_level,
         bits_left=setting.parameters.bits_left,
         key_bytes=setting.key_bytes,
-        diagonal_bytes=setting.bootstrapping.nbytes,
+        diagonal_bytes=circuit.nbytes,
         peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     )
 
 
-def _values(
-    generator: np.random.Generator, slots: int, packing: Packing
-) -> npt.NDArray[np.complex128]:
+def _refreshed(
+    evaluator: Evaluator, circuit: Bootstrapping, spent: Sequence[Ciphertext]
+) -> Sequence[Ciphertext]:
+    """One ciphertext by itself, or two at once."""
+    match spent:
+        case [single]:
+            return [evaluator.bootstrap(single, circuit)]
+        case _:
+            left, right = spent
+            return evaluator.bootstrap_pair(left, right, circuit)
+
+
+def _vectors(generator: np.random.Generator, slots: int, contents: Contents) -> list[Values]:
     """Uniform in the unit disc's inner square, or in [-1, 1]."""
-    real = generator.uniform(-1.0, 1.0, slots)
-    if packing == "real":
-        return real.astype(np.complex128)
-    values: npt.NDArray[np.complex128] = np.empty(slots, dtype=np.complex128)
-    values.real = real * np.sqrt(0.5)
-    values.imag = generator.uniform(-1.0, 1.0, slots) * np.sqrt(0.5)
-    return values
+    count = 1 if contents == "real" else 2
+    real, *others = (generator.uniform(-1.0, 1.0, slots) for _ in range(count))
+    if contents == "complex":
+        return [(real + 1j * others[0]) * np.sqrt(0.5)]
+    return [each.astype(np.complex128) for each in (real, *others)]

@@ -15,27 +15,34 @@ Lattigo v6, one thread of Zen 3: 28.5 s, 27.9 bits, about 400 bits left, 7.9 GB 
 OpenFHE, one thread of Zen 3: 51 s, 14.5 bits"""
 
 
-def lines(found: Refreshing) -> str:
-    """All figures of one packing on one number of threads."""
-    return "\n".join(
-        [
-            f"\n{found.job}, N = {found.n}, {found.threads} thread(s)",
-            f"  time             {found.seconds:8.3f} s   {found.ntt_units:8.0f} NTTs",
-            f"  mean error       {found.mean_error_bits:8.2f} bits",
-            f"  worst error      {found.accuracy.error_bits:8.2f} bits"
-            f"   promised {found.accuracy.promised_bits:.2f}",
-            f"  left             {found.levels_left:8d} levels, {found.bits_left:.0f} bits",
-            f"  keys, seeded     {found.key_bytes / 1e9:8.3f} GB"
-            f"   in memory {2 * found.key_bytes / 1e9:.2f} GB",
-            f"  diagonals        {found.diagonal_bytes / 1e9:8.3f} GB",
-            f"  peak memory      {found.peak_bytes / 1e9:8.3f} GB",
-        ]
+HEAD = (
+    f"{'slots':>7}  {'contents':<8} {'threads':>7} {'seconds':>9} {'NTTs':>8}"
+    f" {'mean error':>11} {'worst':>7} {'promised':>9}"
+)
+
+
+def setting_line(found: Refreshing) -> str:
+    """What is the same whatever is in the slots."""
+    return (
+        f"\nN = 2^{found.n.bit_length() - 1}, {found.slots} slots: {found.levels_left} levels and "
+        f"{found.bits_left:.0f} bits of modulus left, keys {found.key_bytes / 1e9:.3f} GB on disk "
+        f"and {2 * found.key_bytes / 1e9:.2f} GB in memory, diagonals "
+        f"{found.diagonal_bytes / 1e9:.2f} GB, peak so far {found.peak_bytes / 1e9:.2f} GB\n{HEAD}"
+    )
+
+
+def line(found: Refreshing) -> str:
+    """Time and errors of one kind of contents on one number of threads."""
+    return (
+        f"{found.slots:>7}  {found.contents:<8} {found.threads:>7} {found.seconds:>9.3f}"
+        f" {found.ntt_units:>8.0f} {found.mean_error_bits:>11.2f}"
+        f" {found.accuracy.error_bits:>7.2f} {found.accuracy.promised_bits:>9.2f}"
     )
 
 
 def targets(measured: Sequence[Refreshing]) -> list[Target]:
     """Those of a full ring of 2^16, of which anything may not have been measured."""
-    full = [each for each in measured if each.slots == 1 << 15 and "complex" in each.job]
+    full = [each for each in measured if each.slots == 1 << 15 and each.contents == "complex"]
     one = next((each for each in full if each.threads == 1), None)
     several = next((each for each in full if each.threads > 1), None)
     gain = one.seconds / several.seconds if one and several else None

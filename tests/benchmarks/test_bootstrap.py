@@ -27,7 +27,13 @@ def test_a_small_ring_is_measured_and_right(
     assert found["levels left", "levels"] == 10
     assert found["worst error", "bits"] >= found["precision estimate", "bits"] > 20
     assert found["mean error", "bits"] > found["worst error", "bits"]
-    assert "not measured" in capsys.readouterr().out
+    jobs = [row["job"] for row in rows if row["figure"] == "mean error" and row["threads"] == 1]
+    assert jobs == [
+        f"bootstrap, 256 slots, {each}" for each in ("complex", "real", "two real vectors")
+    ]
+    text = capsys.readouterr().out
+    assert "not measured" in text
+    assert "10 levels and 400 bits of modulus left, keys 0." in text
 
 
 def test_a_result_beyond_the_estimate_is_named(
@@ -35,9 +41,10 @@ def test_a_result_beyond_the_estimate_is_named(
 ) -> None:
     monkeypatch.setattr("benchmarks.measurement.Accuracy.holds", False)
     assert main(["--quick", "--repetitions", "1"]) == 1
-    assert "WRONG: bootstrap, 512 complex slots" in capsys.readouterr().err
+    assert "WRONG: bootstrap, 256 slots, complex" in capsys.readouterr().err
 
 
 def test_targets_are_those_of_the_full_ring() -> None:
-    found = refresh(Setting.make(PARAMETERS, 128, "real"), 1, 1, seed=5)
+    setting = Setting.make(PARAMETERS, 128)
+    found = refresh(setting, setting.circuit("real"), "real", 1, 1, seed=5)
     assert {target.outcome for target in targets([found])} == {"not measured"}

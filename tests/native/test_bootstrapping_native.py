@@ -47,6 +47,26 @@ def test_a_spent_ciphertext_is_refreshed(
     assert fresh.precision > 20
 
 
+def test_two_real_vectors_are_refreshed_at_once(secret: SecretKey) -> None:
+    bootstrapping = Bootstrapping(PARAMETERS, slots=SLOTS, packing="real")
+    evaluator = Evaluator(secret.bootstrapping_keys(bootstrapping))
+    vectors = np.linspace(-1, 1, SLOTS), np.ones(SLOTS)
+    level = bootstrapping.input_level
+    a, b = (
+        secret.encrypt(PARAMETERS.parameters.encode(values, level=each, bound=1.0))
+        for values, each in zip(vectors, (level, level + 1), strict=True)
+    )
+    fresh = evaluator.bootstrap_pair(a, b, bootstrapping)
+    estimates = a.estimate.bootstrap_pair(b.estimate, bootstrapping)
+    for value, estimate, values in zip(fresh, estimates, vectors, strict=True):
+        assert (value.level, value.estimate) == (PARAMETERS.output_level, estimate)
+        errors = np.abs(secret.decrypt(value, estimate).decode() - values)
+        assert errors.max() < 2.0**-value.precision
+    beyond = secret.encrypt(PARAMETERS.parameters.encode(vectors[1], level=level, bound=1.5))
+    with pytest.raises(ValueOutOfRangeError):
+        evaluator.bootstrap_pair(a, beyond, bootstrapping)
+
+
 def test_parameters_return_from_bytes_and_bytes_do_not_decide_on_security() -> None:
     data = PARAMETERS.to_bytes()
     read = BootstrappingParameters.from_bytes(data, insecure=True)

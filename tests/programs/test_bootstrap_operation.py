@@ -4,7 +4,15 @@ import pytest
 
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.records import read_slots, slots_record
-from cloakwork.programs.slots import Bootstrap, Input, Mul, Output, SlotProgram, State
+from cloakwork.programs.slots import (
+    Bootstrap,
+    Input,
+    Mul,
+    Output,
+    PairedBootstrap,
+    SlotProgram,
+    State,
+)
 from cloakwork.programs.text import from_text, to_text
 from tests.programs.random_programs import facts
 from tests.programs.test_records import fields_of
@@ -51,3 +59,40 @@ def test_text_and_records_come_back() -> None:
     again = read_slots(fields_of(slots_record(program))).operations[1]
     assert isinstance(again, Bootstrap)
     assert (again.operand, again.least, again.level) == (0, 3, 13)
+
+
+def paired(levels: tuple[int, int], *bootstraps: Bootstrap) -> SlotProgram:
+    inputs = (Input(name, level) for name, level in zip("xy", levels, strict=True))
+    operations = (*inputs, *bootstraps, Output(2))
+    return SlotProgram("pair", 4, operations, (None,) * len(operations))
+
+
+def test_two_values_of_any_levels_are_refreshed_at_once() -> None:
+    program = paired((3, 9), PairedBootstrap(0, 3, 13, 1), PairedBootstrap(1, 3, 13, 0))
+    assert program.states[2:4] == (State(13), State(13))
+    assert program.line(2) == "%2 = paired_bootstrap %0 %1 to 13"
+
+
+@pytest.mark.parametrize(
+    ("levels", "bootstrap", "reason"),
+    [
+        ((2, 9), PairedBootstrap(0, 3, 13, 1), "it takes 3 level"),
+        ((9, 2), PairedBootstrap(0, 3, 13, 1), "it takes 3 level"),
+        ((9, 9), PairedBootstrap(0, 3, 3, 1), "from 3 to 3"),
+        ((9, 9), PairedBootstrap(0, 3, 13, 2), "comes later"),
+    ],
+)
+def test_pairs_that_do_not_fit(
+    levels: tuple[int, int], bootstrap: PairedBootstrap, reason: str
+) -> None:
+    with pytest.raises(InvalidProgramError, match=reason):
+        paired(levels, bootstrap)
+
+
+def test_text_and_records_of_pairs_come_back() -> None:
+    program = paired((4, 4), PairedBootstrap(0, 3, 13, 1), PairedBootstrap(1, 3, 13, 0))
+    assert "%2 = paired_bootstrap %0 %1 from 3 to 13" in to_text(program)
+    assert facts(from_text(to_text(program))) == facts(program)
+    again = read_slots(fields_of(slots_record(program))).operations[3]
+    assert isinstance(again, PairedBootstrap)
+    assert (again.operand, again.least, again.level, again.other) == (1, 3, 13, 0)

@@ -15,10 +15,11 @@ from cloakwork.programs.slots import (
     Neg,
     Operation,
     Output,
+    PairedBootstrap,
     Rotate,
     SlotProgram,
 )
-from cloakwork.runtime.schedule import hoisting_groups, part_of, schedule
+from cloakwork.runtime.schedule import bootstrap_pairs, hoisting_groups, part_of, schedule
 from tests.runtime.slot_programs import programs
 
 SLOTS = 256
@@ -136,3 +137,26 @@ def test_parts_of_a_schedule_fit_together(program: SlotProgram, size: int) -> No
             assert all(place in part.users[value] for value in used)
         assert sum(map(len, part.users)) == sum(len(set(used)) for used in part.operands)
     assert made == set(whole.inputs) | {value for task in whole.tasks for value in task}
+
+
+def test_two_bootstraps_that_name_each_other_are_one_task() -> None:
+    made = program(
+        Input("x", 3),
+        Input("y", 3),
+        PairedBootstrap(0, 3, 5, 1),
+        Neg(2),
+        PairedBootstrap(1, 3, 5, 0),
+        Output(3),
+        Output(4),
+    )
+    assert bootstrap_pairs(made) == ((2, 4),)
+    assert schedule(made).tasks == ((2, 4), (3,))
+
+
+def test_a_bootstrap_whose_partner_is_not_there_is_a_task_of_its_own() -> None:
+    """As where nothing uses the other, and of a value with itself."""
+    made = program(
+        Input("x", 3), Input("y", 3), PairedBootstrap(0, 3, 5, 1), PairedBootstrap(1, 3, 5, 1)
+    )
+    assert bootstrap_pairs(made) == ()
+    assert schedule(made).tasks == ((2,), (3,))

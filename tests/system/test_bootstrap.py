@@ -134,6 +134,34 @@ def test_explain_counts_bootstraps_with_their_keys_and_time(program: cw.Program)
     assert program.key_bytes > 10 * shallow.key_bytes
 
 
+def test_two_values_are_refreshed_at_once_where_a_function_has_two() -> None:
+    def both(x: Any, y: Any) -> Any:
+        return deep(x), deep(y)
+
+    program = cw.compile(both, SLOTS_SPEC, SLOTS_SPEC, **SMALL)
+    one = cw.estimate(cw.compile(deep, SLOTS_SPEC, **SMALL))
+    found = cw.estimate(program)
+    assert found.operations["paired bootstrap"] == 2
+    assert "bootstrap" not in found.operations
+    assert one.seconds < found.seconds < 1.8 * one.seconds
+    assert "2 paired bootstraps" in str(cw.explain(program))
+    client, evaluator = program.keygen()
+    x, y = np.linspace(-0.5, 0.5, SLOTS), np.full(SLOTS, 0.5)
+    results = client.decrypt(evaluator.run(client.encrypt(x, y)))
+    for result, expected in zip(results, program.run_clear(x, y), strict=True):
+        assert np.abs(result - expected).max() < 2.0**-14
+
+
+def test_a_tensor_of_several_ciphertexts_is_refreshed_two_by_two() -> None:
+    session = cw.Session(bootstrap=True, precision=14, bound=1.0, log_n=8, insecure=True)
+    numbers = np.linspace(-1, 1, 300)
+    fresh = session.encrypt(numbers).bootstrap()
+    assert fresh.program is not None
+    kinds = [each.kind for each in fresh.program.operations]
+    assert (kinds.count("paired_bootstrap"), kinds.count("bootstrap")) == (2, 1)
+    assert np.abs(session.decrypt(fresh) - numbers).max() < 2.0**-14
+
+
 def test_a_chain_long_enough_is_used_where_there_is_one() -> None:
     plain = cw.compile(deep, SLOTS_SPEC, precision=14, log_n=8, insecure=True)
     assert bootstraps(plain) == 0

@@ -94,7 +94,7 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
         *(f"  {'  '.join(cells)}".rstrip() for cells in table),
         f"rotations   {found['rotation']}, diagonals {found['diagonal']}, "
         f"levels {scheme.top_level}, input ciphertexts {inputs}",
-        *_bootstraps(found["bootstrap"], costs),
+        *_bootstraps(found["bootstrap"], found["paired bootstrap"], costs),
         f"keys        {len(scheme.required_keys(body))}, {size(memory.keys)}",
         f"memory      {size(memory.total)} at the peak of an evaluator's process: keys "
         f"{size(memory.keys)}, layers encoded {size(memory.layers)}, as numbers "
@@ -102,7 +102,8 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
         f"{size(memory.interpreter)}",
         f"time        {duration(seconds)} of CPU by the model for {batch} input(s), "
         f"{rate(batch / seconds if seconds else math.inf)} inputs a second",
-        f"error       up to {program.error or 0.0:.2g}",
+        f"error       up to {program.error or 0.0:.2g} of inputs such as the calibration's, up to "
+        f"{program.error_bound or 0.0:.2g} of any",
     ]
     if profile is not None:
         total = sum(each.seconds for each in profile.operations)
@@ -113,8 +114,10 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
     return "\n".join(lines)
 
 
-def _bootstraps(count: int, costs: Costs) -> list[str]:
+def _bootstraps(single: int, paired: int, costs: Costs) -> list[str]:
     """The line about bootstraps, of programs that have any."""
-    if not count:
+    if not single + paired:
         return []
-    return [f"bootstraps  {count}, {duration(count * costs.bootstrap)} of CPU by the model"]
+    seconds = single * costs.bootstrap + paired / 2 * costs.bootstrap_pair
+    pairs = f", {paired} of them two at once" if paired else ""
+    return [f"bootstraps  {single + paired}{pairs}, {duration(seconds)} of CPU by the model"]

@@ -121,6 +121,13 @@ class Refreshing:
         """The error deviation of a slot of such a vector."""
         return self._estimate.deviation
 
+    @cached_property
+    def paired_deviation(self) -> float:
+        """The error deviation of a slot of one of two such vectors that are refreshed at once."""
+        chain = self.chain
+        spent = chain.estimate(chain.slots, level=self.input_level, bound=self.bound)
+        return spent.encrypted().bootstrap_pair(spent.encrypted(), self.circuit)[0].deviation
+
     @property
     def precision(self) -> float:
         """The bits after the binary point that are right in every slot of such a vector."""

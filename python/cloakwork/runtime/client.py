@@ -381,7 +381,7 @@ class Client(_Encrypting):
         program = self.program
         assert program.output_bounds is not None
         bound, arrays = max(program.output_bounds), list(arrays_in(result))
-        # A network's own error is that of its polynomials, too, for the worst of inputs.
+        # A network's own error is that of its polynomials, too.
         if program.error is not None and asked is None:
             error = program.error
         else:

@@ -94,11 +94,13 @@ class Costs:
         levels: The costs of operations.
         run: What every run of a program costs besides its operations.
         bootstrap: What a bootstrap costs, whatever its level; 0 where parameters have none.
+        bootstrap_pair: What one of two values at once costs.
     """
 
     levels: tuple[LevelCosts, ...]
     run: float = 0.0
     bootstrap: float = 0.0
+    bootstrap_pair: float = 0.0
 
     def at(self, level: int) -> LevelCosts:
         """The costs at a level."""
@@ -119,18 +121,20 @@ class Costs:
             LevelCosts(**{kind: factor * cost for kind, cost in asdict(level).items()})
             for level in self.levels
         )
-        return Costs(tuple(levels), factor * self.run, factor * self.bootstrap)
+        others = (self.run, self.bootstrap, self.bootstrap_pair)
+        return Costs(tuple(levels), *(factor * each for each in others))
 
     def kept(self) -> Costs:
         """The costs where diagonals of linear transforms stay encoded between runs."""
         levels = (replace(each, diagonal=_KEPT_SHARE * each.diagonal) for each in self.levels)
-        return Costs(tuple(levels), self.run, self.bootstrap)
+        return replace(self, levels=tuple(levels))
 
     def with_bootstrap(self, refreshing: Refreshing) -> Costs:
-        """The costs with that of a bootstrap, counted in operations of the levels that it has.
+        """The costs with those of bootstraps, counted in operations of the levels that they have.
 
         Transforms have about as many baby steps as giant steps. The modulus is raised by as much as
-        two rotations at the top, and one vector is conjugated.
+        two rotations at the top, and one vector is conjugated. Of two values at once both are
+        reduced, and the rest is done once.
 
         Args:
             refreshing: What a bootstrap takes.
@@ -145,8 +149,9 @@ class Costs:
             at.product + at.relinearisation + at.rescale
             for at in map(self.at, range(reduction, refreshing.output_level, -1))
         ]
-        taken.append(refreshing.reduction_products * math.fsum(products) / len(products))
-        return replace(self, bootstrap=math.fsum(taken))
+        reduced = refreshing.reduction_products * math.fsum(products) / len(products)
+        once = math.fsum(taken)
+        return replace(self, bootstrap=once + reduced, bootstrap_pair=once + 2 * reduced)
 
     @classmethod
     def from_dict(cls, data: Any) -> Costs:
@@ -160,6 +165,7 @@ class Costs:
             or not positive
             or costs.run < 0
             or costs.bootstrap < 0
+            or costs.bootstrap_pair < 0
         ):
             raise MalformedBytesError(
                 "cannot read costs: expected what a run costs and a table of positive numbers"

@@ -15,6 +15,7 @@ from cloakwork.errors import InvalidArgumentError, RunCancelledError
 from cloakwork.programs.slots import (
     Constant,
     Operation,
+    PairedBootstrap,
     Rotate,
     SlotProgram,
     SwitchProduct,
@@ -327,11 +328,15 @@ def _made_together(
             # Nothing else uses what is not rescaled; the result stands for it as well.
             rescaled = backend.switch_product_and_rescale(values[operand], turned)
             return [rescaled, rescaled]
+        case [PairedBootstrap(operand=left, other=right, level=level), _]:
+            return backend.bootstrap_pair(values[left], values[right], level)
         case [Rotate(operand=operand), *_]:
             steps = [rotation.steps for rotation in operations if isinstance(rotation, Rotate)]
             return backend.rotate_many(values[operand], steps)
         case _:
-            raise AssertionError("only rotations, or a switch and a rescale, are done together")
+            raise AssertionError(
+                "only rotations, switch and rescale, or two bootstraps are done together"
+            )
 
 
 class Values(Protocol[V_co]):

@@ -63,7 +63,7 @@ _PACKINGS: Mapping[str, type[Packing]] = {
     )
 }
 # What a record says beside what the program computes.
-_NO_MEANING: Record = {"ranges": [], "error": None, "threads": None}
+_NO_MEANING: Record = {"ranges": [], "error": None, "error_bound": None, "threads": None}
 _MAX_THREADS = 1024
 # Of what this very process wrote, or of what is only shown.
 _ANY = ReadLimits(insecure=True, max_log_n=17)
@@ -100,8 +100,12 @@ class Program(Saved):
         packing: How arguments lie in ciphertexts, and results.
         ranges: The layers of a network, by the numbers that they are meant for; and what users say
             of numbers on the way.
-        error: The largest error of a result to expect, as seen on calibration data; None where the
-            estimates of ciphertexts say it.
+        error: The largest error of a result to expect of inputs such as it was compiled for, which
+            one exceeds with a probability of about 2^-20; None where the estimates of ciphertexts
+            say it.
+        error_bound: The largest error of a result for every input that a client accepts, inputs
+            made on purpose included; None as for `error`. The deeper a network is, the more it
+            exceeds what occurs.
         threads: How many threads it was made for; None for any number.
 
     Raises:
@@ -124,6 +128,7 @@ class Program(Saved):
     _: KW_ONLY
     ranges: Sequence[ActivationRange] = ()
     error: float | None = None
+    error_bound: float | None = None
     threads: int | None = None
     _own: tuple[Client, Evaluator] | None = field(default=None, init=False)
     _clear_rows: ClearRows = field(default_factory=ClearRows, init=False)
@@ -416,6 +421,7 @@ class Program(Saved):
             "packing": {"kind": self.packing.kind, **record_of(self.packing)},
             "ranges": record_of(self.ranges),
             "error": self.error,
+            "error_bound": self.error_bound,
             "threads": self.threads,
         }
 
@@ -435,7 +441,10 @@ class Program(Saved):
         else:
             body = fields.value("body", BootstrapProgram)
         packing = fields.within("packing")
-        error = None if fields.raw("error") is None else fields.positive("error")
+        error, error_bound = (
+            None if fields.raw(name) is None else fields.positive(name)
+            for name in ("error", "error_bound")
+        )
         threads = None
         if fields.raw("threads") is not None:
             threads = fields.integer("threads", least=1, most=_MAX_THREADS)
@@ -446,6 +455,7 @@ class Program(Saved):
                 packing.made(_PACKINGS[packing.choice("kind", tuple(_PACKINGS))]),
                 ranges=fields.value("ranges", tuple[ActivationRange, ...]),
                 error=error,
+                error_bound=error_bound,
                 threads=threads,
             )
         except (InsecureParametersError, ArithmeticError):

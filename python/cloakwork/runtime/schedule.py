@@ -11,6 +11,7 @@ from cloakwork.programs.slots import (
     Constant,
     Input,
     Output,
+    PairedBootstrap,
     Rescale,
     Rotate,
     SlotProgram,
@@ -75,6 +76,29 @@ def rescaled_products(program: SlotProgram) -> tuple[tuple[int, int], ...]:
         and uses[operation.operand] == 1
         and isinstance(program.operations[operation.operand], SwitchProduct)
     )
+
+
+def bootstrap_pairs(program: SlotProgram) -> tuple[tuple[int, int], ...]:
+    """The paired bootstraps that are done together: those of one value and another, both ways.
+
+    Example:
+        >>> operations = (
+        ...     Input("x", 3), Input("y", 3),
+        ...     PairedBootstrap(0, 1, 5, 1), PairedBootstrap(1, 1, 5, 0))
+        >>> bootstrap_pairs(SlotProgram("", 4, operations, (None,) * 4))
+        ((2, 3),)
+    """
+    waiting: dict[tuple[int, ...], int] = {}
+    pairs: list[tuple[int, int]] = []
+    for number, operation in enumerate(program.operations):
+        if not isinstance(operation, PairedBootstrap):
+            continue
+        first = waiting.pop((operation.other, operation.operand), None)
+        if first is None:
+            waiting[operation.operands] = number
+        else:
+            pairs.append((first, number))
+    return tuple(pairs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,7 +182,11 @@ def part_of(plan: Schedule, tasks: Sequence[int], outputs: Sequence[int]) -> Sch
 def _scheduled(program: SlotProgram) -> Schedule:
     groups: dict[int, tuple[int, ...]] = {
         number: group
-        for group in (*hoisting_groups(program), *rescaled_products(program))
+        for group in (
+            *hoisting_groups(program),
+            *rescaled_products(program),
+            *bootstrap_pairs(program),
+        )
         for number in group
     }
     tasks: list[tuple[int, ...]] = []

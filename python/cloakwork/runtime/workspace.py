@@ -79,7 +79,8 @@ class Workspace:
             self._take(self._extended(level), 2 * (rotations + _UNROTATED))
             self.switch(level)
         level = refreshing.reduction_level
-        self._take(self._parameters.prime_count(level), 2 * refreshing.reduction_products)
+        # Of two values at once the first is there in full while the second is reduced.
+        self._take(self._parameters.prime_count(level), 2 * refreshing.reduction_products + 2)
         self.switch(level)
 
     def switch(self, level: int, at_once: int = 1) -> None:

@@ -66,9 +66,10 @@ _MAX_DECRYPTIONS = 1 << 62
 class Backend(Protocol[V]):
     """What a backend computes on values V; one method per operation of the program.
 
-    Three are the same in a cheaper way: `multiply_lazily` leaves the product to be
+    Some are the same in a cheaper way: `multiply_lazily` leaves the product to be
     relinearised by the rescale or rotation that follows, `rotate_many` makes several
-    rotations of one value, and `switch_product_and_rescale` does one operation after the other.
+    rotations of one value, `switch_product_and_rescale` does one operation after the other, and
+    `bootstrap_pair` refreshes two values.
     Several threads call the methods at once.
     """
 
@@ -164,6 +165,10 @@ class Backend(Protocol[V]):
     def bootstrap(self, value: V, level: int) -> V:
         """The same numbers at the level of a refreshed value."""
         raise InvalidProgramError("cannot run bootstrap: programs over integers have none")
+
+    def bootstrap_pair(self, left: V, right: V, level: int) -> Sequence[V]:
+        """Both at the level of a refreshed value, by one bootstrap of two vectors."""
+        raise InvalidProgramError("cannot run paired_bootstrap: programs over integers have none")
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,14 @@ from cloakwork.base.record import Fields
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.refreshing import Refreshing
-from cloakwork.programs.slots import Basis, Bootstrap, SlotProgram, State, Vector
+from cloakwork.programs.slots import (
+    Basis,
+    Bootstrap,
+    PairedBootstrap,
+    SlotProgram,
+    State,
+    Vector,
+)
 from cloakwork.schemes.base import Backend, Decrypted, Flooding, Sums, levels_of
 from cloakwork.schemes.ckks_estimates import CkksEstimates
 from cloakwork.schemes.clear_real import ClearReal, RealScheme
@@ -175,12 +182,24 @@ class CkksBackend(Backend[Ciphertext]):
         return self._evaluator.align(value, level)
 
     def bootstrap(self, value: Ciphertext, level: int) -> Ciphertext:
+        made = self._evaluator.bootstrap(value, self._made_circuit("bootstrap"))
+        # At the scale of its level: what double rounding makes of scales doubles with every square.
+        return self._evaluator.align(made, level)
+
+    def bootstrap_pair(
+        self, left: Ciphertext, right: Ciphertext, level: int
+    ) -> Sequence[Ciphertext]:
+        circuit = self._made_circuit("paired_bootstrap")
+        made = self._evaluator.bootstrap_pair(left, right, circuit)
+        return [self._evaluator.align(each, level) for each in made]
+
+    def _made_circuit(self, kind: str) -> Bootstrapping:
+        """The circuit, which the first of several threads makes."""
         with self._making:
             circuit = self._circuit
         if circuit is None:
-            raise InvalidProgramError("cannot run bootstrap: the parameters have no levels for it")
-        # At the scale of its level: what double rounding makes of scales doubles with every square.
-        return self._evaluator.align(self._evaluator.bootstrap(value, circuit), level)
+            raise InvalidProgramError(f"cannot run {kind}: the parameters have no levels for it")
+        return circuit
 
     @cached_property
     def _circuit(self) -> Bootstrapping | None:
@@ -221,7 +240,9 @@ class Ckks(RealScheme):
         all numbers wrong with the probability that a coefficient overflows.
         """
         failure = len(levels_of(body, "outputs")) * 2.0**-PRECISION_FAILURE_BITS
-        bootstraps = sum(isinstance(operation, Bootstrap) for operation in body.operations)
+        # Two that are refreshed at once are wrong at once.
+        shares = {Bootstrap: 1.0, PairedBootstrap: 0.5}
+        bootstraps = sum(shares.get(type(operation), 0.0) for operation in body.operations)
         if self.refreshing is not None:
             failure += bootstraps * 2.0**-self.refreshing.parameters.failure_bits
         return math.log2(failure)

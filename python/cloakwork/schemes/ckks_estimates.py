@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cloakwork._native import CkksEstimate, LinearTransform, Parameters
+from cloakwork._native import Bootstrapping, CkksEstimate, LinearTransform, Parameters
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis, Vector
@@ -124,9 +124,18 @@ class CkksEstimates(Backend[CkksEstimate]):
         return value.align(level)
 
     def bootstrap(self, value: CkksEstimate, level: int) -> CkksEstimate:
+        return value.bootstrap(self._circuit("bootstrap")).align(level)
+
+    def bootstrap_pair(
+        self, left: CkksEstimate, right: CkksEstimate, level: int
+    ) -> Sequence[CkksEstimate]:
+        made = left.bootstrap_pair(right, self._circuit("paired_bootstrap"))
+        return [each.align(level) for each in made]
+
+    def _circuit(self, kind: str) -> Bootstrapping:
         if self._refreshing is None:
-            raise InvalidProgramError("cannot run bootstrap: the parameters have no levels for it")
-        return value.bootstrap(self._refreshing.circuit).align(level)
+            raise InvalidProgramError(f"cannot run {kind}: the parameters have no levels for it")
+        return self._refreshing.circuit
 
     def _encoded(self, value: CkksEstimate, constant: Vector, scale: float) -> CkksEstimate:
         bound = float(np.abs(constant).max())

@@ -41,6 +41,7 @@ class NoiseModel:
         public_inputs: Whether encryptions are those under the public key.
         seed: What the errors are drawn from.
         bootstrapping: Deviation of what a bootstrap adds to the real part of a slot.
+        paired_bootstrapping: The same of a bootstrap of two vectors at once.
 
     Example:
         >>> scales = 2.0**40, 2.0**40
@@ -55,6 +56,7 @@ class NoiseModel:
     public_inputs: bool = False
     seed: int = 0
     bootstrapping: float = 0.0
+    paired_bootstrapping: float = 0.0
 
     def scale(self, level: int, *, waiting: bool) -> float:
         """The scale of a value; that of a product that is not rescaled is a square."""
@@ -161,4 +163,7 @@ def noise_of(
         public_inputs=public_inputs,
         seed=seed,
         bootstrapping=0.0 if refreshing is None else refreshing.deviation / math.sqrt(2),
+        paired_bootstrapping=0.0
+        if refreshing is None
+        else refreshing.paired_deviation / math.sqrt(2),
     )

@@ -223,6 +223,16 @@ class ClearBackend(Backend[ClearVector]):
             ClearVector(value.slots, level), lambda noise, _: noise.bootstrapping
         )
 
+    def bootstrap_pair(
+        self, left: ClearVector, right: ClearVector, level: int
+    ) -> Sequence[ClearVector]:
+        return [
+            self._with_error(
+                ClearVector(value.slots, level), lambda noise, _: noise.paired_bootstrapping
+            )
+            for value in (left, right)
+        ]
+
     def _with_error(
         self,
         value: ClearVector,

@@ -145,6 +145,19 @@ def test_convolutions_beside_a_shortcut_that_no_activation_interrupts() -> None:
     require_results_of_torch(program, module, x)
 
 
+def test_values_of_two_ciphertexts_are_refreshed_at_once() -> None:
+    module, x = residual(Block, 3), torch.rand(32, 1, 8, 16)
+    program = compiled(module, x)
+    count = len(bootstraps(program))
+    assert count > 0
+    found = cw.estimate(program).operations
+    assert found["paired bootstrap"] == count
+    assert "bootstrap" not in found
+    [line] = [each for each in str(cw.explain(program)).splitlines() if "bootstraps" in each]
+    assert f"bootstraps  {count}, {count} of them two at once, " in line
+    require_results_of_torch(program, module, x)
+
+
 def test_what_is_refreshed_is_within_1() -> None:
     """Activations reach 30, inputs 9: what a bootstrap is made for is 1 all the same."""
     module, x = mlp(8), 9 * torch.rand(64, 8)

@@ -73,3 +73,24 @@ def test_a_weight_of_zero_takes_no_diagonal() -> None:
 def test_only_tiles_with_elements_in_common_meet(tile: int, pairs: int) -> None:
     layout = Layout(8, (Axis(8, 1, "i", tile=tile),))
     assert sum(len(parts) for parts in movements(layout, layout)) == pairs
+
+
+def test_layouts_that_differ_by_names_alone_are_told_apart() -> None:
+    """They are equal, and what is kept of one movement is not that of the other."""
+    source = Layout(8, (Axis(2, 4, "i"), Axis(2, 1, "j")))
+    targets = [Layout(8, (Axis(2, 1, first), Axis(2, 2, second))) for first, second in ("ij", "ji")]
+    assert targets[0] == targets[1]
+    found = [[parts[0].numbers.tolist() for parts in movements(source, each)] for each in targets]
+    # Slot 4 i + j goes to i + 2 j, and to j + 2 i.
+    assert found == [[[0, 2, 3, 7]], [[0, 2]]]
+
+
+def test_what_is_kept_is_not_that_of_other_weights() -> None:
+    layout = Layout(8, (Axis(8, 1, "i"),))
+    array = np.arange(1.0, 9.0)
+    for factor in (1.0, 2.0):
+        (parts,) = movements(layout, layout, Weights("i", factor * array))
+        assert parts[0][0].tolist() == (factor * array).tolist()
+    array[0] = 5.0
+    (parts,) = movements(layout, layout, Weights("i", array))
+    assert parts[0][0][0] == 5.0

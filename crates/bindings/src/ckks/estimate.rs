@@ -211,6 +211,18 @@ impl CkksEstimate {
         engine::run(py, || self.0.bootstrap(bootstrapping)).map(Self)
     }
 
+    /// What `Evaluator.bootstrap_pair` makes of two ciphertexts.
+    fn bootstrap_pair(
+        &self,
+        py: Python<'_>,
+        other: Bound<'_, CkksEstimate>,
+        bootstrapping: Bound<'_, Bootstrapping>,
+    ) -> PyResult<(Self, Self)> {
+        let (other, bootstrapping) = (&other.get().0, &bootstrapping.get().0);
+        let [a, b] = engine::run(py, || self.0.bootstrap_pair(other, bootstrapping))?;
+        Ok((Self(a), Self(b)))
+    }
+
     /// What `SecretKey.decrypt_flooded` gives: its precision is what is left.
     #[pyo3(signature = (*, statistical_bits, decryptions))]
     fn flooded(

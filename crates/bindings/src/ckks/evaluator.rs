@@ -402,6 +402,25 @@ impl Evaluator {
         engine::run(py, || self.0.bootstrap(a, bootstrapping)).map(Ciphertext)
     }
 
+    /// `bootstrap` of two ciphertexts of real numbers at once, for less than one after the other.
+    ///
+    /// Raises:
+    ///     LevelExhaustedError: A level is below the one that refreshing begins at.
+    ///     ValueOutOfRangeError: By its bound a number of either may exceed that of the parameters.
+    ///     ScaleMismatchError: At the level that refreshing begins at they have different scales.
+    ///     MissingKeyError: A key of `SecretKey.bootstrapping_keys` is missing.
+    fn bootstrap_pair(
+        &self,
+        py: Python<'_>,
+        left: Bound<'_, Ciphertext>,
+        right: Bound<'_, Ciphertext>,
+        bootstrapping: Bound<'_, Bootstrapping>,
+    ) -> PyResult<(Ciphertext, Ciphertext)> {
+        let (a, b, bootstrapping) = (&left.get().0, &right.get().0, &bootstrapping.get().0);
+        let [a, b] = engine::run(py, || self.0.bootstrap_pair(a, b, bootstrapping))?;
+        Ok((Ciphertext(a), Ciphertext(b)))
+    }
+
     fn __repr__(&self) -> String {
         format!("Evaluator({:?})", self.0.keys())
     }

@@ -21,6 +21,7 @@ COLOURS: Mapping[str, str] = {
     "sub": "#3a9b4a",
     "neg": "#7a8b2a",
     "bootstrap": "#c8202f",
+    "paired_bootstrap": "#c8202f",
     "rotated_products": "#8b1a1a",
     "diagonal_products": "#8b1a4a",
     "add_products": "#2c6e3a",

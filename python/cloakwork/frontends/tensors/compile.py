@@ -199,6 +199,7 @@ def _program_with_functions(
         _packing(plan, inputs, outputs, graph, task),
         ranges=checked_ranges(body, made.results) + plan.lowered.ranges,
         error=made.error + noise,
+        error_bound=made.error + noise,
     )
 
 

@@ -17,6 +17,7 @@ from cloakwork.plan.functions.approximate import approximated
 from cloakwork.plan.functions.intervals import Interval, intervals_of
 from cloakwork.plan.matmul.dense_rows import product_of_rows
 from cloakwork.plan.parameters.ckks import precision_of
+from cloakwork.plan.passes.bootstrap_pairs import with_pairs
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
@@ -32,6 +33,7 @@ from cloakwork.programs.slots import (
     State,
     Vector,
 )
+from cloakwork.runtime.costs import comparable
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes.base import SlotScheme, levels_of
@@ -141,26 +143,44 @@ def refreshed(executor: Executor, tensor: Tensor) -> Tensor:
         LevelExhaustedError: Fewer levels are left than it takes.
         MissingKeyError: The evaluator lacks a key.
     """
-    refreshing = tensor.scheme.refreshing
+    return _refreshed_together(executor, [tensor])[0]
+
+
+def _refreshed_together(executor: Executor, tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Bootstrap every ciphertext of several tensors, two at a time where that takes less time."""
+    refreshing = executor.scheme.refreshing
     if refreshing is None:
         raise InvalidParametersError(
             "cannot bootstrap: the parameters of the tensor have no levels for it; make the "
             "session with bootstrap=True"
         )
     least, level = refreshing.input_level, refreshing.output_level
-    if tensor.level < least:
-        raise LevelExhaustedError(
-            f"cannot bootstrap: it takes {least} levels of its own, the tensor has {tensor.level} "
-            "left; bootstrap earlier"
-        )
-    builder = Builder("bootstrap", tensor.parameters.slots)
+    builder = Builder("bootstrap", refreshing.chain.slots)
     builder.stage = "bootstrap"
-    for number in range(len(tensor.values)):
-        spent = builder.append(Input(f"x.{number}", tensor.level), tensor.layout)
-        builder.append(Output(builder.append(Bootstrap(spent, least, level), tensor.layout)))
-    program, profile = builder.finish(), Profile()
-    values = executor.run(program, tensor.values, profile=profile)
-    return replace(tensor, values=values, program=program, profile=profile, runner=executor)
+    for place, tensor in enumerate(tensors):
+        if tensor.level < least:
+            raise LevelExhaustedError(
+                f"cannot bootstrap: it takes {least} levels of its own, the tensor has "
+                f"{tensor.level} left; bootstrap earlier"
+            )
+        for number in range(len(tensor.values)):
+            spent = builder.append(Input(f"x{place}.{number}", tensor.level), tensor.layout)
+            fresh = builder.append(Bootstrap(spent, least, level), tensor.layout)
+            builder.append(Output(fresh))
+    costs = comparable(refreshing.chain).with_bootstrap(refreshing)
+    program, profile = with_pairs(builder.finish(), refreshing, costs), Profile()
+    inputs = [value for tensor in tensors for value in tensor.values]
+    made = iter(executor.run(program, inputs, profile=profile))
+    return [
+        replace(
+            tensor,
+            values=[next(made) for _ in tensor.values],
+            program=program,
+            profile=profile,
+            runner=executor,
+        )
+        for tensor in tensors
+    ]
 
 
 def _with_levels(executor: Executor, refreshing: Refreshing, node: Node, title: str) -> Node:
@@ -174,11 +194,15 @@ def _with_levels(executor: Executor, refreshing: Refreshing, node: Node, title: 
     lifted = lower(title, [node], slots, level_price=_LEVELS_FIRST, lift=_LIFT).program
     lowest = min(levels_of(lifted, "outputs"))
     taken = max(tensor.level for tensor in tensors.values()) + _LIFT - lowest
-    fresh = {
-        name: tensor if tensor.level - taken >= refreshing.input_level else tensor.bootstrap()
+    spent = {
+        name: tensor
         for name, tensor in tensors.items()
+        if tensor.level - taken < refreshing.input_level
     }
-    return with_sources(node, {name: tensor.source for name, tensor in fresh.items()})
+    if not spent:
+        return node
+    fresh = dict(zip(spent, _refreshed_together(executor, list(spent.values())), strict=True))
+    return with_sources(node, {name: each.source for name, each in {**tensors, **fresh}.items()})
 
 
 def _by_rows(executor: Executor, node: Node, title: str) -> Lowered | None:

@@ -25,7 +25,9 @@ from cloakwork.plan.networks.pipeline import batch_refusal
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of
 from cloakwork.plan.networks.stages import stages_within_one
 from cloakwork.plan.parameters.bootstrapping import least_level, refreshing_for
+from cloakwork.plan.passes.bootstrap_pairs import with_pairs
 from cloakwork.plan.passes.bootstraps import with_bootstraps, within_key_budget_beside
+from cloakwork.plan.passes.followed import followed_ranges
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.layout import power_of_two
 from cloakwork.programs.refreshing import Refreshing
@@ -130,7 +132,11 @@ def _in_ring(
     except InvalidParametersError:
         program = place(among=of_stages)
     program = within_key_budget_beside(program, refreshing, options.key_budget)
-    found = replace(whole, program=program, ranges=activation_ranges(program, network, packings))
+    ranges = activation_ranges(program, network, packings)
+    program, ranges = followed_ranges(
+        program, ranges, lambda each: with_pairs(each, refreshing, costs)
+    )
+    found = replace(whole, program=program, ranges=ranges)
     bounds = found.value_bounds(network.graph, width)
     refreshing = refreshing_for(
         log_n, bound=_largest(_refreshed(program, bounds)), insecure=options.insecure

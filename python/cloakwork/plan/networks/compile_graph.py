@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from cloakwork.base.progress import no_announcement
 from cloakwork.errors import InvalidParametersError, KeyBudgetError, LevelExhaustedError
 from cloakwork.plan.networks.bootstrapped import bootstrapped, has_bootstrapping
 from cloakwork.plan.networks.calibration import Calibration, bounded, calibrate
 from cloakwork.plan.networks.depth import Depth, activation_depths, least_depths, require_levels
 from cloakwork.plan.networks.fitted_errors import largest_difference
+from cloakwork.plan.networks.likely_errors import likely_difference
 from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.pipeline import planned
@@ -30,6 +33,8 @@ _FIRST_SAMPLES = 4
 # among the first ones, or as among the calibration's.
 _FIRST_GROWTH_BITS = 2
 _GROWTH_BITS = 1
+# Inputs of either kind that the errors of polynomials are followed along.
+_FOLLOWED = 32
 # Steps of the work that are announced beside one for each ring.
 STEPS = 5
 
@@ -87,12 +92,25 @@ def compile_graph(
     worst = worst_case_inputs(fitted.graph, calibration).worst
     plan_by = bootstrapped if bootstraps else _planned
     plan = plan_by(fitted.graph, calibration, worst, options, announce)
+    likely = likely_difference(graph, fitted, _likely_inputs(calibration))
+    largest = largest_difference(graph, fitted)
     return Program(
         Ckks(plan.parameters, plan.refreshing, public_inputs=options.public_inputs),
         plan.lowered.program,
         _packing(graph, plan),
         ranges=plan.lowered.ranges,
-        error=plan.error + largest_difference(graph, fitted),
+        error=plan.error + min(likely, largest),
+        error_bound=plan.error + largest,
+    )
+
+
+def _likely_inputs(calibration: Calibration) -> g.Array:
+    """Inputs that the errors of polynomials are followed along: some of the calibration's."""
+    return np.concatenate(
+        [
+            each[:: -(-len(each) // _FOLLOWED)]
+            for each in (calibration.outermost, calibration.spread)
+        ]
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from cloakwork.programs.activation_range import ActivationRange
 from cloakwork.programs.slots import DropLevel, Output, SlotProgram
 
 
@@ -33,6 +35,20 @@ def followed(
     end = outputs[-len(values) - 1] + 1
     return _first(marked, end), tuple(
         _undropped(marked, number) for number in outputs[-len(values) :]
+    )
+
+
+def followed_ranges(
+    program: SlotProgram,
+    ranges: Sequence[ActivationRange],
+    change: Callable[[SlotProgram], SlotProgram],
+) -> tuple[SlotProgram, tuple[ActivationRange, ...]]:
+    """A program changed, and ranges of the values in it that stand for theirs; see `followed`."""
+    values = [value for each in ranges for value in each.values]
+    changed, found = followed(program, values, change)
+    waiting = iter(found)
+    return changed, tuple(
+        replace(each, values=tuple(next(waiting) for _ in each.values)) for each in ranges
     )
 
 

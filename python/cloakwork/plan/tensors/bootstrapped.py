@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from cloakwork.base.arrays import MIN_RIGHT_BITS
@@ -15,10 +16,11 @@ from cloakwork.errors import InvalidParametersError
 from cloakwork.plan.analysis.least_needs import least_needs
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.parameters.bootstrapping import least_level, refreshing_for
+from cloakwork.plan.passes.bootstrap_pairs import with_pairs
 from cloakwork.plan.passes.bootstraps import with_bootstraps, within_key_budget_beside
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.passes.splits import split_by_cost
-from cloakwork.plan.tensors.lower import lower
+from cloakwork.plan.tensors.lower import Lowered, lower
 from cloakwork.plan.tensors.search import (
     Plan,
     Task,
@@ -27,7 +29,7 @@ from cloakwork.plan.tensors.search import (
 )
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Bootstrap, SlotProgram
-from cloakwork.runtime.costs import total_seconds
+from cloakwork.runtime.costs import Costs, total_seconds
 from cloakwork.schemes.ckks_noise import noise_of
 
 # Above every depth that is planned in reasonable time; ways are tried some levels above it.
@@ -97,11 +99,25 @@ def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: fl
         return split_by_cost(found, costs)
 
     lowered = lowered.changed(placed)
-    program, bounds = lowered.program, lowered.value_bounds(task.bounds)
-    largest = _largest(_refreshed(program, bounds))
+    largest = _largest(_refreshed(lowered.program, lowered.value_bounds(task.bounds)))
     bounded = refreshing_for(log_n, bound=largest, insecure=task.insecure)
-    _require_precise(program, bounds, bounded, task)
-    return Plan(lowered, bounded.chain, total_seconds(program, costs), bounded)
+    lowered = _precise(lowered, bounded, costs, task)
+    return Plan(lowered, bounded.chain, total_seconds(lowered.program, costs), bounded)
+
+
+def _precise(lowered: Lowered, refreshing: Refreshing, costs: Costs, task: Task) -> Lowered:
+    """With bootstraps two at a time, if that leaves enough of the results right.
+
+    Raises:
+        InvalidParametersError: One by one they do not, either.
+    """
+    paired = lowered.changed(lambda each: with_pairs(each, refreshing, costs))
+    if paired.program is not lowered.program:
+        with suppress(InvalidParametersError):
+            _require_precise(paired, refreshing, task)
+            return paired
+    _require_precise(lowered, refreshing, task)
+    return lowered
 
 
 def within_budget(plan: Plan, task: Task, key_budget: int | None) -> Plan:
@@ -121,7 +137,7 @@ def within_budget(plan: Plan, task: Task, key_budget: int | None) -> Plan:
     lowered = planned.changed(lambda each: within_key_budget_beside(each, refreshing, key_budget))
     if lowered.program is planned.program:
         return plan
-    _require_precise(lowered.program, lowered.value_bounds(task.bounds), refreshing, task)
+    _require_precise(lowered, refreshing, task)
     return replace(plan, lowered=lowered)
 
 
@@ -143,14 +159,12 @@ def _require_possible(task: Task, log_n: int) -> None:
         _require_reached(-math.log2(fresh * needs.gain), chain.n, task, "leaves at most")
 
 
-def _require_precise(
-    program: SlotProgram, bounds: Sequence[float | None], refreshing: Refreshing, task: Task
-) -> None:
+def _require_precise(lowered: Lowered, refreshing: Refreshing, task: Task) -> None:
     """Refuse a program whose results are less precise than was asked."""
     noise = noise_of(refreshing.chain, refreshing=refreshing, public_inputs=task.public_inputs)
-    _require_reached(
-        predicted_precision(program, bounds, noise), refreshing.chain.n, task, "leaves"
-    )
+    bounds = lowered.value_bounds(task.bounds)
+    reached = predicted_precision(lowered.program, bounds, noise)
+    _require_reached(reached, refreshing.chain.n, task, "leaves")
 
 
 def _require_reached(reached: float, degree: int, task: Task, leaves: str) -> None:

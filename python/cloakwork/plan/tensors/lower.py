@@ -10,7 +10,7 @@ import numpy as np
 
 from cloakwork.errors import ProgramTooLargeError
 from cloakwork.plan.cost import price
-from cloakwork.plan.passes.followed import followed
+from cloakwork.plan.passes.followed import followed_ranges
 from cloakwork.plan.tensors.addition import added
 from cloakwork.plan.tensors.evaluation import evaluated
 from cloakwork.plan.tensors.placed import Placed
@@ -58,13 +58,8 @@ class Lowered:
         Args:
             change: Passes that keep inputs and outputs, in order.
         """
-        values = [value for each in self.ranges for value in each.values]
-        program, found = followed(self.program, values, change)
-        waiting = iter(found)
-        ranges = (
-            replace(each, values=tuple(next(waiting) for _ in each.values)) for each in self.ranges
-        )
-        return replace(self, program=program, ranges=tuple(ranges))
+        program, ranges = followed_ranges(self.program, self.ranges, change)
+        return replace(self, program=program, ranges=ranges)
 
     def value_bounds(self, bounds: Mapping[Source, float]) -> list[float | None]:
         """The largest absolute value of each of the program's values; see `programs.bounds`.

@@ -9,8 +9,10 @@ diagonals.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,9 @@ from cloakwork.programs.layout import Axis, Layout
 
 Indices = NDArray[np.int64]
 
+# Elements up to which movements are kept, the last ones: 16 bytes each.
+_FEW, _MANY = 1 << 16, 1 << 20
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
@@ -28,10 +33,20 @@ class Weights:
     labels: str
     array: NDArray[np.float64]
 
+    def __hash__(self) -> int:
+        return hash((self.labels, self.array.shape, self.array.tobytes()))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Weights)
+            and self.labels == other.labels
+            and np.array_equal(self.array, other.array)
+        )
+
 
 def movements(
     source: Layout, target: Layout, weights: Weights | None = None
-) -> Iterator[dict[int, SparseDiagonals]]:
+) -> Iterable[Mapping[int, SparseDiagonals]]:
     """For each target ciphertext, the diagonals that every source ciphertext gives to it.
 
     Args:
@@ -45,6 +60,35 @@ def movements(
         >>> [parts[0].numbers.tolist() for parts in movements(there, back)]
         [[0, 1, 2, 6, 7]]
     """
+    sizes = {axis.name: axis.size for axis in (*target.axes, *source.axes)}
+    elements = math.prod(sizes.values())
+    # Axes of other names are equal.
+    names = tuple(axis.name for axis in (*source.axes, *target.axes))
+    if elements <= _FEW:
+        return _few_elements(source, target, weights, names)
+    if elements <= _MANY:
+        return _many_elements(source, target, weights, names)
+    return _movements(source, target, weights)
+
+
+# Plans of one search have the same movements again and again.
+@lru_cache(maxsize=64)
+def _few_elements(
+    source: Layout, target: Layout, weights: Weights | None, _names: tuple[str, ...]
+) -> Sequence[Mapping[int, SparseDiagonals]]:
+    return tuple(_movements(source, target, weights))
+
+
+@lru_cache(maxsize=8)
+def _many_elements(
+    source: Layout, target: Layout, weights: Weights | None, _names: tuple[str, ...]
+) -> Sequence[Mapping[int, SparseDiagonals]]:
+    return tuple(_movements(source, target, weights))
+
+
+def _movements(
+    source: Layout, target: Layout, weights: Weights | None
+) -> Iterator[Mapping[int, SparseDiagonals]]:
     sources = {axis.name: axis for axis in source.axes}
     targets = {axis.name: axis for axis in target.axes}
     sizes = {name: axis.size for name, axis in (targets | sources).items()}

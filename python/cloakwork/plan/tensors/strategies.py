@@ -65,19 +65,25 @@ def ways(
     if len(tried) > _TRIED * count:
         tried.sort(key=lambda way: score(operands, output, way, slots))
         del tried[_TRIED * count :]
+    # What a way takes does not depend on how high its operands stand.
+    low = _lowest(operands)
     found: list[tuple[float, int, Way]] = []
+
+    def add(way: Way) -> None:
+        # Axes of other names are equal.
+        names = "".join(axis.name for axis in way.axes)
+        cost, used = _tried(low, output, way, slots, names)
+        found.append((cost + level_price * used, used, way))
+
     stages_tried = range(2, _MOST_STAGES + 1 if len(operands) > 1 else 2)
     total = len(tried) + len(stages_tried)
     with progress_bar(f"planning a contraction to {output!r}", total=total, unit="plan") as bar:
         for way in tried:
-            cost, used = _tried(operands, output, way, slots, level_price)
-            found.append((cost, used, way))
+            add(way)
             bar.update()
         _, _, best = min(found, key=lambda each: each[0])
         for stages in stages_tried:
-            further = replace(best, stages=stages)
-            cost, used = _tried(operands, output, further, slots, level_price)
-            found.append((cost, used, further))
+            add(replace(best, stages=stages))
             bar.update()
     least = min(used for _, used, _ in found)
     levels = [each.level for each in operands if isinstance(each, Encrypted)]
@@ -91,10 +97,20 @@ def ways(
     return tuple(way for _, way in affordable[:count])
 
 
+def _lowest(operands: Sequence[Operand]) -> tuple[Operand, ...]:
+    """The operands with the lowest of their levels at 0."""
+    least = min((each.level for each in operands if isinstance(each, Encrypted)), default=0)
+    return tuple(
+        replace(each, level=each.level - least) if isinstance(each, Encrypted) else each
+        for each in operands
+    )
+
+
+@lru_cache(maxsize=4096)
 def _tried(
-    operands: Sequence[Operand], output: str, way: Way, slots: int, level_price: float
+    operands: tuple[Operand, ...], output: str, way: Way, slots: int, _names: str
 ) -> tuple[float, int]:
-    """Price and levels of a way, from its operations."""
+    """Price and levels of a way, from its operations; levels themselves have no price here."""
     builder = Builder("", slots)
     stand_ins: list[Placed | Packing | NDArray[np.float64]] = []
     levels: list[int] = []
@@ -115,7 +131,7 @@ def _tried(
     start = min(levels) if levels else 2 * _LIFT
     used = start - level_of(builder, result)
     results = price.RESULT * len(result.values)
-    return price.price(builder.operations, slots, before) + results + level_price * used, used
+    return price.price(builder.operations, slots, before) + results, used
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from cloakwork.programs.operations.arithmetic import Add, Mul, Neg, Sub
 from cloakwork.programs.operations.base import Context, Operation, State
-from cloakwork.programs.operations.bootstrapping import Bootstrap
+from cloakwork.programs.operations.bootstrapping import Bootstrap, PairedBootstrap
 from cloakwork.programs.operations.complex import TimesI, TwiceReal
 from cloakwork.programs.operations.edges import Constant, Input, Output
 from cloakwork.programs.operations.levels import DropLevel, Rescale
@@ -45,6 +45,7 @@ OPERATIONS: Mapping[str, type[Operation]] = {
         Rescale,
         DropLevel,
         Bootstrap,
+        PairedBootstrap,
         Output,
     )
 }
@@ -65,6 +66,7 @@ __all__ = [
     "Neg",
     "Operation",
     "Output",
+    "PairedBootstrap",
     "Polynomial",
     "Rescale",
     "Rotate",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
@@ -82,3 +82,53 @@ class Bootstrap(OfOne):
 
     def deviation(self, at: Errors) -> float:
         return math.hypot(at.before[0], at.model.bootstrapping)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedBootstrap(Bootstrap):
+    """The same numbers at a higher level, in one bootstrap with another value.
+
+    The other value's own operation names the two the other way round, and both are run together:
+    as the real and the imaginary part of one vector of complex numbers. What error the other has in
+    its own imaginary part, where it holds no number, becomes one of this value.
+
+    Args:
+        operand: The value that is refreshed.
+        least: The level that both must have at least.
+        level: The level that it has then.
+        other: The other value.
+    """
+
+    kind: ClassVar[str] = "paired_bootstrap"
+
+    other: int
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.operand, self.other)
+
+    def with_operands(self, numbers: Sequence[int]) -> Self:
+        return replace(self, operand=numbers[0], other=numbers[1])
+
+    def state_after(self, context: Context) -> State:
+        self.require_ready(context.states[1], levels=self.least)
+        # Not by super(), as slots make the class anew.
+        return Bootstrap.state_after(self, context)
+
+    @classmethod
+    def read(cls, tokens: Tokens, named: Any) -> Operation:
+        operand, other = tokens.numbered("%"), tokens.numbered("%")
+        tokens.expect("from")
+        least = tokens.integer()
+        tokens.expect("to")
+        return cls(operand, least, tokens.integer(), other)
+
+    def seconds(self, context: Context, costs: Any) -> float:
+        both: float = costs.bootstrap_pair
+        return both / 2
+
+    def counts(self, context: Context) -> Mapping[str, int]:
+        return {"paired bootstrap": 1}
+
+    def deviation(self, at: Errors) -> float:
+        return math.hypot(*at.before, at.model.paired_bootstrapping)

@@ -33,17 +33,74 @@ impl Evaluator {
     pub fn bootstrap(&self, a: &Ciphertext, bootstrapping: &Bootstrapping) -> Result<Ciphertext> {
         self.check(a, BOOTSTRAP)?;
         let estimate = a.estimate.bootstrap(bootstrapping)?;
-        let polys = parallel::in_pool(|| self.refreshed(a, bootstrapping))?;
+        let polys = parallel::in_pool(|| {
+            let parts = self.parts(self.lowered(a, bootstrapping)?, bootstrapping)?;
+            match bootstrapping.packing {
+                Packing::Complex => self.rejoined(&parts, bootstrapping),
+                Packing::Real => self.reduced(&parts.real(self), bootstrapping),
+            }
+        })?;
         Ok(a.with(estimate, polys))
     }
 
-    fn refreshed(&self, a: &Ciphertext, bootstrapping: &Bootstrapping) -> Result<Vec<Poly>> {
+    /// [`Self::bootstrap`] of two ciphertexts of real numbers at once: all but EvalMod is done once,
+    /// for a + i b, and no part of what is refreshed is noise alone.
+    ///
+    /// Each may be as large as the bound, as SlotsToCoeffs makes coefficients of a and of b, which are
+    /// reduced one by one: |a + i b| may be larger by the square root of 2. Imaginary parts, which are
+    /// noise, go over into the other; precision is that of [`Estimate::bootstrap_pair`]. Both are
+    /// wrong together with the chance with which one is.
+    ///
+    /// # Errors
+    /// Those of [`Self::bootstrap`], and [`Error::ScaleMismatch`].
+    pub fn bootstrap_pair(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        bootstrapping: &Bootstrapping,
+    ) -> Result<[Ciphertext; 2]> {
+        self.check(a, BOOTSTRAP)?;
+        self.check(b, BOOTSTRAP)?;
+        let [first, second] = a.estimate.bootstrap_pair(&b.estimate, bootstrapping)?;
+        let [real, imaginary] = parallel::in_pool(|| self.refreshed_pair(a, b, bootstrapping))?;
+        Ok([a.with(first, real), b.with(second, imaginary)])
+    }
+
+    fn refreshed_pair(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        bootstrapping: &Bootstrapping,
+    ) -> Result<[Vec<Poly>; 2]> {
+        let lowered = [self.lowered(a, bootstrapping)?, self.lowered(b, bootstrapping)?];
+        let parts = self.parts(self.joined(&lowered), bootstrapping)?;
+        let real = self.reduced(&parts.real(self), bootstrapping)?;
+        Ok([real, self.reduced(&parts.imaginary(self), bootstrapping)?])
+    }
+
+    /// At the level that the circuit begins at.
+    fn lowered(&self, a: &Ciphertext, bootstrapping: &Bootstrapping) -> Result<Ciphertext> {
         let level = bootstrapping.input_level();
-        let mut value = if a.level() > level {
-            self.align(a, level, a.parameters().scale(level)?)?
-        } else {
-            a.clone()
-        };
+        if a.level() == level {
+            return Ok(a.clone());
+        }
+        self.align(a, level, a.parameters().scale(level)?)
+    }
+
+    /// a + i b, of one level and scale.
+    fn joined(&self, [a, b]: &[Ciphertext; 2]) -> Ciphertext {
+        let ring = self.parameters().ring();
+        let mut polys = b.polys.to_vec();
+        for (sum, x) in polys.iter_mut().zip(&*a.polys) {
+            ring.mul_imaginary(sum);
+            ring.add(sum, x);
+        }
+        a.with(a.estimate.clone(), polys)
+    }
+
+    /// All up to EvalMod.
+    fn parts(&self, a: Ciphertext, bootstrapping: &Bootstrapping) -> Result<Parts> {
+        let mut value = a;
         for transform in &bootstrapping.slots_to_coefficients {
             value = self.transform_and_rescale(&value, transform)?;
         }
@@ -51,7 +108,11 @@ impl Evaluator {
         for transform in &bootstrapping.coefficients_to_slots {
             value = self.transform_and_rescale(&value, transform)?;
         }
-        self.reduced(&value, bootstrapping)
+        let parameters = &bootstrapping.parameters;
+        let level = parameters.reduction_level();
+        let estimate = within_the_circuit(&value.estimate, level, parameters.reduction_scale()?);
+        let conjugate = self.conjugated(&value)?;
+        Ok(Parts { value: value.with(estimate, value.polys.clone()), conjugate })
     }
 
     /// Transforms and rescales in one division. What is known of the result is its level and scale.
@@ -85,31 +146,19 @@ impl Evaluator {
         Ok(a.with(within_the_circuit(&a.estimate, level, scale), polys))
     }
 
-    /// EvalMod of both parts of every slot.
-    fn reduced(&self, a: &Ciphertext, bootstrapping: &Bootstrapping) -> Result<Vec<Poly>> {
-        let parameters = &bootstrapping.parameters;
-        let ring = self.parameters().ring();
-        let level = parameters.reduction_level();
-        let estimate = within_the_circuit(&a.estimate, level, parameters.reduction_scale()?);
-        let conjugate = self.conjugated(a)?;
+    /// EvalMod.
+    fn reduced(&self, part: &Ciphertext, bootstrapping: &Bootstrapping) -> Result<Vec<Poly>> {
+        Ok(reduce(self, part, &bootstrapping.parameters)?.polys.to_vec())
+    }
 
-        let mut real = a.polys.to_vec();
-        real.iter_mut().zip(&conjugate).for_each(|(x, y)| ring.add(x, y));
-        let real = reduce(self, &a.with(estimate.clone(), real), parameters)?;
-        let mut polys = real.polys.to_vec();
-        if bootstrapping.packing == Packing::Complex {
-            // (x - conj x) / i = i (conj x - x).
-            let mut imaginary = conjugate.to_vec();
-            for (x, y) in imaginary.iter_mut().zip(&*a.polys) {
-                ring.sub(x, y);
-                ring.mul_imaginary(x);
-            }
-            let imaginary = reduce(self, &a.with(estimate, imaginary), parameters)?;
-            for (sum, x) in polys.iter_mut().zip(&*imaginary.polys) {
-                let mut x = x.clone();
-                ring.mul_imaginary(&mut x);
-                ring.add(sum, &x);
-            }
+    /// EvalMod of both parts of every slot, put together.
+    fn rejoined(&self, parts: &Parts, bootstrapping: &Bootstrapping) -> Result<Vec<Poly>> {
+        let ring = self.parameters().ring();
+        let mut polys = self.reduced(&parts.real(self), bootstrapping)?;
+        let imaginary = self.reduced(&parts.imaginary(self), bootstrapping)?;
+        for (sum, mut x) in polys.iter_mut().zip(imaginary) {
+            ring.mul_imaginary(&mut x);
+            ring.add(sum, &x);
         }
         Ok(polys)
     }
@@ -122,12 +171,66 @@ impl Evaluator {
     }
 }
 
+/// Half of a value and of its conjugate: of every slot m + q0 I the two parts.
+struct Parts {
+    value: Ciphertext,
+    conjugate: [Poly; 2],
+}
+
+impl Parts {
+    /// x + conj x.
+    fn real(&self, evaluator: &Evaluator) -> Ciphertext {
+        let ring = evaluator.parameters().ring();
+        let mut polys = self.value.polys.to_vec();
+        polys.iter_mut().zip(&self.conjugate).for_each(|(x, y)| ring.add(x, y));
+        self.value.with(self.value.estimate.clone(), polys)
+    }
+
+    /// (x - conj x) / i = i (conj x - x).
+    fn imaginary(&self, evaluator: &Evaluator) -> Ciphertext {
+        let ring = evaluator.parameters().ring();
+        let mut polys = self.conjugate.to_vec();
+        for (x, y) in polys.iter_mut().zip(&*self.value.polys) {
+            ring.sub(x, y);
+            ring.mul_imaginary(x);
+        }
+        self.value.with(self.value.estimate.clone(), polys)
+    }
+}
+
 impl Estimate {
     /// What [`Evaluator::bootstrap`] gives.
     ///
     /// # Errors
     /// Those of [`Evaluator::bootstrap`] but for keys.
     pub fn bootstrap(&self, bootstrapping: &Bootstrapping) -> Result<Self> {
+        let (refreshed, ratio) = self.at_the_output(bootstrapping)?;
+        Ok(bootstrapping.noise.refreshed(&refreshed, ratio))
+    }
+
+    /// What [`Evaluator::bootstrap_pair`] gives.
+    ///
+    /// The real part of one error meets the imaginary part of the other. Where errors of both came
+    /// by real factors from independent complex ones, as in computations of real numbers, that is at
+    /// most the root of both squares (Cauchy and Schwarz), however the two depend on each other.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::bootstrap_pair`] but for keys.
+    pub fn bootstrap_pair(&self, other: &Self, bootstrapping: &Bootstrapping) -> Result<[Self; 2]> {
+        let (first, ratio) = self.at_the_output(bootstrapping)?;
+        let (second, _) = other.at_the_output(bootstrapping)?;
+        let misread = second.scale_error(first.scale, BOOTSTRAP)?;
+        let deviation = first.deviation.hypot(second.deviation);
+        let of = |each: &Self, misread: f64| {
+            let joined = each.with(deviation + misread, each.bound);
+            bootstrapping.pair_noise.refreshed(&Self { scale: first.scale, ..joined }, ratio)
+        };
+        Ok([of(&first, 0.0), of(&second, misread)])
+    }
+
+    /// The same values at the level of a refreshed ciphertext, and by how much a value in
+    /// coefficients has a smaller scale than the canonical one.
+    fn at_the_output(&self, bootstrapping: &Bootstrapping) -> Result<(Self, f64)> {
         let Bootstrapping { parameters, slots, .. } = bootstrapping;
         self.parameters.check_same(parameters.parameters(), BOOTSTRAP)?;
         self.check_degree(1, BOOTSTRAP)?;
@@ -154,7 +257,6 @@ impl Estimate {
         }
         let level = parameters.output_level();
         let scale = self.parameters.scale(level)? / ratio;
-        let refreshed = Self { level, scale, ..lowered };
-        Ok(bootstrapping.noise.refreshed(&refreshed, ratio))
+        Ok((Self { level, scale, ..lowered }, ratio))
     }
 }

@@ -36,6 +36,18 @@ pub(super) struct Noise {
     misfit: f64,
 }
 
+/// What the errors of a bootstrapping are made of, whatever is in the slots.
+pub(super) struct Causes {
+    /// Of transforms and of raising the modulus, whatever the message.
+    circuit: f64,
+    /// Of encoding and of doubles, for a message at the bound.
+    message: f64,
+    /// Of the reduction of one part.
+    reduced: f64,
+    /// What a part at the bound is off by being a sine.
+    sine: f64,
+}
+
 /// A transform: its matrix, and how it is encoded.
 type Stages<'a> = (&'a [Factor], &'a [LinearTransform]);
 
@@ -44,11 +56,10 @@ fn root_of_squares(terms: impl IntoIterator<Item = f64>) -> f64 {
     terms.into_iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-impl Noise {
+impl Causes {
     pub(super) fn new(
         parameters: &BootstrappingParameters,
         slots: usize,
-        packing: Packing,
         down: Stages<'_>,
         up: Stages<'_>,
     ) -> Result<Self> {
@@ -60,8 +71,7 @@ impl Noise {
 
         // Coefficients of level 0 hold two parts of a value each.
         let part = std::f64::consts::SQRT_2 / base_scale;
-        let (rounded, encoded) = transform_errors(down, 1.0)?;
-        let down_error = root_of_squares([rounded * part, encoded * literal.bound]);
+        let (down_rounded, down_encoded) = transform_errors(down, 1.0)?;
         let raised = root_of_squares([raising_errors(parameters, repeated)]) * part;
 
         // Of t = m / q0 + I, in units of q0: its overflows are what encoded diagonals multiply.
@@ -76,21 +86,44 @@ impl Noise {
             encoded * overflow,
             conjugated * in_slots / (2.0 * half_scale),
         ]);
-        let parts = if packing == Packing::Complex { std::f64::consts::SQRT_2 } else { 1.0 };
-        let reduced = reduction_deviation(parameters, slots)? * parts / TAU;
         let modulus = base / base_scale;
-        let deviation = root_of_squares([
-            down_error,
-            raised,
-            up_error * modulus,
-            reduced * modulus,
-            DOUBLE_DEVIATION * literal.bound,
-        ]);
-        // The polynomial adds an eighth in each part, the cube of a part no more than that of both.
-        let misfit = parameters.sine_error() * (1.0 + parts / 8.0);
-        Ok(Self { deviation, misfit })
+        Ok(Self {
+            circuit: root_of_squares([down_rounded * part, raised, up_error * modulus]),
+            message: root_of_squares([down_encoded, DOUBLE_DEVIATION]) * literal.bound,
+            reduced: reduction_deviation(parameters, slots)? * modulus / TAU,
+            sine: parameters.sine_error(),
+        })
     }
 
+    /// Of ciphertexts of their own.
+    pub(super) fn of(&self, packing: Packing) -> Noise {
+        match packing {
+            Packing::Complex => self.noise(std::f64::consts::SQRT_2, 1.0),
+            Packing::Real => self.noise(1.0, 1.0),
+        }
+    }
+
+    /// Of one of two real vectors that are refreshed as one complex one, larger than each.
+    pub(super) fn of_pair(&self) -> Noise {
+        self.noise(1.0, std::f64::consts::SQRT_2)
+    }
+
+    /// Of so many parts, as the root of their number, of a message so many times the bound.
+    fn noise(&self, parts: f64, message: f64) -> Noise {
+        Noise {
+            deviation: root_of_squares([
+                self.circuit,
+                self.message * message,
+                self.reduced * parts,
+            ]),
+            // The polynomial adds an eighth in each part, the cube of a part no more than that of
+            // both.
+            misfit: self.sine * (1.0 + parts / 8.0),
+        }
+    }
+}
+
+impl Noise {
     /// What is known of `estimate`, at the level and scale of a refreshed ciphertext, after the
     /// circuit, where values in coefficients had a scale smaller by `ratio` than the canonical one.
     pub(super) fn refreshed(&self, estimate: &Estimate, ratio: f64) -> Estimate {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::fourier::{Factor, coefficients_to_slots, slots_to_coefficients};
-use super::noise::Noise;
+use super::noise::{Causes, Noise};
 use super::parameters::{BootstrappingParameters, Packing};
 use crate::Result;
 use crate::ckks::encoding::Encoding;
@@ -14,8 +14,8 @@ use crate::keys::EvaluationKeysRequest;
 /// The circuit that refreshes ciphertexts of a number of slots, its transforms at hand.
 ///
 /// Cost at full packing, in key switches: two for the modulus, those of seven transforms, one
-/// conjugation, and once or twice those of the cosine and its double angles. Keys:
-/// [`Bootstrapping::keys`].
+/// conjugation, and once or twice those of the cosine and its double angles: twice for complex
+/// numbers, and for two vectors of real ones at once. Keys: [`Bootstrapping::keys`].
 #[derive(Clone)]
 pub struct Bootstrapping {
     pub(super) parameters: BootstrappingParameters,
@@ -24,6 +24,8 @@ pub struct Bootstrapping {
     pub(super) slots_to_coefficients: Vec<LinearTransform>,
     pub(super) coefficients_to_slots: Vec<LinearTransform>,
     pub(super) noise: Noise,
+    /// Of each of two that are refreshed at once.
+    pub(super) pair_noise: Noise,
 }
 
 /// How transforms are stored: encoded ahead or streamed.
@@ -104,14 +106,15 @@ impl Bootstrapping {
             / (2.0 * repeated * parameters.base() * parameters.range());
         let up = transforms(ckks, slots, &factors_up, up_level, gain, constructor)?;
 
-        let noise = Noise::new(parameters, slots, packing, (&factors, &down), (&factors_up, &up))?;
+        let causes = Causes::new(parameters, slots, (&factors, &down), (&factors_up, &up))?;
         Ok(Self {
             parameters: parameters.clone(),
             slots,
             packing,
             slots_to_coefficients: down,
             coefficients_to_slots: up,
-            noise,
+            noise: causes.of(packing),
+            pair_noise: causes.of_pair(),
         })
     }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Error;
-use crate::ckks::{Ciphertext, Complex64, Encoding, Evaluator};
+use crate::ckks::{Ciphertext, Complex64, Encoding, Estimate, Evaluator};
 use crate::core::keys::{EvaluationKeys, EvaluationKeysRequest, SecretKey};
 
 /// Uniform numbers in [-1, 1), the same on every run.
@@ -73,6 +73,40 @@ impl Bench {
         let precision = fresh.precision();
         assert!(measured >= precision, "{measured:.2} bits, estimated {precision:.2}");
         measured - precision
+    }
+
+    /// The same of two real vectors at once, the worse of them.
+    fn check_pair(&self, pair: [&[Complex64]; 2], level: usize) -> f64 {
+        let bound = self.bootstrapping.parameters().literal().bound;
+        let [a, b] = pair.map(|values| self.encrypt(values, level, bound));
+        let fresh = self.evaluator.bootstrap_pair(&a, &b, &self.bootstrapping).unwrap();
+        let estimates = a.estimate().bootstrap_pair(b.estimate(), &self.bootstrapping).unwrap();
+        let level = self.bootstrapping.parameters().output_level();
+        let slack = |((fresh, estimate), values): ((&Ciphertext, &Estimate), &[Complex64])| {
+            assert_eq!((fresh.estimate(), fresh.level()), (estimate, level));
+            let decrypted = self.secret.decrypt(fresh, estimate).unwrap().decode().unwrap();
+            let errors = decrypted.iter().zip(values).map(|(x, y)| (x - y).norm());
+            let measured = -errors.fold(0.0, f64::max).log2();
+            let precision = estimate.precision();
+            assert!(measured >= precision, "measured {measured}, estimated {precision}");
+            measured - precision
+        };
+        fresh.iter().zip(&estimates).zip(pair).map(slack).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The same of so many pairs, the first at the bound in every slot of both.
+    fn check_pairs_often(&self, count: usize) -> f64 {
+        let slots = self.bootstrapping.slots;
+        let bound = self.bootstrapping.parameters().literal().bound;
+        let level = self.bootstrapping.input_level();
+        let numbers = &mut Numbers(slots as u64);
+        let mut vector = || {
+            let values = numbers.vector(slots, Packing::Real);
+            values.iter().map(|x| x * bound).collect::<Vec<_>>()
+        };
+        let at_bound = vec![Complex64::from(bound); slots];
+        let at_bound = self.check_pair([&at_bound, &at_bound], level);
+        (1..count).map(|_| self.check_pair([&vector(), &vector()], level)).fold(at_bound, f64::min)
     }
 
     /// The same of so many vectors, the worst of them: one at the bound in every slot, random ones.
@@ -161,6 +195,99 @@ fn imaginary_parts_of_a_real_packing_are_dropped() {
     for (actual, expected) in decrypted.iter().zip(&values) {
         assert!((actual - expected.re).norm() < (-fresh.precision()).exp2());
     }
+}
+
+#[test]
+fn two_real_vectors_are_refreshed_at_once_in_every_number_of_slots() {
+    for log_slots in 0..8 {
+        let slots = 1 << log_slots;
+        let bench = Bench::small(8, slots, Packing::Real);
+        let numbers = &mut Numbers(log_slots as u64);
+        let [a, b] = [0; 2].map(|_| numbers.vector(slots, Packing::Real));
+        let least = bench.bootstrapping.input_level();
+        for level in [least, least + 2] {
+            let slack = bench.check_pair([&a, &b], level);
+            // The worst of a few slots is no worst case.
+            assert!(slots < 16 || slack < SLACK_BITS, "{slots} slots: {slack:.1} bits off");
+        }
+    }
+}
+
+#[test]
+fn pairs_at_the_bound_in_every_slot_are_within_the_estimate() {
+    for bound in [1.0, 1000.0] {
+        let literal = BootstrappingLiteral { bound, ..small(8) };
+        let bench = Bench::new(literal, 128, Packing::Real);
+        let of = |turn: &dyn Fn(usize) -> f64| -> Vec<Complex64> {
+            (0..128).map(|i| (turn(i) * bound).into()).collect()
+        };
+        let at_bound = of(&|_| 1.0);
+        let alternating = of(&|i| if i.is_multiple_of(2) { 1.0 } else { -1.0 });
+        let single = of(&|i| f64::from(u8::from(i == 77)));
+        for other in [at_bound.clone(), of(&|_| -1.0), alternating, single, of(&|_| 0.0)] {
+            bench.check_pair([&at_bound, &other], 3);
+            bench.check_pair([&other, &at_bound], 3);
+        }
+    }
+}
+
+#[test]
+fn a_pair_of_one_and_the_same_and_of_several_levels_is_refreshed() {
+    let bench = Bench::small(8, 128, Packing::Real);
+    let values = Numbers(5).vector(128, Packing::Real);
+    let [a, b] = [3, 5].map(|level| bench.encrypt(&values, level, 1.0));
+    for (left, right) in [(&a, &a), (&a, &b), (&b, &a)] {
+        let fresh = bench.evaluator.bootstrap_pair(left, right, &bench.bootstrapping).unwrap();
+        for each in fresh {
+            let decrypted = bench.secret.decrypt(&each, each.estimate()).unwrap().decode().unwrap();
+            let errors = decrypted.iter().zip(&values).map(|(x, y)| (x - y).norm());
+            assert!(errors.fold(0.0, f64::max) < (-each.precision()).exp2());
+        }
+    }
+}
+
+#[test]
+fn pairs_are_refreshed_again_and_again_within_the_estimate() {
+    let bench = Bench::small(8, 128, Packing::Real);
+    let numbers = &mut Numbers(4);
+    let expected = [0; 2].map(|_| numbers.vector(128, Packing::Real));
+    let mut pair = [0, 1].map(|i| bench.encrypt(&expected[i], 3, 1.0));
+    for _ in 0..8 {
+        pair = bench.evaluator.bootstrap_pair(&pair[0], &pair[1], &bench.bootstrapping).unwrap();
+        // Products of doubles stay within the bound but for their rounding.
+        pair = pair.map(|each| each.with_bound(1.0).unwrap());
+    }
+    for (each, expected) in pair.iter().zip(&expected) {
+        let decrypted = bench.secret.decrypt(each, each.estimate()).unwrap().decode().unwrap();
+        let errors = decrypted.iter().zip(expected).map(|(x, y)| (x - y).norm());
+        assert!(errors.fold(0.0, f64::max) < (-each.precision()).exp2());
+    }
+}
+
+#[test]
+fn a_pair_is_refused_where_one_of_it_would_be() {
+    let bench = Bench::small(7, 64, Packing::Real);
+    let values = vec![Complex64::ONE; 64];
+    let spent = bench.encrypt(&values, 3, 1.0);
+    let too_large = bench.encrypt(&values, 3, 1.001);
+    let too_low = bench.encrypt(&values, 2, 1.0);
+    let square = bench.evaluator.multiply_lazily(&spent, &spent).unwrap();
+    for (left, right) in [(0, 1), (1, 0)] {
+        let refused = |wrong: &Ciphertext| {
+            let pair = [&spent, wrong];
+            bench.evaluator.bootstrap_pair(pair[left], pair[right], &bench.bootstrapping)
+        };
+        assert!(matches!(refused(&too_large), Err(Error::ValueOutOfRange { .. })));
+        assert!(matches!(refused(&too_low), Err(Error::LevelExhausted { needed: 3, .. })));
+        assert!(matches!(refused(&square), Err(Error::DegreeMismatch { .. })));
+    }
+    let parameters = bench.bootstrapping.parameters().parameters();
+    let scale = parameters.scale(3).unwrap() * (1.0 + 2f64.powi(-20));
+    let encoding = Encoding { scale: Some(scale), ..Encoding::at(3).within(0.5) };
+    let halves = parameters.encode(&[Complex64::from(0.5); 64], encoding).unwrap();
+    let other = bench.secret.encrypt(&halves).unwrap();
+    let refused = bench.evaluator.bootstrap_pair(&spent, &other, &bench.bootstrapping);
+    assert!(matches!(refused, Err(Error::ScaleMismatch { .. })), "{refused:?}");
 }
 
 #[test]
@@ -298,7 +425,11 @@ fn refresh_often(count: usize) {
         for (slots, packing) in
             [(128, Packing::Complex), (128, Packing::Real), (16, Packing::Complex)]
         {
-            let slack = Bench::new(literal.clone(), slots, packing).check_often(count);
+            let bench = Bench::new(literal.clone(), slots, packing);
+            let mut slack = bench.check_often(count);
+            if packing == Packing::Real {
+                slack = slack.min(bench.check_pairs_often(count));
+            }
             let BootstrappingLiteral { base_bits, bound, .. } = literal;
             report(&format!("q0 of {base_bits} bits, numbers up to {bound}"), slots, slack);
         }
@@ -317,6 +448,16 @@ fn refresh_at_full_size(log_n: u32, log_slots: u32, packing: Packing, count: usi
     let parameters = BootstrappingParameters::new(literal).unwrap();
     let bench = Bench::of(Bootstrapping::streamed(&parameters, 1 << log_slots, packing).unwrap());
     report(&format!("N = 2^{log_n}"), 1 << log_slots, bench.check_often(count));
+}
+
+/// Refreshes pairs so often, of the set of a ring at its full size.
+fn refresh_pairs_at_full_size(log_n: u32, log_slots: u32, count: usize) {
+    let literal = BootstrappingLiteral::of_ring(log_n).unwrap();
+    let parameters = BootstrappingParameters::new(literal).unwrap();
+    let slots = 1 << log_slots;
+    let streamed = Bootstrapping::streamed(&parameters, slots, Packing::Real).unwrap();
+    let slack = Bench::of(streamed).check_pairs_often(count);
+    report(&format!("pairs, N = 2^{log_n}"), slots, slack);
 }
 
 #[test]
@@ -360,4 +501,23 @@ fn the_set_of_2_17_refreshes_complex_numbers_at_full_size() {
 #[ignore = "slow: full size, 13 GB"]
 fn the_set_of_2_17_refreshes_real_numbers_at_full_size() {
     refresh_at_full_size(17, 8, Packing::Real, 10);
+}
+
+#[test]
+#[ignore = "slow: full size, 4 GB"]
+fn the_set_of_2_15_refreshes_pairs_at_full_size() {
+    refresh_pairs_at_full_size(15, 14, 10);
+}
+
+#[test]
+#[ignore = "slow: full size, 7 GB"]
+fn the_set_of_2_16_refreshes_pairs_at_full_size() {
+    refresh_pairs_at_full_size(16, 15, 10);
+}
+
+/// Of few slots, as the keys for all of them take 15 GB.
+#[test]
+#[ignore = "slow: full size, 13 GB"]
+fn the_set_of_2_17_refreshes_pairs_at_full_size() {
+    refresh_pairs_at_full_size(17, 8, 10);
 }

@@ -1,0 +1,120 @@
+"""How far a network of fitted polynomials is likely to be from the exact one.
+
+A bound for every input (`plan.networks.fitted_errors`) adds up the largest errors of all elements
+in the direction in which the weights have them add up, layer after layer, and so exceeds what
+occurs by a factor for each layer. Here errors are random numbers that are followed along given
+inputs, as rounding errors are in a statistical analysis (Higham, Mary, "A new approach to
+probabilistic rounding error analysis", SIAM Journal on Scientific Computing 41, 2019). What is
+assumed:
+
+- The error of a fit has a deviation of its largest error over the range, which is more than it has.
+- Errors of the elements that a layer sums are independent, so that their squares add up. Those that
+  a pooling averages, which are of neighbours, may be one and the same.
+- An activation multiplies an error by its slope at the number that the input brings there, as far
+  as errors are small.
+- Inputs are such as the given ones, along which errors grow at most half as much as along any.
+
+Polynomials are off by the same amount for the same number, so that errors may be more alike than
+that: what is seen on the given inputs counts as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from cloakwork.plan.networks.fit import Fitted
+from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import applied, results, values
+
+# How likely any result of an input has an error that exceeds the largest to expect.
+_EXCESS = 2.0**-20
+# How much more errors may grow along other inputs.
+_UNSEEN = 2.0
+# Slopes are those between two points that are no nearer than this part of the numbers.
+_NEAREST = 1e-6
+
+
+def likely_difference(graph: g.Graph, fitted: Fitted, rows: g.Array) -> float:
+    """The largest difference of any result to expect, for inputs such as the given ones.
+
+    Args:
+        graph: The network with its activations.
+        fitted: The one with polynomials, whose polynomials have ranges.
+        rows: Inputs within these ranges, as `joined_rows` makes them.
+
+    Example:
+        >>> from cloakwork.plan.networks.calibration import calibrate
+        >>> from cloakwork.plan.networks.fit import fit
+        >>> nodes = [g.node("x", g.Input((64,), bound=1.0), (), [])]
+        >>> total = g.Linear(np.ones((1, 64)), np.zeros(1))
+        >>> for name, layer in [("act", g.Activation("tanh")), ("sum", total), ("y", g.Output())]:
+        ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
+        >>> graph, inputs = g.build(nodes), np.linspace(-1, 1, 64)[np.newaxis]
+        >>> fitted = fit(graph, calibrate(graph, [inputs]), precision=8)
+        >>> found = likely_difference(graph, fitted, inputs) / fitted.fits[0].error
+        >>> round(found / np.sqrt(64), 1)
+        10.8
+    """
+    if not any(each.error for each in fitted.fits):
+        return 0.0
+    deviation = math.sqrt(float(_variances(graph, fitted, rows).max()))
+    seen = float(np.abs(results(fitted.graph, rows) - results(graph, rows)).max())
+    # The tail of a Gaussian is below exp(-x^2 / 2) on either side.
+    count = sum(math.prod(node.shape) for node in graph.outputs)
+    largest = deviation * math.sqrt(2 * math.log(2 * count / _EXCESS))
+    return _UNSEEN * max(largest, seen)
+
+
+def _variances(graph: g.Graph, fitted: Fitted, rows: g.Array) -> g.Array:
+    """The variances of the results' errors, for each input."""
+    # A batch of twice as many: numbers first, then the variances of their errors.
+    doubled = np.concatenate([rows, np.zeros_like(rows)])
+    is_variance = np.arange(len(doubled)) >= len(rows)
+    fits = iter([each for each in fitted.fits if each.function != "polynomial"])
+    own: dict[int, g.Array] = {}
+    for number, node in enumerate(graph.nodes):
+        if isinstance(node.operation, g.Activation):
+            along = is_variance.reshape(-1, *(1 for _ in node.shape))
+            own[number] = np.where(along, next(fits).error ** 2, 0.0)
+    made = enumerate(values(graph, doubled, own, _with_variances))
+    found = [value for number, value in made if number in graph.output_numbers]
+    return np.concatenate([value[len(rows) :].reshape(len(rows), -1) for value in found], axis=1)
+
+
+def _with_variances(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
+    """The numbers that an operation makes, and below them the variances of their errors."""
+    halves = [np.split(each, 2) for each in operands]
+    numbers, variances = zip(*halves, strict=True)
+    made = _variances_after(operation, numbers, variances)
+    return np.concatenate([applied(operation, numbers), made])
+
+
+def _variances_after(
+    operation: g.Operation, numbers: Sequence[g.Array], variances: Sequence[g.Array]
+) -> g.Array:
+    match operation:
+        case g.Linear(weight=weight, bias=bias) | g.Convolution(weight=weight, bias=bias):
+            squared = replace(operation, weight=weight**2, bias=np.zeros_like(bias))
+            return applied(squared, variances)
+        case g.Affine(scale=scale, shift=shift):
+            return applied(g.Affine(scale**2, np.zeros_like(shift)), variances)
+        case g.Multiply():
+            (left, right), (wrong, amiss) = numbers, np.sqrt(variances)
+            # The factors may be one and the same, and so may their errors.
+            return np.asarray((np.abs(left) * amiss + np.abs(right) * wrong + wrong * amiss) ** 2)
+        case g.Activation() | g.Polynomial():
+            return np.asarray(_slopes(operation, numbers[0], variances[0]) ** 2 * variances[0])
+        case _:
+            # Sums add variances. The variance of an average is at most the average of variances.
+            return applied(operation, variances)
+
+
+def _slopes(operation: g.Operation, numbers: g.Array, variances: g.Array) -> g.Array:
+    """The slopes of a function about numbers that have errors."""
+    step = np.maximum(np.sqrt(variances), _NEAREST * np.maximum(np.abs(numbers), 1.0))
+    above, below = (applied(operation, [numbers + each]) for each in (step, -step))
+    return np.asarray((above - below) / (2 * step))

@@ -1,0 +1,130 @@
+"""The errors to expect of fitted networks: above what is seen, and near it however deep."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from cloakwork.plan.networks.calibration import bounded, calibrate
+from cloakwork.plan.networks.fit import fit
+from cloakwork.plan.networks.fitted_errors import largest_difference
+from cloakwork.plan.networks.likely_errors import likely_difference
+from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import results
+
+PRECISION = 14
+
+
+def network(shape: tuple[int, ...], operations: Sequence[g.Operation]) -> g.Graph:
+    nodes = [g.node("x", g.Input(shape), (), [])]
+    for number, operation in enumerate([*operations, g.Output()]):
+        nodes.append(g.node(str(number), operation, (len(nodes) - 1,), nodes))
+    return g.build(nodes)
+
+
+def dense(layers: int, function: str, rng: np.random.Generator, width: int = 24) -> g.Graph:
+    """Layers that keep numbers about as large as they are."""
+    operations: list[g.Operation] = []
+    for _ in range(layers):
+        weight = rng.normal(size=(width, width)) * 1.5 / np.sqrt(width)
+        operations += [g.Linear(weight, 0.1 * rng.normal(size=width)), g.Activation(function)]
+    return network((width,), operations)
+
+
+def convolutions(layers: int, rng: np.random.Generator, channels: int = 4) -> g.Graph:
+    operations: list[g.Operation] = []
+    for _ in range(layers):
+        weight = rng.normal(size=(channels, channels, 3, 3)) / np.sqrt(4 * channels)
+        padding = ((1, 1), (1, 1))
+        operations += [
+            g.Convolution(weight, np.zeros(channels), padding=padding),
+            g.Activation("silu"),
+        ]
+    operations.append(g.AveragePool((4, 4), (4, 4)))
+    return network((channels, 8, 8), operations)
+
+
+def residual(blocks: int, rng: np.random.Generator, width: int = 24) -> g.Graph:
+    """Sums of a value and what two layers make of it."""
+    nodes = [g.node("x", g.Input((width,)), (), [])]
+
+    def append(operation: g.Operation, *operands: int) -> int:
+        nodes.append(g.node(str(len(nodes)), operation, operands, nodes))
+        return len(nodes) - 1
+
+    value = 0
+    for _ in range(blocks):
+        weight = rng.normal(size=(width, width)) / np.sqrt(width)
+        inner = append(g.Activation("tanh"), append(g.Linear(weight, np.zeros(width)), value))
+        half = g.Affine(np.full(width, 0.7), np.zeros(width))
+        value = append(g.Add(), append(half, value), inner)
+    append(g.Output(), value)
+    return g.build(nodes)
+
+
+NETWORKS = {
+    "one layer": lambda rng: dense(1, "silu", rng),
+    "four layers": lambda rng: dense(4, "gelu", rng),
+    "twenty layers": lambda rng: dense(20, "silu", rng),
+    "twenty layers with a corner": lambda rng: dense(20, "relu", rng),
+    "twelve convolutions": lambda rng: convolutions(12, rng),
+    "ten sums with shortcuts": lambda rng: residual(10, rng),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_it_is_above_what_other_inputs_show_and_at_most_a_hundred_times(name: str) -> None:
+    rng = np.random.default_rng(list(NETWORKS).index(name))
+    graph = NETWORKS[name](rng)
+    size = int(np.prod(graph.inputs[0].shape))
+    samples = rng.uniform(-1, 1, (400, *graph.inputs[0].shape))
+    # Of all samples, as clients refuse inputs that leave its ranges.
+    calibration = calibrate(graph, [samples])
+    graph = bounded(graph, [2.0])
+    fitted = fit(graph, calibration, PRECISION)
+    likely = likely_difference(graph, fitted, calibration.spread[:64])
+    others = samples[200:].reshape(200, size)
+    seen = np.abs(results(fitted.graph, others) - results(graph, others)).max()
+    assert seen < likely < 100 * seen
+
+
+def test_a_bound_for_every_input_says_nothing_of_deep_networks() -> None:
+    rng = np.random.default_rng(1)
+    graph = dense(20, "silu", rng)
+    calibration = calibrate(graph, [rng.uniform(-1, 1, (100, 24))])
+    fitted = fit(bounded(graph, [2.0]), calibration, PRECISION)
+    bound = largest_difference(bounded(graph, [2.0]), fitted)
+    assert likely_difference(graph, fitted, calibration.spread[:8]) < 1e-4 * bound
+
+
+def test_a_network_of_polynomials_has_no_such_error() -> None:
+    graph = network((4,), [g.Polynomial((0.0, 0.0, 1.0), "monomial", -2, 2)])
+    rows = np.ones((1, 4))
+    fitted = fit(bounded(graph, [2.0]), calibrate(graph, [rows]), PRECISION)
+    assert likely_difference(graph, fitted, rows) == 0.0
+
+
+def test_errors_of_equal_factors_add_up() -> None:
+    """The square of a tanh of 1: twice its value, times its error and not times its root of two."""
+    nodes = [g.node("x", g.Input((1,)), (), [])]
+    nodes.append(g.node("tanh", g.Activation("tanh"), (0,), nodes))
+    nodes.append(g.node("square", g.Multiply(), (1, 1), nodes))
+    graph = g.build([*nodes, g.node("y", g.Output(), (2,), nodes)])
+    plain = g.build([*nodes[:2], g.node("y", g.Output(), (1,), nodes[:2])])
+    rows = np.ones((1, 1))
+    fits = [
+        likely_difference(each, fit(bounded(each, [1.0]), calibrate(each, [rows]), 12), rows)
+        for each in (graph, plain)
+    ]
+    assert fits[0] / fits[1] == pytest.approx(2 * np.tanh(1.0), rel=1e-2)
+
+
+def test_errors_that_are_alike_count_as_they_are_seen() -> None:
+    """All elements are the same number, so that all errors are one and the same."""
+    count = 4096
+    graph = network((count,), [g.Activation("tanh"), g.Linear(np.ones((1, count)), np.zeros(1))])
+    rows = np.full((1, count), 0.3)
+    calibration = calibrate(graph, [np.linspace(-1, 1, count)[np.newaxis]])
+    fitted = fit(bounded(graph, [2.0]), calibration, 8)
+    seen = float(np.abs(results(fitted.graph, rows) - results(graph, rows)).max())
+    assert likely_difference(graph, fitted, rows) >= 2 * seen
