@@ -18,6 +18,7 @@ mod polynomial;
 mod rotated_products;
 mod rotation;
 pub mod rounding;
+mod words;
 
 pub use crate::core::Split;
 pub use bootstrapping::{
@@ -36,3 +37,4 @@ pub use polynomial::{Polynomial, PolynomialBasis};
 pub use rotated_products::RotatedProducts;
 pub use rotation::inner_sum_rotations;
 pub use rustfft::num_complex::Complex64;
+pub use words::{DiagonalWords, KeyWords};
