@@ -4,7 +4,8 @@
  * A kernel works on a grid of blocks: `BLOCK_COLUMN` and `BLOCK_ROW` say which. Within a block it
  * goes by phases. A phase is the body of `EACH_THREAD`, which knows its `thread`; between two phases
  * stands a `BARRIER`. What one phase leaves to the next lies in shared memory, as a GPU runs all
- * threads at once, and the software device one after the other, phase by phase.
+ * threads at once, and the software device one after the other, phase by phase, in either order:
+ * where both orders have one result, no thread of a phase reads what another has written in it.
  */
 #ifndef CLOAKWORK_DEVICE_H
 #define CLOAKWORK_DEVICE_H
@@ -38,7 +39,9 @@ FUNCTION Word reversed_bits(Word x) { return __brev(x); }
 #define FUNCTION static inline
 #define ALIGNED(bytes)
 #define UNROLLED
-#define EACH_THREAD for (Word thread = 0; thread < block.threads; thread++)
+#define EACH_THREAD                                                                                \
+    for (Word number = 0, thread = block.reversed ? block.threads - 1 : 0; number < block.threads; \
+         number++, thread = block.reversed ? thread - 1 : thread + 1)
 #define BARRIER ((void)0)
 #define SHARED(name) Word *const name = block.shared
 #define BLOCK_COLUMN block.column
@@ -47,6 +50,8 @@ FUNCTION Word reversed_bits(Word x) { return __brev(x); }
 
 typedef struct {
     Word column, row, threads;
+    /* Whether blocks and threads run last first. */
+    Word reversed;
     Word *shared;
 } Block;
 
@@ -54,13 +59,12 @@ typedef struct {
 #define KERNEL(name, Arguments)                                                                    \
     static void name##_block(const Arguments a, const Block block);                                \
     void cloakwork_##name(const void *arguments, Word columns, Word rows, Word threads,            \
-                          Word *shared) {                                                          \
+                          Word reversed, Word *shared) {                                           \
         const Arguments a = *(const Arguments *)arguments;                                         \
-        for (Word row = 0; row < rows; row++) {                                                    \
-            for (Word column = 0; column < columns; column++) {                                    \
-                const Block block = {column, row, threads, shared};                                \
-                name##_block(a, block);                                                            \
-            }                                                                                      \
+        for (Word number = 0; number < columns * rows; number++) {                                 \
+            const Word at = reversed ? columns * rows - 1 - number : number;                       \
+            const Block block = {at % columns, at / columns, threads, reversed, shared};           \
+            name##_block(a, block);                                                                \
         }                                                                                          \
     }                                                                                              \
     static void name##_block(const Arguments a, const Block block)

@@ -7,7 +7,7 @@ typedef struct {
     const Word *first;
     const Word *second;
     const Row *rows;
-    /* A constant for each row, in Montgomery form, where the operation takes one. */
+    /* A constant c for each row, in Montgomery form unless said otherwise, where there is one. */
     const Word *constants;
     Word n;
 } Pointwise;
@@ -49,6 +49,12 @@ POINTWISE(multiply_by_montgomery, multiply_montgomery(x, y, prime))
 /* x + c y for the constant c of the row. */
 POINTWISE(add_scaled,
           add_residues(x, multiply_montgomery(y, a.constants[BLOCK_ROW], prime), prime.q))
+
+/* c y. */
+POINTWISE(scale, ((void)x, multiply_montgomery(y, a.constants[BLOCK_ROW], prime)))
+
+/* x + c, c as it is. */
+POINTWISE(add_constant, ((void)y, add_residues(x, a.constants[BLOCK_ROW], prime.q)))
 
 typedef struct {
     const Prime *primes;

@@ -4,8 +4,8 @@ use rlwe::tables::DivisionTable;
 
 use crate::Result;
 use crate::launch::{
-    Buffer, ConversionTables, Device, Operation, Residues, Row, Rows, Table, add_scaled, convert,
-    forward, inverse, pointwise,
+    Buffer, ConstantOperation, ConversionTables, Device, Operation, Residues, Row, Rows, Table,
+    convert, forward, inverse, pointwise, with_constants,
 };
 
 /// Polynomials of a ciphertext at most.
@@ -134,7 +134,11 @@ impl Division {
         let staying = &self.staying[at];
         match &self.factors {
             None => pointwise(ring, Operation::Add, &mut quotients, None, dividends, staying)?,
-            Some(factors) => add_scaled(ring, &mut quotients, dividends, staying, &factors[at])?,
+            Some(factors) => {
+                let operation = ConstantOperation::AddScaled;
+                let (to, from) = (&mut quotients, Some(dividends));
+                with_constants(ring, operation, to, from, staying, &factors[at])?;
+            }
         }
         Ok(quotients)
     }

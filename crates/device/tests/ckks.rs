@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Bench, ROTATIONS, assert_same, insecure, software};
+use common::{Bench, ROTATIONS, assert_same, insecure, software, software_in_both_orders};
 use device::{Device, Error, Evaluator, Parameters};
 use rlwe::ckks::{self, Encoding, ParametersLiteral};
 
@@ -69,8 +69,10 @@ fn evaluator_rotations(
 
 fn check_set(literal: ParametersLiteral) {
     let bench = Bench::new(literal);
-    let evaluator = bench.on(&software());
-    (0..=bench.parameters.max_level()).for_each(|level| check_level(&bench, &evaluator, level));
+    for device in software_in_both_orders() {
+        let evaluator = bench.on(&device);
+        (0..=bench.parameters.max_level()).for_each(|level| check_level(&bench, &evaluator, level));
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Bench, assert_same, insecure, software};
+use common::{Bench, assert_same, insecure, software, software_in_both_orders};
 use device::{Device, Error};
 use rlwe::ckks::{Complex64, Diagonals, Encoding, LinearTransform, ParametersLiteral};
 
@@ -37,8 +37,12 @@ fn transform(bench: &Bench, level: usize) -> LinearTransform {
 fn transforms_have_the_residues_of_the_cpu_at_every_level() {
     for literal in [insecure(8, 4, 40.0, Some(2)), insecure(10, 2, 40.0, Some(1))] {
         let bench = bench(literal);
-        let evaluator = bench.on(&software());
-        for level in 1..=bench.parameters.max_level() {
+        let levels = 1..=bench.parameters.max_level();
+        let both = software_in_both_orders();
+        for (device, level) in
+            both.iter().flat_map(|device| levels.clone().map(move |l| (device, l)))
+        {
+            let evaluator = bench.on(device);
             let (a, transform) = (bench.ciphertext(level, 1), transform(&bench, level));
             let x = evaluator.parameters().send(&a).unwrap();
             let expected = bench.host.linear_transform(&a, &transform).unwrap();

@@ -4,7 +4,8 @@ mod common;
 
 use common::{numbers, software};
 use device::launch::{
-    Buffer, Operation, Residues, Row, Rows, Table, add_scaled, permute, pointwise, tensor,
+    Buffer, ConstantOperation, Operation, Residues, Row, Rows, Table, permute, pointwise, tensor,
+    with_constants,
 };
 use rlwe::ring::primes::ntt_primes;
 use rlwe::tables::{PrimeTable, conjugation_element, rotation_element};
@@ -64,22 +65,32 @@ fn residues_are_added_subtracted_and_multiplied() {
 }
 
 #[test]
-fn limbs_are_added_times_constants() {
+fn limbs_are_combined_with_constants() {
+    use ConstantOperation::{AddConstant, AddScaled, Scale};
     let (device, primes) = (software(), primes());
     let ring = Residues::new(&device, LOG_N, &primes).unwrap();
     let (x, y) = (residues(1, &primes), residues(7, &primes));
-    let mut sum = Buffer::copied(&device, &x, "test").unwrap();
-    let addend = Buffer::copied(&device, &y, "test").unwrap();
+    let second = Buffer::copied(&device, &y, "test").unwrap();
     let constants: Vec<u32> = primes.iter().map(|prime| prime.q - 2).collect();
     let table = Table::new(&device, &constants).unwrap();
     let rows: Vec<Row> =
         (0..3).map(|limb| Row { prime: limb, to: limb, first: limb, second: limb }).collect();
     let rows = Rows::new(&device, &rows).unwrap();
-    add_scaled(&ring, &mut sum, &addend, &rows, &table).unwrap();
-    for (at, found) in sum.read().unwrap().into_iter().enumerate() {
-        let (q, constant) = (u128::from(primes[at / N].q), u128::from(constants[at / N]));
-        let product = u128::from(y[at]) * constant % q * inverse_radix(q);
-        assert_eq!(u128::from(found), (u128::from(x[at]) + product) % q);
+    for operation in [AddConstant, AddScaled, Scale] {
+        let mut result = Buffer::copied(&device, &x, "test").unwrap();
+        let operand = (operation != AddConstant).then_some(&second);
+        with_constants(&ring, operation, &mut result, operand, &rows, &table).unwrap();
+        for (at, found) in result.read().unwrap().into_iter().enumerate() {
+            let (q, constant) = (u128::from(primes[at / N].q), u128::from(constants[at / N]));
+            let (x, y) = (u128::from(x[at]), u128::from(y[at]));
+            let product = y * constant % q * inverse_radix(q);
+            let expected = match operation {
+                AddConstant => x + constant,
+                AddScaled => x + product,
+                Scale => product,
+            };
+            assert_eq!(u128::from(found), expected % q, "{operation:?}");
+        }
     }
 }
 

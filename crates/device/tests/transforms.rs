@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{numbers, software};
+use common::{numbers, software_in_both_orders};
+use device::Device;
 use device::launch::{Buffer, Residues, Row, Rows, forward, inverse};
 use rlwe::ring::primes::ntt_primes;
 use rlwe::tables::PrimeTable;
@@ -26,11 +27,11 @@ fn row(prime: u32, to: u32, first: u32) -> Row {
     Row { prime, to, first, second: 0 }
 }
 
-fn check(log_n: u32) {
-    let (n, device) = (1usize << log_n, software());
+fn check(device: &Device, log_n: u32) {
+    let n = 1usize << log_n;
     let primes = primes(log_n);
     let tables: Vec<PrimeTable> = primes.iter().map(|(table, _)| *table).collect();
-    let ring = Residues::new(&device, log_n, &tables).unwrap();
+    let ring = Residues::new(device, log_n, &tables).unwrap();
     // Two limbs of the first prime and one of the second, the largest residues among them.
     let of_limbs = [0usize, 1, 0];
     let mut limbs: Vec<Vec<u32>> = of_limbs
@@ -39,21 +40,21 @@ fn check(log_n: u32) {
         .map(|(seed, &prime)| numbers(seed as u64, tables[prime].q, n))
         .collect();
     limbs[2].fill(tables[0].q - 1);
-    let sent = Buffer::copied(&device, &limbs.concat(), "test").unwrap();
+    let sent = Buffer::copied(device, &limbs.concat(), "test").unwrap();
     // To other places than they come from.
     let rows = [row(0, 2, 0), row(1, 0, 1), row(0, 1, 2)];
-    let rows = Rows::new(&device, &rows).unwrap();
+    let rows = Rows::new(device, &rows).unwrap();
     for (limb, &prime) in limbs.iter_mut().zip(&of_limbs) {
         primes[prime].1.fwd(limb);
     }
     let expected = [&limbs[1][..], &limbs[2], &limbs[0]].concat();
-    let mut values = Buffer::unwritten(&device, 3 * n, "test").unwrap();
+    let mut values = Buffer::unwritten(device, 3 * n, "test").unwrap();
     forward(&ring, &mut values, Some(&sent), &rows).unwrap();
     assert!(values.read().unwrap() == expected, "forward, 2^{log_n}");
 
     // Back in place: the coefficients times N, as the CPU leaves them.
     let rows = [row(1, 0, 0), row(0, 1, 1), row(0, 2, 2)];
-    let rows = Rows::new(&device, &rows).unwrap();
+    let rows = Rows::new(device, &rows).unwrap();
     inverse(&ring, &mut values, None, &rows).unwrap();
     for (limb, &prime) in limbs.iter_mut().zip(&of_limbs) {
         primes[prime].1.inv(limb);
@@ -64,5 +65,7 @@ fn check(log_n: u32) {
 
 #[test]
 fn transforms_equal_those_of_the_cpu_in_every_ring() {
-    (5..=17).for_each(check);
+    for device in software_in_both_orders() {
+        (5..=17).for_each(|log_n| check(&device, log_n));
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::cuda::Cuda;
 use super::engine::{Engine, Grid, Kernel};
 #[cfg(feature = "software")]
-use super::software::Software;
+use super::software::{Order, Software};
 use crate::{Error, Result};
 
 /// The part of a device's free memory that its budget is by default: the rest is for the driver, and
@@ -53,7 +53,13 @@ impl Device {
     /// A device in software, which runs the kernels of a GPU one thread after the other, for tests.
     #[cfg(feature = "software")]
     pub fn software(budget: u64) -> Self {
-        Self::new(Box::new(Software), budget)
+        Self::software_in_order(budget, Order::Rising)
+    }
+
+    /// [`Self::software`] with an order of blocks and threads, which no result may depend on.
+    #[cfg(feature = "software")]
+    pub fn software_in_order(budget: u64, order: Order) -> Self {
+        Self::new(Box::new(Software { order }), budget)
     }
 
     fn new(engine: Box<dyn Engine>, budget: u64) -> Self {

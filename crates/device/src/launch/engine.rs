@@ -20,13 +20,15 @@ pub(super) enum Kernel {
     Permute,
     InnerProduct,
     Convert,
+    Scale,
+    AddConstant,
     Place,
     SumDiagonals,
 }
 
 impl Kernel {
     /// Every kernel, in the order of their numbers.
-    pub(super) const ALL: [Self; 15] = [
+    pub(super) const ALL: [Self; 17] = [
         Self::ForwardColumns,
         Self::ForwardRows,
         Self::InverseRows,
@@ -40,6 +42,8 @@ impl Kernel {
         Self::Permute,
         Self::InnerProduct,
         Self::Convert,
+        Self::Scale,
+        Self::AddConstant,
         Self::Place,
         Self::SumDiagonals,
     ];
@@ -60,6 +64,8 @@ impl Kernel {
             Self::Permute => c"permute",
             Self::InnerProduct => c"inner_product",
             Self::Convert => c"convert",
+            Self::Scale => c"scale",
+            Self::AddConstant => c"add_constant",
             Self::Place => c"place",
             Self::SumDiagonals => c"sum_diagonals",
         }

@@ -29,8 +29,10 @@ pub use conversion::{ConversionTables, convert};
 pub use device::{Device, Memory};
 pub use diagonals::{place, sum_diagonals};
 pub use inner_product::{Decomposed, InnerProductTables, inner_product};
-pub use pointwise::{Operation, add_scaled, pointwise, tensor};
+pub use pointwise::{ConstantOperation, Operation, pointwise, tensor, with_constants};
 pub use residues::Residues;
+#[cfg(feature = "software")]
+pub use software::Order;
 pub(crate) use table::ABSENT;
 pub use table::{Row, Rows, Table};
 pub use transform::{forward, inverse};

@@ -58,22 +58,44 @@ pub fn pointwise(
     second: &Buffer,
     rows: &Rows,
 ) -> Result<()> {
-    run(ring, operation.kernel(), to, first, second, rows, None)
+    run(ring, operation.kernel(), to, first, Some(second), rows, None)
 }
 
-/// Adds to limbs of `to` those of `second`, times a constant in Montgomery form for each row.
+/// What is done with residues x of the result, y of an operand and a constant c.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConstantOperation {
+    /// c y, c in Montgomery form.
+    Scale,
+    /// x + c y, c in Montgomery form.
+    AddScaled,
+    /// x + c.
+    AddConstant,
+}
+
+impl ConstantOperation {
+    fn kernel(self) -> Kernel {
+        match self {
+            Self::Scale => Kernel::Scale,
+            Self::AddScaled => Kernel::AddScaled,
+            Self::AddConstant => Kernel::AddConstant,
+        }
+    }
+}
+
+/// Combines limbs of `to` with limbs of `second`, or of `to` itself, and a constant for each row.
 ///
 /// # Errors
 /// As [`pointwise`].
-pub fn add_scaled(
+pub fn with_constants(
     ring: &Residues,
+    operation: ConstantOperation,
     to: &mut Buffer,
-    second: &Buffer,
+    second: Option<&Buffer>,
     rows: &Rows,
     constants: &Table,
 ) -> Result<()> {
     assert_eq!(constants.len(), rows.len(), "a constant for each row");
-    run(ring, Kernel::AddScaled, to, None, second, rows, Some(constants))
+    run(ring, operation.kernel(), to, None, second, rows, Some(constants))
 }
 
 fn run(
@@ -81,12 +103,12 @@ fn run(
     kernel: Kernel,
     to: &mut Buffer,
     first: Option<&Buffer>,
-    second: &Buffer,
+    second: Option<&Buffer>,
     rows: &Rows,
     constants: Option<&Table>,
 ) -> Result<()> {
     let operation = "combine polynomials";
-    let first = first.unwrap_or(to);
+    let (first, second) = (first.unwrap_or(to), second.unwrap_or(to));
     for buffer in [&*to, first, second] {
         buffer.check_device(ring.device(), operation)?;
     }

@@ -11,16 +11,35 @@ use crate::Result;
 const ALIGNMENT: usize = 16;
 
 /// The device; all share the memory of the machine.
-pub(super) struct Software;
+pub(super) struct Software {
+    /// In which order blocks, and the threads of each phase, run.
+    pub(super) order: Order,
+}
+
+/// The order of what a GPU runs at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// First to last.
+    Rising,
+    /// Last to first.
+    Falling,
+}
 
 /// A kernel's blocks: `KERNEL` of `kernels/device.h`.
-type Run = unsafe extern "C" fn(*const c_void, u32, u32, u32, *mut u32);
+type Run = unsafe extern "C" fn(*const c_void, u32, u32, u32, u32, *mut u32);
 
 /// The functions that the kernels were compiled to, and the one of each kernel.
 macro_rules! kernels {
     ($($kernel:ident => $name:ident,)*) => {
         unsafe extern "C" {
-            $(fn $name(arguments: *const c_void, columns: u32, rows: u32, threads: u32, shared: *mut u32);)*
+            $(fn $name(
+                arguments: *const c_void,
+                columns: u32,
+                rows: u32,
+                threads: u32,
+                reversed: u32,
+                shared: *mut u32,
+            );)*
         }
 
         fn function(kernel: Kernel) -> Run {
@@ -45,6 +64,8 @@ kernels! {
     Permute => cloakwork_permute,
     InnerProduct => cloakwork_inner_product,
     Convert => cloakwork_convert,
+    Scale => cloakwork_scale,
+    AddConstant => cloakwork_add_constant,
     Place => cloakwork_place,
     SumDiagonals => cloakwork_sum_diagonals,
 }
@@ -101,9 +122,12 @@ impl Engine for Software {
     unsafe fn launch(&self, kernel: Kernel, grid: Grid, arguments: *const c_void) -> Result<()> {
         let mut shared = vec![0u32; grid.shared];
         let [columns, rows, threads] = [grid.columns, grid.rows, grid.threads].map(|x| x as u32);
+        let reversed = u32::from(self.order == Order::Falling);
         // SAFETY: the arguments are the kernel's, by the promise of the caller, and a block has as
         // much shared memory as the grid says.
-        unsafe { function(kernel)(arguments, columns, rows, threads, shared.as_mut_ptr()) }
+        unsafe {
+            function(kernel)(arguments, columns, rows, threads, reversed, shared.as_mut_ptr());
+        }
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! What tests of a device share.
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+use device::launch::Order;
 use device::{Device, Evaluator, Parameters};
 use rlwe::ckks::{self, Complex64, Encoding, ParametersLiteral};
 use rlwe::keys::{EvaluationKeysRequest, SecretKey};
@@ -11,6 +12,12 @@ const BUDGET: u64 = 1 << 34;
 /// A device in software.
 pub fn software() -> Device {
     Device::software(BUDGET)
+}
+
+/// The same with blocks and threads in each order: where both give what the CPU does, no thread
+/// depends on what others do between two barriers.
+pub fn software_in_both_orders() -> [Device; 2] {
+    [Order::Rising, Order::Falling].map(|order| Device::software_in_order(BUDGET, order))
 }
 
 /// Numbers below `bound`, the same on every run.
