@@ -15,6 +15,7 @@ pub mod parallel;
 pub mod ring;
 pub mod sampling;
 pub mod security;
+pub mod tables;
 
 pub use self::core::{SecretDistribution, keys};
 pub use error::{Error, Result};

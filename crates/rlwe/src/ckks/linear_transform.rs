@@ -1,5 +1,6 @@
 //! Linear transforms of slots.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -165,6 +166,22 @@ impl LinearTransform {
             })
             .collect::<Result<_>>()?;
         Ok(Giant { babies, diagonals: Bundle::new(parameters.n(), basis, &polys) })
+    }
+
+    /// Its baby and giant steps.
+    pub fn split(&self) -> &Split {
+        &self.split
+    }
+
+    /// The diagonals of giant step number `index`, which are encoded now where the transform is
+    /// streamed.
+    pub(super) fn giant(&self, index: usize) -> Result<Cow<'_, Giant>> {
+        match &self.diagonals {
+            Storage::Encoded(giants) => Ok(Cow::Borrowed(&giants[index])),
+            Storage::Streamed(diagonals) => {
+                Ok(Cow::Owned(self.encode(diagonals, self.split.giant_steps[index])?))
+            }
+        }
     }
 
     /// The rotations that need a Galois key at [`Self::level`], in `0..slots`.

@@ -19,6 +19,7 @@ mod rotated_products;
 mod rotation;
 pub mod rounding;
 mod weighted_sums;
+mod words;
 
 pub use crate::core::Split;
 pub use bootstrapping::{
@@ -37,3 +38,4 @@ pub use polynomial::{Polynomial, PolynomialBasis};
 pub use rotated_products::RotatedProducts;
 pub use rotation::inner_sum_rotations;
 pub use rustfft::num_complex::Complex64;
+pub use words::{DiagonalWords, KeyWords};

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::buffers;
 use super::lanes::{Kernel, LaneModulus, Lanes, Sum, dispatch};
 use super::modulus::{Modulus, product};
+use super::poly::Basis;
 use crate::parallel;
 
 /// Coefficients converted at once: sixteen scaled sources of a block fit the first-level cache.
@@ -136,6 +137,49 @@ impl Conversion {
             });
         });
         buffers::give(scaled);
+    }
+}
+
+/// The constants of a conversion as plain numbers: see [`Conversion`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConversionTable {
+    /// Positions of the source primes.
+    pub sources: Vec<usize>,
+    /// Positions of the target primes.
+    pub targets: Vec<usize>,
+    /// What each source, from an unnormalised inverse transform, is multiplied by, in Montgomery
+    /// form.
+    pub factors: Vec<u32>,
+    /// What is subtracted from each scaled source, to make it signed.
+    pub halves: Vec<u32>,
+    /// floor(2^shift / q) for each source q.
+    pub reciprocals: Vec<u32>,
+    /// The scaled sources times their reciprocals, summed, are rounded and divided by 2^shift.
+    pub shift: u32,
+    /// For each target a weight for each source, and at last one for that quotient: in Montgomery
+    /// form and centred, as the bits of a signed word.
+    pub weights: Vec<u32>,
+    /// What the sum for each target starts at.
+    pub offsets: Vec<u32>,
+}
+
+impl Conversion {
+    /// Its constants; `sources` and `targets` are what it was made for.
+    pub(crate) fn table(&self, sources: &Basis, targets: &Basis) -> ConversionTable {
+        let weights = self.tiles.iter().flat_map(|tile| {
+            let count = tile.moduli.len();
+            (0..count).flat_map(move |t| tile.weights.iter().skip(t).step_by(count))
+        });
+        ConversionTable {
+            sources: sources.iter().collect(),
+            targets: targets.iter().collect(),
+            factors: self.factors.clone(),
+            halves: self.halves.clone(),
+            reciprocals: self.reciprocals.clone(),
+            shift: self.shift,
+            weights: weights.copied().collect(),
+            offsets: self.tiles.iter().flat_map(|tile| &tile.offsets).copied().collect(),
+        }
     }
 }
 

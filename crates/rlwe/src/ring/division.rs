@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::convert::Conversion;
+use super::convert::{Conversion, ConversionTable};
 use super::kernels;
 use super::modulus::{Modulus, product};
 use super::poly::{Basis, Poly, Ring};
@@ -24,7 +24,24 @@ pub(crate) struct Division {
     factors: Vec<u32>,
 }
 
+/// The constants of a division as plain numbers: see [`Division`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DivisionTable {
+    /// From the primes that leave, whose coefficients come from unnormalised inverse transforms, to
+    /// those of the quotient.
+    pub conversion: ConversionTable,
+    /// What limbs that stay are multiplied by, for each prime of the quotient, in Montgomery form:
+    /// the quotient is that and what was converted, added.
+    pub factors: Vec<u32>,
+}
+
 impl Division {
+    /// Its constants.
+    pub(crate) fn table(&self) -> DivisionTable {
+        let conversion = self.conversion.table(&self.leaving, &self.to);
+        DivisionTable { conversion, factors: self.factors.clone() }
+    }
+
     /// From `from` to `to`: what is in `from` alone leaves, what is in `to` alone joins.
     pub(crate) fn new(ring: &Ring, from: &Basis, to: &Basis) -> Self {
         Self::of_divided(ring, from, to, &Basis::new([]))

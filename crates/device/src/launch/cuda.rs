@@ -1,0 +1,279 @@
+//! A GPU, by NVIDIA's driver.
+
+use std::ffi::c_void;
+
+use cudarc::driver::result::{self, DriverError, ctx, device, event, mem_pool, module, stream};
+use cudarc::driver::sys::{self, CUdevice_attribute, CUevent_flags, CUresult};
+
+use super::compiler::{architecture, compile};
+use super::engine::{Engine, Grid, Kernel};
+use crate::{Error, Result};
+
+/// The least compute capability: below it `__umulhi` and shared memory are slower than planned for.
+const LEAST_CAPABILITY: (i32, i32) = (7, 0);
+
+/// A GPU with the kernels loaded, and one stream that all its work goes through.
+pub(super) struct Cuda {
+    name: String,
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+    stream: sys::CUstream,
+    module: sys::CUmodule,
+    functions: Vec<sys::CUfunction>,
+}
+
+// SAFETY: handles of the driver may be used from any thread that has made their context current,
+// which every method does first; the driver locks what it shares.
+unsafe impl Send for Cuda {}
+// SAFETY: as above.
+unsafe impl Sync for Cuda {}
+
+impl Cuda {
+    /// GPU number `ordinal`.
+    pub(super) fn new(ordinal: u32) -> Result<Self> {
+        let operation = "start a GPU";
+        // SAFETY: loading the driver's library runs nothing but its own initialisers.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(Error::NoDriver);
+        }
+        let absent = |error: DriverError| match error.0 {
+            CUresult::CUDA_ERROR_NO_DEVICE => Error::NoDevice { ordinal, found: 0 },
+            CUresult::CUDA_ERROR_STUB_LIBRARY => Error::NoDriver,
+            _ => failure(operation, error),
+        };
+        result::init().map_err(absent)?;
+        let found = device::get_count().map_err(absent)? as u32;
+        if ordinal >= found {
+            return Err(Error::NoDevice { ordinal, found });
+        }
+        let device = device::get(ordinal as i32).map_err(absent)?;
+        let name = device::get_name(device).map_err(absent)?;
+        let capability = capability(device)?;
+        if capability < LEAST_CAPABILITY {
+            let text = |(major, minor): (i32, i32)| format!("{major}.{minor}");
+            let (found, needed) = (text(capability), text(LEAST_CAPABILITY));
+            return Err(Error::UnsupportedDevice { name, found, needed });
+        }
+        let image = compile(&architecture(capability.0, capability.1))?;
+        // SAFETY: the device came from the driver. The context is released when this is dropped, or
+        // below if the rest fails.
+        let context = unsafe { result::primary_ctx::retain(device) }
+            .map_err(|error| failure(operation, error))?;
+        Self::with_context(name, device, context, &image.code).map_err(|error| {
+            // SAFETY: the context was retained above, and nothing holds on to it.
+            let _ = unsafe { result::primary_ctx::release(device) };
+            failure(operation, error)
+        })
+    }
+
+    fn with_context(
+        name: String,
+        device: sys::CUdevice,
+        context: sys::CUcontext,
+        code: &[u8],
+    ) -> std::result::Result<Self, DriverError> {
+        // SAFETY: the context was retained; the device came from the driver; the attribute is a
+        // number of 64 bits; the code is an image that the compiler made for this device, and the
+        // driver copies it; the functions are of the module that was loaded.
+        unsafe {
+            ctx::set_current(context)?;
+            let pool = device::get_default_mem_pool(device)?;
+            // Memory that is given back stays with the pool, for the next buffer.
+            let mut all = u64::MAX;
+            let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+            mem_pool::set_attribute(pool, attribute, (&raw mut all).cast())?;
+            let module = module::load_data(code.as_ptr().cast())?;
+            let functions = Kernel::ALL
+                .iter()
+                .map(|kernel| module::get_function(module, kernel.name().to_owned()))
+                .collect::<std::result::Result<_, _>>()?;
+            let stream = stream::create(stream::StreamKind::NonBlocking)?;
+            Ok(Self { name, device, context, stream, module, functions })
+        }
+    }
+
+    /// Makes the context that of this thread.
+    fn enter(&self, operation: &'static str) -> Result<()> {
+        // SAFETY: the context is retained until this is dropped.
+        unsafe { ctx::set_current(self.context) }.map_err(|error| failure(operation, error))
+    }
+}
+
+fn capability(device: sys::CUdevice) -> Result<(i32, i32)> {
+    let attribute = |attribute| {
+        // SAFETY: the device came from the driver.
+        unsafe { device::get_attribute(device, attribute) }
+            .map_err(|error| failure("read a GPU's compute capability", error))
+    };
+    let major = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    Ok((major, minor))
+}
+
+/// What an error of the driver means: after some of them nothing on the device can be used.
+fn failure(operation: &'static str, error: DriverError) -> Error {
+    let name = error.error_name().map(|name| name.to_string_lossy().into_owned());
+    let reason = name.unwrap_or_else(|_| format!("{:?}", error.0));
+    let lost = matches!(
+        error.0,
+        CUresult::CUDA_ERROR_DEINITIALIZED
+            | CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE
+            | CUresult::CUDA_ERROR_ECC_UNCORRECTABLE
+            | CUresult::CUDA_ERROR_NVLINK_UNCORRECTABLE
+            | CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
+            | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT
+            | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
+            | CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR
+            | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
+            | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
+            | CUresult::CUDA_ERROR_INVALID_ADDRESS_SPACE
+            | CUresult::CUDA_ERROR_INVALID_PC
+            | CUresult::CUDA_ERROR_LAUNCH_FAILED
+            | CUresult::CUDA_ERROR_UNKNOWN
+    );
+    if lost { Error::DeviceLost { operation, reason } } else { Error::Driver { operation, reason } }
+}
+
+impl Engine for Cuda {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn free_bytes(&self) -> Result<Option<u64>> {
+        let operation = "measure the memory of a GPU";
+        self.enter(operation)?;
+        let (free, _) = result::mem_get_info().map_err(|error| failure(operation, error))?;
+        Ok(Some(free as u64))
+    }
+
+    fn allocate(&self, words: usize) -> Result<u64> {
+        let operation = "allocate device memory";
+        self.enter(operation)?;
+        let bytes = words.max(1) * size_of::<u32>();
+        // SAFETY: the stream lives as long as this, and all work goes through it.
+        unsafe { result::malloc_async(self.stream, bytes) }.map_err(|error| match error.0 {
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::OutOfMemory { bytes: bytes as u64 },
+            _ => failure(operation, error),
+        })
+    }
+
+    unsafe fn free(&self, address: u64, _words: usize) {
+        // A device that was lost has given up its memory by itself: there is nothing to report.
+        if self.enter("free device memory").is_ok() {
+            // SAFETY: by the promise of the caller this is the last use of an allocation, and it
+            // takes place in the order of the stream, after the kernels that use it.
+            let _ = unsafe { result::free_async(address, self.stream) };
+        }
+    }
+
+    unsafe fn write(&self, address: u64, words: &[u32]) -> Result<()> {
+        let operation = "copy to a GPU";
+        self.enter(operation)?;
+        // SAFETY: the memory is there, by the promise of the caller; the words are borrowed until
+        // the stream is done with them.
+        unsafe {
+            result::memcpy_htod_async(address, words, self.stream)
+                .and_then(|()| stream::synchronize(self.stream))
+        }
+        .map_err(|error| failure(operation, error))
+    }
+
+    unsafe fn read(&self, address: u64, words: &mut [u32]) -> Result<()> {
+        let operation = "copy from a GPU";
+        self.enter(operation)?;
+        // SAFETY: as in `write`.
+        unsafe {
+            result::memcpy_dtoh_async(words, address, self.stream)
+                .and_then(|()| stream::synchronize(self.stream))
+        }
+        .map_err(|error| failure(operation, error))
+    }
+
+    unsafe fn copy(&self, to: u64, from: u64, words: usize) -> Result<()> {
+        let operation = "copy on a GPU";
+        self.enter(operation)?;
+        // SAFETY: both places were allocated, by the promise of the caller, and the copy takes place
+        // in the order of the stream.
+        unsafe { result::memcpy_dtod_async(to, from, words * size_of::<u32>(), self.stream) }
+            .map_err(|error| failure(operation, error))
+    }
+
+    unsafe fn launch(&self, kernel: Kernel, grid: Grid, arguments: *const c_void) -> Result<()> {
+        let operation = "run a kernel";
+        self.enter(operation)?;
+        let mut parameters = [arguments.cast_mut()];
+        let blocks = (grid.columns as u32, grid.rows as u32, 1);
+        let threads = (grid.threads as u32, 1, 1);
+        let shared = (grid.shared * size_of::<u32>()) as u32;
+        let function = self.functions[kernel as usize];
+        // SAFETY: the function is loaded as long as this lives; it takes one argument, which the
+        // driver copies and which is laid out as the caller promises.
+        unsafe {
+            result::launch_kernel(function, blocks, threads, shared, self.stream, &mut parameters)
+        }
+        .map_err(|error| failure(operation, error))
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        let operation = "wait for a GPU";
+        self.enter(operation)?;
+        // SAFETY: the stream lives as long as this.
+        unsafe { stream::synchronize(self.stream) }.map_err(|error| failure(operation, error))
+    }
+
+    fn seconds(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+        let operation = "time a GPU";
+        self.enter(operation)?;
+        let start = Event::new(operation)?;
+        let end = Event::new(operation)?;
+        start.record(self.stream, operation)?;
+        work()?;
+        end.record(self.stream, operation)?;
+        end.seconds_since(&start, operation)
+    }
+}
+
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        if self.enter("stop a GPU").is_ok() {
+            // SAFETY: nothing uses the stream, the module or the context after this; that a device
+            // which was lost refuses to give them back changes nothing.
+            unsafe {
+                let _ = stream::destroy(self.stream);
+                let _ = module::unload(self.module);
+                let _ = result::primary_ctx::release(self.device);
+            }
+        }
+    }
+}
+
+/// A mark among the work of a stream.
+struct Event(sys::CUevent);
+
+impl Event {
+    fn new(operation: &'static str) -> Result<Self> {
+        let event = event::create(CUevent_flags::CU_EVENT_DEFAULT);
+        Ok(Self(event.map_err(|error| failure(operation, error))?))
+    }
+
+    fn record(&self, stream: sys::CUstream, operation: &'static str) -> Result<()> {
+        // SAFETY: the event and the stream are alive, in the context that is current.
+        unsafe { event::record(self.0, stream) }.map_err(|error| failure(operation, error))
+    }
+
+    fn seconds_since(&self, start: &Self, operation: &'static str) -> Result<f64> {
+        // SAFETY: both events are alive and were recorded.
+        let milliseconds =
+            unsafe { event::synchronize(self.0).and_then(|()| event::elapsed(start.0, self.0)) };
+        milliseconds
+            .map(|milliseconds| f64::from(milliseconds) / 1000.0)
+            .map_err(|error| failure(operation, error))
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: this is the event's last use.
+        let _ = unsafe { event::destroy(self.0) };
+    }
+}

@@ -1,0 +1,184 @@
+//! Devices and their memory budget.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::cuda::Cuda;
+use super::engine::{Engine, Grid, Kernel};
+#[cfg(feature = "software")]
+use super::software::{Order, Software};
+use crate::{Error, Result};
+
+/// The part of a device's free memory that its budget is by default: the rest is for the driver, and
+/// for blocks of memory that lie between others.
+const PART_BUDGETED: f64 = 0.9;
+
+/// A device that ciphertexts, keys and plaintexts are sent to. Cloning shares it.
+#[derive(Clone)]
+pub struct Device(Arc<Inner>);
+
+struct Inner {
+    engine: Box<dyn Engine>,
+    budget: u64,
+    used: AtomicU64,
+}
+
+/// Bytes of a device's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// What may be used.
+    pub budget: u64,
+    /// What is used.
+    pub used: u64,
+}
+
+impl Device {
+    /// GPU number `ordinal`, of which `budget` bytes may be used, by default nine tenths of those
+    /// that are free.
+    ///
+    /// # Errors
+    /// [`Error::NoDriver`], [`Error::NoCompiler`], [`Error::NoDevice`],
+    /// [`Error::UnsupportedDevice`], [`Error::Compilation`].
+    pub fn cuda(ordinal: u32, budget: Option<u64>) -> Result<Self> {
+        let engine = Cuda::new(ordinal)?;
+        let budget = match (budget, engine.free_bytes()?) {
+            (Some(bytes), _) => bytes,
+            (None, Some(free)) => (free as f64 * PART_BUDGETED) as u64,
+            (None, None) => u64::MAX,
+        };
+        Ok(Self::new(Box::new(engine), budget))
+    }
+
+    /// A device in software, which runs the kernels of a GPU one thread after the other, for tests.
+    #[cfg(feature = "software")]
+    pub fn software(budget: u64) -> Self {
+        Self::software_in_order(budget, Order::Rising)
+    }
+
+    /// [`Self::software`] with an order of blocks and threads, which no result may depend on.
+    #[cfg(feature = "software")]
+    pub fn software_in_order(budget: u64, order: Order) -> Self {
+        Self::new(Box::new(Software { order }), budget)
+    }
+
+    fn new(engine: Box<dyn Engine>, budget: u64) -> Self {
+        Self(Arc::new(Inner { engine, budget, used: AtomicU64::new(0) }))
+    }
+
+    /// What the device calls itself.
+    pub fn name(&self) -> String {
+        self.0.engine.name()
+    }
+
+    /// How much memory is used, and how much may be.
+    pub fn memory(&self) -> Memory {
+        Memory { budget: self.0.budget, used: self.0.used.load(Ordering::Relaxed) }
+    }
+
+    /// Refuses what needs more memory than is left of the budget, before it runs.
+    ///
+    /// # Errors
+    /// [`Error::MemoryBudget`].
+    pub fn require(&self, bytes: u64, operation: &'static str) -> Result<()> {
+        let Memory { budget, used } = self.memory();
+        let available = budget.saturating_sub(used);
+        if bytes <= available {
+            return Ok(());
+        }
+        Err(Error::MemoryBudget { operation, needed: bytes, available, budget })
+    }
+
+    /// Waits until all work is done.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`], if the device failed in the meantime.
+    pub fn synchronize(&self) -> Result<()> {
+        self.0.engine.synchronize()
+    }
+
+    /// Seconds that the device spends on `work`, by its own clock.
+    ///
+    /// # Errors
+    /// Those of `work`, and [`Error::DeviceLost`].
+    pub fn seconds(&self, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+        self.0.engine.seconds(&mut work)
+    }
+
+    /// Whether both are one device.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The address of that many words, within the budget.
+    pub(super) fn allocate(&self, words: usize, operation: &'static str) -> Result<u64> {
+        let bytes = (words * size_of::<u32>()) as u64;
+        let grown = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.0.budget);
+        self.0
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown)
+            .or_else(|_| self.require(bytes, operation).map(|()| 0))?;
+        self.0.engine.allocate(words).inspect_err(|_| self.forget(bytes))
+    }
+
+    fn forget(&self, bytes: u64) {
+        self.0.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Gives memory back.
+    ///
+    /// # Safety
+    /// As [`Engine::free`].
+    pub(super) unsafe fn free(&self, address: u64, words: usize) {
+        self.forget((words * size_of::<u32>()) as u64);
+        // SAFETY: the caller's promise is that of the engine.
+        unsafe { self.0.engine.free(address, words) }
+    }
+
+    /// Copies words to the device.
+    ///
+    /// # Safety
+    /// As [`Engine::write`].
+    pub(super) unsafe fn write(&self, address: u64, words: &[u32]) -> Result<()> {
+        // SAFETY: the caller's promise is that of the engine.
+        unsafe { self.0.engine.write(address, words) }
+    }
+
+    /// Copies words from the device.
+    ///
+    /// # Safety
+    /// As [`Engine::read`].
+    pub(super) unsafe fn read(&self, address: u64, words: &mut [u32]) -> Result<()> {
+        // SAFETY: the caller's promise is that of the engine.
+        unsafe { self.0.engine.read(address, words) }
+    }
+
+    /// Copies words within the device.
+    ///
+    /// # Safety
+    /// As [`Engine::copy`].
+    pub(super) unsafe fn copy(&self, to: u64, from: u64, words: usize) -> Result<()> {
+        // SAFETY: the caller's promise is that of the engine.
+        unsafe { self.0.engine.copy(to, from, words) }
+    }
+
+    /// Runs a kernel on a grid that has blocks.
+    ///
+    /// # Safety
+    /// `A` is laid out as the kernel's source declares, and all that the kernel reads or writes by
+    /// `arguments` lies in buffers of this device.
+    pub(super) unsafe fn launch<A>(&self, kernel: Kernel, grid: Grid, arguments: &A) -> Result<()> {
+        if grid.columns * grid.rows == 0 {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise is that of the engine. Buffers that are dropped are freed in
+        // the order of the launches, after the kernel.
+        unsafe { self.0.engine.launch(kernel, grid, std::ptr::from_ref(arguments).cast()) }
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({})", self.name())
+    }
+}
