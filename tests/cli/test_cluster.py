@@ -28,6 +28,24 @@ def test_folders_are_run_on_a_cluster(tmp_path: Path) -> None:
     assert np.abs(result - a @ b).max() < 2**-7
 
 
+def test_inputs_go_into_folders_and_results_come_from_them(tmp_path: Path) -> None:
+    a, b = np.full((20, 6), 0.5), np.full((6, 8), 0.25)
+    client, evaluator = cw.compile_matmul(a.shape, b.shape).keygen()
+    client.save(tmp_path / "c")
+    evaluator.save(tmp_path / "e")
+    np.savez(tmp_path / "i.npz", a=a, b=b)
+    command = Cloakwork(tmp_path)
+    command("encrypt", "c", "i.npz", "--folder", "inputs")
+    made = evaluator.run(cw.Encrypted.in_folder(tmp_path / "inputs"), folder=tmp_path / "jobs")
+    place = str(made.place)
+    command("decrypt", "c", place, "-o", "parts.npy")
+    command("decrypt", "c", place, "-o", "whole.npz")
+    parts, (whole,) = np.load(tmp_path / "parts.npy"), np.load(tmp_path / "whole.npz").values()
+    np.testing.assert_array_equal(parts, whole)
+    assert np.abs(parts - a @ b).max() < 2**-7
+    assert "'--folder'" in Cloakwork(tmp_path).done("encrypt", "c", "i.npz").stderr
+
+
 def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path) -> None:
     client, evaluator = cw.compile(lambda x: x * 2, (4,)).keygen()
     evaluator.save(tmp_path / "e")

@@ -14,8 +14,8 @@ from cloakwork.errors import ClusterLostError, MissingDependencyError
 _SECONDS = "5s"
 
 
-def read_inputs(path: Path) -> cw.Encrypted:
-    """The encrypted inputs of a file, or of a folder in which they stay."""
+def read_encrypted(path: Path) -> cw.Encrypted:
+    """Encrypted inputs or results of a file, or of a folder in which they stay."""
     return cw.Encrypted.in_folder(path) if path.is_dir() else cw.load(path, cw.Encrypted)
 
 

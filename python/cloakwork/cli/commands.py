@@ -192,10 +192,13 @@ def keygen(
 @cloakwork.command()
 @click.argument("key", type=_FILE)
 @click.argument("inputs", type=_FILE)
-@_RESULT
+@click.option("-o", "--output", type=_FILE, help="Where to write.")
+@click.option("--folder", metavar="PLACE", help="Where to write as files from which runs read.")
 @_INSECURE
-def encrypt(key: Path, inputs: Path, output: Path, insecure: bool) -> None:
-    """Encrypt inputs with a client's key or a public one.
+def encrypt(
+    key: Path, inputs: Path, output: Path | None, folder: str | None, insecure: bool
+) -> None:
+    """Encrypt inputs with a client's key or a public one, into a file or a folder.
 
     INPUTS is a .npz, .npy, .json or .csv with values by the names of the program's inputs.
     """
@@ -204,10 +207,19 @@ def encrypt(key: Path, inputs: Path, output: Path, insecure: bool) -> None:
     from cloakwork.cli.key_files import load_encrypting  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
 
-    require_separate({"--output": output}, [key, inputs])
-    require_replaceable(output, cw.Encrypted)
+    if output is None and folder is None:
+        raise click.UsageError("Missing option '-o' / '--output', or '--folder'.")
+    if output is not None:
+        require_separate({"--output": output}, [key, inputs])
+        require_replaceable(output, cw.Encrypted)
     key_holder = load_encrypting(key, insecure)
-    key_holder.encrypt(**read_values(inputs, key_holder.program.inputs)).save(output)
+    values = read_values(inputs, key_holder.program.inputs)
+    if folder is None:
+        encrypted = key_holder.encrypt(**values)
+    else:
+        encrypted = key_holder.encrypt_into(folder, **values)
+    if output is not None:
+        encrypted.save(output)
 
 
 @cloakwork.command()
@@ -229,7 +241,7 @@ def run(
     from contextlib import ExitStack  # noqa: PLC0415
 
     import cloakwork as cw  # noqa: PLC0415
-    from cloakwork.cli.cluster import connected, read_inputs  # noqa: PLC0415
+    from cloakwork.cli.cluster import connected, read_encrypted  # noqa: PLC0415
     from cloakwork.cli.input_files import read_values  # noqa: PLC0415
     from cloakwork.cli.key_files import require_layers  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
@@ -244,7 +256,7 @@ def run(
         loaded.cache_bytes = options["cache_bytes"]
     known = None if clear is None else read_values(clear, loaded.program.inputs)
     profile = cw.Profile()
-    given = [read_inputs(path) for path in inputs]
+    given = [read_encrypted(path) for path in inputs]
     with ExitStack() as stack:
         cluster = None
         if options["cluster"] is not None:
@@ -263,20 +275,28 @@ def run(
 
 @cloakwork.command()
 @click.argument("client", type=_FILE)
-@click.argument("outputs", type=_FILE)
+@click.argument("outputs", type=click.Path(path_type=Path))
 @click.option(
     "-o", "--output", type=_FILE, help="A .npz, .npy, .json or .csv; prints JSON without."
 )
 @_INSECURE
 def decrypt(client: Path, outputs: Path, output: Path | None, insecure: bool) -> None:
-    """Decrypt results with the client's key."""
+    """Decrypt results with the client's key, from a file or from the folder that holds them.
+
+    Into a .npy file they are written part by part.
+    """
     import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.cluster import read_encrypted  # noqa: PLC0415
     from cloakwork.cli.result_files import as_json, require_results_place, write_values  # noqa: PLC0415
 
     if output is not None:
         require_results_place(output, [client, outputs])
     key_holder = cw.load(client, cw.Client, insecure=insecure)
-    result = key_holder.decrypt(cw.load(outputs, cw.Encrypted))
+    encrypted = read_encrypted(outputs)
+    if output is not None and output.suffix == ".npy" and outputs.is_dir():
+        key_holder.decrypt_into(output, encrypted)
+        return
+    result = key_holder.decrypt(encrypted)
     if output is None:
         click.echo(as_json(result))
     else:
