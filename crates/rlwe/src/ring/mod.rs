@@ -18,6 +18,7 @@ pub(crate) mod poly;
 pub mod primes;
 #[cfg(test)]
 pub(crate) mod schoolbook;
+pub(crate) mod strassen;
 pub(crate) mod tiles;
 pub mod wiped;
 #[cfg(target_arch = "x86_64")]
