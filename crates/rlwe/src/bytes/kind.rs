@@ -16,8 +16,8 @@ pub(super) const BGV_CIPHERTEXT: Kind = Kind { number: 8, name: "a BGV ciphertex
 pub(super) const BGV_PLAINTEXT: Kind = Kind { number: 9, name: "a BGV plaintext" };
 pub(super) const BOOTSTRAPPING_PARAMETERS: Kind =
     Kind { number: 10, name: "bootstrapping parameters" };
-pub(super) const ROTATED_PRODUCTS: Kind = Kind { number: 11, name: "rotated products" };
-pub(super) const BGV_ROTATED_PRODUCTS: Kind = Kind { number: 12, name: "BGV rotated products" };
+pub(super) const ROTATED_PRODUCTS: Kind = Kind { number: 13, name: "rotated products" };
+pub(super) const BGV_ROTATED_PRODUCTS: Kind = Kind { number: 14, name: "BGV rotated products" };
 
 pub(super) const FORMAT: Format = Format {
     magic: *b"CLWK",

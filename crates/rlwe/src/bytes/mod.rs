@@ -3,7 +3,8 @@
 //! All objects begin with the 48 bytes that the crate `envelope` describes: the magic is "CLWK",
 //! the version 5, and the kinds are 1 parameters, 2 secret key, 3 public key, 4 evaluation keys,
 //! 5 ciphertext, 6 plaintext, 7 BGV parameters, 8 BGV ciphertext, 9 BGV plaintext,
-//! 10 bootstrapping parameters, 11 rotated products, 12 BGV rotated products.
+//! 10 bootstrapping parameters, 13 rotated products, 14 BGV rotated products. 11 and 12 were
+//! rotated products whose words stood in another order.
 //!
 //! Uniform polynomials are stored as the seed that they expand from, so that keys and
 //! fresh ciphertexts take half their memory. Other polynomials are one 32-bit word for

@@ -19,6 +19,10 @@
 //! logarithm of a position is its exponent's to base 5^(k/2), counted from the first position, and
 //! P_t at column c is M at the row whose logarithm is t more than that of c.
 //!
+//! Where matrices are large, they are multiplied by Strassen's seven products of matrices of half the
+//! size, see [`strassen`]: a row is a word of b or of a, a column one of b' or of a', so that halves
+//! of rows and columns are polynomials, and halves of the terms are those of even and odd number.
+//!
 //! Diagonals multiply in the same way. For runs of d ciphertexts
 //!
 //! ```text
@@ -45,7 +49,8 @@ use crate::ring::kernels;
 use crate::ring::matrix_product::{Instructions, MatrixProduct};
 use crate::ring::narrow_product::{NarrowProduct, Pair};
 use crate::ring::poly::{Basis, Poly, Ring};
-use crate::ring::tiles::{DEPTH, Panel, Sums};
+use crate::ring::strassen::{self, FACTORS, Factor, PRODUCTS};
+use crate::ring::tiles::{DEPTH, Operand, Panel, Sums, Total};
 use crate::{Error, Result};
 
 /// Orbits are worked on together until they have so many words: shorter pieces of many
@@ -55,15 +60,22 @@ const RUN: usize = 64;
 const NARROW_RUN: usize = 512;
 /// The same without rotations, where no word changes its place: long pieces are read fastest.
 const SINGLE_RUN: usize = 2048;
-/// Columns that are worked on together: their sums and one block of rows stay in the second-level
-/// cache, and the other operand is packed anew for each.
-const MOST_COLUMNS: usize = 512;
+/// Columns of a task: for each the left operand is packed anew. More would leave few tasks to share.
+const MOST_COLUMNS: usize = 1024;
 /// Words by which a ciphertext is known, of more than 13 bits each.
 const WORDS_OF_MARK: usize = 16;
 /// Rotations up to which products are made word by word.
 const MOST_NARROW: usize = 8;
-/// Rows that are packed together.
-const MOST_ROWS: usize = 512;
+/// Rotations from which on seven products of half the size take less time than one.
+///
+/// Of the 4 d^2 K multiplications of an orbit they spare an eighth. What they add is packing: of the
+/// 4 d K words of an orbit 7/4 as many are packed, out of 3 times as many that are read, as a factor
+/// has up to two quarters. So d / 8 multiplications are to take longer than packing a word; they
+/// were measured to from d = 512 on, by 5 of 100, and by 9 of 100 at d = 1024.
+const LEAST_ROTATIONS_OF_STRASSEN: usize = 512;
+/// Terms from which on they do: each of the results is put together of three sums in place of one,
+/// which takes as long as a few tens of multiplications.
+const LEAST_TERMS_OF_STRASSEN: usize = 512;
 
 /// Which words of a limb are worked on together, and where their products stand.
 ///
@@ -77,8 +89,20 @@ struct Layout {
     count: usize,
     /// Orbits of a task.
     group: usize,
-    /// Columns of a task, of the 2d that both halves of the right operand have.
+    /// Columns of a task, half of them of the one polynomial of the right operand and half of the
+    /// other, in the same places.
     width: usize,
+}
+
+/// How the products of a task are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Word by word: a tile of sums would be mostly empty.
+    Words,
+    /// By tiles of sums.
+    Tiles,
+    /// By tiles of the sums of seven products of half the size.
+    Strassen,
 }
 
 impl Layout {
@@ -99,9 +123,20 @@ impl Layout {
         1 << self.log_n
     }
 
-    /// Whether products are made word by word: a tile of sums would be mostly empty.
-    fn is_narrow(self) -> bool {
-        self.count <= MOST_NARROW
+    /// How so many terms are multiplied.
+    fn way(self, terms: usize) -> Way {
+        if self.count <= MOST_NARROW {
+            Way::Words
+        } else if self.count >= LEAST_ROTATIONS_OF_STRASSEN && terms >= LEAST_TERMS_OF_STRASSEN {
+            Way::Strassen
+        } else {
+            Way::Tiles
+        }
+    }
+
+    /// Columns of a task that are of one polynomial of the right operand.
+    fn columns(self) -> usize {
+        self.width / 2
     }
 
     /// Words of a polynomial that are worked on together.
@@ -112,6 +147,11 @@ impl Layout {
     /// Blocks of columns.
     fn blocks(self) -> usize {
         2 * self.count / self.width
+    }
+
+    /// Which word of an orbit stands at a column of a task.
+    fn column(self, block: usize, place: usize) -> usize {
+        block * self.columns() + place % self.columns()
     }
 
     fn words_of_task(self) -> usize {
@@ -147,16 +187,6 @@ impl Layout {
 
 fn reversed(x: usize, bits: u32) -> usize {
     if bits == 0 { 0 } else { x.reverse_bits() >> (usize::BITS - bits) }
-}
-
-/// Part of the concatenation of two halves of `count` words each: half, offset, length.
-fn pieces(
-    count: usize,
-    start: usize,
-    length: usize,
-) -> impl Iterator<Item = (usize, usize, usize)> {
-    let piece = count.min(length);
-    (start..start + length).step_by(piece).map(move |at| (at / count, at % count, piece))
 }
 
 /// Lists whose rotated products are the diagonal products of runs of d ciphertexts: word p of
@@ -203,21 +233,52 @@ pub(crate) struct UnswitchedProducts {
 
 /// What a thread works in.
 struct Scratch {
-    left: Panel,
-    right: Panel,
-    sums: Sums,
+    panels: Panels,
+    sums: Vec<Sums>,
     column: Vec<u32>,
+    /// Words of a term that is missing.
+    zeros: Vec<u32>,
 }
 
+/// Both operands of a few terms, packed.
+struct Panels {
+    left: Panel,
+    right: Panel,
+}
+
+/// Operands of one side, a term each, and the place from which on they stand.
+type Piece<'a> = (usize, Vec<Operand<'a>>);
+
 impl Scratch {
-    fn new(product: MatrixProduct, layout: Layout) -> Self {
+    fn new(product: MatrixProduct, layout: Layout, way: Way) -> Self {
         let Layout { count, group, width, .. } = layout;
+        let (rows, columns, products) = match way {
+            Way::Strassen => (count, layout.columns(), PRODUCTS),
+            _ => (2 * count, width, 1),
+        };
+        let panels = Panels {
+            left: product.left_panel(group, rows),
+            right: product.right_panel(group, columns),
+        };
         Self {
-            left: product.left_panel(group, (2 * count).min(MOST_ROWS)),
-            right: product.right_panel(group, width),
-            sums: product.sums(group, 2 * count, width),
+            panels,
+            sums: (0..products).map(|_| product.sums(group, rows, columns)).collect(),
             column: vec![0; 2 * count * product.tile_columns()],
+            zeros: vec![0; group * count],
         }
+    }
+}
+
+impl Panels {
+    /// Packs a few terms of the left and of the right side and adds their products.
+    fn add(&mut self, product: MatrixProduct, sides: [&[Piece<'_>]; 2], sums: &mut Sums) {
+        for (panel, pieces) in [&mut self.left, &mut self.right].into_iter().zip(sides) {
+            for (place, operands) in pieces {
+                product.pack(panel, *place, operands);
+            }
+        }
+        let terms = sides[0][0].1.len();
+        product.add_products(&self.left, &self.right, terms, sums);
     }
 }
 
@@ -272,91 +333,126 @@ impl<'a> Task<'a> {
     }
 
     /// By tiles.
-    fn run(&self, product: MatrixProduct, scratch: &mut Scratch, to: &mut [u32]) {
-        scratch.sums.clear();
+    fn run_by_tiles(&self, product: MatrixProduct, scratch: &mut Scratch, to: &mut [u32]) {
+        let Layout { count, .. } = self.layout;
+        let Scratch { panels, sums, column, .. } = scratch;
+        let sums = &mut sums[0];
+        sums.clear();
+        let mut done = 0;
         for (left, right) in self.left.chunks(DEPTH).zip(self.right.chunks(DEPTH)) {
-            self.add(product, left, right, scratch);
+            let rows = [0, 1].map(|half| (half * count, self.words(left, half, 0, count)));
+            let (start, length) = (self.block * self.layout.columns(), self.layout.columns());
+            let columns =
+                [0, 1].map(|half| (half * length, self.words(right, half, start, length)));
+            panels.add(product, [&rows, &columns], sums);
+            done += left.len();
+            if done.is_multiple_of(product.most_terms()) {
+                product.reduce(sums);
+            }
         }
-        let Layout { count, group, width, .. } = self.layout;
-        let results = to.chunks_exact_mut(2 * count * width).enumerate();
-        for (orbit, to) in results {
-            let logarithms = self.layout.logarithms(self.group * group + orbit);
-            self.write(product, orbit, &logarithms, scratch, to);
-        }
+        let total = Total::of(sums);
+        self.write(product, column, to, |[orbit, index], logarithms, column| {
+            let of_second_half = logarithms.iter().map(|logarithm| logarithm + count as u32);
+            let places: Vec<u32> = logarithms.iter().copied().chain(of_second_half).collect();
+            product.residues(&total, (orbit, index), &places, column);
+        });
     }
 
-    /// Adds the products of a few terms.
-    fn add(
-        &self,
-        product: MatrixProduct,
-        left: &[&'a [Poly]],
-        right: &[&'a [Poly]],
-        scratch: &mut Scratch,
-    ) {
-        let Layout { count, width, .. } = self.layout;
-        let rows = (2 * count).min(MOST_ROWS);
-        self.pack(product, right, self.block * width, width, &mut scratch.right);
-        for first_row in (0..2 * count).step_by(rows) {
-            self.pack(product, left, first_row, rows, &mut scratch.left);
-            product.add_products(
-                &scratch.left,
-                &scratch.right,
-                left.len(),
-                first_row,
-                &mut scratch.sums,
-            );
+    /// By tiles of seven products; a last term without another is one beside zeros.
+    fn run_by_strassen(&self, product: MatrixProduct, scratch: &mut Scratch, to: &mut [u32]) {
+        let Layout { count, .. } = self.layout;
+        let columns = self.layout.columns();
+        let Scratch { panels, sums, column, zeros } = scratch;
+        sums.iter_mut().for_each(Sums::clear);
+        let mut done = 0;
+        for (left, right) in self.left.chunks(2 * DEPTH).zip(self.right.chunks(2 * DEPTH)) {
+            let terms = left.len().div_ceil(2);
+            done += terms;
+            for ([rows_of, columns_of], sums) in FACTORS.iter().zip(sums.iter_mut()) {
+                let rows = self.mixed_words(left, *rows_of, 0, count, zeros);
+                let start = self.block * columns;
+                let of_columns = self.mixed_words(right, *columns_of, start, columns, zeros);
+                panels.add(product, [&[(0, rows)], &[(0, of_columns)]], sums);
+                if done.is_multiple_of(product.most_terms()) {
+                    product.reduce(sums);
+                }
+            }
         }
+        let tiles = columns / product.tile_columns();
+        self.write(product, column, to, |[orbit, index], logarithms, column| {
+            let half = column.len() / 2;
+            for (rows, column) in column.chunks_exact_mut(half).enumerate() {
+                let total = strassen::result(sums, rows, index / tiles);
+                product.residues(&total, (orbit, index % tiles), logarithms, column);
+            }
+        });
     }
 
-    /// Packs places of every orbit's two halves.
-    fn pack(
+    /// Words of one polynomial of each term.
+    fn words(
         &self,
-        product: MatrixProduct,
         terms: &[&'a [Poly]],
-        start: usize,
+        half: usize,
+        offset: usize,
         length: usize,
-        panel: &mut Panel,
-    ) {
-        let layout = self.layout;
-        let first = layout.start(self.group);
-        for (half, offset, length) in pieces(layout.count, start, length) {
-            let place = half * layout.count + offset - start;
-            // A piece of an orbit is one of the only orbit.
-            let start = first + offset;
-            let words = |polys: &&'a [Poly]| -> &'a [u32] {
-                &polys[half].limb(self.position)[start..start + layout.group * length]
-            };
-            product.pack(panel, place, &terms.iter().map(words).collect::<Vec<_>>());
-        }
+    ) -> Vec<Operand<'a>> {
+        let words = |polys: &&'a [Poly]| Operand::Plain(self.piece(polys, half, offset, length));
+        terms.iter().map(words).collect()
     }
 
-    /// Writes the sums of one orbit, rotation by rotation.
+    /// The same of both polynomials and every two terms, added up as `factor` says.
+    fn mixed_words<'z>(
+        &self,
+        terms: &[&'z [Poly]],
+        factor: Factor,
+        offset: usize,
+        length: usize,
+        zeros: &'z [u32],
+    ) -> Vec<Operand<'z>>
+    where
+        'a: 'z,
+    {
+        let mixed = |pair: &[&'z [Poly]]| {
+            factor.operand(|quarter| match pair.get(quarter.terms) {
+                Some(polys) => self.piece(polys, quarter.places, offset, length),
+                None => &zeros[..self.layout.group * length],
+            })
+        };
+        terms.chunks(2).map(mixed).collect()
+    }
+
+    /// So many words of every orbit of the group, from place `offset` on.
+    fn piece<'z>(&self, polys: &'z [Poly], half: usize, offset: usize, length: usize) -> &'z [u32] {
+        // A piece of an orbit is one of the only orbit.
+        let start = self.layout.start(self.group) + offset;
+        &polys[half].limb(self.position)[start..][..self.layout.group * length]
+    }
+
+    /// Writes what is summed, rotation by rotation. `residues` writes those of an orbit's column of
+    /// tiles, rows by their logarithms.
     fn write(
         &self,
         product: MatrixProduct,
-        orbit: usize,
-        logarithms: &[u32],
-        scratch: &mut Scratch,
+        column: &mut [u32],
         to: &mut [u32],
+        residues: impl Fn([usize; 2], &[u32], &mut [u32]),
     ) {
-        let Layout { count, width, .. } = self.layout;
-        let of_second_half = logarithms.iter().map(|logarithm| logarithm + count as u32);
-        let places: Vec<u32> = logarithms.iter().copied().chain(of_second_half).collect();
+        let Layout { count, group, width, .. } = self.layout;
         let tile = product.tile_columns();
-        for (index, start) in (0..width).step_by(tile).enumerate() {
-            let Scratch { sums, column, .. } = scratch;
-            product.residues(sums, orbit, index, &places, column);
-            let columns = tile.min(width - start);
-            let position = |column: usize| (self.block * width + start + column) % count;
-            let shifts: Vec<usize> =
-                (0..columns).map(|column| logarithms[position(column)] as usize).collect();
-            let rows = to.chunks_exact_mut(width).enumerate();
-            for (row, to) in rows {
-                let (half, rotation) = (row / count, row % count);
-                let column = &column[half * count * tile..][..count * tile];
-                let to = &mut to[start..start + columns];
-                for (place, (to, shift)) in to.iter_mut().zip(&shifts).enumerate() {
-                    *to = column[((rotation + shift) & (count - 1)) * tile + place];
+        for (orbit, to) in to.chunks_exact_mut(2 * count * width).enumerate() {
+            let logarithms = self.layout.logarithms(self.group * group + orbit);
+            for (index, start) in (0..width).step_by(tile).enumerate() {
+                residues([orbit, index], &logarithms, column);
+                let shifts: Vec<usize> = (start..width.min(start + tile))
+                    .map(|place| logarithms[self.layout.column(self.block, place)] as usize)
+                    .collect();
+                let rows = to.chunks_exact_mut(width).enumerate();
+                for (row, to) in rows {
+                    let (half, rotation) = (row / count, row % count);
+                    let column = &column[half * count * tile..][..count * tile];
+                    for (place, (to, shift)) in to[start..].iter_mut().zip(&shifts).enumerate() {
+                        *to = column[((rotation + shift) & (count - 1)) * tile + place];
+                    }
                 }
             }
         }
@@ -366,7 +462,8 @@ impl<'a> Task<'a> {
 impl UnswitchedProducts {
     /// For lists of as many ciphertexts of degree 1 and one basis; at least one.
     pub(crate) fn new(ring: &Ring, left: &[&[Poly]], right: &[&[Poly]], step: usize) -> Self {
-        Self::with(Instructions::widest(), ring, left, right, step)
+        let way = Layout::new(ring.log_n, step).way(left.len());
+        Self::with(Instructions::widest(), way, ring, left, right, step)
     }
 
     /// The diagonal products of two lists of runs of d ciphertexts.
@@ -385,6 +482,7 @@ impl UnswitchedProducts {
 
     fn with(
         instructions: Instructions,
+        way: Way,
         ring: &Ring,
         left: &[&[Poly]],
         right: &[&[Poly]],
@@ -403,14 +501,18 @@ impl UnswitchedProducts {
                 let (group, block) =
                     (index % tasks_of_limb / layout.blocks(), index % layout.blocks());
                 let task = Task { layout, position, group, block, left, right };
-                if layout.is_narrow() {
+                if way == Way::Words {
                     task.run_narrow(NarrowProduct::new(instructions, modulus), to);
                     return;
                 }
                 let product = MatrixProduct::new(instructions, modulus);
-                let fits = scratch.take().filter(|scratch| product.fits(&scratch.sums));
-                let scratch = scratch.insert(fits.unwrap_or_else(|| Scratch::new(product, layout)));
-                task.run(product, scratch, to);
+                let fits = scratch.take().filter(|scratch| product.fits(&scratch.sums[0]));
+                let scratch =
+                    scratch.insert(fits.unwrap_or_else(|| Scratch::new(product, layout, way)));
+                match way {
+                    Way::Strassen => task.run_by_strassen(product, scratch, to),
+                    _ => task.run_by_tiles(product, scratch, to),
+                }
             },
         );
         Self { basis, layout, words }
@@ -505,11 +607,9 @@ impl UnswitchedProducts {
                 let start = layout.start(index) + orbit * count;
                 for half in 0..2 {
                     let row = &from[((orbit * 2 + half) * count + rotation) * width..][..width];
-                    let pieces = pieces(count, block * width, width);
-                    for (words, (right, offset, length)) in
-                        row.chunks_exact(count.min(width)).zip(pieces)
-                    {
-                        to[2 * half + right][start + offset..][..length].copy_from_slice(words);
+                    let first = start + layout.column(block, 0);
+                    for (right, words) in row.chunks_exact(layout.columns()).enumerate() {
+                        to[2 * half + right][first..][..words.len()].copy_from_slice(words);
                     }
                 }
             }
@@ -654,6 +754,16 @@ mod tests {
     }
 
     fn check(log_n: u32, step: usize, terms: usize) {
+        check_way(Layout::new(log_n, step).way(terms), log_n, step, terms, ciphertexts);
+    }
+
+    fn check_way(
+        way: Way,
+        log_n: u32,
+        step: usize,
+        terms: usize,
+        ciphertexts: impl Fn(&Ring, usize, u32) -> Vec<[Poly; 2]>,
+    ) {
         let words = ntt_primes(log_n, 1 << 23..1 << 24).rev().take(2);
         let longer = ntt_primes(log_n, 1 << 29..1 << 30).rev().take(1);
         let primes: Vec<u32> = words.chain(longer).map(|q| q as u32).collect();
@@ -662,7 +772,8 @@ mod tests {
         let left: Vec<&[Poly]> = left.iter().map(|polys| &polys[..]).collect();
         let right: Vec<&[Poly]> = right.iter().map(|polys| &polys[..]).collect();
         for instructions in Instructions::all() {
-            let mut products = UnswitchedProducts::with(instructions, &ring, &left, &right, step);
+            let mut products =
+                UnswitchedProducts::with(instructions, way, &ring, &left, &right, step);
             assert_eq!((products.count(), products.step()), (ring.n() / 2 / step, step));
             let tried = [0, 1, 2, 3, products.count() / 2, products.count() - 1];
             for rotation in tried.into_iter().filter(|&rotation| rotation < products.count()) {
@@ -684,6 +795,45 @@ mod tests {
                 check(log_n, 1 << log_step, 3);
             }
         }
+    }
+
+    /// Polynomials of the residues that are largest in one way or another, in pairs.
+    fn extremes(ring: &Ring, count: usize, seed: u32) -> Vec<[Poly; 2]> {
+        let mut made = ciphertexts(ring, count, seed);
+        for (position, limb) in made.iter_mut().flatten().flat_map(Poly::limbs_mut) {
+            let q = ring.modulus(position).q;
+            let corners = [q - 1, q / 2, q / 2 + 1, 0, 1];
+            limb.iter_mut().for_each(|word| *word = corners[*word as usize % corners.len()]);
+        }
+        made
+    }
+
+    #[test]
+    fn seven_products_are_as_many_as_eight() {
+        for (log_n, step) in [(6, 1), (7, 1), (8, 2), (9, 1)] {
+            for terms in [1, 2, 3, 8, 33] {
+                check_way(Way::Strassen, log_n, step, terms, ciphertexts);
+                check_way(Way::Strassen, log_n, step, terms, extremes);
+            }
+        }
+    }
+
+    #[test]
+    fn seven_products_of_long_lists_are_exact() {
+        for terms in [2 * DEPTH - 1, 2 * DEPTH, 4 * DEPTH + 1] {
+            check_way(Way::Strassen, 6, 1, terms, extremes);
+        }
+    }
+
+    #[test]
+    fn lists_are_halved_where_that_takes_less_time() {
+        let (rotations, terms) = (LEAST_ROTATIONS_OF_STRASSEN, LEAST_TERMS_OF_STRASSEN);
+        let layout = |rotations: usize| Layout::new(12, (1 << 11) / rotations);
+        assert_eq!(layout(rotations).way(terms), Way::Strassen);
+        assert_eq!(layout(rotations).way(terms - 1), Way::Tiles);
+        assert_eq!(layout(rotations / 2).way(2 * terms), Way::Tiles);
+        assert_eq!(layout(MOST_NARROW).way(2 * terms), Way::Words);
+        check(10, (1 << 9) / rotations, terms + 1);
     }
 
     #[test]

@@ -29,7 +29,7 @@ use pulp::{Scalar, Simd};
 use vnni::Vnni;
 
 use super::modulus::Modulus;
-use super::tiles::{DEPTH, Panel, ROUNDING, Reduction, Sums};
+use super::tiles::{DEPTH, MOST_ROWS, Operand, Panel, ROUNDING, Reduction, Sums, Total, in_blocks};
 #[cfg(target_arch = "x86_64")]
 use super::word_product;
 
@@ -157,12 +157,8 @@ impl MatrixProduct {
         #[cfg(target_arch = "x86_64")]
         let instructions = match instructions {
             Instructions::Vnni(vnni, simd) if modulus.q < 1 << word_product::MOST_BITS => {
-                return Self {
-                    instructions,
-                    modulus,
-                    parts: Parts::Words(vnni, simd),
-                    terms: DEPTH,
-                };
+                let (parts, terms) = (Parts::Words(vnni, simd), word_product::MOST_TERMS);
+                return Self { instructions, modulus, parts, terms };
             }
             Instructions::Vnni(_, simd) => Instructions::Avx512(simd),
             other => other,
@@ -191,6 +187,16 @@ impl MatrixProduct {
         match self.parts {
             Parts::Halves => 3,
             _ => 1,
+        }
+    }
+
+    /// Terms after which sums are to be [reduced](Self::reduce).
+    pub(crate) fn most_terms(self) -> usize {
+        match self.parts {
+            #[cfg(target_arch = "x86_64")]
+            Parts::Words(..) => word_product::MOST_TERMS,
+            // Each is reduced as it is added to.
+            _ => usize::MAX,
         }
     }
 
@@ -230,7 +236,7 @@ impl MatrixProduct {
 
     /// Packs residues of one or more terms, in each term as many for each product, from place
     /// `start` of each product on.
-    pub(crate) fn pack(self, panel: &mut Panel, start: usize, terms: &[&[u32]]) {
+    pub(crate) fn pack(self, panel: &mut Panel, start: usize, terms: &[Operand<'_>]) {
         match self.parts {
             #[cfg(target_arch = "x86_64")]
             Parts::Words(_, simd) => simd.vectorize(
@@ -241,36 +247,31 @@ impl MatrixProduct {
         }
     }
 
-    /// Adds to every product's sums, from row `first_row` on, which begins a tile, the products
-    /// of its first `terms` packed terms. The sums are reduced before and afterwards.
-    pub(crate) fn add_products(
-        self,
-        left: &Panel,
-        right: &Panel,
-        terms: usize,
-        first_row: usize,
-        sums: &mut Sums,
-    ) {
+    /// Adds to every product's sums the products of its first `terms` packed terms.
+    pub(crate) fn add_products(self, left: &Panel, right: &Panel, terms: usize, sums: &mut Sums) {
         match self.parts {
             #[cfg(target_arch = "x86_64")]
             Parts::Words(vnni, simd) => vnni.vectorize(
                 #[inline(always)]
-                || {
-                    word_product::add_products(
-                        simd,
-                        self.modulus,
-                        left,
-                        right,
-                        terms,
-                        first_row,
-                        sums,
-                    );
-                },
+                || word_product::add_products(simd, left, right, terms, sums),
             ),
             _ => {
-                let kernel = AddProducts { product: self, left, right, terms, first_row, sums };
+                let kernel = AddProducts { product: self, left, right, terms, sums };
                 self.instructions.run(kernel);
             }
+        }
+    }
+
+    /// Reduces sums of [`Self::most_terms`], so that as many may be added again.
+    pub(crate) fn reduce(self, sums: &mut Sums) {
+        match self.parts {
+            #[cfg(target_arch = "x86_64")]
+            Parts::Words(..) => {
+                let sums = bytemuck::cast_slice_mut::<f64, i64>(sums.doubles.get_mut());
+                let reduced = Remainder::new(self.modulus);
+                sums.iter_mut().for_each(|sum| *sum = reduced.of(*sum));
+            }
+            _ => {}
         }
     }
 
@@ -278,20 +279,13 @@ impl MatrixProduct {
     /// `to`, whose rows are as wide as a tile.
     pub(crate) fn residues(
         self,
-        sums: &Sums,
-        product: usize,
-        column_tile: usize,
+        sums: &Total<'_>,
+        (product, column_tile): (usize, usize),
         places: &[u32],
         to: &mut [u32],
     ) {
-        self.instructions.run(Residues {
-            product: self,
-            sums,
-            index: product,
-            column_tile,
-            places,
-            to,
-        });
+        let index = (product, column_tile);
+        self.instructions.run(Residues { product: self, sums, index, places, to });
     }
 }
 
@@ -299,7 +293,7 @@ struct Pack<'a> {
     product: MatrixProduct,
     panel: &'a mut Panel,
     start: usize,
-    terms: &'a [&'a [u32]],
+    terms: &'a [Operand<'a>],
 }
 
 impl Pack<'_> {
@@ -307,31 +301,31 @@ impl Pack<'_> {
     #[inline(always)]
     fn write<const TILE: usize>(&mut self, part: usize, number: impl Fn(u32) -> f64) {
         let Self { panel, start, terms, .. } = self;
+        let modulus = self.product.modulus;
         let (plane, planes) = (panel.plane, panel.planes);
         let each = terms[0].len() / panel.products;
-        let is_whole = start.is_multiple_of(TILE) && each.is_multiple_of(TILE);
         for (group, terms) in terms.chunks(TERMS_AT_ONCE).enumerate() {
             let first = group * TERMS_AT_ONCE;
             let operands = panel.doubles.get_mut().chunks_exact_mut(planes * plane);
             for (product, operand) in operands.enumerate() {
                 let plane = &mut operand[part * plane..][..plane];
-                let words = product * each..(product + 1) * each;
-                if !is_whole {
-                    for (term, residues) in (first..).zip(terms) {
-                        for (place, &x) in (*start..).zip(&residues[words.clone()]) {
-                            let (tile, place) = (place / TILE, place % TILE);
-                            plane[(tile * DEPTH + term) * TILE + place] = number(x);
+                let mut place = *start;
+                while place < *start + each {
+                    let column = place % TILE;
+                    let columns = (TILE - column).min(*start + each - place);
+                    let from = product * each + place - *start;
+                    let tile = &mut plane[(place / TILE * DEPTH + first) * TILE..];
+                    let tile = tile.as_chunks_mut::<TILE>().0;
+                    for (to, term) in tile.iter_mut().zip(terms) {
+                        let residues: [u32; TILE] = term.residues(modulus, from, columns);
+                        let numbers = residues.map(&number);
+                        if columns == TILE {
+                            *to = numbers;
+                        } else {
+                            to[column..][..columns].copy_from_slice(&numbers[..columns]);
                         }
                     }
-                    continue;
-                }
-                let tiles = plane.chunks_exact_mut(TILE * DEPTH).skip(*start / TILE);
-                for (tile, from) in tiles.zip(words.step_by(TILE)) {
-                    let tile = tile[first * TILE..].as_chunks_mut::<TILE>().0;
-                    for (to, residues) in tile.iter_mut().zip(terms) {
-                        let residues = residues[from..].first_chunk().expect("a whole tile");
-                        *to = residues.map(&number);
-                    }
+                    place += columns;
                 }
             }
         }
@@ -370,32 +364,30 @@ struct AddProducts<'a> {
     left: &'a Panel,
     right: &'a Panel,
     terms: usize,
-    first_row: usize,
     sums: &'a mut Sums,
 }
 
 impl TileKernel for AddProducts<'_> {
     #[inline(always)]
     fn run<S: Simd, const R: usize, const V: usize>(self, simd: S) {
-        let Self { product, left, right, terms, first_row, sums } = self;
+        let Self { product, left, right, terms, sums } = self;
         let reduction = Reduction::new(simd, product.modulus.q);
         let row_tiles = sums.row_tiles;
         let length = R * sums.tile_columns;
-        let (plane, skipped) = (sums.plane, sums.place(first_row, 0));
+        let plane = sums.plane;
         let lefts = left.doubles.get().chunks_exact(left.plane);
         let rights = right.doubles.get().chunks_exact(right.plane);
         let sums = sums.doubles.get_mut().chunks_exact_mut(plane);
         for ((left, right), sums) in lefts.zip(rights).zip(sums) {
             let left = left.as_chunks::<R>().0;
             let right = bytemuck::cast_slice::<f64, S::f64s>(right).as_chunks::<V>().0;
-            let sums = &mut sums[skipped..];
-            for (column, right) in right.chunks_exact(DEPTH).enumerate() {
-                for (row, left) in left.chunks_exact(DEPTH).enumerate() {
-                    let sums = &mut sums[(column * row_tiles + row) * length..][..length];
-                    let sums = bytemuck::cast_slice_mut::<f64, S::f64s>(sums);
-                    let (left, right) = (&left[..terms], &right[..terms]);
-                    add_tile::<S, R, V>(simd, reduction, product.terms, left, right, sums);
-                }
+            let (columns, rows) = (right.len() / DEPTH, left.len() / DEPTH);
+            for (column, row) in in_blocks(columns, rows, MOST_ROWS / R) {
+                let sums = &mut sums[(column * row_tiles + row) * length..][..length];
+                let sums = bytemuck::cast_slice_mut::<f64, S::f64s>(sums);
+                let left = &left[row * DEPTH..][..terms];
+                let right = &right[column * DEPTH..][..terms];
+                add_tile::<S, R, V>(simd, reduction, product.terms, left, right, sums);
             }
         }
     }
@@ -438,41 +430,147 @@ fn add_tile<S: Simd, const R: usize, const V: usize>(
 
 struct Residues<'a> {
     product: MatrixProduct,
-    sums: &'a Sums,
-    index: usize,
-    column_tile: usize,
+    sums: &'a Total<'a>,
+    index: (usize, usize),
     places: &'a [u32],
     to: &'a mut [u32],
+}
+
+impl Residues<'_> {
+    /// Writes a residue for every place of a row, given where the row begins in a part of a matrix.
+    #[inline(always)]
+    fn write<const TILE: usize>(self, residues: impl Fn(&Total<'_>, usize) -> [u32; TILE]) {
+        let shape = self.sums.plus[0];
+        debug_assert_eq!(self.places.len(), shape.rows);
+        let (matrix, column_tile) = self.index;
+        let start = matrix * shape.planes * shape.plane;
+        let to = self.to.as_chunks_mut().0;
+        for (row, &place) in self.places.iter().enumerate() {
+            to[place as usize] = residues(self.sums, start + shape.place(row, column_tile));
+        }
+    }
+
+    #[inline(always)]
+    fn write_parts<const TILE: usize>(self) {
+        let modulus = self.product.modulus;
+        let plane = self.sums.plus[0].plane;
+        match self.product.parts {
+            Parts::Whole => {
+                let remainder = Reduced::new(modulus);
+                self.write::<TILE>(
+                    #[inline(always)]
+                    |sums, from| {
+                        let sums = sums.at::<f64, TILE>(from);
+                        let mut residues = [0; TILE];
+                        for (residue, &sum) in residues.iter_mut().zip(&sums) {
+                            *residue = remainder.canonical(remainder.of(sum));
+                        }
+                        residues
+                    },
+                );
+            }
+            Parts::Halves => {
+                let remainder = Reduced::new(modulus);
+                let shift = f64::from(1u32 << HALF_BITS);
+                self.write::<TILE>(
+                    #[inline(always)]
+                    |sums, from| {
+                        let part = |part| sums.at::<f64, TILE>(from + part * plane);
+                        let [uppers, lowers, boths] = [0, 1, 2].map(part);
+                        let mut residues = [0; TILE];
+                        let parts = uppers.iter().zip(&lowers).zip(&boths);
+                        for (residue, ((upper, lower), both)) in residues.iter_mut().zip(parts) {
+                            let middle = shift * upper + (both - upper - lower);
+                            let whole = shift * remainder.of(middle) + lower;
+                            *residue = remainder.canonical(remainder.of(whole));
+                        }
+                        residues
+                    },
+                );
+            }
+            #[cfg(target_arch = "x86_64")]
+            Parts::Words(..) => {
+                let remainder = Remainder::new(modulus);
+                self.write::<TILE>(
+                    #[inline(always)]
+                    |sums, from| {
+                        let sums = sums.at::<i64, TILE>(from);
+                        let mut residues = [0; TILE];
+                        for (residue, &sum) in residues.iter_mut().zip(&sums) {
+                            *residue = remainder.canonical(remainder.of(sum));
+                        }
+                        residues
+                    },
+                );
+            }
+        }
+    }
 }
 
 impl TileKernel for Residues<'_> {
     #[inline(always)]
     fn run<S: Simd, const R: usize, const V: usize>(self, _: S) {
-        let Self { product, sums, index, column_tile, places, to } = self;
-        let q = f64::from(product.modulus.q);
-        let inverse = 1.0 / q;
-        let reduced = |x: f64| x - q * ((x * inverse + ROUNDING) - ROUNDING);
-        let canonical = |x: f64| (x + if x < 0.0 { q } else { 0.0 }) as i32 as u32;
-        let width = sums.tile_columns;
-        let matrix = &sums.doubles.get()[index * sums.planes * sums.plane..];
-        debug_assert_eq!(places.len(), sums.rows);
-        for (row, &place) in places.iter().enumerate() {
-            let from = sums.place(row, column_tile);
-            let part = |part: usize| &matrix[part * sums.plane + from..][..width];
-            let to = &mut to[place as usize * width..][..width];
-            if let Parts::Halves = product.parts {
-                let shift = f64::from(1u32 << HALF_BITS);
-                let parts = part(0).iter().zip(part(1)).zip(part(2));
-                for (to, ((&upper, &lower), &both)) in to.iter_mut().zip(parts) {
-                    let middle = reduced(shift * upper + (both - upper - lower));
-                    *to = canonical(reduced(shift * middle + lower));
-                }
-            } else {
-                for (to, &x) in to.iter_mut().zip(part(0)) {
-                    *to = canonical(x);
-                }
-            }
+        match self.sums.plus[0].tile_columns {
+            32 => self.write_parts::<32>(),
+            16 => self.write_parts::<16>(),
+            8 => self.write_parts::<8>(),
+            _ => self.write_parts::<4>(),
         }
+    }
+}
+
+/// x - q round(x / q) of doubles.
+#[derive(Clone, Copy)]
+struct Reduced {
+    q: f64,
+    inverse: f64,
+}
+
+impl Reduced {
+    fn new(modulus: Modulus) -> Self {
+        let q = f64::from(modulus.q);
+        Self { q, inverse: 1.0 / q }
+    }
+
+    #[inline(always)]
+    fn of(self, x: f64) -> f64 {
+        x - self.q * ((x * self.inverse + ROUNDING) - ROUNDING)
+    }
+
+    /// The residue of what is reduced.
+    #[inline(always)]
+    fn canonical(self, x: f64) -> u32 {
+        (x + if x < 0.0 { self.q } else { 0.0 }) as i32 as u32
+    }
+}
+
+/// x - q round(x / q) of integers below 2^63.
+///
+/// Of sums of [`MatrixProduct::most_terms`] products the quotient is below 2^39, far from what a
+/// double cannot hold: it is wrong by one only where x / q is next to a half.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+struct Remainder {
+    q: i64,
+    inverse: f64,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Remainder {
+    fn new(modulus: Modulus) -> Self {
+        Self { q: i64::from(modulus.q), inverse: 1.0 / f64::from(modulus.q) }
+    }
+
+    #[inline(always)]
+    fn of(self, x: i64) -> i64 {
+        let quotient = (x as f64 * self.inverse + ROUNDING) - ROUNDING;
+        x - quotient as i64 * self.q
+    }
+
+    /// The residue of what is reduced.
+    #[inline(always)]
+    fn canonical(self, x: i64) -> u32 {
+        (x + if x < 0 { self.q } else { 0 }) as u32
     }
 }
 
@@ -480,6 +578,9 @@ impl TileKernel for Residues<'_> {
 mod tests {
     use super::*;
     use crate::ring::primes::ntt_primes;
+
+    /// Terms of which sums in 64 bits are not reduced, and may be added four times.
+    const LONGEST: usize = 1 << 15;
 
     /// Matrices of so many rows, `terms` of them.
     struct Matrix {
@@ -524,20 +625,25 @@ mod tests {
                 let cut = matrix.width / 3;
                 for piece in [0..cut, cut..matrix.width] {
                     let rows = matrix.residues.chunks_exact(matrix.width).skip(start).take(terms);
-                    let rows: Vec<&[u32]> = rows.map(|row| &row[piece.clone()]).collect();
+                    let rows: Vec<Operand<'_>> =
+                        rows.map(|row| Operand::Plain(&row[piece.clone()])).collect();
                     if !piece.is_empty() {
                         product.pack(panel, piece.start, &rows);
                     }
                 }
             }
-            product.add_products(&panels.0, &panels.1, terms, 0, &mut sums);
+            product.add_products(&panels.0, &panels.1, terms, &mut sums);
+            if (start + terms).is_multiple_of(product.most_terms()) {
+                product.reduce(&mut sums);
+            }
         }
+        let total = Total::of(&sums);
         let mut found = vec![0; left.width * right.width];
         let (width, rows) = (product.tile_columns(), left.width);
         let mut column = vec![0; rows * width];
         let places: Vec<u32> = (0..rows as u32).collect();
         for tile in 0..right.width.div_ceil(width) {
-            product.residues(&sums, 0, tile, &places, &mut column);
+            product.residues(&total, (0, tile), &places, &mut column);
             for (row, from) in column.chunks_exact(width).enumerate() {
                 let start = row * right.width + tile * width;
                 let count = width.min(right.width - tile * width);
@@ -603,6 +709,82 @@ mod tests {
                 for terms in [1, bound, bound + 1, DEPTH, DEPTH + 1, 3 * DEPTH + 5] {
                     for [x, y] in [[plus, plus], [plus, minus], [minus, minus], [q.q - 1, 1]] {
                         check(q, &Matrix::new(terms, 9, || x), &Matrix::new(terms, 17, || y));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sums_are_reduced_before_they_outgrow_64_bits() {
+        let [_, q] = primes(24);
+        for terms in [LONGEST, LONGEST + 1, 4 * LONGEST + 1] {
+            for [x, y] in [[q.q / 2, q.q / 2], [q.q / 2, q.q / 2 + 1]] {
+                check(q, &Matrix::new(terms, 1, || x), &Matrix::new(terms, 1, || y));
+            }
+        }
+    }
+
+    /// Sums of products of [`LONGEST`] terms, of one left and one right residue.
+    fn largest_sums(product: MatrixProduct, x: u32, y: u32) -> Sums {
+        let mut panels = (product.left_panel(1, 1), product.right_panel(1, 1));
+        product.pack(&mut panels.0, 0, &[Operand::Plain(&[x]); DEPTH]);
+        product.pack(&mut panels.1, 0, &[Operand::Plain(&[y]); DEPTH]);
+        let mut sums = product.sums(1, 1, 1);
+        for _ in 0..LONGEST / DEPTH {
+            product.add_products(&panels.0, &panels.1, DEPTH, &mut sums);
+        }
+        sums
+    }
+
+    #[test]
+    fn four_of_the_largest_sums_are_added_exactly() {
+        for bits in [14, 24, 26, 30] {
+            let [_, q] = primes(bits);
+            let (plus, minus) = (q.q / 2, q.q / 2 + 1);
+            for product in Instructions::all().into_iter().map(|all| MatrixProduct::new(all, q)) {
+                let [high, low] = [plus, minus].map(|y| largest_sums(product, plus, y));
+                let residue = |plus: Vec<&Sums>, minus: Vec<&Sums>| {
+                    let mut to = vec![0; product.tile_columns()];
+                    product.residues(&Total { plus, minus }, (0, 0), &[0], &mut to);
+                    to[0]
+                };
+                let once = q.mul(LONGEST as u32 % q.q, q.mul(plus, plus));
+                let expected = q.mul(4, once);
+                assert_eq!(residue(vec![&high; 4], vec![]), expected, "{product:?}");
+                assert_eq!(residue(vec![&high; 2], vec![&low; 2]), expected, "{product:?}");
+                let negative = q.sub(0, expected);
+                assert_eq!(residue(vec![&low; 4], vec![]), negative, "{product:?}");
+                assert_eq!(residue(vec![&low], vec![&high; 3]), negative, "{product:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn sums_and_differences_of_operands_are_residues_again() {
+        for bits in [20, 24, 30] {
+            let [_, q] = primes(bits);
+            let corners = [0, 1, q.q / 2, q.q / 2 + 1, q.q - 1];
+            let pairs = || corners.into_iter().flat_map(|x| corners.map(|y| (x, y)));
+            let [left, right]: [Vec<u32>; 2] =
+                [pairs().map(|(x, _)| x).collect(), pairs().map(|(_, y)| y).collect()];
+            for instructions in Instructions::all() {
+                let product = MatrixProduct::new(instructions, q);
+                let width = left.len();
+                for (operand, mix) in [
+                    (Operand::Sum(&left, &right), Modulus::add as fn(Modulus, u32, u32) -> u32),
+                    (Operand::Difference(&left, &right), Modulus::sub),
+                ] {
+                    let mut panels = (product.left_panel(1, width), product.right_panel(1, 1));
+                    product.pack(&mut panels.0, 0, &[operand]);
+                    product.pack(&mut panels.1, 0, &[Operand::Plain(&[q.q - 1])]);
+                    let mut sums = product.sums(1, width, 1);
+                    product.add_products(&panels.0, &panels.1, 1, &mut sums);
+                    let places: Vec<u32> = (0..width as u32).collect();
+                    let mut found = vec![0; width * product.tile_columns()];
+                    product.residues(&Total::of(&sums), (0, 0), &places, &mut found);
+                    for ((x, y), found) in pairs().zip(found.chunks(product.tile_columns())) {
+                        assert_eq!(found[0], q.sub(0, mix(q, x, y)), "{x} {y} {product:?}");
                     }
                 }
             }

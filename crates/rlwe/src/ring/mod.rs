@@ -18,6 +18,7 @@ pub(crate) mod poly;
 pub mod primes;
 #[cfg(test)]
 pub(crate) mod schoolbook;
+pub(crate) mod strassen;
 pub(crate) mod tiles;
 pub(crate) mod weighted_sums;
 pub mod wiped;

@@ -1,11 +1,17 @@
 //! Operands and sums of products of matrices of residues, tile by tile as they are read.
 
+use std::ops::{AddAssign, SubAssign};
+
 use pulp::Simd;
 
-/// Terms that are packed together: those of a column of tiles stay in the first-level cache.
-pub(crate) const DEPTH: usize = 256;
+use super::modulus::Modulus;
+
 /// Added to a double below 2^51 and taken off again, it rounds to a whole number.
 pub(super) const ROUNDING: f64 = 3.0 * (1u64 << 51) as f64;
+/// Terms that are packed together: those of a column of tiles stay in the first-level cache.
+pub(crate) const DEPTH: usize = 256;
+/// Rows that are worked on together: what is packed of them stays in the second-level cache.
+pub(super) const MOST_ROWS: usize = 512;
 /// Packed doubles begin at a line of the cache, as no load is to cross one.
 const LINE_BYTES: usize = 64;
 
@@ -36,6 +42,64 @@ impl Aligned {
     }
 }
 
+/// Residues of one term, some for each of several products: as they are, or of two the sum or the
+/// difference.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Operand<'a> {
+    Plain(&'a [u32]),
+    Sum(&'a [u32], &'a [u32]),
+    Difference(&'a [u32], &'a [u32]),
+}
+
+impl Operand<'_> {
+    pub(super) fn len(self) -> usize {
+        let (Self::Plain(x) | Self::Sum(x, _) | Self::Difference(x, _)) = self;
+        x.len()
+    }
+
+    /// The residues from number `from` on, so many of them, and zeros.
+    #[inline(always)]
+    pub(super) fn residues<const TILE: usize>(
+        self,
+        modulus: Modulus,
+        from: usize,
+        count: usize,
+    ) -> [u32; TILE] {
+        match self {
+            Self::Plain(x) => tile(x, from, count),
+            Self::Sum(x, y) => {
+                let (mut sums, others): ([u32; TILE], [u32; TILE]) =
+                    (tile(x, from, count), tile(y, from, count));
+                for (sum, &other) in sums.iter_mut().zip(&others) {
+                    *sum = modulus.add(*sum, other);
+                }
+                sums
+            }
+            Self::Difference(x, y) => {
+                let (mut differences, others): ([u32; TILE], [u32; TILE]) =
+                    (tile(x, from, count), tile(y, from, count));
+                for (difference, &other) in differences.iter_mut().zip(&others) {
+                    *difference = modulus.sub(*difference, other);
+                }
+                differences
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn tile<const TILE: usize>(residues: &[u32], from: usize, count: usize) -> [u32; TILE] {
+    let residues = &residues[from..];
+    match residues.first_chunk() {
+        Some(whole) if count == TILE => *whole,
+        _ => {
+            let mut tile = [0; TILE];
+            tile[..count].copy_from_slice(&residues[..count]);
+            tile
+        }
+    }
+}
+
 /// The operands on one side of several products, of up to [`DEPTH`] terms, packed: product by
 /// product, part by part of the residues, tile by tile, term by term.
 #[derive(Debug)]
@@ -60,6 +124,18 @@ impl Panel {
         let plane = places.div_ceil(tile) * tile * length;
         Self { tile, products, plane, planes, doubles: Aligned::new(products * planes * plane) }
     }
+}
+
+/// Tiles of sums by their columns and rows, all columns of a few rows first.
+pub(super) fn in_blocks(
+    columns: usize,
+    rows: usize,
+    rows_at_once: usize,
+) -> impl Iterator<Item = (usize, usize)> {
+    (0..rows).step_by(rows_at_once).flat_map(move |first| {
+        let block = first..rows.min(first + rows_at_once);
+        (0..columns).flat_map(move |column| block.clone().map(move |row| (column, row)))
+    })
 }
 
 /// Sums of several products: product by product, part by part, tile by tile, those of one column of
@@ -103,6 +179,45 @@ impl Sums {
     pub(super) fn place(&self, row: usize, column_tile: usize) -> usize {
         let tile = column_tile * self.row_tiles + row / self.tile_rows;
         (tile * self.tile_rows + row % self.tile_rows) * self.tile_columns
+    }
+}
+
+/// Sums less other sums, four at most in all, of one shape.
+#[derive(Clone, Debug)]
+pub(crate) struct Total<'a> {
+    pub(super) plus: Vec<&'a Sums>,
+    pub(super) minus: Vec<&'a Sums>,
+}
+
+impl<'a> Total<'a> {
+    /// These alone.
+    pub(crate) fn of(sums: &'a Sums) -> Self {
+        Self { plus: vec![sums], minus: vec![] }
+    }
+
+    /// The sums that begin at a place of all matrices.
+    #[inline(always)]
+    pub(super) fn at<T, const TILE: usize>(&self, from: usize) -> [T; TILE]
+    where
+        T: bytemuck::Pod + AddAssign + SubAssign,
+    {
+        let tile = |sums: &Sums| -> [T; TILE] {
+            let sums = bytemuck::cast_slice(&sums.doubles.get()[from..][..TILE]);
+            *sums.first_chunk().expect("a row of a tile")
+        };
+        let (first, others) = self.plus.split_first().expect("sums");
+        let mut total = tile(first);
+        for &sums in others {
+            for (total, &sum) in total.iter_mut().zip(&tile(sums)) {
+                *total += sum;
+            }
+        }
+        for &sums in &self.minus {
+            for (total, &sum) in total.iter_mut().zip(&tile(sums)) {
+                *total -= sum;
+            }
+        }
+        total
     }
 }
 

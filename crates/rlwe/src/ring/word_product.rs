@@ -5,17 +5,21 @@
 //! three products of integers make one (Karatsuba and Ofman 1962): u u', l l' and
 //! (u + l)(u' + l'), whose sum less the two others is the sum of u l' + l u'.
 //!
-//! Sums are held in 32 bits. Over [`DEPTH`] = 2^8 terms those of u u' and of l l' are at most
+//! Sums are held in 32 bits over [`DEPTH`] = 2^8 terms. Those of u u' and of l l' are at most
 //! 2^8 2^22 = 2^30 in magnitude. Those of (u + l)(u' + l') may wrap, and so may the differences:
 //! the sum of u l' + l u' is what it should be, modulo 2^32, and at least -2^31; it is less than
 //! 2^31, as u l' = 2^22 asks for u = l' = 2^11 or both -2^11, and l never is 2^11 and u = -2^11
 //! has l > 0. So every sum is exact.
+//!
+//! The three are put together in 64 bits, to the sum of the products itself: with h = (q - 1) / 2
+//! below 2^23, it stays below terms h^2 < 2^46 terms in magnitude. Nothing is reduced before
+//! [`MOST_TERMS`] = 2^15 are summed, so that four such sums may be added.
 
 use pulp::Simd;
 use pulp::x86::V4;
 
 use super::modulus::Modulus;
-use super::tiles::{DEPTH, Panel, Reduction, Sums};
+use super::tiles::{DEPTH, MOST_ROWS, Operand, Panel, Sums, in_blocks};
 
 /// Residues below 2 to this are cut into halves that have products in 16 bits.
 pub(super) const MOST_BITS: u32 = 24;
@@ -25,6 +29,8 @@ pub(super) const PARTS: usize = 3;
 pub(super) const TILE: (usize, usize) = (ROWS, COLUMNS);
 /// Doubles that one place of an operand takes in all its terms: four integers are as long as one.
 pub(super) const DOUBLES_OF_A_PLACE: usize = DEPTH / 4;
+/// Terms after which sums are to be reduced.
+pub(super) const MOST_TERMS: usize = 1 << 15;
 
 const ROWS: usize = 8;
 const COLUMNS: usize = 2 * LANES;
@@ -39,14 +45,17 @@ const PAIRS: usize = DEPTH / PAIR;
 const PAIRS_AT_ONCE: usize = 4;
 
 type Words = <V4 as Simd>::i32s;
-type Doubles = <V4 as Simd>::f64s;
+type Longs = <V4 as Simd>::i64s;
 /// The sums of a tile, of one part.
 type TileOfWords = [[Words; VECTORS]; ROWS];
 
 /// Packs residues of one or more terms, in each term as many for each product, from place `start`
 /// of each product on. What lacks of a pair is zero.
+///
+/// A line of the cache is read whole: the polynomials of all terms begin at one place of their
+/// pages, so that no second line of each would stay in the first-level cache.
 #[inline(always)]
-pub(super) fn pack(modulus: Modulus, panel: &mut Panel, start: usize, terms: &[&[u32]]) {
+pub(super) fn pack(modulus: Modulus, panel: &mut Panel, start: usize, terms: &[Operand<'_>]) {
     match panel.tile {
         ROWS => pack_tiles::<ROWS>(modulus, panel, start, terms),
         _ => pack_tiles::<COLUMNS>(modulus, panel, start, terms),
@@ -58,37 +67,40 @@ fn pack_tiles<const TILE: usize>(
     modulus: Modulus,
     panel: &mut Panel,
     start: usize,
-    terms: &[&[u32]],
+    terms: &[Operand<'_>],
 ) {
     let each = terms[0].len() / panel.products;
     let plane = 2 * panel.plane;
     let words: &mut [u32] = bytemuck::cast_slice_mut(panel.doubles.get_mut());
     for (group, terms) in terms.chunks(PAIR * PAIRS_AT_ONCE).enumerate() {
+        let pair = group * PAIRS_AT_ONCE;
         for (product, operand) in words.chunks_exact_mut(PARTS * plane).enumerate() {
-            let mut place = start;
-            while place < start + each {
-                let column = place % TILE;
-                let columns = (TILE - column).min(start + each - place);
-                let from = product * each + place - start;
-                let first = (place / TILE * PAIRS + group * PAIRS_AT_ONCE) * TILE + column;
-                for (terms, to) in terms.chunks(PAIR).zip((first..).step_by(TILE)) {
-                    let mut residues = [[0; TILE]; PAIR];
+            let mut done = 0;
+            while done < each {
+                let place = start + done;
+                let count = (LANES - place % LANES).min(each - done);
+                for (pair, terms) in (pair..).zip(terms.chunks(PAIR)) {
+                    let mut residues = [[0; LANES]; PAIR];
                     for (residues, term) in residues.iter_mut().zip(terms) {
-                        let term = &term[from..];
-                        match term.first_chunk() {
-                            Some(whole) if columns == TILE => *residues = *whole,
-                            _ => residues[..columns].copy_from_slice(&term[..columns]),
-                        }
+                        *residues = term.residues(modulus, product * each + done, count);
                     }
+                    let to = |place: usize| (place / TILE * PAIRS + pair) * TILE + place % TILE;
                     for (part, words) in packed(modulus.q, &residues).iter().enumerate() {
-                        let to = &mut operand[part * plane + to..];
-                        match to.first_chunk_mut() {
-                            Some(whole) if columns == TILE => *whole = *words,
-                            _ => to[..columns].copy_from_slice(&words[..columns]),
+                        let operand = &mut operand[part * plane..][..plane];
+                        if count == LANES {
+                            // No tile is smaller.
+                            let pieces = words.as_chunks::<ROWS>().0.iter().enumerate();
+                            for (index, words) in pieces {
+                                operand[to(place + index * ROWS)..][..ROWS].copy_from_slice(words);
+                            }
+                        } else {
+                            for (place, &word) in (place..).zip(&words[..count]) {
+                                operand[to(place)] = word;
+                            }
                         }
                     }
                 }
-                place += columns;
+                done += count;
             }
         }
     }
@@ -96,9 +108,9 @@ fn pack_tiles<const TILE: usize>(
 
 /// Upper halves, lower halves and their sums of the residues of two terms, two to a word.
 #[inline(always)]
-fn packed<const TILE: usize>(q: u32, residues: &[[u32; TILE]; PAIR]) -> [[u32; TILE]; PARTS] {
-    let mut words = [[0; TILE]; PARTS];
-    for place in 0..TILE {
+fn packed(q: u32, residues: &[[u32; LANES]; PAIR]) -> [[u32; LANES]; PARTS] {
+    let mut words = [[0; LANES]; PARTS];
+    for place in 0..LANES {
         let one = halves(q, residues[0][place]);
         let other = halves(q, residues[1][place]);
         for part in 0..PARTS {
@@ -117,21 +129,11 @@ fn halves(q: u32, x: u32) -> [i32; PARTS] {
     [upper, lower, upper + lower]
 }
 
-/// Adds to every product's sums, from row `first_row` on, which begins a tile, the products of its
-/// first `terms` packed terms. The sums are reduced before and afterwards.
+/// Adds to every product's sums the products of its first `terms` packed terms.
 #[inline(always)]
-pub(super) fn add_products(
-    simd: V4,
-    modulus: Modulus,
-    left: &Panel,
-    right: &Panel,
-    terms: usize,
-    first_row: usize,
-    sums: &mut Sums,
-) {
-    let reduction = Reduction::new(simd, modulus.q);
+pub(super) fn add_products(simd: V4, left: &Panel, right: &Panel, terms: usize, sums: &mut Sums) {
     let pairs = terms.div_ceil(PAIR);
-    let (row_tiles, skipped) = (sums.row_tiles, sums.place(first_row, 0));
+    let row_tiles = sums.row_tiles;
     let lefts = left.doubles.get().chunks_exact(PARTS * left.plane);
     let rights = right.doubles.get().chunks_exact(PARTS * right.plane);
     let of_products = sums.doubles.get_mut().chunks_exact_mut(sums.plane);
@@ -146,19 +148,17 @@ pub(super) fn add_products(
                 .as_chunks::<VECTORS>()
                 .0
         });
-        let sums = bytemuck::cast_slice_mut::<f64, Doubles>(&mut sums[skipped..]);
+        let sums = bytemuck::cast_slice_mut::<f64, Longs>(sums);
         let length = ROWS * VECTORS * 2;
-        for column in 0..rights[0].len() / PAIRS {
-            for row in 0..lefts[0].len() / PAIRS {
-                let mut parts = [[[simd.splat_i32s(0); VECTORS]; ROWS]; PARTS];
-                for (part, totals) in parts.iter_mut().enumerate() {
-                    let left = &lefts[part][row * PAIRS..][..pairs];
-                    let right = &rights[part][column * PAIRS..][..pairs];
-                    *totals = tile(simd, left, right);
-                }
-                let sums = &mut sums[(column * row_tiles + row) * length..][..length];
-                add_parts(simd, reduction, &parts, sums);
+        let (columns, rows) = (rights[0].len() / PAIRS, lefts[0].len() / PAIRS);
+        for (column, row) in in_blocks(columns, rows, MOST_ROWS / ROWS) {
+            let mut parts = [[[simd.splat_i32s(0); VECTORS]; ROWS]; PARTS];
+            for (part, totals) in parts.iter_mut().enumerate() {
+                let left = &lefts[part][row * PAIRS..][..pairs];
+                let right = &rights[part][column * PAIRS..][..pairs];
+                *totals = tile(simd, left, right);
             }
+            add_parts(simd, &parts, &mut sums[(column * row_tiles + row) * length..][..length]);
         }
     }
 }
@@ -182,37 +182,31 @@ fn tile(simd: V4, left: &[[i32; ROWS]], right: &[[Words; VECTORS]]) -> TileOfWor
 
 /// Adds 2^24 times the sums of the upper halves, 2^12 times the middle, and those of the lower.
 #[inline(always)]
-fn add_parts(
-    simd: V4,
-    reduction: Reduction<V4>,
-    parts: &[TileOfWords; PARTS],
-    sums: &mut [Doubles],
-) {
-    let shift = simd.splat_f64s(f64::from(1u32 << HALF_BITS));
+fn add_parts(simd: V4, parts: &[TileOfWords; PARTS], sums: &mut [Longs]) {
     let [uppers, lowers, boths] = parts.each_ref().map(|part| part.as_flattened());
     let words = uppers.iter().zip(lowers).zip(boths);
     for (((&upper, &lower), &both), sums) in words.zip(sums.as_chunks_mut::<2>().0) {
         let middle = simd.sub_i32s(simd.sub_i32s(both, upper), lower);
-        let upper = doubles(simd, upper);
-        let middle = doubles(simd, middle);
-        let lower = doubles(simd, lower);
+        let upper = shifted::<{ 2 * HALF_BITS }>(simd, upper);
+        let middle = shifted::<HALF_BITS>(simd, middle);
+        let lower = shifted::<0>(simd, lower);
         for (half, sum) in sums.iter_mut().enumerate() {
-            let upper = reduction.apply(simd, simd.mul_f64s(upper[half], shift));
-            let rest = simd.mul_add_e_f64s(middle[half], shift, lower[half]);
-            let total = simd.mul_add_e_f64s(upper, shift, rest);
-            *sum = reduction.apply(simd, simd.add_f64s(total, *sum));
+            let add = |x: Longs, y: Longs| -> Longs {
+                pulp::cast(simd.avx512f._mm512_add_epi64(pulp::cast(x), pulp::cast(y)))
+            };
+            *sum = add(*sum, add(upper[half], add(middle[half], lower[half])));
         }
     }
 }
 
-/// The words as doubles, the first eight and the others.
+/// The words times 2 to `SHIFT` in 64 bits, the first eight and the others.
 #[inline(always)]
-fn doubles(simd: V4, words: Words) -> [Doubles; 2] {
+fn shifted<const SHIFT: u32>(simd: V4, words: Words) -> [Longs; 2] {
     let words = pulp::cast(words);
     let first = simd.avx512f._mm512_castsi512_si256(words);
     let second = simd.avx512f._mm512_extracti64x4_epi64::<1>(words);
     [
-        pulp::cast(simd.avx512f._mm512_cvtepi32_pd(first)),
-        pulp::cast(simd.avx512f._mm512_cvtepi32_pd(second)),
+        simd.shl_const_i64x8::<SHIFT>(simd.convert_i32x8_to_i64x8(pulp::cast(first))),
+        simd.shl_const_i64x8::<SHIFT>(simd.convert_i32x8_to_i64x8(pulp::cast(second))),
     ]
 }
