@@ -10,7 +10,7 @@ use crate::ciphertext::{Ciphertext, Plaintext};
 use crate::decomposition::{Decomposition, decomposition_limbs, product_limbs};
 use crate::division::Division;
 use crate::keys::{Keys, Purpose, SwitchingKey};
-use crate::launch::{Buffer, Operation, pointwise, tensor};
+use crate::launch::{Buffer, Operation, Residues, pointwise, tensor};
 use crate::level::Level;
 use crate::parameters::Parameters;
 use crate::{Error, Result};
@@ -65,6 +65,11 @@ impl Evaluator {
         &self.parameters
     }
 
+    /// The ring on the device.
+    pub(crate) fn ring(&self) -> &Residues {
+        self.parameters.residues()
+    }
+
     pub(crate) fn check(&self, a: &Ciphertext, operation: &'static str) -> Result<()> {
         self.parameters.check_same(a.estimate.parameters(), operation)?;
         if a.key == self.keys.host().id() {
@@ -81,9 +86,7 @@ impl Evaluator {
         operation: &'static str,
     ) -> Result<&Level> {
         let level = self.parameters.level(a.estimate.level())?;
-        self.parameters
-            .device()
-            .require(self.parameters.residues().limb_bytes(limbs(level)), operation)?;
+        self.parameters.device().require(self.ring().limb_bytes(limbs(level)), operation)?;
         Ok(level)
     }
 
@@ -110,11 +113,7 @@ impl Evaluator {
     }
 
     fn unwritten(&self, limbs: usize, operation: &'static str) -> Result<Buffer> {
-        Buffer::unwritten(
-            self.parameters.device(),
-            self.parameters.residues().words(limbs),
-            operation,
-        )
+        Buffer::unwritten(self.parameters.device(), self.ring().words(limbs), operation)
     }
 
     /// a + b.
@@ -152,7 +151,7 @@ impl Evaluator {
             return Err(Error::Engine(rlwe::Error::DegreeMismatch { operation, expected, actual }));
         }
         let level = self.prepared(a, |level| a.polys() * level.limbs, operation)?;
-        let (ring, rows) = (self.parameters.residues(), &level.pairs[b.polys() - 1]);
+        let (ring, rows) = (self.ring(), &level.pairs[b.polys() - 1]);
         if a.polys() > b.polys() {
             let mut sum = a.polys.duplicate(operation)?;
             pointwise(ring, kind, &mut sum, None, &b.polys, rows)?;
@@ -168,14 +167,30 @@ impl Evaluator {
     /// # Errors
     /// As [`Self::add`].
     pub fn add_plain(&self, a: &Ciphertext, b: &Plaintext) -> Result<Ciphertext> {
-        let operation = "add a plaintext";
+        self.combined_with_plain(a, b, Operation::Add, "add a plaintext")
+    }
+
+    /// a - b for a plaintext b of the same level and scale.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub fn sub_plain(&self, a: &Ciphertext, b: &Plaintext) -> Result<Ciphertext> {
+        self.combined_with_plain(a, b, Operation::Subtract, "subtract a plaintext")
+    }
+
+    fn combined_with_plain(
+        &self,
+        a: &Ciphertext,
+        b: &Plaintext,
+        kind: Operation,
+        operation: &'static str,
+    ) -> Result<Ciphertext> {
         self.check(a, operation)?;
         let estimate = a.estimate.add_plain(&b.estimate)?;
         let level = self.prepared(a, |level| a.polys() * level.limbs, operation)?;
-        let mut sum = a.polys.duplicate(operation)?;
-        let rows = &level.with_plaintext[0];
-        pointwise(self.parameters.residues(), Operation::Add, &mut sum, None, &b.poly, rows)?;
-        Ok(a.with(estimate, sum))
+        let mut result = a.polys.duplicate(operation)?;
+        pointwise(self.ring(), kind, &mut result, None, &b.poly, &level.with_plaintext[0])?;
+        Ok(a.with(estimate, result))
     }
 
     /// a * b for a plaintext b of the same level, not rescaled.
@@ -188,7 +203,7 @@ impl Evaluator {
         let estimate = a.estimate.multiply_plain(&b.estimate)?;
         let level = self.prepared(a, |level| a.polys() * level.limbs, operation)?;
         let mut product = self.unwritten(a.polys() * level.limbs, operation)?;
-        let (ring, rows) = (self.parameters.residues(), &level.with_plaintext[a.polys() - 1]);
+        let (ring, rows) = (self.ring(), &level.with_plaintext[a.polys() - 1]);
         pointwise(ring, Operation::Multiply, &mut product, Some(&a.polys), &b.poly, rows)?;
         Ok(a.with(estimate, product))
     }
@@ -212,7 +227,7 @@ impl Evaluator {
         let estimate = a.estimate.multiply_lazily(&b.estimate)?;
         let level = self.prepared(a, |level| 3 * level.limbs, operation)?;
         let mut product = self.unwritten(3 * level.limbs, operation)?;
-        let ring = self.parameters.residues();
+        let ring = self.ring();
         tensor(ring, &mut product, &a.polys, &b.polys, &level.positions)?;
         Ok(a.with(estimate, product))
     }
@@ -238,12 +253,24 @@ impl Evaluator {
     /// # Errors
     /// As [`Self::add`].
     pub fn relinearize_and_rescale(&self, a: &Ciphertext) -> Result<Ciphertext> {
+        self.finished(a, a.estimate.relinearize_and_rescale()?)
+    }
+
+    /// [`Self::relinearize_and_rescale`] to `scale`, which is what the scale of a comes to.
+    pub(crate) fn relinearize_and_rescale_to(
+        &self,
+        a: &Ciphertext,
+        scale: f64,
+    ) -> Result<Ciphertext> {
+        self.finished(a, a.estimate.relinearize_and_rescale_to(scale)?)
+    }
+
+    fn finished(&self, a: &Ciphertext, estimate: Estimate) -> Result<Ciphertext> {
         let operation = "rescale";
         if a.estimate.degree() == 1 {
-            return self.rescale(a);
+            return self.divided(a, estimate, operation);
         }
         self.check(a, operation)?;
-        let estimate = a.estimate.relinearize_and_rescale()?;
         let level = self.parameters.level(a.estimate.level())?;
         let division = level.rescale_from_extended.as_ref();
         let division = division.expect("a level that can be rescaled, as the estimate was");
@@ -259,16 +286,15 @@ impl Evaluator {
         operation: &'static str,
     ) -> Result<Ciphertext> {
         let limbs = decomposition_limbs(level) + product_limbs(level) + division.limbs(2);
-        let (purpose, working) =
-            (Purpose::Relinearisation, self.parameters.residues().limb_bytes(limbs));
+        let (purpose, working) = (Purpose::Relinearisation, self.ring().limb_bytes(limbs));
         self.reserve(&[purpose], a, working, operation)?;
         let key = self.key(purpose, a, working, operation)?;
         let decomposition = Decomposition::new(&self.parameters, level, &a.polys, 2, operation)?;
         let mut sums = decomposition.relinearised(&key, operation)?;
         drop(decomposition);
-        let (ring, rows) = (self.parameters.residues(), &level.pairs_in_extended);
+        let (ring, rows) = (self.ring(), &level.pairs_in_extended);
         pointwise(ring, Operation::Add, &mut sums, None, &a.polys, rows)?;
-        Ok(a.with(estimate, division.apply(self.parameters.residues(), &sums, 2, operation)?))
+        Ok(a.with(estimate, division.apply(ring, &sums, 2, operation)?))
     }
 
     /// Divides by the modulus of one level.
@@ -276,18 +302,23 @@ impl Evaluator {
     /// # Errors
     /// As [`Self::add`].
     pub fn rescale(&self, a: &Ciphertext) -> Result<Ciphertext> {
-        let operation = "rescale";
+        self.divided(a, a.estimate.rescale()?, "rescale")
+    }
+
+    fn divided(
+        &self,
+        a: &Ciphertext,
+        estimate: Estimate,
+        operation: &'static str,
+    ) -> Result<Ciphertext> {
         self.check(a, operation)?;
-        let estimate = a.estimate.rescale()?;
+        let ring = self.ring();
         let level = self.parameters.level(a.estimate.level())?;
         let division = level.rescale.as_ref();
         let division = division.expect("a level that can be rescaled, as the estimate was");
-        let bytes = self.parameters.residues().limb_bytes(division.limbs(a.polys()));
+        let bytes = ring.limb_bytes(division.limbs(a.polys()));
         self.parameters.device().require(bytes, operation)?;
-        Ok(a.with(
-            estimate,
-            division.apply(self.parameters.residues(), &a.polys, a.polys(), operation)?,
-        ))
+        Ok(a.with(estimate, division.apply(ring, &a.polys, a.polys(), operation)?))
     }
 
     /// Rotates to the left: slot i of the result is slot i + k of a, cyclically.
@@ -307,7 +338,7 @@ impl Evaluator {
         let operation = "rotate";
         self.check(a, operation)?;
         let slots = a.estimate.slots() as i64;
-        let log_n = self.parameters.residues().log_n();
+        let log_n = self.ring().log_n();
         let moves = ks.iter().map(|k| {
             let k = k.rem_euclid(slots);
             (k != 0).then(|| (Purpose::Rotation(k), rotation_element(log_n, k)))
@@ -323,7 +354,7 @@ impl Evaluator {
     pub fn conjugate(&self, a: &Ciphertext) -> Result<Ciphertext> {
         let operation = "conjugate";
         self.check(a, operation)?;
-        let element = conjugation_element(self.parameters.residues().log_n());
+        let element = conjugation_element(self.ring().log_n());
         let moves = vec![Some((Purpose::Conjugation, element))];
         let mut moved = self.moved(a, moves, vec![a.estimate.conjugate()?], operation)?;
         Ok(moved.remove(0))
@@ -345,8 +376,7 @@ impl Evaluator {
         let step = product_limbs(level) + division.limbs(2);
         let purposes: Vec<Purpose> = moves.iter().flatten().map(|&(purpose, _)| purpose).collect();
         let results = (purposes.len() - 1) * 2 * level.limbs;
-        let working =
-            self.parameters.residues().limb_bytes(decomposition_limbs(level) + step + results);
+        let working = self.ring().limb_bytes(decomposition_limbs(level) + step + results);
         self.reserve(&purposes, a, working, operation)?;
         let decomposition = Decomposition::new(&self.parameters, level, &a.polys, 1, operation)?;
         let mut results = purposes.len();
@@ -354,10 +384,10 @@ impl Evaluator {
             let Some((purpose, element)) = moving else { return Ok(a.clone()) };
             results -= 1;
             let limbs = step + results * 2 * level.limbs;
-            let working = self.parameters.residues().limb_bytes(limbs);
+            let working = self.ring().limb_bytes(limbs);
             let key = self.key(purpose, a, working, operation)?;
             let sums = decomposition.rotated(&key, element, operation)?;
-            let polys = division.apply(self.parameters.residues(), &sums, 2, operation)?;
+            let polys = division.apply(self.ring(), &sums, 2, operation)?;
             Ok(a.with(estimate, polys))
         };
         moves.into_iter().zip(estimates).map(image).collect()

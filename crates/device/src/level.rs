@@ -121,6 +121,11 @@ impl Level {
         })
     }
 
+    /// Positions of the level's primes.
+    pub(crate) fn basis(&self) -> &[usize] {
+        &self.table.basis
+    }
+
     /// The tables for a key of `key_level`, which has digits of these numbers and primes at these
     /// positions.
     pub(crate) fn switching(

@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 mod ciphertext;
+mod combination;
 mod decomposition;
 mod division;
 mod error;
@@ -17,6 +18,8 @@ pub mod launch;
 mod level;
 mod linear_transform;
 mod parameters;
+mod polynomial;
+mod scalars;
 
 pub use ciphertext::{Ciphertext, Plaintext};
 pub use error::{Error, Result};

@@ -126,7 +126,7 @@ impl Evaluator {
         self.check(a, APPLY)?;
         let estimate = a.estimate.linear_transform(&transform.host)?;
         let level = self.parameters().level(a.estimate.level())?;
-        let (ring, split) = (self.parameters().residues(), transform.host.split());
+        let (ring, split) = (self.ring(), transform.host.split());
         let rotations = split.rotations();
         let purposes: Vec<Purpose> = rotations.into_iter().map(Purpose::Rotation).collect();
         let babies = split.baby_steps.len() * product_limbs(level);
@@ -153,7 +153,7 @@ impl Evaluator {
         steps: &[i64],
         keys: impl Fn(i64) -> Result<Arc<SwitchingKey>>,
     ) -> Result<Buffer> {
-        let (parameters, ring) = (self.parameters(), self.parameters().residues());
+        let (parameters, ring) = (self.parameters(), self.ring());
         let limbs = product_limbs(level);
         let words = ring.words(steps.len() * limbs);
         let mut rotations = Buffer::unwritten(ring.device(), words, APPLY)?;
@@ -179,7 +179,7 @@ impl Evaluator {
         giant: &Giant,
         rotations: &Buffer,
     ) -> Result<[Buffer; 2]> {
-        let ring = self.parameters().residues();
+        let ring = self.ring();
         let sum = || Buffer::unwritten(ring.device(), ring.words(level.extended), APPLY);
         let [mut first, mut second] = [sum()?, sum()?];
         let positions = &level.extended_positions;
@@ -197,7 +197,7 @@ impl Evaluator {
         keys: impl Fn(i64) -> Result<Arc<SwitchingKey>>,
         total: Option<Buffer>,
     ) -> Result<Buffer> {
-        let (parameters, ring) = (self.parameters(), self.parameters().residues());
+        let (parameters, ring) = (self.parameters(), self.ring());
         let rotated = if step == 0 {
             let words = ring.words(product_limbs(level));
             let mut both = Buffer::unwritten(ring.device(), words, APPLY)?;

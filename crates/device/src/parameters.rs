@@ -50,6 +50,11 @@ impl Parameters {
         &self.0.residues
     }
 
+    /// The prime at a position.
+    pub(crate) fn prime(&self, position: usize) -> u32 {
+        self.0.primes[position]
+    }
+
     /// The tables of a level.
     pub(crate) fn level(&self, level: usize) -> Result<&Level> {
         let host = self.host();
@@ -61,7 +66,7 @@ impl Parameters {
         if let Some(level) = cell.get() {
             return Ok(level);
         }
-        let made = Level::new(self.device(), &table()?, |position| self.0.primes[position])?;
+        let made = Level::new(self.device(), &table()?, |position| self.prime(position))?;
         Ok(cell.get_or_init(|| made))
     }
 }

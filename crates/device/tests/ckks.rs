@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{Bench, ROTATIONS, assert_same, insecure, software, software_in_both_orders};
-use device::{Device, Error, Evaluator, Parameters};
-use rlwe::ckks::{self, Encoding, ParametersLiteral};
+use common::{Bench, ROTATIONS, assert_same, in_both_orders, insecure, roomy, with_budget};
+use device::{Error, Evaluator, Parameters};
+use rlwe::ckks::{self, Complex64, Encoding, ParametersLiteral};
 
 /// Every operation at one level.
 fn check_level(bench: &Bench, evaluator: &Evaluator, level: usize) {
@@ -21,6 +21,15 @@ fn check_level(bench: &Bench, evaluator: &Evaluator, level: usize) {
     same(evaluator.add(&x, &y), host.add(&a, &b), "add");
     same(evaluator.sub(&x, &y), host.sub(&a, &b), "sub");
     same(evaluator.add_plain(&x, &z), host.add_plain(&a, &plaintext), "add_plain");
+    same(evaluator.sub_plain(&x, &z), host.sub_plain(&a, &plaintext), "sub_plain");
+    same(evaluator.negate(&x), host.negate(&a), "negate");
+    let half = Complex64::new(-0.5, 0.0);
+    same(evaluator.add_real(&x, half.re), host.add_scalar(&a, half), "add_real");
+    for factor in [0, -3, 1 << 40] {
+        let (found, expected) =
+            (evaluator.multiply_integer(&x, factor), host.multiply_integer(&a, factor));
+        same(found, expected, "multiply_integer");
+    }
     for (k, rotated) in ROTATIONS.iter().zip(evaluator_rotations(evaluator, &x, level)) {
         assert_same(&rotated, &host.rotate(&a, *k).unwrap(), &format!("hoisted by {k}"));
     }
@@ -35,6 +44,9 @@ fn check_level(bench: &Bench, evaluator: &Evaluator, level: usize) {
     }
     same(evaluator.multiply(&x, &y), host.multiply(&a, &b), "multiply");
     same(evaluator.multiply_plain(&x, &z), host.multiply_plain(&a, &plaintext), "multiply_plain");
+    let (found, expected) =
+        (evaluator.multiply_real(&x, half.re, None), host.multiply_scalar(&a, half, None));
+    same(found, expected, "multiply_real");
     let product = host.multiply_lazily(&a, &b).unwrap();
     let sent = evaluator.multiply_lazily(&x, &y).unwrap();
     assert_same(&sent, &product, "multiply_lazily");
@@ -69,7 +81,7 @@ fn evaluator_rotations(
 
 fn check_set(literal: ParametersLiteral) {
     let bench = Bench::new(literal);
-    for device in software_in_both_orders() {
+    for device in in_both_orders() {
         let evaluator = bench.on(&device);
         (0..=bench.parameters.max_level()).for_each(|level| check_level(&bench, &evaluator, level));
     }
@@ -99,7 +111,7 @@ fn a_secure_set_has_the_residues_of_the_cpu() {
 #[test]
 fn sparse_packings_rotate_within_their_slots() {
     let bench = Bench::new(insecure(8, 2, 40.0, None));
-    let evaluator = bench.on(&software());
+    let evaluator = bench.on(&roomy());
     let values: Vec<f64> = (0..16).map(f64::from).collect();
     let plaintext = bench.parameters.encode_real(&values, Encoding::at(2).within(16.0)).unwrap();
     let a = bench.secret.encrypt(&plaintext).unwrap();
@@ -117,14 +129,14 @@ fn sparse_packings_rotate_within_their_slots() {
 fn keys_that_do_not_fit_together_take_turns() {
     let bench = Bench::new(insecure(8, 3, 40.0, None));
     let a = bench.ciphertext(3, 1);
-    let whole = software();
+    let whole = roomy();
     let evaluator = bench.on(&whole);
     let x = evaluator.parameters().send(&a).unwrap();
     let expected: Vec<_> = evaluator.rotate_hoisted(&x, &[1, -3, 0]).unwrap();
     evaluator.conjugate(&x).unwrap();
     let all_keys = 3 * bench.parameters.evaluation_key_bytes(3).unwrap() as u64;
     // Room for all but one of the three keys, while the same work is done.
-    let tight = Device::software(whole.memory().used + all_keys * 2 / 3);
+    let tight = with_budget(whole.memory().used + all_keys * 2 / 3);
     let evaluator = bench.on(&tight);
     let x = evaluator.parameters().send(&a).unwrap();
     for _ in 0..2 {
@@ -141,11 +153,11 @@ fn keys_that_do_not_fit_together_take_turns() {
 #[test]
 fn what_does_not_fit_is_refused_before_it_runs() {
     let bench = Bench::new(insecure(8, 3, 40.0, None));
-    let roomy = software();
+    let roomy = roomy();
     let parameters = Parameters::new(&roomy, &bench.parameters).unwrap();
     let a = bench.ciphertext(3, 1);
     let _x = parameters.send(&a).unwrap();
-    let small = Device::software(roomy.memory().used + 100_000);
+    let small = with_budget(roomy.memory().used + 100_000);
     let evaluator = bench.on(&small);
     let x = evaluator.parameters().send(&a).unwrap();
     // The level's own tables are made before the question, and stay.
@@ -164,14 +176,14 @@ fn what_does_not_fit_is_refused_before_it_runs() {
 fn operands_of_others_are_refused() {
     let (bench, other) =
         (Bench::new(insecure(6, 2, 40.0, None)), Bench::new(insecure(6, 2, 40.0, None)));
-    let evaluator = bench.on(&software());
+    let evaluator = bench.on(&roomy());
     let foreign = evaluator.parameters().send(&other.ciphertext(2, 1)).unwrap();
     let refused = evaluator.add(&foreign, &foreign).unwrap_err();
     assert!(matches!(refused, Error::Engine(rlwe::Error::KeyMismatch { .. })));
     let elsewhere = Bench::new(insecure(7, 2, 40.0, None));
     let refused = evaluator.parameters().send(&elsewhere.ciphertext(2, 1)).unwrap_err();
     assert!(matches!(refused, Error::Engine(rlwe::Error::ParametersMismatch { .. })));
-    let (a, b) = (bench.ciphertext(2, 1), bench.on(&software()));
+    let (a, b) = (bench.ciphertext(2, 1), bench.on(&roomy()));
     let (x, y) = (evaluator.parameters().send(&a).unwrap(), b.parameters().send(&a).unwrap());
     assert!(matches!(evaluator.add(&x, &y).unwrap_err(), Error::DifferentDevices { .. }));
     let high = evaluator.parameters().send(&bench.ciphertext(1, 1)).unwrap();

@@ -1,7 +1,5 @@
 //! A GPU where there is one; else the errors that say what is missing.
 
-mod common;
-
 use device::launch::compile;
 use device::{Device, Error};
 

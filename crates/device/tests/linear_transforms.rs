@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Bench, assert_same, insecure, software, software_in_both_orders};
-use device::{Device, Error};
+use common::{Bench, assert_same, in_both_orders, insecure, roomy, with_budget};
+use device::Error;
 use rlwe::ckks::{Complex64, Diagonals, Encoding, LinearTransform, ParametersLiteral};
 
 const INDICES: [i64; 9] = [-1, 0, 1, 2, 4, 5, 7, 11, 13];
@@ -38,7 +38,7 @@ fn transforms_have_the_residues_of_the_cpu_at_every_level() {
     for literal in [insecure(8, 4, 40.0, Some(2)), insecure(10, 2, 40.0, Some(1))] {
         let bench = bench(literal);
         let levels = 1..=bench.parameters.max_level();
-        let both = software_in_both_orders();
+        let both = in_both_orders();
         for (device, level) in
             both.iter().flat_map(|device| levels.clone().map(move |l| (device, l)))
         {
@@ -71,7 +71,7 @@ fn more_diagonals_than_one_lazy_sum_holds_are_added_up() {
     let transform =
         LinearTransform::new(&bench.parameters, &diagonals, slots, encoding, Some(32)).unwrap();
     let a = bench.ciphertext(2, 1);
-    let evaluator = bench.on(&software());
+    let evaluator = bench.on(&roomy());
     let x = evaluator.parameters().send(&a).unwrap();
     let sent = evaluator.parameters().send_transform(&transform).unwrap();
     let expected = bench.host.linear_transform(&a, &transform).unwrap();
@@ -87,7 +87,7 @@ fn transforms_run_in_the_memory_that_they_ask_for_and_are_refused_with_less() {
     // The least budget that is not refused, to the size of a key.
     let mut refused = 0;
     for budget in (1..).map(|keys| keys * key) {
-        let device = Device::software(budget);
+        let device = with_budget(budget);
         let Ok(parameters) = device::Parameters::new(&device, &bench.parameters) else { continue };
         let evaluator = device::Evaluator::new(&parameters, bench.keys.clone()).unwrap();
         let Ok(x) = parameters.send(&a) else { continue };

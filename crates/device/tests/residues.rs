@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{numbers, software};
+use common::{numbers, roomy};
 use device::launch::{
-    Buffer, ConstantOperation, Operation, Residues, Row, Rows, Table, permute, pointwise, tensor,
-    with_constants,
+    Buffer, ConstantOperation, Operation, Residues, Row, Rows, Table, forward, permute, pointwise,
+    tensor, with_constants,
 };
 use rlwe::ring::primes::ntt_primes;
 use rlwe::tables::{PrimeTable, conjugation_element, rotation_element};
@@ -32,7 +32,7 @@ fn residues(seed: u64, primes: &[PrimeTable]) -> Vec<u32> {
 }
 
 fn check(kind: Operation, expected: impl Fn(u128, u128, u128) -> u128) {
-    let (device, primes) = (software(), primes());
+    let (device, primes) = (roomy(), primes());
     let ring = Residues::new(&device, LOG_N, &primes).unwrap();
     let (x, y) = (residues(1, &primes), residues(7, &primes));
     let sent = [&x, &y].map(|words| Buffer::copied(&device, words, "test").unwrap());
@@ -67,7 +67,7 @@ fn residues_are_added_subtracted_and_multiplied() {
 #[test]
 fn limbs_are_combined_with_constants() {
     use ConstantOperation::{AddConstant, AddScaled, Scale};
-    let (device, primes) = (software(), primes());
+    let (device, primes) = (roomy(), primes());
     let ring = Residues::new(&device, LOG_N, &primes).unwrap();
     let (x, y) = (residues(1, &primes), residues(7, &primes));
     let second = Buffer::copied(&device, &y, "test").unwrap();
@@ -96,7 +96,7 @@ fn limbs_are_combined_with_constants() {
 
 #[test]
 fn products_of_pairs_have_three_coefficients() {
-    let (device, primes) = (software(), primes());
+    let (device, primes) = (roomy(), primes());
     let ring = Residues::new(&device, LOG_N, &primes).unwrap();
     let pairs = [1, 21].map(|seed| {
         let pair = [residues(seed, &primes), residues(seed + 10, &primes)];
@@ -117,7 +117,7 @@ fn products_of_pairs_have_three_coefficients() {
 
 #[test]
 fn automorphisms_move_values_to_other_points() {
-    let device = software();
+    let device = roomy();
     for log_n in [5, 8, 11] {
         let n = 1usize << log_n;
         let ring = Residues::new(&device, log_n, &[]).unwrap();
@@ -139,4 +139,37 @@ fn automorphisms_move_values_to_other_points() {
             }
         }
     }
+}
+
+/// A ring, three limbs of each of two buffers, and one row.
+fn refused(row: Row, run: impl Fn(&Residues, &mut Buffer, &Buffer, &Rows)) {
+    let device = roomy();
+    let ring = Residues::new(&device, LOG_N, &primes()).unwrap();
+    let mut to = Buffer::copied(&device, &vec![0; 3 * N], "test").unwrap();
+    let from = to.duplicate("test").unwrap();
+    run(&ring, &mut to, &from, &Rows::new(&device, &[row]).unwrap());
+}
+
+#[test]
+#[should_panic(expected = "limbs of the buffers")]
+fn no_kernel_writes_beyond_its_buffer() {
+    refused(Row { prime: 0, to: 3, first: 0, second: 0 }, |ring, to, from, rows| {
+        pointwise(ring, Operation::Add, to, None, from, rows).unwrap();
+    });
+}
+
+#[test]
+#[should_panic(expected = "limbs of the buffers")]
+fn no_kernel_reads_limbs_that_are_marked_absent_unless_it_looks() {
+    refused(Row { prime: 0, to: 0, first: u32::MAX, second: 0 }, |ring, to, from, rows| {
+        permute(ring, to, from, rows, 5).unwrap();
+    });
+}
+
+#[test]
+#[should_panic(expected = "primes of the ring")]
+fn no_kernel_takes_primes_that_the_ring_does_not_have() {
+    refused(Row { prime: 3, to: 0, first: 0, second: 0 }, |ring, to, from, rows| {
+        forward(ring, to, Some(from), rows).unwrap();
+    });
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{numbers, software_in_both_orders};
+use common::{in_both_orders, numbers};
 use device::Device;
 use device::launch::{Buffer, Residues, Row, Rows, forward, inverse};
 use rlwe::ring::primes::ntt_primes;
@@ -65,7 +65,7 @@ fn check(device: &Device, log_n: u32) {
 
 #[test]
 fn transforms_equal_those_of_the_cpu_in_every_ring() {
-    for device in software_in_both_orders() {
+    for device in in_both_orders() {
         (5..=17).for_each(|log_n| check(&device, log_n));
     }
 }

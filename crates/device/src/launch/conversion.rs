@@ -43,6 +43,13 @@ impl ConversionTables {
     ) -> Result<Self> {
         assert_eq!(sources.len(), table.sources.len(), "a limb for every source");
         assert_eq!(targets.len(), table.targets.len(), "a limb for every target");
+        for constants in [&table.factors, &table.halves, &table.reciprocals] {
+            assert_eq!(constants.len(), sources.len(), "a constant for every source");
+        }
+        assert_eq!(table.offsets.len(), targets.len(), "a constant for every target");
+        let terms = (sources.len() + 1) * targets.len();
+        assert_eq!(table.weights.len(), terms, "a weight for every term");
+        assert!((1..64).contains(&table.shift), "a shift of 64 bits");
         let source =
             |(&prime, &first): (&usize, &u32)| Row { prime: prime as u32, to: 0, first, second: 0 };
         let target =
@@ -111,7 +118,6 @@ pub fn convert(
     );
     let (source_count, target_count) = (tables.sources.len(), tables.targets.len());
     let terms = source_count + 1;
-    assert_eq!(tables.weights.len(), terms * target_count, "a weight for every term");
     let rows_of_poly = target_count.div_ceil(TARGETS_OF_ROW);
     let mut threads = MOST_THREADS.min(ring.n());
     while threads * terms > SHARED_WORDS && threads > 1 {

@@ -1,5 +1,6 @@
 //! The primes of a ring and their roots of unity on a device.
 
+use rlwe::chain::{MAX_LOG_N, MIN_LOG_N};
 use rlwe::tables::PrimeTable;
 
 use super::buffer::Buffer;
@@ -27,6 +28,7 @@ impl Residues {
     /// # Errors
     /// As [`Buffer::unwritten`].
     pub fn new(device: &Device, log_n: u32, primes: &[PrimeTable]) -> Result<Self> {
+        assert!((MIN_LOG_N..=MAX_LOG_N).contains(&log_n), "a ring that the engine has");
         let operation = "store a ring's tables";
         device.require(Self::bytes(log_n, primes.len()), operation)?;
         let constants: Vec<u32> = primes.iter().flat_map(|prime| constants(prime.q)).collect();

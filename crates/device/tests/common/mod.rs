@@ -9,15 +9,31 @@ use rlwe::keys::{EvaluationKeysRequest, SecretKey};
 /// More memory than a test uses.
 const BUDGET: u64 = 1 << 34;
 
-/// A device in software.
-pub fn software() -> Device {
-    Device::software(BUDGET)
+/// Names the device that tests run on: the software device unless it is "cuda", which is the first
+/// GPU.
+const VARIABLE: &str = "CLOAKWORK_TEST_DEVICE";
+
+fn on_gpu() -> bool {
+    std::env::var(VARIABLE).is_ok_and(|name| name == "cuda")
 }
 
-/// The same with blocks and threads in each order: where both give what the CPU does, no thread
-/// depends on what others do between two barriers.
-pub fn software_in_both_orders() -> [Device; 2] {
-    [Order::Rising, Order::Falling].map(|order| Device::software_in_order(BUDGET, order))
+/// A device of which so many bytes may be used.
+pub fn with_budget(bytes: u64) -> Device {
+    if on_gpu() { Device::cuda(0, Some(bytes)).unwrap() } else { Device::software(bytes) }
+}
+
+/// A device with enough memory.
+pub fn roomy() -> Device {
+    with_budget(BUDGET)
+}
+
+/// Devices that run blocks and threads in each order: where both give what the CPU does, no thread
+/// depends on what others do between two barriers. A GPU has its own order.
+pub fn in_both_orders() -> Vec<Device> {
+    if on_gpu() {
+        return vec![roomy()];
+    }
+    [Order::Rising, Order::Falling].map(|order| Device::software_in_order(BUDGET, order)).to_vec()
 }
 
 /// Numbers below `bound`, the same on every run.

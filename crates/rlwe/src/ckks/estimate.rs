@@ -370,7 +370,12 @@ impl Estimate {
     }
 
     /// [`Self::relinearize_and_rescale`] to `scale`, which is what it comes to.
-    pub(crate) fn relinearize_and_rescale_to(&self, scale: f64) -> Result<Self> {
+    ///
+    /// # Errors
+    /// As [`Self::rescale`].
+    pub fn relinearize_and_rescale_to(&self, scale: f64) -> Result<Self> {
+        // There is a level below.
+        self.parameters.rescale_factor(self.level)?;
         if self.degree == 1 {
             return self.rescaled_to(scale);
         }
@@ -423,7 +428,7 @@ impl Estimate {
     }
 
     /// Twice the values, exactly.
-    pub(crate) fn doubled(&self) -> Self {
+    pub fn doubled(&self) -> Self {
         self.scaled(2.0)
     }
 }

@@ -6,6 +6,7 @@ mod bootstrapping;
 mod ciphertext;
 mod coefficients;
 mod combination;
+mod combination_tables;
 mod encoding;
 mod encryption;
 mod estimate;
@@ -26,6 +27,7 @@ pub use bootstrapping::{
     Bootstrapping, BootstrappingLiteral, BootstrappingParameters, OVERFLOW_FAILURE_BITS, Packing,
 };
 pub use ciphertext::Ciphertext;
+pub use combination_tables::{AlignmentTable, CombinationTable};
 pub use encoding::Encoding;
 pub use encryption::Decrypted;
 pub use estimate::{Estimate, PRECISION_FAILURE_BITS};
@@ -34,7 +36,7 @@ pub use flooding::Flooding;
 pub use linear_transform::{Diagonals, LinearTransform};
 pub use parameters::{Parameters, ParametersLiteral};
 pub use plaintext::Plaintext;
-pub use polynomial::{Polynomial, PolynomialBasis};
+pub use polynomial::{Arithmetic, Polynomial, PolynomialBasis, evaluate_polynomial};
 pub use rotated_products::RotatedProducts;
 pub use rotation::inner_sum_rotations;
 pub use rustfft::num_complex::Complex64;

@@ -5,6 +5,7 @@ mod plan;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::result::Result as Outcome;
 
 use super::Complex64;
 use super::ciphertext::Ciphertext;
@@ -178,30 +179,64 @@ impl Estimate {
     }
 }
 
-/// What the evaluation of a polynomial asks of that which it is evaluated on: ciphertexts, or
-/// estimates of them.
-pub(super) trait Arithmetic {
+/// What the evaluation of a polynomial asks of that which it is evaluated on: ciphertexts here or
+/// on another device, or estimates of them.
+pub trait Arithmetic {
+    /// What is computed with.
     type Value: Clone;
+    /// What an operation may fail with.
+    type Error: From<Error>;
 
+    /// Level, scale, precision and bound of a value.
     fn estimate<'a>(&self, a: &'a Self::Value) -> &'a Estimate;
-    fn multiply_lazily(&self, a: &Self::Value, b: &Self::Value) -> Result<Self::Value>;
-    fn double(&self, a: &mut Self::Value);
-    fn add_real(&self, a: &mut Self::Value, value: f64) -> Result<()>;
-    fn add_assign(&self, a: &mut Self::Value, b: &Self::Value) -> Result<()>;
-    fn relinearize_and_rescale_to(&self, a: &Self::Value, scale: f64) -> Result<Self::Value>;
-    fn align(&self, a: &Self::Value, level: usize, scale: f64) -> Result<Self::Value>;
+    /// a * b, of degree 2.
+    fn multiply_lazily(
+        &self,
+        a: &Self::Value,
+        b: &Self::Value,
+    ) -> Outcome<Self::Value, Self::Error>;
+    /// a *= 2.
+    fn double(&self, a: &mut Self::Value) -> Outcome<(), Self::Error>;
+    /// Adds a number to every slot.
+    fn add_real(&self, a: &mut Self::Value, value: f64) -> Outcome<(), Self::Error>;
+    /// a += b, for b of the degree of a or below it.
+    fn add_assign(&self, a: &mut Self::Value, b: &Self::Value) -> Outcome<(), Self::Error>;
+    /// Relinearises and rescales to `scale`, which is what the scale of a comes to.
+    fn relinearize_and_rescale_to(
+        &self,
+        a: &Self::Value,
+        scale: f64,
+    ) -> Outcome<Self::Value, Self::Error>;
+    /// Brings a to a lower level and to `scale` there.
+    fn align(&self, a: &Self::Value, level: usize, scale: f64)
+    -> Outcome<Self::Value, Self::Error>;
+    /// The sum of real multiples of values of one level and degree, at a level and scale.
     fn combine(
         &self,
         terms: &[(f64, &Self::Value)],
         level: usize,
         scale: f64,
-    ) -> Result<Self::Value>;
+    ) -> Outcome<Self::Value, Self::Error>;
     /// Where the bound is known to be smaller.
     fn bound(&self, a: &mut Self::Value, bound: f64);
 }
 
+/// The polynomial of every slot by any arithmetic: what [`Evaluator::polynomial`] does.
+///
+/// # Errors
+/// Those of [`Evaluator::polynomial`], and what the arithmetic fails with.
+pub fn evaluate_polynomial<A: Arithmetic>(
+    arithmetic: &A,
+    value: &A::Value,
+    polynomial: &Polynomial,
+) -> Outcome<A::Value, A::Error> {
+    let (level, scale) = arithmetic.estimate(value).polynomial_target(polynomial)?;
+    evaluate_to(arithmetic, value, polynomial, level, scale)
+}
+
 impl Arithmetic for Evaluator {
     type Value = Ciphertext;
+    type Error = Error;
 
     fn estimate<'a>(&self, a: &'a Ciphertext) -> &'a Estimate {
         &a.estimate
@@ -211,10 +246,11 @@ impl Arithmetic for Evaluator {
         self.multiply_lazily(a, b)
     }
 
-    fn double(&self, a: &mut Ciphertext) {
+    fn double(&self, a: &mut Ciphertext) -> Result<()> {
         let ring = self.parameters().ring();
         a.polys_mut().iter_mut().for_each(|poly| ring.scale(poly, |_| 2));
         a.estimate = a.estimate.doubled();
+        Ok(())
     }
 
     fn add_real(&self, a: &mut Ciphertext, value: f64) -> Result<()> {
@@ -251,6 +287,7 @@ pub(super) struct OnEstimates;
 
 impl Arithmetic for OnEstimates {
     type Value = Estimate;
+    type Error = Error;
 
     fn estimate<'a>(&self, a: &'a Estimate) -> &'a Estimate {
         a
@@ -260,8 +297,9 @@ impl Arithmetic for OnEstimates {
         a.multiply_lazily(b)
     }
 
-    fn double(&self, a: &mut Estimate) {
+    fn double(&self, a: &mut Estimate) -> Result<()> {
         *a = a.doubled();
+        Ok(())
     }
 
     fn add_real(&self, a: &mut Estimate, value: f64) -> Result<()> {
@@ -298,7 +336,7 @@ pub(super) fn evaluate_to<A: Arithmetic>(
     polynomial: &Polynomial,
     level: usize,
     scale: f64,
-) -> Result<A::Value> {
+) -> Outcome<A::Value, A::Error> {
     Powers::evaluate(arithmetic, value, polynomial, level, scale)
 }
 
@@ -321,7 +359,7 @@ impl<'a, A: Arithmetic> Powers<'a, A> {
         polynomial: &Polynomial,
         level: usize,
         scale: f64,
-    ) -> Result<A::Value> {
+    ) -> Outcome<A::Value, A::Error> {
         let plan = Plan::new(&polynomial.coefficients, polynomial.basis);
         let estimate = arithmetic.estimate(value);
         let (parameters, top) = (estimate.parameters.clone(), estimate.level);
@@ -340,7 +378,7 @@ impl<'a, A: Arithmetic> Powers<'a, A> {
     }
 
     /// Makes power n, at least 2, from smaller ones.
-    fn make(&mut self, n: usize) -> Result<()> {
+    fn make(&mut self, n: usize) -> Outcome<(), A::Error> {
         let (high, low) = plan::halves(n);
         let arithmetic = self.arithmetic;
         let level = self.level(n);
@@ -351,7 +389,7 @@ impl<'a, A: Arithmetic> Powers<'a, A> {
         let mut product = arithmetic.multiply_lazily(factors[0], factors[1])?;
         if self.basis == PolynomialBasis::Chebyshev {
             // T_(h + l) = 2 T_h T_l - T_(h - l).
-            arithmetic.double(&mut product);
+            arithmetic.double(&mut product)?;
             if high == low {
                 arithmetic.add_real(&mut product, -1.0)?;
             } else {
@@ -369,7 +407,7 @@ impl<'a, A: Arithmetic> Powers<'a, A> {
 
     /// Sees to it that power n is known at `level`: at its own scale where primes just need
     /// to be dropped for it, otherwise at the canonical one.
-    fn lower(&mut self, n: usize, level: usize) -> Result<()> {
+    fn lower(&mut self, n: usize, level: usize) -> Outcome<(), A::Error> {
         if self.known.contains_key(&(n, level)) {
             return Ok(());
         }
@@ -391,7 +429,7 @@ impl<'a, A: Arithmetic> Powers<'a, A> {
         from: usize,
         level: usize,
         scale: f64,
-    ) -> Result<A::Value> {
+    ) -> Outcome<A::Value, A::Error> {
         for &(n, _) in terms {
             self.lower(n, from)?;
         }
@@ -400,7 +438,11 @@ impl<'a, A: Arithmetic> Powers<'a, A> {
     }
 
     /// [`Self::combination`] added to products, at their level and scale.
-    fn add_combination(&mut self, products: &mut A::Value, terms: &[(usize, f64)]) -> Result<()> {
+    fn add_combination(
+        &mut self,
+        products: &mut A::Value,
+        terms: &[(usize, f64)],
+    ) -> Outcome<(), A::Error> {
         let &Estimate { level, scale, .. } = self.arithmetic.estimate(products);
         let all_there = terms.iter().all(|&(n, _)| self.known.contains_key(&(n, level)));
         let from = if all_there { level } else { self.lowest_level(terms) };
@@ -414,7 +456,7 @@ impl<'a, A: Arithmetic> Powers<'a, A> {
     }
 
     /// The value of a block, at `level` and `scale`.
-    fn block(&mut self, block: &Block, level: usize, scale: f64) -> Result<A::Value> {
+    fn block(&mut self, block: &Block, level: usize, scale: f64) -> Outcome<A::Value, A::Error> {
         let arithmetic = self.arithmetic;
         let mut value = if let Some((first, others)) = block.products.split_first() {
             let above = level + 1;
@@ -446,7 +488,7 @@ impl<'a, A: Arithmetic> Powers<'a, A> {
         (n, quotient): &(usize, Block),
         level: usize,
         scale: f64,
-    ) -> Result<A::Value> {
+    ) -> Outcome<A::Value, A::Error> {
         self.lower(*n, level)?;
         let quotient_scale = scale / self.arithmetic.estimate(&self.known[&(*n, level)]).scale;
         let quotient = self.block(quotient, level, quotient_scale)?;

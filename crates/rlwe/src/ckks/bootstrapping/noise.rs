@@ -19,13 +19,13 @@ use std::f64::consts::TAU;
 use super::fourier::Factor;
 use super::parameters::{BootstrappingParameters, Packing};
 use super::reduction::{reduce, within_the_circuit};
-use crate::Result;
 use crate::ckks::combination::{Alignment, Combination};
 use crate::ckks::encoding::Encoding;
 use crate::ckks::estimate::{DOUBLE_DEVIATION, Estimate, encoding_deviation};
 use crate::ckks::linear_transform::LinearTransform;
 use crate::ckks::polynomial::{Arithmetic, OnEstimates};
 use crate::core::noise::ERROR_DEVIATION;
+use crate::{Error, Result};
 
 /// The errors of a bootstrapping of canonical scale, as deviations of a slot.
 #[derive(Clone, Debug)]
@@ -251,6 +251,7 @@ impl Traced {
 
 impl Arithmetic for OnTraces {
     type Value = Traced;
+    type Error = Error;
 
     fn estimate<'a>(&self, a: &'a Traced) -> &'a Estimate {
         &a.estimate
@@ -264,9 +265,9 @@ impl Arithmetic for OnTraces {
         Ok(Traced { estimate, values, ..product })
     }
 
-    fn double(&self, a: &mut Traced) {
+    fn double(&self, a: &mut Traced) -> Result<()> {
         a.scale(2.0);
-        OnEstimates.double(&mut a.estimate);
+        OnEstimates.double(&mut a.estimate)
     }
 
     fn add_real(&self, a: &mut Traced, value: f64) -> Result<()> {

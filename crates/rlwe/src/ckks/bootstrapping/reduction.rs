@@ -1,7 +1,8 @@
 //! EvalMod, of whatever polynomials are evaluated on: ciphertexts, or errors that are followed.
 
+use std::result::Result as Outcome;
+
 use super::parameters::BootstrappingParameters;
-use crate::Result;
 use crate::ckks::estimate::Estimate;
 use crate::ckks::polynomial::{Arithmetic, evaluate_to};
 
@@ -10,7 +11,7 @@ pub(super) fn reduce<A: Arithmetic>(
     arithmetic: &A,
     x: &A::Value,
     parameters: &BootstrappingParameters,
-) -> Result<A::Value> {
+) -> Outcome<A::Value, A::Error> {
     let cosine = parameters.cosine();
     let scales = parameters.reduction_scales()?;
     let level = parameters.reduction_level() - cosine.depth();
@@ -21,7 +22,7 @@ pub(super) fn reduce<A: Arithmetic>(
     for &scale in &scales[1..] {
         arithmetic.bound(&mut value, 1.0);
         let mut square = arithmetic.multiply_lazily(&value, &value)?;
-        arithmetic.double(&mut square);
+        arithmetic.double(&mut square)?;
         arithmetic.add_real(&mut square, -1.0)?;
         value = arithmetic.relinearize_and_rescale_to(&square, scale)?;
     }
