@@ -6,6 +6,7 @@ mod bootstrapping;
 mod ciphertext;
 mod coefficients;
 mod combination;
+mod diagonals;
 mod encoding;
 mod encryption;
 mod estimate;
@@ -24,12 +25,13 @@ pub use bootstrapping::{
     Bootstrapping, BootstrappingLiteral, BootstrappingParameters, OVERFLOW_FAILURE_BITS, Packing,
 };
 pub use ciphertext::Ciphertext;
+pub use diagonals::{Diagonals, SparseDiagonals};
 pub use encoding::Encoding;
 pub use encryption::Decrypted;
 pub use estimate::{Estimate, PRECISION_FAILURE_BITS};
 pub use evaluator::Evaluator;
 pub use flooding::Flooding;
-pub use linear_transform::{Diagonals, LinearTransform};
+pub use linear_transform::LinearTransform;
 pub use parameters::{Parameters, ParametersLiteral};
 pub use plaintext::Plaintext;
 pub use polynomial::{Polynomial, PolynomialBasis};
