@@ -130,7 +130,13 @@ class _Relinearising(BgvBackend):
 class _RelinearisingBgv(Bgv):
     """Runs programs so."""
 
-    def backend(self, keys: ByPrime, *, cache_bytes: int) -> BgvBackend:
+    def backend(
+        self,
+        keys: ByPrime,
+        *,
+        cache_bytes: int,
+        key_bytes: int | None = None,  # noqa: ARG002
+    ) -> BgvBackend:
         return _Relinearising(self.parameter_sets, keys.by_prime, cache_bytes=cache_bytes)
 
 

@@ -19,6 +19,7 @@ from cloakwork.plan.analysis.memory import process_memory
 from cloakwork.plan.cost.measure import measured
 from cloakwork.plan.networks.compile_graph import compile_graph
 from cloakwork.plan.networks.options import NetworkOptions
+from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import Linear, SlotProgram
 from cloakwork.schemes.transform_cache import default_cache_bytes, transform_bytes
@@ -146,7 +147,11 @@ def evaluate(job: Job) -> Evaluation:
 def encoded_bytes(body: SlotProgram, parameters: Parameters) -> int:
     """Bytes of all layers encoded, as an evaluator keeps them between runs."""
     return sum(
-        transform_bytes(parameters, len(operation.diagonals), state.level or 0)
+        transform_bytes(
+            parameters,
+            split(operation.diagonals, body.slots, operation.baby_steps),
+            state.level or 0,
+        )
         for operation, state in zip(body.operations, body.states, strict=True)
         if isinstance(operation, Linear)
     )

@@ -103,6 +103,9 @@ class Parameters:
     def matching_scale(self, level: int, scale: float) -> float: ...
     def prime_count(self, level: int) -> int: ...
     def evaluation_key_bytes(self, level: int) -> int: ...
+    def transform_bytes(
+        self, level: int, diagonals: int, baby_steps: int, giant_steps: int
+    ) -> int: ...
     @property
     def encapsulation_key_bytes(self) -> int: ...
     @property
@@ -251,6 +254,10 @@ class PublicKey:
 @final
 class EvaluationKeys:
     def extend(self, other: EvaluationKeys) -> None: ...
+    def keep_seeds(self) -> None: ...
+    def expand(self) -> None: ...
+    @property
+    def expanded_nbytes(self) -> int: ...
     def rotations(self) -> dict[int, int]: ...
     def rotated_products(self) -> dict[int, int]: ...
     @property
@@ -293,11 +300,23 @@ class Ciphertext:
     def from_bytes(parameters: Parameters, data: bytes) -> Ciphertext: ...
 
 @final
+class SparseDiagonals:
+    def __new__(
+        cls,
+        slots: int,
+        indices: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        targets: NDArray[np.uint16] | NDArray[np.uint32],
+        places: NDArray[np.uint16] | NDArray[np.uint32],
+        numbers: NDArray[np.float64],
+    ) -> Self: ...
+
+@final
 class LinearTransform:
     def __new__(
         cls,
         parameters: Parameters,
-        diagonals: Mapping[int, _Vector],
+        diagonals: Mapping[int, _Vector] | SparseDiagonals,
         *,
         slots: int,
         level: int,
@@ -307,7 +326,7 @@ class LinearTransform:
     @staticmethod
     def streamed(
         parameters: Parameters,
-        diagonals: Mapping[int, _Vector],
+        diagonals: Mapping[int, _Vector] | SparseDiagonals,
         *,
         slots: int,
         level: int,
@@ -409,6 +428,8 @@ class Bootstrapping:
     def reduction_level(self) -> int: ...
     def rotations(self) -> dict[int, int]: ...
     def transforms(self) -> list[tuple[int, int, int]]: ...
+    @property
+    def encoded_nbytes(self) -> int: ...
     @property
     def nbytes(self) -> int: ...
 

@@ -230,6 +230,7 @@ def test_elements_of_one_place_add_up() -> None:
         "numbers": np.array([1], dtype=np.int32),
         "counts": np.array([2], dtype=np.uint32),
         "targets": np.array([2, 2], dtype=np.uint32),
+        "places": None,
         "weights": np.array([0.5, 1.0]),
     }
     program = read_slots(fields_of({**record, "transforms": [twice]}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from cloakwork.plan.parameters.bootstrapping import refreshing_for
 from cloakwork.programs.slots import Bootstrap, Input, Output, SlotProgram
 from cloakwork.runtime.bootstrap_memory import BootstrapMemory, bootstrap_memory, caching
 from cloakwork.runtime.memory import predicted_peak_bytes
+from cloakwork.runtime.numbers import number_bytes
 
 X = np.linspace(-0.5, 0.5, 64)
 
@@ -45,8 +47,11 @@ def test_counts_what_the_engine_holds(program: cw.Program) -> None:
     refreshing = program.scheme.refreshing
     assert held.keys == evaluator.key_bytes
     assert held.encoded == refreshing.encoded_circuit().nbytes
-    assert held.numbers == refreshing.circuit.nbytes
-    assert held.most == held.least + held.encoded + held.cached
+    assert isinstance(program.body, SlotProgram)
+    assert held.numbers == refreshing.circuit.nbytes + number_bytes(program.body)
+    assert held.most == held.least + held.encoded + held.uniform + held.cached
+    evaluator._key.keep_seeds()
+    assert held.keys - held.uniform == evaluator.key_bytes
 
 
 def test_diagonals_are_encoded_ahead_where_there_is_memory_for_them(program: cw.Program) -> None:
@@ -54,8 +59,9 @@ def test_diagonals_are_encoded_ahead_where_there_is_memory_for_them(program: cw.
     client, evaluator = program.keygen()
     evaluator.cache_bytes = held.encoded
     inputs = client.encrypt(X)
-    encoded = held.least + held.encoded + peak
-    limits = {held.most + peak: True, encoded: True, encoded - 1: False, held.least + peak: False}
+    expanded = held.least + held.uniform + peak
+    encoded = expanded + held.encoded
+    limits = {held.most + peak: True, encoded: True, encoded - 1: False, expanded: False}
     cached = cached_bytes()
     results: list[np.ndarray] = []
     for limit, keeps in limits.items():
@@ -69,13 +75,36 @@ def test_diagonals_are_encoded_ahead_where_there_is_memory_for_them(program: cw.
     assert cached_bytes() == cached
 
 
+def test_keys_are_expanded_where_there_is_memory_for_them(
+    program: cw.Program, tmp_path: Path
+) -> None:
+    held, peak = memory_of(program)
+    client, made = program.keygen()
+    made.save(tmp_path / "evaluator")
+    evaluator = cw.load(tmp_path / "evaluator", cw.Evaluator, insecure=True)
+    # Of keys that were read one half is seeds.
+    assert evaluator.key_bytes == held.keys - held.uniform
+    inputs = client.encrypt(X)
+    expanded = held.least + held.uniform + peak
+    limits = {expanded: held.uniform, expanded - 1: 0, held.most + peak: held.uniform}
+    results: list[np.ndarray] = []
+    for limit, uniform in limits.items():
+        evaluator.memory_limit = limit
+        results.append(client.decrypt(evaluator.run(inputs, threads=1)))
+        assert evaluator.key_bytes == held.keys - held.uniform + uniform
+    for each in results[1:]:
+        np.testing.assert_array_equal(results[0], each)
+
+
 def test_below_the_least_a_run_is_refused_by_it(program: cw.Program) -> None:
     held, peak = memory_of(program)
     client, evaluator = program.keygen()
     inputs = client.encrypt(X)
     least = held.least + peak
     evaluator.memory_limit = least - 1
-    with pytest.raises(MemoryBudgetError, match=f"keys {held.keys}.* allow memory_limit={least}"):
+    with pytest.raises(
+        MemoryBudgetError, match=f"keys {held.keys - held.uniform}.* allow memory_limit={least}"
+    ):
         evaluator.run(inputs)
 
 

@@ -89,8 +89,8 @@ def test_an_evaluator_back_from_its_file_is_the_same(family: Family, tmp_path: P
     assert stat.S_IMODE((tmp_path / "evaluator").stat().st_mode) == 0o600
     again = cw.load(tmp_path / "evaluator", cw.Evaluator, insecure=True)
     assert again.program.fingerprint == evaluator.program.fingerprint
-    assert again.key_bytes == evaluator.key_bytes
     assert family.is_right(client.decrypt(again.run(family.encrypted())))
+    assert again.key_bytes == evaluator.key_bytes
     assert repr(again) == repr(evaluator) == f"Evaluator({evaluator.program!r})"
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from cloakwork._native import Parameters
+from cloakwork.programs.bsgs import split
+from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.schemes.transform_cache import TransformCache, transform_bytes
 
 PARAMETERS = Parameters(levels=2, log_n=9, insecure=True)
@@ -15,22 +17,47 @@ def diagonals(count: int) -> dict[int, np.ndarray]:
     return {number: np.ones(PARAMETERS.slots) for number in range(count)}
 
 
+def bytes_of(count: int, level: int, baby_steps: int) -> int:
+    return transform_bytes(PARAMETERS, split(range(count), PARAMETERS.slots, baby_steps), level)
+
+
 @pytest.mark.parametrize("level", [1, 2])
-def test_bytes_are_those_that_a_transform_takes(level: int) -> None:
-    needed = transform_bytes(PARAMETERS, 3, level)
+@pytest.mark.parametrize(("count", "baby_steps"), [(3, 2), (64, 8)])
+def test_bytes_are_those_that_a_transform_takes(level: int, count: int, baby_steps: int) -> None:
+    needed = bytes_of(count, level, baby_steps)
     kept = TransformCache(PARAMETERS, needed)
-    made = kept.of(diagonals(3), level, PARAMETERS.scale(level), 2)
-    assert kept.nbytes == needed
-    assert made.nbytes == pytest.approx(needed, rel=0.2)
+    made = kept.of(diagonals(count), level, PARAMETERS.scale(level), baby_steps)
+    assert kept.nbytes == made.nbytes == needed
+
+
+def test_many_diagonals_have_no_limbs_for_key_switching() -> None:
+    few, many = bytes_of(3, 2, 2) // 3, bytes_of(64, 2, 8) // 64
+    assert few == 4 * PARAMETERS.n * PARAMETERS.key_prime_count
+    assert many == 4 * PARAMETERS.n * PARAMETERS.prime_count(2)
+
+
+def test_sparse_transforms_are_the_same_as_dense_ones() -> None:
+    slots = PARAMETERS.slots
+    sources, targets = np.divmod(np.arange(16 * 16), 16)
+    sparse = SparseDiagonals(slots, sources, targets, 1.0 + np.arange(256.0) % 5)
+    for budget in (0, 1 << 30):
+        kept = TransformCache(PARAMETERS, budget)
+        one, other = (
+            kept.of(each, 2, PARAMETERS.scale(2), 4) for each in (sparse, dict(sparse.items()))
+        )
+        assert sorted(one.rotations) == sorted(other.rotations)
+        before = PARAMETERS.estimate(slots, level=2, bound=1.0).encrypted()
+        estimates = [before.linear_transform(each) for each in (one, other)]
+        assert estimates[0].deviation == pytest.approx(estimates[1].deviation)
 
 
 def test_keeps_no_more_than_the_budget() -> None:
     first, second = diagonals(2), diagonals(2)
-    kept = TransformCache(PARAMETERS, transform_bytes(PARAMETERS, 3, 2))
+    kept = TransformCache(PARAMETERS, bytes_of(3, 2, 1))
     scale = PARAMETERS.scale(2)
     assert kept.of(first, 2, scale, 1) is kept.of(first, 2, scale, 1)
     assert kept.of(second, 2, scale, 1) is not kept.of(second, 2, scale, 1)
-    assert kept.nbytes == transform_bytes(PARAMETERS, 2, 2)
+    assert kept.nbytes == bytes_of(2, 2, 1)
 
 
 def test_a_transform_at_another_level_is_another() -> None:

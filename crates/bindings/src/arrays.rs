@@ -45,6 +45,23 @@ impl<'a, 'py, T: Element + Copy> FromPyObject<'a, 'py> for Numbers<T> {
     }
 }
 
+/// A copy of a one-dimensional array of uint16 or uint32.
+pub struct Indices(pub Vec<u32>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Indices {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.cast::<PyArray1<u16>>() {
+            return Ok(Self(contiguous(&array)?.as_slice()?.iter().map(|&x| x.into()).collect()));
+        }
+        if let Ok(array) = object.cast::<PyArray1<u32>>() {
+            return Ok(Self(contiguous(&array)?.as_slice()?.to_vec()));
+        }
+        Err(refused(object, "uint16 or uint32"))
+    }
+}
+
 /// Bits in a one-dimensional array of uint8, of which the copy is wiped.
 pub struct Bits(pub Zeroizing<Vec<u8>>);
 

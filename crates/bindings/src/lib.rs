@@ -51,6 +51,7 @@ mod _native {
         ckks::evaluator::Evaluator,
         ckks::keys::{EvaluationKeys, PublicKey, SecretKey},
         ckks::linear_transform::LinearTransform,
+        ckks::linear_transform::SparseDiagonals,
         ckks::parameters::Parameters,
         ckks::plaintext::{Decrypted, Plaintext},
         ckks::rotated_products::RotatedProducts,

@@ -4,7 +4,8 @@
 use rlwe::Error;
 use rlwe::ckks::{
     Ciphertext, Complex64, Diagonals, Encoding, Evaluator, Flooding, LinearTransform, Parameters,
-    ParametersLiteral, Plaintext, Polynomial, PolynomialBasis, Split, inner_sum_rotations,
+    ParametersLiteral, Plaintext, Polynomial, PolynomialBasis, SparseDiagonals, Split,
+    inner_sum_rotations,
 };
 use rlwe::keys::{EvaluationKeysRequest, SecretKey};
 
@@ -31,6 +32,13 @@ const SLACK_BITS: f64 = 9.0;
 const DIAGONALS: [i64; 7] = [-1, 0, 1, 2, 4, 5, 7];
 const BABY_STEPS: [Option<usize>; 4] = [None, Some(1), Some(4), Some(8)];
 
+/// Of many diagonals: baby rotations are divided, as there are fewer than giant ones.
+const FEW_BABY_STEPS: usize = 4;
+
+fn many_diagonals(slots: usize) -> Vec<i64> {
+    (0..slots.min(64) as i64).collect()
+}
+
 /// The Galois element of a rotation by 2 after a conjugation: -5^2 mod 2N.
 fn conjugate_rotation(parameters: &Parameters) -> usize {
     2 * parameters.n() - 25
@@ -55,7 +63,8 @@ impl Bench {
         let rotations = inner_sum_rotations(SUM_LENGTH, SUM_STRIDE);
         let half = slots as i64 / 2;
         let splits = BABY_STEPS.map(|steps| Split::choose(&DIAGONALS, slots, steps));
-        let transforms = splits.iter().flat_map(Split::rotations);
+        let many = Split::choose(&many_diagonals(slots), slots, Some(FEW_BABY_STEPS));
+        let transforms = splits.iter().chain([&many]).flat_map(Split::rotations);
         let moves = rotations.into_iter().chain([1, 2, -1, half]).chain(transforms);
         let request = EvaluationKeysRequest {
             relinearisation_level: Some(top),
@@ -239,6 +248,59 @@ impl Bench {
         }
     }
 
+    fn sparse_transforms(&self, level: usize) {
+        let numbers = &mut Numbers(level as u64 + 10);
+        let x = numbers.vector(self.slots);
+        let a = self.encrypt(&x, level);
+        let weights = [0.5, -0.25, 0.125];
+        let indices = many_diagonals(self.slots);
+        let counts = vec![self.slots / 2; indices.len()];
+        let targets: Vec<u32> =
+            indices.iter().flat_map(|_| (0..self.slots as u32).step_by(2)).collect();
+        let places: Vec<u32> = (0..targets.len() as u32).map(|element| element % 3).collect();
+        let mut dense = Diagonals::new();
+        for ((index, targets), places) in indices
+            .iter()
+            .zip(targets.chunks_exact(self.slots / 2))
+            .zip(places.chunks_exact(self.slots / 2))
+        {
+            let values = dense.entry(*index).or_insert(vec![Complex64::ZERO; self.slots]);
+            for (&target, &place) in targets.iter().zip(places) {
+                values[target as usize] = weights[place as usize].into();
+            }
+        }
+        let sparse =
+            SparseDiagonals::new(self.slots, &indices, &counts, targets, places, weights.to_vec());
+        let sparse = sparse.unwrap();
+        let expected: Vec<Complex64> = (0..self.slots)
+            .map(|i| dense.iter().map(|(d, v)| v[i] * x[(i + *d as usize) % self.slots]).sum())
+            .collect();
+        let (encoding, slots) = (Encoding { level, scale: None, bound: None }, self.slots);
+        type Constructor = fn(
+            &Parameters,
+            SparseDiagonals,
+            usize,
+            Encoding,
+            Option<usize>,
+        ) -> rlwe::Result<LinearTransform>;
+        let baby_steps = Some(FEW_BABY_STEPS);
+        let make = |constructor: Constructor| {
+            constructor(&self.parameters, sparse.clone(), slots, encoding, baby_steps).unwrap()
+        };
+        let transform = make(LinearTransform::of_sparse);
+        let own = self.parameters.limbs(level).unwrap();
+        assert_eq!(transform.nbytes(), indices.len() * own * self.parameters.n() * 4);
+        assert_eq!(transform.encoded_nbytes(), transform.nbytes());
+        let transformed = self.evaluator.linear_transform(&a, &transform).unwrap();
+        self.check("sparse linear transform", &transformed, &expected);
+        let streamed = make(LinearTransform::streamed_sparse);
+        assert_eq!(streamed.encoded_nbytes(), transform.nbytes());
+        assert_eq!(self.evaluator.linear_transform(&a, &streamed).unwrap(), transformed);
+        let of_dense =
+            LinearTransform::new(&self.parameters, &dense, slots, encoding, baby_steps).unwrap();
+        assert_eq!(self.evaluator.linear_transform(&a, &of_dense).unwrap(), transformed);
+    }
+
     fn polynomials(&self, level: usize) {
         let x = Numbers(level as u64 + 9).vector(self.slots);
         let x: Vec<Complex64> = x.iter().map(|x| Complex64::new(x.re, 0.0)).collect();
@@ -266,6 +328,7 @@ impl Bench {
             if level > 0 {
                 self.products(level);
                 self.transforms(level);
+                self.sparse_transforms(level);
             }
         }
         let bottom = self.encrypt(&Numbers(1).vector(self.slots), 0);

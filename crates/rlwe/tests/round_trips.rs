@@ -90,7 +90,15 @@ fn everything_comes_back(literal: ParametersLiteral) {
     assert_eq!(read.rotations(), keys.rotations());
     assert_eq!(read.relinearisation_level(), keys.relinearisation_level());
     assert_eq!(read.conjugation_level(), keys.conjugation_level());
+    assert_eq!(2 * read.nbytes(), keys.nbytes());
+    let mut expanded = read.clone();
+    expanded.expand().unwrap();
+    assert_eq!((expanded.nbytes(), read.expanded_nbytes()), (keys.nbytes(), keys.nbytes()));
+    expanded.keep_seeds();
+    assert_eq!(expanded.nbytes(), read.nbytes());
+    assert_eq!(expanded.to_bytes(), bytes);
 
+    // Of keys that were read the uniform halves are expanded whenever they are used.
     let (before, after) = (Evaluator::new(keys), Evaluator::new(read));
     let operations: [&dyn Fn(&Evaluator) -> Ciphertext; 8] = [
         &|e| e.multiply_lazily(&a, &b).unwrap(),

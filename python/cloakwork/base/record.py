@@ -127,10 +127,15 @@ class Fields:
 
     def array(self, name: str, dtype: str, *, ndim: int = 1) -> NDArray[Any]:
         """An array of a type and a number of axes."""
+        return self.array_of_any(name, (dtype,), ndim=ndim)
+
+    def array_of_any(self, name: str, dtypes: Sequence[str], *, ndim: int = 1) -> NDArray[Any]:
+        """An array of one of some types and a number of axes."""
         value = self.raw(name)
-        wanted = np.dtype(dtype)
-        if not isinstance(value, np.ndarray) or (value.dtype, value.ndim) != (wanted, ndim):
-            raise self.wrong(name, f"an array of {wanted} with {ndim} axes")
+        wanted = [np.dtype(dtype) for dtype in dtypes]
+        if not isinstance(value, np.ndarray) or value.dtype not in wanted or value.ndim != ndim:
+            types = " or ".join(map(str, wanted))
+            raise self.wrong(name, f"an array of {types} with {ndim} axes")
         return value
 
     def items(self, name: str, *, most: int) -> list[Any]:

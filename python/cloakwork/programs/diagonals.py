@@ -1,7 +1,9 @@
 """The diagonals of a linear transform, kept by their non-zero slots.
 
 A layout change touches every slot about once, whatever the number of its diagonals;
-kept densely, a thousand diagonals of 16384 slots would take 131 MB.
+kept densely, a thousand diagonals of 16384 slots would take 131 MB. The weights of a convolution
+stand in many slots each: an element is the slot that it goes to and the place of its weight among
+the different ones, together 4 bytes.
 """
 
 from __future__ import annotations
@@ -9,9 +11,59 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cloakwork import _native
+from cloakwork.programs.distinct_numbers import distinct_numbers
+
+# Elements for each different weight from which on weights are stood for by their places.
+_FEW = 4
+# Elements that are worked on at once, so that they fit a cache.
+_GROUP_ELEMENTS = 1 << 17
+# What the engine takes indices in; it takes no shorter ones.
+_SHORTEST = np.dtype(np.uint16)
+
+
+class DiagonalArrays(NamedTuple):
+    """The arrays that diagonals are held as.
+
+    Args:
+        numbers: The rotation of each diagonal, from minus the slots up.
+        counts: How many elements each has.
+        targets: Of every element the slot that it goes to.
+        places: Of every element the place of its weight; None where each has a weight of its own.
+        weights: The weights; None where every one is 1.
+    """
+
+    numbers: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    targets: NDArray[Any]
+    places: NDArray[Any] | None
+    weights: NDArray[np.float64] | None
+
+    def fit(self, slots: int) -> bool:
+        """Whether they are of diagonals of so many slots.
+
+        Example:
+            >>> arrays = SparseDiagonals(4, np.array([0, 1]), np.array([1, 0])).arrays()
+            >>> arrays.fit(4), arrays.fit(1)
+            (True, False)
+        """
+        numbers, counts, targets, places, weights = self
+        of_each = weights if places is None else places
+        if of_each is not None and len(of_each) != len(targets):
+            return False
+        if places is not None and (weights is None or bool((places >= len(weights)).any())):
+            return False
+        return (
+            len(numbers) == len(counts) > 0
+            and bool((np.abs(numbers) < slots).all() and (np.diff(numbers % slots) > 0).all())
+            and bool((counts > 0).all() and counts.sum() == len(targets))
+            and bool((targets < slots).all())
+        )
 
 
 class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
@@ -34,7 +86,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         {0: [1.0, 0.0, 0.0, 0.0], 1: [1.0, 0.0, 0.0, 0.0], 2: [1.0, 0.0, 0.0, 0.0]}
     """
 
-    __slots__ = ("_ends", "_index", "_targets", "_weights", "numbers", "slots")
+    __slots__ = ("_ends", "_index", "_places", "_targets", "_weights", "numbers", "slots")
 
     def __init__(
         self,
@@ -53,15 +105,22 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         self.slots = slots
         self.numbers: NDArray[np.int64] = sorted_distances[starts]
         self._ends = np.append(starts, len(order))
-        self._targets = targets[order]
-        self._weights = None if weights is None else weights[order]
+        self._targets: NDArray[Any] = targets[order].astype(
+            np.promote_types(_SHORTEST, np.min_scalar_type(slots - 1))
+        )
+        # The different weights where there are few, and then for each element the place of its own.
+        self._weights: NDArray[np.float64] | None = None
+        self._places: NDArray[Any] | None = None
+        if weights is not None:
+            self._weights, self._places = _stored(weights[order])
         self._index = {int(number): place for place, number in enumerate(self.numbers)}
 
     def __getitem__(self, number: int) -> NDArray[np.float64]:
         place = self._index[number]
-        span = slice(self._ends[place], self._ends[place + 1])
-        weights = None if self._weights is None else self._weights[span]
-        filled = np.bincount(self._targets[span], weights=weights, minlength=self.slots)
+        span = slice(int(self._ends[place]), int(self._ends[place + 1]))
+        filled = np.bincount(
+            self._targets[span], weights=self._weights_in(span), minlength=self.slots
+        )
         return filled.astype(np.float64, copy=False)
 
     def __iter__(self) -> Iterator[int]:
@@ -73,7 +132,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
     @property
     def targets(self) -> NDArray[np.int64]:
         """The target slot of every element, diagonal by diagonal."""
-        return self._targets
+        return self._targets.astype(np.int64)
 
     @property
     def sources(self) -> NDArray[np.int64]:
@@ -83,11 +142,30 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
     @property
     def weights(self) -> NDArray[np.float64]:
         """The factor of every element, in the same order."""
-        return np.ones(len(self._targets)) if self._weights is None else self._weights
+        found = self._weights_in(slice(None))
+        return np.ones(len(self._targets)) if found is None else found
+
+    def _weights_in(self, span: slice) -> NDArray[np.float64] | None:
+        """The factors of some elements; None where they are ones."""
+        if self._weights is None or self._places is None:
+            return None if self._weights is None else self._weights[span]
+        weights: NDArray[np.float64] = self._weights[self._places[span]]
+        return weights
+
+    @property
+    def elements(self) -> int:
+        """How many elements there are."""
+        return len(self._targets)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        arrays = (self.numbers, self._ends, self._targets, self._weights, self._places)
+        return sum(each.nbytes for each in arrays if each is not None)
 
     def weighted(self, weights: NDArray[np.float64]) -> SparseDiagonals:
         """The same elements with other factors, in the same order."""
-        return SparseDiagonals(self.slots, self.sources, self._targets, weights)
+        return SparseDiagonals(self.slots, self.sources, self.targets, weights)
 
     def counted(self, numbers: NDArray[np.int64]) -> SparseDiagonals:
         """The same diagonals under other numbers, each the same modulo the slots.
@@ -101,12 +179,11 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         renumbered._index = {int(number): place for place, number in enumerate(numbers)}
         return renumbered
 
-    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Numbers of the diagonals, how many elements each has, and the targets of all.
-
-        With `weights` they are what `from_arrays` makes the diagonals of again.
-        """
-        return np.array(list(self._index), dtype=np.int64), np.diff(self._ends), self._targets
+    def arrays(self) -> DiagonalArrays:
+        """What the diagonals are held as, which `from_arrays` makes them of again."""
+        numbers = np.array(list(self._index), dtype=np.int64)
+        counts = np.diff(self._ends)
+        return DiagonalArrays(numbers, counts, self._targets, self._places, self._weights)
 
     @property
     def is_of_ones(self) -> bool:
@@ -114,40 +191,27 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         return self._weights is None
 
     @classmethod
-    def from_arrays(
-        cls,
-        slots: int,
-        numbers: NDArray[np.int64],
-        counts: NDArray[np.int64],
-        targets: NDArray[np.int64],
-        weights: NDArray[np.float64] | None,
-    ) -> SparseDiagonals:
-        """Diagonals of what `arrays` and `weights` gave.
+    def from_arrays(cls, slots: int, arrays: DiagonalArrays) -> SparseDiagonals:
+        """Diagonals of what `arrays` gave.
 
         Raises:
             ValueError: The arrays are not of diagonals of so many slots.
 
         Example:
             >>> swap = SparseDiagonals(4, np.array([0, 1]), np.array([1, 0]))
-            >>> SparseDiagonals.from_arrays(4, *swap.arrays(), None).digest() == swap.digest()
+            >>> SparseDiagonals.from_arrays(4, swap.arrays()).digest() == swap.digest()
             True
         """
-        distances = numbers % slots
-        fits = (
-            len(numbers) == len(counts) > 0
-            and bool((np.abs(numbers) < slots).all() and (np.diff(distances) > 0).all())
-            and bool((counts > 0).all() and counts.sum() == len(targets))
-            and bool(((targets >= 0) & (targets < slots)).all())
-            and (weights is None or len(weights) == len(targets))
-        )
-        if not fits:
+        if not arrays.fit(slots):
             raise ValueError(f"expected diagonals of {slots} slots")
+        numbers, counts, targets, places, weights = arrays
         # They are in order already: sorting them would take several times their memory.
         made = cls.__new__(cls)
         made.slots = slots
-        made.numbers = distances
+        made.numbers = numbers % slots
         made._ends = np.concatenate([[0], np.cumsum(counts)])
         made._targets = targets
+        made._places = places
         made._weights = weights
         made._index = {int(number): place for place, number in enumerate(numbers)}
         return made
@@ -160,11 +224,26 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
             >>> swap.applied(np.array([5.0, 6.0, 7.0, 8.0])).tolist()
             [6.0, 5.0, 0.0, 0.0]
         """
-        weighted = vector[self.sources]
-        if self._weights is not None:
-            weighted = weighted * self._weights
-        summed = np.bincount(self._targets, weights=weighted, minlength=self.slots)
-        return np.asarray(summed, dtype=np.float64)
+        total = np.zeros(self.slots)
+        for first, last in self._groups():
+            span = slice(int(self._ends[first]), int(self._ends[last]))
+            counts = np.diff(self._ends[first : last + 1])
+            targets, weights = self._targets[span], self._weights_in(span)
+            # Slots are a power of two.
+            moved = vector[targets + np.repeat(self.numbers[first:last], counts) & self.slots - 1]
+            if weights is not None:
+                moved *= weights
+            total += np.bincount(targets, weights=moved, minlength=self.slots)
+        return total
+
+    def _groups(self) -> Iterator[tuple[int, int]]:
+        """Diagonals that are made dense together: from one on, up to another."""
+        first = 0
+        while first < len(self.numbers):
+            most = np.searchsorted(self._ends, self._ends[first] + _GROUP_ELEMENTS, "right")
+            last = max(first + 1, int(most) - 1)
+            yield first, last
+            first = last
 
     def absolute(self) -> SparseDiagonals:
         """The same elements with the absolute values of their factors."""
@@ -183,9 +262,25 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
             True
         """
         content = hashlib.sha256(repr((self.slots, list(self._index))).encode())
-        for array in (self._ends, self._targets, self.weights):
-            content.update(np.ascontiguousarray(array).data)
+        for array in (self._ends, self._targets, self._places, self._weights):
+            if array is not None:
+                content.update(np.ascontiguousarray(array).data)
         return content.digest()
+
+    def native(self) -> _native.SparseDiagonals:
+        """The diagonals as the engine takes them.
+
+        Example:
+            >>> SparseDiagonals(4, np.array([0, 1]), np.array([1, 0])).native()
+            SparseDiagonals(2 diagonals)
+        """
+        weights, places = self._weights, self._places
+        if weights is None:
+            weights, places = np.ones(1), np.zeros(len(self._targets), dtype=_SHORTEST)
+        elif places is None:
+            places = np.arange(len(weights), dtype=np.uint32)
+        numbers, counts, targets, *_ = self.arrays()
+        return _native.SparseDiagonals(self.slots, numbers, counts, targets, places, weights)
 
     def is_finite(self) -> bool:
         """Whether every weight is a finite number."""
@@ -193,3 +288,11 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
 
     def __repr__(self) -> str:
         return f"SparseDiagonals({len(self)} diagonals, {self.slots} slots)"
+
+
+def _stored(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
+    """The different weights and the places of all; all and no places where they are many."""
+    found = distinct_numbers(weights)
+    if _FEW * len(found.numbers) > len(weights):
+        return weights, None
+    return found.numbers, found.places.astype(np.promote_types(_SHORTEST, found.places.dtype))

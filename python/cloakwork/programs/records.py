@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cloakwork.base.record import Fields, Record, record_of
 from cloakwork.errors import CloakworkError, MalformedBytesError
 from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.programs.diagonals import SparseDiagonals
+from cloakwork.programs.diagonals import DiagonalArrays, SparseDiagonals
 from cloakwork.programs.layout import MAX_SLOTS
 from cloakwork.programs.slots import DTYPES as NUMBERS
 from cloakwork.programs.slots import Builder, SlotProgram
@@ -28,6 +28,7 @@ _MAX_TRANSFORMS = 1 << 20
 _MATRIX_AXES = 2
 # In memory operations take some tens of times as much as their text.
 _TEXT_BYTES = 1 << 24
+_INDICES = ("uint16", "uint32")
 
 
 class _Tables(Naming):
@@ -80,12 +81,11 @@ def slots_record(program: SlotProgram) -> Record:
 
 
 def _transform_record(diagonals: SparseDiagonals) -> Record:
-    numbers, counts, targets = diagonals.arrays()
+    arrays = diagonals.arrays()
     return {
-        "numbers": numbers.astype(np.int32),
-        "counts": counts.astype(np.uint32),
-        "targets": targets.astype(np.uint32),
-        "weights": None if diagonals.is_of_ones else diagonals.weights,
+        **arrays._asdict(),
+        "numbers": arrays.numbers.astype(np.int32),
+        "counts": arrays.counts.astype(np.uint32),
     }
 
 
@@ -126,15 +126,18 @@ def _read_matrices(fields: Fields) -> list[NDArray[np.float64]]:
 
 
 def _read_transform(fields: Fields, slots: int) -> SparseDiagonals:
-    weights = None if fields.raw("weights") is None else fields.array("weights", "float64")
+    def given(name: str, *dtypes: str) -> NDArray[Any] | None:
+        return None if fields.raw(name) is None else fields.array_of_any(name, dtypes)
+
+    arrays = DiagonalArrays(
+        fields.array("numbers", "int32").astype(np.int64),
+        fields.array("counts", "uint32").astype(np.int64),
+        fields.array_of_any("targets", _INDICES),
+        given("places", *_INDICES),
+        given("weights", "float64"),
+    )
     try:
-        return SparseDiagonals.from_arrays(
-            slots,
-            fields.array("numbers", "int32").astype(np.int64),
-            fields.array("counts", "uint32").astype(np.int64),
-            fields.array("targets", "uint32").astype(np.int64),
-            weights,
-        )
+        return SparseDiagonals.from_arrays(slots, arrays)
     except ValueError as error:
         raise MalformedBytesError(f"cannot read {fields.place}: {error}") from error
 

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Literal
 
 from cloakwork._native import (
-    WORD_BYTES,
     Bootstrapping,
     BootstrappingParameters,
     CkksEstimate,
@@ -65,14 +64,8 @@ class Refreshing:
 
     @property
     def encoded_bytes(self) -> int:
-        """Bytes of the encoded diagonals: a word for each prime, those of key switching too."""
-        chain = self.chain
-        special = chain.key_prime_count - chain.prime_count(chain.levels)
-        limbs = [
-            diagonals * (chain.prime_count(level) + special)
-            for level, diagonals, _ in self.transforms
-        ]
-        return sum(limbs) * chain.n * WORD_BYTES
+        """Bytes of the encoded diagonals: a word for each prime that they are encoded over."""
+        return self.circuit.encoded_nbytes
 
     @cached_property
     def keys(self) -> KeyRequirements:

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from cloakwork.programs.diagonals import SparseDiagonals
 
+# Elements that are worked on at once, so that they fit a cache.
+_GROUP_ELEMENTS = 1 << 17
+
 
 class Rows:
     """The elements of sparse diagonals, those of one target slot together.
@@ -23,23 +26,34 @@ class Rows:
         [6.0, 5.0, 0.0, 0.0]
     """
 
-    __slots__ = ("_filled", "_slots", "_sources", "_starts", "_weights")
+    __slots__ = ("_filled", "_places", "_slots", "_sources", "_starts", "_weights")
 
     def __init__(self, diagonals: SparseDiagonals) -> None:
+        _, _, targets, places, weights = diagonals.arrays()
         # Of short integers numpy sorts by radix.
-        short = np.min_scalar_type(diagonals.slots - 1)
-        order = np.argsort(diagonals.targets.astype(short), kind="stable")
-        targets = diagonals.targets[order]
+        order = np.argsort(targets, kind="stable")
+        counts = np.bincount(targets, minlength=diagonals.slots)
         self._slots = diagonals.slots
-        self._starts = np.flatnonzero(np.diff(targets, prepend=-1))
-        self._filled = targets[self._starts]
-        self._sources = diagonals.sources[order]
-        self._weights = diagonals.weights[order]
+        self._filled = np.flatnonzero(counts)
+        self._starts = np.concatenate([[0], np.cumsum(counts[self._filled])])
+        self._sources = diagonals.sources.astype(targets.dtype)[order]
+        self._places = None if places is None else places[order]
+        self._weights = weights if weights is None or places is not None else weights[order]
 
     def applied(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
         """The transform of a vector."""
-        products = vector[self._sources]
-        products *= self._weights
         sums = np.zeros(self._slots)
-        sums[self._filled] = np.add.reduceat(products, self._starts)
+        first = 0
+        while first < len(self._filled):
+            most = np.searchsorted(self._starts, self._starts[first] + _GROUP_ELEMENTS, "right")
+            last = max(first + 1, int(most) - 1)
+            start, end = int(self._starts[first]), int(self._starts[last])
+            products = vector[self._sources[start:end]]
+            if self._weights is not None and self._places is not None:
+                products *= self._weights[self._places[start:end]]
+            elif self._weights is not None:
+                products *= self._weights[start:end]
+            starts = self._starts[first:last] - start
+            sums[self._filled[first:last]] = np.add.reduceat(products, starts)
+            first = last
         return sums

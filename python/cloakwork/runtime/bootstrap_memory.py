@@ -10,7 +10,8 @@ from cloakwork._native import cached_bytes, set_cached_bytes
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Bootstrap, SlotProgram
-from cloakwork.runtime.workspace import Workspace
+from cloakwork.runtime.numbers import copied_bytes, number_bytes
+from cloakwork.runtime.workspace import workspace_of
 
 # What the engine caches at most where programs bootstrap: keys and diagonals take much already.
 _MOST_CACHED_BYTES = 1 << 30
@@ -22,10 +23,13 @@ class BootstrapMemory:
 
     Args:
         keys: All its evaluation keys, both halves expanded.
-        numbers: The diagonals of a bootstrap as complex numbers.
-        encoded: The same encoded. They may be encoded whenever they are used instead, which takes
-            longer.
-        work: The polynomials that a bootstrap uses at once.
+        numbers: The program's diagonals and constants as numbers, and those of a bootstrap.
+        encoded: Those of a bootstrap, encoded. They may be encoded whenever they are used instead,
+            which takes longer.
+        uniform: Of the keys, the uniform halves. They may be expanded from seeds whenever they are
+            used instead, which takes longer, too.
+        work: The polynomials that an operation uses at once, and what of its diagonals the engine
+            copies.
         cached: Those that are no longer in use, which the engine caches for others. They may be
             given back instead, which takes longer, too.
     """
@@ -33,33 +37,40 @@ class BootstrapMemory:
     keys: int = 0
     numbers: int = 0
     encoded: int = 0
+    uniform: int = 0
     work: int = 0
     cached: int = 0
 
     @property
     def least(self) -> int:
-        """What they take where nothing is encoded ahead, and nothing cached."""
-        return self.keys + self.numbers + self.work
+        """What they take where nothing is encoded or expanded ahead, and nothing cached."""
+        return self.keys - self.uniform + self.numbers + self.work
 
     @property
     def most(self) -> int:
-        """What they take where diagonals stay encoded, and polynomials are cached."""
-        return self.least + self.encoded + self.cached
+        """What they take where diagonals stay encoded, keys expanded, and polynomials cached."""
+        return self.least + self.encoded + self.uniform + self.cached
 
     def within(self, limit: int) -> BootstrapMemory:
-        """The same with as much encoded ahead and cached as a limit allows.
+        """The same with as much encoded and expanded ahead, and cached, as a limit allows.
 
         Args:
             limit: Bytes. Below the least it is the least.
 
         Example:
-            >>> memory = BootstrapMemory(keys=50, numbers=1, encoded=20, work=5, cached=15)
-            >>> [memory.within(limit).most for limit in (91, 90, 76, 75, 70, 55)]
-            [91, 90, 76, 71, 70, 56]
+            >>> memory = BootstrapMemory(
+            ...     keys=50, numbers=1, encoded=20, uniform=25, work=5, cached=15)
+            >>> [memory.within(limit).most for limit in (91, 90, 76, 75, 50, 31, 30)]
+            [91, 90, 76, 71, 46, 31, 31]
         """
         left = max(0, limit - self.least)
+        uniform = self.uniform if self.uniform <= left else 0
+        left -= uniform
         encoded = self.encoded if self.encoded <= left else 0
-        return replace(self, encoded=encoded, cached=min(self.cached, left - encoded))
+        left -= encoded
+        keys = self.keys - self.uniform + uniform
+        cached = min(self.cached, left)
+        return replace(self, keys=keys, uniform=uniform, encoded=encoded, cached=cached)
 
 
 @contextmanager
@@ -102,12 +113,13 @@ def bootstrap_memory(program: SlotProgram, refreshing: Refreshing | None) -> Boo
         return BootstrapMemory()
     chain = refreshing.chain
     switching = required_keys(program).joined(refreshing.keys)
-    workspace = Workspace(chain, program.slots)
-    workspace.bootstrap(refreshing)
+    workspace = workspace_of(program, chain, refreshing)
+    expanded = switching.nbytes(chain.evaluation_key_bytes)
     return BootstrapMemory(
-        switching.nbytes(chain.evaluation_key_bytes) + chain.encapsulation_key_bytes,
-        refreshing.circuit.nbytes,
+        expanded + chain.encapsulation_key_bytes,
+        refreshing.circuit.nbytes + number_bytes(program),
         refreshing.encoded_bytes,
-        workspace.in_use,
+        (expanded + chain.evaluation_key_bytes(chain.levels)) // 2,
+        workspace.in_use + copied_bytes(program),
         min(workspace.nbytes, _MOST_CACHED_BYTES),
     )

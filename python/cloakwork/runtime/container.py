@@ -27,7 +27,7 @@ from cloakwork.base.arguments import file_path, with_article
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 
-VERSION = 3
+VERSION = 4
 _HEADER = "header.json"
 # What the names of compressed members end with.
 _ARRAY = ".array"
@@ -38,7 +38,7 @@ _SHARED_BYTES = 1 << 20
 _MAX_DEPTH = 100
 # Bytes that the arrays of one file may take in memory.
 ARRAY_BYTES = 1 << 30
-_DTYPES = ("|b1", "|u1", "<u4", "<i4", "<i8", "<u8", "<f8")
+_DTYPES = ("|b1", "|u1", "<u2", "<u4", "<i4", "<i8", "<u8", "<f8")
 
 # What a zip file of at least one member begins with, and its last record, which has no comment.
 _START = b"PK\3\4"

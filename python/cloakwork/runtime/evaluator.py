@@ -78,7 +78,10 @@ class Evaluator(KeyHolder):
 
     @property
     def key_bytes(self) -> int:
-        """Bytes of the evaluation keys."""
+        """Bytes that the evaluation keys take.
+
+        Of keys that were read that is half as much until a run expands the other halves.
+        """
         return int(self._key.nbytes)
 
     @property
@@ -114,12 +117,12 @@ class Evaluator(KeyHolder):
 
     @cached_property
     def _backend(self) -> Any:
-        kept = self._cache_bytes
+        kept, key_bytes = self._cache_bytes, None
         if self._bootstrap_memory.least:
             held, left = self._held_memory, self._memory_limit - self._peak_bytes
             # The program's own transforms take what bootstraps leave.
-            kept = max(0, min(kept, held.encoded + left - held.most))
-        return self.program.scheme.backend(self._key, cache_bytes=kept)
+            kept, key_bytes = max(0, min(kept, held.encoded + left - held.most)), held.keys
+        return self.program.scheme.backend(self._key, cache_bytes=kept, key_bytes=key_bytes)
 
     def run(
         self,
@@ -433,8 +436,8 @@ class Evaluator(KeyHolder):
         if self._memory_limit < held.least + peak and held.least:
             raise MemoryBudgetError(
                 f"cannot {action}: expected it to take up to {self._memory_limit} bytes, and it "
-                f"takes {held.least + peak} at least: keys {held.keys}, bootstraps "
-                f"{held.numbers + held.work}, ciphertexts {peak}; allow "
+                f"takes {held.least + peak} at least: keys {held.keys - held.uniform}, numbers "
+                f"{held.numbers}, work {held.work}, ciphertexts {peak}; allow "
                 f"memory_limit={held.least + peak}"
             )
         return threads_within(self._memory_limit - held.least, peak, threads, action)

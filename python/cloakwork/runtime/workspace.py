@@ -8,11 +8,20 @@ from math import isqrt
 from cloakwork._native import WORD_BYTES, Parameters, cached_bytes, threads
 from cloakwork.programs.bsgs import split
 from cloakwork.programs.refreshing import Refreshing
-from cloakwork.programs.slots import Linear, Polynomial
+from cloakwork.programs.slots import (
+    Bootstrap,
+    Linear,
+    Mul,
+    Polynomial,
+    Rotate,
+    SlotProgram,
+)
 from cloakwork.schemes.transform_cache import transform_bytes
 
 # Polynomials of two operands, a result and what is between.
 _OPERANDS = 8
+# Polynomials that the engine makes before it puts them side by side.
+_AT_ONCE = 16
 # Of a linear transform, what is not rotated: operand, first sum and result.
 _UNROTATED = 3
 
@@ -32,76 +41,124 @@ class Workspace:
         >>> workspace = Workspace(parameters, parameters.slots)
         >>> workspace.switch(1)
         >>> workspace.nbytes // (parameters.n * WORD_BYTES)
-        48
+        52
     """
 
     def __init__(self, parameters: Parameters, slots: int) -> None:
         self._parameters = parameters
         self._slots = slots
         self._special = parameters.key_prime_count - parameters.prime_count(parameters.levels)
-        self._kept: dict[int, int] = {}
+        self._kept: Counter[int] = Counter()
         self._transforms: dict[int, list[int]] = {}
+        self._in_use = 0
 
     @property
     def in_use(self) -> int:
         """Bytes that an operation uses at once, at the most."""
-        return max(self._sizes(), default=0)
+        return self._in_use
 
     @property
     def nbytes(self) -> int:
         """Bytes of all that is kept, or of what is in use at once if that is more."""
-        return min(sum(self._sizes()), max(cached_bytes(), self.in_use))
-
-    def _sizes(self) -> list[int]:
-        """Bytes of the polynomials of each length."""
-        polynomial = self._parameters.n * WORD_BYTES
-        return [polynomial * limbs * count for limbs, count in self._kept.items()]
-
-    def encode(self, operation: Linear, level: int) -> int:
-        """Encode the diagonals of each giant step at once; the bytes that they come to."""
-        steps = split(operation.diagonals, self._slots, operation.baby_steps)
-        giants = Counter(number - number % steps.baby_steps for number in steps.numbers)
-        most = max(giants.values())
-        self._take(self._extended(level), most)
-        return transform_bytes(self._parameters, most, level)
+        return min(self._bytes_of(self._kept), max(cached_bytes(), self._in_use))
 
     def transform(self, operation: Linear, level: int) -> None:
-        """Two polynomials for each step, and what a key switch takes on every thread."""
+        """Two polynomials for each step, and the diagonals of a giant step, encoded for it.
+
+        They have as many limbs as an encoded diagonal. Polynomials are put side by side in memory a
+        few at once.
+        """
         steps = split(operation.diagonals, self._slots, operation.baby_steps)
-        beside = self._transforms.setdefault(level, [])
-        beside.append(2 * (len(steps.baby) + len(steps.giant) + 2))
-        self._take(self._extended(level), sum(sorted(beside)[-threads() :]))
-        self.switch(level, threads())
+        encoded = transform_bytes(self._parameters, steps, level)
+        limbs = encoded // (len(steps.numbers) * self._parameters.n * WORD_BYTES)
+        giants = Counter(number - number % steps.baby_steps for number in steps.numbers)
+        beside = self._transforms.setdefault(limbs, [])
+        beside.append(2 * (len(steps.baby) + len(steps.giant) + 2) + max(giants.values()))
+        needed = self._switching(level, threads())
+        needed[limbs] += min(2 * _AT_ONCE, len(steps.numbers))
+        needed[limbs] += sum(sorted(beside)[-threads() :])
+        # Sums of giant steps, one on each thread.
+        needed[self._extended(level)] += 2 * (threads() + 1)
+        self._use(needed)
 
     def bootstrap(self, refreshing: Refreshing) -> None:
         """Raise the modulus, transform to coefficients and back, and evaluate a cosine."""
         for level, _, rotations in refreshing.transforms:
-            self._take(self._extended(level), 2 * (rotations + _UNROTATED))
-            self.switch(level)
+            needed = self._switching(level)
+            needed[self._extended(level)] += 2 * (rotations + _UNROTATED)
+            self._use(needed)
         level = refreshing.reduction_level
         # Of two values at once the first is there in full while the second is reduced.
-        self._take(self._parameters.prime_count(level), 2 * refreshing.reduction_products + 2)
-        self.switch(level)
+        needed = self._switching(level)
+        needed[self._parameters.prime_count(level)] += 2 * refreshing.reduction_products + 2
+        self._use(needed)
 
-    def switch(self, level: int, at_once: int = 1) -> None:
+    def switch(self, level: int) -> None:
         """Switch keys: operand and result, two sums, and every digit modulo all primes."""
-        own, extended = self._parameters.prime_count(level), self._extended(level)
-        polynomial = self._parameters.n * WORD_BYTES
-        key = self._parameters.evaluation_key_bytes(level)
-        digits = max(1, round(key / (2 * extended * polynomial)))
-        self._take(own, _OPERANDS)
-        self._take(extended, 2 * at_once)
-        self._take(extended - own // digits, digits * at_once)
+        self._use(self._switching(level))
 
     def powers(self, operation: Polynomial, level: int) -> None:
         """The powers that are held while a polynomial is evaluated, about the root of its degree.
 
         Paterson and Stockmeyer, SIAM Journal on Computing 1973.
         """
-        self._take(self._parameters.prime_count(level), 4 * isqrt(len(operation.coefficients)))
+        needed = self._switching(level)
+        needed[self._parameters.prime_count(level)] += 4 * isqrt(len(operation.coefficients))
+        self._use(needed)
+
+    def _switching(self, level: int, at_once: int = 1) -> Counter[int]:
+        """The polynomials of a key switch, by their number of limbs."""
+        own, extended = self._parameters.prime_count(level), self._extended(level)
+        polynomial = self._parameters.n * WORD_BYTES
+        key = self._parameters.evaluation_key_bytes(level)
+        digits = max(1, round(key / (2 * extended * polynomial)))
+        needed = Counter({own: _OPERANDS})
+        needed[extended] += 2 * at_once
+        needed[extended - own // digits] += digits * at_once
+        return needed
 
     def _extended(self, level: int) -> int:
         return self._parameters.prime_count(level) + self._special
 
-    def _take(self, limbs: int, count: int) -> None:
-        self._kept[limbs] = max(count, self._kept.get(limbs, 0))
+    def _use(self, needed: Counter[int]) -> None:
+        self._kept |= needed
+        self._in_use = max(self._in_use, self._bytes_of(needed))
+
+    def _bytes_of(self, needed: Counter[int]) -> int:
+        polynomial = self._parameters.n * WORD_BYTES
+        return sum(polynomial * limbs * count for limbs, count in needed.items())
+
+
+def workspace_of(
+    program: SlotProgram, parameters: Parameters, refreshing: Refreshing | None
+) -> Workspace:
+    """What the engine works in while a program runs.
+
+    Args:
+        program: The program, whose operations name levels.
+        parameters: What it runs under.
+        refreshing: What bootstraps do; None where the parameters have none.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input, Neg, Output
+        >>> parameters = Parameters(levels=1, log_n=10, insecure=True)
+        >>> operations = (Input("x", 1), Neg(0), Output(1))
+        >>> program = SlotProgram("", parameters.slots, operations, (None,) * 3)
+        >>> workspace_of(program, parameters, None).nbytes
+        0
+    """
+    workspace = Workspace(parameters, program.slots)
+    for number, operation in enumerate(program.operations):
+        # A constant stands at no level.
+        levels = [state.level for state in program.context(number).states]
+        match operation:
+            case Bootstrap() if refreshing is not None:
+                workspace.bootstrap(refreshing)
+            case Linear():
+                workspace.transform(operation, levels[0] or 0)
+            case Polynomial():
+                workspace.powers(operation, levels[0] or 0)
+                workspace.switch(levels[0] or 0)
+            case Rotate() | Mul() if None not in levels:
+                workspace.switch(levels[0] or 0)
+    return workspace

@@ -423,12 +423,14 @@ class SlotScheme(Scheme, Protocol):
         parameters = cls.read_parameters(fields, limits)
         return cls(*parameters, public_inputs=fields.value("public_inputs", bool))
 
-    def backend(self, keys: Any, *, cache_bytes: int) -> Backend[Any]:
+    def backend(self, keys: Any, *, cache_bytes: int, key_bytes: int | None = None) -> Backend[Any]:
         """What a program runs on.
 
         Args:
             keys: The evaluation keys.
             cache_bytes: Bytes that encoded linear transforms may take, to be used again.
+            key_bytes: Bytes that the keys may take. Where they are fewer than all, keys that can
+                be are expanded from seeds whenever they are used. None for all.
         """
 
     def required_keys(self, body: SlotProgram) -> KeyRequirements:

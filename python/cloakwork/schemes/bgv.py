@@ -342,7 +342,9 @@ class Bgv(IntegerScheme):
         ]
         return joined(residues, self._moduli).reshape(ROWS, -1)
 
-    def backend(self, keys: ByPrime, *, cache_bytes: int) -> BgvBackend:
+    def backend(
+        self, keys: ByPrime, *, cache_bytes: int, key_bytes: int | None = None
+    ) -> BgvBackend:
         return BgvBackend(self.parameter_sets, keys.by_prime, cache_bytes=cache_bytes)
 
     def bytes_at(self, state: State) -> int:

@@ -318,7 +318,13 @@ class Ckks(RealScheme):
         vectors = [each.decode() for each in found]
         return Decrypted(vectors, max(2.0**-each.precision for each in found))
 
-    def backend(self, keys: EvaluationKeys, *, cache_bytes: int) -> CkksBackend:
+    def backend(
+        self, keys: EvaluationKeys, *, cache_bytes: int, key_bytes: int | None = None
+    ) -> CkksBackend:
+        if key_bytes is None or keys.expanded_nbytes <= key_bytes:
+            keys.expand()
+        else:
+            keys.keep_seeds()
         return CkksBackend(
             self.parameters, keys, cache_bytes=cache_bytes, refreshing=self.refreshing
         )

@@ -15,6 +15,7 @@ from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis, Vector
 from cloakwork.schemes.base import Backend, Sums
+from cloakwork.schemes.transform_cache import native_diagonals
 
 
 class CkksEstimates(Backend[CkksEstimate]):
@@ -78,7 +79,7 @@ class CkksEstimates(Backend[CkksEstimate]):
     ) -> CkksEstimate:
         transform = LinearTransform.streamed(
             self._parameters,
-            dict(diagonals),
+            native_diagonals(diagonals),
             slots=value.slots,
             level=value.level,
             scale=self._parameters.matching_scale(value.level, value.scale),

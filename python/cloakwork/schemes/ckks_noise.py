@@ -27,6 +27,8 @@ _ROUNDING = math.sqrt(1 / 12)
 # others are somewhat smaller, as if all were one bit further below.
 _DIGIT_MARGIN = 4
 _TYPICAL_MARGIN = _DIGIT_MARGIN + 1
+# What a limb takes in a division, in products of a limb of a diagonal; as the engine counts.
+_DIVISION_COST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class NoiseModel:
         seed: What the errors are drawn from.
         bootstrapping: Deviation of what a bootstrap adds to the real part of a slot.
         paired_bootstrapping: The same of a bootstrap of two vectors at once.
+        special_shares: For each level the part of the limbs of a key switch that are those of the
+            key-switching modulus.
 
     Example:
         >>> scales = 2.0**40, 2.0**40
@@ -57,6 +61,7 @@ class NoiseModel:
     seed: int = 0
     bootstrapping: float = 0.0
     paired_bootstrapping: float = 0.0
+    special_shares: tuple[float, ...] = ()
 
     def scale(self, level: int, *, waiting: bool) -> float:
         """The scale of a value; that of a product that is not rescaled is a square."""
@@ -89,6 +94,22 @@ class NoiseModel:
     def rotation(self, scale: float) -> float:
         """Of a key switch and its division: a rotation or a relinearisation."""
         return math.hypot(self.switching(scale), self.rounding(scale))
+
+    def baby_step(self, scale: float, level: int, diagonals: int, steps: tuple[int, int]) -> float:
+        """Of a rotation that a linear transform takes of its operand, as the engine does it.
+
+        Args:
+            scale: The scale of the operand.
+            level: Its level.
+            diagonals: How many the transform has.
+            steps: Its baby and giant steps that rotate. Rotations are divided where the limbs of so
+                many diagonals cost more than divisions: see `crates/rlwe`, `core::bsgs`.
+        """
+        divisions = max(0, 2 * steps[0] - steps[1])
+        share = self.special_shares[level] if self.special_shares else 0.0
+        if diagonals * share > _DIVISION_COST * divisions:
+            return self.rotation(scale)
+        return self.switching(scale)
 
     def polynomial(
         self,
@@ -156,6 +177,8 @@ def noise_of(
     digit_bits = min(parameters.log_q, log_p - _TYPICAL_MARGIN)
     # Each digit, uniform below its size, meets an error of the key, and P divides the sum.
     digit = _ROUNDING * 2 ** (digit_bits - log_p)
+    special = parameters.key_prime_count - parameters.prime_count(parameters.levels)
+    limbs = [parameters.prime_count(level) for level in range(parameters.levels + 1)]
     return NoiseModel(
         n=parameters.n,
         scales=tuple(parameters.scale(level) for level in range(parameters.levels + 1)),
@@ -166,4 +189,5 @@ def noise_of(
         paired_bootstrapping=0.0
         if refreshing is None
         else refreshing.paired_deviation / math.sqrt(2),
+        special_shares=tuple(special / (special + own) for own in limbs),
     )

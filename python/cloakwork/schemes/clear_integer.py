@@ -230,7 +230,9 @@ class ClearInteger(ClearScheme, IntegerScheme):
         levels = levels_of(body, "inputs")
         return {number: exact(vector, levels[number]) for number, vector in vectors.items()}
 
-    def backend(self, keys: NoKey, *, cache_bytes: int) -> ClearIntegersBackend:
+    def backend(
+        self, keys: NoKey, *, cache_bytes: int, key_bytes: int | None = None
+    ) -> ClearIntegersBackend:
         return ClearIntegersBackend()
 
     def bytes_at(self, state: State) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.polynomial import chebyshev, polynomial
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cloakwork._native import BootstrappingParameters, Parameters
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
@@ -41,6 +42,8 @@ from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
 from cloakwork.schemes.clear import ClearScheme, NoKey
 from cloakwork.schemes.clear_products import rotated_products, skewed
 
+# What follows from a model of the noise and the scale of a value.
+_Deviation: TypeAlias = Callable[[NoiseModel, float], "float | NDArray[np.float64]"]
 # Numbers may outgrow a double on the way; whoever decrypts refuses what becomes of them.
 _outgrowing = np.errstate(over="ignore", invalid="ignore")
 
@@ -139,8 +142,16 @@ class ClearBackend(Backend[ClearVector]):
         """The sum over d of diagonals[d] * rotate(value, d), d split as the engine splits it."""
         if self._noise is None:
             return ClearVector(_transformed(value.slots, diagonals), value.level, waiting=True)
-        steps = {d % baby_steps for d in diagonals}
-        baby = {step: _Rotations(self._baby(value, step)) for step in steps}
+        steps = split(diagonals, len(value.slots), baby_steps)
+        moving = len(steps.baby), len(steps.giant)
+
+        def deviation(model: NoiseModel, scale: float) -> float:
+            return model.baby_step(scale, value.level, len(diagonals), moving)
+
+        baby = {
+            step: _Rotations(self._baby(value, step, deviation))
+            for step in {d % baby_steps for d in diagonals}
+        }
         total = np.zeros_like(value.slots)
         for d, diagonal in diagonals.items():
             total += diagonal * baby[d % baby_steps].by(d - d % baby_steps)
@@ -161,11 +172,11 @@ class ClearBackend(Backend[ClearVector]):
         )
         return one.slots * np.sqrt(squares)
 
-    def _baby(self, value: ClearVector, step: int) -> Vector:
+    def _baby(self, value: ClearVector, step: int, deviation: _Deviation) -> Vector:
         if step == 0:
             return value.slots
         rotated = ClearVector(np.roll(value.slots, -step), value.level)
-        return self._with_error(rotated, NoiseModel.switching).slots
+        return self._with_error(rotated, deviation).slots
 
     @_outgrowing
     def polynomial(
@@ -236,7 +247,7 @@ class ClearBackend(Backend[ClearVector]):
     def _with_error(
         self,
         value: ClearVector,
-        deviation: Callable[[NoiseModel, float], float | NDArray[np.float64]],
+        deviation: _Deviation,
     ) -> ClearVector:
         """The value with an error of a deviation that follows from its scale."""
         if self._noise is None:
@@ -451,7 +462,9 @@ class ClearReal(ClearScheme, RealScheme):
         """The vectors, real or complex."""
         return Decrypted([value.slots for value in values], self.error)
 
-    def backend(self, keys: NoKey, *, cache_bytes: int) -> ClearBackend:
+    def backend(
+        self, keys: NoKey, *, cache_bytes: int, key_bytes: int | None = None
+    ) -> ClearBackend:
         return ClearBackend(self.noise)
 
     def bytes_at(self, state: State) -> int:

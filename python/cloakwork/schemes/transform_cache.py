@@ -6,8 +6,16 @@ import threading
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from cloakwork._native import WORD_BYTES, BgvParameters, LinearTransform, Parameters
+from cloakwork._native import (
+    WORD_BYTES,
+    BgvParameters,
+    LinearTransform,
+    Parameters,
+    SparseDiagonals,
+)
 from cloakwork.base.machine import physical_bytes
+from cloakwork.programs.bsgs import Split, split
+from cloakwork.programs.diagonals import SparseDiagonals as Sparse
 from cloakwork.programs.slots import Vector
 
 _Diagonals: TypeAlias = Mapping[int, Vector]
@@ -39,17 +47,38 @@ def default_cache_bytes() -> int:
     return physical_bytes() // _SHARE
 
 
-def transform_bytes(parameters: Parameters, diagonals: int, level: int) -> int:
-    """Bytes of so many encoded diagonals, which also have the limbs of the key-switching modulus.
+def transform_bytes(parameters: Parameters, steps: Split, level: int) -> int:
+    """Bytes of the encoded diagonals of a linear transform.
+
+    Few diagonals have the limbs of the key-switching modulus, too; see the engine's transforms.
+
+    Args:
+        parameters: The parameter set.
+        steps: How the diagonals are split.
+        level: The level of the operand.
 
     Example:
+        >>> from cloakwork.programs.bsgs import split
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
-        >>> transform_bytes(p, 2, 1) == 2 * 1024 * p.key_prime_count * 4
+        >>> few, many = split(range(4), 512, 2), split(range(64), 512, 8)
+        >>> transform_bytes(p, few, 1) == 4 * 1024 * p.key_prime_count * WORD_BYTES
+        True
+        >>> transform_bytes(p, many, 1) == 64 * 1024 * p.prime_count(1) * WORD_BYTES
         True
     """
-    special = parameters.key_prime_count - parameters.prime_count(parameters.levels)
-    limbs = parameters.prime_count(level) + special
-    return diagonals * limbs * parameters.n * WORD_BYTES
+    baby, giant = len(steps.baby), len(steps.giant)
+    return parameters.transform_bytes(level, len(steps.numbers), baby, giant)
+
+
+def native_diagonals(diagonals: _Diagonals) -> Mapping[int, Vector] | SparseDiagonals:
+    """Diagonals as the engine takes them.
+
+    Example:
+        >>> import numpy as np
+        >>> native_diagonals({0: np.ones(2)})
+        {0: array([1., 1.])}
+    """
+    return diagonals.native() if isinstance(diagonals, Sparse) else dict(diagonals)
 
 
 class TransformCache:
@@ -85,14 +114,15 @@ class TransformCache:
         with self._changing:
             if key in self._made:
                 return self._made[key][1]
-            needed = transform_bytes(self._parameters, len(diagonals), level)
+            steps = split(diagonals, self._parameters.slots, baby_steps)
+            needed = transform_bytes(self._parameters, steps, level)
             fits = self.nbytes + needed <= self._budget
             if fits:
                 self.nbytes += needed
         make = LinearTransform if fits else LinearTransform.streamed
         transform = make(
             self._parameters,
-            dict(diagonals),
+            native_diagonals(diagonals),
             slots=self._parameters.slots,
             level=level,
             scale=self._parameters.matching_scale(level, scale),

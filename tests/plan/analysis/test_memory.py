@@ -5,6 +5,8 @@ import pytest
 
 from cloakwork._native import BootstrappingParameters, Parameters
 from cloakwork.plan.analysis.memory import process_memory
+from cloakwork.programs.bsgs import split
+from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
@@ -17,11 +19,17 @@ from cloakwork.programs.slots import (
     Rescale,
     SlotProgram,
 )
+from cloakwork.runtime.numbers import engine_bytes
 from cloakwork.schemes.transform_cache import transform_bytes
 
 PARAMETERS = Parameters(levels=3, log_n=10, insecure=True)
 SLOTS = PARAMETERS.slots
 REFRESHING = Refreshing(BootstrappingParameters(8, insecure=True))
+
+
+def encoded(parameters: Parameters, diagonals: int, level: int) -> int:
+    """Bytes of a transform of `program`, encoded."""
+    return transform_bytes(parameters, split(range(diagonals), parameters.slots, 4), level)
 
 
 def program(*diagonals: int) -> SlotProgram:
@@ -37,7 +45,7 @@ def program(*diagonals: int) -> SlotProgram:
 
 def test_counts_layers_that_fit_what_is_kept() -> None:
     made = program(16, 8)
-    first, second = transform_bytes(PARAMETERS, 16, 3), transform_bytes(PARAMETERS, 8, 2)
+    first, second = encoded(PARAMETERS, 16, 3), encoded(PARAMETERS, 8, 2)
     kept = {
         budget: process_memory(made, PARAMETERS, budget).layers
         for budget in (0, first - 1, first, first + second - 1, first + second)
@@ -56,18 +64,21 @@ def test_counts_equal_diagonals_once() -> None:
 
 
 def test_work_grows_by_two_polynomials_for_each_step() -> None:
-    word = 4 * PARAMETERS.n * PARAMETERS.key_prime_count
-    # Baby steps 0 to 3; from 8 diagonals to 16, giant steps 0 and 4, then 0, 4, 8 and 12.
-    few, many = (process_memory(program(count), PARAMETERS, 10**9).workspace for count in (8, 16))
-    assert many - few == 2 * 2 * word
+    # Baby steps 0 to 3, 4 diagonals for each giant step; so many need no limbs for key switching.
+    few, many = (process_memory(program(count), PARAMETERS, 10**9) for count in (32, 36))
+    numbers = engine_bytes({d: np.ones(SLOTS) for d in range(4)}, SLOTS)
+    polynomials = 2 * 4 * PARAMETERS.n * PARAMETERS.prime_count(3)
+    assert many.workspace - few.workspace == polynomials + numbers
 
 
-def test_layers_that_are_not_kept_stand_as_numbers_while_they_are_encoded() -> None:
-    kept = process_memory(program(16), PARAMETERS, 10**9)
-    streamed = process_memory(program(16), PARAMETERS, 0)
-    one_giant = transform_bytes(PARAMETERS, 4, 3)
-    assert streamed.workspace - kept.workspace == 2 * 16 * 16 * SLOTS + one_giant
-    assert streamed.total < kept.total
+def test_equal_weights_of_sparse_diagonals_are_held_once() -> None:
+    sources, targets = np.divmod(np.arange(64 * 64), 64)
+    sparse = SparseDiagonals(SLOTS, sources, targets, 0.5 + np.arange(4096.0) % 3)
+    builder = Builder("sparse", SLOTS)
+    value = builder.append(Linear(builder.append(Input("x", 1)), sparse, 8))
+    builder.append(Output(builder.append(Rescale(value))))
+    memory = process_memory(builder.finish(), PARAMETERS, 0)
+    assert memory.numbers == sparse.nbytes < 5 * 4096
 
 
 @pytest.mark.parametrize("squares", [0, 1])
@@ -98,15 +109,15 @@ def bootstrapped() -> SlotProgram:
 
 def test_bootstraps_come_first_among_what_is_kept() -> None:
     made, chain = bootstrapped(), REFRESHING.chain
-    encoded = REFRESHING.encoded_bytes
-    first = transform_bytes(chain, 8, REFRESHING.input_level + 1)
-    second = transform_bytes(chain, 8, REFRESHING.output_level)
+    circuit = REFRESHING.encoded_bytes
+    first = encoded(chain, 8, REFRESHING.input_level + 1)
+    second = encoded(chain, 8, REFRESHING.output_level)
     kept = {
         budget: process_memory(made, chain, budget, REFRESHING).layers
-        for budget in (0, encoded - 1, encoded, encoded + first, encoded + first + second)
+        for budget in (0, circuit - 1, circuit, circuit + first, circuit + first + second)
     }
-    below = first + second if first + second < encoded else first
-    assert list(kept.values()) == [0, below, encoded, encoded + first, encoded + first + second]
+    below = first + second if first + second < circuit else first
+    assert list(kept.values()) == [0, below, circuit, circuit + first, circuit + first + second]
 
 
 def test_keys_and_numbers_of_bootstraps_count() -> None:

@@ -229,7 +229,12 @@ impl BgvEvaluationKeys {
         data: &[u8],
     ) -> PyResult<Self> {
         let parameters = &parameters.get().0;
-        engine::run(py, || keys::EvaluationKeys::from_bytes(parameters, data)).map(Self::new)
+        let read = || {
+            let mut keys = keys::EvaluationKeys::from_bytes(parameters, data)?;
+            keys.expand()?;
+            Ok(keys)
+        };
+        engine::run(py, read).map(Self::new)
     }
 
     /// These keys as bytes.

@@ -261,6 +261,12 @@ impl Bootstrapping {
         self.0.transforms().map(of).collect()
     }
 
+    /// Bytes of the diagonals where they are encoded ahead.
+    #[getter]
+    fn encoded_nbytes(&self) -> usize {
+        self.0.transforms().map(ckks::LinearTransform::encoded_nbytes).sum()
+    }
+
     /// Bytes in memory.
     #[getter]
     fn nbytes(&self) -> usize {

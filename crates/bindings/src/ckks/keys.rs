@@ -220,7 +220,7 @@ impl EvaluationKeys {
         Self(Mutex::new(keys))
     }
 
-    /// Never held across a call into Python or the engine's work.
+    /// Never held across a call into Python.
     fn lock(&self) -> MutexGuard<'_, keys::EvaluationKeys> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -237,6 +237,26 @@ impl EvaluationKeys {
     fn extend(&self, py: Python<'_>, other: Bound<'_, EvaluationKeys>) -> PyResult<()> {
         let other = other.get().snapshot();
         self.lock().extend(other).map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// Forget the uniform halves of all keys, which are then expanded from seeds whenever a key is
+    /// used: half the memory, and more time.
+    fn keep_seeds(&self, py: Python<'_>) -> PyResult<()> {
+        engine::run(py, || {
+            self.lock().keep_seeds();
+            Ok(())
+        })
+    }
+
+    /// Expand the uniform halves of all keys, which keys that were read have as seeds.
+    fn expand(&self, py: Python<'_>) -> PyResult<()> {
+        engine::run(py, || self.lock().expand())
+    }
+
+    /// Bytes in memory where all uniform halves are expanded.
+    #[getter]
+    fn expanded_nbytes(&self) -> usize {
+        self.lock().expanded_nbytes()
     }
 
     /// Rotations that there are keys for, with the level of each.

@@ -4,16 +4,56 @@ use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use rlwe::ckks::{self, Encoding};
 
-use crate::arrays::Vector;
+use crate::arrays::{Indices, Numbers, Vector};
 use crate::ckks::parameters::Parameters;
 use crate::engine;
 use crate::numbers::{Number, Real};
+
+/// Real diagonals by the slots in which they are not zero, and of few different numbers.
+///
+/// Element k is `numbers[places[k]]` in slot `targets[k]`; the first diagonal has the first
+/// `counts[0]` elements, and so on.
+///
+/// Args:
+///     slots: The slots of the ciphertexts.
+///     indices: The rotation of each diagonal, as int64.
+///     counts: How many elements each has, as int64.
+///     targets: The slot of each element, as uint16 or uint32.
+///     places: For each element the place of its number among `numbers`, as uint16 or uint32.
+///     numbers: The different numbers, as float64.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct SparseDiagonals(ckks::SparseDiagonals);
+
+#[pymethods]
+impl SparseDiagonals {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        slots: Number<usize>,
+        indices: Numbers<i64>,
+        counts: Numbers<i64>,
+        targets: Indices,
+        places: Indices,
+        numbers: Numbers<f64>,
+    ) -> PyResult<Self> {
+        // A negative count is more than there can be elements.
+        let counts: Vec<usize> = counts.0.iter().map(|&count| count as usize).collect();
+        let (targets, places) = (targets.0, places.0);
+        let make =
+            || ckks::SparseDiagonals::new(slots.0, &indices.0, &counts, targets, places, numbers.0);
+        engine::run(py, make).map(Self)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("SparseDiagonals({} diagonals)", self.0.len())
+    }
+}
 
 /// y = the sum over d of diagonals[d] * rotate(x, d), encoded for ciphertexts of one level.
 ///
 /// Args:
 ///     parameters: The parameters.
-///     diagonals: Vectors of `slots` numbers each, by rotation.
+///     diagonals: Vectors of `slots` numbers each, by rotation, or `SparseDiagonals`.
 ///     slots: The slots of the ciphertexts.
 ///     level: The level of the ciphertexts.
 ///     scale: The scale of the diagonals; by default that after which a rescale takes a
@@ -24,18 +64,31 @@ use crate::numbers::{Number, Real};
 pub struct LinearTransform(pub ckks::LinearTransform);
 
 /// How the engine makes a transform: encoded ahead or streamed.
-type Constructor = fn(
+type OfDense = fn(
     &ckks::Parameters,
     &ckks::Diagonals,
     usize,
     Encoding,
     Option<usize>,
 ) -> rlwe::Result<ckks::LinearTransform>;
+type OfSparse = fn(
+    &ckks::Parameters,
+    ckks::SparseDiagonals,
+    usize,
+    Encoding,
+    Option<usize>,
+) -> rlwe::Result<ckks::LinearTransform>;
 
-/// Diagonals by rotation, as Python gives them.
+/// Diagonals, as Python gives them: by rotation, or sparse.
+#[derive(FromPyObject)]
+enum Diagonals<'py> {
+    Sparse(Bound<'py, SparseDiagonals>),
+    Dense(Bound<'py, PyMapping>),
+}
+
+/// What a transform is made of, but for its diagonals.
 struct Arguments<'py> {
     parameters: Bound<'py, Parameters>,
-    vectors: Vec<(Number<i64>, Vector<'py>)>,
     slots: usize,
     encoding: Encoding,
     baby_steps: Option<usize>,
@@ -44,31 +97,44 @@ struct Arguments<'py> {
 impl<'py> Arguments<'py> {
     fn read(
         parameters: Bound<'py, Parameters>,
-        diagonals: &Bound<'py, PyMapping>,
         slots: Number<usize>,
         level: Number<usize>,
         scale: Option<Real>,
         baby_steps: Option<Number<usize>>,
-    ) -> PyResult<Self> {
-        Ok(Self {
+    ) -> Self {
+        Self {
             parameters,
-            vectors: diagonals.items()?.extract()?,
             slots: slots.0,
             encoding: Encoding { level: level.0, scale: scale.map(|x| x.0), bound: None },
             baby_steps: baby_steps.map(|x| x.0),
-        })
+        }
     }
 
-    fn make(&self, py: Python<'_>, constructor: Constructor) -> PyResult<LinearTransform> {
-        let elements = self.vectors.iter().map(|(d, vector)| Ok((d.0, vector.elements()?)));
-        let elements = elements.collect::<PyResult<Vec<_>>>()?;
+    fn make(
+        &self,
+        py: Python<'_>,
+        diagonals: &Diagonals<'py>,
+        dense: OfDense,
+        sparse: OfSparse,
+    ) -> PyResult<LinearTransform> {
         let parameters = &self.parameters.get().0;
         let (slots, encoding, baby_steps) = (self.slots, self.encoding, self.baby_steps);
-        let make = || {
-            let diagonals = elements.iter().map(|(d, values)| (*d, values.to_complex())).collect();
-            constructor(parameters, &diagonals, slots, encoding, baby_steps)
+        let made = match diagonals {
+            Diagonals::Sparse(diagonals) => {
+                let diagonals = diagonals.get().0.clone();
+                engine::run(py, || sparse(parameters, diagonals, slots, encoding, baby_steps))
+            }
+            Diagonals::Dense(diagonals) => {
+                let vectors: Vec<(Number<i64>, Vector<'_>)> = diagonals.items()?.extract()?;
+                let elements = vectors.iter().map(|(d, vector)| Ok((d.0, vector.elements()?)));
+                let elements = elements.collect::<PyResult<Vec<_>>>()?;
+                engine::run(py, || {
+                    let each = elements.iter().map(|(d, values)| (*d, values.to_complex()));
+                    dense(parameters, &each.collect(), slots, encoding, baby_steps)
+                })
+            }
         };
-        engine::run(py, make).map(LinearTransform)
+        made.map(LinearTransform)
     }
 }
 
@@ -79,14 +145,15 @@ impl LinearTransform {
     fn new(
         py: Python<'_>,
         parameters: Bound<'_, Parameters>,
-        diagonals: Bound<'_, PyMapping>,
+        diagonals: Diagonals<'_>,
         slots: Number<usize>,
         level: Number<usize>,
         scale: Option<Real>,
         baby_steps: Option<Number<usize>>,
     ) -> PyResult<Self> {
-        Arguments::read(parameters, &diagonals, slots, level, scale, baby_steps)?
-            .make(py, ckks::LinearTransform::new)
+        let arguments = Arguments::read(parameters, slots, level, scale, baby_steps);
+        let (dense, sparse) = (ckks::LinearTransform::new, ckks::LinearTransform::of_sparse);
+        arguments.make(py, &diagonals, dense, sparse)
     }
 
     /// The same transform with its diagonals encoded whenever it is applied: slower, and for
@@ -96,14 +163,15 @@ impl LinearTransform {
     fn streamed(
         py: Python<'_>,
         parameters: Bound<'_, Parameters>,
-        diagonals: Bound<'_, PyMapping>,
+        diagonals: Diagonals<'_>,
         slots: Number<usize>,
         level: Number<usize>,
         scale: Option<Real>,
         baby_steps: Option<Number<usize>>,
     ) -> PyResult<Self> {
-        Arguments::read(parameters, &diagonals, slots, level, scale, baby_steps)?
-            .make(py, ckks::LinearTransform::streamed)
+        let arguments = Arguments::read(parameters, slots, level, scale, baby_steps);
+        let dense = ckks::LinearTransform::streamed;
+        arguments.make(py, &diagonals, dense, ckks::LinearTransform::streamed_sparse)
     }
 
     /// The rotations that need a Galois key.

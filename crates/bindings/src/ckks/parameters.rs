@@ -150,6 +150,26 @@ impl Parameters {
         self.0.evaluation_key_bytes(level.0).map_err(|error| errors::refusal(py, &error))
     }
 
+    /// Bytes of the encoded diagonals of a linear transform.
+    ///
+    /// Args:
+    ///     level: The level of the ciphertexts.
+    ///     diagonals: How many diagonals it has.
+    ///     baby_steps: The baby steps that rotate.
+    ///     giant_steps: The giant steps that rotate.
+    fn transform_bytes(
+        &self,
+        py: Python<'_>,
+        level: Number<usize>,
+        diagonals: Number<usize>,
+        baby_steps: Number<usize>,
+        giant_steps: Number<usize>,
+    ) -> PyResult<usize> {
+        let steps = (baby_steps.0, giant_steps.0);
+        let found = self.0.transform_bytes(level.0, diagonals.0, steps);
+        found.map_err(|error| errors::refusal(py, &error))
+    }
+
     /// Bytes in memory of the keys for raising the modulus, as bootstrapping does.
     #[getter]
     fn encapsulation_key_bytes(&self) -> usize {

@@ -11,7 +11,7 @@ use super::evaluator::Evaluator;
 use super::noise::Noise;
 use super::parameters::Parameters;
 use crate::core::Split;
-use crate::core::bsgs::Giant;
+use crate::core::bsgs::{Giant, Hoisting};
 use crate::parallel;
 use crate::ring::bundle::Bundle;
 use crate::{Error, Result};
@@ -164,7 +164,7 @@ impl Evaluator {
         let baby_keys = keys.steps(&split.baby_steps, a.level(), operation)?;
         let giant_keys = keys.steps(&split.giant_steps, a.level(), operation)?;
         let sums = keys.sums_of_diagonals(a.level(), &a.polys, &baby_keys, &transform.giants);
-        let total = keys.giant_steps(a.level(), sums, &giant_keys);
+        let total = keys.giant_steps(a.level(), sums, &giant_keys, Hoisting::Double);
         let lattice = self.parameters();
         let division = lattice.division_by_special(a.level());
         Ok(a.with(estimate, division.apply_to_all(lattice.ring(), total.each_ref())))

@@ -11,8 +11,8 @@ use super::{reader, residues};
 use crate::Result;
 use crate::core::encapsulation::encapsulation_basis;
 use crate::core::keys::{
-    EncapsulationKeys, EvaluationKeys, KeyId, PublicKey, SecretKey, SwitchingKey, every_prime,
-    expand_half, key_digits,
+    EncapsulationKeys, EvaluationKeys, Halves, KeyId, PublicKey, SecretKey, SwitchingKey,
+    every_prime, expand_half, key_digits,
 };
 use crate::core::{Parameters, SecretDistribution};
 use crate::ring::bundle::Bundle;
@@ -125,7 +125,7 @@ impl PublicKey {
 }
 
 impl EvaluationKeys {
-    /// Their bytes: half of [`Self::nbytes`] and a little.
+    /// Their bytes: one half of each key, and a little.
     pub fn to_bytes(&self) -> Vec<u8> {
         let relinearisation: usize =
             self.relinearisation.iter().map(|key| switching_length(key)).sum();
@@ -155,7 +155,8 @@ impl EvaluationKeys {
         })
     }
 
-    /// The keys that [`Self::to_bytes`] stored.
+    /// The keys that [`Self::to_bytes`] stored, their uniform halves as seeds; see
+    /// [`Self::expand`].
     ///
     /// # Errors
     /// [`MalformedBytes`](crate::Error::MalformedBytes),
@@ -222,30 +223,31 @@ fn read_by_element(
 }
 
 fn switching_length(key: &SwitchingKey) -> usize {
-    4 + size_of::<Seed>() + key.nbytes() / 2
+    let first = match &key.halves {
+        Halves::Both(halves) => halves.nbytes() / 2,
+        Halves::First(halves) => halves.nbytes(),
+    };
+    4 + size_of::<Seed>() + first
 }
 
 fn write_switching(bytes: &mut Vec<u8>, key: &SwitchingKey) {
     bytes.extend_from_slice(&(key.level as u32).to_le_bytes());
     bytes.extend_from_slice(&key.seed.0);
     for digit in 0..key.digits.len() {
-        residues::write(bytes, &key.halves.get(2 * digit));
+        residues::write(bytes, &key.first_half(digit));
     }
 }
 
-/// The digits are not stored: they follow from the level.
+/// The digits are not stored: they follow from the level. Nor are the second halves expanded before
+/// they are used.
 fn read_switching(reader: &mut Reader<'_>, parameters: &Parameters) -> Result<Arc<SwitchingKey>> {
     let level = reader::level(reader, parameters)?;
     let seed = Seed(reader.array()?);
     let basis = parameters.key_basis(level);
-    let mut digits = Vec::new();
-    let mut halves = Vec::new();
-    for (index, _) in key_digits(parameters, &basis) {
-        let first = residues::poly(reader, parameters, &basis)?;
-        digits.push(index);
-        halves.extend([first, expand_half(parameters, &seed, index, &basis)?]);
-    }
-    let halves = Bundle::new(parameters.n(), &basis, &halves);
+    let digits: Vec<usize> = key_digits(parameters, &basis).map(|(index, _)| index).collect();
+    let firsts = digits.iter().map(|_| residues::poly(reader, parameters, &basis));
+    let firsts = firsts.collect::<Result<Vec<_>>>()?;
+    let halves = Halves::First(Bundle::new(parameters.n(), &basis, &firsts));
     Ok(Arc::new(SwitchingKey { level, seed, digits, halves }))
 }
 

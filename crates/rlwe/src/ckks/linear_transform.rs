@@ -1,23 +1,22 @@
 //! Linear transforms of slots.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use rayon::prelude::*;
-use rustfft::num_complex::Complex64;
 
 use super::ciphertext::Ciphertext;
+pub use super::diagonals::Diagonals;
+use super::diagonals::{Numbers, SparseDiagonals};
 use super::encoding::Encoding;
 use super::estimate::{Estimate, encoding_deviation};
 use super::evaluator::Evaluator;
 use super::parameters::Parameters;
-use super::plaintext::{Slot, check_values};
-use crate::core::bsgs::{Giant, Split};
+use crate::Result;
+use crate::core::bsgs::{AT_ONCE, Giant, Hoisting, Split};
 use crate::parallel;
 use crate::ring::bundle::Bundle;
-use crate::ring::poly::Poly;
-use crate::{Error, Result};
+use crate::ring::poly::{Basis, Poly};
 
 /// y = sum over diagonals d of `diag_d * rotate(x, d)`, ready to be applied.
 ///
@@ -36,6 +35,9 @@ use crate::{Error, Result};
 /// stay modulo Q P, where the products with diagonals add up; each giant rotation by g is
 /// one more key switch without a division of its own, and one division ends it.
 ///
+/// Of many diagonals the products cost more than that division saves: then the baby rotations are
+/// divided by P, and diagonals and products have the primes of Q alone.
+///
 /// Cost, with B baby and G giant steps other than zero and D diagonals: one
 /// decomposition, B + G inner products with keys, G decompositions and divisions of one
 /// polynomial, D products of a diagonal with two polynomials, one division of two. Keys:
@@ -45,6 +47,7 @@ pub struct LinearTransform {
     /// A plaintext of its level, scale and slots.
     encoding: Estimate,
     split: Split,
+    hoisting: Hoisting,
     diagonals: Storage,
     /// Largest sum of absolute values of a row, and of squares.
     row_sum: f64,
@@ -56,13 +59,10 @@ enum Storage {
     /// Encoded ahead, one entry for each giant step.
     Encoded(Vec<Giant>),
     /// As numbers, encoded giant step by giant step whenever the transform is applied.
-    Streamed(Diagonals),
+    Streamed(Numbers),
 }
 
 const APPLY: &str = "apply a linear transform";
-
-/// Diagonals by their index; each of as many entries as there are slots.
-pub type Diagonals = BTreeMap<i64, Vec<Complex64>>;
 
 impl LinearTransform {
     /// Encodes the diagonals of a transform of vectors of `slots` slots, for ciphertexts at
@@ -85,15 +85,25 @@ impl LinearTransform {
         encoding: Encoding,
         baby_steps: Option<usize>,
     ) -> Result<Self> {
-        let (empty, diagonals) =
-            Self::without_diagonals(parameters, diagonals, slots, encoding, baby_steps)?;
-        let steps = empty.split.giant_steps.iter();
-        let giants = steps.map(|&step| empty.encode(&diagonals, step)).collect::<Result<_>>()?;
-        Ok(Self { diagonals: Storage::Encoded(giants), ..empty })
+        Self::encoded(parameters, Numbers::Dense(diagonals.clone()), slots, encoding, baby_steps)
     }
 
-    /// [`Self::new`] without encoding ahead: the diagonals are stored as numbers, 16 bytes an
-    /// entry, and encoded whenever the transform is applied, those of one giant step at a time.
+    /// [`Self::new`] of sparse diagonals, which are of the slots of the transform.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn of_sparse(
+        parameters: &Parameters,
+        diagonals: SparseDiagonals,
+        slots: usize,
+        encoding: Encoding,
+        baby_steps: Option<usize>,
+    ) -> Result<Self> {
+        Self::encoded(parameters, Numbers::Sparse(diagonals), slots, encoding, baby_steps)
+    }
+
+    /// [`Self::new`] without encoding ahead: the diagonals are stored as numbers, and
+    /// encoded whenever the transform is applied, those of one giant step at a time.
     /// Slower each time, and for transforms too large to be cached encoded.
     ///
     /// # Errors
@@ -105,19 +115,44 @@ impl LinearTransform {
         encoding: Encoding,
         baby_steps: Option<usize>,
     ) -> Result<Self> {
-        let (empty, diagonals) =
-            Self::without_diagonals(parameters, diagonals, slots, encoding, baby_steps)?;
-        Ok(Self { diagonals: Storage::Streamed(diagonals), ..empty })
+        Self::unencoded(parameters, Numbers::Dense(diagonals.clone()), slots, encoding, baby_steps)
     }
 
-    /// The transform but for its diagonals, and these, checked and with reduced indices.
-    fn without_diagonals(
+    /// [`Self::streamed`] of sparse diagonals.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn streamed_sparse(
         parameters: &Parameters,
-        diagonals: &Diagonals,
+        diagonals: SparseDiagonals,
         slots: usize,
         encoding: Encoding,
         baby_steps: Option<usize>,
-    ) -> Result<(Self, Diagonals)> {
+    ) -> Result<Self> {
+        Self::unencoded(parameters, Numbers::Sparse(diagonals), slots, encoding, baby_steps)
+    }
+
+    fn encoded(
+        parameters: &Parameters,
+        numbers: Numbers,
+        slots: usize,
+        encoding: Encoding,
+        baby_steps: Option<usize>,
+    ) -> Result<Self> {
+        let made = Self::unencoded(parameters, numbers, slots, encoding, baby_steps)?;
+        let Storage::Streamed(numbers) = &made.diagonals else { return Ok(made) };
+        let steps = made.split.giant_steps.iter();
+        let giants = steps.map(|&step| made.encode(numbers, step)).collect::<Result<_>>()?;
+        Ok(Self { diagonals: Storage::Encoded(giants), ..made })
+    }
+
+    fn unencoded(
+        parameters: &Parameters,
+        numbers: Numbers,
+        slots: usize,
+        encoding: Encoding,
+        baby_steps: Option<usize>,
+    ) -> Result<Self> {
         let operation = "make a linear transform";
         let level = encoding.level;
         let scale = match encoding.scale {
@@ -125,47 +160,52 @@ impl LinearTransform {
             None => parameters.matching_scale(level, parameters.scale(level)?)?,
         };
         let encoding = Encoding { scale: Some(scale), ..encoding };
-        let diagonals = reduce_indices(diagonals, slots)?;
-        let mut largest = 0.0f64;
-        for values in diagonals.values() {
-            largest = largest.max(check_values(values, encoding.bound)?);
-        }
+        let numbers = numbers.reduced(slots)?;
+        let largest = numbers.largest(encoding)?;
         let encoding = parameters.plaintext_estimate(slots, encoding, largest, operation)?;
-        let (row_sum, row_squares) = row_sums(&diagonals, slots);
-        let indices: Vec<i64> = diagonals.keys().copied().collect();
-        let empty = Self {
+        let (row_sum, row_squares) = numbers.row_sums(slots);
+        let indices = numbers.indices();
+        let split = Split::choose(&indices, slots, baby_steps);
+        Ok(Self {
             encoding,
-            split: Split::choose(&indices, slots, baby_steps),
-            diagonals: Storage::Encoded(Vec::new()),
+            hoisting: parameters.hoisting(level, indices.len(), split.moving()),
+            split,
+            diagonals: Storage::Streamed(numbers),
             row_sum,
             row_squares,
-        };
-        Ok((empty, diagonals))
+        })
+    }
+
+    /// The primes that diagonals are encoded over.
+    fn basis(&self) -> &Basis {
+        self.encoding.parameters.basis_of_products(self.encoding.level, self.hoisting)
     }
 
     /// The diagonals of one giant step, encoded.
-    fn encode(&self, diagonals: &Diagonals, step: i64) -> Result<Giant> {
-        let parameters = &self.encoding.parameters;
-        let basis = parameters.extended_basis(self.encoding.level);
-        let members: Vec<_> = (diagonals.iter())
-            .filter_map(|(index, values)| {
-                let (giant, baby) = self.split.steps(*index);
+    fn encode(&self, numbers: &Numbers, step: i64) -> Result<Giant> {
+        let (parameters, basis) = (&self.encoding.parameters, self.basis());
+        let members: Vec<_> = (numbers.indices().into_iter())
+            .filter_map(|index| {
+                let (giant, baby) = self.split.steps(index);
                 let position = self.split.baby_steps.binary_search(&baby).ok()?;
-                (giant == step).then_some((position, values))
+                (giant == step).then_some((position, index))
             })
             .collect();
-        let babies = members.iter().map(|(position, _)| *position).collect();
-        let polys: Vec<Poly> = parallel::over(members)
-            .shared()
-            .map(|(_, values)| {
-                let mut values = values.clone();
-                values.rotate_right(step as usize);
-                let mut poly = parameters.encode_over(&values, &self.encoding, basis)?;
-                parameters.ring().to_montgomery(&mut poly);
-                Ok(poly)
-            })
-            .collect::<Result<_>>()?;
-        Ok(Giant { babies, diagonals: Bundle::new(parameters.n(), basis, &polys) })
+        let mut encoded = Bundle::unwritten(parameters.n(), basis, members.len());
+        for (number, members) in members.chunks(AT_ONCE).enumerate() {
+            let polys: Vec<Poly> = parallel::over(members)
+                .shared()
+                .map(|&(_, index)| {
+                    let place = (index, step as usize);
+                    let mut poly = numbers.encoded(parameters, place, &self.encoding, basis)?;
+                    parameters.ring().to_montgomery(&mut poly);
+                    Ok(poly)
+                })
+                .collect::<Result<_>>()?;
+            encoded.set(AT_ONCE * number, &polys);
+        }
+        let babies = members.into_iter().map(|(position, _)| position).collect();
+        Ok(Giant { babies, diagonals: encoded })
     }
 
     /// Its baby and giant steps.
@@ -213,7 +253,7 @@ impl LinearTransform {
     pub fn diagonals(&self) -> usize {
         match &self.diagonals {
             Storage::Encoded(giants) => giants.iter().map(|giant| giant.babies.len()).sum(),
-            Storage::Streamed(diagonals) => diagonals.len(),
+            Storage::Streamed(numbers) => numbers.indices().len(),
         }
     }
 
@@ -221,7 +261,22 @@ impl LinearTransform {
     pub fn nbytes(&self) -> usize {
         match &self.diagonals {
             Storage::Encoded(giants) => giants.iter().map(|giant| giant.diagonals.nbytes()).sum(),
-            Storage::Streamed(diagonals) => diagonals.len() * self.slots() * size_of::<Complex64>(),
+            Storage::Streamed(numbers) => numbers.nbytes(),
+        }
+    }
+
+    /// Bytes of the diagonals where they are encoded ahead.
+    pub fn encoded_nbytes(&self) -> usize {
+        self.diagonals() * self.basis().len() * self.parameters().n() * size_of::<u32>()
+    }
+
+    /// The coefficient deviation of what rotating by a baby step adds.
+    pub(crate) fn baby_deviation(&self) -> f64 {
+        let parameters = &self.encoding.parameters;
+        let switching = parameters.key_switching_deviation(self.level());
+        match self.hoisting {
+            Hoisting::Double => switching,
+            Hoisting::Single => switching.hypot(parameters.rounding_deviation(1)),
         }
     }
 }
@@ -247,41 +302,6 @@ impl fmt::Display for LinearTransform {
             self.encoding.parameters.security(),
         )
     }
-}
-
-/// Indices brought between minus and plus `slots`, lengths and values checked.
-fn reduce_indices(diagonals: &Diagonals, slots: usize) -> Result<Diagonals> {
-    let operation = "make a linear transform";
-    if diagonals.is_empty() {
-        let reason = "there are no diagonals".to_string();
-        return Err(Error::InvalidArgument { operation, reason });
-    }
-    let mut reduced = Diagonals::new();
-    let mut seen = BTreeSet::new();
-    for (&index, values) in diagonals {
-        if values.len() != slots {
-            return Err(Error::SlotMismatch { operation, expected: slots, actual: values.len() });
-        }
-        if !seen.insert(index.rem_euclid(slots as i64)) {
-            let reason = format!("diagonal {index} is given twice, modulo {slots} slots");
-            return Err(Error::InvalidArgument { operation, reason });
-        }
-        reduced.insert(index % slots as i64, values.clone());
-    }
-    Ok(reduced)
-}
-
-/// The largest sums of absolute values and of their squares over a row.
-fn row_sums(diagonals: &Diagonals, slots: usize) -> (f64, f64) {
-    let (mut sums, mut squares) = (vec![0.0f64; slots], vec![0.0f64; slots]);
-    for diagonal in diagonals.values() {
-        for ((value, sum), square) in diagonal.iter().zip(&mut sums).zip(&mut squares) {
-            *sum += value.magnitude();
-            *square += value.norm_sqr();
-        }
-    }
-    let largest = |rows: &[f64]| rows.iter().copied().fold(0.0, f64::max);
-    (largest(&sums), largest(&squares))
 }
 
 impl Evaluator {
@@ -316,21 +336,24 @@ impl Evaluator {
         let baby_keys = keys.steps(&split.baby_steps, a.level(), APPLY)?;
         let giant_keys = keys.steps(&split.giant_steps, a.level(), APPLY)?;
 
+        let hoisting = transform.hoisting;
+        let babies = || keys.baby_steps(a.level(), &a.polys, &baby_keys, hoisting);
         let sums = match &transform.diagonals {
-            Storage::Encoded(giants) => {
+            Storage::Encoded(giants) if hoisting == Hoisting::Double => {
                 keys.sums_of_diagonals(a.level(), &a.polys, &baby_keys, giants)
             }
-            Storage::Streamed(diagonals) => {
-                let babies = keys.baby_steps(a.level(), &a.polys, &baby_keys);
+            Storage::Encoded(giants) => keys.inner_sums(giants, &babies()),
+            Storage::Streamed(numbers) => {
+                let babies = babies();
                 let mut sums = Vec::with_capacity(split.giant_steps.len());
                 for &step in &split.giant_steps {
-                    let giant = transform.encode(diagonals, step)?;
-                    sums.extend(keys.inner_sums(a.level(), &[giant], &babies));
+                    let giant = transform.encode(numbers, step)?;
+                    sums.extend(keys.inner_sums(&[giant], &babies));
                 }
                 sums
             }
         };
-        Ok(keys.giant_steps(a.level(), sums, &giant_keys))
+        Ok(keys.giant_steps(a.level(), sums, &giant_keys, hoisting))
     }
 }
 
@@ -354,7 +377,7 @@ impl Estimate {
         let rounding = parameters.rounding_deviation(1);
         let encoded = encoding.in_slots(encoding_deviation());
         let errors = [
-            spread * self.in_slots(switching),
+            spread * self.in_slots(transform.baby_deviation()),
             encoded * (transform.diagonals() as f64).sqrt() * self.bound,
             transformed.in_slots(moving.sqrt() * switching.hypot(rounding)),
             transformed.in_slots(rounding),

@@ -88,7 +88,8 @@ impl EvaluationKeys {
         self.applied(polys, &decomposition, automorphism)
     }
 
-    fn applied(
+    /// [`Self::apply_automorphism`] of what is decomposed already.
+    pub(super) fn applied(
         &self,
         polys: &[Poly],
         decomposition: &Decomposition<'_>,

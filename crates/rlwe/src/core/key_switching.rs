@@ -17,7 +17,7 @@
 
 use rayon::prelude::*;
 
-use super::keys::SwitchingKey;
+use super::keys::{KeyLimb, SwitchingKey};
 use super::parameters::{Digit, Parameters};
 use crate::parallel;
 use crate::ring::automorphism::Automorphism;
@@ -183,7 +183,8 @@ impl Decomposition<'_> {
         let mut sums = [ring.unwritten(basis), ring.unwritten(basis)];
         for_each_pair(&mut sums, |position, limbs| {
             let digits = self.limbs(parameters, position);
-            let terms = digit_terms(ring, &digits, key, &places, position);
+            let key = key.limb(ring, position);
+            let terms = digit_terms(ring, &digits, &key, &places);
             inner_products::inner_product(ring.modulus(position), terms, terms.tile, limbs);
         });
         sums
@@ -201,7 +202,8 @@ impl Decomposition<'_> {
         let places = key.places(parameters.digits(self.level));
         for_each_pair(sums, |position, limbs| {
             let digits = self.limbs(parameters, position);
-            let terms = digit_terms(ring, &digits, key, &places, position);
+            let key = key.limb(ring, position);
+            let terms = digit_terms(ring, &digits, &key, &places);
             inner_products::add_inner_product_permuted(
                 ring.modulus(position),
                 terms,
@@ -282,7 +284,8 @@ impl Decomposition<'_> {
         let mut sums = [ring.unwritten(basis), ring.unwritten(basis)];
         for_each_pair(&mut sums, |position, limbs| {
             let digits = self.limbs(parameters, position);
-            let terms = digit_terms(ring, &digits, key, &places, position);
+            let key = key.limb(ring, position);
+            let terms = digit_terms(ring, &digits, &key, &places);
             inner_products::inner_product_then_permute(
                 ring.modulus(position),
                 terms,
@@ -338,7 +341,8 @@ impl<'a> PermutedSums<'a> {
 
     fn add_all(&self, automorphisms: &[KeyedAutomorphism<'_>], mut limbs: [&mut [u32]; 2]) {
         for one in automorphisms {
-            let terms = self.terms(one);
+            let key = self.key(one);
+            let terms = self.terms(one, &key);
             inner_products::add_inner_product_permuted(
                 self.modulus(),
                 terms,
@@ -363,7 +367,8 @@ impl<'a> PermutedSums<'a> {
     }
 
     fn write_one(&self, one: &KeyedAutomorphism<'_>, limbs: [&mut [u32]; 2]) {
-        let terms = self.terms(one);
+        let key = self.key(one);
+        let terms = self.terms(one, &key);
         inner_products::inner_product_then_permute(
             self.modulus(),
             terms,
@@ -374,21 +379,23 @@ impl<'a> PermutedSums<'a> {
         );
     }
 
-    fn terms<'b>(&'b self, one: &'b KeyedAutomorphism<'_>) -> DigitTerms<'b> {
-        digit_terms(self.parameters.ring(), &self.digits, one.key, &one.places, self.position)
+    fn key<'b>(&self, one: &KeyedAutomorphism<'b>) -> KeyLimb<'b> {
+        one.key.limb(self.parameters.ring(), self.position)
+    }
+
+    fn terms<'b>(&'b self, one: &'b KeyedAutomorphism<'_>, key: &'b [u32]) -> DigitTerms<'b> {
+        digit_terms(self.parameters.ring(), &self.digits, key, &one.places)
     }
 }
 
 fn digit_terms<'a>(
     ring: &Ring,
     digits: &'a [&'a [u32]],
-    key: &'a SwitchingKey,
+    key: &'a [u32],
     places: &'a [usize],
-    position: usize,
 ) -> DigitTerms<'a> {
-    let key_digits = key.halves.count() / 2;
-    let tile = TILE.min(ring.n());
-    DigitTerms { digits, key: key.halves.limb(position), key_digits, places, tile }
+    let (key_digits, tile) = (key.len() / (2 * ring.n()), TILE.min(ring.n()));
+    DigitTerms { digits, key, key_digits, places, tile }
 }
 
 /// Runs `work` on the limbs of two polynomials over the same basis, prime by prime.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -13,9 +14,10 @@ use crate::parallel;
 use crate::ring::automorphism::{
     Automorphism, conjugation_element, inverse_element, rotation_element,
 };
-use crate::ring::bundle::Bundle;
+use crate::ring::buffers;
+use crate::ring::bundle::{Bundle, TILE};
 use crate::ring::kernels;
-use crate::ring::poly::{Basis, Poly, SecretPoly};
+use crate::ring::poly::{Basis, Poly, Ring, SecretPoly};
 use crate::sampling::{self, Generator, Seed};
 use crate::{Error, Result};
 
@@ -51,8 +53,42 @@ pub struct SwitchingKey {
     pub(crate) seed: Seed,
     /// The numbers of the digits of the chain that have primes at the level.
     pub(crate) digits: Vec<usize>,
-    /// Two halves for each of them, held divided, in Montgomery form.
-    pub(crate) halves: Bundle,
+    pub(crate) halves: Halves,
+}
+
+/// The halves of a key for each of its digits, held divided, in Montgomery form. The second ones
+/// are uniform, and what the seed expands to.
+#[derive(Clone, PartialEq)]
+pub(crate) enum Halves {
+    /// First and second half of each digit.
+    Both(Bundle),
+    /// The first halves; the second ones are expanded whenever the key is used.
+    First(Bundle),
+}
+
+/// Both halves of a key for each of its digits, tile by tile, modulo one prime.
+pub(crate) enum KeyLimb<'a> {
+    Held(&'a [u32]),
+    Expanded(Vec<u32>),
+}
+
+impl Deref for KeyLimb<'_> {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        match self {
+            Self::Held(limb) => limb,
+            Self::Expanded(limb) => limb,
+        }
+    }
+}
+
+impl Drop for KeyLimb<'_> {
+    fn drop(&mut self) {
+        if let Self::Expanded(limb) = self {
+            buffers::give(std::mem::take(limb));
+        }
+    }
 }
 
 /// What an evaluator holds: a relinearisation key, Galois keys and product keys, each for a level
@@ -295,7 +331,7 @@ impl SecretKey {
             digits.push(index);
             halves.extend([first, half]);
         }
-        let halves = Bundle::new(ring.n(), &basis, &halves);
+        let halves = Halves::Both(Bundle::new(ring.n(), &basis, &halves));
         Ok(SwitchingKey { level, seed, digits, halves })
     }
 }
@@ -409,7 +445,70 @@ impl SwitchingKey {
 
     /// Bytes in memory.
     pub fn nbytes(&self) -> usize {
-        self.halves.nbytes()
+        match &self.halves {
+            Halves::Both(halves) | Halves::First(halves) => halves.nbytes(),
+        }
+    }
+
+    /// The first half of a digit, by its place.
+    pub(crate) fn first_half(&self, place: usize) -> Poly {
+        match &self.halves {
+            Halves::Both(halves) => halves.get(2 * place),
+            Halves::First(halves) => halves.get(place),
+        }
+    }
+
+    /// Both halves of every digit modulo the prime at `position`, which the key must have.
+    pub(crate) fn limb(&self, ring: &Ring, position: usize) -> KeyLimb<'_> {
+        let firsts = match &self.halves {
+            Halves::Both(halves) => return KeyLimb::Held(halves.limb(position)),
+            Halves::First(halves) => halves.limb(position),
+        };
+        let (count, tile) = (self.digits.len(), TILE.min(ring.n()));
+        let (primes, q) = (ring.primes.len(), ring.modulus(position).q);
+        let mut limb = buffers::take(2 * firsts.len());
+        let mut second = buffers::take(ring.n());
+        for (place, index) in self.digits.iter().enumerate() {
+            sampling::uniform_residues(
+                &self.seed,
+                (index * primes + position) as u64,
+                q,
+                &mut second,
+            )
+            .expect("the modulus is a prime of the ring");
+            let pairs = limb.chunks_exact_mut(2 * tile).skip(place).step_by(count);
+            let firsts = firsts.chunks_exact(tile).skip(place).step_by(count);
+            for ((pair, first), second) in pairs.zip(firsts).zip(second.chunks_exact(tile)) {
+                pair[..tile].copy_from_slice(first);
+                pair[tile..].copy_from_slice(second);
+            }
+        }
+        buffers::give(second);
+        KeyLimb::Expanded(limb)
+    }
+
+    /// Forgets the second halves, which are then expanded whenever the key is used.
+    fn keep_seed(&mut self, parameters: &Parameters) {
+        if matches!(self.halves, Halves::Both(_)) {
+            let firsts: Vec<Poly> =
+                (0..self.digits.len()).map(|place| self.first_half(place)).collect();
+            let basis = parameters.key_basis(self.level);
+            self.halves = Halves::First(Bundle::new(parameters.n(), &basis, &firsts));
+        }
+    }
+
+    /// Expands the second halves, so that using the key takes no expansion.
+    fn expand(&mut self, parameters: &Parameters) -> Result<()> {
+        if matches!(self.halves, Halves::First(_)) {
+            let basis = parameters.key_basis(self.level);
+            let mut halves = Vec::with_capacity(2 * self.digits.len());
+            for (place, &index) in self.digits.iter().enumerate() {
+                let second = expand_half(parameters, &self.seed, index, &basis)?;
+                halves.extend([self.first_half(place), second]);
+            }
+            self.halves = Halves::Both(Bundle::new(parameters.n(), &basis, &halves));
+        }
+        Ok(())
     }
 }
 
@@ -464,12 +563,44 @@ impl EvaluationKeys {
         Ok(())
     }
 
-    /// Bytes in memory, both halves expanded.
+    /// Forgets the uniform halves of all keys, which are then expanded whenever a key is used: half
+    /// the memory, and more time. Keys that are shared with others are copied.
+    pub fn keep_seeds(&mut self) {
+        let parameters = self.parameters.clone();
+        self.switching_keys().for_each(|key| key.keep_seed(&parameters));
+    }
+
+    /// Expands the uniform halves of all keys that have seeds alone.
+    ///
+    /// # Errors
+    /// Those of expanding a seed, which a key that was made or read does not give.
+    pub fn expand(&mut self) -> Result<()> {
+        let parameters = self.parameters.clone();
+        self.switching_keys().try_for_each(|key| key.expand(&parameters))
+    }
+
+    fn switching_keys(&mut self) -> impl Iterator<Item = &mut SwitchingKey> {
+        let each = self.relinearisation.iter_mut().chain(self.galois.values_mut());
+        let each = each.chain(self.products.values_mut()).map(Arc::make_mut);
+        each.chain(self.encapsulation.iter_mut().map(|keys| &mut Arc::make_mut(keys).from_sparse))
+    }
+
+    /// Bytes in memory.
     pub fn nbytes(&self) -> usize {
         let by_element = self.galois.values().chain(self.products.values());
         let keys = self.relinearisation.iter().chain(by_element);
         let encapsulation = self.encapsulation.iter().map(|keys| keys.nbytes()).sum::<usize>();
         keys.map(|key| key.nbytes()).sum::<usize>() + encapsulation
+    }
+
+    /// Bytes in memory where all uniform halves are expanded.
+    pub fn expanded_nbytes(&self) -> usize {
+        let by_element = self.galois.values().chain(self.products.values());
+        let keys = self.relinearisation.iter().chain(by_element);
+        let key_bytes = |key: &Arc<SwitchingKey>| self.parameters.key_bytes(key.level);
+        let encapsulation = self.encapsulation.iter();
+        keys.map(key_bytes).sum::<usize>()
+            + encapsulation.map(|_| self.parameters.encapsulation_key_bytes()).sum::<usize>()
     }
 
     /// The weight of the sparse secret under which the modulus is raised, if there are keys for it.

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::buffers;
 use super::poly::{Basis, Poly};
 use crate::parallel;
 
@@ -13,7 +14,7 @@ pub(crate) const TILE: usize = 64;
 /// Inner products read as many polynomials at once as there are terms. Apart, their
 /// limbs lie a power of two of bytes from one another and evict each other from the
 /// few ways of a cache; together they are one stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Bundle {
     basis: Basis,
     n: usize,
@@ -24,12 +25,23 @@ pub(crate) struct Bundle {
 impl Bundle {
     /// Interleaves `polys`, all over `basis`, in a ring of degree `n`.
     pub(crate) fn new(n: usize, basis: &Basis, polys: &[Poly]) -> Self {
-        let count = polys.len();
-        let tile = TILE.min(n);
-        let mut data = vec![0; n * count * basis.len()];
-        let limbs = parallel::chunks_mut(&mut data, (n * count).max(1));
-        limbs.zip(parallel::over(basis.positions())).shared().for_each(|(limb, &position)| {
-            for (index, poly) in polys.iter().enumerate() {
+        let mut bundle = Self::unwritten(n, basis, polys.len());
+        bundle.set(0, polys);
+        bundle
+    }
+
+    /// `count` polynomials of any content, to be overwritten.
+    pub(crate) fn unwritten(n: usize, basis: &Basis, count: usize) -> Self {
+        let data = buffers::take(n * count * basis.len());
+        Self { basis: basis.clone(), n, count, data }
+    }
+
+    /// Overwrites as many polynomials as are given, from number `first` on.
+    pub(crate) fn set(&mut self, first: usize, polys: &[Poly]) {
+        let (n, count, tile) = (self.n, self.count, TILE.min(self.n));
+        let limbs = parallel::chunks_mut(&mut self.data, (n * count).max(1));
+        limbs.zip(parallel::over(self.basis.positions())).shared().for_each(|(limb, &position)| {
+            for (index, poly) in (first..).zip(polys) {
                 let tiles = poly.limb(usize::from(position)).chunks_exact(tile);
                 for (to, from) in limb.chunks_exact_mut(tile).skip(index).step_by(count).zip(tiles)
                 {
@@ -37,7 +49,10 @@ impl Bundle {
                 }
             }
         });
-        Self { basis: basis.clone(), n, count, data }
+    }
+
+    pub(crate) fn basis(&self) -> &Basis {
+        &self.basis
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -67,5 +82,20 @@ impl Bundle {
     /// Bytes in memory.
     pub(crate) fn nbytes(&self) -> usize {
         self.data.len() * 4
+    }
+}
+
+impl Clone for Bundle {
+    fn clone(&self) -> Self {
+        let mut data = buffers::take(self.data.len());
+        data.copy_from_slice(&self.data);
+        Self { basis: self.basis.clone(), n: self.n, count: self.count, data }
+    }
+}
+
+/// A bundle holds no secret: keys and diagonals are those of an evaluator.
+impl Drop for Bundle {
+    fn drop(&mut self) {
+        buffers::give(std::mem::take(&mut self.data));
     }
 }

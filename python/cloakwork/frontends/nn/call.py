@@ -26,7 +26,7 @@ _SUPPORTED = (
 )
 _AFTER = "leave it out and apply it to the decrypted result"
 _ACTIVATION = "use ReLU, SiLU, GELU, sigmoid, tanh, ELU, Softplus or a polynomial"
-_NORM = "use batch norm, whose statistics do not depend on the input"
+_NORM = "use group norm or batch norm"
 _COMPARISON = (
     "encrypted numbers cannot be compared; use ReLU, another activation or a polynomial instead"
 )
@@ -44,8 +44,8 @@ _INSTEAD_OF: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("eq", "ge", "gt", "le", "lt", "ne"), _COMPARISON),
         **dict.fromkeys(("round", "sign"), _COMPARISON),
-        **dict.fromkeys(("div", "floor_divide", "reciprocal", "remainder"), _DIVISION),
-        **dict.fromkeys(("pow", "rsqrt", "sqrt"), _ROOT),
+        **dict.fromkeys(("div", "floor_divide", "remainder"), _DIVISION),
+        **dict.fromkeys(("pow", "sqrt"), _ROOT),
         **dict.fromkeys(("column_stack", "dstack", "hstack", "vstack"), _PARTS),
         **dict.fromkeys(("copy", "fill", "index_put", "select_scatter"), _PARTS),
         "expand_as": "use expand",
@@ -59,8 +59,6 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         "batch_norm": TRACKED,
         "max_pool": "use MaxPool1d or MaxPool2d without return_indices",
-        "softmax": _AFTER,
-        "_softmax": _AFTER,
         "log_softmax": _AFTER,
         "_log_softmax": _AFTER,
         "argmax": _AFTER,
@@ -68,12 +66,7 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
         "topk": _AFTER,
         "sort": _AFTER,
         "max": _AFTER,
-        "layer_norm": _NORM,
-        "native_layer_norm": _NORM,
-        "group_norm": _NORM,
-        "native_group_norm": _NORM,
         "instance_norm": _NORM,
-        "exp": _ACTIVATION,
         "log": _ACTIVATION,
         "empty": "use torch.zeros",
         "new_empty": "use torch.zeros",

@@ -34,7 +34,7 @@ class _Labelled:
 def einsum(call: Call) -> Term:
     """Sums of products by torch.einsum's letters, two operands at a time, from the left."""
     operands: list[Any] = list(call.arguments["tensors"])
-    return _contracted(call, *_equation(call, operands), operands)
+    return contracted(call, *_equation(call, operands), operands)
 
 
 def matrix_product(call: Call) -> Term:
@@ -47,7 +47,7 @@ def matrix_product(call: Call) -> Term:
         "Z" if left == 1 else lead[len(lead) + 2 - left :] + "XZ",
         "Z" if right == 1 else lead[len(lead) + 2 - right :] + "ZY",
     ]
-    return _contracted(call, inputs, lead + "X" * (left > 1) + "Y" * (right > 1), operands)
+    return contracted(call, inputs, lead + "X" * (left > 1) + "Y" * (right > 1), operands)
 
 
 def _axes(call: Call, operand: Any) -> int:
@@ -76,7 +76,7 @@ def _equation(call: Call, operands: Sequence[Any]) -> tuple[list[str], str]:
     return inputs, output.replace(_ELLIPSIS, stand)
 
 
-def _contracted(call: Call, inputs: Sequence[str], output: str, operands: Sequence[Any]) -> Term:
+def contracted(call: Call, inputs: Sequence[str], output: str, operands: Sequence[Any]) -> Term:
     """The sum of products of operands, each axis of which has a letter, the batch as well."""
     batch = output[:1]
     pairs = list(zip(inputs, operands, strict=True))

@@ -145,10 +145,10 @@ def total(call: Call) -> Term:
 def running_total(call: Call) -> Term:
     """Of each number the sum with all before it along an axis."""
     value, (axis,) = call.value(), reduced_axes(call)
-    last = _moved_axis(call, value, axis, -1)
+    last = moved_axis(call, value, axis, -1)
     size = call.trace.shape(value)[axis]
     sums = call.append(_linear(np.tril(np.ones((size, size))), None), last)
-    return _moved_axis(call, sums, -1, axis)
+    return moved_axis(call, sums, -1, axis)
 
 
 def spatial_map(call: Call) -> Term:
@@ -197,7 +197,8 @@ def _reduced(call: Call, value: Term, factor: float) -> Term:
     return call.reshaped(sums, ones if call.arguments["keepdim"] else lead)
 
 
-def _moved_axis(call: Call, value: Term, source: int, target: int) -> Term:
+def moved_axis(call: Call, value: Term, source: int, target: int) -> Term:
+    """A value with an axis in another place, counted without the batch."""
     shape = call.trace.shape(value)
     numbers = np.moveaxis(np.arange(math.prod(shape)).reshape(shape), source, target)
     if numbers.shape == shape and np.all(np.diff(numbers.ravel()) == 1):

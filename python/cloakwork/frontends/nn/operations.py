@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cloakwork.frontends.nn import arithmetic, contraction, layers, maxima
+from cloakwork.frontends.nn import arithmetic, attention, contraction, layers, maxima, norms
 from cloakwork.frontends.nn.call import Call, Value
 from cloakwork.frontends.nn.known import terms_of
 from cloakwork.frontends.nn.rearranging import MOVING, moved, padded, spread
@@ -167,14 +167,17 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "cumsum": layers.running_total,
         "detach": _same,
         "dropout": _dropout,
+        "exp": _activation("exp"),
         "feature_alpha_dropout": _dropout,
         "feature_dropout": _dropout,
         "div": arithmetic.divided,
         "einsum": contraction.einsum,
         "elu": _elu,
         "gelu": _gelu,
+        "group_norm": norms.group_norm,
         "hardsigmoid": maxima.hard_sigmoid,
         "hardswish": maxima.hard_swish,
+        "layer_norm": norms.layer_norm,
         "leaky_relu": _activation("leaky_relu", "negative_slope"),
         "lift_fresh_copy": _same,
         "linear": layers.linear,
@@ -189,15 +192,20 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "mish": _activation("mish"),
         "mm": contraction.matrix_product,
         "mul": arithmetic.multiplied,
+        "native_layer_norm": norms.native_layer_norm,
         "neg": arithmetic.negated,
         "pow": arithmetic.raised,
         "prelu": _activation("leaky_relu", "weight"),
+        "reciprocal": _activation("reciprocal"),
         "relu": _activation("relu"),
         "relu6": maxima.relu6,
+        "rsqrt": _activation("rsqrt"),
         "rsub": arithmetic.subtracted_from,
+        "scaled_dot_product_attention": attention.scaled_dot_product,
         "sigmoid": _activation("sigmoid"),
         "selu": _selu,
         "silu": _activation("silu"),
+        **dict.fromkeys(("_softmax", "softmax"), norms.softmax),
         "softplus": _softplus,
         "softshrink": maxima.soft_shrink,
         "square": arithmetic.squared,

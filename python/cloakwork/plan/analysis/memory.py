@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cloakwork._native import WORD_BYTES, Parameters
+from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.refreshing import Refreshing
-from cloakwork.programs.slots import (
-    Constant,
-    Linear,
-    Mul,
-    Operation,
-    Polynomial,
-    Rotate,
-    SlotProgram,
-)
-from cloakwork.programs.vectors import VectorTable
+from cloakwork.programs.slots import Linear, SlotProgram
 from cloakwork.runtime.bootstrap_memory import bootstrap_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
-from cloakwork.runtime.workspace import Workspace
+from cloakwork.runtime.numbers import engine_bytes, number_bytes
+from cloakwork.runtime.workspace import workspace_of
 from cloakwork.schemes.transform_cache import ciphertext_bytes, transform_bytes
 
 # Interpreter, numpy and this package, as measured on CPython 3.11 with numpy 2.
@@ -28,10 +20,6 @@ _INTERPRETER_BYTES = 54 << 20
 # Of the tables of one prime's transforms, for each coefficient: roots and inverse roots, each
 # with its quotient.
 _TABLE_WORDS = 4
-_NUMBER_BYTES = 8
-# A layer that is being encoded stands as complex numbers twice: as given and as checked.
-_ENCODING_COPIES = 2
-_COMPLEX_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +29,7 @@ class ProcessMemory:
     Args:
         interpreter: Interpreter, packages, and the tables of the parameters.
         keys: Evaluation keys, both halves expanded.
-        numbers: The program's diagonals and constants as float64, those of bootstraps as complex
-            numbers.
+        numbers: The program's diagonals and constants, and those of bootstraps as complex numbers.
         layers: Diagonals kept encoded between runs, those of bootstraps first.
         workspace: Ciphertexts, and the polynomials that operations work in, which the engine
             keeps for the next operation; diagonals while they are being encoded.
@@ -65,10 +52,8 @@ def process_memory(
 ) -> ProcessMemory:
     """The most memory that a process takes which loads an evaluator and runs a program.
 
-    The engine keeps the memory of polynomials, by their length, for polynomials to come. So of
-    each length there are in the end as many as any operation takes at once: with B baby and G
-    giant steps that is 2 (B + G) for a linear transform, modulo the primes of its level and of
-    key switching. Transforms of one level may run beside each other, one on each thread.
+    The engine keeps the memory of polynomials, by their length, for polynomials to come; see
+    `runtime.workspace`.
 
     Args:
         program: The program, whose operations name levels.
@@ -83,33 +68,20 @@ def process_memory(
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
         >>> operations = (Input("x", 1), Linear(0, {0: np.ones(512)}, 1), Rescale(1), Output(2))
         >>> memory = process_memory(SlotProgram("", 512, operations, (None,) * 4), p, 10**9)
-        >>> memory.numbers, memory.layers == transform_bytes(p, 1, 1)
+        >>> memory.numbers, memory.layers == transform_bytes(p, split([0], 512, 1), 1)
         (4096, True)
     """
-    engine = Workspace(parameters, program.slots)
     held = bootstrap_memory(program, refreshing)
     layers = held.encoded if held.encoded <= kept else 0
-    peak = 0
-    if refreshing is not None and held.encoded:
-        engine.bootstrap(refreshing)
-    for operation, level in _leveled(program):
-        match operation:
-            case Linear(diagonals=diagonals):
-                needed = transform_bytes(parameters, len(diagonals), level)
-                fits = layers + needed <= kept
-                layers += needed * fits
-                encoding = len(diagonals) * program.slots * _COMPLEX_BYTES * _ENCODING_COPIES
-                one_giant = engine.encode(operation, level)
-                peak = max(peak, layers + engine.nbytes + encoding)
-                engine.transform(operation, level)
-                if not fits:
-                    peak = max(peak, layers + engine.nbytes + encoding + one_giant)
-            case Polynomial():
-                engine.powers(operation, level)
-                engine.switch(level)
-            case _:
-                engine.switch(level)
-        peak = max(peak, layers + engine.nbytes)
+    copied = 0
+    for number, operation in enumerate(program.operations):
+        if isinstance(operation, Linear):
+            level = program.context(number).level
+            steps = split(operation.diagonals, program.slots, operation.baby_steps)
+            needed = transform_bytes(parameters, steps, level)
+            layers += needed * (layers + needed <= kept)
+            copied = max(copied, engine_bytes(operation.diagonals, program.slots))
+    engine = workspace_of(program, parameters, refreshing)
     values = predicted_peak_bytes(
         program, lambda state: ciphertext_bytes(parameters, state.level or 0)
     )
@@ -117,35 +89,7 @@ def process_memory(
     return ProcessMemory(
         _INTERPRETER_BYTES + tables,
         held.keys or required_keys(program).nbytes(parameters.evaluation_key_bytes),
-        _distinct_vectors(program) * program.slots * _NUMBER_BYTES + held.numbers,
+        held.numbers or number_bytes(program),
         layers,
-        peak - layers + values,
+        engine.nbytes + copied + values,
     )
-
-
-def _leveled(program: SlotProgram) -> Iterator[tuple[Operation, int]]:
-    """The operations that have operands, with the levels of these."""
-    for operation in program.operations:
-        match operation:
-            case Linear(operand=operand) | Rotate(operand=operand) | Polynomial(operand=operand):
-                yield operation, program.states[operand].level or 0
-            case Mul(left=left, right=right) if not any(
-                isinstance(program.operations[each], Constant) for each in (left, right)
-            ):
-                yield operation, program.states[left].level or 0
-            case _:
-                pass
-
-
-def _distinct_vectors(program: SlotProgram) -> int:
-    table = VectorTable()
-    last = -1
-    for operation in program.operations:
-        match operation:
-            case Linear(diagonals=diagonals):
-                last = max(last, *map(table.number_of, diagonals.values()))
-            case Constant(vector=vector):
-                last = max(last, table.number_of(vector))
-            case _:
-                pass
-    return last + 1

@@ -8,8 +8,9 @@ from math import prod
 
 import numpy as np
 
-from cloakwork.errors import InvalidArgumentError, NotFiniteError
+from cloakwork.errors import ActivationFitError, InvalidArgumentError, NotFiniteError
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.activations import OF_POSITIVE
 from cloakwork.programs.ir.layer_values import Compute, applied, values
 
 # Inputs that are retained, spread evenly over all.
@@ -46,6 +47,26 @@ class Calibration:
         # A node that never changes has no width, and a polynomial needs one.
         more = margin * (high - low) / 2 or margin * abs(high) or 1.0
         return low - more, high + more
+
+    def widened_for(self, node: g.Node, margin: float) -> tuple[float, float]:
+        """The range of a node's operand with a margin to both ends.
+
+        That of a function which is defined above 0 alone is widened by a factor.
+
+        Raises:
+            ActivationFitError: Such a function is taken of a number that is not above 0.
+        """
+        [operand] = node.inputs
+        operation = node.operation
+        if not isinstance(operation, g.Activation) or operation.function not in OF_POSITIVE:
+            return self.widened(operand, margin)
+        low, high = float(self.lows[operand]), float(self.highs[operand])
+        if low <= 0:
+            raise ActivationFitError(
+                f"cannot fit {operation.function} of layer {node.name!r}: expected numbers above "
+                f"0, got numbers from {low:.4g} to {high:.4g}; add a constant before it"
+            )
+        return low / (1.0 + margin), high * (1.0 + margin)
 
 
 def calibrate(

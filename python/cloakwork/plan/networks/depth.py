@@ -120,7 +120,7 @@ def activation_depths(
                 # A fit of an even or odd function may lack its highest power.
                 depths[number] = _degree_depth(degree - 1)
             elif calibration.lows[operand] < calibration.highs[operand]:
-                ends = calibration.widened(operand, options.margin)
+                ends = calibration.widened_for(node, options.margin)
                 bits = options.precision - growth_bits
                 depths[number] = _activation_depth(node.operation, *ends, bits)
             else:

@@ -111,7 +111,7 @@ def fit(
         inputs = tuple(renamed[operand] for operand in node.inputs)
         operation = node.operation
         if isinstance(operation, (g.Activation, g.Polynomial)):
-            low, high = calibration.widened(node.inputs[0], margin)
+            low, high = calibration.widened_for(node, margin)
         if isinstance(operation, g.Activation):
             asked = given.get(node.name, given.get(operation.function))
             fitting = _Fitting(node.name, operation, low, high, precision)

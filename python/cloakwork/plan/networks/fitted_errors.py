@@ -54,8 +54,10 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
             case g.Input():
                 errors.append(np.zeros_like(bounds[number]))
             case g.Activation(function=function, parameters=parameters):
-                own = _BETWEEN * next(fits).error
-                errors.append(own + steepest(function, parameters) * wrong[0])
+                made, off = next(fits), float(wrong[0].max())
+                # A client sees to it that the polynomial's operand is in its range.
+                slope = steepest(function, parameters, made.low - off, made.high + off)
+                errors.append(_BETWEEN * made.error + slope * wrong[0])
             case g.Polynomial():
                 # Of an unknown range in the graph with activations.
                 polynomial = fitted.graph.nodes[number].operation

@@ -54,6 +54,21 @@ def elu(x: Array) -> Array:
     return np.where(x > 0, x, np.expm1(np.minimum(x, 0.0)))
 
 
+def exp(x: Array) -> Array:
+    """e to the power of x."""
+    return np.asarray(np.exp(x))
+
+
+def reciprocal(x: Array) -> Array:
+    """1 / x, of positive numbers."""
+    return np.asarray(1.0 / x)
+
+
+def rsqrt(x: Array) -> Array:
+    """1 / sqrt(x), of positive numbers."""
+    return np.asarray(1.0 / np.sqrt(x))
+
+
 def relu(x: Array) -> Array:
     """The larger of x and 0."""
     return np.maximum(x, 0.0)
@@ -67,11 +82,14 @@ def leaky_relu(x: Array, slope: float) -> Array:
 FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
     {
         "elu": elu,
+        "exp": exp,
         "gelu": gelu,
         "gelu_tanh": gelu_tanh,
         "leaky_relu": leaky_relu,
         "mish": mish,
+        "reciprocal": reciprocal,
         "relu": relu,
+        "rsqrt": rsqrt,
         "sigmoid": sigmoid,
         "silu": silu,
         "softplus": softplus,
@@ -84,12 +102,36 @@ FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
 WITH_CORNER = frozenset({"leaky_relu", "relu"})
 
 
-def steepest(function: str, parameters: Sequence[float]) -> float:
-    """A bound on the slopes of an activation.
+# The functions that are defined above 0 alone.
+OF_POSITIVE = frozenset({"reciprocal", "rsqrt"})
+
+
+def steepest(
+    function: str, parameters: Sequence[float], low: float = -math.inf, high: float = math.inf
+) -> float:
+    """A bound on the slopes of an activation over a range.
+
+    Args:
+        function: Its name.
+        parameters: Its parameters.
+        low: The least number that it is taken of.
+        high: The largest.
 
     Example:
         >>> steepest("leaky_relu", (0.1,)), steepest("gelu", ()) >= 1.1289
         (1.0, True)
+        >>> steepest("reciprocal", (), 0.5, 2.0), steepest("rsqrt", (), 0.25, 1.0)
+        (4.0, 4.0)
     """
-    # GELU's is the steepest of the smooth ones: 1.1289.
-    return max(1.0, *map(abs, parameters)) if function == "leaky_relu" else 1.13
+    match function:
+        case "leaky_relu":
+            return max(1.0, *map(abs, parameters))
+        case "exp":
+            return float(np.exp(high))
+        case "reciprocal":
+            return low**-2 if low > 0 else math.inf
+        case "rsqrt":
+            return 0.5 * low**-1.5 if low > 0 else math.inf
+        case _:
+            # GELU's is the steepest of the others: 1.1289.
+            return 1.13

@@ -120,10 +120,13 @@ class Linear(OfOne):
     def deviation(self, at: Errors) -> float:
         rows = float(transformed(np.ones(at.context.slots), self.diagonals).max())
         encoded = at.model.encoding(at.ready_scale) * math.sqrt(len(self.diagonals))
+        steps = split(self.diagonals, at.context.slots, self.baby_steps)
+        count = len(self.diagonals), (len(steps.baby), len(steps.giant))
+        baby_step = at.model.baby_step(at.ready_scale, at.context.level, *count)
         return math.hypot(
             at.before[0] * rows,
             encoded * at.reached[0],
-            at.model.switching(at.ready_scale) * rows,
+            baby_step * rows,
             at.model.rotation(at.scale),
         )
 

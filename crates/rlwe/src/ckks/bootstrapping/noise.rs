@@ -144,7 +144,7 @@ fn transform_errors((factors, transforms): Stages<'_>, direction: f64) -> Result
         let level = transform.level();
         let spread = (direction * factor.butterflies as f64 / 2.0).exp2();
         let gain = transform.scale() / parameters.rescale_factor(level)? * spread;
-        let switched = rounded.hypot(parameters.key_switching_deviation(level));
+        let switched = rounded.hypot(transform.baby_deviation());
         rounded = (switched * gain).hypot(parameters.rounding_deviation(1));
         let slot_error = encoding_deviation() * (2.0 * transform.slots() as f64).sqrt();
         let diagonals = (transform.diagonals() as f64).sqrt();

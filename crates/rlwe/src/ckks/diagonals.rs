@@ -1,0 +1,236 @@
+//! The diagonals of linear transforms as numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use rustfft::num_complex::Complex64;
+
+use super::encoding::Encoding;
+use super::estimate::Estimate;
+use super::parameters::Parameters;
+use super::plaintext::{Slot, check_values};
+use crate::ring::poly::{Basis, Poly};
+use crate::ring::wiped::Wiped;
+use crate::{Error, Result};
+
+const OPERATION: &str = "make a linear transform";
+
+/// Diagonals by their index; each of as many entries as there are slots.
+pub type Diagonals = BTreeMap<i64, Vec<Complex64>>;
+
+/// Real diagonals by the slots in which they are not zero, and of a few different numbers: the
+/// weights of a convolution, say, each of which stands in many slots.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SparseDiagonals {
+    slots: usize,
+    /// Where the elements of each diagonal are.
+    spans: BTreeMap<i64, Range<usize>>,
+    elements: Arc<Elements>,
+}
+
+#[derive(Debug, PartialEq)]
+struct Elements {
+    targets: Vec<u32>,
+    /// For each element the place of its number among `numbers`.
+    places: Vec<u32>,
+    numbers: Vec<f64>,
+}
+
+impl SparseDiagonals {
+    /// Element k of diagonal d is `numbers[places[k]]` in slot `targets[k]`; the first diagonal
+    /// has the first `counts[0]` elements, and so on.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for an index that comes twice, counts that are not of the
+    /// elements, and targets and places that do not exist; [`Error::NotFinite`].
+    ///
+    /// ```
+    /// use rlwe::ckks::SparseDiagonals;
+    /// let (targets, places) = (vec![0, 3, 1], vec![0, 1, 0]);
+    /// let made = SparseDiagonals::new(4, &[0, 2], &[2, 1], targets, places, vec![0.5, -1.0])?;
+    /// assert_eq!(made.len(), 2);
+    /// # Ok::<(), rlwe::Error>(())
+    /// ```
+    pub fn new(
+        slots: usize,
+        indices: &[i64],
+        counts: &[usize],
+        targets: Vec<u32>,
+        places: Vec<u32>,
+        numbers: Vec<f64>,
+    ) -> Result<Self> {
+        let refuse = |reason: &str| {
+            Err(Error::InvalidArgument { operation: OPERATION, reason: reason.into() })
+        };
+        if indices.len() != counts.len() || targets.len() != places.len() {
+            return refuse("there are not as many counts as diagonals, or places as targets");
+        }
+        let mut spans = BTreeMap::new();
+        let mut end = 0usize;
+        for (&index, &count) in indices.iter().zip(counts) {
+            let start = end;
+            end = end.saturating_add(count);
+            if spans.insert(index, start..end).is_some() {
+                return refuse("a diagonal is given twice");
+            }
+        }
+        if end != targets.len() {
+            return refuse("the counts do not add up to the elements");
+        }
+        if targets.iter().any(|&target| target as usize >= slots) {
+            return refuse("an element stands in a slot that does not exist");
+        }
+        if places.iter().any(|&place| place as usize >= numbers.len()) {
+            return refuse("an element has a number that does not exist");
+        }
+        if let Some(index) = numbers.iter().position(|number| !number.is_finite()) {
+            return Err(Error::NotFinite { operation: OPERATION, index });
+        }
+        Ok(Self { slots, spans, elements: Arc::new(Elements { targets, places, numbers }) })
+    }
+
+    /// The number of diagonals.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there are no diagonals.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+}
+
+impl Elements {
+    /// Slot and number of each.
+    fn within(&self, span: Range<usize>) -> impl Iterator<Item = (usize, f64)> {
+        let numbers = self.places[span.clone()].iter().map(|&place| self.numbers[place as usize]);
+        self.targets[span].iter().map(|&target| target as usize).zip(numbers)
+    }
+
+    fn nbytes(&self) -> usize {
+        4 * (self.targets.len() + self.places.len()) + 8 * self.numbers.len()
+    }
+}
+
+/// What the diagonals of a transform are given as.
+#[derive(Clone)]
+pub(super) enum Numbers {
+    Dense(Diagonals),
+    Sparse(SparseDiagonals),
+}
+
+impl Numbers {
+    /// The same diagonals with indices between minus and plus `slots`, lengths checked.
+    pub(super) fn reduced(self, slots: usize) -> Result<Self> {
+        match self {
+            Self::Dense(diagonals) => {
+                if let Some(values) = diagonals.values().find(|values| values.len() != slots) {
+                    let (expected, actual) = (slots, values.len());
+                    return Err(Error::SlotMismatch { operation: OPERATION, expected, actual });
+                }
+                Ok(Self::Dense(reduced_indices(diagonals, slots)?))
+            }
+            Self::Sparse(diagonals) => {
+                let (expected, actual) = (slots, diagonals.slots);
+                if expected != actual {
+                    return Err(Error::SlotMismatch { operation: OPERATION, expected, actual });
+                }
+                let spans = reduced_indices(diagonals.spans, slots)?;
+                Ok(Self::Sparse(SparseDiagonals { spans, ..diagonals }))
+            }
+        }
+    }
+
+    pub(super) fn indices(&self) -> Vec<i64> {
+        match self {
+            Self::Dense(diagonals) => diagonals.keys().copied().collect(),
+            Self::Sparse(diagonals) => diagonals.spans.keys().copied().collect(),
+        }
+    }
+
+    /// The largest absolute value, after checking that the bound of the encoding holds.
+    pub(super) fn largest(&self, encoding: Encoding) -> Result<f64> {
+        let bound = encoding.bound;
+        match self {
+            Self::Dense(diagonals) => {
+                let mut each = diagonals.values().map(|values| check_values(values, bound));
+                each.try_fold(0.0, |largest, value| Ok(f64::max(largest, value?)))
+            }
+            Self::Sparse(diagonals) => check_values(&diagonals.elements.numbers, bound),
+        }
+    }
+
+    /// The largest sums of absolute values and of their squares over a row.
+    pub(super) fn row_sums(&self, slots: usize) -> (f64, f64) {
+        let (mut sums, mut squares) = (vec![0.0f64; slots], vec![0.0f64; slots]);
+        match self {
+            Self::Dense(diagonals) => {
+                for diagonal in diagonals.values() {
+                    for ((value, sum), square) in diagonal.iter().zip(&mut sums).zip(&mut squares) {
+                        *sum += value.magnitude();
+                        *square += value.norm_sqr();
+                    }
+                }
+            }
+            Self::Sparse(diagonals) => {
+                let elements = &diagonals.elements;
+                for (slot, value) in elements.within(0..elements.targets.len()) {
+                    sums[slot] += value.abs();
+                    squares[slot] += value * value;
+                }
+            }
+        }
+        let largest = |rows: &[f64]| rows.iter().copied().fold(0.0, f64::max);
+        (largest(&sums), largest(&squares))
+    }
+
+    /// A diagonal, rotated to the right by a giant step and encoded.
+    pub(super) fn encoded(
+        &self,
+        parameters: &Parameters,
+        (index, step): (i64, usize),
+        estimate: &Estimate,
+        basis: &Basis,
+    ) -> Result<Poly> {
+        match self {
+            Self::Dense(diagonals) => {
+                let mut values = diagonals[&index].clone();
+                values.rotate_right(step);
+                parameters.encode_over(&values, estimate, basis)
+            }
+            Self::Sparse(diagonals) => {
+                let mut values = Wiped::new(0.0, diagonals.slots);
+                for (slot, value) in diagonals.elements.within(diagonals.spans[&index].clone()) {
+                    values[(slot + step) % diagonals.slots] += value;
+                }
+                parameters.encode_over(&values[..], estimate, basis)
+            }
+        }
+    }
+
+    /// Bytes in memory.
+    pub(super) fn nbytes(&self) -> usize {
+        match self {
+            Self::Dense(diagonals) => diagonals.values().map(|each| size_of_val(&each[..])).sum(),
+            Self::Sparse(diagonals) => diagonals.elements.nbytes(),
+        }
+    }
+}
+
+/// Indices brought between minus and plus `slots`, no two the same rotation.
+fn reduced_indices<T>(diagonals: BTreeMap<i64, T>, slots: usize) -> Result<BTreeMap<i64, T>> {
+    let refuse = |reason| Err(Error::InvalidArgument { operation: OPERATION, reason });
+    if diagonals.is_empty() {
+        return refuse("there are no diagonals".to_string());
+    }
+    let mut reduced = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for (index, values) in diagonals {
+        if !seen.insert(index.rem_euclid(slots as i64)) {
+            return refuse(format!("diagonal {index} is given twice, modulo {slots} slots"));
+        }
+        reduced.insert(index % slots as i64, values);
+    }
+    Ok(reduced)
+}

@@ -1,0 +1,94 @@
+"""Torch's norms over the features of each input, and softmax: sums, products and activations.
+
+What they have in common is a sum along an axis that every element of the axis then needs. A product
+with a matrix of ones gives it to all of them at once.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cloakwork.frontends.nn.call import Call, Value
+from cloakwork.frontends.nn.layers import moved_axis, reduced_axes
+from cloakwork.frontends.nn.trace import Term
+from cloakwork.programs.ir import layers as g
+
+
+def layer_norm(call: Call) -> Term:
+    """(x - mean) / sqrt(variance + eps) * weight + bias over the last axes of each input."""
+    value = call.value()
+    shape = call.trace.shape(value)
+    axes = len(list(call.arguments["normalized_shape"]))
+    if axes > len(shape):
+        raise call.unsupported("a norm over the batch")
+    lead, features = shape[: len(shape) - axes], shape[len(shape) - axes :]
+    flat = call.reshaped(value, (*lead, math.prod(features)))
+    found = call.reshaped(_normalised(call, flat), shape)
+    along = (1,) * len(lead) + features
+    return _scaled(call, found, along)
+
+
+def native_layer_norm(call: Call) -> list[Value]:
+    """Torch's form that gives mean and deviation as well, which nothing uses."""
+    return [layer_norm(call)]
+
+
+def group_norm(call: Call) -> Term:
+    """(x - mean) / sqrt(variance + eps) over groups of channels, * weight + bias per channel."""
+    value, groups = call.value(), int(call.arguments["num_groups"])
+    shape = call.trace.shape(value)
+    flat = call.reshaped(value, (groups, math.prod(shape) // groups))
+    found = call.reshaped(_normalised(call, flat), shape)
+    return _scaled(call, found, (shape[0],) + (1,) * (len(shape) - 1))
+
+
+def softmax(call: Call) -> Term:
+    """exp(x) / the sum of exp(x) along an axis."""
+    value, (axis,) = call.value(), reduced_axes(call)
+    last = moved_axis(call, value, axis, -1)
+    return moved_axis(call, softmax_of_last(call, last), -1, axis)
+
+
+def softmax_of_last(call: Call, value: Term, mask: g.Array | None = None) -> Term:
+    """The softmax along the last axis, of elements that a known mask leaves in.
+
+    Subtracting the mean changes nothing, and narrows the range of the exponential.
+
+    Args:
+        call: The operation.
+        value: What it is of.
+        mask: Ones where elements count, zeros elsewhere, of the value's shape; None for ones.
+    """
+    size = call.trace.shape(value)[-1]
+    powers = call.append(g.Activation("exp"), _along_last(call, value, np.eye(size) - 1.0 / size))
+    if mask is not None:
+        powers = call.append(g.Affine(mask, np.zeros((1,) * mask.ndim)), powers)
+    sums = _along_last(call, powers, np.ones((size, size)))
+    parts = call.append(g.Activation("reciprocal"), sums)
+    return call.trace.product(call.layer, powers, parts)
+
+
+def _normalised(call: Call, value: Term) -> Term:
+    """(x - mean) / sqrt(variance + eps) along the last axis."""
+    size = call.trace.shape(value)[-1]
+    centred = _along_last(call, value, np.eye(size) - 1.0 / size)
+    squares = call.trace.power(call.layer, centred, 2)
+    variance = _along_last(call, squares, np.full((size, size), 1.0 / size), call.number("eps"))
+    inverse = call.append(g.Activation("rsqrt"), variance)
+    return call.trace.product(call.layer, centred, inverse)
+
+
+def _along_last(call: Call, value: Term, matrix: g.Array, shift: float = 0.0) -> Term:
+    return call.append(g.Linear(matrix, np.full(len(matrix), shift)), value)
+
+
+def _scaled(call: Call, value: Term, along: g.Shape) -> Term:
+    weight, bias = call.array("weight"), call.array("bias")
+    if weight is None and bias is None:
+        return value
+    ones = (1,) * len(along)
+    scale = np.ones(ones) if weight is None else weight.reshape(along)
+    shift = np.zeros(ones) if bias is None else bias.reshape(along)
+    return call.append(g.Affine(scale, shift), value)

@@ -1,0 +1,78 @@
+"""The memory of a program's numbers: its constants and the diagonals of its transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import NDArray
+
+from cloakwork.programs.diagonals import SparseDiagonals
+from cloakwork.programs.slots import Constant, Linear, SlotProgram
+from cloakwork.programs.vectors import VectorTable
+
+_NUMBER_BYTES = 8
+_COMPLEX_BYTES = 16
+# Elements of sparse diagonals as the engine has them: slot, and place of the weight.
+_ELEMENT_BYTES = 8
+# Dense diagonals stand as complex numbers twice: as given and as checked.
+_COPIES = 2
+
+
+def number_bytes(program: SlotProgram) -> int:
+    """Bytes of the constants and diagonals of a program, each counted once.
+
+    Example:
+        >>> import numpy as np
+        >>> from cloakwork.programs.slots import Input, Output, Rescale
+        >>> transform = Linear(0, {0: np.ones(4), 1: np.ones(4)}, 1)
+        >>> operations = (Input("x", 1), transform, Rescale(1), Output(2))
+        >>> number_bytes(SlotProgram("", 4, operations, (None,) * 4))
+        32
+    """
+    table = VectorTable()
+    last = -1
+    sparse: dict[int, SparseDiagonals] = {}
+    for operation in program.operations:
+        match operation:
+            case Linear(diagonals=SparseDiagonals() as diagonals):
+                sparse[id(diagonals)] = diagonals
+            case Linear(diagonals=diagonals):
+                last = max(last, *map(table.number_of, diagonals.values()))
+            case Constant(vector=vector):
+                last = max(last, table.number_of(vector))
+            case _:
+                pass
+    dense = (last + 1) * program.slots * _NUMBER_BYTES
+    return dense + sum(diagonals.nbytes for diagonals in sparse.values())
+
+
+def engine_bytes(diagonals: Mapping[int, NDArray[Any]], slots: int) -> int:
+    """Bytes that the numbers of a transform take beside the program while it is encoded.
+
+    Example:
+        >>> import numpy as np
+        >>> engine_bytes({0: np.ones(4)}, 4)
+        128
+    """
+    if isinstance(diagonals, SparseDiagonals):
+        return _ELEMENT_BYTES * diagonals.elements
+    return len(diagonals) * slots * _COMPLEX_BYTES * _COPIES
+
+
+def copied_bytes(program: SlotProgram) -> int:
+    """The most of `engine_bytes` that any transform of a program takes.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input, Output
+        >>> copied_bytes(SlotProgram("", 4, (Input("x", 1), Output(0)), (None,) * 2))
+        0
+    """
+    return max(
+        (
+            engine_bytes(each.diagonals, program.slots)
+            for each in program.operations
+            if isinstance(each, Linear)
+        ),
+        default=0,
+    )

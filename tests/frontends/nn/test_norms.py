@@ -1,0 +1,109 @@
+"""Norms over features, softmax and attention, against torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+import cloakwork as cw
+from cloakwork.errors import ActivationFitError, UnsupportedLayerError
+
+SAMPLES = 64
+
+
+class Function(nn.Module):
+    """A module of one function."""
+
+    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.function(x)
+        return found
+
+
+class Attention(nn.Module):
+    """Several heads, whose queries, keys and values all depend on the input."""
+
+    def __init__(self, width: int, heads: int, *, causal: bool = False) -> None:
+        super().__init__()
+        self.heads, self.causal = heads, causal
+        self.projections = nn.Linear(width, 3 * width)
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length, width = x.shape
+        split = batch, length, self.heads, width // self.heads
+        parts = self.projections(x).chunk(3, dim=-1)
+        query, key, value = (part.reshape(split).transpose(1, 2) for part in parts)
+        found = functional.scaled_dot_product_attention(query, key, value, is_causal=self.causal)
+        result: torch.Tensor = self.norm(x + found.transpose(1, 2).reshape(x.shape))
+        return result
+
+
+def inputs(*shape: int) -> torch.Tensor:
+    return torch.rand(SAMPLES, *shape, generator=torch.Generator().manual_seed(0)) * 2 - 1
+
+
+def trained(module: nn.Module) -> nn.Module:
+    """With weights of norms that are not ones."""
+    generator = torch.Generator().manual_seed(1)
+    for parameter in module.parameters():
+        parameter.data += 0.2 * torch.rand(parameter.shape, generator=generator)
+    return module.eval()
+
+
+MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
+    "layer_norm": (lambda: nn.LayerNorm(8), (8,)),
+    "layer_norm_of_two_axes": (lambda: nn.LayerNorm((3, 4), elementwise_affine=False), (2, 3, 4)),
+    "group_norm": (lambda: nn.GroupNorm(2, 4), (4, 2, 3)),
+    "softmax": (lambda: nn.Softmax(dim=-1), (2, 6)),
+    "softmax_of_channels": (lambda: nn.Softmax(dim=1), (3, 4)),
+    "exp": (lambda: Function(torch.exp), (5,)),
+    "reciprocal": (lambda: Function(lambda x: torch.reciprocal(x + 3)), (5,)),
+    "rsqrt": (lambda: Function(lambda x: torch.rsqrt(x * x + 0.5)), (5,)),
+    "attention": (lambda: Attention(8, 2), (4, 8)),
+    "causal_attention": (lambda: Attention(8, 2, causal=True), (4, 8)),
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_in_the_clear_they_are_what_torch_computes(name: str) -> None:
+    torch.manual_seed(2)
+    make, shape = MODULES[name]
+    module, x = trained(make()), inputs(*shape)
+    program = cw.nn.compile(module, x, precision=10, log_n=12, insecure=True)
+    expected = module(x).detach().numpy()
+    found = np.stack([program.run_clear(each) for each in x[:8]])
+    assert np.abs(found - expected[:8]).max() < 2.0**-8
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "softmax"])
+def test_on_ciphertexts_they_are_what_torch_computes(name: str) -> None:
+    torch.manual_seed(2)
+    make, shape = MODULES[name]
+    module, x = trained(make()), inputs(*shape)
+    program = cw.nn.compile(module, x, precision=10, log_n=12, insecure=True)
+    expected = module(x[:1]).detach().numpy()[0]
+    assert np.abs(program.run(x[0]) - expected).max() < 2.0**-8
+
+
+def test_a_reciprocal_of_what_may_be_zero_is_refused() -> None:
+    with pytest.raises(ActivationFitError, match="expected numbers above 0"):
+        cw.nn.compile(Function(torch.reciprocal).eval(), inputs(4), log_n=12, insecure=True)
+
+
+def test_a_mask_that_is_added_is_refused() -> None:
+    mask = torch.zeros(4, 4)
+
+    def attend(x: torch.Tensor) -> torch.Tensor:
+        return functional.scaled_dot_product_attention(x, x, x, attn_mask=mask)
+
+    with pytest.raises(UnsupportedLayerError, match="of booleans"):
+        cw.nn.compile(Function(attend).eval(), inputs(4, 8), log_n=12, insecure=True)
