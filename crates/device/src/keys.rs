@@ -103,7 +103,7 @@ impl Keys {
         if make_room(&mut present, parameters.device(), needed, operation).is_err() {
             parameters.device().require(key.nbytes() as u64, operation)?;
         }
-        let KeyWords { level, digits, positions, words } = self.host.words(key);
+        let KeyWords { level, digits, positions, words } = self.host.words(key)?;
         let halves = Buffer::copied(parameters.device(), &words, operation)?;
         let key = Arc::new(SwitchingKey { level, digits, positions, halves });
         present.push((purpose, Arc::clone(&key)));

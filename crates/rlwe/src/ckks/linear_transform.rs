@@ -208,6 +208,11 @@ impl LinearTransform {
         Ok(Giant { babies, diagonals: encoded })
     }
 
+    /// Modulo what its products are added up.
+    pub(super) fn hoisting(&self) -> Hoisting {
+        self.hoisting
+    }
+
     /// Its baby and giant steps.
     pub fn split(&self) -> &Split {
         &self.split

@@ -5,6 +5,7 @@ use super::ciphertext::Ciphertext;
 use super::estimate::Estimate;
 use super::linear_transform::LinearTransform;
 use super::plaintext::Plaintext;
+use crate::core::bsgs::Hoisting;
 use crate::core::keys::{EvaluationKeys, SwitchingKey};
 use crate::ring::automorphism::{conjugation_element, rotation_element};
 use crate::ring::poly::Poly;
@@ -36,7 +37,8 @@ impl LinearTransform {
     /// The diagonals of one of its giant steps.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a giant step that it does not have,
+    /// [`Error::InvalidArgument`] for a giant step that it does not have, and for a transform of so
+    /// many diagonals that they are not over the extended basis,
     /// [`Error::ValueOutOfRange`] when a streamed diagonal does not fit the modulus.
     pub fn giant_words(&self, index: usize) -> Result<DiagonalWords> {
         let steps = self.split().giant_steps.len();
@@ -44,6 +46,13 @@ impl LinearTransform {
             let operation = "list the diagonals of a giant step";
             let reason = format!("expected a step below {steps}, got {index}");
             return Err(Error::InvalidArgument { operation, reason });
+        }
+        if self.hoisting() == Hoisting::Single {
+            let operation = "list the diagonals of a giant step";
+            let reason = "expected diagonals modulo the primes of key switching too, got a \
+                          transform of so many that they are modulo those of the level alone; \
+                          cut it into smaller ones";
+            return Err(Error::InvalidArgument { operation, reason: reason.to_string() });
         }
         let giant = self.giant(index)?;
         let polys = (0..giant.babies.len()).map(|diagonal| giant.diagonals.get(diagonal));
@@ -137,13 +146,20 @@ impl EvaluationKeys {
     }
 
     /// The residues of one of these keys.
-    pub fn words(&self, key: &SwitchingKey) -> KeyWords {
-        let halves = (0..key.halves.count()).map(|index| key.halves.get(index));
-        KeyWords {
+    ///
+    /// # Errors
+    /// Those of expanding a seed, where second halves are kept as one.
+    pub fn words(&self, key: &SwitchingKey) -> Result<KeyWords> {
+        let mut words = Vec::new();
+        for place in 0..key.digits.len() {
+            words.extend_from_slice(key.first_half(place).words());
+            words.extend_from_slice(key.second_half(&self.parameters, place)?.words());
+        }
+        Ok(KeyWords {
             level: key.level,
             digits: key.digits.clone(),
             positions: self.parameters.key_basis(key.level).iter().collect(),
-            words: halves.flat_map(|half| half.words().to_vec()).collect(),
-        }
+            words,
+        })
     }
 }

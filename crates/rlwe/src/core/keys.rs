@@ -458,6 +458,16 @@ impl SwitchingKey {
         }
     }
 
+    /// The second half of a digit, by its place.
+    pub(crate) fn second_half(&self, parameters: &Parameters, place: usize) -> Result<Poly> {
+        match &self.halves {
+            Halves::Both(halves) => Ok(halves.get(2 * place + 1)),
+            Halves::First(halves) => {
+                expand_half(parameters, &self.seed, self.digits[place], halves.basis())
+            }
+        }
+    }
+
     /// Both halves of every digit modulo the prime at `position`, which the key must have.
     pub(crate) fn limb(&self, ring: &Ring, position: usize) -> KeyLimb<'_> {
         let firsts = match &self.halves {
@@ -502,9 +512,8 @@ impl SwitchingKey {
         if matches!(self.halves, Halves::First(_)) {
             let basis = parameters.key_basis(self.level);
             let mut halves = Vec::with_capacity(2 * self.digits.len());
-            for (place, &index) in self.digits.iter().enumerate() {
-                let second = expand_half(parameters, &self.seed, index, &basis)?;
-                halves.extend([self.first_half(place), second]);
+            for place in 0..self.digits.len() {
+                halves.extend([self.first_half(place), self.second_half(parameters, place)?]);
             }
             self.halves = Halves::Both(Bundle::new(parameters.n(), &basis, &halves));
         }

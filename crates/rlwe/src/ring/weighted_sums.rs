@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::matrix_product::{Instructions, MatrixProduct};
 use super::modulus::Modulus;
 use super::poly::{Basis, Poly, Ring};
-use super::tiles::{DEPTH, Panel};
+use super::tiles::{DEPTH, Operand, Panel, Total};
 use crate::parallel;
 
 /// Sums that a thread holds while it works: they and a panel stay in the second-level cache.
@@ -32,7 +32,9 @@ impl<F: Fn(Modulus, usize, usize) -> u32 + Sync> Weights<'_, F> {
                 .map(|term| (0..self.sums).map(|sum| (self.residue)(modulus, sum, term)).collect())
                 .collect();
             let mut panel = product.left_panel(1, self.sums);
-            product.pack(&mut panel, 0, &residues.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            let residues: Vec<_> =
+                residues.iter().map(|residues| Operand::Plain(residues)).collect();
+            product.pack(&mut panel, 0, &residues);
             panel
         });
         panels.collect()
@@ -51,12 +53,12 @@ pub(crate) fn weighted_sums<F: Fn(Modulus, usize, usize) -> u32 + Sync>(
     weighted_sums_with(Instructions::widest(), ring, basis, weights, terms)
 }
 
-fn weighted_sums_with<F: Fn(Modulus, usize, usize) -> u32 + Sync>(
+fn weighted_sums_with<'a, F: Fn(Modulus, usize, usize) -> u32 + Sync>(
     instructions: Instructions,
     ring: &Ring,
     basis: &Basis,
     weights: &Weights<'_, F>,
-    terms: &[&[Poly]],
+    terms: &[&'a [Poly]],
 ) -> Vec<Vec<Poly>> {
     let polys = terms[0].len();
     let unwritten = || (0..polys).map(|_| ring.unwritten(basis)).collect();
@@ -85,10 +87,11 @@ fn weighted_sums_with<F: Fn(Modulus, usize, usize) -> u32 + Sync>(
             })
             .collect();
         parallel::over(tasks).shared().for_each(|(poly, start, to)| {
-            let words: Vec<&[u32]> = terms
-                .iter()
-                .map(|polys| &polys[poly].limb(position)[start..start + to[0].len()])
-                .collect();
+            let length = to[0].len();
+            let piece = |polys: &&'a [Poly]| {
+                Operand::Plain(&polys[poly].limb(position)[start..start + length])
+            };
+            let words: Vec<Operand<'a>> = terms.iter().map(piece).collect();
             write_sums(product, &panels, &words, to);
         });
     }
@@ -102,20 +105,31 @@ fn pieces(limbs: Vec<&mut [u32]>, width: usize) -> impl Iterator<Item = Vec<&mut
 }
 
 /// Writes one piece of all sums, given the same piece of all terms.
-fn write_sums(product: MatrixProduct, weights: &[Panel], terms: &[&[u32]], to: Vec<&mut [u32]>) {
-    let (rows, width) = (to.len(), terms[0].len());
+fn write_sums(
+    product: MatrixProduct,
+    weights: &[Panel],
+    terms: &[Operand<'_>],
+    to: Vec<&mut [u32]>,
+) {
+    let (rows, width) = (to.len(), to[0].len());
     let mut sums = product.sums(1, rows, width);
     let mut panel = product.right_panel(1, width);
+    let mut done = 0;
     for (weights, terms) in weights.iter().zip(terms.chunks(DEPTH)) {
         product.pack(&mut panel, 0, terms);
-        product.add_products(weights, &panel, terms.len(), 0, &mut sums);
+        product.add_products(weights, &panel, terms.len(), &mut sums);
+        done += terms.len();
+        if done.is_multiple_of(product.most_terms()) {
+            product.reduce(&mut sums);
+        }
     }
+    let total = Total::of(&sums);
     let tile = product.tile_columns();
     let places: Vec<u32> = (0..rows as u32).collect();
     let mut column = vec![0; rows * tile];
     let mut left: Vec<_> = to.into_iter().map(|piece| piece.chunks_mut(tile)).collect();
     for index in 0..width.div_ceil(tile) {
-        product.residues(&sums, 0, index, &places, &mut column);
+        product.residues(&total, (0, index), &places, &mut column);
         for (row, left) in column.chunks_exact(tile).zip(&mut left) {
             let to = left.next().expect("as many tiles as a piece has");
             to.copy_from_slice(&row[..to.len()]);
