@@ -42,6 +42,7 @@ __all__ = [
     "PublicKey",
     "RotatedProducts",
     "SecretKey",
+    "SparseDiagonals",
     "boolean_largest_variance",
     "boolean_log2_failure",
     "boolean_noise",
