@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import cloakwork as cw
 from cloakwork.errors import (
     InvalidArgumentError,
+    InvalidParametersError,
     KeyBudgetError,
     MemoryBudgetError,
     ShapeMismatchError,
@@ -93,6 +94,14 @@ def test_small_results_have_enough_right_bits_to_be_decrypted(bound: float) -> N
     largest = 8 * bound**2
     # Eight right bits of the largest result that the bounds allow, or of 1.
     assert np.abs(program.run(a, b) - a @ b).max() < 2**-8 * min(1.0, largest)
+
+
+def test_results_below_every_double_are_refused() -> None:
+    spec = cw.Spec((8, 8), bound=1e-200)
+    with pytest.raises(
+        InvalidParametersError, match=r"reach 2.2e-308 or more, got results up to 0"
+    ):
+        cw.compile_matmul(spec, spec)
 
 
 def test_inputs_beyond_their_bound_are_refused_before_they_are_encrypted() -> None:

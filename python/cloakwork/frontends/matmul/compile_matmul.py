@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS
-from cloakwork.errors import InvalidArgumentError
+from cloakwork.errors import InvalidArgumentError, InvalidParametersError
 from cloakwork.frontends.matmul.shapes import NAMES, limit, product_of, sizes, whole_views
 from cloakwork.plan.matmul.choose import Choice, Options, cheapest_choice
 from cloakwork.plan.matmul.planned import planned_product
@@ -112,6 +113,11 @@ def _least_precision(largest: float) -> int:
     """
     if largest >= _LARGE:
         return 0
+    if largest < sys.float_info.min:
+        raise InvalidParametersError(
+            f"cannot {_ACTION}: expected bounds whose products reach {sys.float_info.min:.2g} or "
+            f"more, got results up to {largest:.2g}; scale the matrices up"
+        )
     return MIN_RIGHT_BITS - math.floor(math.log2(min(1.0, largest)))
 
 
