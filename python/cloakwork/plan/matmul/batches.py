@@ -85,7 +85,7 @@ def batches(results: Sequence[Node]) -> Iterator[tuple[Node, Batch]]:
         >>> x, y = Source("x", (5, 2, 3)), Source("y", (5, 3, 4))
         >>> product = Contract((x, y), ("bik", "bkj"), "bij", (5, 2, 4))
         >>> [(node.output, batch.sizes) for node, batch in batches([product])]
-        [('ij', (5,))]
+        [('ij', (5,)), ('bj', (2,)), ('bi', (4,))]
     """
     if len(results) != 1:
         return

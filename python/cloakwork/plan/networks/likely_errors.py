@@ -56,7 +56,7 @@ def likely_difference(graph: g.Graph, fitted: Fitted, rows: g.Array) -> float:
         >>> graph, inputs = g.build(nodes), np.linspace(-1, 1, 64)[np.newaxis]
         >>> fitted = fit(graph, calibrate(graph, [inputs]), precision=8)
         >>> found = likely_difference(graph, fitted, inputs) / fitted.fits[0].error
-        >>> round(found / np.sqrt(64), 1)
+        >>> round(float(found / np.sqrt(64)), 1)
         10.8
     """
     if not any(each.error for each in fitted.fits):
