@@ -155,6 +155,16 @@ FUNCTION void inverse_stages(Word *x, const Twiddle *twiddles, Word stage, Word 
     }
 }
 
+/* The residues of a group, from shared memory where `from` is null. */
+FUNCTION void read_group(Word *x, Tile tile, Group group, const Word *from, const Word *shared,
+                         const Word stages) {
+    UNROLLED for (Word i = 0; i < MOST_RADIX; i++) {
+        if (i >= 1u << stages) break;
+        const Word place = group.place + (i << group.log_distance);
+        x[i] = from ? from[in_limb(tile, place)] : shared[in_shared(place)];
+    }
+}
+
 /* One pass of a thread's groups. `from` or `to` is null where the residues come from shared memory,
  * or stay there. */
 FUNCTION void forward_pass(Tile tile, const Twiddle *twiddles, Word q, const Word *from, Word *to,
@@ -163,11 +173,7 @@ FUNCTION void forward_pass(Tile tile, const Twiddle *twiddles, Word q, const Wor
     const Word groups = 1u << (tile.log_count + tile.log_length - stages);
     for (Word number = thread; number < groups; number += threads) {
         const Group group = group_of(tile, number, done, stages);
-        UNROLLED for (Word i = 0; i < MOST_RADIX; i++) {
-            if (i >= 1u << stages) break;
-            const Word place = group.place + (i << group.log_distance);
-            x[i] = from ? from[in_limb(tile, place)] : shared[in_shared(place)];
-        }
+        read_group(x, tile, group, from, shared, stages);
         forward_stages(x, twiddles, tile.first_stage + done, group.block, q, stages);
         UNROLLED for (Word i = 0; i < MOST_RADIX; i++) {
             if (i >= 1u << stages) break;
@@ -187,11 +193,7 @@ FUNCTION void inverse_pass(Tile tile, const Twiddle *twiddles, Word q, const Wor
     const Word groups = 1u << (tile.log_count + tile.log_length - stages);
     for (Word number = thread; number < groups; number += threads) {
         const Group group = group_of(tile, number, done, stages);
-        UNROLLED for (Word i = 0; i < MOST_RADIX; i++) {
-            if (i >= 1u << stages) break;
-            const Word place = group.place + (i << group.log_distance);
-            x[i] = from ? from[in_limb(tile, place)] : shared[in_shared(place)];
-        }
+        read_group(x, tile, group, from, shared, stages);
         inverse_stages(x, twiddles, tile.first_stage + done, group.block, q, stages);
         UNROLLED for (Word i = 0; i < MOST_RADIX; i++) {
             if (i >= 1u << stages) break;

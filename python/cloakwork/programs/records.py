@@ -7,7 +7,6 @@ elements.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +22,7 @@ from cloakwork.programs.slots import DTYPES as NUMBERS
 from cloakwork.programs.slots import Builder, SlotProgram
 from cloakwork.programs.text import Named, Naming, operation_lines, read_operation
 from cloakwork.programs.tokens import Tokens
+from cloakwork.programs.vectors import VectorTable
 
 _MAX_TRANSFORMS = 1 << 20
 _MATRIX_AXES = 2
@@ -40,7 +40,8 @@ class _Tables(Naming):
         self.matrices: list[NDArray[np.float64]] = []
         self._numbers: dict[bytes, int] = {}
         self._by_identity: dict[int, int] = {}
-        self._matrix_numbers: dict[bytes, int] = {}
+        self._contents = VectorTable()
+        self._matrix_numbers: dict[tuple[tuple[int, ...], int], int] = {}
 
     def diagonals(self, diagonals: Mapping[int, NDArray[Any]]) -> str:
         if not isinstance(diagonals, SparseDiagonals):
@@ -54,9 +55,8 @@ class _Tables(Naming):
         return f"t{number}"
 
     def matrix(self, matrix: NDArray[np.float64]) -> str:
-        digest = hashlib.blake2b(np.ascontiguousarray(matrix).data).digest()
-        key = repr(matrix.shape).encode() + digest
-        number = self._matrix_numbers.setdefault(key, len(self.matrices))
+        content = matrix.shape, self._contents.number_of(matrix)
+        number = self._matrix_numbers.setdefault(content, len(self.matrices))
         if number == len(self.matrices):
             self.matrices.append(matrix)
         return f"m{number}"

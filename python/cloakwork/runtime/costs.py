@@ -30,8 +30,8 @@ from cloakwork.runtime.degrees import degrees
 
 # A diagonal that is encoded already takes one inner product: this share of one that is not.
 _KEPT_SHARE = 0.1
-# Words of which doubles hold sums of products.
-_EXACT_WORD_BITS = 26
+# Words of which one product of doubles makes one.
+DOUBLE_WORD_BITS = 26
 # Clear products of such words that take as long as a transform, for each coefficient of a limb and
 # each of the log N layers of the transform.
 _MULTIPLICATIONS = 2.7
@@ -185,7 +185,7 @@ def modelled(
     Rotated products of words that a double holds the products of are one product of doubles, and
     of longer words three (Karatsuba). Log N of the ring says how many of them a transform takes.
     """
-    products = 1 if word_bits <= _EXACT_WORD_BITS else 3
+    products = 1 if word_bits <= DOUBLE_WORD_BITS else 3
     term = 4 * products / (_MULTIPLICATIONS * log_n)
     return Costs(tuple(_modelled_level(count, count + special_limbs, term) for count in limbs))
 

@@ -23,7 +23,7 @@ from cloakwork.programs.ir.tensors import (
     Within,
 )
 
-# Of functions there are none among operations that have needs.
+# Intervals depend on it where there are functions: operations that have needs have no function.
 _BITS = 0
 
 

@@ -11,7 +11,7 @@ from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Linear, SlotProgram
 from cloakwork.runtime.bootstrap_memory import bootstrap_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
-from cloakwork.runtime.numbers import engine_bytes, number_bytes
+from cloakwork.runtime.numbers import copied_bytes, number_bytes
 from cloakwork.runtime.workspace import workspace_of
 from cloakwork.schemes.transform_cache import ciphertext_bytes, transform_bytes
 
@@ -73,14 +73,12 @@ def process_memory(
     """
     held = bootstrap_memory(program, refreshing)
     layers = held.encoded if held.encoded <= kept else 0
-    copied = 0
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Linear):
             level = program.context(number).level
             steps = split(operation.diagonals, program.slots, operation.baby_steps)
             needed = transform_bytes(parameters, steps, level)
             layers += needed * (layers + needed <= kept)
-            copied = max(copied, engine_bytes(operation.diagonals, program.slots))
     engine = workspace_of(program, parameters, refreshing)
     values = predicted_peak_bytes(
         program, lambda state: ciphertext_bytes(parameters, state.level or 0)
@@ -91,5 +89,5 @@ def process_memory(
         held.keys or required_keys(program).nbytes(parameters.evaluation_key_bytes),
         held.numbers or number_bytes(program),
         layers,
-        engine.nbytes + copied + values,
+        engine.nbytes + copied_bytes(program) + values,
     )

@@ -17,7 +17,13 @@ from math import prod
 import numpy as np
 from scipy import sparse
 
-from cloakwork.plan.networks.lower import LoweredNetwork
+from cloakwork.plan.networks.lower import (
+    LoweredNetwork,
+    append_activation,
+    append_product_of_values,
+    append_signed_sum,
+    stage_title,
+)
 from cloakwork.plan.networks.matrices import Matrix
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of, operands_of
 from cloakwork.plan.networks.stages import (
@@ -35,12 +41,7 @@ from cloakwork.programs.slots import (
     Builder,
     DropLevel,
     Input,
-    Mul,
-    Neg,
     Output,
-    Polynomial,
-    Rescale,
-    Sub,
     TakeSum,
     WeightedSums,
 )
@@ -70,7 +71,7 @@ def lowered_by_element(title: str, network: StagedNetwork, slots: int) -> Lowere
         for number in network.outputs
     ]
     for number, values in zip(network.outputs, outputs, strict=True):
-        builder.stage = _title(network.stages[number])
+        builder.stage = stage_title(network.stages[number], places_of(network.stages[number]))
         for value in values:
             builder.append(Output(value))
     inputs = [each for each in network.stages if isinstance(each, EncryptedInput)]
@@ -84,11 +85,6 @@ def lowered_by_element(title: str, network: StagedNetwork, slots: int) -> Lowere
 
 def _size(stage: Stage) -> int:
     return prod(stage.shape)
-
-
-def _title(stage: Stage) -> str:
-    layers = stage.layers if isinstance(stage, MatrixProduct) else (stage.name,)
-    return f"{', '.join(layers)} | {_NAME}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,7 +158,7 @@ class _Writer:
                         self._sum_of[number, row] = place
 
     def _append_input(self, number: int, stage: EncryptedInput) -> None:
-        self._builder.stage = _title(stage)
+        self._builder.stage = stage_title(stage, places_of(stage))
         for element in range(_size(stage)):
             made = Input(f"{stage.name}{element}", self._network.levels[number])
             self._values[number, element] = self._builder.append(made)
@@ -203,7 +199,7 @@ class _Writer:
                 self._append_sums(number, self._sums[number][self._sum_of[number, element]], level)
             else:
                 operands = [self.at_level(each, element, level) for each in operands_of(stage)]
-                self._builder.stage = _title(stage)
+                self._builder.stage = stage_title(stage, places_of(stage))
                 self._values[number, element] = self._made(stage, operands, element)
         return self._values[number, element]
 
@@ -211,20 +207,17 @@ class _Writer:
         stage = self._network.stages[number]
         assert isinstance(stage, MatrixProduct)
         operands = tuple(self.at_level(*term, level) for term in sums.terms)
-        self._builder.stage = _title(stage)
+        self._builder.stage = stage_title(stage, places_of(stage))
         made = self._builder.append(WeightedSums(operands, sums.weights, stage.bias[sums.rows]))
         for place, row in enumerate(sums.rows.tolist()):
             self._values[number, row] = self._builder.append(TakeSum(made, place))
 
     def _made(self, stage: Stage, operands: Sequence[int], element: int) -> int:
-        builder = self._builder
         match stage:
-            case Activation(squares=True):
-                return builder.append(Rescale(builder.append(Mul(operands[0], operands[0]))))
             case Activation():
-                return builder.append(Polynomial(operands[0], stage.coefficients, stage.basis))
+                return append_activation(self._builder, stage, operands[0])
             case CiphertextProduct():
-                return builder.append(Rescale(builder.append(Mul(*operands))))
+                return append_product_of_values(self._builder, *operands)
             case MatrixProduct():
                 return self._signed_sum(stage, operands, element)
             case EncryptedInput():
@@ -233,13 +226,7 @@ class _Writer:
     def _signed_sum(self, stage: MatrixProduct, operands: Sequence[int], element: int) -> int:
         builder = self._builder
         assert stage.signs is not None
-        total: int | None = None
-        for value, sign in zip(operands, stage.signs, strict=True):
-            if total is None:
-                total = value if sign > 0 else builder.append(Neg(value))
-            else:
-                total = builder.append((Add if sign > 0 else Sub)(total, value))
-        assert total is not None
+        total = append_signed_sum(builder, operands, stage.signs)
         if stage.bias[element]:
             bias = builder.constant(np.full(builder.slots, stage.bias[element]))
             total = builder.append(Add(total, bias))

@@ -119,10 +119,10 @@ def lowered_stages(
     builder = Builder(title, slots)
     writer = _Writer(network, packings, builder, costs)
     for number, stage in enumerate(network.stages):
-        builder.stage = _title(stage, packings[number])
+        builder.stage = stage_title(stage, packings[number])
         writer.append(number, stage)
     for number in network.outputs:
-        builder.stage = _title(network.stages[number], packings[number])
+        builder.stage = stage_title(network.stages[number], packings[number])
         for value in writer.at_level(number, 0):
             builder.append(Output(value))
     program = builder.finish()
@@ -136,10 +136,31 @@ def lowered_stages(
     return made, writer.values
 
 
-def _title(stage: Stage, places: Places) -> str:
+def stage_title(stage: Stage, places: Places) -> str:
     """A stage as summaries name it: its layers and its packing."""
     layers = stage.layers if isinstance(stage, MatrixProduct) else (stage.name,)
     return f"{', '.join(layers)} | {places.name}"
+
+
+def append_activation(builder: Builder, stage: Activation, value: int) -> int:
+    """Append an activation of a ciphertext, which stands at the level that it takes."""
+    if stage.squares:
+        return append_product_of_values(builder, value, value)
+    return builder.append(Polynomial(value, stage.coefficients, stage.basis))
+
+
+def append_product_of_values(builder: Builder, left: int, right: int) -> int:
+    """Append the product of two ciphertexts of one level, rescaled."""
+    return builder.append(Rescale(builder.append(Mul(left, right))))
+
+
+def append_signed_sum(builder: Builder, values: Sequence[int], signs: Sequence[float]) -> int:
+    """Append the sum of ciphertexts of one level, of which some are subtracted."""
+    (first, *others), (sign, *other_signs) = values, signs
+    total = first if sign > 0 else builder.append(Neg(first))
+    for value, other_sign in zip(others, other_signs, strict=True):
+        total = builder.append((Add if other_sign > 0 else Sub)(total, value))
+    return total
 
 
 def activation_ranges(
@@ -214,13 +235,10 @@ class _Writer:
                 made = self._product(number, stage)
             case Activation():
                 values = self._operand(number, stage.operand)
-                made = [self._activation(stage, value) for value in values]
+                made = [append_activation(self._builder, stage, value) for value in values]
             case CiphertextProduct(left=left, right=right):
                 pairs = zip(self._operand(number, left), self._operand(number, right), strict=True)
-                made = [
-                    self._builder.append(Rescale(self._builder.append(Mul(*pair))))
-                    for pair in pairs
-                ]
+                made = [append_product_of_values(self._builder, *pair) for pair in pairs]
         self.values.append(made)
 
     def at_level(self, number: int, level: int) -> list[int]:
@@ -237,11 +255,6 @@ class _Writer:
         level = self._network.levels[number] + depth_of(self._network.stages[number])
         return self.at_level(operand, level)
 
-    def _activation(self, stage: Activation, value: int) -> int:
-        if stage.squares:
-            return self._builder.append(Rescale(self._builder.append(Mul(value, value))))
-        return self._builder.append(Polynomial(value, stage.coefficients, stage.basis))
-
     def _product(self, number: int, stage: MatrixProduct) -> list[int]:
         totals = self._sum(number, stage) if stage.signs else self._transformed(number, stage)
         if not stage.bias.any():
@@ -255,16 +268,11 @@ class _Writer:
 
     def _sum(self, number: int, stage: MatrixProduct) -> list[int]:
         assert stage.signs is not None
-        builder = self._builder
-        totals: list[int] = []
-        for operand, sign in zip(stage.terms, stage.signs, strict=True):
-            values = self._operand(number, operand)
-            if not totals:
-                totals = values if sign > 0 else [builder.append(Neg(value)) for value in values]
-                continue
-            joined = Add if sign > 0 else Sub
-            totals = [builder.append(joined(*pair)) for pair in zip(totals, values, strict=True)]
-        return totals
+        operands = [self._operand(number, operand) for operand in stage.terms]
+        return [
+            append_signed_sum(self._builder, values, stage.signs)
+            for values in zip(*operands, strict=True)
+        ]
 
     def _transformed(self, number: int, stage: MatrixProduct) -> list[int]:
         builder, result = self._builder, self._packings[number]

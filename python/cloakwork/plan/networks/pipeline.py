@@ -30,13 +30,13 @@ from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import stages_of
-from cloakwork.plan.parameters.ckks import DOUBLE_WORD_BITS, LONGEST_WORD_BITS, SCALE_BITS
+from cloakwork.plan.parameters.ckks import LONGEST_WORD_BITS, SCALE_BITS
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.layout import power_of_two
 from cloakwork.programs.places import Places
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.runtime.costs import Costs, total_seconds
+from cloakwork.runtime.costs import DOUBLE_WORD_BITS, Costs, total_seconds
 
 # Headroom above the bounds of values, within which a result beyond its bound is still recognised.
 _RECOGNISED_BITS = 14

@@ -12,10 +12,8 @@ _NOISE_BITS = 18
 # Bits above the bound within which a result that breaks it is still seen for what it is;
 # beyond them it wraps around the modulus, and nothing could tell it from a right one.
 _WATCH_BITS = 16
-# Bits of the engine's primes at most, of those that one product of doubles multiplies, and of
-# those of which doubles hold long sums of products.
+# Bits of the engine's primes at most, and of those of which doubles hold long sums of products.
 LONGEST_WORD_BITS = 30
-DOUBLE_WORD_BITS = 26
 EXACT_WORD_BITS = 24
 # Scales that the engine has.
 SCALE_BITS = range(20, 61)

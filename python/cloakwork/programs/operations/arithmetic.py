@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cloakwork.programs.operations.base import (
     Context,
     Errors,
-    OfOne,
+    OfSameSize,
     Operation,
     State,
     Vector,
@@ -154,29 +154,12 @@ class Mul(OfTwo):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Neg(OfOne):
+class Neg(OfSameSize):
     """-operand, slot by slot."""
 
     kind: ClassVar[str] = "neg"
-
-    def state_after(self, context: Context) -> State:
-        self.require_encrypted(context.states[0])
-        return context.states[0]
 
     def compute(
         self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
     ) -> Any:
         return backend.negate(values[0])
-
-    def seconds(self, context: Context, costs: Any) -> float:
-        taken: float = costs.at(context.level).addition
-        return taken
-
-    def counts(self, context: Context) -> Mapping[str, int]:
-        return {"addition": 1}
-
-    def bound(self, slots: Sequence[Vector]) -> Vector:
-        return slots[0]
-
-    def deviation(self, at: Errors) -> float:
-        return at.before[0]

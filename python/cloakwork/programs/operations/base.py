@@ -316,6 +316,29 @@ class OfOne(Operation):
         return cls(tokens.numbered("%"))
 
 
+class OfSameSize(OfOne):
+    """An operation that costs an addition and changes neither level, size nor error of a value."""
+
+    __slots__ = ()
+
+    def state_after(self, context: Context) -> State:
+        self.require_encrypted(context.states[0])
+        return context.states[0]
+
+    def seconds(self, context: Context, costs: Any) -> float:
+        taken: float = costs.at(context.level).addition
+        return taken
+
+    def counts(self, context: Context) -> Mapping[str, int]:
+        return {"addition": 1}
+
+    def bound(self, slots: Sequence[Vector]) -> Vector:
+        return slots[0]
+
+    def deviation(self, at: Errors) -> float:
+        return at.before[0]
+
+
 def kind_of(value: object) -> str:
     """What a value is, for the message of an error."""
     if isinstance(value, np.ndarray):

@@ -19,39 +19,23 @@ from cloakwork.programs.operations.base import (
     Errors,
     Numbers,
     OfOne,
+    OfSameSize,
     State,
     Vector,
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TimesI(OfOne):
+class TimesI(OfSameSize):
     """The imaginary unit times the operand, slot by slot; it is exact."""
 
     kind: ClassVar[str] = "times_i"
     over: ClassVar[tuple[Numbers, ...]] = ("real",)
 
-    def state_after(self, context: Context) -> State:
-        self.require_encrypted(context.states[0])
-        return context.states[0]
-
     def compute(
         self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
     ) -> Any:
         return backend.multiply_imaginary(values[0])
-
-    def seconds(self, context: Context, costs: Any) -> float:
-        taken: float = costs.at(context.level).addition
-        return taken
-
-    def counts(self, context: Context) -> Mapping[str, int]:
-        return {"addition": 1}
-
-    def bound(self, slots: Sequence[Vector]) -> Vector:
-        return slots[0]
-
-    def deviation(self, at: Errors) -> float:
-        return at.before[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
