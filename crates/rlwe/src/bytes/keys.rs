@@ -247,7 +247,8 @@ fn read_switching(reader: &mut Reader<'_>, parameters: &Parameters) -> Result<Ar
     let digits: Vec<usize> = key_digits(parameters, &basis).map(|(index, _)| index).collect();
     let firsts = digits.iter().map(|_| residues::poly(reader, parameters, &basis));
     let firsts = firsts.collect::<Result<Vec<_>>>()?;
-    let halves = Halves::First(Bundle::new(parameters.n(), &basis, &firsts));
+    let halves =
+        Halves::First(Bundle::with_room(parameters.n(), &basis, &firsts, 2 * firsts.len()));
     Ok(Arc::new(SwitchingKey { level, seed, digits, halves }))
 }
 

@@ -503,19 +503,27 @@ impl SwitchingKey {
             let firsts: Vec<Poly> =
                 (0..self.digits.len()).map(|place| self.first_half(place)).collect();
             let basis = parameters.key_basis(self.level);
-            self.halves = Halves::First(Bundle::new(parameters.n(), &basis, &firsts));
+            let firsts = Halves::First(Bundle::new(parameters.n(), &basis, &firsts));
+            if let Halves::Both(before) = std::mem::replace(&mut self.halves, firsts) {
+                before.release();
+            }
         }
     }
 
     /// Expands the second halves, so that using the key takes no expansion.
     fn expand(&mut self, parameters: &Parameters) -> Result<()> {
         if matches!(self.halves, Halves::First(_)) {
-            let basis = parameters.key_basis(self.level);
             let mut halves = Vec::with_capacity(2 * self.digits.len());
             for place in 0..self.digits.len() {
                 halves.extend([self.first_half(place), self.second_half(parameters, place)?]);
             }
-            self.halves = Halves::Both(Bundle::new(parameters.n(), &basis, &halves));
+            let nothing = Bundle::unwritten(parameters.n(), &parameters.key_basis(self.level), 0);
+            if let Halves::First(mut held) =
+                std::mem::replace(&mut self.halves, Halves::First(nothing))
+            {
+                held.refill(&halves);
+                self.halves = Halves::Both(held);
+            }
         }
         Ok(())
     }

@@ -231,7 +231,7 @@ pub(crate) struct UnswitchedProducts {
     words: Vec<u32>,
 }
 
-/// What a thread works in.
+/// What a task works in.
 struct Scratch {
     panels: Panels,
     sums: Vec<Sums>,
@@ -333,11 +333,11 @@ impl<'a> Task<'a> {
     }
 
     /// By tiles.
-    fn run_by_tiles(&self, product: MatrixProduct, scratch: &mut Scratch, to: &mut [u32]) {
+    fn run_by_tiles(&self, product: MatrixProduct, to: &mut [u32]) {
         let Layout { count, .. } = self.layout;
-        let Scratch { panels, sums, column, .. } = scratch;
+        let Scratch { mut panels, mut sums, mut column, .. } =
+            Scratch::new(product, self.layout, Way::Tiles);
         let sums = &mut sums[0];
-        sums.clear();
         let mut done = 0;
         for (left, right) in self.left.chunks(DEPTH).zip(self.right.chunks(DEPTH)) {
             let rows = [0, 1].map(|half| (half * count, self.words(left, half, 0, count)));
@@ -351,7 +351,7 @@ impl<'a> Task<'a> {
             }
         }
         let total = Total::of(sums);
-        self.write(product, column, to, |[orbit, index], logarithms, column| {
+        self.write(product, &mut column, to, |[orbit, index], logarithms, column| {
             let of_second_half = logarithms.iter().map(|logarithm| logarithm + count as u32);
             let places: Vec<u32> = logarithms.iter().copied().chain(of_second_half).collect();
             product.residues(&total, (orbit, index), &places, column);
@@ -359,19 +359,19 @@ impl<'a> Task<'a> {
     }
 
     /// By tiles of seven products; a last term without another is one beside zeros.
-    fn run_by_strassen(&self, product: MatrixProduct, scratch: &mut Scratch, to: &mut [u32]) {
+    fn run_by_strassen(&self, product: MatrixProduct, to: &mut [u32]) {
         let Layout { count, .. } = self.layout;
         let columns = self.layout.columns();
-        let Scratch { panels, sums, column, zeros } = scratch;
-        sums.iter_mut().for_each(Sums::clear);
+        let Scratch { mut panels, mut sums, mut column, zeros } =
+            Scratch::new(product, self.layout, Way::Strassen);
         let mut done = 0;
         for (left, right) in self.left.chunks(2 * DEPTH).zip(self.right.chunks(2 * DEPTH)) {
             let terms = left.len().div_ceil(2);
             done += terms;
             for ([rows_of, columns_of], sums) in FACTORS.iter().zip(sums.iter_mut()) {
-                let rows = self.mixed_words(left, *rows_of, 0, count, zeros);
+                let rows = self.mixed_words(left, *rows_of, 0, count, &zeros);
                 let start = self.block * columns;
-                let of_columns = self.mixed_words(right, *columns_of, start, columns, zeros);
+                let of_columns = self.mixed_words(right, *columns_of, start, columns, &zeros);
                 panels.add(product, [&[(0, rows)], &[(0, of_columns)]], sums);
                 if done.is_multiple_of(product.most_terms()) {
                     product.reduce(sums);
@@ -379,10 +379,10 @@ impl<'a> Task<'a> {
             }
         }
         let tiles = columns / product.tile_columns();
-        self.write(product, column, to, |[orbit, index], logarithms, column| {
+        self.write(product, &mut column, to, |[orbit, index], logarithms, column| {
             let half = column.len() / 2;
             for (rows, column) in column.chunks_exact_mut(half).enumerate() {
-                let total = strassen::result(sums, rows, index / tiles);
+                let total = strassen::result(&sums, rows, index / tiles);
                 product.residues(&total, (orbit, index % tiles), logarithms, column);
             }
         });
@@ -493,28 +493,18 @@ impl UnswitchedProducts {
         let mut words = buffers::take(basis.len() * layout.words_of_limb());
         let tasks_of_limb = layout.words_of_limb() / layout.words_of_task();
         let tasks = parallel::chunks_mut(&mut words, layout.words_of_task()).enumerate();
-        tasks.shared().for_each_init(
-            || None,
-            |scratch: &mut Option<Scratch>, (index, to)| {
-                let position = usize::from(basis.positions()[index / tasks_of_limb]);
-                let modulus = ring.modulus(position);
-                let (group, block) =
-                    (index % tasks_of_limb / layout.blocks(), index % layout.blocks());
-                let task = Task { layout, position, group, block, left, right };
-                if way == Way::Words {
-                    task.run_narrow(NarrowProduct::new(instructions, modulus), to);
-                    return;
-                }
-                let product = MatrixProduct::new(instructions, modulus);
-                let fits = scratch.take().filter(|scratch| product.fits(&scratch.sums[0]));
-                let scratch =
-                    scratch.insert(fits.unwrap_or_else(|| Scratch::new(product, layout, way)));
-                match way {
-                    Way::Strassen => task.run_by_strassen(product, scratch, to),
-                    _ => task.run_by_tiles(product, scratch, to),
-                }
-            },
-        );
+        tasks.shared().for_each(|(index, to)| {
+            let position = usize::from(basis.positions()[index / tasks_of_limb]);
+            let modulus = ring.modulus(position);
+            let (group, block) = (index % tasks_of_limb / layout.blocks(), index % layout.blocks());
+            let task = Task { layout, position, group, block, left, right };
+            let product = || MatrixProduct::new(instructions, modulus);
+            match way {
+                Way::Words => task.run_narrow(NarrowProduct::new(instructions, modulus), to),
+                Way::Tiles => task.run_by_tiles(product(), to),
+                Way::Strassen => task.run_by_strassen(product(), to),
+            }
+        });
         Self { basis, layout, words }
     }
 

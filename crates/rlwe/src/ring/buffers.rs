@@ -88,13 +88,15 @@ pub(crate) fn take(length: usize) -> Vec<u32> {
     }
 }
 
-/// Keeps `words` for a later [`take`]. They must hold no secret.
+/// Keeps `words` for a later [`take`], unless their memory has room for more, which would not be
+/// counted. They must hold no secret.
 ///
 /// Where the cache is full, the length of which most is cached is freed: results that pile up do
 /// not drive out the few buffers that every operation works in.
 pub(crate) fn give(words: Vec<u32>) {
     let length = words.len();
-    if length == 0 || length > MAX_CACHED.load(Ordering::Relaxed) {
+    let most = MAX_CACHED.load(Ordering::Relaxed);
+    if length == 0 || length > most || length < words.capacity() {
         return;
     }
     let mut cached = CACHE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -30,6 +30,22 @@ impl Bundle {
         bundle
     }
 
+    /// Interleaves `polys` in memory that has room for `room` of them: a [`Self::refill`] up to
+    /// these takes no other, and until then the system has not lent the rest.
+    pub(crate) fn with_room(n: usize, basis: &Basis, polys: &[Poly], room: usize) -> Self {
+        let data = Vec::with_capacity(n * room * basis.len());
+        let mut bundle = Self { basis: basis.clone(), n, count: 0, data };
+        bundle.refill(polys);
+        bundle
+    }
+
+    /// Holds `polys`, over the same basis, in place of those so far.
+    pub(crate) fn refill(&mut self, polys: &[Poly]) {
+        self.count = polys.len();
+        self.data.resize(self.n * self.count * self.basis.len(), 0);
+        self.set(0, polys);
+    }
+
     /// `count` polynomials of any content, to be overwritten.
     pub(crate) fn unwritten(n: usize, basis: &Basis, count: usize) -> Self {
         let data = buffers::take(n * count * basis.len());
@@ -82,6 +98,11 @@ impl Bundle {
     /// Bytes in memory.
     pub(crate) fn nbytes(&self) -> usize {
         self.data.len() * 4
+    }
+
+    /// Gives the memory back to the system, where nothing of its length will be asked for again.
+    pub(crate) fn release(mut self) {
+        drop(std::mem::take(&mut self.data));
     }
 }
 

@@ -204,16 +204,28 @@ pub(crate) trait Kernel {
 pub(crate) fn dispatch<K: Kernel>(kernel: K) {
     match pulp::Arch::new() {
         #[cfg(target_arch = "x86_64")]
-        pulp::Arch::V4(simd) => simd.vectorize(
-            #[inline(always)]
-            || kernel.run(simd),
-        ),
+        pulp::Arch::V4(simd) => simd.vectorize(OnLanes { kernel, lanes: simd }),
         #[cfg(target_arch = "x86_64")]
-        pulp::Arch::V3(simd) => simd.vectorize(
-            #[inline(always)]
-            || kernel.run(simd),
-        ),
+        pulp::Arch::V3(simd) => simd.vectorize(OnLanes { kernel, lanes: simd }),
         _ => kernel.run(Words),
+    }
+}
+
+/// A kernel with its lanes: a closure in its place may be compiled apart, without their
+/// instructions.
+#[cfg(target_arch = "x86_64")]
+struct OnLanes<K, L> {
+    kernel: K,
+    lanes: L,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<K: Kernel, L: Lanes> pulp::NullaryFnOnce for OnLanes<K, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        self.kernel.run(self.lanes);
     }
 }
 

@@ -94,15 +94,11 @@ impl Instructions {
     pub(super) fn run(self, kernel: impl TileKernel) {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Vnni(_, simd) | Self::Avx512(simd) => simd.vectorize(
-                #[inline(always)]
-                || kernel.run::<V4, 8, 2>(simd),
-            ),
+            Self::Vnni(_, simd) | Self::Avx512(simd) => {
+                simd.vectorize(OnTiles::<_, _, 8, 2> { kernel, simd });
+            }
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(simd) => simd.vectorize(
-                #[inline(always)]
-                || kernel.run::<V3, 4, 2>(simd),
-            ),
+            Self::Avx2(simd) => simd.vectorize(OnTiles::<_, _, 4, 2> { kernel, simd }),
             Self::Plain => kernel.run::<Scalar, 4, 4>(Scalar),
         }
     }
@@ -129,6 +125,27 @@ impl Instructions {
 pub(super) trait TileKernel {
     /// Must be `#[inline(always)]`: it inherits the instruction set of its caller.
     fn run<S: Simd, const R: usize, const V: usize>(self, simd: S);
+}
+
+/// A kernel with its instruction set.
+///
+/// A closure in its place may be compiled apart, without that set.
+#[cfg(target_arch = "x86_64")]
+struct OnTiles<K, S, const R: usize, const V: usize> {
+    kernel: K,
+    simd: S,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<K: TileKernel, S: Simd, const R: usize, const V: usize> pulp::NullaryFnOnce
+    for OnTiles<K, S, R, V>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        self.kernel.run::<S, R, V>(self.simd);
+    }
 }
 
 /// How residues modulo a prime become doubles.
@@ -229,20 +246,14 @@ impl MatrixProduct {
         Sums::new(self.instructions.tile(), (rows, columns), self.planes_of_sums(), products)
     }
 
-    /// Whether these sums serve its products.
-    pub(crate) fn fits(self, sums: &Sums) -> bool {
-        sums.have(self.planes_of_sums(), self.tile_columns())
-    }
-
     /// Packs residues of one or more terms, in each term as many for each product, from place
     /// `start` of each product on.
     pub(crate) fn pack(self, panel: &mut Panel, start: usize, terms: &[Operand<'_>]) {
         match self.parts {
             #[cfg(target_arch = "x86_64")]
-            Parts::Words(_, simd) => simd.vectorize(
-                #[inline(always)]
-                || word_product::pack(self.modulus, panel, start, terms),
-            ),
+            Parts::Words(_, simd) => {
+                simd.vectorize(word_product::Pack { modulus: self.modulus, panel, start, terms });
+            }
             _ => self.instructions.run(Pack { product: self, panel, start, terms }),
         }
     }
@@ -251,10 +262,9 @@ impl MatrixProduct {
     pub(crate) fn add_products(self, left: &Panel, right: &Panel, terms: usize, sums: &mut Sums) {
         match self.parts {
             #[cfg(target_arch = "x86_64")]
-            Parts::Words(vnni, simd) => vnni.vectorize(
-                #[inline(always)]
-                || word_product::add_products(simd, left, right, terms, sums),
-            ),
+            Parts::Words(vnni, simd) => {
+                vnni.vectorize(word_product::AddProducts { simd, left, right, terms, sums });
+            }
             _ => {
                 let kernel = AddProducts { product: self, left, right, terms, sums };
                 self.instructions.run(kernel);

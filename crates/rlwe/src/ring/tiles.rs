@@ -4,6 +4,8 @@ use std::ops::{AddAssign, SubAssign};
 
 use pulp::Simd;
 
+use super::WORD_BYTES;
+use super::buffers;
 use super::modulus::Modulus;
 
 /// Added to a double below 2^51 and taken off again, it rounds to a whole number.
@@ -14,31 +16,37 @@ pub(crate) const DEPTH: usize = 256;
 pub(super) const MOST_ROWS: usize = 512;
 /// Packed doubles begin at a line of the cache, as no load is to cross one.
 const LINE_BYTES: usize = 64;
+const WORDS_OF_DOUBLE: usize = size_of::<f64>() / WORD_BYTES;
 
-/// Doubles that begin at a line of the cache.
+/// Doubles that begin at a line of the cache, in memory that is cached for others.
 #[derive(Debug)]
 pub(super) struct Aligned {
-    memory: Vec<f64>,
+    memory: Vec<u32>,
     start: usize,
-    length: usize,
+    words: usize,
 }
 
 impl Aligned {
-    /// So many zeros.
+    /// So many of any content.
     fn new(length: usize) -> Self {
-        let memory = vec![0.0; length + LINE_BYTES / size_of::<f64>()];
-        let offset = memory.as_ptr().align_offset(LINE_BYTES);
-        // Where it cannot be told, loads are slower and as right.
-        let start = offset.min(LINE_BYTES / size_of::<f64>());
-        Self { memory, start, length }
+        let words = length * WORDS_OF_DOUBLE;
+        let memory = buffers::take(words + LINE_BYTES / WORD_BYTES);
+        let start = memory.as_ptr().align_offset(LINE_BYTES);
+        Self { memory, start, words }
     }
 
     pub(super) fn get(&self) -> &[f64] {
-        &self.memory[self.start..][..self.length]
+        bytemuck::cast_slice(&self.memory[self.start..][..self.words])
     }
 
     pub(super) fn get_mut(&mut self) -> &mut [f64] {
-        &mut self.memory[self.start..][..self.length]
+        bytemuck::cast_slice_mut(&mut self.memory[self.start..][..self.words])
+    }
+}
+
+impl Drop for Aligned {
+    fn drop(&mut self) {
+        buffers::give(std::mem::take(&mut self.memory));
     }
 }
 
@@ -113,7 +121,8 @@ pub(crate) struct Panel {
 }
 
 impl Panel {
-    /// Operands of as many products, of so many places, each of them so many doubles long.
+    /// Operands of as many products, of so many places, each of them so many doubles long, of any
+    /// content: what is never packed meets only sums that are never read.
     pub(super) fn new(
         tile: usize,
         places: usize,
@@ -162,17 +171,9 @@ impl Sums {
     ) -> Self {
         let row_tiles = rows.div_ceil(tile_rows);
         let plane = row_tiles * tile_rows * columns.div_ceil(tile_columns) * tile_columns;
-        let doubles = Aligned::new(products * planes * plane);
+        let mut doubles = Aligned::new(products * planes * plane);
+        doubles.get_mut().fill(0.0);
         Self { rows, tile_rows, tile_columns, row_tiles, plane, planes, doubles }
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.doubles.get_mut().fill(0.0);
-    }
-
-    /// Whether these have so many parts and tiles of so many columns.
-    pub(super) fn have(&self, planes: usize, tile_columns: usize) -> bool {
-        self.planes == planes && self.tile_columns == tile_columns
     }
 
     /// The doubles of a row of tiles' one row begin here, within a part.

@@ -15,8 +15,8 @@
 //! below 2^23, it stays below terms h^2 < 2^46 terms in magnitude. Nothing is reduced before
 //! [`MOST_TERMS`] = 2^15 are summed, so that four such sums may be added.
 
-use pulp::Simd;
 use pulp::x86::V4;
+use pulp::{NullaryFnOnce, Simd};
 
 use super::modulus::Modulus;
 use super::tiles::{DEPTH, MOST_ROWS, Operand, Panel, Sums, in_blocks};
@@ -54,11 +54,23 @@ type TileOfWords = [[Words; VECTORS]; ROWS];
 ///
 /// A line of the cache is read whole: the polynomials of all terms begin at one place of their
 /// pages, so that no second line of each would stay in the first-level cache.
-#[inline(always)]
-pub(super) fn pack(modulus: Modulus, panel: &mut Panel, start: usize, terms: &[Operand<'_>]) {
-    match panel.tile {
-        ROWS => pack_tiles::<ROWS>(modulus, panel, start, terms),
-        _ => pack_tiles::<COLUMNS>(modulus, panel, start, terms),
+pub(super) struct Pack<'a> {
+    pub(super) modulus: Modulus,
+    pub(super) panel: &'a mut Panel,
+    pub(super) start: usize,
+    pub(super) terms: &'a [Operand<'a>],
+}
+
+impl NullaryFnOnce for Pack<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { modulus, panel, start, terms } = self;
+        match panel.tile {
+            ROWS => pack_tiles::<ROWS>(modulus, panel, start, terms),
+            _ => pack_tiles::<COLUMNS>(modulus, panel, start, terms),
+        }
     }
 }
 
@@ -130,8 +142,26 @@ fn halves(q: u32, x: u32) -> [i32; PARTS] {
 }
 
 /// Adds to every product's sums the products of its first `terms` packed terms.
+pub(super) struct AddProducts<'a> {
+    pub(super) simd: V4,
+    pub(super) left: &'a Panel,
+    pub(super) right: &'a Panel,
+    pub(super) terms: usize,
+    pub(super) sums: &'a mut Sums,
+}
+
+impl NullaryFnOnce for AddProducts<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { simd, left, right, terms, sums } = self;
+        add_products(simd, left, right, terms, sums);
+    }
+}
+
 #[inline(always)]
-pub(super) fn add_products(simd: V4, left: &Panel, right: &Panel, terms: usize, sums: &mut Sums) {
+fn add_products(simd: V4, left: &Panel, right: &Panel, terms: usize, sums: &mut Sums) {
     let pairs = terms.div_ceil(PAIR);
     let row_tiles = sums.row_tiles;
     let lefts = left.doubles.get().chunks_exact(PARTS * left.plane);
