@@ -252,7 +252,8 @@ impl MatrixProduct {
         match self.parts {
             #[cfg(target_arch = "x86_64")]
             Parts::Words(_, simd) => {
-                simd.vectorize(word_product::Pack { modulus: self.modulus, panel, start, terms });
+                let modulus = self.modulus;
+                simd.vectorize(word_product::Pack { simd, modulus, panel, start, terms });
             }
             _ => self.instructions.run(Pack { product: self, panel, start, terms }),
         }

@@ -65,6 +65,15 @@ impl Operand<'_> {
         x.len()
     }
 
+    /// What it is computed from.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &[u32]> {
+        let (x, y) = match *self {
+            Self::Plain(x) => (x, None),
+            Self::Sum(x, y) | Self::Difference(x, y) => (x, Some(y)),
+        };
+        std::iter::once(x).chain(y)
+    }
+
     /// The residues from number `from` on, so many of them, and zeros.
     #[inline(always)]
     pub(super) fn residues<const TILE: usize>(

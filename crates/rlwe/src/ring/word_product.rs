@@ -15,6 +15,8 @@
 //! below 2^23, it stays below terms h^2 < 2^46 terms in magnitude. Nothing is reduced before
 //! [`MOST_TERMS`] = 2^15 are summed, so that four such sums may be added.
 
+use std::arch::x86_64::_MM_HINT_T1;
+
 use pulp::x86::V4;
 use pulp::{NullaryFnOnce, Simd};
 
@@ -43,6 +45,7 @@ const PAIR: usize = 2;
 const PAIRS: usize = DEPTH / PAIR;
 /// Pairs that are packed side by side, so that what is written is longer than a line of the cache.
 const PAIRS_AT_ONCE: usize = 4;
+const TERMS_AT_ONCE: usize = PAIR * PAIRS_AT_ONCE;
 
 type Words = <V4 as Simd>::i32s;
 type Longs = <V4 as Simd>::i64s;
@@ -55,6 +58,7 @@ type TileOfWords = [[Words; VECTORS]; ROWS];
 /// A line of the cache is read whole: the polynomials of all terms begin at one place of their
 /// pages, so that no second line of each would stay in the first-level cache.
 pub(super) struct Pack<'a> {
+    pub(super) simd: V4,
     pub(super) modulus: Modulus,
     pub(super) panel: &'a mut Panel,
     pub(super) start: usize,
@@ -66,53 +70,56 @@ impl NullaryFnOnce for Pack<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let Self { modulus, panel, start, terms } = self;
-        match panel.tile {
-            ROWS => pack_tiles::<ROWS>(modulus, panel, start, terms),
-            _ => pack_tiles::<COLUMNS>(modulus, panel, start, terms),
+        match self.panel.tile {
+            ROWS => self.pack::<ROWS>(),
+            _ => self.pack::<COLUMNS>(),
         }
     }
 }
 
-#[inline(always)]
-fn pack_tiles<const TILE: usize>(
-    modulus: Modulus,
-    panel: &mut Panel,
-    start: usize,
-    terms: &[Operand<'_>],
-) {
-    let each = terms[0].len() / panel.products;
-    let plane = 2 * panel.plane;
-    let words: &mut [u32] = bytemuck::cast_slice_mut(panel.doubles.get_mut());
-    for (group, terms) in terms.chunks(PAIR * PAIRS_AT_ONCE).enumerate() {
-        let pair = group * PAIRS_AT_ONCE;
-        for (product, operand) in words.chunks_exact_mut(PARTS * plane).enumerate() {
-            let mut done = 0;
-            while done < each {
-                let place = start + done;
-                let count = (LANES - place % LANES).min(each - done);
-                for (pair, terms) in (pair..).zip(terms.chunks(PAIR)) {
-                    let mut residues = [[0; LANES]; PAIR];
-                    for (residues, term) in residues.iter_mut().zip(terms) {
-                        *residues = term.residues(modulus, product * each + done, count);
+impl Pack<'_> {
+    #[inline(always)]
+    fn pack<const TILE: usize>(self) {
+        let Self { simd, modulus, panel, start, terms } = self;
+        let each = terms[0].len() / panel.products;
+        let plane = 2 * panel.plane;
+        let words: &mut [u32] = bytemuck::cast_slice_mut(panel.doubles.get_mut());
+        let mut groups = terms.chunks(TERMS_AT_ONCE).enumerate().peekable();
+        while let Some((group, terms)) = groups.next() {
+            let pair = group * PAIRS_AT_ONCE;
+            let next = groups.peek().map_or(&[][..], |(_, terms)| terms);
+            for (product, operand) in words.chunks_exact_mut(PARTS * plane).enumerate() {
+                let mut done = 0;
+                while done < each {
+                    let place = start + done;
+                    let count = (LANES - place % LANES).min(each - done);
+                    for term in next {
+                        term.parts().for_each(|part| fetch(simd, &part[product * each + done..]));
                     }
-                    let to = |place: usize| (place / TILE * PAIRS + pair) * TILE + place % TILE;
-                    for (part, words) in packed(modulus.q, &residues).iter().enumerate() {
-                        let operand = &mut operand[part * plane..][..plane];
-                        if count == LANES {
-                            // No tile is smaller.
-                            let pieces = words.as_chunks::<ROWS>().0.iter().enumerate();
-                            for (index, words) in pieces {
-                                operand[to(place + index * ROWS)..][..ROWS].copy_from_slice(words);
-                            }
-                        } else {
-                            for (place, &word) in (place..).zip(&words[..count]) {
-                                operand[to(place)] = word;
+                    for (pair, terms) in (pair..).zip(terms.chunks(PAIR)) {
+                        let mut residues = [[0; LANES]; PAIR];
+                        for (residues, term) in residues.iter_mut().zip(terms) {
+                            *residues = term.residues(modulus, product * each + done, count);
+                        }
+                        let to = |place: usize| (place / TILE * PAIRS + pair) * TILE + place % TILE;
+                        for (part, words) in packed(modulus.q, &residues).iter().enumerate() {
+                            let operand = &mut operand[part * plane..][..plane];
+                            if count == LANES {
+                                // No tile is smaller.
+                                let pieces = words.as_chunks::<ROWS>().0.iter().enumerate();
+                                for (index, words) in pieces {
+                                    operand[to(place + index * ROWS)..][..ROWS]
+                                        .copy_from_slice(words);
+                                }
+                            } else {
+                                for (place, &word) in (place..).zip(&words[..count]) {
+                                    operand[to(place)] = word;
+                                }
                             }
                         }
                     }
+                    done += count;
                 }
-                done += count;
             }
         }
     }
@@ -182,15 +189,25 @@ fn add_products(simd: V4, left: &Panel, right: &Panel, terms: usize, sums: &mut 
         let length = ROWS * VECTORS * 2;
         let (columns, rows) = (rights[0].len() / PAIRS, lefts[0].len() / PAIRS);
         for (column, row) in in_blocks(columns, rows, MOST_ROWS / ROWS) {
+            let sums = &mut sums[(column * row_tiles + row) * length..][..length];
+            // They are on their way while the products are made.
+            sums.chunks(1).for_each(|line| fetch(simd, line));
             let mut parts = [[[simd.splat_i32s(0); VECTORS]; ROWS]; PARTS];
             for (part, totals) in parts.iter_mut().enumerate() {
                 let left = &lefts[part][row * PAIRS..][..pairs];
                 let right = &rights[part][column * PAIRS..][..pairs];
                 *totals = tile(simd, left, right);
             }
-            add_parts(simd, &parts, &mut sums[(column * row_tiles + row) * length..][..length]);
+            add_parts(simd, &parts, sums);
         }
     }
+}
+
+/// Asks for the line of the cache in which these numbers begin, into the second-level cache: in
+/// the first the lines that are at work now would have to leave.
+#[inline(always)]
+fn fetch<T>(simd: V4, numbers: &[T]) {
+    simd.sse._mm_prefetch::<_MM_HINT_T1>(numbers.as_ptr().cast());
 }
 
 /// Products of one part of a row and a column of tiles, summed.
