@@ -34,6 +34,8 @@ def require_as_in_the_clear(program: Circuit, /, **inputs: Any) -> None:
         np.testing.assert_array_equal(found[name], value, err_msg=name)
 
 
+# Two minutes; what is below runs with the same keys.
+@pytest.mark.slow
 def test_a_block_of_aes() -> None:
     key, block, wanted = (bytes.fromhex(each) for each in aes.EXAMPLES["C.1"])
     found = encrypted_run(haskell("Aes.hs", "encrypt"), key=expanded(key), block=block)

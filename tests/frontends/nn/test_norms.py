@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from torch import nn
 from torch.nn import functional
 
 import cloakwork as cw
-from cloakwork.errors import ActivationFitError, UnsupportedLayerError
+from cloakwork.errors import ActivationFitError, NotFiniteError, UnsupportedLayerError
+from cloakwork.frontends.nn.attention import with_batch_first
 
 SAMPLES = 64
 
@@ -99,11 +101,89 @@ def test_a_reciprocal_of_what_may_be_zero_is_refused() -> None:
         cw.nn.compile(Function(torch.reciprocal).eval(), inputs(4), log_n=12, insecure=True)
 
 
-def test_a_mask_that_is_added_is_refused() -> None:
-    mask = torch.zeros(4, 4)
+class Heads(nn.Module):
+    """Torch's own layer of several heads, of queries of the input and keys of a function of it."""
 
+    def __init__(self, mask: torch.Tensor | None = None, **options: Any) -> None:
+        super().__init__()
+        self.layer = nn.MultiheadAttention(8, 2, batch_first=True, **options)
+        self.mask = mask
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = 0.5 - x[:, 1:]
+        keys, values = y[..., : self.layer.kdim], y[..., : self.layer.vdim]
+        found: torch.Tensor = self.layer(x, keys, values, attn_mask=self.mask)[0]
+        return found
+
+
+class Weights(nn.Module):
+    """What each head looks at."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.MultiheadAttention(8, 2, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        weights: torch.Tensor = self.layer(x, x, x)[1]
+        return weights
+
+
+def encoder(**options: Any) -> nn.TransformerEncoderLayer:
+    return nn.TransformerEncoderLayer(8, 2, 12, batch_first=True, **options)
+
+
+BOOLEANS = torch.tensor([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 1]], dtype=torch.bool)
+NUMBERS = torch.tensor([[-0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.5, 0.0, 0.5], [0.0, -1.0, 0.0]])
+LAYERS: dict[str, Callable[[], nn.Module]] = {
+    "heads": Heads,
+    "heads_without_biases": lambda: Heads(bias=False),
+    "heads_of_other_widths": lambda: Heads(kdim=6, vdim=4),
+    "heads_with_a_mask_of_booleans": lambda: Heads(BOOLEANS),
+    "heads_with_a_mask_that_is_added": lambda: Heads(NUMBERS),
+    "encoder": lambda: encoder(activation="gelu"),
+    "encoder_with_the_norm_first": lambda: encoder(activation="gelu", norm_first=True),
+    "encoders": lambda: nn.TransformerEncoder(encoder(), 2, enable_nested_tensor=False),
+    "heads_with_their_weights": Weights,
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_of_several_heads_is_written_with_the_batch_first(name: str) -> None:
+    torch.manual_seed(3)
+    module, x = trained(LAYERS[name]()), inputs(4, 8)
+    written = with_batch_first(module)
+    assert torch.allclose(written(x), module(x), atol=1e-6)
+    assert all(
+        own is other for own, other in zip(module.parameters(), written.parameters(), strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", ["heads_with_a_mask_that_is_added", "heads", "encoder"])
+def test_layers_of_several_heads_in_the_clear_are_what_torch_computes(name: str) -> None:
+    torch.manual_seed(3)
+    module, x = trained(LAYERS[name]()), inputs(4, 8)
+    program = cw.nn.compile(module, x, precision=10, log_n=12, insecure=True)
+    expected = module(x[:4]).detach().numpy()
+    found = np.stack([program.run_clear(each) for each in x[:4]])
+    assert np.abs(found - expected).max() < 2.0**-8
+
+
+def test_a_mask_of_a_padding_keeps_torchs_way_and_is_refused() -> None:
+    class Padded(Heads):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            padding = x[..., 0] > 0
+            found: torch.Tensor = self.layer(x, x, x, key_padding_mask=padding)[0]
+            return found
+
+    with pytest.raises(UnsupportedLayerError, match="layer"):
+        cw.nn.compile(Padded().eval(), inputs(4, 8), log_n=12, insecure=True)
+
+
+@pytest.mark.parametrize("mask", [torch.full((4, 4), -torch.inf), torch.full((4, 4), torch.nan)])
+def test_a_mask_that_leaves_no_key_is_refused(mask: torch.Tensor) -> None:
     def attend(x: torch.Tensor) -> torch.Tensor:
-        return functional.scaled_dot_product_attention(x, x, x, attn_mask=mask)
+        hidden = torch.where(torch.ones(4, 4) > 0, mask.sum() * torch.ones(4, 4), 0.0)
+        return functional.scaled_dot_product_attention(x, x, x, attn_mask=hidden)
 
-    with pytest.raises(UnsupportedLayerError, match="of booleans"):
+    with pytest.raises((UnsupportedLayerError, NotFiniteError)):
         cw.nn.compile(Function(attend).eval(), inputs(4, 8), log_n=12, insecure=True)

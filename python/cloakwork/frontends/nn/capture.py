@@ -18,6 +18,7 @@ from cloakwork.errors import (
     TrainingModeError,
     UnsupportedLayerError,
 )
+from cloakwork.frontends.nn.attention import with_batch_first
 from cloakwork.frontends.nn.call import TRACKED, Call, Value, unsupported_layer
 from cloakwork.frontends.nn.module_ports import (
     ModuleInputs,
@@ -93,7 +94,7 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
         )
     _require_eval(module)
     inputs = module_inputs(module, sample)
-    graph = _read(_exported(module, inputs), inputs)
+    graph = _read(_exported(with_batch_first(module), inputs), inputs)
     _require_independent(module, inputs)
     return graph
 
@@ -120,6 +121,7 @@ def _exported(module: torch.nn.Module, inputs: ModuleInputs) -> ExportedProgram:
                 # What changes a tensor in place becomes what makes a new one; this takes longer
                 # than all the rest.
                 exported = exported.run_decompositions({})
+        exported.graph.eliminate_dead_code()
         return exported
     except Exception as error:
         _require_statistics(module)

@@ -62,7 +62,12 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
                 # Of an unknown range in the graph with activations.
                 polynomial = fitted.graph.nodes[number].operation
                 assert isinstance(polynomial, g.Polynomial)
-                errors.append(_slope(polynomial, float(wrong[0].max())) * wrong[0])
+                off = float(wrong[0].max())
+                if np.isfinite(off):
+                    errors.append(_slope(polynomial, off) * wrong[0])
+                else:
+                    # Through several norms the worst case grows beyond every number.
+                    errors.append(np.full_like(wrong[0], np.inf))
             case _:
                 operands = [bounds[fitted.numbers[each]] for each in node.inputs]
                 errors.append(_after(node.operation, operands, wrong))
