@@ -98,6 +98,20 @@ impl<'a> Decomposition<'a> {
         Ok(image)
     }
 
+    /// [`Self::moved_with`] with P times an `addend` over the level's primes.
+    pub(crate) fn moved_with_divided(
+        &self,
+        key: &SwitchingKey,
+        addend: &Buffer,
+        element: usize,
+        operation: &'static str,
+    ) -> Result<Buffer> {
+        let tables = key.tables(self.parameters, self.level)?;
+        let mut image = self.unwritten_product(operation)?;
+        self.product(key, &tables.divided_giant, &tables, (addend, element), (&mut image, 0))?;
+        Ok(image)
+    }
+
     fn unwritten_product(&self, operation: &'static str) -> Result<Buffer> {
         let ring = self.parameters.residues();
         Buffer::unwritten(ring.device(), ring.words(product_limbs(self.level)), operation)
