@@ -1,6 +1,7 @@
 //! Key switching on a device: ModUp, the gadget product, and what is left to ModDown.
 
 use crate::Result;
+use crate::division::Division;
 use crate::keys::SwitchingKey;
 use crate::launch::{Buffer, InnerProductTables, convert, forward, inner_product, inverse};
 use crate::level::{Level, SwitchingTables};
@@ -24,6 +25,11 @@ pub(crate) fn decomposition_limbs(level: &Level) -> usize {
 /// Limbs of a gadget product at a level.
 pub(crate) fn product_limbs(level: &Level) -> usize {
     2 * level.extended
+}
+
+/// Limbs that a key switch works on, its result among them.
+pub(crate) fn switching_limbs(level: &Level, division: &Division) -> usize {
+    decomposition_limbs(level) + product_limbs(level) + division.limbs(2)
 }
 
 impl<'a> Decomposition<'a> {

@@ -7,12 +7,11 @@ use rlwe::keys::EvaluationKeys;
 use rlwe::tables::{conjugation_element, rotation_element};
 
 use crate::ciphertext::{Ciphertext, Plaintext};
-use crate::decomposition::{Decomposition, decomposition_limbs};
+use crate::decomposition::{Decomposition, decomposition_limbs, switching_limbs};
 use crate::division::Division;
 use crate::keys::{Keys, Purpose, SwitchingKey};
 use crate::launch::{Buffer, Operation, Residues, pointwise, tensor};
 use crate::level::Level;
-use crate::memory::switching_limbs;
 use crate::parameters::Parameters;
 use crate::{Error, Result};
 

@@ -5,9 +5,8 @@ use std::rc::Rc;
 
 use rlwe::ckks::{Arithmetic, Estimate, OnEstimates, Polynomial, evaluate_polynomial};
 
-use crate::decomposition::{decomposition_limbs, product_limbs};
-use crate::division::{Division, MOST_POLYS};
-use crate::level::Level;
+use crate::decomposition::switching_limbs;
+use crate::division::MOST_POLYS;
 use crate::linear_transform::limbs_besides_babies;
 use crate::parameters::Parameters;
 use crate::{Error, Result};
@@ -15,11 +14,6 @@ use crate::{Error, Result};
 /// Polynomials that a combination makes of each of its own at most: the sum, the remainder of its
 /// division, and the quotient.
 const COMBINATION: usize = 3;
-
-/// Limbs that a key switch works on, its result among them.
-pub(crate) fn switching_limbs(level: &Level, division: &Division) -> usize {
-    decomposition_limbs(level) + product_limbs(level) + division.limbs(2)
-}
 
 impl Parameters {
     /// The most bytes that an operation on ciphertexts of a level works in, its result among them:
