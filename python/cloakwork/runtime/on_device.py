@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from cloakwork._native import Ciphertext
+from cloakwork._native import Ciphertext, DeviceCiphertext
 from cloakwork.errors import DeviceLostError, DeviceOperationError
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.executor import run
@@ -61,10 +61,11 @@ def run_on_device(
         RunCancelledError: The run was cancelled.
     """
     backend.reopen_if_lost()
+    sent: list[DeviceCiphertext] = []
     with backend.device.turn:
         try:
             backend.require(program, device_bytes(program, backend))
-            sent = [backend.send(each) for each in inputs]
+            sent += [backend.send(each) for each in inputs]
             unchanged = {id(there): here for there, here in zip(sent, inputs, strict=True)}
             made = run(
                 program,
@@ -80,6 +81,9 @@ def run_on_device(
         except DeviceLostError:
             backend.lost = True
             raise
+        finally:
+            # Whoever keeps an error keeps this frame with it, but need not keep device memory.
+            sent.clear()
 
 
 def device_bytes(program: SlotProgram, backend: CkksDeviceBackend) -> int:
