@@ -67,11 +67,12 @@ bench: .venv/.native .venv/.dev .venv/.clash
 	@echo "== measuring programs on a cluster"
 	@$(BIN)/python -m benchmarks.cluster
 
-# Zig links against a glibc of 2014, and nothing is compiled for this processor alone.
+# Zig links against a glibc of 2014, and nothing is compiled for this processor alone. The kernels of
+# the software device are for tests.
 wheel: .venv/.wheel-tools
 	@echo "== building a wheel"
 	@rm -rf target/wheels
-	@env -u CONDA_PREFIX -u RUSTFLAGS VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/$(BIN):$$PATH maturin build --release --quiet --zig --compatibility manylinux2014
+	@env -u CONDA_PREFIX -u RUSTFLAGS VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/$(BIN):$$PATH maturin build --release --quiet --no-default-features --zig --compatibility manylinux2014
 	@tools/try-wheel target/wheels/*.whl
 	@ls -l target/wheels
 

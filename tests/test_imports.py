@@ -28,6 +28,7 @@ RANKS["cloakwork"] = len(FLOORS)
 SCHEMES = {"tensors": "ckks", "nn": "ckks", "circuit": "bgv", "boolean": "tfhe"}
 MODULES = {
     "ckks": "ckks",
+    "ckks_device": "ckks",
     "ckks_noise": "ckks",
     "ckks_estimates": "ckks",
     "clear_real": "ckks",
@@ -43,6 +44,7 @@ MODULES = {
     "base": "",
     "clear": "",
     "clear_products": "",
+    "devices": "",
     "recent_plaintexts": "",
     "transform_cache": "",
 }

@@ -25,6 +25,7 @@ from benchmarks.einsum.jobs import JOBS, Job
 from benchmarks.einsum.targets import is_wrong, targets
 from benchmarks.report import conclude, target_table
 from cloakwork import _native
+from cloakwork.schemes.devices import CPU
 
 RUNS = 5
 
@@ -32,7 +33,7 @@ _ROOT = Path(__file__).parents[2]
 _QUICK = ("sum", "matmul")
 
 
-def benchmark(jobs: Sequence[Job], runs: int) -> Iterator[Evaluation]:
+def benchmark(jobs: Sequence[Job], runs: int, device: str = CPU) -> Iterator[Evaluation]:
     """Measure jobs in every way, printing each and what fails.
 
     Yields:
@@ -43,16 +44,17 @@ def benchmark(jobs: Sequence[Job], runs: int) -> Iterator[Evaluation]:
         for job in jobs:
             for way in WAYS:
                 progress.set_description(f"{job.name}, {way}")
-                evaluation = _in_a_process(job, way, runs)
+                evaluation = _in_a_process(job, way, runs, device)
                 if evaluation is not None:
                     tqdm.write(report.line(evaluation))
                     yield evaluation
                 progress.update()
 
 
-def _in_a_process(job: Job, way: Way, runs: int) -> Evaluation | None:
+def _in_a_process(job: Job, way: Way, runs: int, device: str) -> Evaluation | None:
     """What a process of its own measures, so that its peak memory is of this job alone."""
     arguments = ["--job", job.name, "--way", str(way), "--runs", str(runs)]
+    arguments += ["--device", device]
     with tempfile.TemporaryDirectory() as costs:
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.einsum", *arguments],
@@ -79,16 +81,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--quick", action="store_true", help=f"{' and '.join(_QUICK)} alone, run less often"
     )
     jobs, ways = {job.name: job for job in JOBS}, {str(way): way for way in WAYS}
+    parser.add_argument(
+        "--device", default=CPU, help="where jobs run: cuda, or cuda:1 for the second GPU"
+    )
     parser.add_argument("--job", choices=jobs, help=argparse.SUPPRESS)
     parser.add_argument("--way", choices=ways, help=argparse.SUPPRESS)
     parser.add_argument("--runs", type=int, default=RUNS, help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.job is not None:
-        print(json.dumps(asdict(evaluate(jobs[asked.job], ways[asked.way], asked.runs))))
+        print(
+            json.dumps(asdict(evaluate(jobs[asked.job], ways[asked.way], asked.runs, asked.device)))
+        )
         return 0
     print(f"{_native.threads()} threads, load average {os.getloadavg()[0]:.2f} before the run")
     chosen = [jobs[name] for name in _QUICK] if asked.quick else JOBS
-    evaluations = list(benchmark(chosen, 1 if asked.quick else asked.runs))
+    evaluations = list(benchmark(chosen, 1 if asked.quick else asked.runs, asked.device))
     complete = len(evaluations) == len(chosen) * len(WAYS)
     return max(finish(evaluations, asked.json), 0 if complete else 1)
 

@@ -34,6 +34,7 @@ from cloakwork.plan.cost.measure import measured
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import total_seconds
 from cloakwork.runtime.profile import Profile
+from cloakwork.schemes.devices import CPU
 
 # A job of milliseconds is run more often than one of seconds: at most so often, and no further
 # once it has taken so many seconds.
@@ -147,11 +148,17 @@ class Prepared:
     run: Callable[[], Sequence[Profile]]
 
 
-def prepare_eager(job: Job, fit: Fit) -> Prepared:
+def prepare_eager(job: Job, fit: Fit, device: str) -> Prepared:
     """Plan and run a job step by step in a session with the least depth that will do."""
-    plan = eager_plan(job, fit)
-    session = cw.Session(depth=plan.depth, precision=PRECISION, slots=SLOTS, bound=plan.bound)
-    recorder = Recorder(session, fit)
+    plan = eager_plan(job, fit, device)
+    session = cw.Session(
+        depth=plan.depth,
+        precision=PRECISION,
+        slots=SLOTS,
+        bound=plan.bound,
+        backend="ckks" if device == CPU else device,
+    )
+    recorder = Recorder(session, fit, device)
     start = time.perf_counter()
     result = recorder.result(job, job.arrays())
     planning_seconds = time.perf_counter() - start - recorder.seconds
@@ -164,10 +171,10 @@ def prepare_eager(job: Job, fit: Fit) -> Prepared:
     )
 
 
-def prepare_compiled(job: Job, fit: Fit) -> Prepared:
+def prepare_compiled(job: Job, fit: Fit, device: str) -> Prepared:
     """Compile a job, and run it once."""
     start = time.perf_counter()
-    compiled, body = compiled_plan(job, fit)
+    compiled, body = compiled_plan(job, fit, device)
     planning_seconds = time.perf_counter() - start
     client, evaluator = compiled.keygen()
     operands = client.encrypt(*job.arrays())
@@ -182,16 +189,16 @@ def prepare_compiled(job: Job, fit: Fit) -> Prepared:
     return Prepared([body], compiled.scheme.parameters, found, planning_seconds, run)
 
 
-PLANNINGS: Mapping[str, Callable[[Job, Fit], Prepared]] = {
+PLANNINGS: Mapping[str, Callable[[Job, Fit, str], Prepared]] = {
     "eager": prepare_eager,
     "compiled": prepare_compiled,
 }
 WAYS = tuple(Way(planning, keys) for planning in PLANNINGS for keys in KEYS)
 
 
-def evaluate(job: Job, way: Way, runs: int) -> Evaluation:
+def evaluate(job: Job, way: Way, runs: int, device: str = CPU) -> Evaluation:
     """Measure a job planned in one way, running it at least so many times besides the first."""
-    prepared = PLANNINGS[way.planning](job, KEYS[way.keys])
+    prepared = PLANNINGS[way.planning](job, KEYS[way.keys], device)
     error = prepared.found - job.expected(*job.arrays())
     cpu, wall, profiles = _measured_runs(prepared.run, runs)
     # Before the costs are measured, which takes memory of its own.

@@ -26,6 +26,7 @@ from cloakwork.programs.slots import Constant, Mul, Rescale, Rotate, SlotProgram
 from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes.base import SlotScheme
+from cloakwork.schemes.devices import CPU
 
 Fit: TypeAlias = Callable[[SlotProgram], SlotProgram]
 
@@ -61,12 +62,14 @@ class Recorder:
     Args:
         session: Where they run.
         fit: What fits a program to keys.
+        device: Where programs are to run in the end, which they are planned for.
         steps: The programs that were run, in order.
         seconds: What running them took.
     """
 
     session: cw.Session
     fit: Fit
+    device: str = CPU
     steps: list[Step] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -142,7 +145,7 @@ class EagerPlan:
     bound: float
 
 
-def eager_plan(job: Job, fit: Fit) -> EagerPlan:
+def eager_plan(job: Job, fit: Fit, device: str = CPU) -> EagerPlan:
     """Plan a job step by step, at the smallest depth that it can do with.
 
     Raises:
@@ -150,7 +153,7 @@ def eager_plan(job: Job, fit: Fit) -> EagerPlan:
     """
     # Where every element is at its bound, what the slots come to are bounds, too.
     largest = [np.ones(shape) for shape in job.shapes]
-    steps = _planned(job, fit, largest).steps
+    steps = _planned(job, fit, device, largest).steps
     bounds = [
         bound
         for step in steps
@@ -161,7 +164,7 @@ def eager_plan(job: Job, fit: Fit) -> EagerPlan:
     return EagerPlan(programs, steps[0].inputs[0].level, max(bounds))
 
 
-def _planned(job: Job, fit: Fit, arrays: Sequence[NDArray[np.float64]]) -> Recorder:
+def _planned(job: Job, fit: Fit, device: str, arrays: Sequence[NDArray[np.float64]]) -> Recorder:
     for depth in _DEPTHS:
         session = cw.Session(
             depth=depth,
@@ -170,7 +173,7 @@ def _planned(job: Job, fit: Fit, arrays: Sequence[NDArray[np.float64]]) -> Recor
             bound=_ENOUGH,
             backend="clear",
         )
-        recorder = Recorder(session, fit)
+        recorder = Recorder(session, fit, device)
         try:
             recorder.result(job, arrays)
         except LevelExhaustedError:
@@ -181,12 +184,12 @@ def _planned(job: Job, fit: Fit, arrays: Sequence[NDArray[np.float64]]) -> Recor
     raise AssertionError("the last depth returns or raises")
 
 
-def compiled_plan(job: Job, fit: Fit) -> tuple[cw.Program, SlotProgram]:
+def compiled_plan(job: Job, fit: Fit, device: str = CPU) -> tuple[cw.Program, SlotProgram]:
     """Plan a job as a whole: the program, and its operations."""
-    made = cw.compile(job.compute, *job.shapes, precision=PRECISION)
+    made = cw.compile(job.compute, *job.shapes, precision=PRECISION, device=device)
     assert isinstance(made.body, SlotProgram)
     body = fit(made.body)
-    return cw.Program(made.scheme, body, made.packing), body
+    return cw.Program(made.scheme, body, made.packing, device=device), body
 
 
 def rotations(programs: Iterable[SlotProgram]) -> int:

@@ -16,12 +16,16 @@ from pathlib import Path
 
 from benchmarks.engine.evaluate import benchmark
 from benchmarks.engine.jobs import GROUPS
+from benchmarks.engine.on_device import RUNS, Compared, compare
 from benchmarks.engine.report import reference_table
 from benchmarks.engine.targets import targets
 from benchmarks.measurement import Measurement, Measurements
 from benchmarks.parameter_sets import RINGS, largest_parameters
 from benchmarks.report import conclude, target_table
 from cloakwork import _native
+from cloakwork.schemes.devices import CPU, device_name, open_device
+
+_QUICK_RUNS = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,14 +44,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--quick", action="store_true", help="2^13 and 2^14 alone, and few repetitions"
     )
+    parser.add_argument(
+        "--device",
+        default=CPU,
+        help="a GPU to measure beside the CPU, residues compared: cuda, or cuda:1",
+    )
     asked = parser.parse_args(arguments)
     every = list(RINGS)
     log_ns = asked.log_n or (every[:2] if asked.quick else every)
     seconds = 0.05 if asked.quick else 0.6
     print(f"{_native.threads()} threads, load average {os.getloadavg()[0]:.2f} before the run")
     parameter_sets = [largest_parameters(log_n, share) for log_n in log_ns for share in (1.0, 0.5)]
+    if device_name(asked.device, "measure the engine") != CPU:
+        runs = _QUICK_RUNS if asked.quick else RUNS
+        device = open_device(asked.device).native
+        return finish_compared(list(compare(parameter_sets, device, runs=runs)), asked.json)
     measured = benchmark(parameter_sets, GROUPS, seconds=seconds)
     return finish(measured, asked.json)
+
+
+def finish_compared(compared: Sequence[Compared], path: Path | None) -> int:
+    """Write the figures, and return 1 if any residues were different, else 0."""
+    wrong = [f"{each.job}, N = {each.n}, {each.device}" for each in compared if not each.same]
+    return conclude(compared, wrong, path)
 
 
 def finish(measured: Sequence[Measurement], path: Path | None) -> int:

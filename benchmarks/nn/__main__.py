@@ -24,18 +24,19 @@ from benchmarks.nn.jobs import JOBS, Job
 from benchmarks.nn.targets import is_wrong, targets
 from benchmarks.report import conclude, target_table
 from cloakwork import _native
+from cloakwork.schemes.devices import CPU
 
 _QUICK = ("LoLA", "linear layer, batched")
 _QUICK_RUNS = 5
 
 
-def benchmark(jobs: Sequence[Job]) -> Iterator[Evaluation]:
+def benchmark(jobs: Sequence[Job], device: str = CPU) -> Iterator[Evaluation]:
     """Measure networks, printing each."""
     tqdm.write(report.heading())
     with tqdm(total=len(jobs), disable=None, leave=False) as progress:
         for job in jobs:
             progress.set_description(job.name)
-            evaluation = evaluate(job)
+            evaluation = evaluate(job, device)
             tqdm.write(report.line(evaluation))
             yield evaluation
             progress.update()
@@ -53,6 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--only", nargs="+", choices=[job.name for job in JOBS], metavar="NAME", help="these alone"
     )
+    parser.add_argument(
+        "--device", default=CPU, help="where networks run: cuda, or cuda:1 for the second GPU"
+    )
     asked = parser.parse_args(arguments)
     print(f"{_native.threads()} threads, load average {os.getloadavg()[0]:.2f} before the run")
     jobs = [job for job in JOBS if asked.only is None or job.name in asked.only]
@@ -61,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # The costs of operations are measured afresh, under the load that networks run under.
     with tempfile.TemporaryDirectory() as costs:
         os.environ["XDG_CACHE_HOME"] = costs
-        evaluations = list(benchmark(jobs))
+        evaluations = list(benchmark(jobs, asked.device))
     return finish(evaluations, asked.json)
 
 

@@ -22,6 +22,7 @@ from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import Linear, SlotProgram
+from cloakwork.schemes.devices import CPU
 from cloakwork.schemes.transform_cache import default_cache_bytes, transform_bytes
 from examples.nn.two_parties import answers
 
@@ -101,7 +102,7 @@ class Evaluation:
             yield Row(self.job, self.n, self.level, self.threads, figure, unit, value)
 
 
-def evaluate(job: Job) -> Evaluation:
+def evaluate(job: Job, device: str = CPU) -> Evaluation:
     """Compile a network, run it in an evaluator's process, compare it with the clear."""
     case = job.make(job.runs * job.batch)
     start = time.perf_counter()
@@ -111,7 +112,7 @@ def evaluate(job: Job) -> Evaluation:
         NetworkOptions(title=job.name, precision=PRECISION, batch=job.batch),
     )
     compile_seconds = time.perf_counter() - start
-    found = answers(network, case.inputs)
+    found = answers(network, case.inputs, device)
     outputs = found.outputs.reshape(len(case.inputs), -1)
     expected = case.expected.reshape(outputs.shape)
     error = float(np.abs(outputs - expected).mean())

@@ -37,12 +37,13 @@ class Answers:
     peak_bytes: int
 
 
-def answers(network: cw.Program, inputs: NDArray[np.float64]) -> Answers:
+def answers(network: cw.Program, inputs: NDArray[np.float64], device: str = "cpu") -> Answers:
     """Encrypt inputs, as many at once as the network takes; evaluate; decrypt.
 
     Args:
         network: The network.
         inputs: Inputs along the first axis.
+        device: Where the evaluator runs it.
     """
     client, evaluator = network.keygen()
     starts = range(0, len(inputs), network.batch)
@@ -52,7 +53,7 @@ def answers(network: cw.Program, inputs: NDArray[np.float64]) -> Answers:
         for number, start in enumerate(tqdm(starts, "encrypt", disable=None, leave=False)):
             encrypted = client.encrypt(inputs[start : start + network.batch])
             encrypted.save(folder / f"input{number}")
-        took = _evaluated(folder)
+        took = _evaluated(folder, device)
         results = [
             client.decrypt(cw.load(folder / f"result{number}", cw.Encrypted))
             for number in range(len(starts))
@@ -60,9 +61,9 @@ def answers(network: cw.Program, inputs: NDArray[np.float64]) -> Answers:
     return Answers(np.concatenate(results), took["cpu"], took["wall"], took["peak_bytes"])
 
 
-def _evaluated(folder: Path) -> dict[str, Any]:
+def _evaluated(folder: Path, device: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, str(_EVALUATOR), str(folder)],
+        [sys.executable, str(_EVALUATOR), str(folder), device],
         stdout=subprocess.PIPE,
         text=True,
         check=True,

@@ -257,6 +257,28 @@ class MemoryBudgetError(CloakworkError, MemoryError):
     """
 
 
+class DeviceUnavailableError(CloakworkError, RuntimeError):
+    """A GPU cannot be used: it, its driver, or CUDA's run-time compiler is missing.
+
+    Raised when a device is asked for. Install what the message names, or run on the CPU.
+    """
+
+
+class DeviceOperationError(CloakworkError, NotImplementedError):
+    """A program has an operation that devices lack.
+
+    Raised when a program is compiled for a device or run there, before anything runs. Run it on the
+    CPU, or compile it with the device, which plans without most of these operations.
+    """
+
+
+class DeviceLostError(CloakworkError, RuntimeError):
+    """A device failed in the middle of a run; what was on it is gone.
+
+    Raised when programs run on a device. Nothing on the host is lost: run again.
+    """
+
+
 class RunCancelledError(CloakworkError, RuntimeError):
     """A run was cancelled before it had finished.
 

@@ -3,14 +3,14 @@
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks.engine.__main__ import finish
+from benchmarks.engine.__main__ import finish, finish_compared
 from benchmarks.engine.evaluate import NTT, benchmark
 from benchmarks.engine.jobs import (
     DIAGONALS,
@@ -22,11 +22,14 @@ from benchmarks.engine.jobs import (
     error_bits,
 )
 from benchmarks.engine.jobs import linear_transform as transform
+from benchmarks.engine.on_device import JOBS as DEVICE_JOBS
+from benchmarks.engine.on_device import compare
 from benchmarks.engine.targets import further_diagonal, targets
 from benchmarks.measurement import UNITS, Measurement, Measurements, Row
 from benchmarks.parameter_sets import SCALE_BITS, largest_parameters
 from cloakwork import _native
-from cloakwork._native import Parameters, max_log_qp
+from cloakwork._native import Device, Parameters, max_log_qp
+from tests.devices import needs_software
 
 SMALL = Parameters(levels=5, log_n=11, insecure=True)
 JOBS = [job for group in GROUPS for job in group]
@@ -91,6 +94,34 @@ def test_a_wrong_result_fails_the_run(capsys: pytest.CaptureFixture[str]) -> Non
     printed = capsys.readouterr()
     assert "WRONG" in printed.out
     assert "WRONG: rotation, N = 2048" in printed.err
+
+
+@needs_software
+def test_operations_on_a_device_are_compared_with_the_cpu(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compared = list(compare([SMALL], Device.software(1 << 32), runs=1))
+    assert [each.job for each in compared] == [job.name for job in DEVICE_JOBS]
+    path = tmp_path / "figures.json"
+    assert finish_compared(compared, path) == 0
+    rows = json.loads(path.read_text())
+    assert len(rows) == 2 * len(compared)
+    assert {row["figure"] for row in rows} == {"time", "time on software device"}
+    printed = capsys.readouterr()
+    assert "INSECURE" in printed.out
+    assert "skipped" not in printed.out
+    assert "DIFFERENT" not in printed.out
+    wrong = [replace(compared[0], same=False)]
+    assert finish_compared(wrong, None) == 1
+    assert "WRONG: add, N = 2048, software device" in capsys.readouterr().err
+
+
+@needs_software
+def test_what_a_device_has_no_memory_for_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    measured = {each.job for each in compare([SMALL], Device.software(10**6), runs=1)}
+    assert measured < {job.name for job in DEVICE_JOBS}
+    assert ROTATION not in measured
+    assert "skipped: cannot rotate: it needs" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])

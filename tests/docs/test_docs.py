@@ -10,7 +10,7 @@ from tests.docs.blocks import PAGES, ROOT, Block, Reader, blocks_of, prose_of, r
 _LINK = re.compile(r"\]\(([^)#]+)")
 _RUNNING = {"python", "sh"}
 # Pages that show nothing to run.
-_PROSE = {"CONTRIBUTING.md", "SECURITY.md", "gpu.md", "words.md"}
+_PROSE = {"CONTRIBUTING.md", "SECURITY.md", "words.md"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -108,6 +108,7 @@ def test_an_evaluator_holds_no_secret(family: Family) -> None:
     names = [name for name in dir(evaluator) if not name.startswith("_")]
     assert names == [
         "cache_bytes",
+        "device",
         "key_bytes",
         "memory_limit",
         "program",

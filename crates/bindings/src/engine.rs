@@ -34,6 +34,15 @@ pub fn run_boolean<T: Send>(
     detached(py, || threads.run_in_pool(work))?.map_err(|error| errors::boolean_refusal(py, &error))
 }
 
+/// Runs `work` on a device as [`run`] does: what it encodes and expands takes all threads.
+pub fn run_on_device<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> device::Result<T> + Send,
+) -> PyResult<T> {
+    let threads = threads::current(py)?;
+    detached(py, || threads.run(work))?.map_err(|error| errors::device_refusal(py, &error))
+}
+
 /// Runs `work` on the calling thread with the interpreter lock released.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     // Nothing of the engine is left half-changed: its operations make new values.

@@ -17,6 +17,11 @@ pub fn boolean_refusal(py: Python<'_>, error: &tfhe_eval::Error) -> PyErr {
     exception(py, boolean_class_name(error), error.to_string())
 }
 
+/// The exception that stands for `error`, raised by an operation on a device.
+pub fn device_refusal(py: Python<'_>, error: &device::Error) -> PyErr {
+    exception(py, device_class_name(error), error.to_string())
+}
+
 /// An instance of a class of `cloakwork.errors`.
 pub fn exception(py: Python<'_>, class: &str, message: String) -> PyErr {
     match find(py, class) {
@@ -54,6 +59,24 @@ fn class_name(error: &Error) -> &'static str {
         Error::InvalidArgument { .. } => "InvalidArgumentError",
         Error::MalformedBytes { .. } => "MalformedBytesError",
         Error::Randomness(_) => "RandomnessError",
+        _ => "CloakworkError",
+    }
+}
+
+fn device_class_name(error: &device::Error) -> &'static str {
+    match error {
+        device::Error::NoDriver
+        | device::Error::NoCompiler
+        | device::Error::NoDevice { .. }
+        | device::Error::UnsupportedDevice { .. }
+        | device::Error::Compilation { .. }
+        | device::Error::Driver { .. } => "DeviceUnavailableError",
+        device::Error::MemoryBudget { .. } | device::Error::OutOfMemory { .. } => {
+            "MemoryBudgetError"
+        }
+        device::Error::DeviceLost { .. } => "DeviceLostError",
+        device::Error::DifferentDevices { .. } => "InvalidArgumentError",
+        device::Error::Engine(error) => class_name(error),
         _ => "CloakworkError",
     }
 }

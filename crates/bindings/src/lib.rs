@@ -8,6 +8,7 @@ mod arrays;
 mod bgv;
 mod bytes;
 mod ckks;
+mod device;
 mod engine;
 mod errors;
 mod memory;
@@ -55,6 +56,11 @@ mod _native {
         ckks::parameters::Parameters,
         ckks::plaintext::{Decrypted, Plaintext},
         ckks::rotated_products::RotatedProducts,
+        device::ciphertext::{DeviceCiphertext, DevicePlaintext},
+        device::evaluator::DeviceEvaluator,
+        device::linear_transform::DeviceLinearTransform,
+        device::machine::Device,
+        device::parameters::DeviceParameters,
         memory::{cached_bytes, set_cached_bytes},
         security::max_log_qp,
         tfhe::keys::{

@@ -75,6 +75,14 @@ impl Ciphertext {
         Ok(ckks::Ciphertext::from_words(&self.estimate, self.key, &self.polys.read()?)?)
     }
 
+    /// The same ciphertext where no slot exceeds `bound`; see [`ckks::Ciphertext::with_bound`].
+    ///
+    /// # Errors
+    /// [`Error::Engine`] for a bound that is negative or not finite.
+    pub fn with_bound(&self, bound: f64) -> Result<Self> {
+        Ok(Self { estimate: self.estimate.with_bound(bound)?, ..self.clone() })
+    }
+
     /// Bytes on the device.
     pub fn nbytes(&self) -> usize {
         self.polys.words() * size_of::<u32>()

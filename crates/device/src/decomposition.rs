@@ -1,6 +1,7 @@
 //! Key switching on a device: ModUp, the gadget product, and what is left to ModDown.
 
 use crate::Result;
+use crate::division::Division;
 use crate::keys::SwitchingKey;
 use crate::launch::{Buffer, InnerProductTables, convert, forward, inner_product, inverse};
 use crate::level::{Level, SwitchingTables};
@@ -24,6 +25,11 @@ pub(crate) fn decomposition_limbs(level: &Level) -> usize {
 /// Limbs of a gadget product at a level.
 pub(crate) fn product_limbs(level: &Level) -> usize {
     2 * level.extended
+}
+
+/// Limbs that a key switch works on, its result among them.
+pub(crate) fn switching_limbs(level: &Level, division: &Division) -> usize {
+    decomposition_limbs(level) + product_limbs(level) + division.limbs(2)
 }
 
 impl<'a> Decomposition<'a> {
@@ -95,6 +101,20 @@ impl<'a> Decomposition<'a> {
         let tables = key.tables(self.parameters, self.level)?;
         let mut image = self.unwritten_product(operation)?;
         self.product(key, &tables.giant, &tables, (addend, element), (&mut image, 0))?;
+        Ok(image)
+    }
+
+    /// [`Self::moved_with`] with P times an `addend` over the level's primes.
+    pub(crate) fn moved_with_divided(
+        &self,
+        key: &SwitchingKey,
+        addend: &Buffer,
+        element: usize,
+        operation: &'static str,
+    ) -> Result<Buffer> {
+        let tables = key.tables(self.parameters, self.level)?;
+        let mut image = self.unwritten_product(operation)?;
+        self.product(key, &tables.divided_giant, &tables, (addend, element), (&mut image, 0))?;
         Ok(image)
     }
 

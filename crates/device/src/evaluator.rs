@@ -7,7 +7,7 @@ use rlwe::keys::EvaluationKeys;
 use rlwe::tables::{conjugation_element, rotation_element};
 
 use crate::ciphertext::{Ciphertext, Plaintext};
-use crate::decomposition::{Decomposition, decomposition_limbs, product_limbs};
+use crate::decomposition::{Decomposition, decomposition_limbs, switching_limbs};
 use crate::division::Division;
 use crate::keys::{Keys, Purpose, SwitchingKey};
 use crate::launch::{Buffer, Operation, Residues, pointwise, tensor};
@@ -58,6 +58,22 @@ impl Evaluator {
             return Err(Error::Engine(rlwe::Error::ParametersMismatch { operation }));
         }
         Ok(Self { parameters: parameters.clone(), keys: Keys::new(keys) })
+    }
+
+    /// The evaluator that has further keys of the same secret key; those on the device stay there.
+    ///
+    /// # Errors
+    /// [`Error::Engine`] for keys of other parameters or of another secret key.
+    pub fn extended(&self, keys: EvaluationKeys) -> Result<Self> {
+        Ok(Self { parameters: self.parameters.clone(), keys: self.keys.extended(keys)? })
+    }
+
+    /// Refuses what needs more memory than the device can give, before it runs; keys make room.
+    ///
+    /// # Errors
+    /// [`Error::MemoryBudget`].
+    pub fn require(&self, bytes: u64, operation: &'static str) -> Result<()> {
+        self.keys.require(self.parameters.device(), bytes, operation)
     }
 
     /// Its parameters on the device.
@@ -285,7 +301,7 @@ impl Evaluator {
         estimate: Estimate,
         operation: &'static str,
     ) -> Result<Ciphertext> {
-        let limbs = decomposition_limbs(level) + product_limbs(level) + division.limbs(2);
+        let limbs = switching_limbs(level, division);
         let (purpose, working) = (Purpose::Relinearisation, self.ring().limb_bytes(limbs));
         self.reserve(&[purpose], a, working, operation)?;
         let key = self.key(purpose, a, working, operation)?;
@@ -373,7 +389,7 @@ impl Evaluator {
         }
         let level = self.parameters.level(a.estimate.level())?;
         let division = &level.division_by_special;
-        let step = product_limbs(level) + division.limbs(2);
+        let step = switching_limbs(level, division) - decomposition_limbs(level);
         let purposes: Vec<Purpose> = moves.iter().flatten().map(|&(purpose, _)| purpose).collect();
         let results = (purposes.len() - 1) * 2 * level.limbs;
         let working = self.ring().limb_bytes(decomposition_limbs(level) + step + results);

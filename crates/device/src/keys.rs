@@ -59,6 +59,28 @@ impl Keys {
         &self.host
     }
 
+    /// These keys and others of the same secret key, of which the former stay on the device.
+    pub(crate) fn extended(&self, more: EvaluationKeys) -> Result<Self> {
+        let mut host = self.host.clone();
+        host.extend(more)?;
+        let extended = Self::new(host);
+        // Where there is a key of a higher level by now, the engine switches by that one.
+        let stays = |(purpose, key): &&Present| extended.host_key(*purpose, key.level + 1).is_err();
+        let present: Vec<Present> = self.present().iter().filter(stays).cloned().collect();
+        *extended.present() = present;
+        Ok(extended)
+    }
+
+    /// Makes room for so many bytes, by giving up the keys that were used longest ago.
+    pub(crate) fn require(
+        &self,
+        device: &Device,
+        bytes: u64,
+        operation: &'static str,
+    ) -> Result<()> {
+        make_room(&mut self.present(), device, bytes, operation)
+    }
+
     /// Makes room for `working` bytes and for the largest of some keys at a level, by giving up the
     /// keys that were used longest ago.
     pub(crate) fn reserve(

@@ -35,6 +35,9 @@ pub(crate) struct Level {
     pub(crate) placed_in_extended: Rows,
     /// One polynomial over all primes as the first and as the second of two.
     pub(crate) halves: [Rows; 2],
+    /// One polynomial over the level's primes, as the first and as the second of two over all whose
+    /// other limbs are zero.
+    pub(crate) placed_halves: [Rows; 2],
     /// Two polynomials over all primes and two others.
     pub(crate) extended_pairs: Rows,
     pub(crate) digits: Vec<ConversionTables>,
@@ -57,6 +60,8 @@ pub(crate) struct SwitchingTables {
     pub(crate) relinearisation: InnerProductTables,
     /// Of a polynomial by itself, to which one over all primes is added.
     pub(crate) giant: InnerProductTables,
+    /// The same with one over the level's primes.
+    pub(crate) divided_giant: InnerProductTables,
     /// For each digit, its place in the key.
     pub(crate) places: Table,
 }
@@ -82,9 +87,9 @@ impl Level {
             })
         };
         let coefficients = |poly| rows_of(basis, |limb| [limb, limb + of_poly(poly), 0]);
-        let placed = |poly: usize| {
+        let placed = |poly: usize, source: usize| {
             rows_of(extended, |limb| {
-                let from = limb_of(basis, extended[limb]).map(|from| from + of_poly(poly));
+                let from = limb_of(basis, extended[limb]).map(|from| from + of_poly(source));
                 [limb + poly * extended.len(), from.unwrap_or(ABSENT as usize), 0]
             })
         };
@@ -108,8 +113,9 @@ impl Level {
                 Rows::new(device, &coefficients(2))?,
             ],
             extended_positions: positions_of(device, extended)?,
-            placed_in_extended: Rows::new(device, &[placed(0), placed(1)].concat())?,
+            placed_in_extended: Rows::new(device, &[placed(0, 0), placed(1, 1)].concat())?,
             halves: [Rows::new(device, &half(0))?, Rows::new(device, &half(1))?],
+            placed_halves: [Rows::new(device, &placed(0, 0))?, Rows::new(device, &placed(1, 0))?],
             extended_pairs: Rows::new(device, &[extended_pair(0), extended_pair(1)].concat())?,
             digits,
             extension_rows,
@@ -172,6 +178,7 @@ impl Level {
             rotation: inner_product(1, basis)?,
             relinearisation: inner_product(2, &[])?,
             giant: inner_product(0, extended)?,
+            divided_giant: inner_product(0, basis)?,
             places: Table::new(device, &places)?,
         })
     }

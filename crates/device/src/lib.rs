@@ -17,9 +17,11 @@ mod keys;
 pub mod launch;
 mod level;
 mod linear_transform;
+mod memory;
 mod parameters;
 mod polynomial;
 mod scalars;
+mod weighted_sums;
 
 pub use ciphertext::{Ciphertext, Plaintext};
 pub use error::{Error, Result};

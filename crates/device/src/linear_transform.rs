@@ -1,4 +1,5 @@
-//! Linear transforms on a device: baby-step giant-step, double-hoisted, as [`rlwe`] has them.
+//! Linear transforms on a device: baby-step giant-step, as [`rlwe`] has them: double-hoisted, or of
+//! many diagonals with baby rotations that are divided by P.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use crate::ciphertext::Ciphertext;
 use crate::decomposition::{Decomposition, decomposition_limbs, product_limbs};
 use crate::evaluator::Evaluator;
 use crate::keys::{Purpose, SwitchingKey};
-use crate::launch::{Buffer, Operation, Table, place, pointwise, sum_diagonals};
+use crate::launch::{Buffer, Operation, Rows, Table, place, pointwise, sum_diagonals};
 use crate::level::Level;
 use crate::parameters::Parameters;
 
@@ -59,7 +60,7 @@ impl Parameters {
         let operation = "send a linear transform to the device";
         let empty = self.stream_transform(transform)?;
         let level = self.level(transform.level())?;
-        let limbs = transform.diagonals() * level.extended;
+        let limbs = transform.diagonals() * limbs_of_products(level, transform);
         self.device().require(self.residues().limb_bytes(limbs), operation)?;
         let steps = 0..transform.split().giant_steps.len();
         let giants = steps.map(|index| empty.sent(self, index, operation));
@@ -129,17 +130,35 @@ impl Evaluator {
         let (ring, split) = (self.ring(), transform.host.split());
         let rotations = split.rotations();
         let purposes: Vec<Purpose> = rotations.into_iter().map(Purpose::Rotation).collect();
-        let babies = split.baby_steps.len() * product_limbs(level);
-        let besides = ring.limb_bytes(limbs_besides_babies(level, transform));
+        let babies = 2 * split.baby_steps.len() * limbs_of_products(level, &transform.host);
+        let streamed = transform.streamed_diagonals() * limbs_of_products(level, &transform.host);
+        let besides = ring.limb_bytes(limbs_besides_babies(level, streamed));
         self.reserve(&purposes, a, ring.limb_bytes(babies) + besides, APPLY)?;
 
         let keys = |step| self.key(Purpose::Rotation(step), a, besides, APPLY);
-        let babies = self.baby_rotations(a, level, &split.baby_steps, keys)?;
+        let divided = transform.host.divides_baby_rotations();
+        let (babies, primes) = if divided {
+            (self.divided_baby_rotations(a, level, &split.baby_steps, keys)?, &level.positions)
+        } else {
+            (self.baby_rotations(a, level, &split.baby_steps, keys)?, &level.extended_positions)
+        };
         let mut total = None;
         for (index, &step) in split.giant_steps.iter().enumerate() {
             let giant = transform.giant(self.parameters(), index, APPLY)?;
-            let sums = self.sums_of_diagonals(level, giant.giant(), &babies)?;
-            total = Some(self.with_giant_step(level, sums, step, keys, total)?);
+            let sums = self.sums_of_diagonals(primes, giant.giant(), &babies)?;
+            let rotated = if divided {
+                self.divided_giant_step(level, sums, step, keys)?
+            } else {
+                self.giant_step(level, sums, step, keys)?
+            };
+            total = Some(match total {
+                None => rotated,
+                Some(mut total) => {
+                    let (rows, add) = (&level.extended_pairs, Operation::Add);
+                    pointwise(ring, add, &mut total, None, &rotated, rows)?;
+                    total
+                }
+            });
         }
         let total = total.expect("a transform has diagonals");
         Ok(a.with(estimate, level.division_by_special.apply(ring, &total, 2, APPLY)?))
@@ -172,55 +191,106 @@ impl Evaluator {
         Ok(rotations)
     }
 
-    /// A giant step's diagonals times the baby rotations, summed: two polynomials.
+    /// Every baby rotation of a ciphertext, modulo Q, one after the other.
+    fn divided_baby_rotations(
+        &self,
+        a: &Ciphertext,
+        level: &Level,
+        steps: &[i64],
+        keys: impl Fn(i64) -> Result<Arc<SwitchingKey>>,
+    ) -> Result<Buffer> {
+        let (parameters, ring) = (self.parameters(), self.ring());
+        let (limbs, both) = (2 * level.limbs, &level.pairs[1]);
+        let words = ring.words(steps.len() * limbs);
+        let mut rotations = Buffer::unwritten(ring.device(), words, APPLY)?;
+        let decomposition = Decomposition::new(parameters, level, &a.polys, 1, APPLY)?;
+        for (index, &step) in steps.iter().enumerate() {
+            let start = index * limbs;
+            if step == 0 {
+                place(ring, &mut rotations, start, &a.polys, both)?;
+                continue;
+            }
+            let element = rotation_element(ring.log_n(), step);
+            let key = keys(step)?;
+            let rotated = decomposition.rotated(&key, element, APPLY)?;
+            let rotated = level.division_by_special.apply(ring, &rotated, 2, APPLY)?;
+            place(ring, &mut rotations, start, &rotated, both)?;
+        }
+        Ok(rotations)
+    }
+
+    /// A giant step's diagonals times the baby rotations, summed over these primes: two polynomials.
     fn sums_of_diagonals(
         &self,
-        level: &Level,
+        positions: &Table,
         giant: &Giant,
         rotations: &Buffer,
     ) -> Result<[Buffer; 2]> {
         let ring = self.ring();
-        let sum = || Buffer::unwritten(ring.device(), ring.words(level.extended), APPLY);
+        let sum = || Buffer::unwritten(ring.device(), ring.words(positions.len()), APPLY);
         let [mut first, mut second] = [sum()?, sum()?];
-        let positions = &level.extended_positions;
         let (diagonals, babies) = (&giant.diagonals, &giant.babies);
         sum_diagonals(ring, [&mut first, &mut second], diagonals, rotations, positions, babies)?;
         Ok([first, second])
     }
 
-    /// The giant rotation of sums added to the total of those before it, modulo Q P.
-    fn with_giant_step(
+    /// The giant rotation of sums, modulo Q P.
+    fn giant_step(
         &self,
         level: &Level,
         [first, second]: [Buffer; 2],
         step: i64,
         keys: impl Fn(i64) -> Result<Arc<SwitchingKey>>,
-        total: Option<Buffer>,
     ) -> Result<Buffer> {
         let (parameters, ring) = (self.parameters(), self.ring());
-        let rotated = if step == 0 {
-            let words = ring.words(product_limbs(level));
-            let mut both = Buffer::unwritten(ring.device(), words, APPLY)?;
-            place(ring, &mut both, 0, &first, &level.halves[0])?;
-            place(ring, &mut both, 0, &second, &level.halves[1])?;
-            both
-        } else {
-            let second = level.division_by_special.apply(ring, &second, 1, APPLY)?;
-            let key = keys(step)?;
-            let decomposition = Decomposition::new(parameters, level, &second, 0, APPLY)?;
-            decomposition.moved_with(&key, &first, rotation_element(ring.log_n(), step), APPLY)?
-        };
-        let Some(mut total) = total else { return Ok(rotated) };
-        pointwise(ring, Operation::Add, &mut total, None, &rotated, &level.extended_pairs)?;
-        Ok(total)
+        if step == 0 {
+            return self.beside(level, [&first, &second], &level.halves);
+        }
+        let second = level.division_by_special.apply(ring, &second, 1, APPLY)?;
+        let decomposition = Decomposition::new(parameters, level, &second, 0, APPLY)?;
+        let element = rotation_element(ring.log_n(), step);
+        let key = keys(step)?;
+        decomposition.moved_with(&key, &first, element, APPLY)
+    }
+
+    /// P times the giant rotation of sums over the level's primes, modulo Q P.
+    fn divided_giant_step(
+        &self,
+        level: &Level,
+        [first, second]: [Buffer; 2],
+        step: i64,
+        keys: impl Fn(i64) -> Result<Arc<SwitchingKey>>,
+    ) -> Result<Buffer> {
+        if step == 0 {
+            return self.beside(level, [&first, &second], &level.placed_halves);
+        }
+        let decomposition = Decomposition::new(self.parameters(), level, &second, 0, APPLY)?;
+        let element = rotation_element(self.ring().log_n(), step);
+        let key = keys(step)?;
+        decomposition.moved_with_divided(&key, &first, element, APPLY)
+    }
+
+    /// Two polynomials beside each other, over all primes.
+    fn beside(&self, level: &Level, halves: [&Buffer; 2], rows: &[Rows; 2]) -> Result<Buffer> {
+        let ring = self.ring();
+        let mut both = Buffer::unwritten(ring.device(), ring.words(product_limbs(level)), APPLY)?;
+        for (half, rows) in halves.into_iter().zip(rows) {
+            place(ring, &mut both, 0, half, rows)?;
+        }
+        Ok(both)
     }
 }
 
-/// Limbs that a transform works on beside its baby rotations, at the most at once.
-fn limbs_besides_babies(level: &Level, transform: &LinearTransform) -> usize {
-    let diagonals = transform.streamed_diagonals() * level.extended;
+/// Limbs of a diagonal of a transform, and of each polynomial of its baby rotations.
+fn limbs_of_products(level: &Level, transform: &ckks::LinearTransform) -> usize {
+    if transform.divides_baby_rotations() { level.limbs } else { level.extended }
+}
+
+/// Limbs that a transform works on beside its baby rotations, at the most at once, when it sends so
+/// many at once.
+pub(crate) fn limbs_besides_babies(level: &Level, streamed_limbs: usize) -> usize {
     // The sums of a giant step, their rotation, and the total of those before.
     let giant = 3 * product_limbs(level);
     let divided = level.division_by_special.limbs(2);
-    diagonals + giant + divided + decomposition_limbs(level)
+    streamed_limbs + giant + divided + decomposition_limbs(level)
 }

@@ -23,6 +23,7 @@ fn check_level(bench: &Bench, evaluator: &Evaluator, level: usize) {
     same(evaluator.add_plain(&x, &z), host.add_plain(&a, &plaintext), "add_plain");
     same(evaluator.sub_plain(&x, &z), host.sub_plain(&a, &plaintext), "sub_plain");
     same(evaluator.negate(&x), host.negate(&a), "negate");
+    same(evaluator.multiply_imaginary(&x), host.multiply_imaginary(&a), "multiply_imaginary");
     let half = Complex64::new(-0.5, 0.0);
     same(evaluator.add_real(&x, half.re), host.add_scalar(&a, half), "add_real");
     for factor in [0, -3, 1 << 40] {

@@ -57,6 +57,41 @@ fn transforms_have_the_residues_of_the_cpu_at_every_level() {
 }
 
 #[test]
+fn transforms_whose_baby_rotations_are_divided_have_the_residues_of_the_cpu() {
+    // Giant steps alone, and so many diagonals that divisions cost less than limbs of P.
+    let indices: Vec<i64> = (-3..61).collect();
+    for (literal, baby_steps) in
+        [(insecure(8, 3, 40.0, Some(1)), 1), (insecure(8, 3, 40.0, Some(1)), 8)]
+    {
+        let bench = Bench::with_rotations(literal, |parameters| {
+            let split = rlwe::ckks::Split::choose(&indices, parameters.slots(), Some(baby_steps));
+            split.rotations().into_iter().map(|rotation| (rotation, 3)).collect()
+        });
+        let slots = bench.parameters.slots();
+        let value = |index: i64, i: usize| Complex64::from_polar(0.1, (index + i as i64) as f64);
+        let diagonals: Diagonals = indices
+            .iter()
+            .map(|&index| (index, (0..slots).map(|i| value(index, i)).collect()))
+            .collect();
+        for (device, level) in in_both_orders().iter().zip([3, 2]) {
+            let encoding = Encoding { level, scale: Some(2f64.powi(25)), bound: Some(1.0) };
+            let (parameters, baby_steps) = (&bench.parameters, Some(baby_steps));
+            let transform =
+                LinearTransform::new(parameters, &diagonals, slots, encoding, baby_steps).unwrap();
+            assert!(transform.divides_baby_rotations());
+            let a = bench.ciphertext(level, 1);
+            let evaluator = bench.on(device);
+            let x = evaluator.parameters().send(&a).unwrap();
+            let expected = bench.host.linear_transform(&a, &transform).unwrap();
+            let kept = evaluator.parameters().send_transform(&transform).unwrap();
+            assert_same(&evaluator.linear_transform(&x, &kept).unwrap(), &expected, "kept");
+            let streamed = evaluator.parameters().stream_transform(&transform).unwrap();
+            assert_same(&evaluator.linear_transform(&x, &streamed).unwrap(), &expected, "streamed");
+        }
+    }
+}
+
+#[test]
 fn more_diagonals_than_one_lazy_sum_holds_are_added_up() {
     let literal = insecure(8, 2, 40.0, None);
     let indices: Vec<i64> = (0..30).collect();

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Bench, assert_same, in_both_orders, insecure};
+use common::{Bench, assert_same, in_both_orders, insecure, roomy, with_budget};
 use rlwe::ckks::{Polynomial, PolynomialBasis};
 
 const LEVELS: usize = 5;
@@ -33,6 +33,45 @@ fn polynomials_have_the_residues_of_the_cpu() {
             }
         }
     }
+}
+
+#[test]
+fn weighted_sums_have_the_residues_of_the_cpu() {
+    let bench = Bench::new(insecure(8, LEVELS, 40.0, Some(2)));
+    let (weights, offsets) = ([0.5, -1.0, 0.0, 2.5, 1e-3, -7.0], [0.25, -1.0]);
+    for device in in_both_orders() {
+        let evaluator = bench.on(&device);
+        for level in 1..=LEVELS {
+            let terms = [1, 2, 3].map(|seed| bench.ciphertext(level, seed));
+            let sent = terms.each_ref().map(|a| evaluator.parameters().send(a).unwrap());
+            let terms = terms.each_ref();
+            let expected = bench.host.weighted_sums(&terms, &weights, &offsets).unwrap();
+            let found = evaluator.weighted_sums(&sent.each_ref(), &weights, &offsets).unwrap();
+            assert_eq!(found.len(), expected.len());
+            for (found, expected) in found.iter().zip(&expected) {
+                assert_same(found, expected, &format!("level {level}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn polynomials_take_no_more_memory_than_is_said_before() {
+    let bench = Bench::new(insecure(10, LEVELS, 40.0, Some(2)));
+    let coefficients: Vec<f64> = (0..24).map(|i| 1.0 / f64::from(i + 1)).collect();
+    let polynomial = Polynomial::new(&coefficients, PolynomialBasis::Chebyshev).unwrap();
+    let a = bench.ciphertext(LEVELS, 1);
+    // With its tables and the key there, what is left is the polynomial's.
+    let device = roomy();
+    let evaluator = bench.on(&device);
+    let x = evaluator.parameters().send(&a).unwrap();
+    evaluator.polynomial(&x, &polynomial).unwrap();
+    let needed = evaluator.parameters().polynomial_bytes(a.estimate(), &polynomial).unwrap();
+    let tight = with_budget(device.memory().used + needed);
+    let evaluator = bench.on(&tight);
+    let x = evaluator.parameters().send(&a).unwrap();
+    let expected = bench.host.polynomial(&a, &polynomial).unwrap();
+    assert_same(&evaluator.polynomial(&x, &polynomial).unwrap(), &expected, "tight");
 }
 
 #[test]

@@ -36,9 +36,11 @@ from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.memory import predicted_peak_bytes, threads_within
+from cloakwork.runtime.on_device import require_device, run_on_device
 from cloakwork.runtime.profile import Profile, bootstrap_measurements
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.base import BitRun
+from cloakwork.schemes.devices import CPU, device_name, open_device
 from cloakwork.schemes.transform_cache import default_cache_bytes
 
 if TYPE_CHECKING:
@@ -75,6 +77,7 @@ class Evaluator(KeyHolder):
         super().__init__(program, key, key_id)
         self._cache_bytes = default_cache_bytes()
         self._memory_limit = physical_bytes()
+        self._device = program.device
 
     @property
     def key_bytes(self) -> int:
@@ -115,8 +118,32 @@ class Evaluator(KeyHolder):
         self._cache_bytes = _bytes(value, "cache_bytes")
         self.__dict__.pop("_backend", None)
 
+    @property
+    def device(self) -> str:
+        """Where programs over reals run: "cpu", "cuda", or "cuda:1" for the second GPU.
+
+        By default what the program was compiled for. On a GPU results are the same, bit for bit;
+        files are the same, too. "software" runs a GPU's kernels on the CPU, for tests.
+
+        Setting it raises DeviceUnavailableError where the GPU or what it takes is missing,
+        DeviceOperationError where the program has an operation that devices lack, and
+        InvalidArgumentError where there is no device of the name.
+        """
+        return self._device
+
+    @device.setter
+    def device(self, value: str) -> None:
+        name = device_name(value, "set up an evaluator")
+        require_device(self.program, name)
+        self._device = name
+        self.__dict__.pop("_backend", None)
+
     @cached_property
     def _backend(self) -> Any:
+        if self._device != CPU:
+            return self.program.scheme.device_backend(
+                self._key, open_device(self._device), cache_bytes=self._cache_bytes
+            )
         kept, key_bytes = self._cache_bytes, None
         if self._bootstrap_memory.least:
             held, left = self._held_memory, self._memory_limit - self._peak_bytes
@@ -173,6 +200,8 @@ class Evaluator(KeyHolder):
             ClusterFolderError: A worker does not see the folder, or a file is in its place.
             StorageFullError: There is no space left in the folder.
             MissingKeyError: The evaluation keys are those of a program that needs fewer.
+            DeviceUnavailableError: The device that it is to run on is missing.
+            DeviceLostError: The device failed on the way.
 
         Example:
             >>> import cloakwork as cw
@@ -194,6 +223,12 @@ class Evaluator(KeyHolder):
         ports = [port.name for port in program.outputs]
         count = several[0].count
         if cluster is not None or folder is not None:
+            if self._device != CPU:
+                raise InvalidArgumentError(
+                    f"cannot {action} on {self._device}: a run on a cluster or by files "
+                    "is on CPUs; leave cluster and folder out, or set the evaluator's device to "
+                    "'cpu'"
+                )
             if cluster is not None and threads is not None:
                 raise InvalidArgumentError(
                     f"cannot {action}: threads are those of a run in this process; on a cluster "
@@ -402,6 +437,15 @@ class Evaluator(KeyHolder):
         program, encrypts = self.program, self.program.scheme.encrypts
         ordered = [values[number] for number in sorted(values)]
         self._require_bounds(ordered)
+        if self._device != CPU:
+            return run_on_device(
+                body,
+                self._backend,
+                ordered,
+                profile=profile,
+                cancel=cancel,
+                bounds=program.value_bounds,
+            )
         return run(
             body,
             self._backend,

@@ -74,8 +74,8 @@ class LiveValues(Generic[S]):
         >>> from cloakwork.programs.slots import Input, Neg, Output
         >>> operations = (Input("x", 1), Neg(0), Output(1))
         >>> live = LiveValues(schedule(SlotProgram("", 8, operations, (None,) * 3)))
-        >>> live.add([0], [_Size(64)])
-        >>> live.add([1], [_Size(64)])
+        >>> live.add([0], [Size(64)])
+        >>> live.add([1], [Size(64)])
         >>> live.finish(0)
         >>> live.peak_bytes, live.nbytes
         (128, 64)
@@ -123,7 +123,13 @@ class LiveValues(Generic[S]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Size:
+class Size:
+    """What stands for a value where only its size counts.
+
+    Args:
+        nbytes: Bytes of the value.
+    """
+
     nbytes: int
 
 
@@ -145,8 +151,8 @@ def predicted_peak_bytes(program: SlotProgram, bytes_at: Callable[[State], int])
         300
     """
     plan = schedule(program)
-    sizes = [_Size(nbytes) for nbytes in value_bytes(program, bytes_at)]
-    live: LiveValues[_Size] = LiveValues(plan)
+    sizes = [Size(nbytes) for nbytes in value_bytes(program, bytes_at)]
+    live: LiveValues[Size] = LiveValues(plan)
     live.add(plan.inputs, [sizes[number] for number in plan.inputs])
     for task, numbers in enumerate(plan.tasks):
         live.add(numbers, [sizes[number] for number in numbers])

@@ -107,6 +107,7 @@ class Program(Saved):
             made on purpose included; None as for `error`. The deeper a network is, the more it
             exceeds what occurs.
         threads: How many threads it was made for; None for any number.
+        device: Where its evaluators run it; see `Evaluator.device`. Files do not say it.
 
     Raises:
         InvalidProgramError: The parts do not fit one another.
@@ -130,6 +131,7 @@ class Program(Saved):
     error: float | None = None
     error_bound: float | None = None
     threads: int | None = None
+    device: str = "cpu"
     _own: tuple[Client, Evaluator] | None = field(default=None, init=False)
     _clear_rows: ClearRows = field(default_factory=ClearRows, init=False)
 
@@ -354,7 +356,7 @@ class Program(Saved):
             >>> cw.compile(lambda x: x * 2, (2,)).in_clear().warning
             'clear backend: hides nothing'
         """
-        return replace(self, scheme=self.scheme.in_clear(noise_seed))
+        return replace(self, scheme=self.scheme.in_clear(noise_seed), device="cpu")
 
     def pack(self, arguments: Mapping[str, Any], action: str) -> Packed:
         """The vectors of arguments by name, where they are what the program may be given.

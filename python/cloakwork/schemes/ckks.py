@@ -40,8 +40,10 @@ from cloakwork.programs.slots import (
     Vector,
 )
 from cloakwork.schemes.base import Backend, Decrypted, Flooding, Sums, levels_of
+from cloakwork.schemes.ckks_device import CkksDeviceBackend
 from cloakwork.schemes.ckks_estimates import CkksEstimates
 from cloakwork.schemes.clear_real import ClearReal, RealScheme
+from cloakwork.schemes.devices import OpenDevice
 from cloakwork.schemes.recent_plaintexts import RecentPlaintexts
 from cloakwork.schemes.transform_cache import TransformCache, ciphertext_bytes
 
@@ -328,6 +330,20 @@ class Ckks(RealScheme):
         return CkksBackend(
             self.parameters, keys, cache_bytes=cache_bytes, refreshing=self.refreshing
         )
+
+    def device_backend(
+        self, keys: EvaluationKeys, device: OpenDevice, *, cache_bytes: int
+    ) -> CkksDeviceBackend:
+        """What a program runs on that runs on a device.
+
+        Args:
+            keys: The evaluation keys.
+            device: The device.
+            cache_bytes: Bytes that constants and diagonals may take there, to be used again.
+        """
+        # Keys are sent whole, and again after they have made room for others.
+        keys.expand()
+        return CkksDeviceBackend(self.parameters, keys, device, cache_bytes=cache_bytes)
 
     def bytes_at(self, state: State) -> int:
         return ciphertext_bytes(self.parameters, state.level or 0)

@@ -38,7 +38,7 @@ pub use flooding::Flooding;
 pub use linear_transform::LinearTransform;
 pub use parameters::{Parameters, ParametersLiteral};
 pub use plaintext::Plaintext;
-pub use polynomial::{Arithmetic, Polynomial, PolynomialBasis, evaluate_polynomial};
+pub use polynomial::{Arithmetic, OnEstimates, Polynomial, PolynomialBasis, evaluate_polynomial};
 pub use rotated_products::RotatedProducts;
 pub use rotation::inner_sum_rotations;
 pub use rustfft::num_complex::Complex64;

@@ -283,7 +283,9 @@ impl Arithmetic for Evaluator {
     }
 }
 
-pub(super) struct OnEstimates;
+/// The arithmetic of estimates alone.
+#[derive(Debug, Clone, Copy)]
+pub struct OnEstimates;
 
 impl Arithmetic for OnEstimates {
     type Value = Estimate;

@@ -29,16 +29,22 @@ pub struct KeyWords {
 pub struct DiagonalWords {
     /// For each diagonal, the number of its baby step.
     pub babies: Vec<usize>,
-    /// For each diagonal a limb for each prime of the extended basis, in Montgomery form.
+    /// For each diagonal a limb for each prime of the extended basis, in Montgomery form; where
+    /// [baby rotations are divided](LinearTransform::divides_baby_rotations), of the level's.
     pub words: Vec<u32>,
 }
 
 impl LinearTransform {
+    /// Whether its baby rotations are divided by P before they are multiplied, so that diagonals and
+    /// products have the level's primes alone: of many diagonals that is less work.
+    pub fn divides_baby_rotations(&self) -> bool {
+        self.hoisting() == Hoisting::Single
+    }
+
     /// The diagonals of one of its giant steps.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a giant step that it does not have, and for a transform of so
-    /// many diagonals that they are not over the extended basis,
+    /// [`Error::InvalidArgument`] for a giant step that it does not have,
     /// [`Error::ValueOutOfRange`] when a streamed diagonal does not fit the modulus.
     pub fn giant_words(&self, index: usize) -> Result<DiagonalWords> {
         let steps = self.split().giant_steps.len();
@@ -46,13 +52,6 @@ impl LinearTransform {
             let operation = "list the diagonals of a giant step";
             let reason = format!("expected a step below {steps}, got {index}");
             return Err(Error::InvalidArgument { operation, reason });
-        }
-        if self.hoisting() == Hoisting::Single {
-            let operation = "list the diagonals of a giant step";
-            let reason = "expected diagonals modulo the primes of key switching too, got a \
-                          transform of so many that they are modulo those of the level alone; \
-                          cut it into smaller ones";
-            return Err(Error::InvalidArgument { operation, reason: reason.to_string() });
         }
         let giant = self.giant(index)?;
         let polys = (0..giant.babies.len()).map(|diagonal| giant.diagonals.get(diagonal));

@@ -11,7 +11,12 @@ from typing import Any
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS
-from cloakwork.errors import InvalidArgumentError, InvalidParametersError, KeyBudgetError
+from cloakwork.errors import (
+    DeviceOperationError,
+    InvalidArgumentError,
+    InvalidParametersError,
+    KeyBudgetError,
+)
 from cloakwork.frontends.tensors.tracing import Traced, interval_of, traced
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.functions.approximate import Approximated, approximated, has_functions
@@ -31,8 +36,10 @@ from cloakwork.programs.port import Port
 from cloakwork.programs.slots import Output
 from cloakwork.programs.spec import Spec
 from cloakwork.runtime.costs import Costs, comparable
+from cloakwork.runtime.on_device import require_device
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.ckks import Ckks
+from cloakwork.schemes.devices import CPU, device_name, open_device
 
 _ACTION = "compile"
 _MOST_BYTES = 2**63 - 1
@@ -48,6 +55,7 @@ def compile(
     public_inputs: bool = False,
     costs: Callable[[Parameters], Costs] = comparable,
     bootstrap: bool | None = None,
+    device: str = CPU,
 ) -> Program:
     """Plan a function of encrypted tensors as one program.
 
@@ -71,6 +79,8 @@ def compile(
         bootstrap: Whether values may be refreshed on the way, where that costs least. By default
             they are where no chain is as long as the function is deep; True takes parameters with
             levels for it even so, False refuses a function that is deeper.
+        device: Where evaluators run it: "cpu", "cuda", or "cuda:1" for the second GPU. It is
+            planned without operations that devices lack; see `Evaluator.device`.
 
     Raises:
         InvalidParametersError: No parameters have the depth and precision that are needed.
@@ -79,6 +89,8 @@ def compile(
         InvalidArgumentError: The function does not take or return tensors as it should, or has a
             `compile` of its own, or `costs` is not a function.
         ShapeMismatchError: Shapes do not fit.
+        DeviceUnavailableError: The device, or what it takes, is missing.
+        DeviceOperationError: The function cannot be planned without operations that devices lack.
 
     Example:
         >>> import numpy as np
@@ -105,8 +117,7 @@ def compile(
         key_budget = integer(key_budget, "key_budget", _ACTION, least=0, most=_MOST_BYTES)
     insecure = truth(insecure, "insecure", _ACTION)
     public_inputs = truth(public_inputs, "public_inputs", _ACTION)
-    if bootstrap is not None:
-        bootstrap = truth(bootstrap, "bootstrap", _ACTION)
+    bootstrap = _bootstraps(bootstrap, device)
     described = tuple(each if isinstance(each, Spec) else Spec(each) for each in specs)
     graph = traced(function, described)
     title = getattr(function, "__name__", "function")
@@ -121,7 +132,7 @@ def compile(
     require_keys(task, rings, key_budget)
     too_few: list[KeyBudgetError] = []
     blocks: MatrixPlan | None = None
-    if not bootstrap:
+    if not bootstrap and device == CPU:
         try:
             blocks = matrix_plan(task, rings, key_budget)
         except KeyBudgetError as refusal:
@@ -152,8 +163,29 @@ def compile(
     if blocks is not None and blocks.is_better_than(plan):
         return _product_program(blocks, graph, inputs, task)
     if made is not None:
-        return _program_with_functions(plan, in_slots, made, graph, inputs)
-    return _program(plan, graph, inputs, task)
+        return _for_device(_program_with_functions(plan, in_slots, made, graph, inputs), device)
+    return _for_device(_program(plan, graph, inputs, task), device)
+
+
+def _bootstraps(asked: bool | None, device: str) -> bool | None:
+    """Whether to bootstrap, None for where it costs least; devices, which must be there, cannot."""
+    if asked is not None:
+        asked = truth(asked, "bootstrap", _ACTION)
+    if device_name(device, _ACTION) == CPU:
+        return asked
+    open_device(device)
+    if asked:
+        raise DeviceOperationError(
+            f"cannot {_ACTION} for a device: devices have no bootstrap; leave out bootstrap=True, "
+            "or compile for the CPU, device='cpu'"
+        )
+    return False
+
+
+def _for_device(program: Program, device: str) -> Program:
+    """The program as its evaluators run it on a device."""
+    require_device(program, device)
+    return replace(program, device=device)
 
 
 def _planned(task: Task, log_n: int | None, key_budget: int | None, bootstrap: bool | None) -> Plan:

@@ -37,6 +37,7 @@ from cloakwork.runtime.costs import comparable
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes.base import SlotScheme, levels_of
+from cloakwork.schemes.devices import CPU
 
 # A level is worth more rotations than any plan has.
 _LEVELS_FIRST = 1e6
@@ -55,6 +56,8 @@ class Executor(TensorRunner, Protocol):
     def scheme(self) -> SlotScheme: ...
     @property
     def memory_limit(self) -> int: ...
+    @property
+    def device(self) -> str: ...
     def fitted(self, program: SlotProgram) -> SlotProgram: ...
     def run(
         self,
@@ -207,6 +210,9 @@ def _with_levels(executor: Executor, refreshing: Refreshing, node: Node, title: 
 
 def _by_rows(executor: Executor, node: Node, title: str) -> Lowered | None:
     """The plan of a product of matrices that lie by rows, where there are keys for it."""
+    if executor.device != CPU:
+        # It takes rotated products, which devices lack.
+        return None
     lowered = product_of_rows(title, [node], executor.parameters.slots)
     with suppress(KeyBudgetError):
         if lowered is not None and executor.fitted(lowered.program) is lowered.program:

@@ -7,7 +7,7 @@ import math
 import os
 import secrets
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from cloakwork.base.progress import progress_bar
 from cloakwork.base.record import Fields, Record
 from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import (
+    DeviceOperationError,
     InvalidArgumentError,
     InvalidParametersError,
     KeyBudgetError,
@@ -47,6 +48,7 @@ from cloakwork.runtime.encrypted import KEY_ID_BYTES, read_key_id
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.load import Saved
 from cloakwork.runtime.memory import predicted_peak_bytes, require_memory, threads_within
+from cloakwork.runtime.on_device import run_on_device
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.base import (
@@ -57,7 +59,9 @@ from cloakwork.schemes.base import (
     flooding,
 )
 from cloakwork.schemes.ckks import Ckks, CkksBackend
+from cloakwork.schemes.ckks_device import CkksDeviceBackend
 from cloakwork.schemes.clear_real import ClearReal
+from cloakwork.schemes.devices import CPU, OpenDevice, device_name, open_device
 
 SESSION_KIND = "session file"
 EVALUATOR_KIND = "session evaluator file"
@@ -106,6 +110,12 @@ class _KeyHolder(Unpicklable, Saved):
         return self._scheme
 
     @property
+    def device(self) -> str:
+        """Where programs run: "cpu", or the name of a device."""
+        backend = self._backend
+        return backend.device.name if isinstance(backend, CkksDeviceBackend) else CPU
+
+    @property
     def memory_limit(self) -> int:
         """Bytes that the ciphertexts of one tensor or one run may take."""
         return self._memory_limit
@@ -144,6 +154,8 @@ class _KeyHolder(Unpicklable, Saved):
         threads = threads_within(self._memory_limit, peak, None, f"run {program.title}")
         # Modelled errors are the same in every run.
         threads = threads if self._scheme.encrypts else 1
+        if isinstance(self._backend, CkksDeviceBackend):
+            return run_on_device(program, self._backend, inputs, profile=profile, bounds=bounds)
         return run(program, self._backend, inputs, threads=threads, profile=profile, bounds=bounds)
 
     def load(self, path: str | os.PathLike[str]) -> Tensor:
@@ -200,7 +212,8 @@ class Session(_KeyHolder):
             secure for the depth and precision.
         bound: The largest absolute value that any encrypted number may take. Public.
         backend: "ckks" encrypts; "clear" runs the same programs in float64 and hides
-            nothing.
+            nothing. "cuda" encrypts, too, and runs programs on a GPU, "cuda:1" on the second one,
+            with the same results; "software" runs a GPU's kernels on the CPU, for tests.
         insecure: Whether parameters below 128-bit security are allowed, for tests.
         log_n: Base-2 logarithm of the ring degree; by default the smallest that is secure.
         noise: Whether the clear backend adds the errors that CKKS would have at these
@@ -217,6 +230,8 @@ class Session(_KeyHolder):
         InvalidParametersError: No parameter set serves what is asked.
         InsecureParametersError: The ring asked for is too small for 128-bit security.
         InvalidArgumentError: There is no such backend, or a number is out of range.
+        DeviceUnavailableError: The GPU, or what it takes, is missing.
+        DeviceOperationError: Bootstraps are asked for on a GPU, which has none.
 
     Example:
         >>> import cloakwork as cw
@@ -235,7 +250,7 @@ class Session(_KeyHolder):
         precision: int = 20,
         slots: int | None = None,
         bound: float = 64.0,
-        backend: Literal["ckks", "clear"] = "ckks",
+        backend: str = "ckks",
         insecure: bool = False,
         log_n: int | None = None,
         noise: bool = False,
@@ -248,7 +263,7 @@ class Session(_KeyHolder):
         if slots is not None:
             slots = integer(slots, "slots", _ACTION, least=1, most=MAX_SLOTS)
         bound = positive(bound, "bound", _ACTION)
-        choice(backend, ("ckks", "clear"), "backend", _ACTION)
+        device = _device_of(backend)
         insecure = truth(insecure, "insecure", _ACTION)
         noise = truth(noise, "noise", _ACTION)
         if noise and backend != "clear":
@@ -266,6 +281,11 @@ class Session(_KeyHolder):
             )
         refreshing: Refreshing | None = None
         if truth(bootstrap, "bootstrap", _ACTION):
+            if device is not None:
+                raise DeviceOperationError(
+                    f"cannot make a session on {backend}: devices have no bootstrap; leave out "
+                    "bootstrap=True, or take backend='ckks'"
+                )
             refreshing = session_refreshing(
                 depth, precision, slots=slots, bound=bound, insecure=insecure, log_n=log_n
             )
@@ -275,10 +295,10 @@ class Session(_KeyHolder):
                 depth, precision, slots=slots, bound=bound, insecure=insecure, log_n=log_n
             )
         clear = ClearReal(parameters, refreshing, 0 if noise else None)
-        scheme = Ckks(parameters, refreshing) if backend == "ckks" else clear
+        scheme = clear if backend == "clear" else Ckks(parameters, refreshing)
         limit, budget = _bytes(memory_limit, "memory_limit"), _bytes(key_budget, "key_budget")
         key_id = secrets.token_bytes(KEY_ID_BYTES)
-        self._begin(scheme, bound, scheme.secret_key(), key_id, limit, budget)
+        self._begin(scheme, bound, scheme.secret_key(), key_id, limit, budget, device)
 
     def _begin(
         self,
@@ -288,12 +308,19 @@ class Session(_KeyHolder):
         key_id: bytes,
         memory_limit: int | None = None,
         key_budget: int | None = None,
+        device: OpenDevice | None = None,
     ) -> None:
-        keys: Any = secret
+        made: Any
         if isinstance(scheme, Ckks):
             keys = scheme.keys_for(secret, KeyRequirements())
+            if device is None:
+                made = scheme.backend(keys, cache_bytes=0)
+            else:
+                made = scheme.device_backend(keys, device, cache_bytes=0)
+        else:
+            made = scheme.backend(secret, cache_bytes=0)
         limit = physical_bytes() if memory_limit is None else memory_limit
-        super().__init__(scheme, scheme.backend(keys, cache_bytes=0), key_id, limit)
+        super().__init__(scheme, made, key_id, limit)
         self._secret = secret
         self.bound = bound
         self.key_budget = key_budget
@@ -514,7 +541,9 @@ class Session(_KeyHolder):
     @property
     def key_bytes(self) -> int:
         """Bytes of the evaluation keys made so far."""
-        return int(self._backend.keys.nbytes) if isinstance(self._backend, CkksBackend) else 0
+        backend = self._backend
+        encrypts = isinstance(backend, CkksBackend | CkksDeviceBackend)
+        return int(backend.keys.nbytes) if encrypts else 0
 
     def __repr__(self) -> str:
         return f"Session({self._scheme}, bound={self.bound:g})"
@@ -577,6 +606,19 @@ class SessionEvaluator(_KeyHolder):
 
     def __repr__(self) -> str:
         return f"SessionEvaluator({self._scheme})"
+
+
+def _device_of(backend: object) -> OpenDevice | None:
+    """The device of a session's backend; None for those of the CPU."""
+    if isinstance(backend, str) and backend in {"ckks", "clear"}:
+        return None
+    try:
+        name = device_name(backend, _ACTION)
+    except InvalidArgumentError:
+        name = CPU
+    if name == CPU:
+        choice(backend, ("ckks", "clear", "cuda"), "backend", _ACTION)
+    return open_device(name)
 
 
 def _read_keys(fields: Fields, kind: str, limits: ReadLimits) -> tuple[Ckks, Any, bytes]:

@@ -1,0 +1,446 @@
+"""The CKKS backend on a GPU: slot programs on ciphertexts that stay there for a whole program.
+
+Each operation makes the residues that `schemes.ckks.CkksBackend` makes. Keys go to the device when
+they are first used, and make room for others where they do not fit together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+from cloakwork._native import (
+    WORD_BYTES,
+    Ciphertext,
+    DeviceCiphertext,
+    DeviceEvaluator,
+    DeviceLinearTransform,
+    DeviceParameters,
+    DevicePlaintext,
+    EvaluationKeys,
+    LinearTransform,
+    Parameters,
+)
+from cloakwork.errors import DeviceOperationError
+from cloakwork.programs.bsgs import split
+from cloakwork.programs.keys import required_keys
+from cloakwork.programs.slots import (
+    AddProducts,
+    Basis,
+    Bootstrap,
+    DiagonalProducts,
+    Linear,
+    Operation,
+    PairedBootstrap,
+    Polynomial,
+    RotatedProducts,
+    SlotProgram,
+    State,
+    SwitchProduct,
+    Vector,
+)
+from cloakwork.schemes.base import Backend, Sums
+from cloakwork.schemes.devices import OpenDevice, open_device
+from cloakwork.schemes.transform_cache import (
+    ciphertext_bytes,
+    native_diagonals,
+    transform_bytes,
+)
+
+_Diagonals: TypeAlias = Mapping[int, Vector]
+
+_LACKING = (
+    Bootstrap,
+    PairedBootstrap,
+    RotatedProducts,
+    DiagonalProducts,
+    AddProducts,
+    SwitchProduct,
+)
+# Index tables of a level, of a key's use there, and of a combination: above those of any chain.
+_TABLE_BYTES = 1 << 16
+# Ciphertexts between the steps of one operation: one is relinearised, conjugated and added.
+_BETWEEN = 2
+# The memory of a polynomial does not depend on how large numbers are; small ones fit any modulus.
+_SMALL_BOUND = 2.0**-20
+
+
+def require_device_operations(program: SlotProgram) -> None:
+    """Refuse a program that has an operation which devices lack.
+
+    Args:
+        program: The program.
+
+    Raises:
+        DeviceOperationError: It has one.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input, Neg, Output
+        >>> program = SlotProgram("", 8, (Input("x", 1), Neg(0), Output(1)), (None,) * 3)
+        >>> require_device_operations(program)
+    """
+    for number, operation in enumerate(program.operations):
+        if isinstance(operation, _LACKING):
+            raise DeviceOperationError(
+                f"cannot run {program.title} on a device: devices have no {operation.kind}, which "
+                f"is operation {program.line(number)}; run it on the CPU, device='cpu'"
+            )
+
+
+class CkksDeviceBackend(Backend[DeviceCiphertext]):
+    """Computes on ciphertexts of a device what `schemes.base.Backend` asks for.
+
+    Args:
+        parameters: The parameter set.
+        keys: The evaluation keys; it holds no other key.
+        device: The device.
+        cache_bytes: Bytes that constants and diagonals of linear transforms may take on the device,
+            to be used again; those beyond are encoded and sent whenever they are used.
+
+    Attributes:
+        lost: Whether the device was lost; see `reopen_if_lost`.
+        needed: Bytes that programs take which ran before; see `runtime.on_device.device_bytes`.
+
+    Example:
+        >>> import numpy as np
+        >>> from cloakwork._native import SecretKey
+        >>> from cloakwork.schemes.devices import open_device
+        >>> p = Parameters(levels=1, log_n=10, insecure=True)
+        >>> secret = SecretKey.generate(p)
+        >>> keys = secret.evaluation_keys(
+        ...     relinearisation_level=None, rotations={}, conjugation_level=None)
+        >>> backend = CkksDeviceBackend(p, keys, open_device("software"))
+        >>> x = secret.encrypt(p.encode(np.full(p.slots, 0.5), level=1, bound=1.0))
+        >>> doubled = backend.fetch(backend.add(backend.send(x), backend.send(x)))
+        >>> bool(abs(secret.decrypt(doubled, doubled.estimate).decode_real()[0] - 1) < 1e-4)
+        True
+    """
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        keys: EvaluationKeys,
+        device: OpenDevice,
+        *,
+        cache_bytes: int = 0,
+    ) -> None:
+        self.parameters = parameters
+        self.keys = keys
+        self.lost = False
+        self.needed: WeakKeyDictionary[SlotProgram, int] = WeakKeyDictionary()
+        self._cache_bytes = cache_bytes
+        self._begin(device)
+
+    def _begin(self, device: OpenDevice) -> None:
+        self.device = device
+        self._tables = DeviceParameters(device.native, self.parameters)
+        self._evaluator = DeviceEvaluator(self._tables, self.keys)
+        self._space = _Space(self._cache_bytes)
+        self._plaintexts = _DevicePlaintexts(self.parameters, self._tables, self._space)
+        self._transforms = _DeviceTransforms(self.parameters, self._tables, self._space)
+
+    def reopen_if_lost(self) -> None:
+        """Where the device was lost, open it again: tables, keys and diagonals are sent anew.
+
+        Raises:
+            DeviceUnavailableError: It is not there any more.
+        """
+        if self.lost:
+            self._begin(open_device(self.device.name))
+            self.lost = False
+
+    def extend_keys(self, keys: EvaluationKeys) -> None:
+        """Take in further evaluation keys of the same secret key.
+
+        Raises:
+            KeyMismatchError: They belong to another secret key.
+        """
+        self.keys.extend(keys)
+        self._evaluator = self._evaluator.extended(keys)
+
+    def require(self, program: SlotProgram, needed: int) -> None:
+        """Make room for a program, which is about to run.
+
+        Args:
+            program: The program.
+            needed: Bytes that its values and operations take at once; see `working_bytes`.
+
+        Raises:
+            DeviceOperationError: It has an operation which devices lack.
+            MemoryBudgetError: The device has too little memory.
+        """
+        require_device_operations(program)
+        levels = {state.level for state in program.states if state.level is not None}
+        for level in levels:
+            # The tables of a level are made when it is first asked for.
+            self._tables.working_bytes(level)
+        polynomial = ciphertext_bytes(self.parameters, max(levels, default=0)) // 2
+        # Beside those that are kept one at a time is on the device, or one imaginary unit.
+        plaintexts = 2 * polynomial
+        total = needed + self._largest_key(program) + plaintexts + _TABLE_BYTES * (4 + len(levels))
+        self._evaluator.require(total)
+        native = self.device.native
+        self._space.spare = max(0, native.budget - native.used - total)
+
+    def working_bytes(self, program: SlotProgram, operation: Operation) -> int:
+        """Bytes that an operation of a program works in on the device, keys apart.
+
+        Args:
+            program: The program.
+            operation: One that works on a value.
+        """
+        level = _level(program, operation)
+        match operation:
+            case Linear(diagonals=diagonals, baby_steps=baby_steps):
+                steps = split(diagonals, self.parameters.slots, baby_steps)
+                babies = len(steps.baby) + 1
+                streamed = min(babies, len(steps.numbers))
+                nbytes = transform_bytes(self.parameters, steps, level)
+                limbs = nbytes // (len(steps.numbers) * self.parameters.n * WORD_BYTES)
+                return self._tables.transform_working_bytes(level, babies, streamed, limbs)
+            case Polynomial(coefficients=coefficients, basis=basis):
+                slots = self.parameters.slots
+                fresh = self.parameters.estimate(slots, level=level, bound=_SMALL_BOUND).encrypted()
+                return self._tables.polynomial_bytes(fresh, coefficients, basis)
+            case _:
+                between = _BETWEEN * ciphertext_bytes(self.parameters, level)
+                return self._tables.working_bytes(level) + between
+
+    def bytes_at(self, state: State) -> int:
+        """Bytes of a value of degree 1 in a state."""
+        return ciphertext_bytes(self.parameters, state.level or 0)
+
+    def _largest_key(self, program: SlotProgram) -> int:
+        needed = required_keys(program)
+        levels = [*needed.rotations.values()]
+        levels += [
+            each
+            for each in (needed.relinearisation_level, needed.conjugation_level)
+            if each is not None
+        ]
+        if not levels:
+            return 0
+        # Whoever made the keys may have made them for higher levels.
+        return self.parameters.evaluation_key_bytes(self.parameters.levels)
+
+    def send(self, value: Ciphertext) -> DeviceCiphertext:
+        """A ciphertext sent to the device."""
+        return self._tables.send(value)
+
+    def fetch(self, value: DeviceCiphertext) -> Ciphertext:
+        """A ciphertext of the device, once all work on it is done."""
+        return value.fetch()
+
+    def bounded(self, value: DeviceCiphertext, bound: float) -> DeviceCiphertext:
+        return value.with_bound(bound)
+
+    def add(self, left: DeviceCiphertext, right: DeviceCiphertext) -> DeviceCiphertext:
+        return self._evaluator.add(left, right)
+
+    def subtract(self, left: DeviceCiphertext, right: DeviceCiphertext) -> DeviceCiphertext:
+        if left.degree < right.degree:
+            return self._evaluator.add(left, self._evaluator.negate(right))
+        return self._evaluator.sub(left, right)
+
+    def add_constant(self, value: DeviceCiphertext, constant: Vector) -> DeviceCiphertext:
+        plaintext = self._plaintexts.of(constant, value.level, value.scale, self._evaluator)
+        return self._evaluator.add_plain(value, plaintext)
+
+    def multiply(self, left: DeviceCiphertext, right: DeviceCiphertext) -> DeviceCiphertext:
+        return self._evaluator.multiply(left, right)
+
+    def multiply_lazily(self, left: DeviceCiphertext, right: DeviceCiphertext) -> DeviceCiphertext:
+        return self._evaluator.multiply_lazily(left, right)
+
+    def multiply_constant(self, value: DeviceCiphertext, constant: Vector) -> DeviceCiphertext:
+        scale = self.parameters.matching_scale(value.level, value.scale)
+        plaintext = self._plaintexts.of(constant, value.level, scale, self._evaluator)
+        return self._evaluator.multiply_plain(value, plaintext)
+
+    def negate(self, value: DeviceCiphertext) -> DeviceCiphertext:
+        return self._evaluator.negate(value)
+
+    def filled(self, value: DeviceCiphertext, constant: Vector) -> DeviceCiphertext:
+        nothing = self._evaluator.multiply_integer(value, 0)
+        return self.add_constant(nothing, constant)
+
+    def multiply_imaginary(self, value: DeviceCiphertext) -> DeviceCiphertext:
+        return self._evaluator.multiply_imaginary(value)
+
+    def twice_real(self, value: DeviceCiphertext) -> DeviceCiphertext:
+        if value.degree == 2:
+            value = self._evaluator.relinearize(value)
+        return self._evaluator.add(value, self._evaluator.conjugate(value))
+
+    def rotate(self, value: DeviceCiphertext, steps: int) -> DeviceCiphertext:
+        return self.rotate_many(value, [steps])[0]
+
+    def rotate_many(self, value: DeviceCiphertext, steps: Sequence[int]) -> list[DeviceCiphertext]:
+        """The rotations by each of the steps, which share the decomposition (hoisting)."""
+        if value.degree == 2:
+            value = self._evaluator.relinearize(value)
+        return self._evaluator.rotate_hoisted(value, steps)
+
+    def linear(
+        self, value: DeviceCiphertext, diagonals: _Diagonals, baby_steps: int
+    ) -> DeviceCiphertext:
+        transform = self._transforms.of(
+            diagonals, value.level, value.scale, baby_steps, self._evaluator
+        )
+        return self._evaluator.linear_transform(value, transform)
+
+    def polynomial(
+        self, value: DeviceCiphertext, coefficients: Sequence[float], basis: Basis
+    ) -> DeviceCiphertext:
+        return self._evaluator.polynomial(value, coefficients, basis)
+
+    def rotated_products(
+        self, left: Sequence[DeviceCiphertext], right: Sequence[DeviceCiphertext], step: int
+    ) -> Any:
+        raise _lacking("rotated_products")
+
+    def diagonal_products(
+        self, left: Sequence[DeviceCiphertext], right: Sequence[DeviceCiphertext], step: int
+    ) -> Any:
+        raise _lacking("diagonal_products")
+
+    def add_products(self, left: Any, right: Any) -> Any:
+        raise _lacking("add_products")
+
+    def switch_product(self, products: Any, steps: int) -> DeviceCiphertext:
+        raise _lacking("switch_product")
+
+    def bootstrap(self, value: DeviceCiphertext, level: int) -> DeviceCiphertext:
+        raise _lacking("bootstrap")
+
+    def bootstrap_pair(
+        self, left: DeviceCiphertext, right: DeviceCiphertext, level: int
+    ) -> Sequence[DeviceCiphertext]:
+        raise _lacking("paired_bootstrap")
+
+    def weighted_sums(
+        self, values: Sequence[DeviceCiphertext], weights: Vector, offsets: Vector
+    ) -> Sums:
+        return Sums(self._evaluator.weighted_sums(values, weights.ravel(), offsets))
+
+    def rescale(self, value: DeviceCiphertext) -> DeviceCiphertext:
+        return self._evaluator.relinearize_and_rescale(value)
+
+    def drop_level(self, value: DeviceCiphertext, level: int) -> DeviceCiphertext:
+        return self._evaluator.align(value, level)
+
+
+class _Space:
+    """Bytes of a device for what is used again.
+
+    Args:
+        budget: Bytes at most.
+
+    Attributes:
+        spare: Bytes of the device that the program at hand does not need.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self._left = budget
+        self.spare = 0
+
+    def take(self, nbytes: int) -> bool:
+        """Whether so many bytes are left; then they are taken."""
+        fits = nbytes <= min(self._left, self.spare)
+        if fits:
+            self._left -= nbytes
+            self.spare -= nbytes
+        return fits
+
+
+class _DevicePlaintexts:
+    """Constants encoded for a device, where those that fit stay.
+
+    Args:
+        parameters: The parameter set.
+        tables: The same on the device.
+        space: Where those that stay have their bytes from.
+    """
+
+    def __init__(self, parameters: Parameters, tables: DeviceParameters, space: _Space) -> None:
+        self._parameters = parameters
+        self._tables = tables
+        self._space = space
+        # The constants stay with their plaintexts, so that no other vector takes their identity.
+        self._kept: dict[tuple[int, int, float], tuple[Vector, DevicePlaintext]] = {}
+
+    def of(
+        self, constant: Vector, level: int, scale: float, evaluator: DeviceEvaluator
+    ) -> DevicePlaintext:
+        """A constant encoded at a level and scale."""
+        key = (id(constant), level, scale)
+        if key in self._kept:
+            return self._kept[key][1]
+        made = self._parameters.encode(constant, level=level, scale=scale)
+        nbytes = ciphertext_bytes(self._parameters, level) // 2
+        kept = self._space.take(nbytes)
+        if kept:
+            evaluator.require(nbytes)
+        sent = self._tables.send_plaintext(made)
+        if kept:
+            self._kept[key] = (constant, sent)
+        return sent
+
+
+class _DeviceTransforms:
+    """Linear transforms, of which those that fit stay on a device.
+
+    Args:
+        parameters: The parameter set.
+        tables: The same on the device.
+        space: Where those that stay have their bytes from.
+    """
+
+    def __init__(self, parameters: Parameters, tables: DeviceParameters, space: _Space) -> None:
+        self._parameters = parameters
+        self._tables = tables
+        self._space = space
+        # The diagonals stay with their transform, so that no other mapping takes their identity.
+        self._kept: dict[tuple[int, int, int], tuple[_Diagonals, DeviceLinearTransform]] = {}
+
+    def of(
+        self,
+        diagonals: _Diagonals,
+        level: int,
+        scale: float,
+        baby_steps: int,
+        evaluator: DeviceEvaluator,
+    ) -> DeviceLinearTransform:
+        """The transform with these diagonals of a value at a level and scale."""
+        key = (id(diagonals), level, baby_steps)
+        if key in self._kept:
+            return self._kept[key][1]
+        # Whether it stays or not, its encoded diagonals are not needed on the host.
+        made = LinearTransform.streamed(
+            self._parameters,
+            native_diagonals(diagonals),
+            slots=self._parameters.slots,
+            level=level,
+            scale=self._parameters.matching_scale(level, scale),
+            baby_steps=baby_steps,
+        )
+        steps = split(diagonals, self._parameters.slots, baby_steps)
+        nbytes = transform_bytes(self._parameters, steps, level) + _TABLE_BYTES
+        if not self._space.take(nbytes):
+            return self._tables.stream_transform(made)
+        evaluator.require(nbytes)
+        kept = self._tables.send_transform(made)
+        self._kept[key] = (diagonals, kept)
+        return kept
+
+
+def _lacking(kind: str) -> DeviceOperationError:
+    """The refusal of an operation by a caller who has not asked `require_device_operations`."""
+    return DeviceOperationError(f"cannot run {kind} on a device: devices lack it; use the CPU")
+
+
+def _level(program: SlotProgram, operation: Operation) -> int:
+    """The level of the operands of an operation, which is that of its highest."""
+    levels = (program.states[number].level for number in operation.operands)
+    return max((level for level in levels if level is not None), default=0)

@@ -1,0 +1,115 @@
+"""Devices that programs may run on, by their names."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from dataclasses import dataclass, field
+
+from cloakwork._native import Device
+from cloakwork.base.arguments import shown
+from cloakwork.errors import DeviceLostError, InvalidArgumentError
+
+CPU = "cpu"
+# The kernels of a GPU on the processor, for tests; slower than the engine of the processor.
+SOFTWARE = "software"
+_CUDA = re.compile(r"cuda(?::(\d{1,4}))?")
+_BUDGET = "CLOAKWORK_DEVICE_BYTES"
+# More than a test uses.
+_SOFTWARE_BYTES = 1 << 34
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenDevice:
+    """A device of this process.
+
+    Args:
+        name: What it was asked for by.
+        native: The device.
+        turn: Held by the one program that runs there.
+    """
+
+    name: str
+    native: Device
+    turn: threading.Lock = field(default_factory=threading.Lock)
+
+
+def device_name(value: object, action: str) -> str:
+    """The name of a device, where it is one; whether the device is there is not asked.
+
+    Args:
+        value: "cpu", "cuda", "cuda:1" for the second GPU, or "software", which is for tests.
+        action: What the caller is about to do, for the message of an error.
+
+    Raises:
+        InvalidArgumentError: It is not the name of a device.
+
+    Example:
+        >>> device_name("cuda:1", "run")
+        'cuda:1'
+    """
+    if isinstance(value, str) and (value in {CPU, SOFTWARE} or _CUDA.fullmatch(value)):
+        return value
+    raise InvalidArgumentError(
+        f"cannot {action}: expected a device to be cpu, cuda, or cuda:1 for the second GPU, got "
+        f"{shown(value)}"
+    )
+
+
+def open_device(name: str) -> OpenDevice:
+    """A device by its name, opened once for each process.
+
+    Of its memory nine tenths of what is free may be used, or as many bytes as the environment
+    variable CLOAKWORK_DEVICE_BYTES says.
+
+    Args:
+        name: That of a GPU, or "software".
+
+    Raises:
+        DeviceUnavailableError: The GPU, its driver or CUDA's run-time compiler is missing.
+        InvalidArgumentError: The environment variable is not a number of bytes.
+
+    Example:
+        >>> open_device("software").native.name
+        'software device'
+    """
+    # A forked process cannot use what its parent has opened.
+    key = (os.getpid(), name)
+    with _opening:
+        found = _opened.get(key)
+        if found is None or not _is_alive(found.native):
+            found = _opened[key] = OpenDevice(name, _made(name))
+        return found
+
+
+_opening = threading.Lock()
+_opened: dict[tuple[int, str], OpenDevice] = {}
+
+
+def _is_alive(device: Device) -> bool:
+    try:
+        device.synchronize()
+    except DeviceLostError:
+        return False
+    return True
+
+
+def _made(name: str) -> Device:
+    budget = _budget()
+    if name == SOFTWARE:
+        return Device.software(_SOFTWARE_BYTES if budget is None else budget)
+    found = _CUDA.fullmatch(name)
+    assert found is not None
+    return Device.cuda(int(found[1] or 0), budget)
+
+
+def _budget() -> int | None:
+    asked = os.environ.get(_BUDGET, "").strip()
+    if not asked:
+        return None
+    if not re.fullmatch(r"\d{1,18}", asked):
+        raise InvalidArgumentError(
+            f"cannot open a device: expected {_BUDGET} to be a number of bytes, got {asked!r:.40}"
+        )
+    return int(asked)

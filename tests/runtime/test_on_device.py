@@ -1,0 +1,177 @@
+"""Evaluators, compiled programs and sessions that run on a device."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cloakwork as cw
+from cloakwork.errors import (
+    DeviceOperationError,
+    DeviceUnavailableError,
+    InvalidArgumentError,
+    MemoryBudgetError,
+    RunCancelledError,
+)
+from cloakwork.programs.slots import RotatedProducts, SlotProgram
+from cloakwork.runtime.executor import run
+from cloakwork.schemes.devices import device_name, open_device
+from tests.devices import needs_software, without_gpu
+from tests.families import BITS, CIRCUITS, NETWORKS, TENSORS, Family
+
+RNG = np.random.default_rng(18)
+
+
+def _small_session(backend: str) -> cw.Session:
+    return cw.Session(depth=2, backend=backend, log_n=10, insecure=True)
+
+
+@without_gpu
+def test_a_gpu_that_is_missing_is_named_wherever_it_is_asked_for() -> None:
+    missing = "cannot use a GPU|cannot start a GPU"
+    with pytest.raises(DeviceUnavailableError, match=missing):
+        cw.Session(backend="cuda")
+    with pytest.raises(DeviceUnavailableError, match=missing):
+        cw.compile(lambda x: x * x, (3,), device="cuda:1")
+    _, evaluator = TENSORS.keys()
+    with pytest.raises(DeviceUnavailableError, match="run on the CPU"):
+        evaluator.device = "cuda"
+    assert evaluator.device == "cpu"
+
+
+@pytest.mark.parametrize("value", ["gpu", "cuda:", "cuda:-1", "CUDA", 0, None])
+def test_what_is_not_the_name_of_a_device_is_refused(value: object) -> None:
+    with pytest.raises(InvalidArgumentError, match="cuda:1 for the second GPU"):
+        device_name(value, "run")
+
+
+def test_sessions_name_their_backends() -> None:
+    with pytest.raises(InvalidArgumentError, match="one of ckks, clear, cuda"):
+        cw.Session(backend="gpu")
+    with pytest.raises(InvalidArgumentError, match="one of ckks, clear, cuda"):
+        cw.Session(backend="cpu")
+
+
+@needs_software
+@pytest.mark.parametrize("family", [TENSORS, NETWORKS], ids=str)
+def test_an_evaluator_makes_the_same_bytes_on_a_device(family: Family) -> None:
+    client, evaluator = family.program.keygen()
+    inputs = client.encrypt(**family.arguments)
+    expected, name = evaluator.run(inputs).to_bytes(), evaluator._file_name
+    evaluator.device = "software"
+    assert evaluator.device == "software"
+    made = evaluator.run(inputs)
+    assert made.to_bytes() == expected
+    assert family.is_right(client.decrypt(made))
+    assert evaluator._file_name == name
+    evaluator.device = "cpu"
+    assert evaluator.run(inputs).to_bytes() == expected
+
+
+@needs_software
+def test_functions_compiled_for_a_device_run_there() -> None:
+    a, b = RNG.uniform(-1, 1, (4, 4)), RNG.uniform(-1, 1, (4, 4))
+
+    def attention(a: cw.Tensor, b: cw.Tensor) -> cw.Tensor:
+        return cw.einsum("ij,jk->ik", a, b) * cw.einsum("ij->i", a)[:, None]
+
+    program = cw.compile(attention, (4, 4), (4, 4), device="software", log_n=11, insecure=True)
+    assert program.device == "software"
+    assert isinstance(program.body, SlotProgram)
+    assert not any(isinstance(each, RotatedProducts) for each in program.body.operations)
+    client, evaluator = program.keygen()
+    inputs = client.encrypt(a, b)
+    made = evaluator.run(inputs)
+    evaluator.device = "cpu"
+    assert evaluator.run(inputs).to_bytes() == made.to_bytes()
+    expected = (a @ b) * a.sum(axis=1)[:, None]
+    assert np.abs(client.decrypt(made) - expected).max() < 2**-15
+    assert np.abs(program.run_clear(a, b) - expected).max() < 2**-15
+
+
+@needs_software
+def test_a_program_with_bootstraps_is_not_compiled_for_a_device() -> None:
+    with pytest.raises(DeviceOperationError, match="devices have no bootstrap"):
+        cw.compile(lambda x: x * x, (3,), device="software", bootstrap=True)
+    with pytest.raises(DeviceOperationError, match="devices have no bootstrap"):
+        cw.Session(backend="software", bootstrap=True)
+
+
+EINSUMS: dict[str, tuple[tuple[int, ...], ...]] = {
+    "ij,jk->ik": ((4, 4), (4, 4)),
+    "ij->j": ((4, 8),),
+    "ij->ji": ((4, 4),),
+    "i,i->": ((8,), (8,)),
+    "bij,bjk->bik": ((2, 3, 3), (2, 3, 3)),
+}
+
+
+@needs_software
+@pytest.mark.parametrize("expression", EINSUMS)
+def test_a_session_computes_einsums_on_a_device(expression: str) -> None:
+    arrays = [RNG.uniform(-1, 1, shape) for shape in EINSUMS[expression]]
+    session = _small_session("software")
+    assert session.device == "software"
+    operands = [session.encrypt(array, bound=1.0) for array in arrays]
+    result = cw.einsum(expression, *operands)
+    assert np.abs(session.decrypt(result) - np.einsum(expression, *arrays)).max() < 2**-12
+    # Whoever reads a matrix the other way needs no key.
+    assert (session.key_bytes > 0) == (expression != "ij->ji")
+    # The very program on the CPU, with the very keys.
+    program = result.program
+    assert program is not None
+    inputs = [value for operand in operands for value in operand.values]
+    cpu = session.scheme.backend(session._backend.keys, cache_bytes=0)
+    expected = run(program, cpu, inputs)
+    without_bounds = session.run(program, inputs)
+    assert [each.to_bytes() for each in without_bounds] == [each.to_bytes() for each in expected]
+
+
+@needs_software
+@pytest.mark.parametrize("family", [CIRCUITS, BITS], ids=str)
+def test_programs_over_integers_and_bits_run_on_the_cpu_alone(family: Family) -> None:
+    _, evaluator = family.keys()
+    with pytest.raises(DeviceOperationError, match="expected a program over reals"):
+        evaluator.device = "software"
+    assert evaluator.device == "cpu"
+
+
+@needs_software
+def test_runs_by_files_are_on_cpus(tmp_path: Path) -> None:
+    client, evaluator = TENSORS.program.keygen()
+    evaluator.device = "software"
+    with pytest.raises(InvalidArgumentError, match="set the evaluator's device to 'cpu'"):
+        evaluator.run(client.encrypt(**TENSORS.arguments), folder=tmp_path)
+
+
+@needs_software
+def test_a_run_on_a_device_can_be_cancelled() -> None:
+    client, evaluator = TENSORS.program.keygen()
+    evaluator.device = "software"
+    cancel = threading.Event()
+    cancel.set()
+    with pytest.raises(RunCancelledError):
+        evaluator.run(client.encrypt(**TENSORS.arguments), cancel=cancel)
+
+
+@needs_software
+def test_the_environment_says_how_much_of_a_device_may_be_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cloakwork.schemes.devices._opened", {})
+    monkeypatch.setenv("CLOAKWORK_DEVICE_BYTES", "1000000")
+    assert open_device("software").native.budget == 1_000_000
+    assert open_device("software") is open_device("software")
+    client, evaluator = TENSORS.program.keygen()
+    evaluator.device = "software"
+    profile = cw.Profile()
+    with pytest.raises(MemoryBudgetError, match="of device memory"):
+        evaluator.run(client.encrypt(**TENSORS.arguments), profile=profile)
+    assert not profile.operations
+    monkeypatch.setattr("cloakwork.schemes.devices._opened", {})
+    monkeypatch.setenv("CLOAKWORK_DEVICE_BYTES", "much")
+    with pytest.raises(InvalidArgumentError, match="CLOAKWORK_DEVICE_BYTES"):
+        open_device("software")
