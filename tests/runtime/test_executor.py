@@ -24,6 +24,7 @@ from cloakwork.programs.slots import (
     Mul,
     Neg,
     Output,
+    PairedBootstrap,
     Polynomial,
     Rescale,
     Rotate,
@@ -150,6 +151,24 @@ def test_a_failure_names_the_users_line(threads: int) -> None:
     assert caught.value.__notes__ == [
         "in model, operation %1 = rotate %0 by 7 and 2 more rotations made with it, from model.py:7"
     ]
+
+
+def test_a_failure_of_two_bootstraps_at_once_names_both() -> None:
+    class Broken(ClearBackend):
+        def bootstrap_pair(
+            self, left: ClearVector, right: ClearVector, level: int
+        ) -> Sequence[ClearVector]:
+            raise ArithmeticError("no")
+
+    builder = Builder("model", SLOTS)
+    x, y = (builder.append(Input(name, 1)) for name in "xy")
+    for one, other in ((x, y), (y, x)):
+        builder.append(Output(builder.append(PairedBootstrap(one, 1, 4, other))))
+    with pytest.raises(ArithmeticError) as caught:
+        run(builder.finish(), Broken(), [ClearVector(X, 1), ClearVector(Y, 1)])
+    [note] = caught.value.__notes__
+    assert note.startswith("in model, operation %2 = paired_bootstrap %0 %1")
+    assert note.endswith("and 1 more done with it")
 
 
 def chains(count: int, length: int) -> SlotProgram:

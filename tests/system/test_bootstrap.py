@@ -1,7 +1,5 @@
 """Depth without end: compiled functions and sessions that bootstrap, on small insecure rings."""
 
-import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -57,37 +55,13 @@ def test_sixty_squarings_and_additions() -> None:
     assert error < stated < 2.0**-14
 
 
-def random_function(rng: random.Random) -> Callable[[Any, Any], Any]:
-    """Products and sums of two tensors, deeper than the chain, whose values stay within 1."""
-    steps = [(rng.choice("psr"), rng.randrange(3), rng.randrange(2)) for _ in range(18)]
-
-    def function(x: Any, y: Any) -> Any:
-        values = [x, y, x]
-        for kind, first, second in steps:
-            a, b = values[-1 - first], values[-1 - second]
-            if kind == "p":
-                made = a * b * 0.8 + 0.1
-            elif kind == "s":
-                made = (a + b) * 0.5
-            else:
-                made = (a * a - b * b) * 0.4 + 0.2
-            values.append(made)
-        return values[-1]
-
-    return function
-
-
-@pytest.mark.parametrize(
-    "seed", [0, 5, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3, 4))]
-)
-def test_random_programs_deeper_than_their_chain(seed: int) -> None:
-    function = random_function(random.Random(seed))
-    specs = [cw.Spec((SLOTS,), bound=0.9)] * 2
-    program = cw.compile(function, *specs, **{**SMALL, "precision": 13})
-    assert bootstraps(program) > 0
-    generator = np.random.default_rng(seed)
-    error, stated = error_of(program, *generator.uniform(-0.9, 0.9, (2, SLOTS)))
-    assert error < stated
+@pytest.mark.slow
+def test_sixty_squarings_and_additions_at_full_security() -> None:
+    program = cw.compile(squarings, cw.Spec((1 << 15,), bound=0.5), precision=14)
+    assert not program.scheme.insecure
+    assert bootstraps(program) == 5
+    error, stated = error_of(program, np.linspace(-0.5, 0.5, 1 << 15))
+    assert error < stated < 2.0**-14
 
 
 def deep(x: Any) -> Any:
@@ -231,8 +205,18 @@ def test_a_tensor_is_refreshed_by_hand(session: cw.Session) -> None:
 
 def test_a_value_that_may_exceed_the_bound_is_refused(session: cw.Session) -> None:
     doubled = session.encrypt([1.0]) + session.encrypt([1.0])
-    with pytest.raises(ValueOutOfRangeError, match="exceeds the bound"):
+    with pytest.raises(ValueOutOfRangeError, match=r"exceeds the bound 1 that .* with bound=2,"):
         doubled.bootstrap()
+
+
+def test_values_that_outgrow_the_bound_are_not_refreshed_by_themselves() -> None:
+    session = cw.Session(bootstrap=True, precision=8, bound=4.0, log_n=8, insecure=True)
+    value = session.encrypt([1.0], bound=1.25)
+    spent = value
+    while spent.level > 3:
+        spent = spent * value
+    with pytest.raises(ValueOutOfRangeError, match="exceeds the bound 4 that bootstraps"):
+        spent * value
 
 
 def test_an_evaluator_without_the_keys_names_them() -> None:

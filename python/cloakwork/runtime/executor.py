@@ -284,7 +284,7 @@ class _Execution(Generic[V]):
         origin = self._program.origins[first]
         place = f"in {self._program.title}, operation {self._program.line(first)}"
         if others:
-            what = "rotations made" if len({*map(self._kind, numbers)}) == 1 else "done"
+            what = "rotations made" if {*map(self._kind, numbers)} == {"rotate"} else "done"
             place += f" and {len(others)} more {what} with it"
         return f"{place}, from {origin}" if origin else place
 

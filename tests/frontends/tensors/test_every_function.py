@@ -27,6 +27,8 @@ ENCRYPTED_ROWS = 20
 BITS = 10
 # More than double rounding of sums of a few numbers up to 100.
 _ROUNDING = 1e-9
+# What rows are multiplied by in the clear.
+_WEIGHTS = np.array([[0.5, -1.0], [0.25, 2.0], [-1.5, 0.75], [1.0, 1.0]])
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,31 @@ def _layer_norm(x: Array) -> Array:
     return np.asarray(away / np.sqrt(x.var(axis=-1, keepdims=True) + 0.1))
 
 
+def _matrices(x: Any) -> Any:
+    """Each row as a matrix."""
+    return x.reshape(len(x), 2, 2)
+
+
+def _trace(x: Any) -> Any:
+    return np.trace(x.T.reshape(2, 2, len(x)))
+
+
+def _joined(*parts: Any) -> Any:
+    return np.concatenate(parts, axis=1)
+
+
+def _stacked(*parts: Any) -> Any:
+    return np.stack(parts, axis=1)
+
+
+def _padded(x: Any) -> Any:
+    return np.pad(x, ((0, 0), (1, 2)), constant_values=0.5)
+
+
+def _product(x: Any, y: Any) -> Any:
+    return _matrices(x) @ _matrices(y)
+
+
 def _known(name: str) -> Case:
     """A function of single numbers, by its name."""
 
@@ -123,6 +150,17 @@ CASES: Mapping[str, Case] = {
     "where": _compared(
         lambda x: np.where(x > 0, 0.5 * x, -2.0), lambda x: np.where(x > 0, 0.5 * x, -2.0)
     ),
+    **{each.__name__: Case(each, each, 2) for each in (np.add, np.subtract, np.multiply)},
+    "negative": Case(np.negative, np.negative),
+    "square": Case(np.square, np.square),
+    "matmul": Case(_product, _product, 2),
+    "dot": Case(lambda x: np.dot(x, _WEIGHTS), lambda x: np.dot(x, _WEIGHTS)),
+    "trace": Case(_trace, _trace),
+    "sum": Case(lambda x: np.sum(x, axis=-1), lambda x: x.sum(axis=-1)),
+    "mean": Case(lambda x: np.mean(x, axis=-1), lambda x: x.mean(axis=-1)),
+    "concatenate": Case(_joined, _joined, 2),
+    "stack": Case(_stacked, _stacked, 2),
+    "pad": Case(_padded, _padded),
     "var": Case(lambda x: x.var(axis=-1), lambda x: x.var(axis=-1)),
     "std": Case(lambda x: np.sqrt(cw.within(x.var(axis=-1), 0.01, 3.0)), lambda x: x.std(axis=-1)),
     "softmax": Case(cw.softmax, _softmax),

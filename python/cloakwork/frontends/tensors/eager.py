@@ -11,7 +11,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from cloakwork._native import Parameters
-from cloakwork.errors import InvalidParametersError, KeyBudgetError, LevelExhaustedError
+from cloakwork.base.arguments import above
+from cloakwork.errors import (
+    InvalidParametersError,
+    KeyBudgetError,
+    LevelExhaustedError,
+    ValueOutOfRangeError,
+)
 from cloakwork.frontends.tensors.tensor import Tensor, TensorRunner
 from cloakwork.plan.functions.approximate import approximated
 from cloakwork.plan.functions.intervals import Interval, intervals_of
@@ -43,6 +49,8 @@ from cloakwork.schemes.devices import CPU
 _LEVELS_FIRST = 1e6
 # Levels by which operands are lifted to learn how many they lack.
 _LIFT = 1000
+# Of bounds, which are sums and products of doubles.
+_ROUNDING = 1e-9
 # By which functions on the way are off, as far as ranges of later numbers go.
 _BITS = 20
 
@@ -145,6 +153,7 @@ def refreshed(executor: Executor, tensor: Tensor) -> Tensor:
         InvalidParametersError: The parameters have no levels for it.
         LevelExhaustedError: Fewer levels are left than it takes.
         MissingKeyError: The evaluator lacks a key.
+        ValueOutOfRangeError: A number may be larger than bootstraps are made for.
     """
     return _refreshed_together(executor, [tensor])[0]
 
@@ -166,6 +175,7 @@ def _refreshed_together(executor: Executor, tensors: Sequence[Tensor]) -> list[T
                 f"cannot bootstrap: it takes {least} levels of its own, the tensor has "
                 f"{tensor.level} left; bootstrap earlier"
             )
+        _require_refreshable(tensor, refreshing.bound)
         for number in range(len(tensor.values)):
             spent = builder.append(Input(f"x{place}.{number}", tensor.level), tensor.layout)
             fresh = builder.append(Bootstrap(spent, least, level), tensor.layout)
@@ -184,6 +194,20 @@ def _refreshed_together(executor: Executor, tensors: Sequence[Tensor]) -> list[T
         )
         for tensor in tensors
     ]
+
+
+def _require_refreshable(tensor: Tensor, bound: float) -> None:
+    """Refuse a tensor that a bootstrap may make arbitrary numbers of."""
+    if not tensor.encrypted:
+        return
+    largest = max(float(value.bound) for value in tensor.values)
+    if largest > bound * (1 + _ROUNDING):
+        needed = above(largest, bound)
+        raise ValueOutOfRangeError(
+            f"cannot bootstrap: by the bounds of what was encrypted a value of up to {needed} "
+            f"exceeds the bound {bound:g} that bootstraps are made for; make the session with "
+            f"bound={needed}, or scale the data down"
+        )
 
 
 def _with_levels(executor: Executor, refreshing: Refreshing, node: Node, title: str) -> Node:
