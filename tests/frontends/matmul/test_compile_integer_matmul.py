@@ -75,13 +75,28 @@ def test_wrong_use_is_refused() -> None:
         program.run_clear(ones, 2 * ones)
     with pytest.raises(NotIntegerError, match="'a'"):
         program.run_clear(0.5 * ones, ones)
-    with pytest.raises(InvalidArgumentError, match="bounds that are integers"):
+    with pytest.raises(InvalidArgumentError, match="bounds and ends of ranges that are integers"):
         cw.compile_integer_matmul(cw.Spec((2, 2), bound=1.5), (2, 2))
     wide = cw.Spec((32, 32), bound=2.0**32)
     with pytest.raises(InvalidArgumentError, match="71 bits"):
         cw.compile_integer_matmul(wide, wide)
     with pytest.raises(InvalidParametersError):
         cw.compile_integer_matmul((2, 2), (2, 2), modulus=101)
+
+
+def test_a_range_is_kept_on_both_sides() -> None:
+    program = cw.compile_integer_matmul(
+        cw.Spec((2, 2), low=0, high=9), cw.Spec((2, 2), bound=5, high=-2), log_n=10, insecure=True
+    )
+    assert [(port.low, port.high) for port in program.inputs] == [(0, 9), (-5, -2)]
+    client, evaluator = program.keygen()
+    a, b = np.array([[0, 9], [3, 1]]), np.array([[-5, -2], [-3, -4]])
+    assert (client.decrypt(evaluator.run(client.encrypt(a, b))) == a @ b).all()
+    for left, right, words in ((-a, b, "from 0 to 9, got -9"), (a, b + 1, "from -5 to -2, got -4")):
+        with pytest.raises(ValueOutOfRangeError, match=words):
+            client.encrypt(left, right)
+    with pytest.raises(InvalidArgumentError, match=r"ends of ranges .*, got 0\.5; round them"):
+        cw.compile_integer_matmul(cw.Spec((2, 2), low=0.5, high=9), (2, 2))
 
 
 def test_what_is_no_integer_is_shown() -> None:

@@ -104,6 +104,19 @@ def test_results_below_every_double_are_refused() -> None:
         cw.compile_matmul(spec, spec)
 
 
+def test_a_range_is_kept_on_both_sides() -> None:
+    spec = cw.Spec((8, 8), low=0.5, high=2.0), cw.Spec((8, 8), low=-0.25)
+    program = cw.compile_matmul(*spec, log_n=10, insecure=True)
+    assert [(port.low, port.high) for port in program.inputs] == [(0.5, 2.0), (-0.25, 1.0)]
+    client, evaluator = program.keygen()
+    ones = np.ones((8, 8))
+    found = client.decrypt(evaluator.run(client.encrypt(0.5 * ones, -0.25 * ones)))
+    assert np.abs(found + 1.0).max() < 2**-7
+    for left, right in ((0.25, 0.0), (-1.0, 0.0), (0.5, -0.5)):
+        with pytest.raises(ValueOutOfRangeError, match=r"from (0\.5 to 2|-0\.25 to 1), got"):
+            client.encrypt(left * ones, right * ones)
+
+
 def test_inputs_beyond_their_bound_are_refused_before_they_are_encrypted() -> None:
     program = cw.compile_matmul(cw.Spec((8, 8), bound=2.0), (8, 8))
     with pytest.raises(ValueOutOfRangeError, match="'b'"):

@@ -40,7 +40,8 @@ def compile_integer_matmul(
     one that is given.
 
     Args:
-        left: Shape, or shape and bound, of the left matrices.
+        left: Shape, or shape and bound or range, of the left matrices. Integers outside are refused
+            when they are encrypted.
         right: Those of the right ones.
         modulus: A prime that results are modulo, as the representatives nearest to 0; by default
             results are integers.
@@ -61,7 +62,8 @@ def compile_integer_matmul(
         KeyBudgetError: The fewest keys take more than the budget.
         MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
         ProgramTooLargeError: The matrices take more ciphertexts than a program can have.
-        InvalidArgumentError: A bound is no integer, or results may have too many bits.
+        InvalidArgumentError: A bound or an end of a range is no integer, or results may have too
+            many bits.
 
     Example:
         >>> import numpy as np
@@ -73,8 +75,9 @@ def compile_integer_matmul(
     """
     specs = [each if isinstance(each, Spec) else Spec(each) for each in (left, right)]
     product = product_of(specs[0].shape, specs[1].shape, _ACTION)
-    bounds = [_whole(spec.bound) for spec in specs]
-    bound = product.inner * bounds[0] * bounds[1]
+    ranges = [_whole_range(spec) for spec in specs]
+    largest = [max(map(abs, each)) for each in ranges]
+    bound = product.inner * largest[0] * largest[1]
     bits = None
     if modulus is not None:
         modulus = integer(modulus, "modulus", _ACTION, least=2, most=_MAX_MODULUS)
@@ -106,8 +109,8 @@ def compile_integer_matmul(
     )
     names = (*NAMES, "result")
     one, other, result = (
-        Port(name, "integer", 0, each, -largest, largest)
-        for name, each, largest in zip(names, shapes, (*bounds, bound), strict=True)
+        Port(name, "integer", 0, each, low, high)
+        for name, each, (low, high) in zip(names, shapes, (*ranges, (-bound, bound)), strict=True)
     )
     return integer_product_program(
         planned,
@@ -118,9 +121,14 @@ def compile_integer_matmul(
     )
 
 
-def _whole(bound: float) -> int:
-    if bound != math.floor(bound) or bound > MAX_INTEGER:
-        raise InvalidArgumentError(
-            f"cannot {_ACTION}: expected bounds that are integers of up to 63 bits, got {bound:g}"
-        )
-    return int(bound)
+def _whole_range(spec: Spec) -> tuple[int, int]:
+    """The ends of what a matrix may hold."""
+    assert spec.low is not None
+    assert spec.high is not None
+    for end in (spec.low, spec.high):
+        if end != math.floor(end) or abs(end) > MAX_INTEGER:
+            raise InvalidArgumentError(
+                f"cannot {_ACTION}: expected bounds and ends of ranges that are integers of up to "
+                f"63 bits, got {end:g}; round them outward"
+            )
+    return int(spec.low), int(spec.high)

@@ -47,7 +47,8 @@ def compile_matmul(
     two are the same for both.
 
     Args:
-        left: Shape, or shape and bound, of the left matrices.
+        left: Shape, or shape and bound or range, of the left matrices. Numbers outside are refused
+            when they are encrypted.
         right: Those of the right ones.
         precision: Bits after the binary point that results have even with every number at its
             bound. The plan has as many more as take no more primes, and as small results need to
@@ -128,7 +129,7 @@ def _program(
     shapes = (specs[0].shape, specs[1].shape, shape)
     planned = planned_product(title, product, choice.blocks, NAMES, whole_views(*shapes))
     inputs = [
-        Port(name, "real", 0, spec.shape, -spec.bound, spec.bound)
+        Port(name, "real", 0, spec.shape, spec.low, spec.high)
         for name, spec in zip(NAMES, specs, strict=True)
     ]
     bound = product.bound(choice.blocks, options.bounds)
