@@ -36,7 +36,8 @@ def inspected(path: Path) -> str:
 
     Raises:
         MalformedBytesError: The file is damaged or none of Cloakwork's.
-        OSError: The file cannot be opened.
+        FileMissingError: There is no such file.
+        FileAccessError: It cannot be opened.
 
     Example:
         >>> import tempfile

@@ -310,7 +310,8 @@ class Client(_Encrypting):
         The array is readable by its owner alone, and appears when it is whole.
 
         Args:
-            path: The file; one that exists is replaced.
+            path: The file. An earlier result, or any file of an array, is replaced; every other
+                file that is there, such as a key, is kept.
             outputs: What an evaluator's run gave: one array.
 
         Returns:
@@ -318,8 +319,10 @@ class Client(_Encrypting):
 
         Raises:
             InvalidArgumentError: The program does not return one array, or the path is invalid.
+            NotReplaceableError: A file is there that is not an array's.
             StorageFullError: There is no space left for the array.
-            OSError: The file cannot be written.
+            FileMissingError: There is no folder for it.
+            FileAccessError: It cannot be made there.
             CloakworkError: What `decrypt` raises.
 
         Example:

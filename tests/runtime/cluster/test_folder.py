@@ -13,6 +13,7 @@ import pytest
 
 from cloakwork.errors import (
     ClusterFolderError,
+    FileAccessError,
     InvalidArgumentError,
     MalformedBytesError,
     StorageFullError,
@@ -121,7 +122,7 @@ def test_a_full_disk_is_named(code: int, tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_other_failures_keep_their_names(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(NotADirectoryError):
+    with pytest.raises(FileAccessError, match="Not a directory"):
         Folder(f"{tmp_path}/file").write("first", KIND, {})
 
 

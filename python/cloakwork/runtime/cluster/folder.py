@@ -115,7 +115,8 @@ class Folder:
         files, path = _place(self.url)
         try:
             if isinstance(files, LocalFileSystem):
-                return container.read(f"{path}/{name}", kind)
+                with open(f"{path}/{name}", "rb") as file:
+                    return container.read_open(file, f"{path}/{name}", kind)
             return container.read_bytes(files.cat_file(f"{path}/{name}"), kind)
         except FileNotFoundError as error:
             raise ClusterFolderError(
