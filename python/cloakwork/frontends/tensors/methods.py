@@ -451,7 +451,7 @@ class TensorMethods:
         if 0 in a + b:
             raise ShapeMismatchError(
                 f"cannot matmul: expected matrices with elements, got the shapes {a} and {b}; "
-                "numpy.zeros has what comes of them"
+                "compute with those that have some"
             )
         batch = _broadcast(a[:-2], b[:-2], "matmul")
         labels = _BATCH_LABELS[: len(batch)]
