@@ -66,7 +66,7 @@ def test_a_full_disk_is_named(code: int, tmp_path: Path, monkeypatch: pytest.Mon
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(StorageFullError, match="it takes 0 MB, and there is no space left"):
+    with pytest.raises(StorageFullError, match="it takes 48 bytes, and there is no space left"):
         write_array(tmp_path / "array", filled)
     assert not [*tmp_path.iterdir()]
 

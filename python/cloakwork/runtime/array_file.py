@@ -111,7 +111,7 @@ def _allocated(target: Path, beside: Path, shape: tuple[int, ...], kind: Any) ->
             raise
         nbytes = math.prod(shape) * np.dtype(kind).itemsize
         raise StorageFullError(
-            f"cannot {_ACTION} to {target}: it takes {nbytes / 1e6:.0f} MB, and there is no space "
+            f"cannot {_ACTION} to {target}: it takes {nbytes} bytes, and there is no space "
             f"left ({error.strerror}); free space or give another path"
         ) from error
     return made

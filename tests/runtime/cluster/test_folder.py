@@ -130,7 +130,7 @@ def test_room_is_asked_for_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=10**7))
     Folder(str(tmp_path)).require_space(10**7, "run")
     with pytest.raises(
-        StorageFullError, match=r"cannot run: its files take 11 MB, .* has 10 MB free"
+        StorageFullError, match=r"cannot run: its files take 11000000 bytes, .* has 10000000 free;"
     ):
         Folder(str(tmp_path)).require_space(11 * 10**6, "run")
     # Nobody knows how much an object store holds.

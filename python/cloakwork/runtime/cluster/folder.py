@@ -169,8 +169,8 @@ class Folder:
         free = shutil.disk_usage(path).free
         if nbytes > free:
             raise StorageFullError(
-                f"cannot {action}: its files take {nbytes / 1e6:.0f} MB, {self.url} has "
-                f"{free / 1e6:.0f} MB free; free space or give another folder"
+                f"cannot {action}: its files take {nbytes} bytes, {self.url} has {free} "
+                "free; free space or give another folder"
             )
 
 
