@@ -309,6 +309,29 @@ class ClusterFolderError(CloakworkError, OSError):
     """
 
 
+class FileMissingError(CloakworkError, FileNotFoundError):
+    """There is no file of a path, or no folder to write it to.
+
+    Raised when something is loaded, saved or decrypted into a file. Give the path of a file that is
+    there; make the folder first.
+    """
+
+
+class FileAccessError(CloakworkError, OSError):
+    """A path cannot be opened: it is a folder, another owner's, or too long.
+
+    Raised when something is loaded, saved or decrypted into a file. Give the path of a file that
+    one may read or write.
+    """
+
+
+class NotReplaceableError(InvalidArgumentError, FileExistsError):
+    """A file is there that results must not replace: it is not an earlier result of their kind.
+
+    Raised when results are written. Name another file, or remove the one that is there.
+    """
+
+
 class StorageFullError(CloakworkError, OSError):
     """A disk has no space left for a file.
 

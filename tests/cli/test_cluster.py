@@ -22,9 +22,9 @@ def test_folders_are_run_on_a_cluster(tmp_path: Path) -> None:
         connected: Any = cluster
         address = connected.scheduler.address
         command("run", "e", "inputs", "--cluster", address, "--folder", "jobs", "-o", "o")
-    command("run", "e", "inputs", "--folder", "here", "-o", "p")
+    printed = command("run", "e", "inputs", "--folder", "here", "-o", "p")
     assert (tmp_path / "o").read_bytes() == (tmp_path / "p").read_bytes()
-    result = client.decrypt(cw.load(tmp_path / "o", cw.Encrypted))
+    result = client.decrypt(cw.Encrypted.in_folder(printed.split()[-1]))
     assert np.abs(result - a @ b).max() < 2**-7
 
 
@@ -36,14 +36,26 @@ def test_inputs_go_into_folders_and_results_come_from_them(tmp_path: Path) -> No
     np.savez(tmp_path / "i.npz", a=a, b=b)
     command = Cloakwork(tmp_path)
     command("encrypt", "c", "i.npz", "--folder", "inputs")
-    made = evaluator.run(cw.Encrypted.in_folder(tmp_path / "inputs"), folder=tmp_path / "jobs")
-    place = str(made.place)
+    told = command("inspect", "inputs").splitlines()
+    assert told[0].startswith("encrypted values folder, ")
+    assert "holds     encrypted inputs: a, b" in told
+    word, place = command("run", "e", "inputs", "--folder", "jobs").split()
+    assert word == "results"
+    assert Path(place).parent == tmp_path / "jobs"
+    assert "holds     encrypted outputs: result" in command("inspect", place)
     command("decrypt", "c", place, "-o", "parts.npy")
     command("decrypt", "c", place, "-o", "whole.npz")
     parts, (whole,) = np.load(tmp_path / "parts.npy"), np.load(tmp_path / "whole.npz").values()
     np.testing.assert_array_equal(parts, whole)
     assert np.abs(parts - a @ b).max() < 2**-7
-    assert "'--folder'" in Cloakwork(tmp_path).done("encrypt", "c", "i.npz").stderr
+    refuse = command.refusal
+    assert "'--folder'" in refuse("encrypt", "c", "i.npz")
+    assert "'--folder' with inputs in folders" in refuse("run", "e", "inputs")
+    client.encrypt(a, b).save(tmp_path / "i")
+    assert "'--folder' with inputs in folders" in refuse("run", "e", "i", "--folder", "jobs")
+    assert "there is no such file as" in refuse("inspect", "jobs")
+    (tmp_path / "c.npy").write_bytes((tmp_path / "c").read_bytes())
+    assert "got the client file of this name" in refuse("decrypt", "c", place, "-o", "c.npy")
 
 
 def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path) -> None:

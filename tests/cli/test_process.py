@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +126,19 @@ def test_inspect_says_what_each_file_is_and_no_secret(command: Cloakwork) -> Non
     encrypted = command("inspect", "i").splitlines()
     assert key in encrypted
     assert f"program   {fingerprint}" in encrypted
+
+
+@pytest.mark.parametrize("module", ["cloakwork", "cloakwork.cli.main"])
+def test_modules_are_the_command_too(command: Cloakwork, module: str) -> None:
+    def done(*arguments: str) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", module, *arguments]
+        return subprocess.run(
+            line, cwd=command.folder, capture_output=True, text=True, check=False, timeout=300
+        )
+
+    assert done("--help").stdout == command("--help")
+    refused = done("inspect", "none")
+    assert (refused.returncode, refused.stderr) == (2, command.refusal("inspect", "none"))
 
 
 @pytest.mark.parametrize("name", ["", *sorted(group.commands)])

@@ -71,6 +71,9 @@ ALL = (
     ("run e i -o n --threads 0", "threads"),
     ("decrypt c i", "expected outputs, got inputs"),
     ("decrypt c cut", "cut"),
+    ("decrypt none o", "cannot read none: expected a file, but nothing is there"),
+    ("decrypt c none", "cannot read none: expected a file, but nothing is there"),
+    ("run e none -o n", "cannot read none: expected a file, but nothing is there"),
     ("simulate p.cw deep.json", "lists that are nested too deeply"),
 )
 # What no family makes a difference to.
@@ -82,6 +85,7 @@ OF_FILES = (
     ("run e p.cw -o n", "expected an encrypted values file, got a program file"),
     ("decrypt c o -o n.txt", "a name that ends in .npz, .npy, .json, .csv"),
     ("decrypt c o -o nowhere/n.npy", "there is no folder nowhere"),
+    ("decrypt c o -o deep.json", "got a file that is not of the form of .json"),
     ("explain in.json", "in.json"),
     ("explain p.cw --plot c", "got the client file"),
     ("bench e", "expected a program file, got an evaluator file"),
@@ -154,6 +158,21 @@ def test_a_family_refuses_in_one_line(
 def test_compile_refuses_in_one_line(sources: Cloakwork, line: str, words: str) -> None:
     assert words in sources.refusal("compile", *line.split(), "-o", "n")
     assert not (sources.folder / "n").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("inspect none", "cannot read none: expected a file, but nothing is there"),
+        ("explain none", "cannot read none: expected a file, but nothing is there"),
+        ("compile none.py:p -o n", "there is no file none.py; give the path of a file"),
+        ("compile --bristol none.txt -o n", "cannot read none.txt: expected a file, but nothing"),
+    ],
+)
+def test_files_that_are_not_there_are_refused_in_one_line(
+    tmp_path: Path, line: str, words: str
+) -> None:
+    assert words in Cloakwork(tmp_path).refusal(*line.split())
 
 
 @pytest.mark.parametrize("line", ["", "none", "keygen", "explain p.cw more", "bench p --runs 0"])

@@ -11,7 +11,7 @@ import pytest
 
 from cloakwork.cli.input_files import read_values
 from cloakwork.cli.result_files import require_results_place, write_values
-from cloakwork.errors import InvalidArgumentError
+from cloakwork.errors import InvalidArgumentError, NotReplaceableError
 from cloakwork.programs.port import Port
 
 PORTS = (Port("x", "real", shape=(3,)),)
@@ -21,7 +21,7 @@ PAIR = (Port("a", "integer"), Port("b", "integer"))
 @pytest.mark.parametrize("ending", [".npz", ".npy", ".json", ".csv"])
 def test_results_are_read_back_and_by_their_owner_alone(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"r{ending}"
-    path.write_text("an earlier file that everyone may read, and longer than what follows" * 9)
+    write_values(path, np.full(300, 0.125), PORTS)
     path.chmod(0o644)
     write_values(path, np.array([0.5, 1.5, 2.5]), PORTS)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -58,3 +58,15 @@ def test_places_are_refused_before_results_are_computed(tmp_path: Path) -> None:
         require_results_place(tmp_path / "r.npy", [tmp_path / "r.npy"])
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         require_results_place(tmp_path / "nowhere" / "r.npy", [])
+
+
+@pytest.mark.parametrize("ending", [".npz", ".npy", ".json", ".csv"])
+def test_earlier_results_alone_are_replaced(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"r{ending}"
+    write_values(path, np.array([0.5, 1.5, 2.5]), PORTS)
+    require_results_place(path, [])
+    for other in (b"mine: \0", b"PK\3\4 mine: \xff"):
+        path.write_bytes(other)
+        with pytest.raises(NotReplaceableError, match=r"earlier results to replace, got a file"):
+            require_results_place(path, [])
+        assert path.read_bytes() == other

@@ -13,6 +13,7 @@ from cloakwork.programs.slots import (
     Add,
     Builder,
     Constant,
+    DiagonalProducts,
     DropLevel,
     Input,
     Linear,
@@ -23,8 +24,10 @@ from cloakwork.programs.slots import (
     Polynomial,
     Rescale,
     Rotate,
+    RotatedProducts,
     SlotProgram,
     Sub,
+    SwitchProduct,
     TimesI,
     TwiceReal,
     Vector,
@@ -179,3 +182,23 @@ def test_what_outgrows_a_double_stays_at_its_largest() -> None:
 def test_inputs_that_do_not_fit(inputs: list[Vector]) -> None:
     with pytest.raises(InvalidArgumentError, match="cannot bound p: expected"):
         value_bounds(program_of(Input("x", 1)), inputs)
+
+
+@pytest.mark.parametrize("kind", [RotatedProducts, DiagonalProducts])
+def test_vectors_with_one_bound_are_bounded_as_those_with_equal_ones(
+    kind: type[RotatedProducts],
+) -> None:
+    lefts, rights = [0, 1, 0, 1, 0, 1, 0, 0], [2, 3, 2, 3, 2, 2, 3, 2]
+    operations: list[Operation] = [Input(f"x{number}", TOP) for number in range(16)]
+    operations.append(kind(tuple(range(8)), tuple(range(8, 16)), SLOTS // 4))
+    operations += [SwitchProduct(16, steps) for steps in range(0, SLOTS, SLOTS // 4)]
+    operations += [Rescale(number) for number in range(17, 21)]
+    operations += [Add(21, 21), Add(21, 21), Sub(25, 26), Output(27)]
+    program = SlotProgram("products", SLOTS, tuple(operations), (None,) * len(operations))
+    different = np.random.default_rng(0).uniform(0, 1, (4, SLOTS))
+    alike = [different[number] for number in lefts + rights]
+    apart = [vector.copy() for vector in alike]
+    found, expected = (value_bounds(program, inputs) for inputs in (alike, apart))
+    known = [each for each in expected if each is not None]
+    assert [each for each in found if each is not None] == pytest.approx(known, rel=1e-12)
+    assert len(known) == len(operations) - 1

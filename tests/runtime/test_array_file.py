@@ -10,9 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cloakwork.errors import InvalidArgumentError, StorageFullError
+from cloakwork.errors import (
+    FileAccessError,
+    FileMissingError,
+    InvalidArgumentError,
+    NotReplaceableError,
+    StorageFullError,
+)
 from cloakwork.programs.packing import Allocate
 from cloakwork.runtime.array_file import write_array
+from tests.families import TENSORS
 
 
 def filled(allocate: Allocate) -> Any:
@@ -59,14 +66,37 @@ def test_a_full_disk_is_named(code: int, tmp_path: Path, monkeypatch: pytest.Mon
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(StorageFullError, match="it takes 0 MB, and there is no space left"):
+    with pytest.raises(StorageFullError, match="it takes 48 bytes, and there is no space left"):
         write_array(tmp_path / "array", filled)
     assert not [*tmp_path.iterdir()]
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="nowhere/array"):
+    with pytest.raises(FileMissingError, match=r"nowhere/array: there is no folder .*/nowhere;"):
         write_array(tmp_path / "nowhere" / "array", filled)
+
+
+def test_arrays_and_empty_files_alone_are_replaced(tmp_path: Path) -> None:
+    client, _ = TENSORS.keys()
+    client.save(tmp_path / "key")
+    (tmp_path / "notes").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "key")
+    os.mkfifo(tmp_path / "pipe")
+    before = (tmp_path / "key").read_bytes()
+    for name in ("key", "notes", "link", "pipe"):
+        with pytest.raises(NotReplaceableError, match=rf"{name}: expected a new file, or an array"):
+            write_array(tmp_path / name, filled)
+    assert (tmp_path / "key").read_bytes() == before
+    (tmp_path / "empty").touch()
+    for name in ("empty", "empty", "new"):
+        write_array(tmp_path / name, filled)
+        assert np.load(tmp_path / name).max() == 7.0
+
+
+def test_a_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(FileAccessError, match=r"file/array: .*got: Not a directory"):
+        write_array(tmp_path / "file" / "array", filled)
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:

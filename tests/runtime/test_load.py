@@ -13,6 +13,8 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.errors import (
+    FileAccessError,
+    FileMissingError,
     InsecureParametersError,
     InvalidArgumentError,
     MalformedBytesError,
@@ -150,12 +152,14 @@ def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     for path in (tmp_path / "none", tmp_path, "x" * 5000):
         for kind in KINDS.values():
-            with pytest.raises(OSError, match=r"No such|Is a directory|too long"):
+            with pytest.raises(OSError, match=r"nothing is there|Is a directory|too long") as told:
                 cw.load(path, kind)
+            assert isinstance(told.value, FileMissingError | FileAccessError)
     for path in (tmp_path / "none" / "client", tmp_path, "x" * 5000):
         for thing in things(TENSORS).values():
-            with pytest.raises(OSError, match=r"No such|Is a directory|too long"):
+            with pytest.raises(OSError, match=r"is no folder|Is a directory|too long") as told:
                 thing.save(path)
+            assert isinstance(told.value, FileMissingError | FileAccessError)
     assert not list(tmp_path.iterdir())
 
 

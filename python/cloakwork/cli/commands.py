@@ -232,12 +232,20 @@ def encrypt(
 @click.option("--cluster", metavar="ADDRESS", help="Run on the workers of a Dask scheduler.")
 @click.option("--folder", metavar="PLACE", help="Files of the run; machines of a cluster share it.")
 @click.option("--profile", is_flag=True, help="Print what the run took.")
-@_RESULT
+@click.option("-o", "--output", type=_FILE, help="Where to write.")
 @_INSECURE
 def run(
-    evaluator: Path, inputs: tuple[Path, ...], output: Path, clear: Path | None, **options: Any
+    evaluator: Path,
+    inputs: tuple[Path, ...],
+    output: Path | None,
+    clear: Path | None,
+    **options: Any,
 ) -> None:
-    """Run a program on encrypted inputs, files or folders of them."""
+    """Run a program on encrypted inputs, files or folders of them.
+
+    Where inputs are in folders and --folder is given, the results stay there, too, in a folder
+    whose name is printed.
+    """
     from contextlib import ExitStack  # noqa: PLC0415
 
     import cloakwork as cw  # noqa: PLC0415
@@ -246,8 +254,14 @@ def run(
     from cloakwork.cli.key_files import require_layers  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
 
-    require_separate({"--output": output}, [evaluator, *inputs, *([clear] if clear else [])])
-    require_replaceable(output, cw.Encrypted)
+    stays = options["folder"] is not None and any(path.is_dir() for path in inputs)
+    if output is None and not stays:
+        raise click.UsageError(
+            "Missing option '-o' / '--output', or '--folder' with inputs in folders."
+        )
+    if output is not None:
+        require_separate({"--output": output}, [evaluator, *inputs, *([clear] if clear else [])])
+        require_replaceable(output, cw.Encrypted)
     loaded = cw.load(evaluator, cw.Evaluator, insecure=options["insecure"])
     if options["memory_limit"] is not None:
         loaded.memory_limit = options["memory_limit"]
@@ -261,14 +275,18 @@ def run(
         cluster = None
         if options["cluster"] is not None:
             cluster = stack.enter_context(connected(options["cluster"]))
-        loaded.run(
+        results = loaded.run(
             given,
             known,
             threads=options["threads"],
             profile=profile,
             cluster=cluster,
             folder=options["folder"],
-        ).save(output)
+        )
+    if output is not None:
+        results.save(output)
+    if results.place is not None:
+        click.echo(f"results   {results.place}")
     if options["profile"]:
         click.echo(cw.explain(loaded.program, profile))
 
@@ -337,9 +355,9 @@ def simulate(
 
 
 @cloakwork.command()
-@click.argument("file", type=_FILE)
+@click.argument("file", type=click.Path(path_type=Path))
 def inspect(file: Path) -> None:
-    """Print what a file is, but no secret.
+    """Print what a file is, or a folder of encrypted values, but no secret.
 
     Its kind, program, key, security and size.
     """

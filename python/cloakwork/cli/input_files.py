@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InputNameError, InvalidArgumentError, MalformedBytesError
 from cloakwork.programs.port import Port
+from cloakwork.runtime.storage import named_reading
 
 # Of each ending what its files hold, for the message of an error.
 _FORMS = {
@@ -50,7 +51,8 @@ def read_values(path: Path, ports: Sequence[Port]) -> dict[str, Any]:
         InvalidArgumentError: The file has another ending.
         MalformedBytesError: The file is damaged, not of its ending's form, or empty.
         InputNameError: It has a name that no port has.
-        OSError: The file cannot be read.
+        FileMissingError: There is no such file.
+        FileAccessError: It cannot be opened.
 
     Example:
         >>> import tempfile
@@ -89,7 +91,8 @@ def read_samples(path: Path) -> Any:
     Raises:
         InvalidArgumentError: The file has another ending.
         MalformedBytesError: The file is damaged, or not of its ending's form.
-        OSError: The file cannot be read.
+        FileMissingError: There is no such file.
+        FileAccessError: It cannot be opened.
 
     Example:
         >>> import tempfile
@@ -129,7 +132,8 @@ def require_ending(path: Path, action: str) -> str:
 def _parsed(path: Path, ports: Sequence[Port]) -> Any:
     """The values of a file by name, or the value of the only input."""
     ending = require_ending(path, "read")
-    data = path.read_bytes()
+    with named_reading(path):
+        data = path.read_bytes()
     try:
         return _READERS[ending](data, ports)
     except _UnfitError as error:

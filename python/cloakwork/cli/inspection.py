@@ -12,6 +12,7 @@ from cloakwork.runtime import container
 from cloakwork.runtime.client import ENCRYPTOR_KIND
 from cloakwork.runtime.client import KIND as CLIENT_KIND
 from cloakwork.runtime.encrypted import KIND as ENCRYPTED_KIND
+from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluator import KIND as PROGRAM_EVALUATOR_KIND
 from cloakwork.runtime.program import KIND as PROGRAM_KIND
 from cloakwork.runtime.program import Program
@@ -32,11 +33,14 @@ _SESSIONS = {
 
 
 def inspected(path: Path) -> str:
-    """What a file holds, its program, key, security and size; never a secret.
+    """What a file or a folder holds, its program, key, security and size; never a secret.
 
     Raises:
         MalformedBytesError: The file is damaged or none of Cloakwork's.
-        OSError: The file cannot be opened.
+        ClusterFolderError: The folder has no encrypted values.
+        MissingDependencyError: It is a folder, and fsspec is not installed.
+        FileMissingError: There is no such file.
+        FileAccessError: It cannot be opened.
 
     Example:
         >>> import tempfile
@@ -46,6 +50,8 @@ def inspected(path: Path) -> str:
         >>> print(inspected(path).splitlines()[0].partition(",")[0])
         program file
     """
+    if path.is_dir():
+        return _folder(Encrypted.in_folder(path))
     kind, fields = container.read_any(path)
     lines = [f"{kind}, {size(path.stat().st_size)}"]
     if kind == PROGRAM_KIND:
@@ -71,6 +77,17 @@ def _program(program: Program) -> list[str]:
     lines += [f"output    {port}" for port in program.outputs]
     lines += [f"security  {program.scheme}"]
     return lines + ([f"warning   {program.warning}"] if program.warning else [])
+
+
+def _folder(encrypted: Encrypted) -> str:
+    lines = [
+        f"encrypted values folder, {size(encrypted.nbytes)}",
+        f"holds     encrypted {encrypted.role}: {', '.join(encrypted.ports)}",
+        f"program   {encrypted.program}",
+        f"key       {encrypted.key_id.hex()}",
+    ]
+    lines += [] if encrypted.count is None else [f"count     {encrypted.count} evaluations"]
+    return "\n".join(lines + ([f"warning   {encrypted.warning}"] if encrypted.warning else []))
 
 
 def _encrypted(fields: Fields) -> list[str]:

@@ -23,7 +23,8 @@ def load_encrypting(path: Path, insecure: bool) -> Client | Encryptor:
     Raises:
         MalformedBytesError: The file is damaged or holds something else.
         InsecureParametersError: Its parameters fall short of 128-bit security.
-        OSError: The file cannot be opened.
+        FileMissingError: There is no such file.
+        FileAccessError: It cannot be opened.
 
     Example:
         >>> import tempfile

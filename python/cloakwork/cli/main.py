@@ -21,3 +21,7 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         status = INTERRUPTED
     sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

@@ -6,7 +6,12 @@ import itertools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from cloakwork.errors import InvalidArgumentError, MalformedBytesError
+from cloakwork.errors import (
+    FileMissingError,
+    InvalidArgumentError,
+    MalformedBytesError,
+    NotReplaceableError,
+)
 from cloakwork.runtime import container
 from cloakwork.runtime.load import Saved
 
@@ -47,21 +52,22 @@ def require_replaceable(path: Path, kind: type[Saved]) -> None:
         kind: What is written.
 
     Raises:
-        InvalidArgumentError: Something else is there.
-        OSError: Its folder does not exist, or what is there cannot be read.
+        NotReplaceableError: Something else is there.
+        FileMissingError: Its folder is not there.
+        FileAccessError: What is there cannot be read.
 
     Example:
         >>> import cloakwork as cw
         >>> require_replaceable(Path(__file__), cw.Client)
         Traceback (most recent call last):
-        cloakwork.errors.InvalidArgumentError: ... client file to replace, got a file that is ...
+        cloakwork.errors.NotReplaceableError: ... client file to replace, got a file that is ...
     """
     _require_place(path)
     if _is_empty(path):
         return
     found = _kind(path)
     if found != kind._kind:
-        raise InvalidArgumentError(
+        raise NotReplaceableError(
             f"cannot write {path}: expected a new file, or an earlier {kind._kind} to replace, got "
             f"{_described(found)}; name another file, or remove this one"
         )
@@ -71,15 +77,15 @@ def require_new_key(path: Path) -> None:
     """Refuse to write a key where a file is.
 
     Raises:
-        InvalidArgumentError: A file is there, and it is not empty.
+        NotReplaceableError: A file is there, and it is not empty.
 
     Example:
         >>> require_new_key(Path(__file__))
         Traceback (most recent call last):
-        cloakwork.errors.InvalidArgumentError: ... and a key that is replaced is lost; ...
+        cloakwork.errors.NotReplaceableError: ... and a key that is replaced is lost; ...
     """
     if not _is_empty(path):
-        raise InvalidArgumentError(
+        raise NotReplaceableError(
             f"cannot write {path}: expected a new file, got {_described(_kind(path))}, and a key "
             "that is replaced is lost; name another file, or give --overwrite"
         )
@@ -89,13 +95,15 @@ def require_not_of_cloakwork(path: Path) -> None:
     """Refuse to write results or a picture over a program, a key or ciphertexts.
 
     Raises:
-        InvalidArgumentError: Such a file is there, or what is there is not a file.
-        OSError: Its folder does not exist, or what is there cannot be read.
+        NotReplaceableError: Such a file is there.
+        InvalidArgumentError: What is there is not a file.
+        FileMissingError: Its folder is not there.
+        FileAccessError: What is there cannot be read.
     """
     _require_place(path)
     found = None if _is_empty(path) else _kind(path)
     if found is not None:
-        raise InvalidArgumentError(
+        raise NotReplaceableError(
             f"cannot write {path}: expected a new file, or an earlier one of the same use, got "
             f"{_described(found)}; name another file, or remove this one"
         )
@@ -103,7 +111,7 @@ def require_not_of_cloakwork(path: Path) -> None:
 
 def _require_place(path: Path) -> None:
     if not path.parent.is_dir():
-        raise FileNotFoundError(
+        raise FileMissingError(
             f"cannot write {path}: there is no folder {path.parent}; make it first"
         )
     if path.exists() and not path.is_file():

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from numpy.typing import NDArray
 
 from cloakwork.cli.input_files import require_ending
 from cloakwork.cli.outputs import require_not_of_cloakwork, require_separate
-from cloakwork.errors import InvalidArgumentError
+from cloakwork.errors import InvalidArgumentError, NotReplaceableError
 from cloakwork.programs.port import Port
+from cloakwork.runtime.array_file import is_replaceable
+from cloakwork.runtime.storage import named_full_disk, named_reading, named_writing
 
 
 def require_results_place(path: Path, inputs: Iterable[Path]) -> None:
@@ -27,13 +30,42 @@ def require_results_place(path: Path, inputs: Iterable[Path]) -> None:
         inputs: What the command reads.
 
     Raises:
-        InvalidArgumentError: The file has another ending, is one of the inputs, or has a program, a
+        InvalidArgumentError: The file has another ending, is one of the inputs, or is a folder.
+        NotReplaceableError: A file is there that is not of its ending's form, or has a program, a
             key or ciphertexts.
-        OSError: Its folder does not exist, or what is there cannot be read.
+        FileMissingError: Its folder is not there.
+        FileAccessError: What is there cannot be read.
     """
     require_ending(path, "write")
     require_separate({"--output": path}, inputs)
     require_not_of_cloakwork(path)
+    if path.exists() and path.stat().st_size and not _is_of_form(path):
+        raise NotReplaceableError(
+            f"cannot write {path}: expected a new file, or earlier results to replace, got a file "
+            f"that is not of the form of {path.suffix}; name another file, or remove this one"
+        )
+
+
+def _is_of_form(path: Path) -> bool:
+    """Whether a file holds what its ending says, as earlier results do."""
+    ending = require_ending(path, "write")
+    if ending == ".npy":
+        return is_replaceable(path)
+    if ending == ".npz":
+        try:
+            with named_reading(path), zipfile.ZipFile(path) as archive:
+                return all(name.endswith(".npy") for name in archive.namelist())
+        except zipfile.BadZipFile:
+            return False
+    with named_reading(path):
+        data = path.read_bytes()
+    try:
+        text = data.decode()
+        if ending == ".json":
+            json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return "\0" not in text
 
 
 def write_values(path: Path, result: Any, ports: Sequence[Port]) -> None:
@@ -46,7 +78,9 @@ def write_values(path: Path, result: Any, ports: Sequence[Port]) -> None:
 
     Raises:
         InvalidArgumentError: The file has another ending, or its form holds no such results.
-        OSError: The file cannot be written.
+        FileMissingError: There is no folder for it.
+        FileAccessError: It cannot be made there.
+        StorageFullError: There is no space left for it.
     """
     named = by_name(result, ports)
     ending = require_ending(path, "write")
@@ -62,7 +96,11 @@ def write_values(path: Path, result: Any, ports: Sequence[Port]) -> None:
         )
     else:
         data = _npy(_array(path, next(iter(named.values()))))
-    with open(path, "wb", opener=_private) as file:
+    with (
+        named_full_disk(f"{path}", "give another path"),
+        named_writing(path),
+        open(path, "wb", opener=_private) as file,
+    ):
         file.write(data)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import cloakwork
 from cloakwork.base.arguments import shown
 from cloakwork.cli.input_files import ENDINGS, read_samples
-from cloakwork.errors import CloakworkError, InvalidArgumentError
+from cloakwork.errors import CloakworkError, FileMissingError, InvalidArgumentError
 from cloakwork.frontends import boolean, nn
 from cloakwork.frontends.boolean import Circuit
 from cloakwork.frontends.circuit.compile_function import CircuitFunction
@@ -110,7 +110,8 @@ def program_of(source: str, language: str, options: Options) -> Program:
             name stands for nothing that compiles, an option that it needs is missing, or one is
             given that it does not take.
         CloakworkError: It does not compile.
-        OSError: The file cannot be read.
+        FileMissingError: There is no such file.
+        FileAccessError: It cannot be opened.
     """
     if language == "bristol":
         return _circuit(boolean.from_bristol(source), source, options)
@@ -144,7 +145,9 @@ def _circuit(circuit: Circuit, source: str, options: Options) -> Program:
 def _module(path: Path) -> ModuleType:
     """A Python file as a module; modules beside it can be imported by it."""
     if not path.is_file():
-        raise FileNotFoundError(f"cannot {_ACTION}: there is no file {path}")
+        raise FileMissingError(
+            f"cannot {_ACTION}: there is no file {path}; give the path of a file"
+        )
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise InvalidArgumentError(f"cannot {_ACTION} {path}: expected a Python file")

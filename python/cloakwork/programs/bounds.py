@@ -7,16 +7,32 @@ one bound that a ciphertext has for all its slots.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
 
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.programs.slots import Constant, Input, Polynomial, SlotProgram, Vector
+from cloakwork.programs.slots import (
+    Add,
+    AddProducts,
+    Constant,
+    Input,
+    Mul,
+    Operation,
+    Polynomial,
+    RotatedProducts,
+    SlotProgram,
+    Sub,
+    Vector,
+)
 
 # What outgrows a double stays here, as the engine's own bounds do.
 _LARGEST = float(np.finfo(np.float64).max)
+# Operations that programs do with many vectors that have one bound, and how many are kept.
+_OFTEN_ALIKE = (Add, Sub, Mul, RotatedProducts, AddProducts)
+_MOST_ALIKE = 32
 _NONE: Mapping[int, float | Vector] = MappingProxyType({})
 
 
@@ -63,6 +79,7 @@ def value_bounds(
         for operand in operation.operands
     }
     waiting = iter(inputs)
+    alike = _Alike()
     slots: dict[int, Vector] = {}
     bounds: list[float | None] = []
     for number, operation in enumerate(program.operations):
@@ -70,20 +87,54 @@ def value_bounds(
             made = next(waiting)
         else:
             with np.errstate(over="ignore", invalid="ignore"):
-                made = operation.bound([slots[operand] for operand in operation.operands])
+                made = alike.bound(operation, [slots[each] for each in operation.operands])
         # Not copied where there is no need: inputs are many, and alike.
-        if not np.isfinite(made.max()):
+        largest = alike.largest(made)
+        if not math.isfinite(largest):
             made = np.nan_to_num(made, nan=_LARGEST, posinf=_LARGEST, neginf=_LARGEST)
+            largest = float(made.max())
         if number in ceilings:
             made = np.minimum(made, ceilings[number])
+            largest = float(made.max())
         slots[number] = made
         state = program.states[number]
         is_vector = not isinstance(operation, Constant) and not (state.products or state.sums)
-        bounds.append(float(made.max()) if is_vector else None)
+        bounds.append(largest if is_vector else None)
         for value in (number, *operation.operands):
             if last_use.get(value, number) == number:
                 slots.pop(value, None)
     return bounds
+
+
+class _Alike:
+    """Bounds of operations on the very same vectors, which are worked out once.
+
+    Blocks of matrices are as full as one another: of their many vectors few differ.
+    """
+
+    def __init__(self) -> None:
+        # With the vectors, so that no other has the place in memory that they are known by.
+        self._bounds: dict[tuple[object, ...], tuple[Sequence[Vector], Vector]] = {}
+        self._largest: dict[int, tuple[Vector, float]] = {}
+
+    def bound(self, operation: Operation, slots: Sequence[Vector]) -> Vector:
+        """The bound of an operation on vectors."""
+        if not isinstance(operation, _OFTEN_ALIKE):
+            return operation.bound(slots)
+        key = (type(operation), operation.identity(None), *map(id, slots))
+        if key not in self._bounds:
+            if len(self._bounds) >= _MOST_ALIKE:
+                self._bounds.clear()
+            self._bounds[key] = slots, operation.bound(slots)
+        return self._bounds[key][1]
+
+    def largest(self, vector: Vector) -> float:
+        """The largest number of a vector."""
+        if id(vector) not in self._largest:
+            if len(self._largest) >= _MOST_ALIKE:
+                self._largest.clear()
+            self._largest[id(vector)] = vector, float(vector.max())
+        return self._largest[id(vector)][1]
 
 
 def polynomial_ceilings(program: SlotProgram) -> dict[int, float]:

@@ -130,30 +130,37 @@ def _context(
             f"cannot use {operation.kind}: programs over {_PLURALS[numbers]} have none; expand it "
             "into rotations, products and sums"
         )
-    for number in operation.operands:
-        operation.require_integer(number, "the number of an operand")
+    operands = operation.operands
+    for number in operands:
+        # Programs have millions of operands, nearly all of which need no closer look.
+        if type(number) is not int:
+            operation.require_integer(number, "the number of an operand")
         if not 0 <= number < len(states):
             raise InvalidProgramError(
                 f"cannot use {operation.kind}: %{len(states)} names a value that comes later, "
                 f"%{number}"
             )
-        if states[number].products and not operation.takes_products:
+        state = states[number]
+        if state.products and not operation.takes_products:
             raise InvalidProgramError(
-                f"cannot use {operation.kind}: %{number} is {states[number].products} rotated "
+                f"cannot use {operation.kind}: %{number} is {state.products} rotated "
                 "products and no vector; take one of them by switch_product"
             )
-        if states[number].sums and not operation.takes_sums:
+        if state.sums and not operation.takes_sums:
             raise InvalidProgramError(
-                f"cannot use {operation.kind}: %{number} is {states[number].sums} weighted sums "
+                f"cannot use {operation.kind}: %{number} is {state.sums} weighted sums "
                 "and no vector; take one of them by take_sum"
             )
-    of_operands = [operations[number] for number in operation.operands]
     return Context(
         slots,
         numbers,
-        tuple(states[number] for number in operation.operands),
-        tuple(each.vector if isinstance(each, Constant) else None for each in of_operands),
+        tuple([states[number] for number in operands]),
+        tuple([_vector_of(operations[number]) for number in operands]),
     )
+
+
+def _vector_of(operation: Operation) -> NDArray[Any] | None:
+    return operation.vector if type(operation) is Constant else None
 
 
 _PLURALS = {"real": "reals", "integer": "integers"}

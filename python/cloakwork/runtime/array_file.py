@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib.format import open_memmap
+from numpy.lib.format import MAGIC_PREFIX, open_memmap
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import file_path, shown
-from cloakwork.errors import InvalidArgumentError, StorageFullError
+from cloakwork.errors import InvalidArgumentError, NotReplaceableError, StorageFullError
 from cloakwork.programs.packing import Allocate
-from cloakwork.runtime.storage import NO_ROOM
+from cloakwork.runtime.storage import NO_ROOM, named_reading, named_writing
 
 _ACTION = "write an array"
 
@@ -26,7 +26,7 @@ def write_array(path: str | os.PathLike[str], make: Callable[[Allocate], Any]) -
     """Write an array to a file that only its owner may read.
 
     Args:
-        path: The file; one that exists is replaced.
+        path: The file; an array's file that is there is replaced, any other is kept.
         make: Makes the array in what it allocates, which is in the file, or elsewhere.
 
     Returns:
@@ -34,8 +34,10 @@ def write_array(path: str | os.PathLike[str], make: Callable[[Allocate], Any]) -
 
     Raises:
         InvalidArgumentError: There is no array of numbers, or the path is invalid.
+        NotReplaceableError: A file is there that is not an array's.
+        FileMissingError: There is no folder for it.
+        FileAccessError: It cannot be made there.
         StorageFullError: There is no space left for it.
-        OSError: The file cannot be written.
 
     Example:
         >>> write_array(f"{tempfile.mkdtemp()}/ones.npy", lambda allocate: np.ones(3)).tolist()
@@ -46,10 +48,13 @@ def write_array(path: str | os.PathLike[str], make: Callable[[Allocate], Any]) -
         raise InvalidArgumentError(
             f"cannot {_ACTION} to {target}: expected the path of a file, got a folder"
         )
-    try:
+    with named_writing(target):
+        if not is_replaceable(target):
+            raise NotReplaceableError(
+                f"cannot {_ACTION} to {target}: expected a new file, or an array's (.npy) to "
+                "replace, got another file; name another, or remove this one"
+            )
         descriptor, beside = tempfile.mkstemp(suffix=".partial", dir=target.parent)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(target)) from None
     os.close(descriptor)
     try:
         made = make(partial(_allocated, target, Path(beside)))
@@ -71,6 +76,24 @@ def write_array(path: str | os.PathLike[str], make: Callable[[Allocate], Any]) -
     return found
 
 
+def is_replaceable(path: Path) -> bool:
+    """Whether an array may be written to a path: nothing is there to lose but an array.
+
+    Raises:
+        FileAccessError: What is there cannot be opened.
+
+    Example:
+        >>> is_replaceable(Path(__file__)), is_replaceable(Path("nothing.npy"))
+        (False, True)
+    """
+    # A device or a pipe is nobody's earlier result, and reading from one may wait for ever.
+    if not path.is_file():
+        return not path.exists()
+    with named_reading(path), open(path, "rb") as file:
+        first = file.read(len(MAGIC_PREFIX))
+    return first in (b"", MAGIC_PREFIX)
+
+
 def _allocated(target: Path, beside: Path, shape: tuple[int, ...], kind: Any) -> Any:
     """An array that is a file, for which there is space."""
     if np.dtype(kind).hasobject:
@@ -88,7 +111,7 @@ def _allocated(target: Path, beside: Path, shape: tuple[int, ...], kind: Any) ->
             raise
         nbytes = math.prod(shape) * np.dtype(kind).itemsize
         raise StorageFullError(
-            f"cannot {_ACTION} to {target}: it takes {nbytes / 1e6:.0f} MB, and there is no space "
+            f"cannot {_ACTION} to {target}: it takes {nbytes} bytes, and there is no space "
             f"left ({error.strerror}); free space or give another path"
         ) from error
     return made

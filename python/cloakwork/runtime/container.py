@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from cloakwork.base.arguments import file_path, with_article
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
+from cloakwork.runtime.storage import named_reading, named_writing
 
 VERSION = 4
 _HEADER = "header.json"
@@ -52,13 +53,17 @@ _ADVICE = "copy it again from where it was saved, or save it anew"
 
 
 def write(path: str | os.PathLike[str], kind: str, record: Record) -> None:
-    """Write a container that only its owner may read; it appears at once or not at all."""
+    """Write a container that only its owner may read; it appears at once or not at all.
+
+    Raises:
+        InvalidArgumentError: The path is invalid.
+        FileMissingError: There is no folder for it.
+        FileAccessError: It cannot be made there.
+        OSError: The disk is full.
+    """
     target = file_path(path, "write")
-    try:
+    with named_writing(target):
         _replace(target, kind, record)
-    except OSError as error:
-        # It names the partial file, of which whoever gave the path knows nothing.
-        raise OSError(error.errno, error.strerror, str(target)) from None
 
 
 def _replace(target: Path, kind: str, record: Record) -> None:
@@ -86,7 +91,8 @@ def read(path: str | os.PathLike[str], kind: str) -> Fields:
     Raises:
         MalformedBytesError: The file is no container, is damaged, or holds another kind.
         InvalidArgumentError: The path is invalid.
-        OSError: The file cannot be opened.
+        FileMissingError: There is no such file.
+        FileAccessError: It cannot be opened.
     """
     return _of_kind(kind, *read_any(path))
 
@@ -98,18 +104,35 @@ def read_bytes(data: object, kind: str) -> Fields:
     return _of_kind(kind, *_contents(io.BytesIO(data), "the bytes"))
 
 
+def read_open(file: BinaryIO, place: str, kind: str) -> Fields:
+    """Read the record of a container from its open file, refusing what `read` refuses.
+
+    Args:
+        file: The file.
+        place: What errors call it.
+        kind: What it has to hold.
+    """
+    return _of_kind(kind, *_contents(file, place))
+
+
 def read_any(path: str | os.PathLike[str]) -> tuple[str, Fields]:
     """The kind of a container and its record; it raises what `read` raises."""
     source = file_path(path, "read")
-    with open(source, "rb") as file:
+    with _opened(source) as file:
         return _contents(file, str(source))
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
     """What a container holds, as its header says; it raises what `read` raises."""
     source = file_path(path, "read")
-    with open(source, "rb") as file, _archive_in(file, str(source)) as archive:
+    with _opened(source) as file, _archive_in(file, str(source)) as archive:
         return _header(archive)[0]
+
+
+def _opened(source: Path) -> BinaryIO:
+    """A file to be read."""
+    with named_reading(source):
+        return open(source, "rb")
 
 
 def _of_kind(kind: str, found: str, fields: Fields) -> Fields:

@@ -43,7 +43,8 @@ class Saved:
         Raises:
             InvalidArgumentError: The path is invalid, or a session in the clear has no key to save.
             StorageFullError: There is no space left for it.
-            OSError: The file cannot be written.
+            FileMissingError: There is no folder for it.
+            FileAccessError: It cannot be made there.
 
         Example:
             >>> import tempfile
@@ -80,7 +81,8 @@ def load(
         InsecureParametersError: Its parameters fall short of 128-bit security.
         NoiseBudgetError, NoiseExhaustedError: Noise would destroy the results of its program.
         InvalidArgumentError: The path is invalid, or nothing is saved as such a kind.
-        OSError: The file cannot be opened.
+        FileMissingError: There is no such file.
+        FileAccessError: It cannot be opened.
 
     Example:
         >>> import tempfile

@@ -1,12 +1,13 @@
-"""Names full disks, which the system tells by numbers."""
+"""Names full disks and paths that cannot be opened, which the system tells by numbers."""
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from cloakwork.errors import StorageFullError
+from cloakwork.errors import CloakworkError, FileAccessError, FileMissingError, StorageFullError
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
@@ -36,4 +37,66 @@ def named_full_disk(place: str, advice: str) -> Iterator[None]:
         raise StorageFullError(
             f"cannot write {place}: there is no space left ({error.strerror}); free space or "
             f"{advice}"
+        ) from error
+
+
+@contextmanager
+def named_reading(path: Path) -> Iterator[None]:
+    """Name what the system raises where a file cannot be read.
+
+    Raises:
+        FileMissingError: There is no such file.
+        FileAccessError: It cannot be opened.
+
+    Example:
+        >>> with named_reading(Path("none")):
+        ...     Path("none").read_bytes()
+        Traceback (most recent call last):
+        cloakwork.errors.FileMissingError: cannot read none: expected a file, but nothing is ...
+    """
+    try:
+        yield
+    except CloakworkError:
+        raise
+    except FileNotFoundError as error:
+        raise FileMissingError(
+            f"cannot read {path}: expected a file, but nothing is there; give the path of a file"
+        ) from error
+    except OSError as error:
+        raise FileAccessError(
+            f"cannot read {path}: expected a file, got: {error.strerror}; give the path of a file "
+            "that may be read"
+        ) from error
+
+
+@contextmanager
+def named_writing(path: Path) -> Iterator[None]:
+    """Name what the system raises where a file cannot be written.
+
+    A full disk is left to `named_full_disk`, which knows what else to write to.
+
+    Raises:
+        FileMissingError: There is no folder for it.
+        FileAccessError: It cannot be made there.
+
+    Example:
+        >>> with named_writing(Path("nowhere/notes")):
+        ...     Path("nowhere/notes").write_text("hello")
+        Traceback (most recent call last):
+        cloakwork.errors.FileMissingError: cannot write nowhere/notes: there is no folder nowhere...
+    """
+    try:
+        yield
+    except CloakworkError:
+        raise
+    except FileNotFoundError as error:
+        raise FileMissingError(
+            f"cannot write {path}: there is no folder {path.parent}; make it first"
+        ) from error
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise
+        raise FileAccessError(
+            f"cannot write {path}: expected the path of a file that may be written, got: "
+            f"{error.strerror}; give another path"
         ) from error

@@ -31,6 +31,15 @@ def test_products_of_any_shape_are_exact_in_the_clear(
     np.testing.assert_array_equal(program.run_clear(a, b), a @ b)
 
 
+@pytest.mark.parametrize("shapes", [((5, 20, 30), (30, 20)), ((20, 30), (5, 30, 20))])
+def test_one_matrix_for_all_of_a_batch(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-9, 10, shape) for shape in shapes)
+    specs = [cw.Spec(shape, bound=9) for shape in shapes]
+    program = cw.compile_integer_matmul(*specs, log_n=10, insecure=True)
+    np.testing.assert_array_equal(program.run_clear(a, b), a @ b)
+
+
 # Primes that are 1 modulo 2^13.
 @pytest.mark.parametrize("modulus", [1032193, 268582913])
 def test_results_modulo_a_prime_are_the_nearest_to_zero(modulus: int) -> None:
@@ -75,13 +84,45 @@ def test_wrong_use_is_refused() -> None:
         program.run_clear(ones, 2 * ones)
     with pytest.raises(NotIntegerError, match="'a'"):
         program.run_clear(0.5 * ones, ones)
-    with pytest.raises(InvalidArgumentError, match="bounds that are integers"):
+    with pytest.raises(InvalidArgumentError, match="bounds and ends of ranges that are integers"):
         cw.compile_integer_matmul(cw.Spec((2, 2), bound=1.5), (2, 2))
     wide = cw.Spec((32, 32), bound=2.0**32)
     with pytest.raises(InvalidArgumentError, match="71 bits"):
         cw.compile_integer_matmul(wide, wide)
-    with pytest.raises(InvalidParametersError):
-        cw.compile_integer_matmul((2, 2), (2, 2), modulus=101)
+
+
+@pytest.mark.parametrize(
+    ("modulus", "other"),
+    [(101, 40961), (3 * 8192 + 1, 40961), (65536, 147457), (1 << 30, 536903681)],
+)
+def test_a_modulus_that_is_no_such_prime_is_refused(modulus: int, other: int) -> None:
+    with pytest.raises(InvalidParametersError, match=rf"1 modulo 8192, .* take {other}, or"):
+        cw.compile_integer_matmul((2, 2), (2, 2), modulus=modulus)
+    taken = cw.compile_integer_matmul((2, 2), (2, 2), modulus=other)
+    assert [each.plaintext_modulus for each in taken.scheme.parameter_sets] == [other]
+
+
+def test_rings_that_a_modulus_does_not_fit_are_left_out() -> None:
+    # 1 modulo 2^13 and not 2^14.
+    program = cw.compile_integer_matmul((2, 2), (2, 2), modulus=40961)
+    assert program.scheme.parameter_sets[0].log_n == 12
+    with pytest.raises(InvalidParametersError, match="1 modulo 16384, twice the least ring degree"):
+        cw.compile_integer_matmul((2, 2), (2, 2), modulus=40961, log_n=13)
+
+
+def test_a_range_is_kept_on_both_sides() -> None:
+    program = cw.compile_integer_matmul(
+        cw.Spec((2, 2), low=0, high=9), cw.Spec((2, 2), bound=5, high=-2), log_n=10, insecure=True
+    )
+    assert [(port.low, port.high) for port in program.inputs] == [(0, 9), (-5, -2)]
+    client, evaluator = program.keygen()
+    a, b = np.array([[0, 9], [3, 1]]), np.array([[-5, -2], [-3, -4]])
+    assert (client.decrypt(evaluator.run(client.encrypt(a, b))) == a @ b).all()
+    for left, right, words in ((-a, b, "from 0 to 9, got -9"), (a, b + 1, "from -5 to -2, got -4")):
+        with pytest.raises(ValueOutOfRangeError, match=words):
+            client.encrypt(left, right)
+    with pytest.raises(InvalidArgumentError, match=r"ends of ranges .*, got 0\.5; round them"):
+        cw.compile_integer_matmul(cw.Spec((2, 2), low=0.5, high=9), (2, 2))
 
 
 def test_what_is_no_integer_is_shown() -> None:

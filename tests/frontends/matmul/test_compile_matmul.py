@@ -36,6 +36,30 @@ def test_products_of_any_shape_are_right_in_the_clear(
     np.testing.assert_allclose(program.run_clear(a, b), a @ b, atol=1e-11)
 
 
+@settings(max_examples=20)
+@given(st.sampled_from([(3,), (2, 3)]), SIDE, SIDE, SIDE, st.booleans())
+def test_one_matrix_for_all_of_a_batch_is_right_in_the_clear(
+    batch: tuple[int, ...], rows: int, inner: int, columns: int, left: bool
+) -> None:
+    of_left, of_right = ((), batch) if left else (batch, ())
+    a, b = random_matrices((*of_left, rows, inner), (*of_right, inner, columns))
+    program = cw.compile_matmul(a.shape, b.shape, log_n=10, insecure=True)
+    np.testing.assert_allclose(program.run_clear(a, b), a @ b, atol=1e-11)
+
+
+@pytest.mark.parametrize("shapes", [((5, 20, 30), (30, 20)), ((20, 30), (5, 30, 20))])
+def test_one_matrix_for_all_of_a_batch_takes_no_more_ciphertexts(
+    shapes: tuple[tuple[int, ...], tuple[int, ...]],
+) -> None:
+    a, b = random_matrices(*shapes)
+    program = cw.compile_matmul(a.shape, b.shape, log_n=10, insecure=True)
+    whole = cw.compile_matmul((5, *a.shape[-2:]), (5, *b.shape[-2:]), log_n=10, insecure=True)
+    assert program.packing.vector_counts[0] <= whole.packing.vector_counts[0]
+    client, evaluator = program.keygen()
+    found = client.decrypt(evaluator.run(client.encrypt(a, b)))
+    assert np.abs(found - a @ b).max() < 2**-7
+
+
 @pytest.mark.parametrize("size", [256, 512])
 def test_a_product_spends_what_is_promised(size: int) -> None:
     program = cw.compile_matmul((size, size), (size, size))
@@ -104,6 +128,19 @@ def test_results_below_every_double_are_refused() -> None:
         cw.compile_matmul(spec, spec)
 
 
+def test_a_range_is_kept_on_both_sides() -> None:
+    spec = cw.Spec((8, 8), low=0.5, high=2.0), cw.Spec((8, 8), low=-0.25)
+    program = cw.compile_matmul(*spec, log_n=10, insecure=True)
+    assert [(port.low, port.high) for port in program.inputs] == [(0.5, 2.0), (-0.25, 1.0)]
+    client, evaluator = program.keygen()
+    ones = np.ones((8, 8))
+    found = client.decrypt(evaluator.run(client.encrypt(0.5 * ones, -0.25 * ones)))
+    assert np.abs(found + 1.0).max() < 2**-7
+    for left, right in ((0.25, 0.0), (-1.0, 0.0), (0.5, -0.5)):
+        with pytest.raises(ValueOutOfRangeError, match=r"from (0\.5 to 2|-0\.25 to 1), got"):
+            client.encrypt(left * ones, right * ones)
+
+
 def test_inputs_beyond_their_bound_are_refused_before_they_are_encrypted() -> None:
     program = cw.compile_matmul(cw.Spec((8, 8), bound=2.0), (8, 8))
     with pytest.raises(ValueOutOfRangeError, match="'b'"):
@@ -118,7 +155,7 @@ def test_several_evaluations_are_several_runs() -> None:
 
 @pytest.mark.parametrize(
     "shapes",
-    [((2, 3), (2, 3)), ((3,), (3, 2)), ((2, 2, 3), (3, 3, 2)), ((2, 3), (1, 3, 2))],
+    [((2, 3), (2, 3)), ((3,), (3, 2)), ((2, 2, 3), (3, 3, 2)), ((2, 3), (1, 4, 2))],
 )
 def test_shapes_that_do_not_fit_are_refused(shapes: tuple[tuple[int, ...], ...]) -> None:
     with pytest.raises(ShapeMismatchError, match="expected shapes such as"):

@@ -471,3 +471,41 @@ def test_hopeless_bounds_are_refused_before_ways_are_compared(
     with pytest.raises(KeyBudgetError, match=r"within 1000 bytes .* products alone") as few:
         cw.compile(function, *specs, key_budget=1000)
     assert few.value.least > 1000
+
+
+NOTHING = np.zeros((4, 4))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, b: a @ NOTHING,
+        lambda a, b: a @ NOTHING @ b,
+        lambda a, b: (a + b) * 0.0,
+        lambda a, b: (a @ NOTHING, a * 0.0 - b @ NOTHING),
+    ],
+)
+def test_results_that_are_always_zero_are_decrypted_as_zero(function: Callable[..., Any]) -> None:
+    program = cw.compile(function, (4, 4), (4, 4), log_n=10, insecure=True)
+    client, evaluator = program.keygen()
+    found = client.decrypt(evaluator.run(client.encrypt(np.ones((4, 4)), np.ones((4, 4)))))
+    assert not np.any(found)
+    assert np.shape(found)[-2:] == (4, 4)
+
+
+def test_one_result_that_is_always_zero_is_within_the_precision() -> None:
+    program = cw.compile(lambda a: (a, a * 0.0), (4,), log_n=10, insecure=True)
+    client, evaluator = program.keygen()
+    one, zero = client.decrypt(evaluator.run(client.encrypt(np.ones(4))))
+    assert np.abs(one - 1).max() < 2**-20
+    assert np.abs(zero).max() < 2**-20
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda a, b: a @ b, lambda a, b: a @ np.full((4, 4), 1e-200), lambda a, b: a * b * 1e-9],
+)
+def test_results_below_every_double_are_refused(function: Callable[..., Any]) -> None:
+    small = cw.Spec((4, 4), bound=1e-200)
+    with pytest.raises(InvalidParametersError, match=r"no double holds; scale the arguments up"):
+        cw.compile(function, small, small, log_n=10, insecure=True)

@@ -357,6 +357,8 @@ def test_sums_and_multiples_of_views_take_no_level() -> None:
         (lambda x: (-2) ** x, InvalidArgumentError, "expected a number above 0, got -2"),
         (lambda x: x == 0.0, InvalidArgumentError, "cannot compare an encrypted tensor"),
         (lambda x: x @ np.ones(4), ShapeMismatchError, r"cannot matmul: the shapes \(2, 3\)"),
+        (lambda x: x @ np.ones((3, 0)), ShapeMismatchError, "expected matrices with elements"),
+        (lambda x: np.ones((0, 2)) @ x, ShapeMismatchError, "expected matrices with elements"),
         (lambda x: x @ 2.0, ShapeMismatchError, "cannot matmul"),
         (lambda x: 2.0 @ x, ShapeMismatchError, "cannot matmul"),
         (lambda x: np.ones((2, 5, 4)) @ x, ShapeMismatchError, "cannot matmul"),

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cloakwork.errors import InvalidParametersError, KeyBudgetError, MemoryBudgetError
-from cloakwork.frontends.matmul.shapes import whole_views
+from cloakwork.frontends.matmul.shapes import shaped
 from cloakwork.plan.matmul.choose import Choice, Options, cheapest_choice
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.product import Product, families
@@ -67,7 +67,7 @@ def test_programs_switch_once_a_result_on_one_level(sizes: tuple[int, int, int])
     product = Product(1, *sizes)
     blocks = chosen(product).blocks
     rows, inner, columns = sizes
-    views = whole_views((rows, inner), (inner, columns), (rows, columns))
+    views = shaped((rows, inner), (inner, columns), "multiply").views
     program = planned_product("product", product, blocks, ("a", "b"), views).program
     found = product.counts(blocks)
     kinds = Counter(type(each) for each in program.operations)
@@ -96,7 +96,7 @@ def test_small_products_have_no_more_ciphertexts_than_by_slots(size: int) -> Non
 
 def test_512_is_planned_within_a_second() -> None:
     product = Product(1, 512, 512, 512)
-    views = whole_views(*[(512, 512)] * 3)
+    views = shaped((512, 512), (512, 512), "multiply").views
     started = time.process_time()
     blocks = chosen(product).blocks
     planned_product("product", product, blocks, ("a", "b"), views)

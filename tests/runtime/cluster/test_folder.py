@@ -13,6 +13,7 @@ import pytest
 
 from cloakwork.errors import (
     ClusterFolderError,
+    FileAccessError,
     InvalidArgumentError,
     MalformedBytesError,
     StorageFullError,
@@ -121,7 +122,7 @@ def test_a_full_disk_is_named(code: int, tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_other_failures_keep_their_names(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(NotADirectoryError):
+    with pytest.raises(FileAccessError, match="Not a directory"):
         Folder(f"{tmp_path}/file").write("first", KIND, {})
 
 
@@ -129,7 +130,7 @@ def test_room_is_asked_for_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=10**7))
     Folder(str(tmp_path)).require_space(10**7, "run")
     with pytest.raises(
-        StorageFullError, match=r"cannot run: its files take 11 MB, .* has 10 MB free"
+        StorageFullError, match=r"cannot run: its files take 11000000 bytes, .* has 10000000 free;"
     ):
         Folder(str(tmp_path)).require_space(11 * 10**6, "run")
     # Nobody knows how much an object store holds.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from functools import cache
 from pathlib import Path
@@ -199,8 +200,15 @@ def test_files_are_streamed_within_a_memory_limit(tmp_path: Path) -> None:
     assert made.to_bytes() == whole.to_bytes()
     assert np.abs(client.decrypt(made) - LARGE @ LARGE.T).max() < 2**-7
     evaluator.memory_limit = 1000
-    with pytest.raises(MemoryBudgetError, match=r"a task takes [0-9]+ bytes beside the keys"):
+    with pytest.raises(MemoryBudgetError, match=r"of a task take \d+ bytes, .* take 750") as few:
         evaluator.run(stored, folder=tmp_path / "others")
+    assert "workers" not in str(few.value)
+    told = re.search(r"allow memory_limit=(\d+) or more", str(few.value))
+    assert told is not None
+    evaluator.memory_limit = int(told[1])
+    made = evaluator.run(stored, folder=tmp_path / "others", profile=profile)
+    assert profile.peak_bytes <= int(told[1])
+    assert np.abs(client.decrypt(made) - LARGE @ LARGE.T).max() < 2**-7
 
 
 def test_parts_of_the_inner_dimension_take_less_memory(tmp_path: Path) -> None:

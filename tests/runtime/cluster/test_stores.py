@@ -97,7 +97,7 @@ def test_a_full_disk_is_named(small_disk: Path, cluster: Client, tmp_path: Path)
     assert not [*small_disk.rglob("*.partial")]
     sent = client.encrypt_into(tmp_path / "in", A, B)
     for on in (None, cluster):
-        with pytest.raises(StorageFullError, match=r"its files take \d+ MB, .* has 0 MB free"):
+        with pytest.raises(StorageFullError, match=r"its files take \d+ bytes, .* has \d+ free"):
             evaluator.run(sent, folder=small_disk / "jobs", cluster=on)
     made = evaluator.run(sent, folder=tmp_path / "jobs")
     (small_disk / "all").write_bytes(bytes(os.statvfs(small_disk).f_bavail * 4096))

@@ -11,7 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 import cloakwork as cw
-from cloakwork.errors import InvalidArgumentError, NotFiniteError, ValueOutOfRangeError
+from cloakwork.errors import (
+    FileMissingError,
+    InvalidArgumentError,
+    NotFiniteError,
+    NotReplaceableError,
+    ValueOutOfRangeError,
+)
 from cloakwork.runtime.cluster import stored
 from tests.runtime.cluster.test_products import A, B, product, whole_numbers
 
@@ -161,6 +167,13 @@ def test_results_in_memory_are_decrypted_into_a_file(tmp_path: Path) -> None:
     client, evaluator = program.keygen()
     made = evaluator.run(client.encrypt(np.zeros(4)))
     assert np.abs(client.decrypt_into(tmp_path / "result", made) - 1).max() < 2**-15
+    client.save(tmp_path / "key")
+    with pytest.raises(NotReplaceableError, match="an array's"):
+        client.decrypt_into(tmp_path / "key", made)
+    cw.load(tmp_path / "key", cw.Client, insecure=True)
+    with pytest.raises(FileMissingError, match="there is no folder"):
+        client.decrypt_into(tmp_path / "nowhere" / "result", made)
+    (tmp_path / "key").unlink()
     damaged = cw.Encrypted.from_bytes(made.to_bytes())
     damaged.role = "inputs"
     with pytest.raises(InvalidArgumentError, match="expected outputs"):

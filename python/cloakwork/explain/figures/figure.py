@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cloakwork.base.arguments import file_path, shown
 from cloakwork.errors import InvalidArgumentError, MissingDependencyError
+from cloakwork.runtime.storage import named_full_disk, named_writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +43,9 @@ def saved(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
 
     Raises:
         InvalidArgumentError: It is not a path, or matplotlib cannot write its ending.
-        OSError: The file cannot be written.
+        FileMissingError: There is no folder for it.
+        FileAccessError: It cannot be made there.
+        StorageFullError: There is no space left for it.
     """
     if path is None:
         return figure
@@ -53,5 +56,6 @@ def saved(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
             f"cannot plot to {shown(str(path))}: expected a name that ends in "
             f"{', '.join(f'.{ending}' for ending in sorted(endings))}"
         )
-    figure.savefig(written, dpi=130)
+    with named_full_disk(f"{written}", "give another path"), named_writing(written):
+        figure.savefig(written, dpi=130)
     return figure

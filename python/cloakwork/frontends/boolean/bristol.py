@@ -19,6 +19,7 @@ from cloakwork.errors import BristolSyntaxError, CloakworkError, InvalidArgument
 from cloakwork.frontends.boolean.bristol_gates import in_bristol_gates, in_old_bristol_gates
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 from cloakwork.programs.port import Port
+from cloakwork.runtime.storage import named_full_disk, named_reading, named_writing
 
 _KINDS = {"AND": GateKind.AND, "XOR": GateKind.XOR, "INV": GateKind.NOT, "EQW": GateKind.BUF}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
@@ -41,7 +42,7 @@ def from_bristol(
     """
     path = file_path(path, "read")
     # A character that is not ASCII is refused where it stands.
-    with path.open(encoding="ascii", errors="replace") as file:
+    with named_reading(path), path.open(encoding="ascii", errors="replace") as file:
         numbered = ((number, line.split()) for number, line in enumerate(file, start=1))
         reader = _Reader(path.name, (line for line in numbered if line[1]))
         return reader.read(inputs, outputs)
@@ -53,7 +54,9 @@ def to_bristol(program: GateProgram, path: str | Path) -> None:
     Other gates than AND, XOR and NOT are made of these.
 
     Raises:
-        OSError: The file cannot be written.
+        FileMissingError: There is no folder for it.
+        FileAccessError: It cannot be made there.
+        StorageFullError: There is no space left for it.
     """
     lowered = in_bristol_gates(program)
     widths = [
@@ -68,7 +71,9 @@ def to_old_bristol(program: GateProgram, path: str | Path) -> None:
 
     Raises:
         InvalidArgumentError: The program has no input, or more than the two that the format has.
-        OSError: The file cannot be written.
+        FileMissingError: There is no folder for it.
+        FileAccessError: It cannot be made there.
+        StorageFullError: There is no space left for it.
     """
     if not 1 <= len(program.inputs) <= 2:
         raise InvalidArgumentError(
@@ -87,7 +92,12 @@ def _write(program: GateProgram, widths: list[str], path: str | Path) -> None:
     # Outputs are the last wires, wherever their gates stand.
     inner = (value for value in range(values) if value not in is_output)
     wire_of = {value: wire for wire, value in enumerate(chain(inner, outputs))}
-    with file_path(path, "write").open("w", encoding="ascii") as file:
+    target = file_path(path, "write")
+    with (
+        named_full_disk(f"{target}", "give another path"),
+        named_writing(target),
+        target.open("w", encoding="ascii") as file,
+    ):
         file.write("\n".join([f"{program.gate_count} {values}", *widths, "", ""]))
         for value, (kind, operands, _) in enumerate(program.gates(), start=program.input_bits):
             if kind in _NAMES:

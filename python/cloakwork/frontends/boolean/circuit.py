@@ -191,7 +191,8 @@ def from_bristol(
         BristolSyntaxError: The file is in neither format; the message names the line.
         InvalidArgumentError: The ports given do not fit the file's, or two have one name; or the
             path is invalid.
-        OSError: The file cannot be read.
+        FileMissingError: There is no such file.
+        FileAccessError: It cannot be opened.
 
     Example:
         >>> import tempfile
@@ -209,7 +210,8 @@ def to_bristol(program: Circuit, path: str | Path) -> None:
     """Write a circuit in Bristol Fashion; names and kinds of its ports are lost.
 
     Raises:
-        OSError: The file cannot be written.
+        FileMissingError: There is no folder for it.
+        FileAccessError: It cannot be made there.
 
     Example:
         >>> import tempfile
@@ -233,7 +235,8 @@ def to_old_bristol(program: Circuit, path: str | Path) -> None:
 
     Raises:
         InvalidArgumentError: The program has no input, or more than the two that the format has.
-        OSError: The file cannot be written.
+        FileMissingError: There is no folder for it.
+        FileAccessError: It cannot be made there.
 
     Example:
         >>> import tempfile
@@ -277,7 +280,7 @@ def from_verilog(
         MissingDependencyError: There is no Yosys.
         InvalidArgumentError: `top` is no name of a module, or the time is not positive.
         InvalidProgramError: The design has more bits of ports than a gate program may.
-        FileNotFoundError: There is no such file.
+        FileMissingError: There is no such file.
 
     Example:
         >>> import tempfile
@@ -331,7 +334,7 @@ def from_haskell(
         InvalidArgumentError: `top` is no name of a function, or the time is not positive.
         InvalidProgramError: The function has more bits than a gate program may, or two of its
             arguments have one name.
-        FileNotFoundError: There is no such file.
+        FileMissingError: There is no such file.
 
     Example:
         >>> import tempfile

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 from cloakwork.base.arguments import file_path, positive, shown
 from cloakwork.errors import (
+    FileMissingError,
     InvalidArgumentError,
     SynthesisTimeoutError,
     VerilogError,
@@ -53,7 +54,9 @@ def from_haskell(
         )
     timeout = positive(timeout, "timeout", "read Haskell")
     if not path.is_file():
-        raise FileNotFoundError(f"cannot read Haskell: there is no file {path}")
+        raise FileMissingError(
+            f"cannot read Haskell: there is no file {path}; give the path of a file"
+        )
     names = argument_names(read_source(path), top)
     with TemporaryDirectory(prefix="cloakwork") as scratch:
         copies = Path(scratch) / "design"

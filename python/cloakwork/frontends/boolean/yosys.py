@@ -16,6 +16,7 @@ from typing import Any
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import (
+    FileMissingError,
     InvalidArgumentError,
     MissingDependencyError,
     SynthesisTimeoutError,
@@ -62,7 +63,7 @@ def netlist_of(
         MissingDependencyError: There is no such program, or no such package.
         VerilogError: Yosys refuses the design.
         SynthesisTimeoutError: Yosys took too long.
-        FileNotFoundError: There is no such file.
+        FileMissingError: There is no such file.
     """
     if not isinstance(top, str) or not _NAME.fullmatch(top):
         raise InvalidArgumentError(
@@ -72,7 +73,9 @@ def netlist_of(
         raise InvalidArgumentError("cannot read Verilog: expected a file, got none")
     for path in paths:
         if not path.is_file():
-            raise FileNotFoundError(f"cannot read Verilog: there is no file {path}")
+            raise FileMissingError(
+                f"cannot read Verilog: there is no file {path}; give the path of a file"
+            )
     folder = paths[0].resolve().parent
     # Yosys in WebAssembly sees its own /tmp, but all folders by relative names. A name never
     # begins like an option.

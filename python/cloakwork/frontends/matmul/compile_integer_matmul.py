@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 
 from cloakwork.base.arguments import integer, truth
-from cloakwork.errors import InvalidArgumentError
-from cloakwork.frontends.matmul.shapes import NAMES, limit, product_of, sizes, whole_views
+from cloakwork.errors import InvalidArgumentError, InvalidParametersError
+from cloakwork.frontends.matmul.shapes import NAMES, limit, shaped, sizes
 from cloakwork.plan.matmul.integers import IntegerProductOptions, cheapest_integer_choice
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.program import integer_product_program
+from cloakwork.plan.parameters.bgv import is_prime, plaintext_moduli
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.packing.scalar import MAX_BITS
 from cloakwork.programs.port import Port
@@ -19,8 +20,9 @@ from cloakwork.programs.spec import Spec
 from cloakwork.runtime.program import Program
 
 _ACTION = "compile a product of integer matrices"
-# The engine's largest plaintext modulus is below.
+# The engine's largest plaintext modulus is below, and there are primes from this many bits on.
 _MAX_MODULUS = 1 << 30
+_MODULUS_BITS = 29
 
 
 def compile_integer_matmul(
@@ -37,10 +39,12 @@ def compile_integer_matmul(
     """Plan the product of two encrypted matrices of integers, or of batches, as one program.
 
     Results are exact: they are computed modulo as many primes as their bounds need, or modulo the
-    one that is given.
+    one that is given. Of batches the axes before the last two are the same for both; a matrix
+    without such axes is one for all of a batch.
 
     Args:
-        left: Shape, or shape and bound, of the left matrices.
+        left: Shape, or shape and bound or range, of the left matrices. Integers outside are refused
+            when they are encrypted.
         right: Those of the right ones.
         modulus: A prime that results are modulo, as the representatives nearest to 0; by default
             results are integers.
@@ -55,13 +59,14 @@ def compile_integer_matmul(
 
     Raises:
         ShapeMismatchError: The matrices do not fit one another.
-        InvalidParametersError: No ring has a modulus that holds the noise, or the prime is not 1
-            modulo 2N for any.
+        InvalidParametersError: No ring has a modulus that holds the noise, or the modulus is no
+            prime that is 1 modulo 2N for a ring degree N.
         InsecureParametersError: The ring asked for falls short of 128-bit security.
         KeyBudgetError: The fewest keys take more than the budget.
         MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
         ProgramTooLargeError: The matrices take more ciphertexts than a program can have.
-        InvalidArgumentError: A bound is no integer, or results may have too many bits.
+        InvalidArgumentError: A bound or an end of a range is no integer, or results may have too
+            many bits.
 
     Example:
         >>> import numpy as np
@@ -72,12 +77,18 @@ def compile_integer_matmul(
         [[5, 14], [14, 50]]
     """
     specs = [each if isinstance(each, Spec) else Spec(each) for each in (left, right)]
-    product = product_of(specs[0].shape, specs[1].shape, _ACTION)
-    bounds = [_whole(spec.bound) for spec in specs]
-    bound = product.inner * bounds[0] * bounds[1]
+    of_shapes = shaped(specs[0].shape, specs[1].shape, _ACTION)
+    product = of_shapes.product
+    ranges = [_whole_range(spec) for spec in specs]
+    largest = [max(map(abs, each)) for each in ranges]
+    bound = product.inner * largest[0] * largest[1]
+    rings: Sequence[int] = RINGS
+    if log_n is not None:
+        rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
     bits = None
     if modulus is not None:
         modulus = integer(modulus, "modulus", _ACTION, least=2, most=_MAX_MODULUS)
+        rings = _rings_of(modulus, rings)
         bound = modulus // 2
     else:
         bits = bound.bit_length() + 1
@@ -94,20 +105,16 @@ def compile_integer_matmul(
         limit(key_budget, "key_budget", _ACTION),
         limit(memory_limit, "memory_limit", _ACTION),
     )
-    rings: Sequence[int] = RINGS
-    if log_n is not None:
-        rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
     title = f"matmul {sizes(specs[0].shape)} by {sizes(specs[1].shape)}"
     choice = cheapest_integer_choice(title, product, options, rings)
-    shape = (*specs[0].shape[:-1], specs[1].shape[-1])
-    shapes = (specs[0].shape, specs[1].shape, shape)
     planned = planned_product(
-        title, product, choice.blocks, NAMES, whole_views(*shapes), numbers="integer"
+        title, product, choice.blocks, NAMES, of_shapes.views, numbers="integer"
     )
     names = (*NAMES, "result")
+    ends = (*ranges, (-bound, bound))
     one, other, result = (
-        Port(name, "integer", 0, each, -largest, largest)
-        for name, each, largest in zip(names, shapes, (*bounds, bound), strict=True)
+        Port(name, "integer", 0, each, low, high)
+        for name, each, (low, high) in zip(names, of_shapes.shapes, ends, strict=True)
     )
     return integer_product_program(
         planned,
@@ -118,9 +125,28 @@ def compile_integer_matmul(
     )
 
 
-def _whole(bound: float) -> int:
-    if bound != math.floor(bound) or bound > MAX_INTEGER:
-        raise InvalidArgumentError(
-            f"cannot {_ACTION}: expected bounds that are integers of up to 63 bits, got {bound:g}"
+def _rings_of(modulus: int, rings: Sequence[int]) -> list[int]:
+    """The rings whose slots hold numbers modulo a prime."""
+    found = [log_n for log_n in rings if modulus % (2 << log_n) == 1]
+    if not (found and is_prime(modulus)):
+        step = 2 << min(rings)
+        other = plaintext_moduli(min(modulus.bit_length(), _MODULUS_BITS), min(rings))[0]
+        raise InvalidParametersError(
+            f"cannot {_ACTION}: expected a modulus that is a prime below 2^30 and 1 modulo {step}, "
+            f"twice the least ring degree, got {modulus}; take {other}, or leave modulus out for "
+            "exact integers"
         )
-    return int(bound)
+    return found
+
+
+def _whole_range(spec: Spec) -> tuple[int, int]:
+    """The ends of what a matrix may hold."""
+    assert spec.low is not None
+    assert spec.high is not None
+    for end in (spec.low, spec.high):
+        if end != math.floor(end) or abs(end) > MAX_INTEGER:
+            raise InvalidArgumentError(
+                f"cannot {_ACTION}: expected bounds and ends of ranges that are integers of up to "
+                f"63 bits, got {end:g}; round them outward"
+            )
+    return int(spec.low), int(spec.high)

@@ -10,10 +10,9 @@ from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidArgumentError, InvalidParametersError
-from cloakwork.frontends.matmul.shapes import NAMES, limit, product_of, sizes, whole_views
+from cloakwork.frontends.matmul.shapes import NAMES, Shaped, limit, shaped, sizes
 from cloakwork.plan.matmul.choose import Choice, Options, cheapest_choice
 from cloakwork.plan.matmul.planned import planned_product
-from cloakwork.plan.matmul.product import Product
 from cloakwork.plan.matmul.program import product_program
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import RINGS
@@ -44,10 +43,11 @@ def compile_matmul(
 
     The matrices lie in blocks; clear modular matrix products do the work, and keys are switched
     once for each ciphertext of the result; see `plan.matmul`. Of batches the axes before the last
-    two are the same for both.
+    two are the same for both; a matrix without such axes is one for all of a batch.
 
     Args:
-        left: Shape, or shape and bound, of the left matrices.
+        left: Shape, or shape and bound or range, of the left matrices. Numbers outside are refused
+            when they are encrypted.
         right: Those of the right ones.
         precision: Bits after the binary point that results have even with every number at its
             bound. The plan has as many more as take no more primes, and as small results need to
@@ -86,7 +86,8 @@ def compile_matmul(
         )
     specs = [each if isinstance(each, Spec) else Spec(each) for each in (left, right)]
     shapes = specs[0].shape, specs[1].shape
-    product = product_of(*shapes, _ACTION)
+    of_shapes = shaped(*shapes, _ACTION)
+    product = of_shapes.product
     asked = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
     options = Options(
         (specs[0].bound, specs[1].bound),
@@ -102,7 +103,7 @@ def compile_matmul(
         rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
     title = f"matmul {sizes(shapes[0])} by {sizes(shapes[1])}"
     choice = cheapest_choice(title, product, options, rings)
-    return _program(title, product, choice, specs, options)
+    return _program(title, of_shapes, choice, specs, options)
 
 
 def _least_precision(largest: float) -> int:
@@ -122,13 +123,12 @@ def _least_precision(largest: float) -> int:
 
 
 def _program(
-    title: str, product: Product, choice: Choice, specs: Sequence[Spec], options: Options
+    title: str, of_shapes: Shaped, choice: Choice, specs: Sequence[Spec], options: Options
 ) -> Program:
-    shape = (*specs[0].shape[:-1], specs[1].shape[-1])
-    shapes = (specs[0].shape, specs[1].shape, shape)
-    planned = planned_product(title, product, choice.blocks, NAMES, whole_views(*shapes))
+    product = of_shapes.product
+    planned = planned_product(title, product, choice.blocks, NAMES, of_shapes.views)
     inputs = [
-        Port(name, "real", 0, spec.shape, -spec.bound, spec.bound)
+        Port(name, "real", 0, spec.shape, spec.low, spec.high)
         for name, spec in zip(NAMES, specs, strict=True)
     ]
     bound = product.bound(choice.blocks, options.bounds)

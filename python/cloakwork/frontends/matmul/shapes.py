@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from cloakwork.base.arguments import integer
@@ -15,28 +16,64 @@ NAMES = ("a", "b")
 _MAX_BYTES = 2**63 - 1
 
 
-def product_of(left: tuple[int, ...], right: tuple[int, ...], action: str) -> Product:
-    """The product of matrices of these shapes.
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """A product of tensors seen as matrices.
+
+    Args:
+        product: The product.
+        shapes: Of the left and the right tensor and of the result.
+        views: How these are seen as matrices.
+    """
+
+    product: Product
+    shapes: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+    views: tuple[MatrixView, MatrixView, MatrixView]
+
+
+def shaped(left: tuple[int, ...], right: tuple[int, ...], action: str) -> Shaped:
+    """The product of tensors of these shapes, as `numpy.matmul` gives it.
+
+    A matrix that a batch of others is multiplied by is one for all of them: these are one matrix,
+    below or beside one another.
 
     Raises:
         ShapeMismatchError: They do not fit one another.
 
     Example:
-        >>> product_of((5, 2, 3), (5, 3, 4), "multiply")
+        >>> shaped((5, 2, 3), (5, 3, 4), "multiply").product
         Product(batch=5, rows=2, inner=3, columns=4)
+        >>> shaped((5, 2, 3), (3, 4), "multiply").product
+        Product(batch=1, rows=10, inner=3, columns=4)
     """
-    fit = len(left) == len(right) >= 2 and left[:-2] == right[:-2] and left[-1] == right[-2]
-    if not fit:
+    are_matrices = min(len(left), len(right)) >= 2
+    batches = left[:-2], right[:-2]
+    if not (are_matrices and left[-1] == right[-2] and (batches[0] == batches[1] or () in batches)):
         raise ShapeMismatchError(
             f"cannot {action}: expected shapes such as (m, k) and (k, n) with equal axes before "
-            f"the last two, got {left} and {right}"
+            f"the last two, or none for a matrix that is one for all, got {left} and {right}"
         )
-    return Product(math.prod(left[:-2]), left[-2], left[-1], right[-1])
+    (rows, inner), columns = left[-2:], right[-1]
+    batch = batches[0] or batches[1]
+    shapes = left, right, (*batch, rows, columns)
+    count = math.prod(batch)
+    if batches[0] == batches[1]:
+        return Shaped(Product(count, rows, inner, columns), shapes, _views(shapes, (0, 0, 0)))
+    if not batches[1]:
+        return Shaped(Product(1, count * rows, inner, columns), shapes, _views(shapes, (0, 0, 0)))
+    beside = (0, len(batch), len(batch))
+    return Shaped(Product(1, rows, inner, count * columns), shapes, _views(shapes, beside))
 
 
-def whole_views(*shapes: tuple[int, ...]) -> tuple[MatrixView, MatrixView, MatrixView]:
-    """Three tensors seen as matrices with their axes in order."""
-    left, right, result = (MatrixView(tuple(range(len(each))), each) for each in shapes)
+def _views(
+    shapes: tuple[tuple[int, ...], ...], firsts: tuple[int, int, int]
+) -> tuple[MatrixView, MatrixView, MatrixView]:
+    """Three tensors seen as matrices, of each one axis before the others as they are."""
+    found: list[MatrixView] = []
+    for shape, first in zip(shapes, firsts, strict=True):
+        order = (first, *(axis for axis in range(len(shape)) if axis != first))
+        found.append(MatrixView(order, tuple(shape[axis] for axis in order)))
+    left, right, result = found
     return left, right, result
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -30,6 +31,7 @@ from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.plan.tensors.bootstrapped import cheapest_bootstrapped_plan, within_budget
 from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan, require_keys
+from cloakwork.plan.tensors.zeros import is_zero
 from cloakwork.programs.packing.matrix import PlacedMatrix
 from cloakwork.programs.packing.tensor import PlacedInput, TensorPacking
 from cloakwork.programs.port import Port
@@ -246,7 +248,7 @@ def _packing(
     placed = tuple(
         PlacedInput(graph.sources.index(source), layout) for source, layout in plan.lowered.inputs
     )
-    _require_more_than_noise(outputs, task.title, task.precision)
+    _require_more_than_noise(outputs, graph, task)
     return TensorPacking(inputs, outputs, placed, tuple(plan.lowered.outputs), graph.form)
 
 
@@ -273,7 +275,7 @@ def _product_program(
         public_inputs=task.public_inputs,
         ranges=plan.ranges,
     )
-    _require_more_than_noise(program.outputs, task.title, task.precision)
+    _require_more_than_noise(program.outputs, graph, task)
     return program
 
 
@@ -297,9 +299,15 @@ def _within_key_budget(task: Task, rings: Sequence[int], key_budget: int | None)
         extra += math.ceil(task.precision - precise)
 
 
-def _require_more_than_noise(outputs: Sequence[Port], title: str, precision: int) -> None:
+def _require_more_than_noise(outputs: Sequence[Port], graph: Traced, task: Task) -> None:
     """Refuse results that are smaller than their errors, by the bounds of the arguments."""
+    title, precision = task.title, task.precision
     bound = max(port.bound for port in outputs)
+    if bound == 0 and not all(map(is_zero, graph.results)):
+        raise InvalidParametersError(
+            f"cannot compile {title}: expected results that reach {sys.float_info.min:.2g} or "
+            "more, got smaller ones, which no double holds; scale the arguments up"
+        )
     if 0 < bound * 2.0**precision < 2.0**MIN_RIGHT_BITS:
         needed = MIN_RIGHT_BITS - math.floor(math.log2(bound))
         raise InvalidParametersError(

@@ -448,6 +448,11 @@ class TensorMethods:
         columns = b[-2] if len(b) > 1 else b[0] if b else 0
         if not a or not b or a[-1] != columns:
             raise ShapeMismatchError(f"cannot matmul: the shapes {a} and {b} do not fit")
+        if 0 in a + b:
+            raise ShapeMismatchError(
+                f"cannot matmul: expected matrices with elements, got the shapes {a} and {b}; "
+                "compute with those that have some"
+            )
         batch = _broadcast(a[:-2], b[:-2], "matmul")
         labels = _BATCH_LABELS[: len(batch)]
         terms = [

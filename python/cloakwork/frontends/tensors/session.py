@@ -166,7 +166,8 @@ class _KeyHolder(Unpicklable, Saved):
             ParametersMismatchError: The tensor was made under other parameters.
             KeyMismatchError: It was encrypted with another key.
             InvalidArgumentError: The path is invalid.
-            OSError: The file cannot be opened.
+            FileMissingError: There is no such file.
+            FileAccessError: It cannot be opened.
         """
         fields = container.read(path, TENSOR_KIND)
         if fields.word("parameters") != self.parameters.fingerprint:

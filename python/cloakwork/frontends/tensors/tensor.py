@@ -157,7 +157,8 @@ class Tensor(TensorMethods, Unpicklable):
         Raises:
             InvalidArgumentError: The tensor is on the clear backend, or the path is invalid.
             StorageFullError: There is no space left for it.
-            OSError: The file cannot be written.
+            FileMissingError: There is no folder for it.
+            FileAccessError: It cannot be made there.
 
         Example:
             >>> import tempfile

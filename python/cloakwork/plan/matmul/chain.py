@@ -428,8 +428,12 @@ class _Function:
 
 def bounds_in(lowered: LoweredChain, bounds: Mapping[Source, float]) -> list[NDArray[np.float64]]:
     """For each input vector the largest absolute value of each slot."""
-    return [
-        bounds[source] * vector
-        for source, place in lowered.sources
-        for vector in place.layout.fullness()
-    ]
+    found: list[NDArray[np.float64]] = []
+    for source, place in lowered.sources:
+        # Vectors that are equally full are one, here as there.
+        scaled: dict[int, NDArray[np.float64]] = {}
+        for vector in place.layout.fullness():
+            if id(vector) not in scaled:
+                scaled[id(vector)] = bounds[source] * vector
+            found.append(scaled[id(vector)])
+    return found

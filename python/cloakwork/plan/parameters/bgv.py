@@ -383,8 +383,14 @@ def plaintext_moduli(bits: int, log_n: int) -> tuple[int, ...]:
 
 def _primes(least: int, step: int) -> Iterator[int]:
     """Primes from a number on that are 1 modulo a step, in order."""
-    return filter(_is_prime, count(-(-(least - 1) // step) * step + 1, step))
+    return filter(is_prime, count(-(-(least - 1) // step) * step + 1, step))
 
 
-def _is_prime(number: int) -> bool:
+def is_prime(number: int) -> bool:
+    """Whether a number is a prime.
+
+    Example:
+        >>> is_prime(65537), is_prime(65539 * 3)
+        (True, False)
+    """
     return number > 1 and all(number % factor for factor in range(2, math.isqrt(number) + 1))

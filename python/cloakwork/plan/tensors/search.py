@@ -50,6 +50,8 @@ _PLANS = 24
 _MOST_EXTRA_BITS = 8
 # For signs, and as much again for noticing what outgrows its bound.
 _LEAST_HEADROOM_BITS = 2.0
+# Operations of a plan up to which others are made to compare.
+_MOST_COMPARED = 3000
 # A level is worth what larger parameters cost, which is known once a plan is whole.
 _LEVEL_PRICES = (1e6, 12.0, 0.0)
 
@@ -132,7 +134,7 @@ def cheapest_plan(task: Task, rings: Sequence[int]) -> Plan:
             refusals.append(error)
             continue
         # A ring twice as large costs more than twice as much for each operation.
-        if len(plans) > 1 and plans[-1].cost > 2 * plans[-2].cost:
+        if _is_long(plans[-1]) or (len(plans) > 1 and plans[-1].cost > 2 * plans[-2].cost):
             break
     if not plans:
         last = refusals[-1]
@@ -175,7 +177,7 @@ def cheapest_of_ways(task: Task, attempt: Attempt, plans: int = _PLANS) -> Plan:
     """
     best, level_price = _at_best_level_price(attempt)
     contractions = sum(isinstance(node, Contract) for node in in_order(task.results))
-    if contractions < 2:
+    if contractions < 2 or _is_long(best):
         return best
     choices: dict[int, int] = {}
     variations = [(number, way) for number in range(contractions) for way in range(1, _WAYS)]
@@ -194,10 +196,15 @@ def _at_best_level_price(attempt: Attempt) -> tuple[Plan, float]:
     # Where the fewest levels are too many, the others need not be tried.
     first, *others = _LEVEL_PRICES
     plans = [(attempt({}, first), first)]
-    for price in others:
+    for price in () if _is_long(plans[0][0]) else others:
         with suppress(InvalidParametersError):
             plans.append((attempt({}, price), price))
     return min(plans, key=lambda each: each[0].cost)
+
+
+def _is_long(plan: Plan) -> bool:
+    """Whether to look for a better plan would take longer than it could save."""
+    return len(plan.lowered.program.operations) > _MOST_COMPARED
 
 
 def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: float) -> Plan:

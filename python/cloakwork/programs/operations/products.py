@@ -30,6 +30,7 @@ of slots, without transposing ciphertexts.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -133,11 +134,15 @@ class RotatedProducts(Operation):
     def bound(self, slots: Sequence[Vector]) -> Vector:
         """One vector that bounds each of the products: whatever the rotation, the lane stays."""
         terms = len(self.left)
-        left, right = (
-            np.stack(each).reshape(terms, -1, self.step) for each in (slots[:terms], slots[terms:])
-        )
-        products: Vector = np.einsum("jl,jhl->hl", left.max(axis=1), right).ravel()
-        return products
+        pairs = list(zip(slots[:terms], slots[terms:], strict=True))
+        # Of equal pairs one stands for all.
+        times = Counter((id(left), id(right)) for left, right in pairs)
+        products = np.zeros((len(slots[0]) // self.step, self.step))
+        for left, right in {(id(left), id(right)): (left, right) for left, right in pairs}.values():
+            lanes = left.reshape(-1, self.step).max(axis=0)
+            products += times[id(left), id(right)] * lanes * right.reshape(-1, self.step)
+        bound: Vector = products.ravel()
+        return bound
 
     def deviation(self, at: Errors) -> float:
         """Errors of different terms are independent: they add up as squares."""
@@ -174,12 +179,23 @@ class DiagonalProducts(RotatedProducts):
     def bound(self, slots: Sequence[Vector]) -> Vector:
         """In every lane of a run any left vector may meet any right one."""
         terms, turns = len(self.left), len(slots[0]) // self.step
-        left, right = (
-            np.stack(each).reshape(-1, turns, turns, self.step)
-            for each in (slots[:terms], slots[terms:])
-        )
-        products: Vector = np.einsum("rl,rjhl->hl", left.max(axis=(1, 2)), right).ravel()
-        return products
+        runs = [
+            (slots[start : start + turns], slots[terms + start : terms + start + turns])
+            for start in range(0, terms, turns)
+        ]
+        # Of equal runs, and of equal vectors in them, one stands for all.
+        keys = [(*map(id, left), *map(id, right)) for left, right in runs]
+        times = Counter(keys)
+        products = np.zeros((turns, self.step))
+        for key, (left, right) in dict(zip(keys, runs, strict=True)).items():
+            different = {id(each): each for each in left}.values()
+            lanes = np.max([each.reshape(turns, -1).max(axis=0) for each in different], axis=0)
+            each_of = {id(each): each.reshape(turns, -1) for each in right}
+            counts = Counter(map(id, right))
+            total = sum(counts[place] * each for place, each in each_of.items())
+            products += times[key] * lanes * total
+        bound: Vector = products.ravel()
+        return bound
 
     def deviation(self, at: Errors) -> float:
         """As of `RotatedProducts`, with the worst of the left list in every term."""

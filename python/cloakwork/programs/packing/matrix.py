@@ -268,7 +268,7 @@ class IntegerMatrixPacking(Packing):
         if low < port.low or high > port.high:
             raise ValueOutOfRangeError(
                 f"cannot {action}: expected {port.name!r} to hold integers from {port.low} to "
-                f"{port.high}, got {low} to {high}; compile with a larger bound"
+                f"{port.high}, got {low} to {high}; compile with a larger bound or a wider range"
             )
         return rows, many
 

@@ -190,8 +190,8 @@ def most_grain_bytes(key_bytes: int, workers: Workers, action: str) -> int | Non
         left = int((1 - KEPT_OF_LIMIT) * limit) - _PROCESS_BYTES - key_bytes
         if left <= 0:
             raise MemoryBudgetError(
-                f"cannot {action}: the evaluation keys take {key_bytes / 1e6:.0f} MB, a worker of "
-                f"{threads} threads has {limit / 1e6:.0f} MB for its process, keys, inputs and "
+                f"cannot {action}: the evaluation keys take {key_bytes} bytes and its process "
+                f"{_PROCESS_BYTES}, a worker of {threads} threads has {limit} for them, inputs and "
                 "tasks; start workers with fewer threads or a larger memory_limit, or compile with "
                 "a smaller key_budget"
             )

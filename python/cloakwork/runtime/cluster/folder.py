@@ -115,7 +115,8 @@ class Folder:
         files, path = _place(self.url)
         try:
             if isinstance(files, LocalFileSystem):
-                return container.read(f"{path}/{name}", kind)
+                with open(f"{path}/{name}", "rb") as file:
+                    return container.read_open(file, f"{path}/{name}", kind)
             return container.read_bytes(files.cat_file(f"{path}/{name}"), kind)
         except FileNotFoundError as error:
             raise ClusterFolderError(
@@ -168,8 +169,8 @@ class Folder:
         free = shutil.disk_usage(path).free
         if nbytes > free:
             raise StorageFullError(
-                f"cannot {action}: its files take {nbytes / 1e6:.0f} MB, {self.url} has "
-                f"{free / 1e6:.0f} MB free; free space or give another folder"
+                f"cannot {action}: its files take {nbytes} bytes, {self.url} has {free} "
+                "free; free space or give another folder"
             )
 
 

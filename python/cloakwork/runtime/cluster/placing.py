@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -77,7 +77,13 @@ class Placed:
 
 
 def place(
-    job: Job, program: Program, lanes: int, first: int, most_bytes: int | None, action: str
+    job: Job,
+    program: Program,
+    lanes: int,
+    first: int,
+    most_bytes: int | None,
+    advice: Callable[[int], str],
+    action: str,
 ) -> Placed:
     """Cut a job, or take the cut of the last attempt at it.
 
@@ -87,6 +93,8 @@ def place(
         lanes: How many lanes it may take.
         first: Which of the cluster's lanes is its first.
         most_bytes: What the values of a grain may take; None for any.
+        advice: What to do where no grain takes less than so many bytes, for the message of an
+            error.
         action: What the caller is about to do, for the message of an error.
 
     Raises:
@@ -97,7 +105,7 @@ def place(
     files.make()
     found = _found_cut(files, program)
     if found is None or not _fits(form_of(program, found[0]).work, found[1], most_bytes):
-        found = _chosen(program, lanes, most_bytes, action)
+        found = _chosen(program, lanes, most_bytes, advice, action)
         files.write(_CUT, _CUT_KIND, _cut_record(*found))
     parts, made = found
     form = form_of(program, parts)
@@ -112,7 +120,13 @@ def place(
     return placed
 
 
-def _chosen(program: Program, lanes: int, most_bytes: int | None, action: str) -> tuple[int, Cut]:
+def _chosen(
+    program: Program,
+    lanes: int,
+    most_bytes: int | None,
+    advice: Callable[[int], str],
+    action: str,
+) -> tuple[int, Cut]:
     """Into how many parts the inner dimension of products is cut, and how the work is.
 
     More parts are tried while they gain, or while grains do not fit: their products have to be
@@ -120,7 +134,7 @@ def _chosen(program: Program, lanes: int, most_bytes: int | None, action: str) -
     """
     network = Network()
     best: tuple[float, int, Cut] | None = None
-    least = 0
+    least: list[int] = []
     for parts in _PARTS:
         try:
             form = form_of(program, parts)
@@ -131,7 +145,7 @@ def _chosen(program: Program, lanes: int, most_bytes: int | None, action: str) -
         if not _fits(work, made, most_bytes):
             made = best_cut(work, lanes, network, most_bytes)
             if not _fits(work, made, most_bytes):
-                least = _largest_grain(work, made)
+                least.append(_largest_grain(work, made))
                 if not work.blocks:
                     break
                 continue
@@ -143,8 +157,8 @@ def _chosen(program: Program, lanes: int, most_bytes: int | None, action: str) -
             break
     if best is None:
         raise MemoryBudgetError(
-            f"cannot {action}: a task takes {least} bytes beside the keys, and may take "
-            f"{most_bytes or 0}; start workers with fewer threads or a larger memory_limit"
+            f"cannot {action}: the values of a task take {min(least)} bytes, and they may take "
+            f"{most_bytes}; {advice(min(least))}"
         )
     return best[1:]
 

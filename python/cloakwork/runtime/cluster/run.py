@@ -6,8 +6,9 @@ that are missing, and no more is in memory than grains take.
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -41,6 +42,9 @@ from cloakwork.runtime.cluster.stored import (
 )
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.profile import Profile
+
+# Of a run in this process the part of its memory that inputs may take, as a divisor.
+_KEPT_PART = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +172,7 @@ def run_on_cluster(asked: Asked, cluster: distributed.Client) -> Ran:
     most = most_grain_bytes(evaluator.key_bytes, workers, action)
     # Runs beside each other move nothing from one to another.
     lanes = max(1, len(workers.addresses) // asked.runs)
-    ran = _placed(asked, keys, lanes, most, action)
+    ran = _placed(asked, keys, lanes, most, _advice_for_workers, action)
     run_jobs(cluster, workers, ran.placed, title, asked.cancel, asked.profile)
     return ran
 
@@ -187,14 +191,33 @@ def run_here(asked: Asked, threads: int) -> Ran:
     action = f"run {evaluator.program.name} by files"
     require_keys(evaluator, action)
     # A part of the memory is for inputs that further grains take, another for what a grain makes.
-    kept = evaluator.memory_limit // 4
+    kept = evaluator.memory_limit // _KEPT_PART
     most = evaluator.memory_limit - kept
-    ran = _placed(asked, evaluator._file_name, 1, most, action)
+    ran = _placed(asked, evaluator._file_name, 1, most, _advice_here, action)
     run_jobs_here(evaluator, ran.placed, most, kept, threads, asked.cancel, asked.profile)
     return ran
 
 
-def _placed(asked: Asked, keys: str, lanes: int, most_bytes: int | None, action: str) -> Ran:
+def _advice_for_workers(_: int) -> str:
+    return "start workers with fewer threads or a larger memory_limit"
+
+
+def _advice_here(least: int) -> str:
+    needed = math.ceil(least * _KEPT_PART / (_KEPT_PART - 1))
+    return (
+        f"a part of memory_limit is for inputs: allow memory_limit={needed} or more, or compile "
+        "for smaller matrices, and multiply in parts"
+    )
+
+
+def _placed(
+    asked: Asked,
+    keys: str,
+    lanes: int,
+    most_bytes: int | None,
+    advice: Callable[[int], str],
+    action: str,
+) -> Ran:
     """The runs as jobs whose inputs are in files."""
     evaluator = asked.evaluator
     program = evaluator.program
@@ -222,7 +245,7 @@ def _placed(asked: Asked, keys: str, lanes: int, most_bytes: int | None, action:
         )
         insecure = bool(program.scheme.insecure)
         job = Job(digest, keys, asked.folder, files, insecure, own_version(), sources)
-        placed.append(place(job, program, lanes, run * lanes, most_bytes, action))
+        placed.append(place(job, program, lanes, run * lanes, most_bytes, advice, action))
         if placed[-1].missing():
             for number, held in enumerate(records):
                 if held is not None:
