@@ -72,7 +72,7 @@ def expected(network: RandomNetwork) -> np.ndarray:
         return np.asarray(network.module(network.sample).numpy())
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(random_networks(), RINGS)
 def test_equals_torch_in_the_clear(network: RandomNetwork, ring: tuple[int, int]) -> None:
     graph, inputs = capture(network.module, network.sample), network.sample.numpy()

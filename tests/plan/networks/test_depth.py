@@ -142,7 +142,7 @@ def test_no_fit_takes_fewer_levels(function: str, width: float, precision: int) 
         assert least <= depth <= least + 2
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(random_networks(), st.sampled_from([4, 10]))
 def test_no_network_takes_fewer_levels(network: RandomNetwork, precision: int) -> None:
     graph = capture(network.module, network.sample)
