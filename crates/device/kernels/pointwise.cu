@@ -53,6 +53,13 @@ POINTWISE(add_scaled,
 /* c y. */
 POINTWISE(scale, ((void)x, multiply_montgomery(y, a.constants[BLOCK_ROW], prime)))
 
+/* c y in the first half of a limb and -c y in the second: for c^2 = -1, y times the imaginary unit. */
+POINTWISE(scale_by_imaginary,
+          ((void)x, at < a.n / 8 ? multiply_montgomery(y, a.constants[BLOCK_ROW], prime)
+                                 : subtract_residues(
+                                       0, multiply_montgomery(y, a.constants[BLOCK_ROW], prime),
+                                       prime.q)))
+
 /* x + c, c as it is. */
 POINTWISE(add_constant, ((void)y, add_residues(x, a.constants[BLOCK_ROW], prime.q)))
 

@@ -125,7 +125,23 @@ impl Evaluator {
         working: u64,
         operation: &'static str,
     ) -> Result<Arc<SwitchingKey>> {
-        self.keys.get(&self.parameters, purpose, a.estimate.level(), working, operation)
+        self.key_at(purpose, a.estimate.level(), working, operation)
+    }
+
+    /// A key for a level.
+    pub(crate) fn key_at(
+        &self,
+        purpose: Purpose,
+        level: usize,
+        working: u64,
+        operation: &'static str,
+    ) -> Result<Arc<SwitchingKey>> {
+        self.keys.get(&self.parameters, purpose, level, working, operation)
+    }
+
+    /// Its keys as the engine of the CPU has them.
+    pub(crate) fn host_keys(&self) -> &EvaluationKeys {
+        self.keys.host()
     }
 
     fn unwritten(&self, limbs: usize, operation: &'static str) -> Result<Buffer> {
@@ -377,7 +393,7 @@ impl Evaluator {
     }
 
     /// The images of a under automorphisms; a itself where there is none.
-    fn moved(
+    pub(crate) fn moved(
         &self,
         a: &Ciphertext,
         moves: Vec<Option<(Purpose, usize)>>,

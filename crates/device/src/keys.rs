@@ -38,6 +38,8 @@ pub(crate) enum Purpose {
     /// To the left, in slots of a full packing.
     Rotation(i64),
     Conjugation,
+    /// From the sparse secret under which the modulus is raised.
+    FromSparse,
 }
 
 /// Evaluation keys, of which some are on a device.
@@ -137,6 +139,7 @@ impl Keys {
             Purpose::Relinearisation => self.host.relinearisation_at(level)?,
             Purpose::Rotation(rotation) => self.host.rotation_at(rotation, level)?,
             Purpose::Conjugation => self.host.conjugation_at(level)?,
+            Purpose::FromSparse => self.host.from_sparse()?,
         })
     }
 

@@ -6,6 +6,7 @@
 //! ciphertexts, plaintexts and evaluation keys.
 #![deny(unsafe_code)]
 
+mod bootstrapping;
 mod ciphertext;
 mod combination;
 mod decomposition;
@@ -20,9 +21,11 @@ mod linear_transform;
 mod memory;
 mod parameters;
 mod polynomial;
+mod raising;
 mod scalars;
 mod weighted_sums;
 
+pub use bootstrapping::Bootstrapping;
 pub use ciphertext::{Ciphertext, Plaintext};
 pub use error::{Error, Result};
 pub use evaluator::Evaluator;

@@ -126,6 +126,17 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         self.check(a, APPLY)?;
         let estimate = a.estimate.linear_transform(&transform.host)?;
+        let total = self.transformed(a, transform)?;
+        let division = &self.parameters().level(a.estimate.level())?.division_by_special;
+        Ok(a.with(estimate, division.apply(self.ring(), &total, 2, APPLY)?))
+    }
+
+    /// P times the transform of a ciphertext at the transform's level, modulo Q P, held divided.
+    pub(crate) fn transformed(
+        &self,
+        a: &Ciphertext,
+        transform: &LinearTransform,
+    ) -> Result<Buffer> {
         let level = self.parameters().level(a.estimate.level())?;
         let (ring, split) = (self.ring(), transform.host.split());
         let rotations = split.rotations();
@@ -160,8 +171,7 @@ impl Evaluator {
                 }
             });
         }
-        let total = total.expect("a transform has diagonals");
-        Ok(a.with(estimate, level.division_by_special.apply(ring, &total, 2, APPLY)?))
+        Ok(total.expect("a transform has diagonals"))
     }
 
     /// P times every baby rotation of a ciphertext, modulo Q P, one after the other.
@@ -282,7 +292,7 @@ impl Evaluator {
 }
 
 /// Limbs of a diagonal of a transform, and of each polynomial of its baby rotations.
-fn limbs_of_products(level: &Level, transform: &ckks::LinearTransform) -> usize {
+pub(crate) fn limbs_of_products(level: &Level, transform: &ckks::LinearTransform) -> usize {
     if transform.divides_baby_rotations() { level.limbs } else { level.extended }
 }
 
@@ -291,6 +301,7 @@ fn limbs_of_products(level: &Level, transform: &ckks::LinearTransform) -> usize 
 pub(crate) fn limbs_besides_babies(level: &Level, streamed_limbs: usize) -> usize {
     // The sums of a giant step, their rotation, and the total of those before.
     let giant = 3 * product_limbs(level);
-    let divided = level.division_by_special.limbs(2);
+    let divisions = [Some(&level.division_by_special), level.rescale_from_extended.as_ref()];
+    let divided = divisions.into_iter().flatten().map(|each| each.limbs(2)).max().unwrap_or(0);
     streamed_limbs + giant + divided + decomposition_limbs(level)
 }

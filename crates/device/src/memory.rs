@@ -3,12 +3,16 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use rlwe::ckks::{Arithmetic, Estimate, OnEstimates, Polynomial, evaluate_polynomial};
+use rlwe::ckks::{
+    self, Arithmetic, BootstrappingArithmetic, Estimate, OnEstimates, Polynomial,
+    evaluate_polynomial,
+};
 
 use crate::decomposition::switching_limbs;
 use crate::division::MOST_POLYS;
-use crate::linear_transform::limbs_besides_babies;
+use crate::linear_transform::{limbs_besides_babies, limbs_of_products};
 use crate::parameters::Parameters;
+use crate::raising::raising_limbs;
 use crate::{Error, Result};
 
 /// Polynomials that a combination makes of each of its own at most: the sum, the remainder of its
@@ -54,14 +58,54 @@ impl Parameters {
     /// # Errors
     /// [`Error::Engine`] where the CPU refuses too, and as [`Self::working_bytes`].
     pub fn polynomial_bytes(&self, a: &Estimate, polynomial: &Polynomial) -> Result<u64> {
+        self.counted(a, |counting, value| {
+            evaluate_polynomial(counting, value, polynomial)?;
+            Ok(())
+        })
+    }
+
+    /// Bytes that a bootstrapping works in, diagonals that are sent when they are used among them.
+    ///
+    /// # Errors
+    /// As [`Self::polynomial_bytes`].
+    pub fn bootstrapping_bytes(&self, a: &Estimate, circuit: &ckks::Bootstrapping) -> Result<u64> {
+        self.counted(a, |counting, value| {
+            ckks::bootstrap(counting, value, circuit)?;
+            Ok(())
+        })
+    }
+
+    /// Bytes that a bootstrapping of two at once works in; see [`Self::bootstrapping_bytes`].
+    ///
+    /// # Errors
+    /// As [`Self::polynomial_bytes`].
+    pub fn bootstrapping_pair_bytes(
+        &self,
+        a: &Estimate,
+        circuit: &ckks::Bootstrapping,
+    ) -> Result<u64> {
+        self.counted(a, |counting, value| {
+            let other = counting.held(a.clone(), 0)?;
+            ckks::bootstrap_pair(counting, value, &other, circuit)?;
+            Ok(())
+        })
+    }
+
+    /// The most bytes that something with a value takes at once.
+    fn counted(
+        &self,
+        a: &Estimate,
+        run: impl FnOnce(&Counting<'_>, &Counted) -> Result<()>,
+    ) -> Result<u64> {
         let counting = Counting { parameters: self, live: Rc::default(), most: Rc::default() };
         let value = counting.held(a.clone(), 0)?;
-        evaluate_polynomial(&counting, &value, polynomial)?;
+        run(&counting, &value)?;
         Ok(counting.most.get())
     }
 }
 
-/// The arithmetic of polynomials on values of which nothing is there but their sizes.
+/// The arithmetic of polynomials and bootstrapping on values of which nothing is there but their
+/// sizes.
 struct Counting<'a> {
     parameters: &'a Parameters,
     live: Rc<Cell<u64>>,
@@ -149,5 +193,62 @@ impl Arithmetic for Counting<'_> {
 
     fn bound(&self, a: &mut Counted, bound: f64) {
         OnEstimates.bound(&mut a.estimate, bound);
+    }
+}
+
+impl BootstrappingArithmetic for Counting<'_> {
+    type Circuit = ckks::Bootstrapping;
+
+    fn bootstrapping<'a>(&self, circuit: &'a ckks::Bootstrapping) -> &'a ckks::Bootstrapping {
+        circuit
+    }
+
+    fn known_as(&self, a: Counted, estimate: Estimate) -> Counted {
+        Counted { estimate, ..a }
+    }
+
+    fn transform_and_rescale(
+        &self,
+        _: &Counted,
+        circuit: &ckks::Bootstrapping,
+        index: usize,
+        estimate: Estimate,
+    ) -> Result<Counted> {
+        let transform = circuit.transforms().nth(index).expect("a transform of the circuit");
+        let level = self.parameters.level(transform.level())?;
+        let babies = transform.split().baby_steps.len();
+        let streamed = babies.min(transform.diagonals());
+        let limbs = limbs_of_products(level, transform);
+        let working =
+            self.parameters.transform_working_bytes(transform.level(), babies, streamed, limbs)?;
+        self.held(estimate, working)
+    }
+
+    fn raise(&self, _: &Counted, _: &ckks::Bootstrapping, estimate: Estimate) -> Result<Counted> {
+        let limbs = raising_limbs(self.parameters, estimate.level())?;
+        self.held(estimate, self.parameters.residues().limb_bytes(limbs))
+    }
+
+    fn add_rotated(&self, a: &Counted, _: i64, estimate: Estimate) -> Result<Counted> {
+        let rotated = self.made(&a.estimate, Ok(estimate.clone()))?;
+        self.made(&rotated.estimate, Ok(estimate))
+    }
+
+    fn conjugate(&self, a: &Counted) -> Result<Counted> {
+        self.made(&a.estimate, Ok(a.estimate.clone()))
+    }
+
+    fn multiply_imaginary(&self, a: &mut Counted) -> Result<()> {
+        *a = self.made(&a.estimate, Ok(a.estimate.clone()))?;
+        Ok(())
+    }
+
+    fn add_part(&self, a: &mut Counted, _: &Counted) -> Result<()> {
+        *a = self.made(&a.estimate, Ok(a.estimate.clone()))?;
+        Ok(())
+    }
+
+    fn subtract_part(&self, a: &mut Counted, b: &Counted) -> Result<()> {
+        self.add_part(a, b)
     }
 }

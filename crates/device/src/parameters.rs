@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use rlwe::ckks;
+use rlwe::tables::PrimeTable;
 
 use crate::launch::{Device, Residues};
 use crate::level::Level;
@@ -17,6 +18,8 @@ struct Tables {
     host: ckks::Parameters,
     /// By position.
     primes: Vec<u32>,
+    /// The root of -1 that X^(N/2) is in the first half of a limb, in Montgomery form.
+    imaginary_units: Vec<u32>,
     residues: Residues,
     /// Made when first used.
     levels: Vec<OnceLock<Level>>,
@@ -32,7 +35,15 @@ impl Parameters {
         let residues = Residues::new(device, ring.log_n, &ring.primes)?;
         let levels = (0..=host.max_level()).map(|_| OnceLock::new()).collect();
         let primes = ring.primes.iter().map(|prime| prime.q).collect();
-        Ok(Self(Arc::new(Tables { host: host.clone(), primes, residues, levels })))
+        let unit = |prime: &PrimeTable| {
+            let q = u64::from(prime.q);
+            // psi, whose order is 2N, raised to N / 2.
+            let unit = (1..ring.log_n).fold(u64::from(prime.root), |power, _| power * power % q);
+            ((unit << 32) % q) as u32
+        };
+        let imaginary_units = ring.primes.iter().map(unit).collect();
+        let host = host.clone();
+        Ok(Self(Arc::new(Tables { host, primes, imaginary_units, residues, levels })))
     }
 
     /// The parameter set itself.
@@ -53,6 +64,12 @@ impl Parameters {
     /// The prime at a position.
     pub(crate) fn prime(&self, position: usize) -> u32 {
         self.0.primes[position]
+    }
+
+    /// What residues modulo the prime at a position are multiplied by to be those of i times as much,
+    /// in the first half of a limb; in the second by its negative.
+    pub(crate) fn imaginary_unit(&self, position: usize) -> u32 {
+        self.0.imaginary_units[position]
     }
 
     /// The tables of a level.

@@ -1,11 +1,11 @@
 //! Ciphertexts combined with numbers.
 
-use rlwe::ckks::{Complex64, Encoding, Estimate};
+use rlwe::ckks::{Complex64, Estimate};
 
 use crate::Result;
 use crate::ciphertext::Ciphertext;
 use crate::evaluator::Evaluator;
-use crate::launch::{Buffer, ConstantOperation, Operation, Table, pointwise, with_constants};
+use crate::launch::{Buffer, ConstantOperation, Table, with_constants};
 
 impl Evaluator {
     /// a + value in every slot, for a real number.
@@ -54,13 +54,15 @@ impl Evaluator {
         let operation = "multiply by i";
         self.check(a, operation)?;
         let (ring, level) = (self.ring(), self.parameters().level(a.estimate.level())?);
-        // At scale 1 the only coefficient that is not zero is exact.
-        let encoding = Encoding { level: a.estimate.level(), scale: Some(1.0), bound: None };
-        let unit = self.parameters().host().encode(&[Complex64::I], encoding)?;
-        let unit = self.parameters().send_plaintext(&unit)?;
+        let units: Vec<u32> = level
+            .basis()
+            .iter()
+            .map(|&position| self.parameters().imaginary_unit(position))
+            .collect();
+        let units = Table::new(ring.device(), &units.repeat(a.polys()))?;
         let mut product = Buffer::unwritten(ring.device(), a.polys.words(), operation)?;
-        let rows = &level.with_plaintext[a.polys() - 1];
-        pointwise(ring, Operation::Multiply, &mut product, Some(&a.polys), &unit.poly, rows)?;
+        let (kind, rows) = (ConstantOperation::ScaleByImaginary, &level.pairs[a.polys() - 1]);
+        with_constants(ring, kind, &mut product, Some(&a.polys), rows, &units)?;
         Ok(a.with(a.estimate.clone(), product))
     }
 

@@ -57,6 +57,21 @@ pub struct DigitTable {
     pub conversion: ConversionTable,
 }
 
+/// What raising the modulus under a sparse secret needs: level 0 to the sparse secret, the same
+/// integers over more primes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncapsulationTable {
+    /// Positions of the primes that the sparse secret is used with, rising: those of level 0 and
+    /// some of key switching.
+    pub basis: Vec<usize>,
+    /// From the primes of level 0 to the others of that basis.
+    pub to_sparse: ConversionTable,
+    /// From that basis to level 0.
+    pub division: DivisionTable,
+    /// From the primes of level 0 to the others of the level that is raised to.
+    pub raising: ConversionTable,
+}
+
 impl Parameters {
     /// The ring of the parameters.
     ///

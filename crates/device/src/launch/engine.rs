@@ -21,6 +21,7 @@ pub(super) enum Kernel {
     InnerProduct,
     Convert,
     Scale,
+    ScaleByImaginary,
     AddConstant,
     Place,
     SumDiagonals,
@@ -28,7 +29,7 @@ pub(super) enum Kernel {
 
 impl Kernel {
     /// Every kernel, in the order of their numbers.
-    pub(super) const ALL: [Self; 17] = [
+    pub(super) const ALL: [Self; 18] = [
         Self::ForwardColumns,
         Self::ForwardRows,
         Self::InverseRows,
@@ -43,6 +44,7 @@ impl Kernel {
         Self::InnerProduct,
         Self::Convert,
         Self::Scale,
+        Self::ScaleByImaginary,
         Self::AddConstant,
         Self::Place,
         Self::SumDiagonals,
@@ -65,6 +67,7 @@ impl Kernel {
             Self::InnerProduct => c"inner_product",
             Self::Convert => c"convert",
             Self::Scale => c"scale",
+            Self::ScaleByImaginary => c"scale_by_imaginary",
             Self::AddConstant => c"add_constant",
             Self::Place => c"place",
             Self::SumDiagonals => c"sum_diagonals",

@@ -66,6 +66,9 @@ pub fn pointwise(
 pub enum ConstantOperation {
     /// c y, c in Montgomery form.
     Scale,
+    /// c y in the first half of a limb, -c y in the second, c in Montgomery form: for a c whose square
+    /// is -1, y times the imaginary unit.
+    ScaleByImaginary,
     /// x + c y, c in Montgomery form.
     AddScaled,
     /// x + c.
@@ -76,6 +79,7 @@ impl ConstantOperation {
     fn kernel(self) -> Kernel {
         match self {
             Self::Scale => Kernel::Scale,
+            Self::ScaleByImaginary => Kernel::ScaleByImaginary,
             Self::AddScaled => Kernel::AddScaled,
             Self::AddConstant => Kernel::AddConstant,
         }

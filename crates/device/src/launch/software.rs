@@ -65,6 +65,7 @@ kernels! {
     InnerProduct => cloakwork_inner_product,
     Convert => cloakwork_convert,
     Scale => cloakwork_scale,
+    ScaleByImaginary => cloakwork_scale_by_imaginary,
     AddConstant => cloakwork_add_constant,
     Place => cloakwork_place,
     SumDiagonals => cloakwork_sum_diagonals,

@@ -25,7 +25,8 @@ mod words;
 
 pub use crate::core::Split;
 pub use bootstrapping::{
-    Bootstrapping, BootstrappingLiteral, BootstrappingParameters, OVERFLOW_FAILURE_BITS, Packing,
+    Bootstrapping, BootstrappingArithmetic, BootstrappingLiteral, BootstrappingParameters,
+    OVERFLOW_FAILURE_BITS, Packing, bootstrap, bootstrap_pair,
 };
 pub use ciphertext::Ciphertext;
 pub use combination_tables::{AlignmentTable, CombinationTable};

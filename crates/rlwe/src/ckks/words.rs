@@ -144,6 +144,24 @@ impl EvaluationKeys {
         self.galois_key(element, level, "conjugate", || "Galois key for conjugation".to_string())
     }
 
+    /// The key from the sparse secret under which the modulus is raised, for every level.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`].
+    pub fn from_sparse(&self) -> Result<&SwitchingKey> {
+        Ok(&self.encapsulation("bootstrap")?.from_sparse)
+    }
+
+    /// The residues of both halves of the key to that secret: of each a limb for each prime of
+    /// [`EncapsulationTable::basis`](crate::tables::EncapsulationTable::basis), in Montgomery form.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`].
+    pub fn to_sparse_words(&self) -> Result<Vec<u32>> {
+        let keys = self.encapsulation("bootstrap")?;
+        Ok(keys.to_sparse.iter().flat_map(Poly::words).copied().collect())
+    }
+
     /// The residues of one of these keys.
     ///
     /// # Errors

@@ -27,6 +27,7 @@ use crate::ring::modulus::product;
 use crate::ring::poly::{Basis, Poly, SecretPoly};
 use crate::sampling::{self, Generator, Seed};
 use crate::security::max_log_q_sparse;
+use crate::tables::EncapsulationTable;
 use crate::{Error, Result};
 
 /// As few of the key-switching primes as exceed level 0 by the margin of every digit.
@@ -178,8 +179,7 @@ impl EncapsulationKeys {
 fn extended(parameters: &Parameters, poly: &Poly, basis: &Basis) -> Poly {
     let ring = parameters.ring();
     let others = basis.difference(&poly.basis);
-    let (sources, targets) = (ring.moduli(&poly.basis), ring.moduli(&others));
-    let conversion = Conversion::new(ring.log_n, &sources, &targets, |_| 1, |_| 1);
+    let conversion = extension(parameters, &poly.basis, &others);
     let coefficients = ring.unnormalised_coefficients(poly, &poly.basis);
     let inputs: Vec<&[u32]> = coefficients.limbs().map(|(_, limb)| limb).collect();
     let mut extension = ring.unwritten(basis);
@@ -196,6 +196,34 @@ fn extended(parameters: &Parameters, poly: &Poly, basis: &Basis) -> Poly {
         ring.primes[usize::from(positions[index])].forward(limb);
     });
     extension
+}
+
+/// From coefficients modulo the primes of one basis, centred, to those of others.
+fn extension(parameters: &Parameters, basis: &Basis, others: &Basis) -> Conversion {
+    let ring = parameters.ring();
+    let (sources, targets) = (ring.moduli(basis), ring.moduli(others));
+    Conversion::new(ring.log_n, &sources, &targets, |_| 1, |_| 1)
+}
+
+impl Parameters {
+    /// What raising the modulus to `level` under a sparse secret needs.
+    ///
+    /// # Errors
+    /// [`Error::LevelMismatch`] for a level that the chain does not have.
+    pub fn encapsulation_table(&self, level: usize) -> Result<EncapsulationTable> {
+        let raised = self.basis(level, "list the tables of raising the modulus")?;
+        let (lowest, basis) = (self.level_basis(0), encapsulation_basis(self));
+        let table = |to: &Basis| {
+            let others = to.difference(lowest);
+            extension(self, lowest, &others).table(lowest, &others)
+        };
+        Ok(EncapsulationTable {
+            basis: basis.iter().collect(),
+            to_sparse: table(&basis),
+            division: Division::new(self.ring(), &basis, lowest).table(),
+            raising: table(raised),
+        })
+    }
 }
 
 #[cfg(test)]

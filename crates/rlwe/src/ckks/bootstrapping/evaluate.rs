@@ -1,15 +1,12 @@
 //! Bootstrapping of ciphertexts.
 
-use super::parameters::Packing;
-use super::reduction::{reduce, within_the_circuit};
+use super::circuit::{BootstrappingArithmetic, bootstrap, bootstrap_pair};
 use super::refresh::Bootstrapping;
 use crate::ckks::ciphertext::Ciphertext;
 use crate::ckks::estimate::Estimate;
 use crate::ckks::evaluator::Evaluator;
-use crate::ckks::linear_transform::LinearTransform;
 use crate::core::key_switching::Step;
 use crate::ring::automorphism::conjugation_element;
-use crate::ring::poly::Poly;
 use crate::{Error, Result, parallel};
 
 const BOOTSTRAP: &str = "bootstrap";
@@ -32,15 +29,7 @@ impl Evaluator {
     /// [`Error::ParametersMismatch`].
     pub fn bootstrap(&self, a: &Ciphertext, bootstrapping: &Bootstrapping) -> Result<Ciphertext> {
         self.check(a, BOOTSTRAP)?;
-        let estimate = a.estimate.bootstrap(bootstrapping)?;
-        let polys = parallel::in_pool(|| {
-            let parts = self.parts(self.lowered(a, bootstrapping)?, bootstrapping)?;
-            match bootstrapping.packing {
-                Packing::Complex => self.rejoined(&parts, bootstrapping),
-                Packing::Real => self.reduced(&parts.real(self), bootstrapping),
-            }
-        })?;
-        Ok(a.with(estimate, polys))
+        parallel::in_pool(|| bootstrap(self, a, bootstrapping))
     }
 
     /// [`Self::bootstrap`] of two ciphertexts of real numbers at once: all but EvalMod is done once,
@@ -61,140 +50,71 @@ impl Evaluator {
     ) -> Result<[Ciphertext; 2]> {
         self.check(a, BOOTSTRAP)?;
         self.check(b, BOOTSTRAP)?;
-        let [first, second] = a.estimate.bootstrap_pair(&b.estimate, bootstrapping)?;
-        let [real, imaginary] = parallel::in_pool(|| self.refreshed_pair(a, b, bootstrapping))?;
-        Ok([a.with(first, real), b.with(second, imaginary)])
+        parallel::in_pool(|| bootstrap_pair(self, a, b, bootstrapping))
+    }
+}
+
+impl BootstrappingArithmetic for Evaluator {
+    type Circuit = Bootstrapping;
+
+    fn bootstrapping<'a>(&self, circuit: &'a Bootstrapping) -> &'a Bootstrapping {
+        circuit
     }
 
-    fn refreshed_pair(
-        &self,
-        a: &Ciphertext,
-        b: &Ciphertext,
-        bootstrapping: &Bootstrapping,
-    ) -> Result<[Vec<Poly>; 2]> {
-        let lowered = [self.lowered(a, bootstrapping)?, self.lowered(b, bootstrapping)?];
-        let parts = self.parts(self.joined(&lowered), bootstrapping)?;
-        let real = self.reduced(&parts.real(self), bootstrapping)?;
-        Ok([real, self.reduced(&parts.imaginary(self), bootstrapping)?])
+    fn known_as(&self, a: Ciphertext, estimate: Estimate) -> Ciphertext {
+        Ciphertext { estimate, seed: None, ..a }
     }
 
-    /// At the level that the circuit begins at.
-    fn lowered(&self, a: &Ciphertext, bootstrapping: &Bootstrapping) -> Result<Ciphertext> {
-        let level = bootstrapping.input_level();
-        if a.level() == level {
-            return Ok(a.clone());
-        }
-        self.align(a, level, a.parameters().scale(level)?)
-    }
-
-    /// a + i b, of one level and scale.
-    fn joined(&self, [a, b]: &[Ciphertext; 2]) -> Ciphertext {
-        let ring = self.parameters().ring();
-        let mut polys = b.polys.to_vec();
-        for (sum, x) in polys.iter_mut().zip(&*a.polys) {
-            ring.mul_imaginary(sum);
-            ring.add(sum, x);
-        }
-        a.with(a.estimate.clone(), polys)
-    }
-
-    /// All up to EvalMod.
-    fn parts(&self, a: Ciphertext, bootstrapping: &Bootstrapping) -> Result<Parts> {
-        let mut value = a;
-        for transform in &bootstrapping.slots_to_coefficients {
-            value = self.transform_and_rescale(&value, transform)?;
-        }
-        value = self.raised(&value, bootstrapping)?;
-        for transform in &bootstrapping.coefficients_to_slots {
-            value = self.transform_and_rescale(&value, transform)?;
-        }
-        let parameters = &bootstrapping.parameters;
-        let level = parameters.reduction_level();
-        let estimate = within_the_circuit(&value.estimate, level, parameters.reduction_scale()?);
-        let conjugate = self.conjugated(&value)?;
-        Ok(Parts { value: value.with(estimate, value.polys.clone()), conjugate })
-    }
-
-    /// Transforms and rescales in one division. What is known of the result is its level and scale.
     fn transform_and_rescale(
         &self,
         a: &Ciphertext,
-        transform: &LinearTransform,
+        circuit: &Bootstrapping,
+        index: usize,
+        estimate: Estimate,
     ) -> Result<Ciphertext> {
-        let level = transform.level();
+        let transform = circuit.transform(index);
         let total = self.transformed(a, transform)?;
-        let division = self.parameters().rescale_from_extended(level);
+        let division = self.parameters().rescale_from_extended(transform.level());
         let polys = division.apply_to_all(self.parameters().ring(), total.each_ref());
-        let scale = a.scale() * transform.scale() / self.parameters().rescale_factor(level)?;
-        Ok(a.with(within_the_circuit(&a.estimate, level - 1, scale), polys))
+        Ok(a.with(estimate, polys))
     }
 
-    /// m + q0 I at the top of the circuit, its repetitions added up, at the scale at which the range
-    /// of EvalMod is 1.
-    fn raised(&self, a: &Ciphertext, bootstrapping: &Bootstrapping) -> Result<Ciphertext> {
-        let parameters = &bootstrapping.parameters;
-        let level = bootstrapping.raised_level();
+    fn raise(&self, a: &Ciphertext, _: &Bootstrapping, estimate: Estimate) -> Result<Ciphertext> {
         let encapsulation = self.keys.encapsulation(BOOTSTRAP)?;
-        let mut polys = encapsulation.raise(self.parameters(), level, &a.polys);
-        let mut scale = parameters.base() * parameters.range();
-        for rotation in bootstrapping.trace_rotations() {
-            let step = self.keys.steps(&[rotation], level, BOOTSTRAP)?[0];
-            let added: [Step<'_>; 2] = [None, step];
-            polys = self.keys.rotate_sum(&polys, level, &added, &[]);
-            scale *= 2.0;
-        }
-        Ok(a.with(within_the_circuit(&a.estimate, level, scale), polys))
+        let polys = encapsulation.raise(self.parameters(), estimate.level, &a.polys);
+        Ok(a.with(estimate, polys))
     }
 
-    /// EvalMod.
-    fn reduced(&self, part: &Ciphertext, bootstrapping: &Bootstrapping) -> Result<Vec<Poly>> {
-        Ok(reduce(self, part, &bootstrapping.parameters)?.polys.to_vec())
+    fn add_rotated(&self, a: &Ciphertext, rotation: i64, estimate: Estimate) -> Result<Ciphertext> {
+        let step = self.keys.steps(&[rotation], a.level(), BOOTSTRAP)?[0];
+        let added: [Step<'_>; 2] = [None, step];
+        Ok(a.with(estimate, self.keys.rotate_sum(&a.polys, a.level(), &added, &[])))
     }
 
-    /// EvalMod of both parts of every slot, put together.
-    fn rejoined(&self, parts: &Parts, bootstrapping: &Bootstrapping) -> Result<Vec<Poly>> {
-        let ring = self.parameters().ring();
-        let mut polys = self.reduced(&parts.real(self), bootstrapping)?;
-        let imaginary = self.reduced(&parts.imaginary(self), bootstrapping)?;
-        for (sum, mut x) in polys.iter_mut().zip(imaginary) {
-            ring.mul_imaginary(&mut x);
-            ring.add(sum, &x);
-        }
-        Ok(polys)
-    }
-
-    fn conjugated(&self, a: &Ciphertext) -> Result<[Poly; 2]> {
+    fn conjugate(&self, a: &Ciphertext) -> Result<Ciphertext> {
         let element = conjugation_element(self.parameters().log_n());
         let name = || "Galois key for conjugation".to_string();
         let key = self.keys.galois_key(element, a.level(), BOOTSTRAP, name)?;
-        Ok(self.keys.apply_automorphism(&a.polys, a.level(), (element, key)))
-    }
-}
-
-/// Half of a value and of its conjugate: of every slot m + q0 I the two parts.
-struct Parts {
-    value: Ciphertext,
-    conjugate: [Poly; 2],
-}
-
-impl Parts {
-    /// x + conj x.
-    fn real(&self, evaluator: &Evaluator) -> Ciphertext {
-        let ring = evaluator.parameters().ring();
-        let mut polys = self.value.polys.to_vec();
-        polys.iter_mut().zip(&self.conjugate).for_each(|(x, y)| ring.add(x, y));
-        self.value.with(self.value.estimate.clone(), polys)
+        let polys = self.keys.apply_automorphism(&a.polys, a.level(), (element, key));
+        Ok(a.with(a.estimate.clone(), polys))
     }
 
-    /// (x - conj x) / i = i (conj x - x).
-    fn imaginary(&self, evaluator: &Evaluator) -> Ciphertext {
-        let ring = evaluator.parameters().ring();
-        let mut polys = self.conjugate.to_vec();
-        for (x, y) in polys.iter_mut().zip(&*self.value.polys) {
-            ring.sub(x, y);
-            ring.mul_imaginary(x);
-        }
-        self.value.with(self.value.estimate.clone(), polys)
+    fn multiply_imaginary(&self, a: &mut Ciphertext) -> Result<()> {
+        let ring = self.parameters().ring();
+        a.polys_mut().iter_mut().for_each(|poly| ring.mul_imaginary(poly));
+        Ok(())
+    }
+
+    fn add_part(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
+        let ring = self.parameters().ring();
+        a.polys_mut().iter_mut().zip(&*b.polys).for_each(|(x, y)| ring.add(x, y));
+        Ok(())
+    }
+
+    fn subtract_part(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
+        let ring = self.parameters().ring();
+        a.polys_mut().iter_mut().zip(&*b.polys).for_each(|(x, y)| ring.sub(x, y));
+        Ok(())
     }
 }
 

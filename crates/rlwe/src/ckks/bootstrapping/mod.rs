@@ -16,6 +16,7 @@
 //! angles (Han, Ki 2020; [`cosine`]), over a range that overflows leave with a chance below 2^-64
 //! ([`overflow`]).
 
+mod circuit;
 mod cosine;
 mod evaluate;
 mod fourier;
@@ -27,6 +28,7 @@ mod refresh;
 #[cfg(test)]
 mod tests;
 
+pub use circuit::{BootstrappingArithmetic, bootstrap, bootstrap_pair};
 pub use overflow::OVERFLOW_FAILURE_BITS;
 pub use parameters::{BootstrappingLiteral, BootstrappingParameters, Packing};
 pub use refresh::Bootstrapping;

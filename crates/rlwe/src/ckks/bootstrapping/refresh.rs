@@ -166,8 +166,17 @@ impl Bootstrapping {
         self.slots_to_coefficients.iter().chain(&self.coefficients_to_slots)
     }
 
+    /// One of [`Self::transforms`].
+    pub(super) fn transform(&self, index: usize) -> &LinearTransform {
+        let down = self.slots_to_coefficients.len();
+        match index.checked_sub(down) {
+            None => &self.slots_to_coefficients[index],
+            Some(index) => &self.coefficients_to_slots[index],
+        }
+    }
+
     /// The level that the modulus is raised to.
-    pub(super) fn raised_level(&self) -> usize {
+    pub fn raised_level(&self) -> usize {
         self.parameters.reduction_level() + self.coefficients_to_slots.len()
     }
 
