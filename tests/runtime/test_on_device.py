@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from cloakwork.errors import (
     MemoryBudgetError,
     RunCancelledError,
 )
-from cloakwork.programs.slots import RotatedProducts, SlotProgram
+from cloakwork.programs.slots import Bootstrap, RotatedProducts, SlotProgram
 from cloakwork.runtime.executor import run
 from cloakwork.schemes.devices import device_name, open_device
 from tests.devices import needs_software, without_gpu
@@ -93,11 +94,37 @@ def test_functions_compiled_for_a_device_run_there() -> None:
 
 
 @needs_software
-def test_a_program_with_bootstraps_is_not_compiled_for_a_device() -> None:
-    with pytest.raises(DeviceOperationError, match="devices have no bootstrap"):
-        cw.compile(lambda x: x * x, (3,), device="software", bootstrap=True)
-    with pytest.raises(DeviceOperationError, match="devices have no bootstrap"):
-        cw.Session(backend="software", bootstrap=True)
+def test_a_function_with_bootstraps_runs_on_a_device() -> None:
+    def iterated(x: Any) -> Any:
+        for _ in range(14):
+            x = x * x + 0.2
+        return x
+
+    spec = cw.Spec((64,), bound=0.5)
+    program = cw.compile(
+        iterated, spec, precision=14, bootstrap=True, device="software", log_n=8, insecure=True
+    )
+    assert any(isinstance(each, Bootstrap) for each in program.body.operations)
+    client, evaluator = program.keygen()
+    x = np.linspace(-0.5, 0.5, 64)
+    inputs = client.encrypt(x)
+    made = evaluator.run(inputs)
+    evaluator.device = "cpu"
+    assert evaluator.run(inputs).to_bytes() == made.to_bytes()
+    assert np.abs(client.decrypt(made) - iterated(x)).max() < 2.0**-14
+
+
+@needs_software
+def test_a_session_refreshes_tensors_on_a_device() -> None:
+    session = cw.Session(
+        backend="software", bootstrap=True, depth=2, precision=12, log_n=8, insecure=True
+    )
+    values = np.linspace(-0.5, 0.5, session.parameters.slots)
+    x = session.encrypt(values)
+    for _ in range(4):
+        x = x * 0.75
+        x = x.bootstrap()
+    assert np.abs(session.decrypt(x) - values * 0.75**4).max() < 2.0**-10
 
 
 EINSUMS: dict[str, tuple[tuple[int, ...], ...]] = {

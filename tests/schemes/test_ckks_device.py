@@ -9,14 +9,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cloakwork._native import WORD_BYTES, Ciphertext, Parameters
+from cloakwork._native import (
+    WORD_BYTES,
+    BootstrappingParameters,
+    Ciphertext,
+    EvaluationKeys,
+    Parameters,
+)
 from cloakwork.errors import (
     DeviceLostError,
     DeviceOperationError,
+    InvalidProgramError,
     KeyMismatchError,
     MemoryBudgetError,
 )
 from cloakwork.programs.keys import required_keys
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
     Add,
     AddProducts,
@@ -40,6 +48,7 @@ from cloakwork.programs.slots import (
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.on_device import run_on_device
 from cloakwork.runtime.profile import Profile
+from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.ckks_device import CkksDeviceBackend, require_device_operations
 from cloakwork.schemes.devices import OpenDevice
 from tests.devices import needs_software, software
@@ -55,6 +64,7 @@ SMALL_INPUTS = [
     SMALL_KEY.encrypt(np.linspace(-0.5, 0.5, SMALL.slots), bound=0.5, level=2) for _ in "xy"
 ]
 RNG = np.random.default_rng(18)
+BOOTSTRAPPED = Refreshing(BootstrappingParameters(8, levels=2, insecure=True))
 
 
 def _backend(
@@ -213,9 +223,60 @@ def test_a_product_less_a_lower_degree_is_the_same_either_way() -> None:
 LACKING = {
     "rotated_products": lambda b: b.append(RotatedProducts((0,), (1,), SLOTS)),
     "diagonal_products": lambda b: b.append(DiagonalProducts((0,), (1,), SLOTS)),
-    "bootstrap": lambda b: b.append(Bootstrap(0, 1, LEVELS)),
-    "paired_bootstrap": lambda b: b.append(PairedBootstrap(0, 1, LEVELS, 1)),
 }
+
+
+def _refreshed() -> tuple[Ckks, SlotProgram, EvaluationKeys, list[Ciphertext]]:
+    """A program that refreshes one value alone and two at once, its keys and inputs."""
+    scheme = Ckks(BOOTSTRAPPED.chain, BOOTSTRAPPED)
+    slots, low, high = scheme.parameters.slots, BOOTSTRAPPED.input_level, BOOTSTRAPPED.output_level
+    builder = Builder("refreshed", slots)
+    x, y = (builder.append(Input(letter, low)) for letter in "xy")
+    alone = builder.append(Bootstrap(x, low, high))
+    builder.append(Output(builder.append(Rescale(builder.append(Mul(alone, alone))))))
+    for pair in ((x, y), (y, x)):
+        refreshed = builder.append(PairedBootstrap(pair[0], low, high, pair[1]))
+        builder.append(Output(refreshed))
+    program, secret = builder.finish(), scheme.secret_key()
+    vectors = (np.linspace(-0.5, 0.5, slots), np.linspace(0.5, -0.25, slots))
+    inputs = [scheme.encrypt_vector(secret, each, bound=0.5, level=low) for each in vectors]
+    return scheme, program, scheme.evaluation_keys(secret, program), inputs
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 40])
+def test_bootstraps_have_the_bytes_of_the_cpu(cache_bytes: int) -> None:
+    scheme, program, keys, inputs = _refreshed()
+    backend = scheme.device_backend(keys, DEVICE, cache_bytes=cache_bytes)
+    expected = _bytes(run(program, scheme.backend(keys, cache_bytes=0), inputs))
+    for _ in range(2):
+        assert _bytes(run_on_device(program, backend, inputs)) == expected
+
+
+def test_bootstraps_that_do_not_fit_are_refused_before_anything_runs() -> None:
+    scheme, program, keys, inputs = _refreshed()
+    expected = _bytes(run(program, scheme.backend(keys, cache_bytes=0), inputs))
+    key = scheme.parameters.evaluation_key_bytes(scheme.parameters.levels)
+    ran: list[bool] = []
+    for budget in range(key, 40 * key, 4 * key):
+        device, profile = software(budget), Profile()
+        try:
+            backend = scheme.device_backend(keys, device, cache_bytes=1 << 40)
+            found = _bytes(run_on_device(program, backend, inputs, profile=profile))
+        except MemoryBudgetError:
+            assert not profile.operations
+            assert not any(ran)
+            ran.append(False)
+            continue
+        assert found == expected
+        ran.append(True)
+    assert ran[0] is False
+    assert ran[-1] is True
+
+
+def test_a_bootstrap_without_levels_for_it_is_refused_by_name() -> None:
+    backend = CkksDeviceBackend(PARAMETERS, KEY.evaluation_keys(LEVELS, {}), DEVICE)
+    with pytest.raises(InvalidProgramError, match="have no levels for it"):
+        backend.bootstrap(backend.send(INPUTS[0]), LEVELS)
 
 
 @pytest.mark.parametrize("kind", LACKING)

@@ -56,6 +56,7 @@ mod _native {
         ckks::parameters::Parameters,
         ckks::plaintext::{Decrypted, Plaintext},
         ckks::rotated_products::RotatedProducts,
+        device::bootstrapping::DeviceBootstrapping,
         device::ciphertext::{DeviceCiphertext, DevicePlaintext},
         device::evaluator::DeviceEvaluator,
         device::linear_transform::DeviceLinearTransform,

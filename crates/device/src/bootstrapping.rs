@@ -82,7 +82,7 @@ impl Evaluator {
     }
 
     fn combine_parts(&self, a: &mut Ciphertext, b: &Ciphertext, kind: Operation) -> Result<()> {
-        let level = self.parameters().level(a.estimate.level())?;
+        let level = self.prepared(a, |level| a.polys() * level.limbs, BOOTSTRAP)?;
         let (ring, rows) = (self.ring(), &level.pairs[a.polys() - 1]);
         let mut result = Buffer::unwritten(ring.device(), a.polys.words(), BOOTSTRAP)?;
         pointwise(ring, kind, &mut result, Some(&a.polys), &b.polys, rows)?;

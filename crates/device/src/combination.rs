@@ -60,7 +60,7 @@ impl Evaluator {
         operation: &'static str,
     ) -> Result<Ciphertext> {
         let (constants, estimate) = a.estimate.real_constants(value, operation)?;
-        let level = self.parameters().level(a.estimate.level())?;
+        let level = self.prepared(a, |level| a.polys() * level.limbs, operation)?;
         let (ring, device) = (self.ring(), self.parameters().device());
         let constants = Table::new(device, &constants)?;
         let mut sum = a.polys.duplicate(operation)?;
@@ -71,7 +71,7 @@ impl Evaluator {
 
     /// 2 a.
     pub(crate) fn doubled(&self, a: &Ciphertext, operation: &'static str) -> Result<Ciphertext> {
-        let level = self.parameters().level(a.estimate.level())?;
+        let level = self.prepared(a, |level| a.polys() * level.limbs, operation)?;
         let (ring, rows) = (self.ring(), &level.pairs[a.polys() - 1]);
         let mut sum = Buffer::unwritten(ring.device(), a.polys.words(), operation)?;
         pointwise(ring, Operation::Add, &mut sum, Some(&a.polys), &a.polys, rows)?;
@@ -92,6 +92,7 @@ impl Evaluator {
         let ring = self.ring();
         let rows: Vec<Row> =
             (0..a.polys()).flat_map(|poly| restricting(&from, &to, poly)).collect();
+        self.require(ring.limb_bytes(a.polys() * to.len()), operation)?;
         let words = ring.words(a.polys() * to.len());
         let mut polys = Buffer::unwritten(ring.device(), words, operation)?;
         place(ring, &mut polys, 0, &a.polys, &Rows::new(ring.device(), &rows)?)?;
@@ -111,7 +112,7 @@ impl Evaluator {
         let divided = table.division.as_ref().map_or(0, |division| {
             division.conversion.sources.len() + division.conversion.targets.len()
         });
-        device.require(ring.limb_bytes(polys * (start.len() + divided)), operation)?;
+        self.require(ring.limb_bytes(polys * (start.len() + divided)), operation)?;
         let mut sum = Buffer::unwritten(device, ring.words(polys * start.len()), operation)?;
         let rows: Vec<Row> = (0..polys).flat_map(|poly| restricting(&from, start, poly)).collect();
         let rows = Rows::new(device, &scaled(&rows))?;

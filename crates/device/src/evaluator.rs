@@ -95,14 +95,14 @@ impl Evaluator {
     }
 
     /// The level's tables, once the operation's memory is known to be there.
-    fn prepared(
+    pub(crate) fn prepared(
         &self,
         a: &Ciphertext,
         limbs: impl Fn(&Level) -> usize,
         operation: &'static str,
     ) -> Result<&Level> {
         let level = self.parameters.level(a.estimate.level())?;
-        self.parameters.device().require(self.ring().limb_bytes(limbs(level)), operation)?;
+        self.require(self.ring().limb_bytes(limbs(level)), operation)?;
         Ok(level)
     }
 
@@ -349,7 +349,7 @@ impl Evaluator {
         let division = level.rescale.as_ref();
         let division = division.expect("a level that can be rescaled, as the estimate was");
         let bytes = ring.limb_bytes(division.limbs(a.polys()));
-        self.parameters.device().require(bytes, operation)?;
+        self.require(bytes, operation)?;
         Ok(a.with(estimate, division.apply(ring, &a.polys, a.polys(), operation)?))
     }
 

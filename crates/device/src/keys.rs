@@ -10,6 +10,9 @@ use crate::launch::{Buffer, Device};
 use crate::level::{Level, SwitchingTables};
 use crate::parameters::Parameters;
 
+/// Bytes of the index tables that one operation sends: above those of any chain.
+const TABLE_BYTES: u64 = 1 << 16;
+
 /// A switching key on a device.
 #[derive(Debug)]
 pub(crate) struct SwitchingKey {
@@ -73,14 +76,18 @@ impl Keys {
         Ok(extended)
     }
 
-    /// Makes room for so many bytes, by giving up the keys that were used longest ago.
+    /// Makes room for so many bytes, and for index tables where that can be, by giving up the keys
+    /// that were used longest ago.
     pub(crate) fn require(
         &self,
         device: &Device,
         bytes: u64,
         operation: &'static str,
     ) -> Result<()> {
-        make_room(&mut self.present(), device, bytes, operation)
+        if make_room(&mut self.present(), device, bytes + TABLE_BYTES, operation).is_err() {
+            device.require(bytes, operation)?;
+        }
+        Ok(())
     }
 
     /// Makes room for `working` bytes and for the largest of some keys at a level, by giving up the

@@ -53,7 +53,8 @@ impl Evaluator {
     pub fn multiply_imaginary(&self, a: &Ciphertext) -> Result<Ciphertext> {
         let operation = "multiply by i";
         self.check(a, operation)?;
-        let (ring, level) = (self.ring(), self.parameters().level(a.estimate.level())?);
+        let level = self.prepared(a, |level| a.polys() * level.limbs, operation)?;
+        let ring = self.ring();
         let units: Vec<u32> = level
             .basis()
             .iter()
@@ -84,7 +85,8 @@ impl Evaluator {
         estimate: Estimate,
         operation: &'static str,
     ) -> Result<Ciphertext> {
-        let (ring, level) = (self.ring(), self.parameters().level(a.estimate.level())?);
+        let level = self.prepared(a, |level| a.polys() * level.limbs, operation)?;
+        let ring = self.ring();
         let factor = |&position: &usize| {
             let q = i128::from(self.parameters().prime(position));
             ((i128::from(value).rem_euclid(q) << 32) % q) as u32

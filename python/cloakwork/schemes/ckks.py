@@ -343,7 +343,9 @@ class Ckks(RealScheme):
         """
         # Keys are sent whole, and again after they have made room for others.
         keys.expand()
-        return CkksDeviceBackend(self.parameters, keys, device, cache_bytes=cache_bytes)
+        return CkksDeviceBackend(
+            self.parameters, keys, device, cache_bytes=cache_bytes, refreshing=self.refreshing
+        )
 
     def bytes_at(self, state: State) -> int:
         return ciphertext_bytes(self.parameters, state.level or 0)

@@ -13,6 +13,8 @@ from weakref import WeakKeyDictionary
 from cloakwork._native import (
     WORD_BYTES,
     Ciphertext,
+    CkksEstimate,
+    DeviceBootstrapping,
     DeviceCiphertext,
     DeviceEvaluator,
     DeviceLinearTransform,
@@ -22,9 +24,10 @@ from cloakwork._native import (
     LinearTransform,
     Parameters,
 )
-from cloakwork.errors import DeviceOperationError
+from cloakwork.errors import DeviceOperationError, InvalidProgramError
 from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import required_keys
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
     AddProducts,
     Basis,
@@ -50,14 +53,7 @@ from cloakwork.schemes.transform_cache import (
 
 _Diagonals: TypeAlias = Mapping[int, Vector]
 
-_LACKING = (
-    Bootstrap,
-    PairedBootstrap,
-    RotatedProducts,
-    DiagonalProducts,
-    AddProducts,
-    SwitchProduct,
-)
+_LACKING = (RotatedProducts, DiagonalProducts, AddProducts, SwitchProduct)
 # Index tables of a level, of a key's use there, and of a combination: above those of any chain.
 _TABLE_BYTES = 1 << 16
 # Ciphertexts between the steps of one operation: one is relinearised, conjugated and added.
@@ -97,6 +93,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         device: The device.
         cache_bytes: Bytes that constants and diagonals of linear transforms may take on the device,
             to be used again; those beyond are encoded and sent whenever they are used.
+        refreshing: What bootstraps do; None where there are none.
 
     Attributes:
         lost: Whether the device was lost; see `reopen_if_lost`.
@@ -124,8 +121,10 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         device: OpenDevice,
         *,
         cache_bytes: int = 0,
+        refreshing: Refreshing | None = None,
     ) -> None:
         self.parameters = parameters
+        self._refreshing = refreshing
         self.keys = keys
         self.lost = False
         self.needed: WeakKeyDictionary[SlotProgram, int] = WeakKeyDictionary()
@@ -139,6 +138,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         self._space = _Space(self._cache_bytes)
         self._plaintexts = _DevicePlaintexts(self.parameters, self._tables, self._space)
         self._transforms = _DeviceTransforms(self.parameters, self._tables, self._space)
+        self._circuit: DeviceBootstrapping | None = None
 
     def reopen_if_lost(self) -> None:
         """Where the device was lost, open it again: tables, keys and diagonals are sent anew.
@@ -172,6 +172,9 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         """
         require_device_operations(program)
         levels = {state.level for state in program.states if state.level is not None}
+        if _has_bootstraps(program):
+            # A bootstrap goes through all levels.
+            levels = {*range(self.parameters.levels + 1)}
         for level in levels:
             # The tables of a level are made when it is first asked for.
             self._tables.working_bytes(level)
@@ -200,9 +203,13 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
                 limbs = nbytes // (len(steps.numbers) * self.parameters.n * WORD_BYTES)
                 return self._tables.transform_working_bytes(level, babies, streamed, limbs)
             case Polynomial(coefficients=coefficients, basis=basis):
-                slots = self.parameters.slots
-                fresh = self.parameters.estimate(slots, level=level, bound=_SMALL_BOUND).encrypted()
-                return self._tables.polynomial_bytes(fresh, coefficients, basis)
+                return self._tables.polynomial_bytes(self._fresh(level), coefficients, basis)
+            case Bootstrap():
+                circuit = self._made_refreshing().circuit
+                return self._tables.bootstrapping_bytes(self._fresh(level), circuit)
+            case PairedBootstrap():
+                circuit = self._made_refreshing().circuit
+                return self._tables.bootstrapping_pair_bytes(self._fresh(level), circuit)
             case _:
                 between = _BETWEEN * ciphertext_bytes(self.parameters, level)
                 return self._tables.working_bytes(level) + between
@@ -210,6 +217,11 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
     def bytes_at(self, state: State) -> int:
         """Bytes of a value of degree 1 in a state."""
         return ciphertext_bytes(self.parameters, state.level or 0)
+
+    def _fresh(self, level: int) -> CkksEstimate:
+        """What is known of a fresh ciphertext of small numbers at a level."""
+        slots = self.parameters.slots
+        return self.parameters.estimate(slots, level=level, bound=_SMALL_BOUND).encrypted()
 
     def _largest_key(self, program: SlotProgram) -> int:
         needed = required_keys(program)
@@ -219,7 +231,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
             for each in (needed.relinearisation_level, needed.conjugation_level)
             if each is not None
         ]
-        if not levels:
+        if not levels and not _has_bootstraps(program):
             return 0
         # Whoever made the keys may have made them for higher levels.
         return self.parameters.evaluation_key_bytes(self.parameters.levels)
@@ -312,12 +324,14 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         raise _lacking("switch_product")
 
     def bootstrap(self, value: DeviceCiphertext, level: int) -> DeviceCiphertext:
-        raise _lacking("bootstrap")
+        made = self._evaluator.bootstrap(value, self._made_circuit())
+        return self._evaluator.align(made, level)
 
     def bootstrap_pair(
         self, left: DeviceCiphertext, right: DeviceCiphertext, level: int
     ) -> Sequence[DeviceCiphertext]:
-        raise _lacking("paired_bootstrap")
+        made = self._evaluator.bootstrap_pair(left, right, self._made_circuit())
+        return [self._evaluator.align(each, level) for each in made]
 
     def weighted_sums(
         self, values: Sequence[DeviceCiphertext], weights: Vector, offsets: Vector
@@ -329,6 +343,23 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
 
     def drop_level(self, value: DeviceCiphertext, level: int) -> DeviceCiphertext:
         return self._evaluator.align(value, level)
+
+    def _made_refreshing(self) -> Refreshing:
+        if self._refreshing is None:
+            raise InvalidProgramError("cannot bootstrap: the parameters have no levels for it")
+        return self._refreshing
+
+    def _made_circuit(self) -> DeviceBootstrapping:
+        """The circuit, whose diagonals stay on the device where there is space."""
+        if self._circuit is None:
+            refreshing = self._made_refreshing()
+            nbytes = refreshing.encoded_bytes + _TABLE_BYTES * len(refreshing.transforms)
+            if self._space.take(nbytes):
+                self._evaluator.require(nbytes)
+                self._circuit = self._tables.send_bootstrapping(refreshing.circuit)
+            else:
+                self._circuit = self._tables.stream_bootstrapping(refreshing.circuit)
+        return self._circuit
 
 
 class _Space:
@@ -438,6 +469,10 @@ class _DeviceTransforms:
 def _lacking(kind: str) -> DeviceOperationError:
     """The refusal of an operation by a caller who has not asked `require_device_operations`."""
     return DeviceOperationError(f"cannot run {kind} on a device: devices lack it; use the CPU")
+
+
+def _has_bootstraps(program: SlotProgram) -> bool:
+    return any(isinstance(each, Bootstrap | PairedBootstrap) for each in program.operations)
 
 
 def _level(program: SlotProgram, operation: Operation) -> int:

@@ -6,6 +6,7 @@ use rlwe::ckks::Polynomial;
 use crate::arrays::Numbers;
 use crate::ckks::keys::EvaluationKeys;
 use crate::ckks::polynomial::Basis;
+use crate::device::bootstrapping::DeviceBootstrapping;
 use crate::device::ciphertext::{DeviceCiphertext, DevicePlaintext};
 use crate::device::linear_transform::DeviceLinearTransform;
 use crate::device::parameters::DeviceParameters;
@@ -235,6 +236,30 @@ impl DeviceEvaluator {
         let coefficients: Vec<f64> = coefficients.into_iter().map(|x| x.0).collect();
         let evaluate = || self.0.polynomial(a, &Polynomial::new(&coefficients, basis.0)?);
         engine::run_on_device(py, evaluate).map(DeviceCiphertext)
+    }
+
+    /// The same numbers at the level of a refreshed ciphertext; see `Evaluator.bootstrap`.
+    fn bootstrap(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, DeviceCiphertext>,
+        bootstrapping: Bound<'_, DeviceBootstrapping>,
+    ) -> PyResult<DeviceCiphertext> {
+        let (a, circuit) = (&ciphertext.get().0, &bootstrapping.get().0);
+        engine::run_on_device(py, || self.0.bootstrap(a, circuit)).map(DeviceCiphertext)
+    }
+
+    /// Two of real numbers at once; see `Evaluator.bootstrap_pair`.
+    fn bootstrap_pair(
+        &self,
+        py: Python<'_>,
+        left: Bound<'_, DeviceCiphertext>,
+        right: Bound<'_, DeviceCiphertext>,
+        bootstrapping: Bound<'_, DeviceBootstrapping>,
+    ) -> PyResult<(DeviceCiphertext, DeviceCiphertext)> {
+        let (a, b, circuit) = (&left.get().0, &right.get().0, &bootstrapping.get().0);
+        let [a, b] = engine::run_on_device(py, || self.0.bootstrap_pair(a, b, circuit))?;
+        Ok((DeviceCiphertext(a), DeviceCiphertext(b)))
     }
 
     /// Sums of real multiples of ciphertexts; see `Evaluator.weighted_sums`.

@@ -1,5 +1,6 @@
 //! CKKS on a GPU.
 
+pub mod bootstrapping;
 pub mod ciphertext;
 pub mod evaluator;
 pub mod linear_transform;

@@ -3,12 +3,14 @@
 use pyo3::prelude::*;
 use rlwe::ckks::Polynomial;
 
+use crate::ckks::bootstrapping::Bootstrapping;
 use crate::ckks::ciphertext::Ciphertext;
 use crate::ckks::estimate::CkksEstimate;
 use crate::ckks::linear_transform::LinearTransform;
 use crate::ckks::parameters::Parameters;
 use crate::ckks::plaintext::Plaintext;
 use crate::ckks::polynomial::Basis;
+use crate::device::bootstrapping::DeviceBootstrapping;
 use crate::device::ciphertext::{DeviceCiphertext, DevicePlaintext};
 use crate::device::linear_transform::DeviceLinearTransform;
 use crate::device::machine::Device;
@@ -73,6 +75,48 @@ impl DeviceParameters {
     ) -> PyResult<DeviceLinearTransform> {
         let transform = &transform.get().0;
         engine::run_on_device(py, || self.0.stream_transform(transform)).map(DeviceLinearTransform)
+    }
+
+    /// Send the diagonals of a bootstrapping to the device, where they stay.
+    fn send_bootstrapping(
+        &self,
+        py: Python<'_>,
+        bootstrapping: Bound<'_, Bootstrapping>,
+    ) -> PyResult<DeviceBootstrapping> {
+        let circuit = &bootstrapping.get().0;
+        engine::run_on_device(py, || self.0.send_bootstrapping(circuit)).map(DeviceBootstrapping)
+    }
+
+    /// A bootstrapping whose diagonals are sent whenever it is applied, a giant step at a time.
+    fn stream_bootstrapping(
+        &self,
+        py: Python<'_>,
+        bootstrapping: Bound<'_, Bootstrapping>,
+    ) -> PyResult<DeviceBootstrapping> {
+        let circuit = &bootstrapping.get().0;
+        engine::run_on_device(py, || self.0.stream_bootstrapping(circuit)).map(DeviceBootstrapping)
+    }
+
+    /// Bytes that a bootstrapping of a ciphertext works in.
+    fn bootstrapping_bytes(
+        &self,
+        py: Python<'_>,
+        estimate: Bound<'_, CkksEstimate>,
+        bootstrapping: Bound<'_, Bootstrapping>,
+    ) -> PyResult<u64> {
+        let (a, circuit) = (&estimate.get().0, &bootstrapping.get().0);
+        engine::run_on_device(py, || self.0.bootstrapping_bytes(a, circuit))
+    }
+
+    /// Bytes that a bootstrapping of two ciphertexts at once works in.
+    fn bootstrapping_pair_bytes(
+        &self,
+        py: Python<'_>,
+        estimate: Bound<'_, CkksEstimate>,
+        bootstrapping: Bound<'_, Bootstrapping>,
+    ) -> PyResult<u64> {
+        let (a, circuit) = (&estimate.get().0, &bootstrapping.get().0);
+        engine::run_on_device(py, || self.0.bootstrapping_pair_bytes(a, circuit))
     }
 
     /// The most bytes that one operation at a level works in, transforms and polynomials apart.

@@ -13,7 +13,6 @@ from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import (
-    DeviceOperationError,
     InvalidArgumentError,
     InvalidParametersError,
     KeyBudgetError,
@@ -119,7 +118,8 @@ def compile(
         key_budget = integer(key_budget, "key_budget", _ACTION, least=0, most=_MOST_BYTES)
     insecure = truth(insecure, "insecure", _ACTION)
     public_inputs = truth(public_inputs, "public_inputs", _ACTION)
-    bootstrap = _bootstraps(bootstrap, device)
+    bootstrap = None if bootstrap is None else truth(bootstrap, "bootstrap", _ACTION)
+    _open(device)
     described = tuple(each if isinstance(each, Spec) else Spec(each) for each in specs)
     graph = traced(function, described)
     title = getattr(function, "__name__", "function")
@@ -169,19 +169,10 @@ def compile(
     return _for_device(_program(plan, graph, inputs, task), device)
 
 
-def _bootstraps(asked: bool | None, device: str) -> bool | None:
-    """Whether to bootstrap, None for where it costs least; devices, which must be there, cannot."""
-    if asked is not None:
-        asked = truth(asked, "bootstrap", _ACTION)
-    if device_name(device, _ACTION) == CPU:
-        return asked
-    open_device(device)
-    if asked:
-        raise DeviceOperationError(
-            f"cannot {_ACTION} for a device: devices have no bootstrap; leave out bootstrap=True, "
-            "or compile for the CPU, device='cpu'"
-        )
-    return False
+def _open(device: str) -> None:
+    """Refuse a device that is not there before anything is planned."""
+    if device_name(device, _ACTION) != CPU:
+        open_device(device)
 
 
 def _for_device(program: Program, device: str) -> Program:

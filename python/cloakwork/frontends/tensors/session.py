@@ -21,7 +21,6 @@ from cloakwork.base.progress import progress_bar
 from cloakwork.base.record import Fields, Record
 from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import (
-    DeviceOperationError,
     InvalidArgumentError,
     InvalidParametersError,
     KeyBudgetError,
@@ -232,7 +231,6 @@ class Session(_KeyHolder):
         InsecureParametersError: The ring asked for is too small for 128-bit security.
         InvalidArgumentError: There is no such backend, or a number is out of range.
         DeviceUnavailableError: The GPU, or what it takes, is missing.
-        DeviceOperationError: Bootstraps are asked for on a GPU, which has none.
 
     Example:
         >>> import cloakwork as cw
@@ -282,11 +280,6 @@ class Session(_KeyHolder):
             )
         refreshing: Refreshing | None = None
         if truth(bootstrap, "bootstrap", _ACTION):
-            if device is not None:
-                raise DeviceOperationError(
-                    f"cannot make a session on {backend}: devices have no bootstrap; leave out "
-                    "bootstrap=True, or take backend='ckks'"
-                )
             refreshing = session_refreshing(
                 depth, precision, slots=slots, bound=bound, insecure=insecure, log_n=log_n
             )
