@@ -12,7 +12,10 @@ use std::time::Instant;
 use device::launch::{Buffer, Residues, Row, Rows, forward, inverse};
 use device::{Ciphertext, Device, Evaluator, Parameters};
 use rlwe::chain::{Chain, ChainRequest};
-use rlwe::ckks::{self, Complex64, Diagonals, Encoding, LinearTransform, ParametersLiteral, Split};
+use rlwe::ckks::{
+    self, Bootstrapping, BootstrappingLiteral, BootstrappingParameters, Complex64, Diagonals,
+    Encoding, LinearTransform, Packing, ParametersLiteral, Split,
+};
 use rlwe::keys::{EvaluationKeysRequest, SecretKey};
 use rlwe::security::max_log_qp;
 
@@ -55,7 +58,8 @@ fn measure() -> Result<()> {
     for log_n in 14..=17 {
         measure_transforms(&device, log_n, words, repetitions)?;
     }
-    measure_operations(&device, log_n, repetitions)
+    measure_operations(&device, log_n, repetitions)?;
+    measure_bootstrapping(&device, log_n, repetitions)
 }
 
 /// The median of what `work` takes on the device, after one run that is not counted.
@@ -195,27 +199,37 @@ impl Setting {
         Ok(LinearTransform::new(parameters, &diagonals, slots, encoding, None)?)
     }
 
-    /// Times an operation on the device and once on the CPU, and compares what they give.
     fn compare(
         &self,
         name: &str,
         on_device: impl Fn() -> device::Result<Vec<Ciphertext>>,
         on_host: impl Fn() -> rlwe::Result<Vec<ckks::Ciphertext>>,
     ) -> Result<()> {
-        let device = self.evaluator.parameters().device();
-        let seconds = median(device, self.repetitions, || on_device().map(|_| ()))?;
-        let start = Instant::now();
-        let expected = on_host()?;
-        let cpu = start.elapsed().as_secs_f64();
-        let found = on_device()?;
-        let mut right = found.len() == expected.len();
-        for (found, expected) in found.iter().zip(&expected) {
-            right &= found.fetch()?.words() == expected.words();
-        }
-        let verdict = if right { "equal" } else { "DIFFERENT" };
-        println!("{name}: {:.4} ms, CPU {:.1} ms, {verdict}", 1e3 * seconds, 1e3 * cpu);
-        Ok(())
+        compare(&self.evaluator, self.repetitions, name, on_device, on_host)
     }
+}
+
+/// Times an operation on the device and once on the CPU, and compares what they give.
+fn compare(
+    evaluator: &Evaluator,
+    repetitions: usize,
+    name: &str,
+    on_device: impl Fn() -> device::Result<Vec<Ciphertext>>,
+    on_host: impl Fn() -> rlwe::Result<Vec<ckks::Ciphertext>>,
+) -> Result<()> {
+    let device = evaluator.parameters().device();
+    let seconds = median(device, repetitions, || on_device().map(|_| ()))?;
+    let start = Instant::now();
+    let expected = on_host()?;
+    let cpu = start.elapsed().as_secs_f64();
+    let found = on_device()?;
+    let mut right = found.len() == expected.len();
+    for (found, expected) in found.iter().zip(&expected) {
+        right &= found.fetch()?.words() == expected.words();
+    }
+    let verdict = if right { "equal" } else { "DIFFERENT" };
+    println!("{name}: {:.4} ms, CPU {:.1} ms, {verdict}", 1e3 * seconds, 1e3 * cpu);
+    Ok(())
 }
 
 fn measure_operations(device: &Device, log_n: u32, repetitions: usize) -> Result<()> {
@@ -265,5 +279,35 @@ fn measure_operations(device: &Device, log_n: u32, repetitions: usize) -> Result
         &format!("linear transform, {} diagonals", transform.diagonals()),
         || on_device.linear_transform(&x, &sent).map(one),
         || host.linear_transform(&a, &transform).map(|c| vec![c]),
+    )
+}
+
+/// All slots of the ring's own set refreshed, complex numbers in each.
+fn measure_bootstrapping(device: &Device, log_n: u32, repetitions: usize) -> Result<()> {
+    let literal = BootstrappingLiteral::of_ring(log_n).unwrap_or(BootstrappingLiteral {
+        log_n,
+        insecure: true,
+        ..Default::default()
+    });
+    let set = BootstrappingParameters::new(literal)?;
+    println!("{set}");
+    let parameters = set.parameters();
+    let circuit = Bootstrapping::new(&set, parameters.slots(), Packing::Complex)?;
+    let secret = SecretKey::generate(parameters)?;
+    let keys = secret.evaluation_keys(&circuit.keys())?;
+    let host = ckks::Evaluator::new(keys.clone());
+    let on_device = Evaluator::new(&Parameters::new(device, parameters)?, keys)?;
+    let values: Vec<Complex64> =
+        (0..parameters.slots()).map(|i| Complex64::from_polar(0.9, i as f64)).collect();
+    let spent = Encoding::at(circuit.input_level()).within(1.0);
+    let a = secret.encrypt(&parameters.encode(&values, spent)?)?;
+    let x = on_device.parameters().send(&a)?;
+    let sent = on_device.parameters().send_bootstrapping(&circuit)?;
+    compare(
+        &on_device,
+        repetitions,
+        &format!("bootstrap, {} slots", parameters.slots()),
+        || on_device.bootstrap(&x, &sent).map(|c| vec![c]),
+        || host.bootstrap(&a, &circuit).map(|c| vec![c]),
     )
 }

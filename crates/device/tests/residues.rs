@@ -66,7 +66,7 @@ fn residues_are_added_subtracted_and_multiplied() {
 
 #[test]
 fn limbs_are_combined_with_constants() {
-    use ConstantOperation::{AddConstant, AddScaled, Scale};
+    use ConstantOperation::{AddConstant, AddScaled, Scale, ScaleByImaginary};
     let (device, primes) = (roomy(), primes());
     let ring = Residues::new(&device, LOG_N, &primes).unwrap();
     let (x, y) = (residues(1, &primes), residues(7, &primes));
@@ -76,7 +76,7 @@ fn limbs_are_combined_with_constants() {
     let rows: Vec<Row> =
         (0..3).map(|limb| Row { prime: limb, to: limb, first: limb, second: limb }).collect();
     let rows = Rows::new(&device, &rows).unwrap();
-    for operation in [AddConstant, AddScaled, Scale] {
+    for operation in [AddConstant, AddScaled, Scale, ScaleByImaginary] {
         let mut result = Buffer::copied(&device, &x, "test").unwrap();
         let operand = (operation != AddConstant).then_some(&second);
         with_constants(&ring, operation, &mut result, operand, &rows, &table).unwrap();
@@ -88,6 +88,8 @@ fn limbs_are_combined_with_constants() {
                 AddConstant => x + constant,
                 AddScaled => x + product,
                 Scale => product,
+                ScaleByImaginary if at % N < N / 2 => product,
+                ScaleByImaginary => q - product % q,
             };
             assert_eq!(u128::from(found), expected % q, "{operation:?}");
         }
