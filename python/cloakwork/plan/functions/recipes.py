@@ -16,7 +16,7 @@ from numpy.polynomial import Chebyshev, chebyshev
 
 from cloakwork.plan.fitting.least_degree import MAX_DEGREE, least_degree
 from cloakwork.plan.fitting.sign import Stages, sign_stages, steep_stages
-from cloakwork.plan.functions.known import KNOWN, Known
+from cloakwork.plan.functions.known import KNOWN, Known, sampled
 from cloakwork.plan.tensors.evaluation import MOST_ADDED
 from cloakwork.programs.ir.elementwise import (
     negative,
@@ -31,11 +31,12 @@ from cloakwork.programs.ir.tensors import Evaluate, Node, Use
 # Of a function with a corner: beyond, a composition is cheaper.
 _MAX_DEGREE_AT_CORNERS = 63
 _CORNERS = frozenset({"absolute", "relu"})
-_JUMPS = frozenset({"sign", "step"})
 _ROOTS = frozenset({"sqrt", "rsqrt"})
 # How near to 0, as a part of the range, a number may be whose sign is still told. Nearer ones lead
 # to what rises from the one value to the other: each stage of a composition rises there.
 GAP = 2.0**-6
+# A wider one needs no composition.
+_WIDEST_GAP = 0.5
 # A halved exponent is squared; degrees fall slowly from then on.
 _MOST_SQUARES = 6
 _START_DEGREES = (1, 3, 7, 15, 31)
@@ -59,6 +60,9 @@ class Asked:
         allowed: The largest error that is.
         claimed: Whether the range rests on what a user says.
         origin: The user's line.
+        given_gap: Of a jump, how close to 0 the user allows values between its two; None where he
+            says nothing.
+        off: How far the numbers that come may be off.
     """
 
     function: str
@@ -67,6 +71,8 @@ class Asked:
     allowed: float
     claimed: bool = False
     origin: str = ""
+    given_gap: float | None = None
+    off: float = 0.0
 
     @property
     def known(self) -> Known:
@@ -74,21 +80,32 @@ class Asked:
         return KNOWN[self.function]
 
     @property
+    def is_defined(self) -> bool:
+        """Whether the function has a value that a double holds on all of the range."""
+        if not self.known.has(self.low, self.high):
+            return False
+        with np.errstate(all="ignore"):
+            return bool(np.isfinite(self.known.value(sampled(self.low, self.high))).all())
+
+    @property
     def crosses_zero(self) -> bool:
         """Whether numbers of both sides of 0 come, or 0 itself where the function jumps."""
-        if self.function in _JUMPS:
+        if self.known.jumps:
             return self.low <= 0 <= self.high
         return self.low < 0 < self.high
 
     @property
     def gap(self) -> float:
         """How close to 0 a number is whose value is between those of a jump; 0 without a jump."""
-        return GAP * self.reach if self.function in _JUMPS and self.crosses_zero else 0.0
+        if not self.known.jumps or not self.crosses_zero:
+            return 0.0
+        return GAP * self.reach if self.given_gap is None else self.given_gap
 
     @property
     def use(self) -> Use:
         """What the function is used for."""
-        return Use(self.function, self.low, self.high, self.claimed)
+        checked = self.gap if self.given_gap is None else 0.0
+        return Use(self.function, self.low, self.high, self.claimed, checked)
 
     @property
     def reach(self) -> float:
@@ -104,13 +121,14 @@ def ways(asked: Asked) -> Iterator[tuple[str, Way]]:
         for name, way in ways(mirrored):
             yield name, partial(_mirrored, way, asked.origin)
         return
-    if asked.function in _CORNERS | _JUMPS and not asked.crosses_zero:
+    has_corner = asked.function in _CORNERS
+    if (has_corner or asked.known.jumps) and not asked.crosses_zero:
         yield "no function at all", _one_sided(asked)
         return
-    if asked.function in _JUMPS:
+    if asked.known.jumps:
         yield from _steep(asked)
         return
-    at_corner = asked.function in _CORNERS or (asked.function == "sqrt" and asked.low <= 0)
+    at_corner = has_corner or (asked.function == "sqrt" and asked.low <= 0)
     yield from _polynomials(asked, _MAX_DEGREE_AT_CORNERS if at_corner else MAX_DEGREE)
     if asked.function == "exp":
         yield from _squared(asked)
@@ -118,7 +136,7 @@ def ways(asked: Asked) -> Iterator[tuple[str, Way]]:
         yield from _iterated(asked)
     if asked.function in _ROOTS:
         yield from _roots(asked)
-    if asked.function in _CORNERS:
+    if has_corner:
         yield from _signed(asked)
 
 
@@ -135,6 +153,7 @@ def _evaluate(
     where = f"{asked.low:.4g} to {asked.high:.4g}"
     if asked.gap:
         where += f", between its two values within {asked.gap:.3g} of 0"
+        where += "" if asked.given_gap is None else " as allowed"
     told = f"{asked.function} of {where}: {title}"
     use = asked.use if begins else None
     return Evaluate(x, tuple(map(float, coefficients)), *ends, told, use, scale, asked.origin)
@@ -297,7 +316,11 @@ def _times_x(sign: Way, origin: str, x: Node) -> Node:
 def _steep(asked: Asked) -> Iterator[tuple[str, Way]]:
     """The sign, or the step, composed of polynomials, but for numbers close to 0."""
     middle, half = (0.0, 1.0) if asked.function == "sign" else (0.5, 0.5)
-    stages = steep_stages(GAP, _rounded(asked.allowed / half))
+    # What is off may come closer to 0 than it is.
+    gap = min((asked.gap - asked.off) / asked.reach, _WIDEST_GAP)
+    if gap <= 0:
+        return
+    stages = steep_stages(_rounded(gap, parts=4), _rounded(asked.allowed / half))
     if stages is not None:
         title = _composed_title(stages)
         yield title, partial(_sign, asked, stages, title, middle, half)
