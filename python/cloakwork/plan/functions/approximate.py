@@ -30,7 +30,7 @@ _ROUNDS = 8
 # Of a function that nothing comes near enough to.
 _FEWER = (1, 2, 4, 8, 16)
 # Functions that have so many bits right add nothing to an error.
-_EXACT_BITS = 60
+EXACT_BITS = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +112,7 @@ def _bits_needed(
     if _have_own_bits(nodes):
         return bits, intervals
     # What operands are off by already stays, however near functions are.
-    stays = _largest_error(results, intervals_of(nodes, sources, _EXACT_BITS))
+    stays = _largest_error(results, intervals_of(nodes, sources, EXACT_BITS))
     if not math.isfinite(stays):
         return bits, intervals
     for _ in range(_ROUNDS):

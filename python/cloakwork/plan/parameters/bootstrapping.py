@@ -22,7 +22,7 @@ _MOST_BOUND_BITS = 20
 
 def session_refreshing(
     depth: int,
-    precision: int,
+    precision: int | None,
     *,
     slots: int | None,
     bound: float,
@@ -33,7 +33,7 @@ def session_refreshing(
 
     Args:
         depth: Levels that it must leave.
-        precision: Bits after the binary point that it must leave right.
+        precision: Bits after the binary point that it must leave right; None for what it leaves.
         slots: Slots at least; None for any.
         bound: The largest absolute value of any refreshed number.
         insecure: Whether parameters below 128-bit security are allowed.
@@ -57,7 +57,7 @@ def session_refreshing(
             f"it has {found.chain.slots} slots, {slots} are asked",
         ),
         (
-            precision > right,
+            (precision or 0) > right,
             f"it leaves {right:.1f} bits right of numbers up to {bound:g}, precision={precision} "
             f"is asked; ask for precision={max(0, math.floor(right))} or less, or a smaller bound",
         ),
