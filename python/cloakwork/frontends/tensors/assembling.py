@@ -155,8 +155,24 @@ def smaller(x: Any, y: Any) -> TensorMethods:
 
 def clipped(x: TensorMethods, low: Any = None, high: Any = None) -> TensorMethods:
     """Elements brought between two ends, as `numpy.clip`."""
-    made = x if low is None else larger(x, low)
-    return made if high is None else smaller(made, high)
+    if low is None or high is None or not _is_below(low, high):
+        made = x if low is None else larger(x, low)
+        return made if high is None else smaller(made, high)
+    # Side by side, which takes the levels of one.
+    least, greatest = real_array(low, "clip"), real_array(high, "clip")
+    beyond = (x - greatest).applied("relu", "clip")
+    clipped_below: TensorMethods = (x - least).applied("relu", "clip") + least
+    made = clipped_below - beyond
+    (lowest, _), (_, highest) = _ends(least), _ends(greatest)
+    start, end = _ends(x)
+    return made.within(max(lowest, start), max(lowest, min(highest, end)), claimed=False)
+
+
+def _is_below(low: Any, high: Any) -> bool:
+    """Whether both ends are clear, and the one nowhere above the other."""
+    if isinstance(low, TensorMethods) or isinstance(high, TensorMethods):
+        return False
+    return bool(np.all(real_array(low, "clip") < real_array(high, "clip")))
 
 
 def _encrypted_first(x: Any, y: Any) -> tuple[TensorMethods, _Part]:

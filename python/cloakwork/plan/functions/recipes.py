@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.polynomial import Chebyshev, chebyshev
@@ -32,6 +33,7 @@ from cloakwork.programs.ir.tensors import Evaluate, Node, Use
 _MAX_DEGREE_AT_CORNERS = 63
 _CORNERS = frozenset({"absolute", "relu"})
 _ROOTS = frozenset({"sqrt", "rsqrt"})
+_LOGARITHMS = frozenset({"log", "log2", "log10"})
 # How near to 0, as a part of the range, a number may be whose sign is still told. Nearer ones lead
 # to what rises from the one value to the other: each stage of a composition rises there.
 GAP = 2.0**-6
@@ -45,6 +47,13 @@ _MOST_STEPS = 16
 _MOST_RATIO = 2.0**24
 # Ends of a range up to which one polynomial is a cheaper root than any composition.
 _ROOTS_RATIO = 1000.0
+
+# Ends of a range up to which one polynomial is a cheaper logarithm.
+_LOGARITHMS_RATIO = 30.0
+# What numbers between samples may exceed these by.
+_BETWEEN = 1e-3
+# Of a factor that narrows the range of a logarithm.
+_NARROWING_DEGREES = (3, 7, 15, 31, 63)
 
 Way = Callable[[Node], Node]
 
@@ -136,6 +145,8 @@ def ways(asked: Asked) -> Iterator[tuple[str, Way]]:
         yield from _iterated(asked)
     if asked.function in _ROOTS:
         yield from _roots(asked)
+    if asked.function in _LOGARITHMS and asked.high > _LOGARITHMS_RATIO * asked.low:
+        yield from _narrowed_logarithms(asked)
     if has_corner:
         yield from _signed(asked)
 
@@ -373,18 +384,72 @@ def _roots(asked: Asked) -> Iterator[tuple[str, Way]]:
 def _root(asked: Asked, stages: Stages, title: str, x: Node) -> Node:
     high, origin = asked.high, asked.origin
     left = x if high == 1.0 else scaled(x, 1 / high, origin)
-    made: Node | None = None
+    made = x
     for number, stage in enumerate(stages):
         factor = _over_w(stage)
-        if number == 0:
-            factor = factor / math.sqrt(high)
         begins = number == 0
+        if begins:
+            factor = factor / math.sqrt(high)
         times = _evaluate(asked, left, factor, (0.0, 1.0), title, scale=1 / high, begins=begins)
-        made = times if made is None else product(made, times, origin)
+        if begins:
+            # A root stays as small as it is; its inverse, and the noise in it, do not.
+            made = product(x, times, origin) if asked.function == "sqrt" else times
+        else:
+            made = product(made, times, origin)
         if number < len(stages) - 1:
             left = _evaluate(asked, left, _squared_stage(stage), (0.0, 1.0), title)
-    assert made is not None
-    return product(x, made, origin) if asked.function == "sqrt" else made
+    return made
+
+
+def _narrowed_logarithms(asked: Asked) -> Iterator[tuple[str, Way]]:
+    """log(x) = log(x p^2) - 2 log(p), where p is a polynomial of x somewhat near to 1 / sqrt(x).
+
+    The ends of both ranges are in a smaller ratio than those of x.
+    """
+    low, high = asked.low, asked.high
+    numbers = np.concatenate([sampled(low, high), np.geomspace(low, high, 4097)])
+    t = (2 * numbers - (high + low)) / (high - low)
+    for degree in _NARROWING_DEGREES:
+        rows = chebyshev.chebvander(t, degree) * np.sqrt(numbers)[:, None]
+        start = np.linalg.lstsq(rows, np.ones(len(numbers)))[0]
+        inverse_roots = chebyshev.chebval(t, start)
+        if inverse_roots.min() <= 0:
+            continue
+        products = numbers * inverse_roots**2
+        fits = [
+            (ends, _fitted(asked, ends, allowed, MAX_DEGREE))
+            for ends, allowed in (
+                (_widened(products), asked.allowed / 2),
+                (_widened(inverse_roots), asked.allowed / 4),
+            )
+        ]
+        (of_product, one), (of_factor, other) = fits
+        if one is None or other is None:
+            continue
+        degrees = ", ".join(str(len(each) - 1) for each in (start, one, other))
+        title = f"polynomials of degrees {degrees}, of which the first narrows the range"
+        made = partial(_narrowed, asked, start, (of_product, one), (of_factor, other), title)
+        yield title, made
+
+
+def _widened(numbers: Array) -> tuple[float, float]:
+    """The ends of numbers, a little apart for those between samples."""
+    return float(numbers.min()) * (1 - _BETWEEN), float(numbers.max()) * (1 + _BETWEEN)
+
+
+_Fitted: TypeAlias = tuple[tuple[float, float], tuple[float, ...]]
+
+
+def _narrowed(
+    asked: Asked, start: Array, of_product: _Fitted, of_factor: _Fitted, title: str, x: Node
+) -> Node:
+    factor = _first(asked, start, (asked.low, asked.high), title, x)
+    near_one = product(product(x, factor, asked.origin), factor, asked.origin)
+    ends, coefficients = of_product
+    one = _evaluate(asked, near_one, coefficients, ends, title)
+    ends, coefficients = of_factor
+    twice = tuple(-2 * each for each in coefficients)
+    return total(one, _evaluate(asked, factor, twice, ends, title), asked.origin)
 
 
 def _over_w(stage: tuple[float, ...]) -> Array:
