@@ -29,6 +29,7 @@ from cloakwork.programs.ir.tensors import (
 _ROUNDS = 8
 # Of a function that nothing comes near enough to.
 _FEWER = (1, 2, 4, 8, 16)
+_LEAST_NEAR = 2.0**-3
 # Functions that have so many bits right add nothing to an error.
 EXACT_BITS = 60
 
@@ -163,6 +164,8 @@ def _fewer_bits(asked: Asked) -> int:
     if not asked.is_defined:
         return 0
     for less in _FEWER:
+        if asked.allowed * 2.0**less > _LEAST_NEAR:
+            break
         with suppress(ActivationFitError):
             chosen(replace(asked, allowed=asked.allowed * 2.0**less))
             return less

@@ -50,8 +50,8 @@ def parameters_for(
         >>> parameters_for(1, 20, bound=1.0).slots
         4096
     """
-    magnitude = max(0, math.ceil(math.log2(bound)))
-    scale_bits = max(scale_bits or SCALE_BITS.start, precision + _NOISE_BITS + magnitude)
+    magnitude = _magnitude(bound)
+    scale_bits = max(scale_bits or 0, _scale_bits(precision, bound))
     if scale_bits not in SCALE_BITS:
         raise InvalidParametersError(_no_scale(precision, bound, magnitude, scale_bits))
 
@@ -74,6 +74,25 @@ def parameters_for(
             f"cannot make parameters: log_n={log_n} has {parameters.slots} slots, {slots} are asked"
         )
     return build((slots - 1).bit_length() + 1)
+
+
+def fits_a_scale(precision: int, *, bound: float) -> bool:
+    """Whether a scale of the engine leaves so many bits right of numbers up to a bound.
+
+    Example:
+        >>> fits_a_scale(20, bound=64.0), fits_a_scale(20, bound=2.0**30)
+        (True, False)
+    """
+    return _scale_bits(precision, bound) in SCALE_BITS
+
+
+def _scale_bits(precision: int, bound: float) -> int:
+    return max(SCALE_BITS.start, precision + _NOISE_BITS + _magnitude(bound))
+
+
+def _magnitude(bound: float) -> int:
+    """Bits of a bound before the binary point."""
+    return max(0, math.ceil(math.log2(bound)))
 
 
 def _no_scale(precision: int, bound: float, magnitude: int, scale_bits: int) -> str:
