@@ -187,7 +187,7 @@ def _require_precise(
             insecure=True,
         )
         found = _right_bits(program, CkksEstimates(finer), _fresh(finer, known), bounds)
-        return found >= enough
+        return bool(found >= enough)
 
     advice = "make the session with less precision"
     scales = range(math.floor(parameters.scale_bits) + 1, SCALE_BITS.stop)

@@ -56,6 +56,11 @@ class Interval:
         """The least and the greatest number that any element may be, errors included."""
         return float((self.low - self.error).min()), float((self.high + self.error).max())
 
+    def made_by(self, change: Callable[[Array], Array], claimed: bool) -> Interval:
+        """What becomes of it where elements are rearranged, or those of a clear sign added."""
+        ends = change(self.low), change(self.high)
+        return Interval(*ends, change(self.error), change(self.error_in_gaps), claimed)
+
     @property
     def largest_error(self) -> float:
         """How far any element may be off, where no compared numbers are in a gap."""
@@ -76,8 +81,12 @@ def uniform(
     claimed: bool = False,
 ) -> Interval:
     """The same range for all elements of a tensor."""
-    arrays = (np.full((1,) * ndim, each) for each in (low, high, error, error_in_gaps))
-    return Interval(*arrays, claimed)
+
+    def filled(number: float) -> Array:
+        return np.full((1,) * ndim, number)
+
+    ends = filled(low), filled(high)
+    return Interval(*ends, filled(error), filled(error_in_gaps), claimed)
 
 
 def intervals_of(
@@ -183,8 +192,7 @@ def _contracted(node: Contract, found: Mapping[int, Interval]) -> Interval:
     contraction = _Contraction(node.labels, node.output, sizes)
     if len(operands) == 1:
         (only,) = operands
-        ends = (only.low, only.high, only.error, only.error_in_gaps)
-        return Interval(*map(contraction.of, ends), claimed)
+        return only.made_by(contraction.of, claimed)
     left, right = operands
     with np.errstate(over="ignore", invalid="ignore"):
         if node.operands[0] is node.operands[1] and node.labels[0] == node.labels[1]:
@@ -293,5 +301,4 @@ def _rearranged(node: Rearrange, operand: Interval) -> Interval:
         whole = np.broadcast_to(array, node.operand.shape).ravel()
         return whole[node.elements]
 
-    ends = (operand.low, operand.high, operand.error, operand.error_in_gaps)
-    return Interval(*map(taken, ends), operand.claimed)
+    return operand.made_by(taken, operand.claimed)

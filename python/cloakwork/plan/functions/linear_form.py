@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
@@ -71,15 +70,16 @@ def linear_form(node: Node) -> LinearForm:
                 made = made.plus(linear_form(term), sign)
             return made
         case Contract(operands=operands, labels=labels, output=output, shape=shape):
+            factor, multiplied = 1.0, []
             for operand, label in zip(operands, labels, strict=True):
-                if not isinstance(operand, np.ndarray) and (label, operand.shape) == (
-                    output,
-                    shape,
-                ):
-                    factors = [each for each in operands if each is not operand]
-                    if all(isinstance(each, np.ndarray) and each.size == 1 for each in factors):
-                        factor = math.prod(float(np.ravel(each)[0]) for each in factors)
-                        return LinearForm({}, np.zeros(())).plus(linear_form(operand), factor)
+                if isinstance(operand, np.ndarray) and operand.size == 1:
+                    factor *= float(operand.ravel()[0])
+                else:
+                    multiplied.append((operand, label))
+            (only, label), *others = multiplied
+            is_alike = label == output and only.shape == shape
+            if is_alike and not others and not isinstance(only, np.ndarray):
+                return LinearForm({}, np.zeros(())).plus(linear_form(only), factor)
         case Within(operand=operand):
             return linear_form(operand)
         case Rearrange(operand=operand, elements=elements):

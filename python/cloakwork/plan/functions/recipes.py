@@ -412,7 +412,7 @@ def _narrowed_logarithms(asked: Asked) -> Iterator[tuple[str, Way]]:
     for degree in _NARROWING_DEGREES:
         rows = chebyshev.chebvander(t, degree) * np.sqrt(numbers)[:, None]
         start = np.linalg.lstsq(rows, np.ones(len(numbers)))[0]
-        inverse_roots = chebyshev.chebval(t, start)
+        inverse_roots = np.asarray(chebyshev.chebval(t, start), dtype=np.float64)
         if inverse_roots.min() <= 0:
             continue
         products = numbers * inverse_roots**2

@@ -285,7 +285,42 @@ def require_levels(depth: int, task: Task, log_n: int, *, bound: float = 1.0) ->
     Raises:
         InvalidParametersError: They are not.
     """
-    _known_parameters(depth, task.precision, bound=bound, log_n=log_n, insecure=task.insecure)
+    _parameters_with_primes(
+        depth,
+        task.precision,
+        bound=bound,
+        log_n=log_n,
+        insecure=task.insecure,
+        word_bits=LONGEST_WORD_BITS,
+    )
+
+
+def _parameters_with_primes(
+    depth: int, precision: int, *, bound: float, log_n: int, insecure: bool, word_bits: int
+) -> tuple[Parameters, int]:
+    """Parameters for a precision, or the next for whose scale a ring has primes, and which it is.
+
+    Large rings have no primes for short scales.
+    """
+    refusal: InvalidParametersError | None = None
+    while refusal is None or fits_a_scale(precision, bound=bound):
+        try:
+            made = _known_parameters(
+                depth,
+                precision,
+                bound=bound,
+                log_n=log_n,
+                insecure=insecure,
+                word_bits=word_bits,
+            )
+        except InsecureParametersError:
+            raise
+        except InvalidParametersError as error:
+            refusal = refusal or error
+            precision += 1
+        else:
+            return made, precision
+    raise refusal
 
 
 def parameters_of(
@@ -317,7 +352,7 @@ def parameters_of(
     extra = 0
     while True:
         try:
-            parameters = _known_parameters(
+            parameters, reached = _parameters_with_primes(
                 depth,
                 task.precision + extra,
                 bound=largest,
@@ -325,6 +360,7 @@ def parameters_of(
                 insecure=task.insecure,
                 word_bits=word_bits,
             )
+            extra = reached - task.precision
         except InsecureParametersError:
             raise
         except InvalidParametersError as error:
